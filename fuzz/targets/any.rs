@@ -2,13 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use spirula_fuzz::{Target, run};
+use spirula_fuzz::{FuzzTarget, run_target};
 use std::sync::LazyLock;
 
 static TARGET: LazyLock<&Target> = LazyLock::new(|| {
     let name = std::env::var("SPIRULA_FUZZ_TARGET");
     let name = name.expect("SPIRULA_FUZZ_TARGET names a target");
-    Target::by_name(&name).expect("the table has the target")
+    FuzzTarget::by_name(&name).expect("the table has the target")
 });
 
 fuzz_target!(|input: &[u8]| {

@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use spirula_fuzz::{Target, run};
+use spirula_fuzz::{FuzzTarget, run_target};
 
 fuzz_target!(|input: &[u8]| {
-    let target = Target::by_name("read").expect("the table has it");
-    run(target, input);
+    let target = FuzzTarget::by_name("read").expect("the table has it");
+    run_target(target, input);
 });

@@ -62,11 +62,11 @@ const SETS: &[(&str, &str, &str, &str)] = &[
 ];
 
 /// Reads the grammar in `folder` and rewrites the tables.
-pub fn generate(folder: &Path) -> Result<()> {
-    let core: Core = read(&folder.join("spirv.core.grammar.json"))?;
+pub fn generate_tables(folder: &Path) -> Result<()> {
+    let core: Core = read_json_file(&folder.join("spirv.core.grammar.json"))?;
     let mut sets = Vec::new();
     for &(stem, import, module, prefix) in SETS {
-        let set: ExtSet = read(&folder.join(format!("extinst.{stem}.grammar.json")))?;
+        let set: ExtSet = read_json_file(&folder.join(format!("extinst.{stem}.grammar.json")))?;
         sets.push(write::NamedSet {
             import,
             module,
@@ -78,11 +78,11 @@ pub fn generate(folder: &Path) -> Result<()> {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/core/spirv/src/grammar/generated");
     fs::create_dir_all(&out)?;
     let files = [
-        ("mod.rs", write::index()),
-        ("op.rs", write::ops(&core)),
-        ("enumerants.rs", write::enumerants(&core)),
-        ("instructions.rs", write::instructions(&core)),
-        ("kinds.rs", write::kinds(&core, &sets)),
+        ("mod.rs", write::write_module_index()),
+        ("op.rs", write::write_opcodes(&core)),
+        ("enumerants.rs", write::write_enumerants(&core)),
+        ("instructions.rs", write::write_instructions(&core)),
+        ("kinds.rs", write::write_operand_kinds(&core, &sets)),
         ("ext.rs", write::ext_sets(&sets)),
     ];
     for (name, text) in files {
@@ -91,7 +91,7 @@ pub fn generate(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
+fn read_json_file<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
     let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     serde_json::from_str(&text).with_context(|| format!("parsing {}", path.display()))
 }

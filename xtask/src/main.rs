@@ -41,12 +41,14 @@ enum Task {
 
 fn main() -> ExitCode {
     let done = match Args::parse().task {
-        Task::Grammar { folder } => grammar::generate(&folder),
-        Task::Tidy => root().and_then(|root| tidy::check(&root)),
-        Task::Mutants(args) => mutants::run(&args),
+        Task::Grammar { folder } => grammar::generate_tables(&folder),
+        Task::Tidy => find_repository_root().and_then(|root| tidy::check_tidiness(&root)),
+        Task::Mutants(args) => mutants::compare_verifiers(&args),
         Task::Outputs(options) => outputs::print_outputs(&options),
-        Task::Speed(args) => root().and_then(|root| speed::run(&root, &args)),
-        Task::Test => root().and_then(test::run),
+        Task::Speed(args) => {
+            find_repository_root().and_then(|root| speed::run_speed_comparison(&root, &args))
+        }
+        Task::Test => find_repository_root().and_then(test::run_all_checks),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -58,7 +60,7 @@ fn main() -> ExitCode {
 }
 
 /// The folder of the repository.
-fn root() -> anyhow::Result<PathBuf> {
+fn find_repository_root() -> anyhow::Result<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     Ok(folder.canonicalize()?)
 }

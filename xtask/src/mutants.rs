@@ -43,8 +43,8 @@ struct Seed {
 }
 
 /// Makes the mutants, asks both verifiers, and prints how often they agree.
-pub fn run(args: &Args) -> Result<()> {
-    let seeds = seeds(&args.corpus)?;
+pub fn compare_verifiers(args: &Args) -> Result<()> {
+    let seeds = load_seed_modules(&args.corpus)?;
     ensure!(!seeds.is_empty(), "the corpus has no modules");
     if let Some(folder) = &args.keep {
         fs::create_dir_all(folder)?;
@@ -65,9 +65,9 @@ pub fn run(args: &Args) -> Result<()> {
                     if at >= total {
                         break;
                     }
-                    let outcome = one(args, seeds, at, worker);
+                    let outcome = test_mutant(args, seeds, at, worker);
                     if let Ok(mut tally) = tally.lock() {
-                        tally.add(at, outcome);
+                        tally.record_outcome(at, outcome);
                     }
                 }
             });
@@ -76,7 +76,7 @@ pub fn run(args: &Args) -> Result<()> {
     let tally = tally
         .into_inner()
         .map_err(|_| anyhow::anyhow!("a worker failed"))?;
-    print!("{}", tally.report());
+    print!("{}", tally.format_report());
     ensure!(tally.errors.is_empty(), "{}", tally.errors[0]);
     Ok(())
 }
@@ -88,13 +88,13 @@ struct Outcome {
     theirs: Verdict,
 }
 
-fn one(args: &Args, seeds: &[Seed], at: usize, worker: usize) -> Result<Outcome> {
+fn test_mutant(args: &Args, seeds: &[Seed], at: usize, worker: usize) -> Result<Outcome> {
     let mut random = mutate::Random::new(args.seed.wrapping_mul(1 << 32) + at as u64);
     let (seed, kind, words) = if args.count == 0 {
         (&seeds[at], "unchanged", seeds[at].words.clone())
     } else {
-        let seed = &seeds[random.below(seeds.len())];
-        let (kind, words) = mutate::mutant(&seed.words, &mut random);
+        let seed = &seeds[random.next_below(seeds.len())];
+        let (kind, words) = mutate::make_mutant(&seed.words, &mut random);
         (seed, kind, words)
     };
     let file = std::env::temp_dir().join(format!(
@@ -103,8 +103,8 @@ fn one(args: &Args, seeds: &[Seed], at: usize, worker: usize) -> Result<Outcome>
     ));
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
     fs::write(&file, bytes)?;
-    let theirs = verdict::theirs(&args.validator, &file, &seed.environment)?;
-    let ours = verdict::ours(words, &seed.environment)?;
+    let theirs = verdict::run_khronos_validator(&args.validator, &file, &seed.environment)?;
+    let ours = verdict::run_own_verifier(words, &seed.environment)?;
     if let (Some(folder), true) = (&args.keep, ours.is_valid() != theirs.is_valid()) {
         fs::copy(&file, folder.join(format!("{at}.spv")))?;
         let text = format!(
@@ -118,7 +118,7 @@ fn one(args: &Args, seeds: &[Seed], at: usize, worker: usize) -> Result<Outcome>
 }
 
 /// Every module and text of the corpus' manifest as words.
-fn seeds(corpus: &Path) -> Result<Vec<Seed>> {
+fn load_seed_modules(corpus: &Path) -> Result<Vec<Seed>> {
     let manifest = corpus.join("MANIFEST.tsv");
     let manifest = fs::read_to_string(&manifest)
         .with_context(|| format!("no manifest at {}", manifest.display()))?;
@@ -133,7 +133,7 @@ fn seeds(corpus: &Path) -> Result<Vec<Seed>> {
         seeds.push(Seed {
             name: (*name).to_owned(),
             words,
-            environment: Environment::parse(environment),
+            environment: Environment::parse_environment(environment),
         });
     }
     Ok(seeds)
@@ -149,7 +149,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, at: usize, outcome: Result<Outcome>) {
+    fn record_outcome(&mut self, at: usize, outcome: Result<Outcome>) {
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(error) => return self.errors.push(format!("{at}: {error:#}")),
@@ -162,9 +162,9 @@ impl Tally {
         row[3] += usize::from(ours != theirs);
         if ours != theirs {
             let (who, message) = if ours {
-                ("only theirs", outcome.theirs.generic())
+                ("only theirs", outcome.theirs.generalise_message())
             } else {
-                ("only ours", outcome.ours.generic())
+                ("only ours", outcome.ours.generalise_message())
             };
             self.messages
                 .entry(format!("{who}: {message}"))
@@ -173,7 +173,7 @@ impl Tally {
         }
     }
 
-    fn report(&self) -> String {
+    fn format_report(&self) -> String {
         let mut out = String::new();
         // Writing to a string does not fail.
         let _ = writeln!(

@@ -9,7 +9,7 @@ mod ladder;
 mod measure;
 
 use anyhow::{Context, bail};
-use measure::{Cost, measure};
+use measure::{Cost, measure_process};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,44 +42,48 @@ pub struct Args {
 /// Bytes below which the start of a process counts for too much to say how it grows.
 const LEAST: u64 = 100_000;
 
-pub fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
+pub fn run_speed_comparison(root: &Path, args: &Args) -> anyhow::Result<()> {
     let work = root.join("target/speed");
     fs::create_dir_all(&work)?;
     let output = work.join("out.spv");
-    let contenders = contenders(root, args, &output);
+    let contenders = list_contenders(root, args, &output);
     println!(
         "| module | kB | spirula, ms | MB | llvm-spirv / spirula | its memory | backend / spirula |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     if args.files.is_empty() {
-        for file in corpus(root) {
-            row(&file, &contenders, args.rounds)?;
+        for file in list_corpus_modules(root) {
+            measure_row(&file, &contenders, args.rounds)?;
         }
-        let rungs = ladder::make(&work, &args.llvm_as)?;
-        growth(&rungs, &contenders, args.rounds)
+        let rungs = ladder::make_ladder_modules(&work, &args.llvm_as)?;
+        measure_growth(&rungs, &contenders, args.rounds)
     } else {
-        growth(&args.files, &contenders, args.rounds)
+        measure_growth(&args.files, &contenders, args.rounds)
     }
 }
 
 /// Measures modules of several sizes and says with which power of the size the time grows.
-fn growth(files: &[PathBuf], contenders: &[Contender], rounds: usize) -> anyhow::Result<()> {
+fn measure_growth(
+    files: &[PathBuf],
+    contenders: &[Contender],
+    rounds: usize,
+) -> anyhow::Result<()> {
     let mut points = Vec::new();
     for file in files {
-        let cost = row(file, contenders, rounds)?;
+        let cost = measure_row(file, contenders, rounds)?;
         let bytes = fs::metadata(file)?.len();
         if bytes >= LEAST {
             points.push((bytes as f64, cost.seconds));
         }
     }
-    if let Some(exponent) = exponent(&points) {
+    if let Some(exponent) = fit_exponent(&points) {
         println!("\ntime grows with the power {exponent:.3} of the size");
     }
     Ok(())
 }
 
 /// The slope of the line through the logarithms, by least squares.
-fn exponent(points: &[(f64, f64)]) -> Option<f64> {
+fn fit_exponent(points: &[(f64, f64)]) -> Option<f64> {
     let logs: Vec<(f64, f64)> = points.iter().map(|p| (p.0.ln(), p.1.ln())).collect();
     let count = logs.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| logs.iter().map(of).sum::<f64>() / count;
@@ -97,7 +101,7 @@ struct Contender {
 }
 
 /// Spirula first, then its peers.
-fn contenders(root: &Path, args: &Args, output: &Path) -> Vec<Contender> {
+fn list_contenders(root: &Path, args: &Args, output: &Path) -> Vec<Contender> {
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     let target = words(&["-o"]).into_iter().chain([output.into()]);
     let to: Vec<OsString> = target.collect();
@@ -130,7 +134,7 @@ fn contenders(root: &Path, args: &Args, output: &Path) -> Vec<Contender> {
 }
 
 /// The modules of the corpus that are made for this, where it is there.
-fn corpus(root: &Path) -> Vec<PathBuf> {
+fn list_corpus_modules(root: &Path) -> Vec<PathBuf> {
     let beside = root.join("../shared/corpus");
     let folder = std::env::var_os("SPIRULA_CORPUS").map_or(beside, PathBuf::from);
     let entries = fs::read_dir(folder.join("llvm-ir/perf"));
@@ -142,17 +146,17 @@ fn corpus(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Measures one module and prints its row; gives what Spirula takes.
-fn row(file: &Path, contenders: &[Contender], rounds: usize) -> anyhow::Result<Cost> {
+fn measure_row(file: &Path, contenders: &[Contender], rounds: usize) -> anyhow::Result<Cost> {
     let mut costs: Vec<Vec<Cost>> = contenders.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds.max(1) {
         for (contender, costs) in contenders.iter().zip(&mut costs) {
             let arguments = contender.before.iter().map(OsString::as_os_str);
             let arguments = arguments.chain([file.as_os_str()]);
             let behind = contender.behind.iter().map(OsString::as_os_str);
-            costs.extend(measure(&contender.program, arguments.chain(behind)));
+            costs.extend(measure_process(&contender.program, arguments.chain(behind)));
         }
     }
-    let medians: Vec<Option<Cost>> = costs.into_iter().map(Cost::median).collect();
+    let medians: Vec<Option<Cost>> = costs.into_iter().map(Cost::median_cost).collect();
     let Some(own) = medians[0] else {
         let program = contenders[0].program.display();
         bail!("{program} is missing, or refuses {}", file.display());
@@ -182,7 +186,7 @@ mod tests {
     #[test]
     fn exponents_are_slopes() {
         let square: Vec<(f64, f64)> = (1..9).map(f64::from).map(|x| (x, 3.0 * x * x)).collect();
-        assert!((exponent(&square).unwrap() - 2.0).abs() < 1e-9);
-        assert_eq!(exponent(&[(1.0, 1.0)]), None);
+        assert!((fit_exponent(&square).unwrap() - 2.0).abs() < 1e-9);
+        assert_eq!(fit_exponent(&[(1.0, 1.0)]), None);
     }
 }

@@ -61,8 +61,8 @@ struct Run {
 /// Runs everything that must hold before a change lands. With `CI` set, a missing tool is a
 /// failure; otherwise it is said aloud at the end. The corpora, which are no part of the
 /// repository, are run where they are.
-pub fn run(root: PathBuf) -> Result<()> {
-    tidy::check(&root)?;
+pub fn run_all_checks(root: PathBuf) -> Result<()> {
+    tidy::check_tidiness(&root)?;
     let mut run = Run {
         root,
         environment: Vec::new(),
@@ -72,8 +72,8 @@ pub fn run(root: PathBuf) -> Result<()> {
         run.environment.push((RANDOM.0, RANDOM.1.into()));
     }
     let drivers = run.find_tools()?;
-    run.step("cargo", &["fmt", "--all", "--check"])?;
-    run.step(
+    run.run_step("cargo", &["fmt", "--all", "--check"])?;
+    run.run_step(
         "cargo",
         &[
             "clippy",
@@ -84,9 +84,9 @@ pub fn run(root: PathBuf) -> Result<()> {
             "warnings",
         ],
     )?;
-    run.step("cargo", &["test", "--workspace"])?;
-    run.step("cargo", &["build", "--release", "--bin", "spirula"])?;
-    run.corpora(&drivers)?;
+    run.run_step("cargo", &["test", "--workspace"])?;
+    run.run_step("cargo", &["build", "--release", "--bin", "spirula"])?;
+    run.test_corpora(&drivers)?;
     for what in &run.left_out {
         eprintln!("NOT RUN: {what}");
     }
@@ -98,13 +98,16 @@ impl Run {
     /// Finds or fetches the external tools; the kinds of devices that there are drivers for.
     fn find_tools(&mut self) -> Result<Vec<&'static str>> {
         let target = self.root.join("target");
-        if let Some(path) = self.tool("the SPIR-V validator", tools::validator(&target))? {
+        if let Some(path) = self.require_tool(
+            "the SPIR-V validator",
+            tools::find_or_fetch_validator(&target),
+        )? {
             self.environment.push(("SPIRV_VAL", path.into()));
         }
         let mut drivers = vec!["cpu"];
         let mut libraries = Vec::new();
-        let lavapipe = tools::lavapipe(&target);
-        if let Some(lavapipe) = self.tool("the Vulkan driver lavapipe", lavapipe)? {
+        let lavapipe = tools::find_or_fetch_lavapipe(&target);
+        if let Some(lavapipe) = self.require_tool("the Vulkan driver lavapipe", lavapipe)? {
             drivers.push("vulkan");
             libraries.extend(std::env::split_paths(&lavapipe.libraries));
             self.environment.extend([
@@ -113,8 +116,8 @@ impl Run {
                 ("SPIRULA_REQUIRE_VULKAN", "1".into()),
             ]);
         }
-        let opencl = tools::opencl(&target);
-        if let Some(opencl) = self.tool("Intel's OpenCL runtime", opencl)? {
+        let opencl = tools::find_or_fetch_opencl(&target);
+        if let Some(opencl) = self.require_tool("Intel's OpenCL runtime", opencl)? {
             drivers.push("opencl");
             libraries.push(opencl.libraries.into());
             self.environment.extend([
@@ -127,7 +130,7 @@ impl Run {
         Ok(drivers)
     }
 
-    fn tool<T>(&mut self, what: &str, found: Result<T>) -> Result<Option<T>> {
+    fn require_tool<T>(&mut self, what: &str, found: Result<T>) -> Result<Option<T>> {
         match found {
             Ok(tool) => Ok(Some(tool)),
             Err(error) if std::env::var_os("CI").is_some() => {
@@ -140,7 +143,7 @@ impl Run {
         }
     }
 
-    fn corpora(&mut self, drivers: &[&str]) -> Result<()> {
+    fn test_corpora(&mut self, drivers: &[&str]) -> Result<()> {
         let beside = self.root.join("../shared/corpus");
         let corpus = std::env::var_os("SPIRULA_CORPUS").map_or(beside, PathBuf::from);
         if !corpus.is_dir() {
@@ -156,19 +159,19 @@ impl Run {
             let path = path
                 .to_str()
                 .context("the corpus folder's name is no UTF-8")?;
-            self.corpus(path, device, part)?;
+            self.test_corpus(path, device, part)?;
         }
         Ok(())
     }
 
     /// Runs a folder of tests; what does not pass has to be among the exceptions.
-    fn corpus(&self, path: &str, device: &str, part: &str) -> Result<()> {
+    fn test_corpus(&self, path: &str, device: &str, part: &str) -> Result<()> {
         let report = self.root.join("target/corpus.json");
         _ = fs::remove_file(&report);
         let json = report.to_str().context("the folder's name is no UTF-8")?;
         let mut arguments = vec!["test", path, "--device", device, "--filter", part];
         arguments.extend(["--json", json, "--timeout", TIMEOUT]);
-        let passed = self.step("target/release/spirula", &arguments);
+        let passed = self.run_step("target/release/spirula", &arguments);
         let report: Report = serde_json::from_str(&fs::read_to_string(&report)?)?;
         if passed.is_err() && report.tests.iter().all(|t| t.outcome == "passed") {
             return passed;
@@ -207,7 +210,7 @@ impl Run {
         Ok(())
     }
 
-    fn step(&self, program: &str, arguments: &[&str]) -> Result<()> {
+    fn run_step(&self, program: &str, arguments: &[&str]) -> Result<()> {
         eprintln!("$ {program} {}", arguments.join(" "));
         let start = Instant::now();
         let status = Command::new(program)

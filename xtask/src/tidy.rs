@@ -140,14 +140,14 @@ const UNSAFE: &[&str] = &[
 const LINES: usize = 800;
 
 /// Checks all rules and reports every breach.
-pub fn check(root: &Path) -> Result<()> {
+pub fn check_tidiness(root: &Path) -> Result<()> {
     let mut breaches = Vec::new();
-    for manifest in manifests(root)? {
+    for manifest in list_crate_manifests(root)? {
         check_arrows(&manifest, &mut breaches)?;
     }
     let mut files = Vec::new();
-    sources(&root.join("crates"), &mut files)?;
-    sources(&root.join("xtask"), &mut files)?;
+    gather_source_files(&root.join("crates"), &mut files)?;
+    gather_source_files(&root.join("xtask"), &mut files)?;
     check_type_names(root, &files, &mut breaches)?;
     for file in files {
         let text = fs::read_to_string(&file)?;
@@ -169,7 +169,7 @@ pub fn check(root: &Path) -> Result<()> {
             ));
         }
     }
-    reasons(root, &mut breaches)?;
+    check_dependency_reasons(root, &mut breaches)?;
     ensure!(
         breaches.is_empty(),
         "rules of the house are broken:\n  {}",
@@ -179,7 +179,7 @@ pub fn check(root: &Path) -> Result<()> {
 }
 
 /// The manifests of all crates, in a fixed order: each stands in a folder that says what it is for.
-fn manifests(root: &Path) -> Result<Vec<PathBuf>> {
+fn list_crate_manifests(root: &Path) -> Result<Vec<PathBuf>> {
     let mut manifests = Vec::new();
     for role in fs::read_dir(root.join("crates"))? {
         let role = role?;
@@ -204,7 +204,7 @@ fn check_arrows(manifest: &Path, breaches: &mut Vec<String>) -> Result<()> {
         breaches.push(format!("{manifest}: {name} has no row of what it may use"));
         return Ok(());
     };
-    for (section, dependency) in dependencies(&text) {
+    for (section, dependency) in parse_dependencies(&text) {
         let sibling = section == "[dependencies]" && dependency.starts_with("spirula");
         if sibling && !allowed.contains(&dependency) {
             breaches.push(format!("{name} must not depend on {dependency}"));
@@ -215,14 +215,14 @@ fn check_arrows(manifest: &Path, breaches: &mut Vec<String>) -> Result<()> {
 
 /// Every dependency on others' crates has its reason in ARCHITECTURE.md, by name or by family
 /// (`cranelift-`).
-fn reasons(root: &Path, breaches: &mut Vec<String>) -> Result<()> {
+fn check_dependency_reasons(root: &Path, breaches: &mut Vec<String>) -> Result<()> {
     let text = fs::read_to_string(root.join("ARCHITECTURE.md"))?;
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c));
-    let mut all = manifests(root)?;
+    let mut all = list_crate_manifests(root)?;
     all.push(root.join("xtask/Cargo.toml"));
     for manifest in all {
         let text = fs::read_to_string(&manifest)?;
-        for (_, name) in dependencies(&text).filter(|(_, n)| !n.starts_with("spirula")) {
+        for (_, name) in parse_dependencies(&text).filter(|(_, n)| !n.starts_with("spirula")) {
             let family = name.split('-').next().unwrap_or("");
             let known = |w: &str| w == name || w.strip_suffix('-') == Some(family);
             if !words.clone().any(known) {
@@ -237,7 +237,7 @@ fn reasons(root: &Path, breaches: &mut Vec<String>) -> Result<()> {
 }
 
 /// The dependencies that a manifest names, each with the head of its section.
-fn dependencies(manifest: &str) -> impl Iterator<Item = (&str, &str)> {
+fn parse_dependencies(manifest: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut section = "";
     manifest.lines().filter_map(move |line| {
         if line.starts_with('[') {
@@ -250,7 +250,7 @@ fn dependencies(manifest: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// Rust files written by hand, in a fixed order.
-fn sources(folder: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
+fn gather_source_files(folder: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder)? {
         entries.push(entry?.path());
@@ -261,7 +261,7 @@ fn sources(folder: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
             continue;
         }
         if path.is_dir() && !path.ends_with("generated") && !path.ends_with("target") {
-            sources(&path, out)?;
+            gather_source_files(&path, out)?;
         } else if path.extension().is_some_and(|e| e == "rs") {
             out.push(path);
         }

@@ -1,6 +1,6 @@
 //! The modules that are measured.
 
-use spirula_spirv::verify::Options;
+use spirula_spirv::verify::VerifyOptions;
 use spirula_spirv::{binary, text};
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub struct Sample {
     pub text: String,
     /// Target environment by the name that `spirv-val` has for it.
     pub environment: String,
-    pub options: Options,
+    pub options: VerifyOptions,
 }
 
 /// The binary modules of a corpus.
@@ -43,15 +43,15 @@ impl Corpus {
 impl Sample {
     fn read(folder: &Path, name: &str, environment: &str) -> Option<Sample> {
         let bytes = std::fs::read(folder.join(name)).ok()?;
-        let words = binary::words(&bytes).ok()?;
+        let words = binary::words_from_bytes(&bytes).ok()?;
         let target = environment.trim_end_matches("+scalar");
         Some(Sample {
             name: name.to_owned(),
-            text: text::print(&words, &text::PrintOptions::default()).ok()?,
+            text: text::print_assembly(&words, &text::PrintOptions::default()).ok()?,
             bytes,
             words,
             environment: target.to_owned(),
-            options: Options {
+            options: VerifyOptions {
                 target: target.parse().ok()?,
                 scalar_block_layout: environment.ends_with("+scalar"),
             },

@@ -2,14 +2,14 @@
 //!
 //! All get the same graph, successors and predecessors, and give the immediate dominator of each node:
 //! what the library adds to that, numbering of the tree, is left out. Lengauer and Tarjan: "A Fast
-//! Algorithm for Finding Dominators in a Flowgraph" (1979), with path compression alone; semi-NCA:
-//! Georgiadis, "Linear-Time Algorithms for Dominators and Related Problems" (2005); iterative: Cooper,
+//! Algorithm for Finding BlockDominators in a Flowgraph" (1979), with path compression alone; semi-NCA:
+//! Georgiadis, "Linear-Time Algorithms for BlockDominators and Related Problems" (2005); iterative: Cooper,
 //! Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
 
 use crate::corpus::Corpus;
 use cpu_time::ThreadTime;
-use spirula_spirv::analysis::{Cfg, Definitions, Tree};
-use spirula_spirv::ir::Module;
+use spirula_spirv::analysis::{FlowGraph, IdDefinitions, DominanceTree};
+use spirula_spirv::ir::SpirvModule;
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -246,7 +246,7 @@ fn named(graph: &Graph, walk: &Walk, idom: &[u32]) -> Vec<u32> {
 fn library(graph: &Graph) -> Vec<u32> {
     let mut order = walk(graph).postorder;
     order.reverse();
-    let tree = Tree::compute(graph.nodes, &order, |node, visit| {
+    let tree = DominanceTree::from_order(graph.nodes, &order, |node, visit| {
         graph
             .predecessors
             .of_node(node)
@@ -372,10 +372,10 @@ fn row(name: &str, graphs: &[Graph]) {
 }
 
 fn graphs(sample: &crate::corpus::Sample) -> Vec<Graph> {
-    let module = Module::from_words(sample.words.clone()).expect("the corpus is read");
-    let definitions = Definitions::compute(&module);
+    let module = SpirvModule::from_words(sample.words.clone()).expect("the corpus is read");
+    let definitions = IdDefinitions::from_module(&module);
     let graph = |func: &spirula_spirv::ir::Func| {
-        let cfg = Cfg::compute(&module, &definitions, *func).ok()?;
+        let cfg = FlowGraph::from_function(&module, &definitions, *func).ok()?;
         let of = |at: u32| cfg.successors(at).iter().map(move |to| (at, *to));
         let edges: Vec<_> = (0..cfg.len() as u32).flat_map(of).collect();
         (!cfg.is_empty()).then(|| Graph::new(cfg.len(), &edges))

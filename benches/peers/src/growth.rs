@@ -7,8 +7,8 @@ use crate::corpus::{Corpus, Sample};
 use crate::memory::peak;
 use crate::ours;
 use cpu_time::ThreadTime;
-use spirula_spirv::ir::Module;
-use spirula_spirv::link::{EntryNames, Options, link};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::link::{EntryNames, LinkOptions, link_modules};
 use spirula_spirv::text;
 use std::time::Duration;
 
@@ -115,17 +115,17 @@ fn power(cells: &[Cell]) -> f64 {
 }
 
 fn linked(base: &Sample, copies: usize) -> Sample {
-    let one = Module::from_words(base.words.clone()).expect("the corpus is read");
-    let options = Options {
+    let one = SpirvModule::from_words(base.words.clone()).expect("the corpus is read");
+    let options = LinkOptions {
         entry_names: EntryNames::Number,
-        ..Options::default()
+        ..LinkOptions::default()
     };
-    let module = link(vec![one; copies], &options).expect("copies of a module link");
+    let module = link_modules(vec![one; copies], &options).expect("copies of a module link");
     let words = module.to_words();
     Sample {
         name: format!("{} x {copies}", base.name),
         bytes: Vec::new(),
-        text: text::print(&words, &text::PrintOptions::default()).expect("it is a module"),
+        text: text::print_assembly(&words, &text::PrintOptions::default()).expect("it is a module"),
         words,
         environment: base.environment.clone(),
         options: base.options.clone(),

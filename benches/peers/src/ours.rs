@@ -1,10 +1,10 @@
 //! What Spirula's library does.
 
 use crate::corpus::Sample;
-use spirula_opt::{Options, Pipeline, optimise};
-use spirula_spirv::analysis::{Cfg, DefUse, Definitions, Dominators};
-use spirula_spirv::binary::Stream;
-use spirula_spirv::ir::{Index, Module};
+use spirula_opt::{PassPipeline, PipelineOptions, optimise};
+use spirula_spirv::analysis::{FlowGraph, DefUse, IdDefinitions, BlockDominators};
+use spirula_spirv::binary::InstructionStream;
+use spirula_spirv::ir::{SpirvIndex, SpirvModule};
 use spirula_spirv::{ssa, text, verify};
 use std::fmt::Write;
 use std::hint::black_box;
@@ -16,7 +16,7 @@ pub fn copy(sample: &Sample) -> bool {
 
 pub fn walk(sample: &Sample) -> bool {
     let mut sum = 0u64;
-    for inst in Stream::new(&sample.words).flatten() {
+    for inst in InstructionStream::new(&sample.words).flatten() {
         sum += u64::from(inst.op.0) + inst.words.len() as u64;
     }
     black_box(sum);
@@ -24,11 +24,11 @@ pub fn walk(sample: &Sample) -> bool {
 }
 
 pub fn index(sample: &Sample) -> bool {
-    black_box(Index::of(&sample.words)).is_ok()
+    black_box(SpirvIndex::from_words(&sample.words)).is_ok()
 }
 
-fn module(sample: &Sample) -> Module {
-    Module::from_words(sample.words.clone()).expect("the corpus is read")
+fn module(sample: &Sample) -> SpirvModule {
+    SpirvModule::from_words(sample.words.clone()).expect("the corpus is read")
 }
 
 pub fn build(sample: &Sample) -> bool {
@@ -43,24 +43,24 @@ pub fn build_and_write(sample: &Sample) -> bool {
 
 pub fn with_uses(sample: &Sample) -> bool {
     let module = module(sample);
-    black_box(DefUse::compute(&module));
+    black_box(DefUse::from_module(&module));
     black_box(module.to_words());
     true
 }
 
 pub fn graphs(sample: &Sample) -> bool {
     let module = module(sample);
-    let definitions = Definitions::compute(&module);
+    let definitions = IdDefinitions::from_module(&module);
     for func in module.functions() {
-        if let Ok(cfg) = Cfg::compute(&module, &definitions, *func) {
-            black_box(Dominators::compute(&cfg));
+        if let Ok(cfg) = FlowGraph::from_function(&module, &definitions, *func) {
+            black_box(BlockDominators::from_cfg(&cfg));
         }
     }
     true
 }
 
 pub fn disassemble(sample: &Sample) -> bool {
-    black_box(text::print(&sample.words, &text::PrintOptions::default())).is_ok()
+    black_box(text::print_assembly(&sample.words, &text::PrintOptions::default())).is_ok()
 }
 
 /// Where parts of a text go that are only counted.
@@ -75,23 +75,23 @@ impl Write for Counted {
 
 /// Prints a module in parts, which nothing keeps.
 pub fn disassemble_in_parts(sample: &Sample) -> bool {
-    let text = text::Disassembly::new(&sample.words, text::PrintOptions::default());
+    let text = text::ModuleDisassembly::new(&sample.words, text::PrintOptions::default());
     let mut counted = Counted(0);
     text.is_ok_and(|text| write!(counted, "{text}").is_ok() && counted.0 > 0)
 }
 
 pub fn assemble(sample: &Sample) -> bool {
-    black_box(text::parse(&sample.text, &text::ParseOptions::default())).is_ok()
+    black_box(text::parse_assembly(&sample.text, &text::ParseOptions::default())).is_ok()
 }
 
 pub fn validate(sample: &Sample) -> bool {
-    let _ = black_box(verify::words(sample.words.clone(), &sample.options));
+    let _ = black_box(verify::verify_words(sample.words.clone(), &sample.options));
     true
 }
 
 pub fn construct_ssa(sample: &Sample) -> bool {
     let mut module = module(sample);
-    if ssa::construct(&mut module).is_err() {
+    if ssa::construct_ssa(&mut module).is_err() {
         return false;
     }
     black_box(module.to_words());
@@ -109,9 +109,9 @@ pub fn optimise_os(sample: &Sample) -> bool {
 }
 
 fn optimised(sample: &Sample, preset: &str) -> bool {
-    let pipeline: Pipeline = preset.parse().expect("a preset's name");
+    let pipeline: PassPipeline = preset.parse().expect("a preset's name");
     let mut module = module(sample);
-    if optimise(&mut module, &pipeline, &mut Options::default()).is_err() {
+    if optimise(&mut module, &pipeline, &mut PipelineOptions::default()).is_err() {
         return false;
     }
     black_box(module.to_words());

@@ -22,7 +22,7 @@ fn main() {
 /// The standard library asks for `-lgcc_s` wherever it is linked, so a linker script of that name
 /// stands in for it. Without the archive the shared library is used, as ever.
 fn link_unwinder() {
-    let archives = ["libgcc_eh.a", "libgcc.a"].map(archive);
+    let archives = ["libgcc_eh.a", "libgcc.a"].map(find_static_archive);
     let (Some(out), [Some(unwinder), Some(arithmetic)]) = (std::env::var_os("OUT_DIR"), archives)
     else {
         return;
@@ -37,7 +37,7 @@ fn link_unwinder() {
 }
 
 /// Where the C compiler of this machine has an archive, if it has it and builds for itself.
-fn archive(name: &str) -> Option<String> {
+fn find_static_archive(name: &str) -> Option<String> {
     if std::env::var("HOST").ok()? != std::env::var("TARGET").ok()? {
         return None;
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 /// The constant for an enumerant: its own name, after the kind's where it begins with a digit.
-pub fn enumerant(kind: &str, name: &str) -> String {
+pub fn enumerant_constant(kind: &str, name: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) {
         format!("{kind}{name}")
     } else {
@@ -12,12 +12,12 @@ pub fn enumerant(kind: &str, name: &str) -> String {
 }
 
 /// The constant for an opcode: without the `Op` that the type says already.
-pub fn op(opname: &str) -> &str {
+pub fn opcode_constant(opname: &str) -> &str {
     opname.strip_prefix("Op").unwrap_or(opname)
 }
 
 /// The constant for an extended instruction.
-pub fn ext(name: &str) -> String {
+pub fn extended_constant(name: &str) -> String {
     let mut out = String::new();
     let mut before = ' ';
     for c in name.chars() {
@@ -31,7 +31,10 @@ pub fn ext(name: &str) -> String {
 }
 
 /// `aliases` without `name` and what was seen before.
-pub fn fresh<'a>(seen: &mut HashSet<String>, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn retain_fresh_aliases<'a>(
+    seen: &mut HashSet<String>,
+    names: impl Iterator<Item = &'a str>,
+) -> Vec<&'a str> {
     names
         .filter(|name| seen.insert((*name).to_owned()))
         .collect()

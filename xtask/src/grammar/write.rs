@@ -17,7 +17,7 @@ pub struct NamedSet {
 }
 
 /// `mod.rs`.
-pub fn index() -> String {
+pub fn write_module_index() -> String {
     format!(
         "{HEADER}#![allow(missing_docs, non_upper_case_globals)]\n\n\
          #[rustfmt::skip]\npub mod enumerants;\n#[rustfmt::skip]\npub mod ext;\n\
@@ -27,14 +27,14 @@ pub fn index() -> String {
 }
 
 /// `op.rs`: a constant for every opcode.
-pub fn ops(core: &Core) -> String {
+pub fn write_opcodes(core: &Core) -> String {
     let mut out = format!("{HEADER}use crate::grammar::Op;\n\nimpl Op {{\n");
     let mut seen = HashSet::new();
     for inst in &core.instructions {
         let all = std::iter::once(&inst.opname)
             .chain(&inst.needs.aliases)
-            .map(|n| names::op(n));
-        for name in names::fresh(&mut seen, all) {
+            .map(|n| names::opcode_constant(n));
+        for name in names::retain_fresh_aliases(&mut seen, all) {
             _ = writeln!(out, "pub const {name}: Op = Op({});", inst.opcode);
         }
     }
@@ -48,7 +48,7 @@ pub fn ops(core: &Core) -> String {
 }
 
 /// `enumerants.rs`: a type with constants for every enumeration of the core grammar.
-pub fn enumerants(core: &Core) -> String {
+pub fn write_enumerants(core: &Core) -> String {
     let mut out = format!("{HEADER}use crate::grammar::enumeration;\n\n");
     for kind in core
         .operand_kinds
@@ -66,8 +66,8 @@ pub fn enumerants(core: &Core) -> String {
             let all = std::iter::once(&e.enumerant)
                 .chain(&e.needs.aliases)
                 .map(String::as_str);
-            for name in names::fresh(&mut seen, all) {
-                let name = names::enumerant(&kind.kind, name);
+            for name in names::retain_fresh_aliases(&mut seen, all) {
+                let name = names::enumerant_constant(&kind.kind, name);
                 _ = writeln!(out, "{name} = {},", e.value.get());
             }
         }
@@ -77,7 +77,7 @@ pub fn enumerants(core: &Core) -> String {
 }
 
 /// `instructions.rs`: the table of instructions by opcode, with an index by number.
-pub fn instructions(core: &Core) -> String {
+pub fn write_instructions(core: &Core) -> String {
     let mut rows: Vec<&Instruction> = core.instructions.iter().collect();
     rows.sort_by_key(|i| i.opcode);
     rows.dedup_by_key(|i| i.opcode);
@@ -111,8 +111,8 @@ pub fn instructions(core: &Core) -> String {
             inst.opcode,
             inst.opname,
             inst.needs.aliases,
-            operands(&inst.operands, &|k| k.to_owned()),
-            needs(&inst.needs)
+            format_operand_list(&inst.operands, &|k| k.to_owned()),
+            format_needs(&inst.needs)
         );
     }
     out.push_str("];\n\n");
@@ -131,7 +131,7 @@ pub fn instructions(core: &Core) -> String {
 }
 
 /// `kinds.rs`: the operand kinds of the core grammar and of the extended sets.
-pub fn kinds(core: &Core, sets: &[NamedSet]) -> String {
+pub fn write_operand_kinds(core: &Core, sets: &[NamedSet]) -> String {
     let mut all: Vec<(String, &Kind)> = core
         .operand_kinds
         .iter()
@@ -172,8 +172,8 @@ pub fn kinds(core: &Core, sets: &[NamedSet]) -> String {
                 e.enumerant,
                 e.needs.aliases,
                 e.value.get(),
-                operands(&e.parameters, &|k| own_kind(sets, prefix, k)),
-                needs(&e.needs)
+                format_operand_list(&e.parameters, &|k| own_kind(sets, prefix, k)),
+                format_needs(&e.needs)
             );
         }
         out.push_str("] },\n");
@@ -204,7 +204,7 @@ pub fn ext_sets(sets: &[NamedSet]) -> String {
             _ = writeln!(
                 out,
                 "pub const {}: u32 = {};",
-                names::ext(&inst.opname),
+                names::extended_constant(&inst.opname),
                 inst.opcode
             );
         }
@@ -225,8 +225,8 @@ pub fn ext_sets(sets: &[NamedSet]) -> String {
                 "ExtInst {{ number: {}, name: {:?}, operands: &{}, {} }},",
                 inst.opcode,
                 inst.opname,
-                operands(&inst.operands, &|k| own_kind(sets, s.prefix, k)),
-                needs(&inst.needs)
+                format_operand_list(&inst.operands, &|k| own_kind(sets, s.prefix, k)),
+                format_needs(&inst.needs)
             );
         }
         out.push_str("] },\n");
@@ -247,7 +247,7 @@ fn own_kind(sets: &[NamedSet], prefix: &str, kind: &str) -> String {
     }
 }
 
-fn operands(list: &[Operand], kind_name: &dyn Fn(&str) -> String) -> String {
+fn format_operand_list(list: &[Operand], kind_name: &dyn Fn(&str) -> String) -> String {
     let mut out = String::from("[");
     for o in list {
         let quantifier = match o.quantifier.as_deref() {
@@ -272,7 +272,7 @@ fn operands(list: &[Operand], kind_name: &dyn Fn(&str) -> String) -> String {
     out
 }
 
-fn needs(n: &Needs) -> String {
+fn format_needs(n: &Needs) -> String {
     let capabilities: Vec<String> = n
         .capabilities
         .iter()
@@ -282,12 +282,12 @@ fn needs(n: &Needs) -> String {
         "capabilities: &[{}], extensions: &{:?}, version: {}, last_version: {}",
         capabilities.join(", "),
         n.extensions,
-        version(n.version.as_deref(), "Version::V1_0"),
-        version(n.last_version.as_deref(), "Version::NEVER")
+        format_version(n.version.as_deref(), "Version::V1_0"),
+        format_version(n.last_version.as_deref(), "Version::NEVER")
     )
 }
 
-fn version(text: Option<&str>, absent: &str) -> String {
+fn format_version(text: Option<&str>, absent: &str) -> String {
     match text {
         None => absent.to_owned(),
         Some("None") => "Version::NEVER".to_owned(),

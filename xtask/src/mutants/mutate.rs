@@ -21,12 +21,12 @@ impl Random {
     }
 
     /// A number below `n`, 0 for 0.
-    pub fn below(&mut self, n: usize) -> usize {
+    pub fn next_below(&mut self, n: usize) -> usize {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
-        from.get(self.below(from.len())).copied()
+    fn pick_item<T: Copy>(&mut self, from: &[T]) -> Option<T> {
+        from.get(self.next_below(from.len())).copied()
     }
 }
 
@@ -42,30 +42,30 @@ const CHANGES: &[(&str, Change)] = &[
     ("operand, any id", operand_any),
     ("operand, id of same type", operand_alike),
     ("result type", result_type),
-    ("literal or enumerant", literal),
-    ("opcode", opcode),
-    ("swapped neighbours", swap),
+    ("literal or enumerant", mutate_literal),
+    ("opcode", mutate_opcode),
+    ("swapped neighbours", swap_instructions),
     ("left out", leave_out),
-    ("repeated", repeat),
-    ("moved", relocate),
-    ("branch to elsewhere", branch),
-    ("blocks in other order", blocks),
-    ("merge left out", merge),
-    ("capability left out", capability),
-    ("decoration changed", decoration),
+    ("repeated", repeat_instruction),
+    ("moved", relocate_instruction),
+    ("branch to elsewhere", redirect_branch),
+    ("blocks in other order", swap_blocks),
+    ("merge left out", remove_merge),
+    ("capability left out", remove_capability),
+    ("decoration changed", mutate_annotation),
     ("type changed", type_operand),
-    ("bit of a word", bit),
+    ("bit of a word", flip_bit),
 ];
 
 /// A mutant and the name of its change.
-pub fn mutant(words: &[u32], random: &mut Random) -> (&'static str, Vec<u32>) {
+pub fn make_mutant(words: &[u32], random: &mut Random) -> (&'static str, Vec<u32>) {
     loop {
-        let Some((name, change)) = random.pick(CHANGES) else {
+        let Some((name, change)) = random.pick_item(CHANGES) else {
             continue;
         };
-        let mut parts = Parts::split(words);
+        let mut parts = Parts::split_words(words);
         if change(&mut parts, random).is_some() {
-            let mutant = parts.join();
+            let mutant = parts.join_words();
             if mutant != words {
                 return (name, mutant);
             }
@@ -74,7 +74,7 @@ pub fn mutant(words: &[u32], random: &mut Random) -> (&'static str, Vec<u32>) {
 }
 
 impl Parts {
-    fn split(words: &[u32]) -> Self {
+    fn split_words(words: &[u32]) -> Self {
         let mut header = [0; 5];
         header.copy_from_slice(&words[..SpirvHeader::WORDS]);
         let insts = InstructionStream::new(words).flatten();
@@ -89,48 +89,52 @@ impl Parts {
         }
     }
 
-    fn join(&self) -> Vec<u32> {
+    fn join_words(&self) -> Vec<u32> {
         let mut words = self.header.to_vec();
         words.extend(self.insts.iter().flatten());
         words
     }
 
     /// A random instruction that a condition holds for.
-    fn some(&self, random: &mut Random, holds: impl Fn(&[u32]) -> bool) -> Option<usize> {
+    fn pick_instruction(
+        &self,
+        random: &mut Random,
+        holds: impl Fn(&[u32]) -> bool,
+    ) -> Option<usize> {
         let fitting: Vec<usize> = (0..self.insts.len())
             .filter(|n| holds(&self.insts[*n]))
             .collect();
-        random.pick(&fitting)
+        random.pick_item(&fitting)
     }
 
     /// Result ids of instructions that a condition holds for.
-    fn results(&self, holds: impl Fn(&[u32]) -> bool) -> Vec<u32> {
+    fn collect_result_ids(&self, holds: impl Fn(&[u32]) -> bool) -> Vec<u32> {
         let fitting = self.insts.iter().filter(|i| holds(i));
-        fitting.filter_map(|i| result(i)).collect()
+        fitting.filter_map(|i| result_id_of(i)).collect()
     }
 }
 
-fn op(inst: &[u32]) -> Op {
+fn opcode_of(inst: &[u32]) -> Op {
     Op(inst[0] as u16)
 }
 
-fn result(inst: &[u32]) -> Option<u32> {
+fn result_id_of(inst: &[u32]) -> Option<u32> {
     use spirula_spirv::grammar::ResultForm;
-    match op(inst).result_form() {
+    match opcode_of(inst).result_form() {
         ResultForm::None => None,
         ResultForm::Untyped => inst.get(1).copied(),
         ResultForm::Typed => inst.get(2).copied(),
     }
 }
 
-fn ty(inst: &[u32]) -> Option<u32> {
+fn type_id_of(inst: &[u32]) -> Option<u32> {
     use spirula_spirv::grammar::ResultForm;
-    (op(inst).result_form() == ResultForm::Typed).then(|| inst[1])
+    (opcode_of(inst).result_form() == ResultForm::Typed).then(|| inst[1])
 }
 
 /// Positions of an instruction's words that are of a kind.
-fn positions(inst: &[u32], holds: impl Fn(Kind) -> bool) -> Vec<usize> {
-    let operands = OperandIter::new(op(inst), &inst[1..]).map_while(Result::ok);
+fn operand_positions(inst: &[u32], holds: impl Fn(Kind) -> bool) -> Vec<usize> {
+    let operands = OperandIter::new(opcode_of(inst), &inst[1..]).map_while(Result::ok);
     operands
         .filter(|o| holds(o.kind))
         .map(|o| o.at + 1)
@@ -144,7 +148,7 @@ fn is_used_id(kind: Kind) -> bool {
 
 fn is_code(inst: &[u32]) -> bool {
     use spirula_spirv::grammar::InstructionClass;
-    op(inst).info().is_some_and(|i| {
+    opcode_of(inst).info().is_some_and(|i| {
         !matches!(
             i.class,
             InstructionClass::Debug | InstructionClass::Annotation | InstructionClass::ModeSetting
@@ -153,43 +157,45 @@ fn is_code(inst: &[u32]) -> bool {
 }
 
 fn operand_any(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let ids = parts.results(|_| true);
+    let ids = parts.collect_result_ids(|_| true);
     replace_id(parts, random, &ids)
 }
 
 fn replace_id(parts: &mut Parts, random: &mut Random, ids: &[u32]) -> Option<()> {
-    let at = parts.some(random, |i| {
-        is_code(i) && !positions(i, is_used_id).is_empty()
+    let at = parts.pick_instruction(random, |i| {
+        is_code(i) && !operand_positions(i, is_used_id).is_empty()
     })?;
-    let word = random.pick(&positions(&parts.insts[at], is_used_id))?;
-    parts.insts[at][word] = random.pick(ids)?;
+    let word = random.pick_item(&operand_positions(&parts.insts[at], is_used_id))?;
+    parts.insts[at][word] = random.pick_item(ids)?;
     Some(())
 }
 
 fn operand_alike(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let at = parts.some(random, |i| {
-        is_code(i) && !positions(i, is_used_id).is_empty()
+    let at = parts.pick_instruction(random, |i| {
+        is_code(i) && !operand_positions(i, is_used_id).is_empty()
     })?;
-    let word = random.pick(&positions(&parts.insts[at], is_used_id))?;
+    let word = random.pick_item(&operand_positions(&parts.insts[at], is_used_id))?;
     let old = parts.insts[at][word];
-    let known = parts.insts.iter().find(|i| result(i) == Some(old))?;
-    let (own_ty, own_op) = (ty(known), op(known));
-    let ids = parts.results(|i| ty(i) == own_ty && (own_ty.is_some() || op(i) == own_op));
-    parts.insts[at][word] = random.pick(&ids)?;
+    let known = parts.insts.iter().find(|i| result_id_of(i) == Some(old))?;
+    let (own_ty, own_op) = (type_id_of(known), opcode_of(known));
+    let ids = parts.collect_result_ids(|i| {
+        type_id_of(i) == own_ty && (own_ty.is_some() || opcode_of(i) == own_op)
+    });
+    parts.insts[at][word] = random.pick_item(&ids)?;
     Some(())
 }
 
 fn is_type(inst: &[u32]) -> bool {
     use spirula_spirv::grammar::InstructionClass;
-    op(inst)
+    opcode_of(inst)
         .info()
         .is_some_and(|i| i.class == InstructionClass::TypeDeclaration)
 }
 
 fn result_type(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let types = parts.results(is_type);
-    let at = parts.some(random, |i| ty(i).is_some())?;
-    parts.insts[at][1] = random.pick(&types)?;
+    let types = parts.collect_result_ids(is_type);
+    let at = parts.pick_instruction(random, |i| type_id_of(i).is_some())?;
+    parts.insts[at][1] = random.pick_item(&types)?;
     Some(())
 }
 
@@ -203,13 +209,13 @@ fn change_value(inst: &mut [u32], word: usize, kind: Kind, random: &mut Random) 
                 .filter(|e| e.parameters.is_empty())
                 .map(|e| e.value)
                 .collect();
-            random.pick(&same)?
+            random.pick_item(&same)?
         }
-        _ => match random.below(4) {
-            0 => random.below(5) as u32,
+        _ => match random.next_below(4) {
+            0 => random.next_below(5) as u32,
             1 => inst[word].wrapping_add(1),
             2 => inst[word].wrapping_sub(1),
-            _ => 1 << random.below(32),
+            _ => 1 << random.next_below(32),
         },
     };
     Some(())
@@ -225,24 +231,26 @@ fn is_value(kind: Kind) -> bool {
     )
 }
 
-fn literal(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let at = parts.some(random, |i| is_code(i) && !positions(i, is_value).is_empty())?;
+fn mutate_literal(parts: &mut Parts, random: &mut Random) -> Option<()> {
+    let at = parts.pick_instruction(random, |i| {
+        is_code(i) && !operand_positions(i, is_value).is_empty()
+    })?;
     change_literal(parts, random, at)
 }
 
 fn change_literal(parts: &mut Parts, random: &mut Random, at: usize) -> Option<()> {
     let inst = &mut parts.insts[at];
-    let word = random.pick(&positions(inst, is_value))?;
-    let kind = OperandIter::new(op(inst), &inst[1..])
+    let word = random.pick_item(&operand_positions(inst, is_value))?;
+    let kind = OperandIter::new(opcode_of(inst), &inst[1..])
         .map_while(Result::ok)
         .find(|o| o.at + 1 == word)?
         .kind;
     change_value(inst, word, kind, random)
 }
 
-fn opcode(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let at = parts.some(random, is_code)?;
-    let row = op(&parts.insts[at]).info()?;
+fn mutate_opcode(parts: &mut Parts, random: &mut Random) -> Option<()> {
+    let at = parts.pick_instruction(random, is_code)?;
+    let row = opcode_of(&parts.insts[at]).info()?;
     let alike: Vec<Op> = all_instructions()
         .iter()
         .filter(|i| {
@@ -257,29 +265,29 @@ fn opcode(parts: &mut Parts, random: &mut Random) -> Option<()> {
         })
         .map(|i| i.op)
         .collect();
-    let new = random.pick(&alike)?;
+    let new = random.pick_item(&alike)?;
     let inst = &mut parts.insts[at];
     inst[0] = inst[0] & 0xffff_0000 | u32::from(new.0);
     Some(())
 }
 
-fn swap(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let at = random.below(parts.insts.len().checked_sub(1)?);
+fn swap_instructions(parts: &mut Parts, random: &mut Random) -> Option<()> {
+    let at = random.next_below(parts.insts.len().checked_sub(1)?);
     parts.insts.swap(at, at + 1);
     Some(())
 }
 
 fn leave_out(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let at = random.below(parts.insts.len());
+    let at = random.next_below(parts.insts.len());
     parts.insts.remove(at);
     Some(())
 }
 
-fn repeat(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let at = random.below(parts.insts.len());
+fn repeat_instruction(parts: &mut Parts, random: &mut Random) -> Option<()> {
+    let at = random.next_below(parts.insts.len());
     let mut copy = parts.insts.get(at)?.clone();
-    if random.below(2) == 0
-        && let Some(own) = result(&copy)
+    if random.next_below(2) == 0
+        && let Some(own) = result_id_of(&copy)
     {
         let word = copy.iter().skip(1).position(|w| *w == own)? + 1;
         copy[word] = parts.header[3];
@@ -289,16 +297,16 @@ fn repeat(parts: &mut Parts, random: &mut Random) -> Option<()> {
     Some(())
 }
 
-fn relocate(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let from = random.below(parts.insts.len());
+fn relocate_instruction(parts: &mut Parts, random: &mut Random) -> Option<()> {
+    let from = random.next_below(parts.insts.len());
     let inst = parts.insts.remove(from);
     // Near its place half of the time, where it may still be valid.
-    let to = if random.below(2) == 0 {
-        (from + random.below(8))
+    let to = if random.next_below(2) == 0 {
+        (from + random.next_below(8))
             .saturating_sub(4)
             .min(parts.insts.len())
     } else {
-        random.below(parts.insts.len() + 1)
+        random.next_below(parts.insts.len() + 1)
     };
     parts.insts.insert(to, inst);
     Some(())
@@ -308,15 +316,15 @@ fn relocate(parts: &mut Parts, random: &mut Random) -> Option<()> {
 fn function_around(parts: &Parts, at: usize) -> Option<std::ops::Range<usize>> {
     let begin = (0..=at)
         .rev()
-        .find(|n| op(&parts.insts[*n]) == Op::Function)?;
-    let end = (at..parts.insts.len()).find(|n| op(&parts.insts[*n]) == Op::FunctionEnd)?;
+        .find(|n| opcode_of(&parts.insts[*n]) == Op::Function)?;
+    let end = (at..parts.insts.len()).find(|n| opcode_of(&parts.insts[*n]) == Op::FunctionEnd)?;
     Some(begin..end + 1)
 }
 
-fn branch(parts: &mut Parts, random: &mut Random) -> Option<()> {
+fn redirect_branch(parts: &mut Parts, random: &mut Random) -> Option<()> {
     let goes = |i: &[u32]| {
         matches!(
-            op(i),
+            opcode_of(i),
             Op::Branch
                 | Op::BranchConditional
                 | Op::Switch
@@ -325,92 +333,94 @@ fn branch(parts: &mut Parts, random: &mut Random) -> Option<()> {
                 | Op::Phi
         )
     };
-    let at = parts.some(random, goes)?;
+    let at = parts.pick_instruction(random, goes)?;
     let range = function_around(parts, at)?;
     let labels: Vec<u32> = parts.insts[range]
         .iter()
-        .filter(|i| op(i) == Op::Label)
-        .filter_map(|i| result(i))
+        .filter(|i| opcode_of(i) == Op::Label)
+        .filter_map(|i| result_id_of(i))
         .collect();
     let inst = &mut parts.insts[at];
     let places: Vec<usize> = (1..inst.len())
         .filter(|n| labels.contains(&inst[*n]))
         .collect();
-    let word = random.pick(&places)?;
-    inst[word] = random.pick(&labels)?;
+    let word = random.pick_item(&places)?;
+    inst[word] = random.pick_item(&labels)?;
     Some(())
 }
 
-fn blocks(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let at = parts.some(random, |i| op(i) == Op::Label)?;
+fn swap_blocks(parts: &mut Parts, random: &mut Random) -> Option<()> {
+    let at = parts.pick_instruction(random, |i| opcode_of(i) == Op::Label)?;
     let range = function_around(parts, at)?;
     let mut begins: Vec<usize> = range
         .clone()
-        .filter(|n| op(&parts.insts[*n]) == Op::Label)
+        .filter(|n| opcode_of(&parts.insts[*n]) == Op::Label)
         .collect();
     begins.push(range.end - 1);
     if begins.len() < 3 {
         return None;
     }
-    let n = random.below(begins.len() - 2);
+    let n = random.next_below(begins.len() - 2);
     let second: Vec<_> = parts.insts.drain(begins[n + 1]..begins[n + 2]).collect();
     parts.insts.splice(begins[n]..begins[n], second);
     Some(())
 }
 
-fn merge(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let at = parts.some(random, |i| {
-        matches!(op(i), Op::LoopMerge | Op::SelectionMerge)
+fn remove_merge(parts: &mut Parts, random: &mut Random) -> Option<()> {
+    let at = parts.pick_instruction(random, |i| {
+        matches!(opcode_of(i), Op::LoopMerge | Op::SelectionMerge)
     })?;
     parts.insts.remove(at);
     Some(())
 }
 
-fn capability(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let at = parts.some(random, |i| matches!(op(i), Op::Capability | Op::Extension))?;
+fn remove_capability(parts: &mut Parts, random: &mut Random) -> Option<()> {
+    let at = parts.pick_instruction(random, |i| {
+        matches!(opcode_of(i), Op::Capability | Op::Extension)
+    })?;
     parts.insts.remove(at);
     Some(())
 }
 
-fn decoration(parts: &mut Parts, random: &mut Random) -> Option<()> {
+fn mutate_annotation(parts: &mut Parts, random: &mut Random) -> Option<()> {
     use spirula_spirv::grammar::InstructionClass;
-    let at = parts.some(random, |i| {
-        op(i).info().is_some_and(|r| {
+    let at = parts.pick_instruction(random, |i| {
+        opcode_of(i).info().is_some_and(|r| {
             matches!(
                 r.class,
                 InstructionClass::Annotation | InstructionClass::ModeSetting
             )
         })
     })?;
-    match random.below(3) {
+    match random.next_below(3) {
         0 => {
             parts.insts.remove(at);
             Some(())
         }
         1 => change_literal(parts, random, at),
         _ => {
-            let ids = parts.results(|_| true);
-            let word = random.pick(&positions(&parts.insts[at], is_used_id))?;
-            parts.insts[at][word] = random.pick(&ids)?;
+            let ids = parts.collect_result_ids(|_| true);
+            let word = random.pick_item(&operand_positions(&parts.insts[at], is_used_id))?;
+            parts.insts[at][word] = random.pick_item(&ids)?;
             Some(())
         }
     }
 }
 
 fn type_operand(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let at = parts.some(random, |i| is_type(i) && i.len() > 2)?;
-    if random.below(2) == 0 {
+    let at = parts.pick_instruction(random, |i| is_type(i) && i.len() > 2)?;
+    if random.next_below(2) == 0 {
         return change_literal(parts, random, at);
     }
-    let types = parts.results(is_type);
-    let word = random.pick(&positions(&parts.insts[at], is_used_id))?;
-    parts.insts[at][word] = random.pick(&types)?;
+    let types = parts.collect_result_ids(is_type);
+    let word = random.pick_item(&operand_positions(&parts.insts[at], is_used_id))?;
+    parts.insts[at][word] = random.pick_item(&types)?;
     Some(())
 }
 
-fn bit(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let at = random.below(parts.insts.len());
-    let word = random.below(parts.insts[at].len());
-    parts.insts[at][word] ^= 1 << random.below(32);
+fn flip_bit(parts: &mut Parts, random: &mut Random) -> Option<()> {
+    let at = random.next_below(parts.insts.len());
+    let word = random.next_below(parts.insts[at].len());
+    parts.insts[at][word] ^= 1 << random.next_below(32);
     Some(())
 }

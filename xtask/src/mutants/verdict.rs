@@ -13,7 +13,7 @@ pub struct Environment {
 
 impl Environment {
     /// A name, with `+scalar` where blocks may have the scalar layout.
-    pub fn parse(text: &str) -> Self {
+    pub fn parse_environment(text: &str) -> Self {
         let scalar = text.ends_with("+scalar");
         Environment {
             name: text.trim_end_matches("+scalar").to_owned(),
@@ -33,7 +33,7 @@ impl Verdict {
     }
 
     /// The message without ids, numbers and names, to count messages that are alike.
-    pub fn generic(&self) -> String {
+    pub fn generalise_message(&self) -> String {
         let mut out = String::new();
         let mut quoted = false;
         let line = self.message.lines().next().unwrap_or("");
@@ -54,7 +54,11 @@ impl Verdict {
 }
 
 /// Khronos' verdict.
-pub fn theirs(validator: &Path, file: &Path, environment: &Environment) -> Result<Verdict> {
+pub fn run_khronos_validator(
+    validator: &Path,
+    file: &Path,
+    environment: &Environment,
+) -> Result<Verdict> {
     let mut command = Command::new(validator);
     command.arg("--target-env").arg(&environment.name);
     if environment.scalar {
@@ -80,7 +84,7 @@ pub fn theirs(validator: &Path, file: &Path, environment: &Environment) -> Resul
 }
 
 /// Our verdict.
-pub fn ours(words: Vec<u32>, environment: &Environment) -> Result<Verdict> {
+pub fn run_own_verifier(words: Vec<u32>, environment: &Environment) -> Result<Verdict> {
     let options = verify::VerifyOptions {
         target: environment.name.parse()?,
         scalar_block_layout: environment.scalar,

@@ -10,12 +10,12 @@ use std::process::Command;
 const RUNGS: &[usize] = &[125, 500, 2000, 10000];
 
 /// Makes the modules and gives their files, the smallest first.
-pub fn make(folder: &Path, llvm_as: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub fn make_ladder_modules(folder: &Path, llvm_as: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for &kernels in RUNGS {
         let text = folder.join(format!("ladder-{kernels}.ll"));
         let bitcode = text.with_extension("bc");
-        write(&text, kernels).with_context(|| text.display().to_string())?;
+        write_ladder_module(&text, kernels).with_context(|| text.display().to_string())?;
         let status = Command::new(llvm_as)
             .arg(&text)
             .arg("-o")
@@ -29,7 +29,7 @@ pub fn make(folder: &Path, llvm_as: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn write(path: &Path, kernels: usize) -> std::io::Result<()> {
+fn write_ladder_module(path: &Path, kernels: usize) -> std::io::Result<()> {
     let mut out = BufWriter::new(File::create(path)?);
     writeln!(out, "target triple = \"spir64-unknown-unknown\"")?;
     writeln!(out, "declare spir_func i64 @_Z13get_global_idj(i32)")?;
@@ -38,14 +38,14 @@ fn write(path: &Path, kernels: usize) -> std::io::Result<()> {
         "declare spir_func float @_Z3madfff(float, float, float)"
     )?;
     for number in 0..kernels {
-        kernel(&mut out, number)?;
+        write_kernel(&mut out, number)?;
     }
     out.flush()
 }
 
 /// A kernel with a loop, memory of two spaces, arithmetic and calls, whose constants and shape
 /// depend on its number.
-fn kernel(out: &mut impl Write, number: usize) -> std::io::Result<()> {
+fn write_kernel(out: &mut impl Write, number: usize) -> std::io::Result<()> {
     let steps = 6 + number % 9;
     writeln!(
         out,

@@ -14,7 +14,7 @@ pub struct Cost {
 
 impl Cost {
     /// The median of each figure.
-    pub fn median(costs: Vec<Cost>) -> Option<Cost> {
+    pub fn median_cost(costs: Vec<Cost>) -> Option<Cost> {
         let of = |figure: fn(&Cost) -> f64| {
             let mut figures: Vec<f64> = costs.iter().map(figure).collect();
             figures.sort_by(f64::total_cmp);
@@ -29,7 +29,10 @@ impl Cost {
 
 /// Runs a program; `None` where it is missing or fails. This process stays small, as what it has in
 /// memory counts for the children that it makes.
-pub fn measure<'a>(program: &Path, arguments: impl Iterator<Item = &'a OsStr>) -> Option<Cost> {
+pub fn measure_process<'a>(
+    program: &Path,
+    arguments: impl Iterator<Item = &'a OsStr>,
+) -> Option<Cost> {
     let mut command = Command::new(program);
     command.args(arguments);
     command.stdin(Stdio::null());

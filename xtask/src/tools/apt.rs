@@ -14,24 +14,25 @@ pub struct Archive {
 
 impl Archive {
     /// Makes the state in a folder and brings its lists up to date.
-    pub fn open(folder: &Path, suites: &[&str]) -> Result<Archive> {
+    pub fn open_archive(folder: &Path, suites: &[&str]) -> Result<Archive> {
         for part in ["lists/partial", "cache/archives/partial", "sources"] {
             fs::create_dir_all(folder.join(part))?;
         }
         fs::write(folder.join("status"), "")?;
-        let mirror = mirror().unwrap_or_else(|| "http://deb.debian.org/debian".to_owned());
+        let mirror =
+            find_system_mirror().unwrap_or_else(|| "http://deb.debian.org/debian".to_owned());
         let line = |suite: &&str| format!("deb [signed-by={KEY}] {mirror} {suite} main\n");
         let sources: String = suites.iter().map(line).collect();
         fs::write(folder.join("sources.list"), sources)?;
         let archive = Archive {
             folder: folder.canonicalize()?,
         };
-        archive.run(&["update", "-qq"])?;
+        archive.run_apt(&["update", "-qq"])?;
         Ok(archive)
     }
 
     /// Unpacks packages and everything that they depend on, out of a suite where it has them.
-    pub fn unpack(&self, suite: &str, packages: &[&str], root: &Path) -> Result<()> {
+    pub fn unpack_packages(&self, suite: &str, packages: &[&str], root: &Path) -> Result<()> {
         let install = [
             "install",
             "-qq",
@@ -41,7 +42,7 @@ impl Archive {
             "-t",
             suite,
         ];
-        self.run(&[&install, packages].concat())?;
+        self.run_apt(&[&install, packages].concat())?;
         fs::create_dir_all(root)?;
         for entry in fs::read_dir(self.folder.join("cache/archives"))? {
             let path = entry?.path();
@@ -56,7 +57,7 @@ impl Archive {
         Ok(())
     }
 
-    fn run(&self, arguments: &[&str]) -> Result<()> {
+    fn run_apt(&self, arguments: &[&str]) -> Result<()> {
         let option =
             |name: &str, part: &str| format!("-oDir::{name}={}", self.folder.join(part).display());
         let status = Command::new("apt-get")
@@ -79,7 +80,7 @@ impl Archive {
 }
 
 /// The folders of an unpacked root that hold its shared libraries.
-pub fn libraries(root: &Path) -> Result<Vec<PathBuf>> {
+pub fn library_folders(root: &Path) -> Result<Vec<PathBuf>> {
     let root = root.canonicalize()?;
     let mut found = Vec::new();
     for part in ["usr/lib", "lib"] {
@@ -98,7 +99,7 @@ pub fn libraries(root: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// The mirror that the system itself uses.
-fn mirror() -> Option<String> {
+fn find_system_mirror() -> Option<String> {
     let output = Command::new("apt-cache").arg("policy").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let word = text

@@ -1,7 +1,7 @@
 //! lavapipe, a Vulkan driver for the processor: Debian 12's backport of 25.0. Its own 22.3 ends
 //! every loop after 65,536 rounds.
 
-use super::apt::{Archive, libraries};
+use super::apt::{Archive, library_folders};
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::fs;
@@ -34,16 +34,16 @@ const SYSTEM: &[&str] = &[
 ];
 
 /// The driver that was fetched before, or now.
-pub fn lavapipe(target: &Path) -> Result<Lavapipe> {
+pub fn find_or_fetch_lavapipe(target: &Path) -> Result<Lavapipe> {
     let tools = target.join("tools");
     let root = tools.join("lavapipe");
     let driver = root.join("lavapipe.json");
     if !driver.exists() {
         eprintln!("fetching the Vulkan driver lavapipe (Debian's backport of Mesa)");
         let suites = ["bookworm", "bookworm-backports"];
-        let archive = Archive::open(&tools.join("apt-bookworm"), &suites)?;
-        archive.unpack(suites[1], &["mesa-vulkan-drivers", "libvulkan1"], &root)?;
-        let folders = libraries(&root)?;
+        let archive = Archive::open_archive(&tools.join("apt-bookworm"), &suites)?;
+        archive.unpack_packages(suites[1], &["mesa-vulkan-drivers", "libvulkan1"], &root)?;
+        let folders = library_folders(&root)?;
         for folder in &folders {
             remove_system_libraries(folder)?;
         }
@@ -58,7 +58,7 @@ pub fn lavapipe(target: &Path) -> Result<Lavapipe> {
         );
         fs::write(&driver, text)?;
     }
-    let libraries = std::env::join_paths(libraries(&root)?)?;
+    let libraries = std::env::join_paths(library_folders(&root)?)?;
     Ok(Lavapipe {
         driver: driver.canonicalize()?,
         libraries,

@@ -9,6 +9,6 @@ mod lavapipe;
 mod opencl;
 mod validator;
 
-pub use lavapipe::lavapipe;
-pub use opencl::opencl;
-pub use validator::validator;
+pub use lavapipe::find_or_fetch_lavapipe;
+pub use opencl::find_or_fetch_opencl;
+pub use validator::find_or_fetch_validator;

@@ -24,7 +24,7 @@ pub struct OpenCl {
 }
 
 /// The driver that was fetched before, or now.
-pub fn opencl(target: &Path) -> Result<OpenCl> {
+pub fn find_or_fetch_opencl(target: &Path) -> Result<OpenCl> {
     let root = target.join("tools/intel-opencl");
     let vendors = root.join("vendors");
     let libraries = root.join("lib");

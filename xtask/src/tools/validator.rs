@@ -1,6 +1,6 @@
 //! The Khronos validator, started through the C library that it was built for.
 
-use super::apt::{Archive, libraries};
+use super::apt::{Archive, library_folders};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,21 @@ const OLDEST: (u32, u32) = (2026, 4);
 
 /// Path of the validator: `SPIRV_VAL`, else one that was fetched before, else on the system's
 /// path, else fetched now.
-pub fn validator(target: &Path) -> Result<PathBuf> {
+pub fn find_or_fetch_validator(target: &Path) -> Result<PathBuf> {
     let tools = target.join("tools");
     let fetched = tools.join("bin/spirv-val");
     let named = std::env::var_os("SPIRV_VAL").map(PathBuf::from).into_iter();
     for path in named.chain([fetched.clone(), PathBuf::from("spirv-val")]) {
-        if version(&path).is_some_and(|v| v >= OLDEST) {
+        if query_validator_version(&path).is_some_and(|v| v >= OLDEST) {
             return Ok(path);
         }
     }
     eprintln!("fetching the SPIR-V validator (Debian's spirv-tools)");
     let root = tools.join("spirv-tools");
-    let archive = Archive::open(&tools.join("apt-sid"), &["sid"])?;
-    archive.unpack("sid", &["spirv-tools", "libc6"], &root)?;
+    let archive = Archive::open_archive(&tools.join("apt-sid"), &["sid"])?;
+    archive.unpack_packages("sid", &["spirv-tools", "libc6"], &root)?;
     write_launcher(&fetched, &root)?;
-    match version(&fetched) {
+    match query_validator_version(&fetched) {
         Some(v) if v >= OLDEST => Ok(fetched),
         Some((year, n)) => bail!("the archive has only version {year}.{n} of the validator"),
         None => bail!("the fetched validator does not start"),
@@ -33,7 +33,7 @@ pub fn validator(target: &Path) -> Result<PathBuf> {
 }
 
 /// Year and number that `spirv-val --version` prints.
-fn version(path: &Path) -> Option<(u32, u32)> {
+fn query_validator_version(path: &Path) -> Option<(u32, u32)> {
     let output = Command::new(path).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let (year, rest) = text.split_once("SPIRV-Tools v")?.1.split_once('.')?;
@@ -43,7 +43,7 @@ fn version(path: &Path) -> Option<(u32, u32)> {
 
 /// A script that starts the unpacked program with the libraries unpacked beside it.
 fn write_launcher(script: &Path, root: &Path) -> Result<()> {
-    let folders = libraries(root)?;
+    let folders = library_folders(root)?;
     let names = folders.iter().flat_map(fs::read_dir).flatten();
     let mut loaders = names.filter_map(|e| Some(e.ok()?.path()));
     let loader = loaders

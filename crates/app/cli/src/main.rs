@@ -12,5 +12,5 @@ mod values;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::finish(commands::run())
+    cli::report_outcome(commands::run_command())
 }

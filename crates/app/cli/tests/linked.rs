@@ -2,7 +2,7 @@
 //! other tests, run on the CPU device by `spirula test`.
 
 use serde_json::{Value, json};
-use spirula::{CompileOptions, compile};
+use spirula::{CompileOptions, compile_input};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::link::{LinkOptions, link_modules};
 use spirula_testing::{SpirvValTool, find_corpus};
@@ -31,7 +31,7 @@ fn module(folder: &Path, test: &Value, number: usize) -> SpirvModule {
         .as_str()
         .expect("a form is a file");
     let bytes = std::fs::read(folder.join(form)).expect("the corpus can be read");
-    let compiled = compile(&bytes, &CompileOptions::default());
+    let compiled = compile_input(&bytes, &CompileOptions::default());
     let compiled = compiled.unwrap_or_else(|error| panic!("{form}: {error:?}"));
     compiled
         .into_module()

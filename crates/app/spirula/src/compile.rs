@@ -1,6 +1,6 @@
 //! From the bytes of an input to a SPIR-V module or a whole program.
 
-use crate::detect::{InputKind, detect};
+use crate::detect::{InputKind, detect_input_kind};
 use crate::initialisers::warn_of_initialisers;
 use crate::optimise::optimise_kernels;
 use crate::tensors::TensorSignature;
@@ -73,12 +73,12 @@ pub struct ScheduledProgram {
 
 impl ScheduledProgram {
     /// The graph of the dispatches in Graphviz's language.
-    pub fn draw(&self) -> String {
+    pub fn draw_graph(&self) -> String {
         spirula_tensor::draw_function(&self.function, &self.dispatches)
     }
 
     /// The dispatches with their loops, as the last stage leaves them.
-    pub fn print(&self) -> String {
+    pub fn print_dispatches(&self) -> String {
         spirula_tensor::schedule::print_all(&self.dispatches)
     }
 
@@ -149,15 +149,15 @@ impl fmt::Display for CompileError {
 impl std::error::Error for CompileError {}
 
 impl CompileError {
-    fn read(diagnostic: SourceDiagnostic) -> Self {
-        Self::all(CompileStage::Read, vec![diagnostic])
+    fn from_read_fault(diagnostic: SourceDiagnostic) -> Self {
+        Self::from_diagnostics(CompileStage::Read, vec![diagnostic])
     }
 
-    fn translate(diagnostic: SourceDiagnostic) -> Self {
-        Self::all(CompileStage::Translate, vec![diagnostic])
+    fn from_translate_fault(diagnostic: SourceDiagnostic) -> Self {
+        Self::from_diagnostics(CompileStage::Translate, vec![diagnostic])
     }
 
-    fn all(stage: CompileStage, diagnostics: Vec<SourceDiagnostic>) -> Self {
+    fn from_diagnostics(stage: CompileStage, diagnostics: Vec<SourceDiagnostic>) -> Self {
         CompileError { stage, diagnostics }
     }
 }
@@ -166,44 +166,53 @@ impl CompileError {
 ///
 /// # Errors
 /// When the input is malformed, of no accepted form, or needs something that is missing.
-pub fn compile(bytes: &[u8], options: &CompileOptions) -> Result<CompiledInput, CompileError> {
-    read(bytes)?.compile(options)
+pub fn compile_input(
+    bytes: &[u8],
+    options: &CompileOptions,
+) -> Result<CompiledInput, CompileError> {
+    read_input(bytes)?.compile_with(options)
 }
 
 /// Reads an input of any accepted form: the first half of [`compile`].
 ///
 /// # Errors
 /// When the input is malformed or of no accepted form.
-pub fn read(bytes: &[u8]) -> Result<CompileInput, CompileError> {
-    let kind = detect(bytes).map_err(CompileError::read)?;
+pub fn read_input(bytes: &[u8]) -> Result<CompileInput, CompileError> {
+    let kind = detect_input_kind(bytes).map_err(CompileError::from_read_fault)?;
     match kind {
         InputKind::SpirvBinary => {
-            let module = SpirvModule::from_bytes(bytes).map_err(CompileError::read)?;
+            let module = SpirvModule::from_bytes(bytes).map_err(CompileError::from_read_fault)?;
             Ok(CompileInput::Spirv(kind, Box::new(module)))
         }
         InputKind::SpirvText => {
-            let words = text::parse_assembly(utf8(bytes)?, &text::ParseOptions::default());
-            let words = words.map_err(|all| CompileError::all(CompileStage::Read, all))?;
-            let module = SpirvModule::from_words(words).map_err(CompileError::read)?;
+            let words = text::parse_assembly(decode_utf8(bytes)?, &text::ParseOptions::default());
+            let words =
+                words.map_err(|all| CompileError::from_diagnostics(CompileStage::Read, all))?;
+            let module = SpirvModule::from_words(words).map_err(CompileError::from_read_fault)?;
             Ok(CompileInput::Spirv(kind, Box::new(module)))
         }
         InputKind::LlvmBitcode | InputKind::LlvmText => {
-            let module = spirula_llvm::read(bytes).map_err(CompileError::read)?;
+            let module = spirula_llvm::read_module(bytes).map_err(CompileError::from_read_fault)?;
             Ok(CompileInput::Llvm(kind, Box::new(module)))
         }
         InputKind::MlirText | InputKind::MlirBytecode => {
-            let module = spirula_stablehlo::read_module(bytes).map_err(CompileError::read)?;
+            let module =
+                spirula_stablehlo::read_module(bytes).map_err(CompileError::from_read_fault)?;
             let faults = spirula_stablehlo::verify_module(&module);
             if !faults.is_empty() {
-                return Err(CompileError::all(CompileStage::Read, faults));
+                return Err(CompileError::from_diagnostics(CompileStage::Read, faults));
             }
             Ok(CompileInput::StableHlo(kind, Box::new(module)))
         }
-        InputKind::Kernels => kernels(kind, spirula_kernel::parse_program(utf8(bytes)?)),
-        InputKind::Futhark => kernels(kind, spirula_kernel::read_futhark(utf8(bytes)?)),
+        InputKind::Kernels => {
+            verify_kernel_input(kind, spirula_kernel::parse_program(decode_utf8(bytes)?))
+        }
+        InputKind::Futhark => {
+            verify_kernel_input(kind, spirula_kernel::read_futhark(decode_utf8(bytes)?))
+        }
         InputKind::Archive => {
             let program = archive::read_archive(bytes).map_err(|error| {
-                CompileError::read(SourceDiagnostic::error(
+                CompileError::from_read_fault(SourceDiagnostic::error(
                     SourceLocation::Unknown,
                     error.to_string(),
                 ))
@@ -214,12 +223,12 @@ pub fn read(bytes: &[u8]) -> Result<CompileInput, CompileError> {
     }
 }
 
-fn kernels(
+fn verify_kernel_input(
     kind: InputKind,
     read: Result<ir::KernelProgram, SourceDiagnostic>,
 ) -> Result<CompileInput, CompileError> {
-    let program = read.map_err(CompileError::read)?;
-    spirula_kernel::verify_program(&program).map_err(CompileError::read)?;
+    let program = read.map_err(CompileError::from_read_fault)?;
+    spirula_kernel::verify_program(&program).map_err(CompileError::from_read_fault)?;
     Ok(CompileInput::Kernels(kind, Box::new(program)))
 }
 
@@ -234,7 +243,7 @@ fn verify_kernels(program: &CompiledProgram) -> Result<(), CompileError> {
             if let Err(faults) = verify::verify_words(words.clone(), &options) {
                 let first = faults.first().map(SourceDiagnostic::to_string);
                 let text = format!("kernel {number}: {}", first.unwrap_or_default());
-                return Err(CompileError::read(SourceDiagnostic::error(
+                return Err(CompileError::from_read_fault(SourceDiagnostic::error(
                     SourceLocation::Unknown,
                     text,
                 )));
@@ -270,12 +279,12 @@ impl CompileInput {
                 tensors: None,
             }),
             CompileInput::StableHlo(_, module) => {
-                let (function, tensors) = translated(&module, options)?;
+                let (function, tensors) = translate_function(&module, options)?;
                 watch(TRANSLATE.0, &|| spirula_tensor::print_function(&function));
                 let (profile, tuning) = (options.profile, &options.tuning);
                 let program = spirula_tensor::compile_function(function, profile, tuning, watch);
                 Ok(IntermediateProgram {
-                    program: program.map_err(CompileError::translate)?,
+                    program: program.map_err(CompileError::from_translate_fault)?,
                     tensors: Some(tensors),
                 })
             }
@@ -284,7 +293,7 @@ impl CompileInput {
             | CompileInput::Program(kind, _) => {
                 let message = format!("{} has no form as kernel text", kind.name());
                 let error = SourceDiagnostic::error(SourceLocation::Unknown, message);
-                Err(CompileError::translate(error.with_hint(
+                Err(CompileError::from_translate_fault(error.with_hint(
                     "it is SPIR-V already, or becomes SPIR-V without it: emit SPIR-V",
                 )))
             }
@@ -295,19 +304,22 @@ impl CompileInput {
     ///
     /// # Errors
     /// When the input is none, or needs something that is missing.
-    pub fn scheduled(&self, options: &CompileOptions) -> Result<ScheduledProgram, CompileError> {
+    pub fn schedule_dispatches(
+        &self,
+        options: &CompileOptions,
+    ) -> Result<ScheduledProgram, CompileError> {
         let CompileInput::StableHlo(_, module) = self else {
             let message = format!("{} has no dispatches", self.kind().name());
-            return Err(CompileError::translate(SourceDiagnostic::error(
+            return Err(CompileError::from_translate_fault(SourceDiagnostic::error(
                 SourceLocation::Unknown,
                 message,
             )));
         };
-        let (function, _) = translated(module, options)?;
+        let (function, _) = translate_function(module, options)?;
         let (profile, tuning) = (options.profile, &options.tuning);
         let scheduled =
             spirula_tensor::schedule_function(function, profile, tuning, &mut |_, _| {});
-        let (function, dispatches) = scheduled.map_err(CompileError::translate)?;
+        let (function, dispatches) = scheduled.map_err(CompileError::from_translate_fault)?;
         Ok(ScheduledProgram {
             function,
             dispatches,
@@ -318,7 +330,7 @@ impl CompileInput {
     ///
     /// # Errors
     /// When it needs something that SPIR-V, the target or Spirula lacks.
-    pub fn compile(self, options: &CompileOptions) -> Result<CompiledInput, CompileError> {
+    pub fn compile_with(self, options: &CompileOptions) -> Result<CompiledInput, CompileError> {
         self.compile_watched(options, &mut |_, _| {})
     }
 
@@ -345,16 +357,17 @@ impl CompileInput {
                 let kernels = input.into_kernels(options, watch)?;
                 tensors = kernels.tensors;
                 let program = spirula_kernel::compile_program(&kernels.program);
-                let mut program = program.map_err(CompileError::translate)?;
+                let mut program = program.map_err(CompileError::from_translate_fault)?;
                 let optimised = optimise_kernels(&mut program, tensors.is_some());
-                optimised.map_err(CompileError::translate)?;
+                optimised.map_err(CompileError::from_translate_fault)?;
                 if let Some(tensors) = &tensors {
-                    tensors.note(&mut program);
+                    tensors.store_in_program(&mut program);
                 }
                 CompileOutput::Program(Box::new(program))
             }
             CompileInput::Program(_, program) => {
-                tensors = TensorSignature::of(&program).map_err(CompileError::read)?;
+                tensors = TensorSignature::read_from_program(&program)
+                    .map_err(CompileError::from_read_fault)?;
                 CompileOutput::Program(program)
             }
         };
@@ -375,7 +388,7 @@ fn is_vulkan(target: &SpirvTarget) -> bool {
 }
 
 /// The extensions that the module of an input's kernels may use: not those that no device has of Vulkan.
-fn extensions(options: &CompileOptions) -> AllowedExtensions {
+fn allowed_extensions(options: &CompileOptions) -> AllowedExtensions {
     match &options.llvm.extensions {
         AllowedExtensions::All if options.target.as_ref().is_some_and(is_vulkan) => {
             AllowedExtensions::of_devices()
@@ -413,13 +426,13 @@ pub fn for_devices(module: SpirvModule) -> Result<SpirvModule, CompileError> {
     if declared.all(|name| extensions.allows(&name)) {
         return Ok(module);
     }
-    let refused = |all| CompileError::all(CompileStage::Translate, all);
+    let refused = |all| CompileError::from_diagnostics(CompileStage::Translate, all);
     let lifted = spirula_llvm::lift(&module).map_err(refused)?;
     let options = spirula_llvm::TranslationOptions {
         extensions,
         ..spirula_llvm::TranslationOptions::default()
     };
-    spirula_llvm::translate(&lifted, &options).map_err(refused)
+    spirula_llvm::translate_module(&lifted, &options).map_err(refused)
 }
 
 /// LLVM IR as SPIR-V for what its triple says, or as a shader where the target is Vulkan.
@@ -431,17 +444,18 @@ fn of_llvm(
     let is_shader = spirula_llvm::is_shader(module, &options.llvm);
     let translation = spirula_llvm::TranslationOptions {
         target: options.target.filter(|t| is_shader || !is_vulkan(t)),
-        extensions: extensions(options),
+        extensions: allowed_extensions(options),
         ..options.llvm.clone()
     };
-    let translated = spirula_llvm::translate(module, &translation);
+    let translated = spirula_llvm::translate_module(module, &translation);
     let mut translated =
-        translated.map_err(|all| CompileError::all(CompileStage::Translate, all))?;
+        translated.map_err(|all| CompileError::from_diagnostics(CompileStage::Translate, all))?;
     if is_shader {
         // LLVM knows nothing of constructs.
-        spirula_legalize::structurise_module(&mut translated).map_err(CompileError::translate)?;
+        spirula_legalize::structurise_module(&mut translated)
+            .map_err(CompileError::from_translate_fault)?;
         let needs = recompute_capabilities(&mut translated, &RequirementCeiling::default());
-        needs.map_err(|error| CompileError::translate(*error))?;
+        needs.map_err(|error| CompileError::from_translate_fault(*error))?;
         return Ok(translated);
     }
     for_vulkan(&translated, options.target, diagnostics).unwrap_or(Ok(translated))
@@ -463,21 +477,22 @@ fn for_vulkan(
         ..spirula_legalize::VulkanCompileOptions::default()
     };
     let compiled = spirula_legalize::compile_kernels(module, &options);
-    Some(compiled.map_err(|all| CompileError::all(CompileStage::Translate, all)))
+    Some(compiled.map_err(|all| CompileError::from_diagnostics(CompileStage::Translate, all)))
 }
 
 /// Names of the stages that StableHLO passes through, in their order, with what they do.
-pub fn stages() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub fn stablehlo_stages() -> impl Iterator<Item = (&'static str, &'static str)> {
     [TRANSLATE].into_iter().chain(spirula_tensor::list_stages())
 }
 
 /// The function that an entry point becomes, and what it takes and gives.
-fn translated(
+fn translate_function(
     module: &mlir::MlirModule,
     options: &CompileOptions,
 ) -> Result<(TensorFunction, TensorSignature), CompileError> {
     let entry = options.function.as_deref().unwrap_or(MAIN);
-    let translated = translate_for(module, entry, &options.known).map_err(untranslated)?;
+    let translated =
+        translate_for(module, entry, &options.known).map_err(translate_error_to_compile)?;
     let tensors = TensorSignature {
         parameters: translated.parameters,
         results: translated.results,
@@ -486,12 +501,15 @@ fn translated(
     Ok((translated.function, tensors))
 }
 
-fn untranslated(error: translate::TranslateError) -> CompileError {
+fn translate_error_to_compile(error: translate::TranslateError) -> CompileError {
     match error {
-        translate::TranslateError::Unsupported { what, place } => CompileError::translate(
-            SourceDiagnostic::error(place, format!("{what} is not supported")),
-        ),
-        translate::TranslateError::Invalid(diagnostic) => CompileError::read(diagnostic),
+        translate::TranslateError::Unsupported { what, place } => {
+            CompileError::from_translate_fault(SourceDiagnostic::error(
+                place,
+                format!("{what} is not supported"),
+            ))
+        }
+        translate::TranslateError::Invalid(diagnostic) => CompileError::from_read_fault(diagnostic),
     }
 }
 
@@ -507,7 +525,7 @@ impl CompiledInput {
                 let message = format!("the input is {}, a whole program", self.input.name());
                 let error = SourceDiagnostic::error(SourceLocation::Unknown, message);
                 let hint = "spirula compile --emit spv writes the modules of its kernels";
-                Err(CompileError::translate(error.with_hint(hint)))
+                Err(CompileError::from_translate_fault(error.with_hint(hint)))
             }
         }
     }
@@ -523,27 +541,27 @@ fn check_version(module: &SpirvModule, target: SpirvTarget) -> Result<(), Compil
         module.version, target.version
     );
     let error = SourceDiagnostic::error(SourceLocation::Word(1), message);
-    Err(CompileError::translate(error))
+    Err(CompileError::from_translate_fault(error))
 }
 
 /// Kernels of programs are modules of one version, which must not be newer than what is asked for.
 fn check_versions(program: &CompiledProgram, target: SpirvTarget) -> Result<(), CompileError> {
     for kernel in program.kernels.iter().filter(|k| k.refusal.is_none()) {
-        let module =
-            SpirvModule::from_words(kernel.words.clone()).map_err(CompileError::translate)?;
+        let module = SpirvModule::from_words(kernel.words.clone())
+            .map_err(CompileError::from_translate_fault)?;
         check_version(&module, target)?;
     }
     Ok(())
 }
 
 /// A text as UTF-8, byte order mark left out.
-fn utf8(bytes: &[u8]) -> Result<&str, CompileError> {
+fn decode_utf8(bytes: &[u8]) -> Result<&str, CompileError> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text),
         Err(e) => {
             let place = SourceLocation::Byte(e.valid_up_to() as u64);
             let error = SourceDiagnostic::error(place, "the text is not UTF-8 here");
-            Err(CompileError::read(error))
+            Err(CompileError::from_read_fault(error))
         }
     }
 }

@@ -175,7 +175,7 @@ const FOREIGN_LINES: &[(&str, &str, &str)] = &[
 ///
 /// # Errors
 /// When they are nothing that is accepted; the diagnostic says what they look like instead.
-pub fn detect(bytes: &[u8]) -> Result<InputKind, SourceDiagnostic> {
+pub fn detect_input_kind(bytes: &[u8]) -> Result<InputKind, SourceDiagnostic> {
     if bytes.is_empty() {
         let error = SourceDiagnostic::error(SourceLocation::Unknown, "the input is empty");
         return Err(error.with_hint(ACCEPTED));
@@ -187,7 +187,7 @@ pub fn detect(bytes: &[u8]) -> Result<InputKind, SourceDiagnostic> {
         return Ok(InputKind::Archive);
     }
     if let Some((_, name, hint)) = FOREIGN.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
-        return Err(refusal(SourceLocation::Byte(0), name, hint));
+        return Err(make_refusal(SourceLocation::Byte(0), name, hint));
     }
     if let Some((magic, kind)) = BINARIES.iter().find(|(magic, _)| magic.starts_with(bytes)) {
         let message = format!(
@@ -199,7 +199,7 @@ pub fn detect(bytes: &[u8]) -> Result<InputKind, SourceDiagnostic> {
         return Err(SourceDiagnostic::error(SourceLocation::Byte(0), message)
             .with_hint("the file is truncated"));
     }
-    let text = readable(bytes);
+    let text = readable_prefix(bytes);
     if text.contains('\0') || text.len() < bytes.len().min(16) {
         let error = SourceDiagnostic::error(
             SourceLocation::Byte(0),
@@ -214,14 +214,14 @@ const ACCEPTED: &str = "accepted are SPIR-V (binary or assembly), LLVM IR (bitco
                         StableHLO (MLIR text or bytecode), kernel text, Futhark's printed form and compiled \
                         programs";
 
-fn refusal(place: SourceLocation, name: &str, hint: &str) -> SourceDiagnostic {
+fn make_refusal(place: SourceLocation, name: &str, hint: &str) -> SourceDiagnostic {
     SourceDiagnostic::error(place, format!("the input is {name}, which is not accepted"))
         .with_note(ACCEPTED)
         .with_hint(hint)
 }
 
 /// The UTF-8 text at the beginning, byte order mark left out.
-fn readable(bytes: &[u8]) -> &str {
+fn readable_prefix(bytes: &[u8]) -> &str {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(e) => std::str::from_utf8(&bytes[..e.valid_up_to()]).unwrap_or(""),
@@ -267,7 +267,7 @@ fn detect_text(text: &str) -> Result<InputKind, SourceDiagnostic> {
             .find(|(begin, ..)| line.starts_with(begin));
         if let Some((_, name, hint)) = foreign {
             let place = SourceLocation::from_text_range(start, start + line.len());
-            return Err(refusal(place, name, hint));
+            return Err(make_refusal(place, name, hint));
         }
         if is_llvm_line(line) {
             return Ok(InputKind::LlvmText);
@@ -357,7 +357,12 @@ mod tests {
             (b"types {\n}\nConstants:\n", InputKind::Futhark),
         ];
         for (bytes, kind) in cases {
-            assert_eq!(detect(bytes).as_ref(), Ok(kind), "{}", bytes.escape_ascii());
+            assert_eq!(
+                detect_input_kind(bytes).as_ref(),
+                Ok(kind),
+                "{}",
+                bytes.escape_ascii()
+            );
         }
     }
 
@@ -376,7 +381,7 @@ mod tests {
             (b"; x\nhello", "no known language"),
         ];
         for (bytes, words) in cases {
-            let error = detect(bytes).unwrap_err();
+            let error = detect_input_kind(bytes).unwrap_err();
             assert!(
                 error.message.contains(words),
                 "{}: {error}",

@@ -5,7 +5,7 @@ use spirula_spirv::grammar::enumerants::ExecutionMode;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
 /// The names of a module's entry points with the mode `Initializer`, in their order.
-fn initialisers(module: &SpirvModule) -> Vec<String> {
+fn list_initialisers(module: &SpirvModule) -> Vec<String> {
     let modes = module.section_insts(ModuleSection::ExecutionModes);
     let first = modes.filter(|m| m.operands().get(1) == Some(&ExecutionMode::Initializer.0));
     let first: Vec<_> = first.map(|m| m.id_operand(0)).collect();
@@ -19,7 +19,7 @@ fn initialisers(module: &SpirvModule) -> Vec<String> {
 
 /// A warning that names the constructors of a module, where nothing runs them.
 pub fn warn_of_initialisers(module: &SpirvModule) -> Option<SourceDiagnostic> {
-    let names = initialisers(module);
+    let names = list_initialisers(module);
     let message = format!(
         "constructors do not run before the kernels there: {}",
         names.join(", ")

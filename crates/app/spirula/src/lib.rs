@@ -1,12 +1,12 @@
 //! Compute programs in, SPIR-V out: the front ends of Spirula behind one function.
 //!
-//! - [`compile`]: from the bytes of any accepted input to a module, or to a program of kernels and
-//!   the host's part that launches them; [`read`] and [`CompileInput::compile`] are its two halves.
-//! - [`detect`]: what an input is, by its content.
+//! - [`compile_input`]: from the bytes of any accepted input to a module, or to a program of kernels and
+//!   the host's part that launches them; [`read_input`] and [`CompileInput::compile_with`] are its two halves.
+//! - [`detect_input_kind`]: what an input is, by its content.
 //!
 //! ```
 //! let source = b"OpCapability Kernel\nOpCapability Addresses\nOpMemoryModel Physical64 OpenCL\n";
-//! let compiled = spirula::compile(source, &spirula::CompileOptions::default())?;
+//! let compiled = spirula::compile_input(source, &spirula::CompileOptions::default())?;
 //! assert_eq!(compiled.input, spirula::InputKind::SpirvText);
 //! assert_eq!(compiled.into_module()?.to_bytes()[..4], [3, 2, 0x23, 7]);
 //! # Ok::<(), spirula::CompileError>(())
@@ -22,9 +22,10 @@ mod tensors;
 
 pub use compile::{
     CompileError, CompileInput, CompileOptions, CompileOutput, CompileStage, CompiledInput,
-    IntermediateProgram, ScheduledProgram, StageObserver, compile, for_devices, read, stages,
+    IntermediateProgram, ScheduledProgram, StageObserver, compile_input, for_devices, read_input,
+    stablehlo_stages,
 };
-pub use detect::{InputKind, detect};
+pub use detect::{InputKind, detect_input_kind};
 pub use initialisers::warn_of_initialisers;
 pub use spirula_kernel::ir::FragmentElement;
 pub use spirula_stablehlo::translate::KnownArguments;

@@ -24,7 +24,7 @@ pub(crate) fn optimise_kernels(
     let parsed = |passes: &str| {
         passes
             .parse::<PassPipeline>()
-            .map_err(|error| fault(&error))
+            .map_err(|error| to_source_diagnostic(&error))
     };
     let narrow = parsed(passes)?;
     let wide = parsed(&passes.replace("narrow-indices,", ""))?;
@@ -47,12 +47,12 @@ pub(crate) fn optimise_kernels(
 fn optimise_words(words: &mut Vec<u32>, pipeline: &PassPipeline) -> Result<(), SourceDiagnostic> {
     let mut module = SpirvModule::from_words(std::mem::take(words))?;
     let optimised = optimise(&mut module, pipeline, &mut PipelineOptions::default());
-    optimised.map_err(|error| fault(&error))?;
+    optimised.map_err(|error| to_source_diagnostic(&error))?;
     *words = module.to_words();
     Ok(())
 }
 
-fn fault(error: &dyn std::fmt::Display) -> SourceDiagnostic {
+fn to_source_diagnostic(error: &dyn std::fmt::Display) -> SourceDiagnostic {
     SourceDiagnostic::error(
         SourceLocation::Unknown,
         format!("optimising a kernel: {error}"),

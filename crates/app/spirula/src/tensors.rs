@@ -18,7 +18,7 @@ pub struct TensorSignature {
 
 impl TensorSignature {
     /// Notes the types in a program, all of whose entry points have this interface.
-    pub(crate) fn note(&self, program: &mut CompiledProgram) {
+    pub(crate) fn store_in_program(&self, program: &mut CompiledProgram) {
         for entry in &mut program.entries {
             let parameters = entry.parameters.iter_mut().zip(&self.parameters);
             parameters.for_each(|(p, interface)| p.tensor = Some(tensor_type(interface)));
@@ -28,14 +28,15 @@ impl TensorSignature {
     }
 
     /// What is noted in a program; `None` where nothing is.
-    pub(crate) fn of(
+    pub(crate) fn read_from_program(
         program: &CompiledProgram,
     ) -> Result<Option<TensorSignature>, SourceDiagnostic> {
         let Some(entry) = program.entries.first() else {
             return Ok(None);
         };
-        let parameters = interfaces(entry.parameters.iter().map(|p| p.tensor.as_ref()))?;
-        let results = interfaces(entry.results.iter().map(|r| r.tensor.as_ref()))?;
+        let parameters =
+            collect_interface_tensors(entry.parameters.iter().map(|p| p.tensor.as_ref()))?;
+        let results = collect_interface_tensors(entry.results.iter().map(|r| r.tensor.as_ref()))?;
         Ok(Some(TensorSignature {
             parameters,
             results,
@@ -52,7 +53,7 @@ fn tensor_type(interface: &InterfaceTensor) -> SourceTensorType {
     }
 }
 
-fn interfaces<'a>(
+fn collect_interface_tensors<'a>(
     types: impl Iterator<Item = Option<&'a SourceTensorType>>,
 ) -> Result<Vec<InterfaceTensor>, SourceDiagnostic> {
     let interface = |ty: &SourceTensorType| {

@@ -1,6 +1,6 @@
 //! Compute shaders lifted to LLVM IR and compiled again are valid for Vulkan.
 
-use spirula::{CompileOptions, compile};
+use spirula::{CompileOptions, compile_input};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::{InstRef, ModuleSection, SpirvModule};
 use spirula_testing::{SpirvValTool, find_corpus, list_files};
@@ -42,8 +42,8 @@ fn shaders_come_back_valid() {
                 continue;
             }
         };
-        let text = spirula_llvm::print(&lifted);
-        let compiled = compile(text.as_bytes(), &CompileOptions::default());
+        let text = spirula_llvm::print_assembly(&lifted);
+        let compiled = compile_input(text.as_bytes(), &CompileOptions::default());
         let compiled = compiled.and_then(|compiled| compiled.into_module());
         match compiled.map(|module| validator.validate_module(&module.to_bytes(), ENVIRONMENT)) {
             Ok(Ok(())) => {}

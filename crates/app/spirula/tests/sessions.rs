@@ -1,6 +1,6 @@
 //! Calls of one session, one after the other.
 
-use spirula::{CompileOptions, CompileOutput, compile};
+use spirula::{CompileOptions, CompileOutput, compile_input};
 use spirula_program::{ProgramError, ProgramSession, ProgramValue, ScalarType};
 use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
 
@@ -33,7 +33,7 @@ entry \"next\" = @next {
 /// What kernels that failed left in the program's memory is not there for the next call.
 #[test]
 fn a_program_begins_anew_after_a_failure() {
-    let compiled = compile(COUNTING.as_bytes(), &CompileOptions::default());
+    let compiled = compile_input(COUNTING.as_bytes(), &CompileOptions::default());
     let CompileOutput::Program(program) = compiled.expect("the program compiles").output else {
         panic!("it is a program");
     };

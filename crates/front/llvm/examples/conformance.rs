@@ -6,7 +6,7 @@
 //! `refused`, and the first reason. The modules are for the SPIR-V validator to judge.
 
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_llvm::{TranslationOptions, read, translate};
+use spirula_llvm::{TranslationOptions, read_module, translate_module};
 use std::error::Error;
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if to.exists() {
             fs::remove_file(&to)?;
         }
-        let said = match translated(&fs::read(folder.join(file))?, triple, flags) {
+        let said = match translate_input(&fs::read(folder.join(file))?, triple, flags) {
             Ok(module) => {
                 fs::write(to, module)?;
                 "translated\t".to_owned()
@@ -45,8 +45,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn translated(bytes: &[u8], triple: &str, flags: &str) -> Result<Vec<u8>, Vec<SourceDiagnostic>> {
-    let module = read(bytes).map_err(|fault| vec![fault])?;
+fn translate_input(
+    bytes: &[u8],
+    triple: &str,
+    flags: &str,
+) -> Result<Vec<u8>, Vec<SourceDiagnostic>> {
+    let module = read_module(bytes).map_err(|fault| vec![fault])?;
     let triple = (!triple.is_empty()).then(|| triple.to_owned());
     // The tests of both tools allow functions that are not known by an option.
     let imported = flags
@@ -58,5 +62,5 @@ fn translated(bytes: &[u8], triple: &str, flags: &str) -> Result<Vec<u8>, Vec<So
         imported: imported.map(str::to_owned).collect(),
         ..TranslationOptions::default()
     };
-    Ok(translate(&module, &options)?.to_bytes())
+    Ok(translate_module(&module, &options)?.to_bytes())
 }

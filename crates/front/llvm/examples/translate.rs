@@ -17,9 +17,9 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let module = spirula_llvm::read(&bytes).map_err(|error| vec![error]);
+    let module = spirula_llvm::read_module(&bytes).map_err(|error| vec![error]);
     let translated = module.and_then(|module| {
-        spirula_llvm::translate(&module, &spirula_llvm::TranslationOptions::default())
+        spirula_llvm::translate_module(&module, &spirula_llvm::TranslationOptions::default())
     });
     let module = match translated {
         Ok(module) => module,

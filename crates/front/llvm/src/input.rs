@@ -17,7 +17,7 @@ const ARCHIVE: &[u8] = b"!<arch>\n";
 ///
 /// # Errors
 /// What is wrong with the input, with its place.
-pub fn read(bytes: &[u8]) -> Result<LlvmModule, SourceDiagnostic> {
+pub fn read_module(bytes: &[u8]) -> Result<LlvmModule, SourceDiagnostic> {
     read_any(bytes).map_err(|error| *error)
 }
 
@@ -35,9 +35,9 @@ fn read_any(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
         ));
     }
     let mut module = if is_bitcode(bytes) {
-        bitcode::read(bytes)?
+        bitcode::read_bitcode(bytes)?
     } else {
-        text::read(bytes)?
+        text::parse_assembly(bytes)?
     };
     verify(&module)?;
     let LlvmModule { types, layout, .. } = &mut module;

@@ -1,10 +1,10 @@
 //! LLVM IR in, SPIR-V out; and back.
 //!
 //! - [`ir`]: the arena IR that both readers produce and the translator consumes.
-//! - [`read`]: reads a module, bitcode or text, whichever it is.
-//! - [`print()`]: the module as LLVM assembly.
+//! - [`read_module`]: reads a module, bitcode or text, whichever it is.
+//! - [`print_assembly()`]: the module as LLVM assembly.
 //! - [`infer`]: what opaque pointers point to.
-//! - [`translate()`]: to SPIR-V for OpenCL environments.
+//! - [`translate_module()`]: to SPIR-V for OpenCL environments.
 //! - [`lift()`]: from SPIR-V back to LLVM IR.
 
 pub mod infer;
@@ -20,10 +20,10 @@ mod upgrade;
 mod verify;
 
 pub(crate) use error::{BoxedDiagnostic, fault};
-pub use input::{is_bitcode, looks_like_llvm_text, read};
+pub use input::{is_bitcode, looks_like_llvm_text, read_module};
 pub use lift::lift;
-pub use text::print;
+pub use text::print_assembly;
 pub use translate::{
-    AllowedExtensions, DebugInfo, PointerTyping, TranslationOptions, is_shader, reference,
-    translate,
+    AllowedExtensions, DebugInfo, PointerTyping, TranslationOptions, is_shader, print_reference,
+    translate_module,
 };

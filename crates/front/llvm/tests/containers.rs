@@ -9,14 +9,14 @@ fn bitcode() -> Vec<u8> {
 }
 
 fn printed(bytes: &[u8]) -> String {
-    match spirula_llvm::read(bytes) {
-        Ok(module) => spirula_llvm::print(&module),
+    match spirula_llvm::read_module(bytes) {
+        Ok(module) => spirula_llvm::print_assembly(&module),
         Err(error) => panic!("{error}"),
     }
 }
 
 fn refusal(bytes: &[u8]) -> String {
-    match spirula_llvm::read(bytes) {
+    match spirula_llvm::read_module(bytes) {
         Ok(_) => panic!("it is not refused"),
         Err(error) => error.message,
     }
@@ -92,7 +92,7 @@ fn several_modules_are_refused_with_their_names() {
         message.starts_with("the bitcode holds 2 modules: "),
         "{message}"
     );
-    let name = &spirula_llvm::read(&bytes)
+    let name = &spirula_llvm::read_module(&bytes)
         .expect("a module")
         .source_filename;
     assert_eq!(message.matches(name.as_str()).count(), 2, "{message}");
@@ -123,9 +123,9 @@ fn types_that_double_at_each_level_take_no_time() {
     text += "define spir_kernel void @k(ptr addrspace(1) %p) {\n";
     text += "  %a = getelementptr %t60, ptr addrspace(1) %p, i64 0, i32 1\n";
     text += "  store i32 0, ptr addrspace(1) %a\n  ret void\n}\n";
-    let module = spirula_llvm::read(text.as_bytes()).expect("a module");
+    let module = spirula_llvm::read_module(text.as_bytes()).expect("a module");
     // Whatever becomes of sizes beyond all memory, it does so at once.
-    let _ = spirula_llvm::translate(&module, &spirula_llvm::TranslationOptions::default());
+    let _ = spirula_llvm::translate_module(&module, &spirula_llvm::TranslationOptions::default());
 }
 
 /// Damage of what compilers made: cut short, and with flipped bits.
@@ -161,8 +161,8 @@ fn damaged_files_of_the_corpus_do_no_harm() {
                     *byte ^= 1 << (bit % 8);
                 }
             }
-            match spirula_llvm::read(&broken) {
-                Ok(module) => _ = spirula_llvm::translate(&module, &Default::default()),
+            match spirula_llvm::read_module(&broken) {
+                Ok(module) => _ = spirula_llvm::translate_module(&module, &Default::default()),
                 Err(error) => {
                     assert!(!error.message.is_empty());
                     refused += 1;

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 fn read(path: &Path) -> Result<spirula_llvm::ir::LlvmModule, String> {
     let bytes = std::fs::read(path).expect("the input can be read");
-    spirula_llvm::read(&bytes).map_err(|error| format!("{}: {error}", path.display()))
+    spirula_llvm::read_module(&bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn printed(path: &Path) -> String {
-    spirula_llvm::print(&read(path).unwrap_or_else(|error| panic!("{error}")))
+    spirula_llvm::print_assembly(&read(path).unwrap_or_else(|error| panic!("{error}")))
 }
 
 #[test]
@@ -21,9 +21,9 @@ fn kernels_are_read_and_read_back() {
     assert!(!files.is_empty());
     for path in files {
         let printed = printed(&path);
-        match spirula_llvm::read(printed.as_bytes()) {
+        match spirula_llvm::read_module(printed.as_bytes()) {
             Ok(module) => assert!(
-                spirula_llvm::print(&module) == printed,
+                spirula_llvm::print_assembly(&module) == printed,
                 "{}",
                 path.display()
             ),

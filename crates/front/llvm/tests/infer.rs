@@ -2,10 +2,10 @@
 
 use spirula_llvm::infer::{InferredPointees, NoHints, PointeeHints};
 use spirula_llvm::ir::{LlvmFunc, LlvmModule, LlvmType, LlvmTypeKind};
-use spirula_llvm::read;
+use spirula_llvm::read_module;
 
 fn module(text: &str) -> LlvmModule {
-    read(text.as_bytes()).expect("the text is sound")
+    read_module(text.as_bytes()).expect("the text is sound")
 }
 
 /// What the local of this name in the first function with a body points to.

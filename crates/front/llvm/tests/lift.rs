@@ -2,7 +2,7 @@
 //! the corpora.
 
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_llvm::{TranslationOptions, lift, print, read, translate};
+use spirula_llvm::{TranslationOptions, lift, print_assembly, read_module, translate_module};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse_assembly};
 use spirula_testing::{GoldenFiles, SpirvValTool, find_corpus, list_files};
@@ -70,14 +70,14 @@ fn assembled(path: &Path) -> SpirvModule {
 /// What a lifted module becomes when it is brought back, and what its text was.
 fn there_and_back(module: &SpirvModule) -> Result<(String, SpirvModule), String> {
     let lifted = lift(module).map_err(|all| lines(&all))?;
-    let text = print(&lifted);
-    let again = read(text.as_bytes()).map_err(|e| format!("reading back: {e}\n{text}"))?;
-    if print(&again) != text {
+    let text = print_assembly(&lifted);
+    let again = read_module(text.as_bytes()).map_err(|e| format!("reading back: {e}\n{text}"))?;
+    if print_assembly(&again) != text {
         return Err("the text reads back as another module".to_owned());
     }
-    match translate(&again, &TranslationOptions::default()) {
+    match translate_module(&again, &TranslationOptions::default()) {
         Ok(module) => Ok((text, module)),
-        Err(all) => Err(format!("translating back: {}", lines(&all))),
+        Err(read_type_list) => Err(format!("translating back: {}", lines(&read_type_list))),
     }
 }
 
@@ -89,7 +89,9 @@ fn files_give_what_stands_beside_them() {
     for path in list_files(&folder(), ".spvasm") {
         let module = assembled(&path);
         if path.to_string_lossy().contains("refused") {
-            let all = lift(&module).map(|m| print(&m)).map_err(|all| lines(&all));
+            let all = lift(&module)
+                .map(|m| print_assembly(&m))
+                .map_err(|all| lines(&all));
             let text = all.expect_err("a module that cannot be lifted");
             expected.compare_file(&path.with_extension("txt"), &text);
             continue;
@@ -139,7 +141,7 @@ fn damaged_modules_do_no_harm() {
             }
             let module = SpirvModule::from_words(damaged);
             if let Some(module) = module.ok().and_then(|module| lift(&module).ok()) {
-                print(&module);
+                print_assembly(&module);
                 lifted += 1;
             }
         }
@@ -169,7 +171,7 @@ fn sweep(prefixes: &[&str]) -> Option<[usize; 4]> {
         match lift(&module) {
             Ok(lifted) => {
                 counts[1] += 1;
-                let text = print(&lifted);
+                let text = print_assembly(&lifted);
                 let assembler = assembler.as_ref().filter(|_| counts[0] % SAMPLE == 0);
                 match assembler.map(|a| a.check(&text)) {
                     Some(Err(why)) => eprintln!("{name}: {why}"),
@@ -214,8 +216,8 @@ fn kernels_of_the_corpus_are_lifted() {
     let mut faults = Vec::new();
     for (index, path) in list_files(&folder, ".bc").into_iter().enumerate() {
         let bytes = std::fs::read(&path).expect("the kernel can be read");
-        let module = read(&bytes).expect("the kernel is a module");
-        let Ok(module) = translate(&module, &TranslationOptions::default()) else {
+        let module = read_module(&bytes).expect("the kernel is a module");
+        let Ok(module) = translate_module(&module, &TranslationOptions::default()) else {
             continue;
         };
         // Starting the assembler takes longer than everything else: it sees a sample.

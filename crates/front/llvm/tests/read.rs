@@ -16,7 +16,7 @@ fn folder(name: &str) -> PathBuf {
 
 fn read(path: &Path) -> spirula_llvm::ir::LlvmModule {
     let bytes = std::fs::read(path).expect("the input can be read");
-    spirula_llvm::read(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    spirula_llvm::read_module(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 #[test]
@@ -24,10 +24,10 @@ fn what_is_read_is_printed_and_reads_back() {
     let mut expected = GoldenFiles::new();
     for suffix in [".ll", ".bc"] {
         for path in list_files(&folder("read"), suffix) {
-            let printed = spirula_llvm::print(&read(&path));
+            let printed = spirula_llvm::print_assembly(&read(&path));
             expected.compare_file(&path.with_extension("printed"), &printed);
-            let again = match spirula_llvm::read(printed.as_bytes()) {
-                Ok(module) => spirula_llvm::print(&module),
+            let again = match spirula_llvm::read_module(printed.as_bytes()) {
+                Ok(module) => spirula_llvm::print_assembly(&module),
                 Err(error) => panic!("{} printed: {error}\n{printed}", path.display()),
             };
             assert_eq!(again, printed, "{}", path.display());
@@ -45,7 +45,7 @@ fn what_is_wrong_is_refused_with_its_place() {
             .file_name()
             .and_then(|name| name.to_str())
             .expect("a name");
-        match spirula_llvm::read(&bytes) {
+        match spirula_llvm::read_module(&bytes) {
             Ok(_) => panic!("{} is not refused", path.display()),
             Err(error) => {
                 let shown = render_diagnostic(
@@ -87,8 +87,8 @@ fn inputs() -> Vec<Vec<u8>> {
 
 /// Reading either fails or gives a module that can be printed; it never panics.
 fn survive(bytes: &[u8]) -> bool {
-    match spirula_llvm::read(bytes) {
-        Ok(module) => !spirula_llvm::print(&module).is_empty(),
+    match spirula_llvm::read_module(bytes) {
+        Ok(module) => !spirula_llvm::print_assembly(&module).is_empty(),
         Err(_) => false,
     }
 }
@@ -134,7 +134,7 @@ fn counts_that_lie_allocate_nothing() {
             bits.vbr(u64::from(u32::MAX), 6);
         });
     });
-    let error = spirula_llvm::read(&bits.bytes()).expect_err("a lie");
+    let error = spirula_llvm::read_module(&bits.bytes()).expect_err("a lie");
     assert!(error.message.contains("more types"), "{error}");
 }
 

@@ -1,7 +1,7 @@
 //! LLVM IR to SPIR-V: files with the disassembly expected of them beside, and the corpora.
 
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_llvm::{AllowedExtensions, TranslationOptions, read, translate};
+use spirula_llvm::{AllowedExtensions, TranslationOptions, read_module, translate_module};
 use spirula_spirv::grammar::Kind;
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::text::{PrintOptions, print_assembly};
@@ -23,8 +23,8 @@ fn translated_with(
     bytes: &[u8],
     options: &TranslationOptions,
 ) -> Result<Vec<u8>, Vec<SourceDiagnostic>> {
-    let module = read(bytes).map_err(|fault| vec![fault])?;
-    let module = translate(&module, options)?;
+    let module = read_module(bytes).map_err(|fault| vec![fault])?;
+    let module = translate_module(&module, options)?;
     Ok(module.to_bytes())
 }
 
@@ -239,14 +239,15 @@ const NUMBERS: &[&str] = &[
 fn the_reference_is_up_to_date() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/llvm-reference.md");
     let mut expected = GoldenFiles::new();
-    expected.compare_file(&page, &spirula_llvm::reference());
+    expected.compare_file(&page, &spirula_llvm::print_reference());
     expected.finish_comparison();
 }
 
 /// What a text becomes under options: its extensions, or what was refused.
 fn extensions(text: &str, options: &TranslationOptions) -> Result<Vec<String>, String> {
-    let module = read(text.as_bytes()).expect("the text is sound");
-    let module = translate(&module, options).map_err(|all| lines(&all))?;
+    let module = read_module(text.as_bytes()).expect("the text is sound");
+    let module =
+        translate_module(&module, options).map_err(|read_type_list| lines(&read_type_list))?;
     let printed = print_assembly(&words(&module.to_bytes()), &PrintOptions::default());
     let printed = printed.expect("the module can be printed");
     let named = printed
@@ -320,9 +321,10 @@ fn versions_rise_where_nothing_else_is_asked_for() {
           %b = call spir_func i32 @_Z31sub_group_non_uniform_broadcastij(i32 %a, i32 %n)
           ret i32 %b
         }";
-    let module = read(text.as_bytes()).expect("the text is sound");
+    let module = read_module(text.as_bytes()).expect("the text is sound");
     let version = |options: &TranslationOptions| {
-        let module = translate(&module, options).map_err(|all| lines(&all));
+        let module =
+            translate_module(&module, options).map_err(|read_type_list| lines(&read_type_list));
         module.map(|module| module.version.to_string())
     };
     assert_eq!(
@@ -410,9 +412,9 @@ fn damaged_inputs_do_no_harm() {
                 1 => text.replacen("float", types[random(types.len())], 1 + random(3)),
                 _ => text,
             };
-            if let Ok(module) = read(text.as_bytes()) {
+            if let Ok(module) = read_module(text.as_bytes()) {
                 read_again += 1;
-                _ = translate(&module, &TranslationOptions::default());
+                _ = translate_module(&module, &TranslationOptions::default());
             }
         }
     }

@@ -47,7 +47,7 @@ fn parse_arguments() -> DifferentialArgs {
 
 /// What is wrong with a program in one way.
 fn find_fault(program: &[u8], way: &ExecutionVariant) -> Result<bool, DifferentialFault> {
-    let module = spirula_llvm::read(program);
+    let module = spirula_llvm::read_module(program);
     let module = module.map_err(|f| DifferentialFault::Program(f.to_string()))?;
     let Some(expected) = evaluate_module(&module)? else {
         return Ok(false);

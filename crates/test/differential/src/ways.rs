@@ -134,7 +134,7 @@ pub fn module_of(
         extensions: spirula_llvm::AllowedExtensions::of_devices(),
         ..spirula_llvm::TranslationOptions::default()
     };
-    let translated = spirula_llvm::translate(module, &options);
+    let translated = spirula_llvm::translate_module(module, &options);
     let refused = |faults: Vec<SourceDiagnostic>| {
         let first = faults.first().map(|f| f.to_string());
         DifferentialFault::Refused(format!("translation: {}", first.unwrap_or_default()))
@@ -188,10 +188,10 @@ fn lift_and_translate(module: spirv::SpirvModule) -> Result<spirv::SpirvModule, 
         )
     };
     let lifted = spirula_llvm::lift(&module).map_err(first)?;
-    let text = spirula_llvm::print(&lifted);
-    let read =
-        spirula_llvm::read(text.as_bytes()).map_err(|f| format!("reading what was lifted: {f}"))?;
-    spirula_llvm::translate(&read, &Default::default()).map_err(first)
+    let text = spirula_llvm::print_assembly(&lifted);
+    let read = spirula_llvm::read_module(text.as_bytes())
+        .map_err(|f| format!("reading what was lifted: {f}"))?;
+    spirula_llvm::translate_module(&read, &Default::default()).map_err(first)
 }
 
 fn run_on_device(module: &spirv::SpirvModule, device: &str) -> Result<Vec<u8>, String> {

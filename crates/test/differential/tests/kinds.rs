@@ -19,12 +19,12 @@ const ITEMS: u64 = 4;
 const DEVICES: [&str; 3] = ["cpu", "cpu+scalar", "cpu+san"];
 
 fn translated(text: &[u8]) -> Result<SpirvModule, String> {
-    let module = spirula_llvm::read(text).map_err(|fault| fault.to_string())?;
+    let module = spirula_llvm::read_module(text).map_err(|fault| fault.to_string())?;
     let options = TranslationOptions {
         extensions: AllowedExtensions::of_devices(),
         ..TranslationOptions::default()
     };
-    spirula_llvm::translate(&module, &options).map_err(|faults| faults[0].to_string())
+    spirula_llvm::translate_module(&module, &options).map_err(|faults| faults[0].to_string())
 }
 
 fn optimised(module: &SpirvModule) -> Result<SpirvModule, String> {

@@ -9,7 +9,7 @@ use spirula_testing::{ChoiceSequence, SpirvValTool};
 
 /// Whether a program does in a way what it should; what is undefined may do anything.
 fn check(text: &str, way: &str) -> Result<(), DifferentialFault> {
-    let module = spirula_llvm::read(text.as_bytes());
+    let module = spirula_llvm::read_module(text.as_bytes());
     let module = module.map_err(|fault| DifferentialFault::Program(fault.to_string()))?;
     let Some(expected) = evaluate_module(&module)? else {
         return Ok(());
@@ -26,7 +26,7 @@ fn validate(text: &str) -> Result<(), String> {
     let Some(validator) = SpirvValTool::find_program() else {
         return Ok(());
     };
-    let module = spirula_llvm::read(text.as_bytes()).map_err(|fault| fault.to_string())?;
+    let module = spirula_llvm::read_module(text.as_bytes()).map_err(|fault| fault.to_string())?;
     for way in WAYS.iter().filter(|way| way.name != "vulkan") {
         let made = module_of(&module, way).map_err(|fault| fault.to_string())?;
         let environment = format!("spv{}", made.version);
@@ -75,7 +75,7 @@ fn check_file(text: &str) {
     for way in ["cpu", "optimised", "lifted", "shader"] {
         check(text, way).unwrap_or_else(|fault| panic!("{way}: {fault}"));
     }
-    let module = spirula_llvm::read(text.as_bytes()).expect("it is read");
+    let module = spirula_llvm::read_module(text.as_bytes()).expect("it is read");
     let expected = evaluate_module(&module).expect("it is evaluated");
     assert!(expected.is_some(), "it is defined");
 }
@@ -95,7 +95,7 @@ fn atomic_bytes() {
 /// Operations on some lanes do what plain instructions do.
 #[test]
 fn predicated_operations() {
-    let read = |text: &str| spirula_llvm::read(text.as_bytes()).expect("it is read");
+    let read = |text: &str| spirula_llvm::read_module(text.as_bytes()).expect("it is read");
     let plain = read(include_str!("plain.ll"));
     let expected = evaluate_module(&plain).expect("it is evaluated");
     let expected = expected.expect("it is defined");
@@ -125,7 +125,7 @@ fn programs_are_defined() {
             bytes.extend(seed.to_le_bytes());
         }
         let text = generate_kernel(&mut ChoiceSequence::new(&bytes));
-        let module = spirula_llvm::read(text.as_bytes());
+        let module = spirula_llvm::read_module(text.as_bytes());
         let module = module.unwrap_or_else(|fault| panic!("{fault}\n{text}"));
         let outcome = evaluate_module(&module).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
         defined += usize::from(outcome.is_some());
@@ -143,7 +143,8 @@ fn differences_are_found() {
             "{HEAD}define spir_kernel void @kernel(ptr addrspace(1) %in, ptr addrspace(1) %out, i32 %n, float %x, i64 %m, <4 x i32> %q) {{\n  %v = {op} i32 %n, 3\n  store i32 %v, ptr addrspace(1) %out\n  ret void\n}}\n"
         )
     };
-    let read = |text: String| spirula_llvm::read(text.as_bytes()).expect("it is well-formed");
+    let read =
+        |text: String| spirula_llvm::read_module(text.as_bytes()).expect("it is well-formed");
     let (sum, difference) = (read(program("add")), read(program("sub")));
     let expected = evaluate_module(&sum)
         .expect("it is evaluated")

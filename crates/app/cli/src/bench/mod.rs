@@ -7,9 +7,9 @@ mod plot;
 mod record;
 mod statistics;
 
-pub use plot::plot;
+pub use plot::plot_record;
 pub use record::BenchRecord;
-pub use statistics::{MeanEstimate, microseconds};
+pub use statistics::{MeanEstimate, to_microseconds};
 
 use crate::test::{TestOutcome, session};
 use cpu_time::ProcessTime;
@@ -58,7 +58,7 @@ pub enum BenchClock {
 
 impl BenchClock {
     /// What something takes.
-    fn of<T>(self, work: impl FnOnce() -> T) -> (T, Duration) {
+    fn time_call<T>(self, work: impl FnOnce() -> T) -> (T, Duration) {
         match self {
             BenchClock::Wall => {
                 let start = Instant::now();
@@ -86,18 +86,18 @@ pub struct WorkloadMeasurement {
 ///
 /// # Errors
 /// When a run fails.
-pub fn measure(
+pub fn measure_workload(
     workload: &BenchWorkload,
     session: &session::TestEnvironment,
     effort: BenchBudget,
 ) -> Result<WorkloadMeasurement, TestOutcome> {
-    let mut device = session.open()?;
-    let times = timed(workload, &mut device, effort)?;
+    let mut device = session.open_device()?;
+    let times = time_runs(workload, &mut device, effort)?;
     let kernels = device.kernel_times().to_vec();
     Ok(WorkloadMeasurement { times, kernels })
 }
 
-fn timed(
+fn time_runs(
     workload: &BenchWorkload,
     device: &mut ComputeDevice,
     effort: BenchBudget,
@@ -113,7 +113,7 @@ fn timed(
             .machine()
             .wait_idle()
             .map_err(ProgramError::Machine)?;
-        let (ended, time) = effort.clock.of(|| session.execute_call(prepared));
+        let (ended, time) = effort.clock.time_call(|| session.execute_call(prepared));
         session.fetch_results(ended?)?;
         Ok(time)
     };

@@ -16,18 +16,23 @@ const NAMES: u32 = 380;
 ///
 /// # Errors
 /// When there is nothing to draw.
-pub fn plot(record: &BenchRecord) -> Result<String, String> {
+pub fn plot_record(record: &BenchRecord) -> Result<String, String> {
     let rows: Vec<(String, MeanEstimate)> = record
         .iter()
-        .map(|(program, dataset, times)| (format!("{program} {dataset}"), MeanEstimate::of(times)))
+        .map(|(program, dataset, times)| {
+            (
+                format!("{program} {dataset}"),
+                MeanEstimate::from_times(times),
+            )
+        })
         .collect();
     if rows.is_empty() {
         return Err("there are no measurements to draw".to_owned());
     }
-    draw(&rows).map_err(|error| error.to_string())
+    draw_bars(&rows).map_err(|error| error.to_string())
 }
 
-fn draw(rows: &[(String, MeanEstimate)]) -> Result<String, Box<dyn Error>> {
+fn draw_bars(rows: &[(String, MeanEstimate)]) -> Result<String, Box<dyn Error>> {
     let low = rows.iter().map(|(_, s)| s.mean).fold(f64::MAX, f64::min);
     let high = rows
         .iter()
@@ -82,10 +87,10 @@ mod tests {
     #[test]
     fn a_picture_names_what_was_measured() {
         let mut record = BenchRecord::default();
-        assert!(plot(&record).is_err());
-        record.add("a.fut", "#0", vec![1.0, 3.0]);
-        record.add("b.fut", "#<1>", vec![4000.0]);
-        let svg = plot(&record).unwrap();
+        assert!(plot_record(&record).is_err());
+        record.add_measurements("a.fut", "#0", vec![1.0, 3.0]);
+        record.add_measurements("b.fut", "#<1>", vec![4000.0]);
+        let svg = plot_record(&record).unwrap();
         assert!(svg.starts_with("<svg") && svg.contains("a.fut #0"), "{svg}");
         assert!(svg.contains("b.fut #&lt;1&gt;"), "{svg}");
     }

@@ -57,7 +57,7 @@ impl BenchRecord {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn parse(json: &[u8]) -> Result<BenchRecord, String> {
+    pub fn parse_json(json: &[u8]) -> Result<BenchRecord, String> {
         serde_json::from_slice(json).map_err(|error| error.to_string())
     }
 
@@ -68,26 +68,26 @@ impl BenchRecord {
     }
 
     /// Adds measurements, in microseconds.
-    pub fn add(&mut self, program: &str, dataset: &str, runtimes: Vec<f64>) {
+    pub fn add_measurements(&mut self, program: &str, dataset: &str, runtimes: Vec<f64>) {
         let times = DatasetTimes {
             runtimes,
             ..DatasetTimes::default()
         };
-        self.put(program, dataset, DatasetRecord::Times(times));
+        self.put_dataset(program, dataset, DatasetRecord::Times(times));
     }
 
     /// Adds one that failed.
     pub fn add_failure(&mut self, program: &str, dataset: &str, why: &str) {
-        self.put(program, dataset, DatasetRecord::Failed(why.to_owned()));
+        self.put_dataset(program, dataset, DatasetRecord::Failed(why.to_owned()));
     }
 
-    fn put(&mut self, program: &str, dataset: &str, measured: DatasetRecord) {
+    fn put_dataset(&mut self, program: &str, dataset: &str, measured: DatasetRecord) {
         let program = self.programs.entry(program.to_owned()).or_default();
         program.datasets.insert(dataset.to_owned(), measured);
     }
 
     /// The measurements of a data set, if it did not fail and there are any.
-    pub fn times(&self, program: &str, dataset: &str) -> Option<&[f64]> {
+    pub fn measured_times(&self, program: &str, dataset: &str) -> Option<&[f64]> {
         match self.programs.get(program)?.datasets.get(dataset)? {
             DatasetRecord::Times(times) => Some(&times.runtimes).filter(|t| !t.is_empty()),
             DatasetRecord::Failed(_) => None,
@@ -100,7 +100,7 @@ impl BenchRecord {
         self.programs.iter().flat_map(move |(program, of)| {
             let names = of.datasets.keys();
             names.filter_map(move |dataset| {
-                let times = self.times(program, dataset)?;
+                let times = self.measured_times(program, dataset)?;
                 Some((program.as_str(), dataset.as_str(), times))
             })
         })
@@ -115,15 +115,15 @@ mod tests {
     fn what_futhark_writes_is_read() {
         let json = br##"{"a.fut":{"datasets":{"#0":{"bytes":{"device":8},"runtimes":[1,2.5],
             "stderr":"","stdout":""},"#1":"it failed"}}}"##;
-        let record = BenchRecord::parse(json).unwrap();
-        assert_eq!(record.times("a.fut", "#0"), Some(&[1.0, 2.5][..]));
-        assert_eq!(record.times("a.fut", "#1"), None);
+        let record = BenchRecord::parse_json(json).unwrap();
+        assert_eq!(record.measured_times("a.fut", "#0"), Some(&[1.0, 2.5][..]));
+        assert_eq!(record.measured_times("a.fut", "#1"), None);
         assert_eq!(record.iter().count(), 1);
         // Whole microseconds are written.
-        let written = BenchRecord::parse(record.to_json().as_bytes()).unwrap();
-        assert_eq!(written.times("a.fut", "#0"), Some(&[1.0, 3.0][..]));
-        let again = BenchRecord::parse(written.to_json().as_bytes());
+        let written = BenchRecord::parse_json(record.to_json().as_bytes()).unwrap();
+        assert_eq!(written.measured_times("a.fut", "#0"), Some(&[1.0, 3.0][..]));
+        let again = BenchRecord::parse_json(written.to_json().as_bytes());
         assert_eq!(again, Ok(written));
-        assert!(BenchRecord::parse(b"[1]").is_err());
+        assert!(BenchRecord::parse_json(b"[1]").is_err());
     }
 }

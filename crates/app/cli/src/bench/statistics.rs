@@ -14,27 +14,27 @@ pub struct MeanEstimate {
 
 impl MeanEstimate {
     /// Of measurements in microseconds, at least one.
-    pub fn of(times: &[f64]) -> MeanEstimate {
+    pub fn from_times(times: &[f64]) -> MeanEstimate {
         let count = times.len() as f64;
         let mean = times.iter().sum::<f64>() / count;
         let squares = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>();
         let margin = match times.len() {
             0 | 1 => 0.0,
-            _ => quantile(count - 1.0) * (squares / (count - 1.0) / count).sqrt(),
+            _ => student_quantile(count - 1.0) * (squares / (count - 1.0) / count).sqrt(),
         };
         MeanEstimate { mean, margin }
     }
 }
 
 /// Microseconds of durations.
-pub fn microseconds(times: &[Duration]) -> Vec<f64> {
+pub fn to_microseconds(times: &[Duration]) -> Vec<f64> {
     times.iter().map(|time| time.as_secs_f64() * 1e6).collect()
 }
 
 /// The 97.5% quantile of Student's distribution with so many degrees of freedom: exact for one and
 /// two, otherwise by an expansion in its inverse around that of the normal distribution (Abramowitz
 /// and Stegun, Handbook of Mathematical Functions, 26.7.5), right to 1% from three on.
-fn quantile(degrees: f64) -> f64 {
+fn student_quantile(degrees: f64) -> f64 {
     const NORMAL: f64 = 1.959_963_984_540_054;
     match degrees {
         1.0 => 12.706_204_736,
@@ -82,18 +82,18 @@ mod tests {
             (29, 2.045),
         ];
         for (degrees, expected) in table {
-            let found = quantile(f64::from(degrees));
+            let found = student_quantile(f64::from(degrees));
             assert!((found / expected - 1.0).abs() < 0.01, "{degrees}: {found}");
         }
     }
 
     #[test]
     fn a_summary_of_few_and_of_equal_measurements() {
-        let one = MeanEstimate::of(&[5.0]);
+        let one = MeanEstimate::from_times(&[5.0]);
         assert_eq!((one.mean, one.margin), (5.0, 0.0));
-        let equal = MeanEstimate::of(&[2.0; 10]);
+        let equal = MeanEstimate::from_times(&[2.0; 10]);
         assert_eq!((equal.mean, equal.margin), (2.0, 0.0));
-        let some = MeanEstimate::of(&[8.0, 10.0, 12.0]);
+        let some = MeanEstimate::from_times(&[8.0, 10.0, 12.0]);
         assert_eq!(some.to_string(), "10.0 µs (±5.0)");
     }
 }

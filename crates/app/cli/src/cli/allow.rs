@@ -26,7 +26,7 @@ impl FromStr for AllowedFeature {
 }
 
 /// The ceiling that a list sets; an empty one sets none.
-pub fn ceiling(allowed: &[AllowedFeature]) -> RequirementCeiling {
+pub fn build_feature_ceiling(allowed: &[AllowedFeature]) -> RequirementCeiling {
     if allowed.is_empty() {
         return RequirementCeiling::default();
     }
@@ -44,7 +44,7 @@ pub fn ceiling(allowed: &[AllowedFeature]) -> RequirementCeiling {
 }
 
 /// A version of SPIR-V, such as 1.3.
-pub fn version(text: &str) -> Result<SpirvVersion, String> {
+pub fn parse_spirv_version(text: &str) -> Result<SpirvVersion, String> {
     let minor = text.strip_prefix("1.").and_then(|minor| minor.parse().ok());
     minor
         .map(|minor| SpirvVersion::new(1, minor))

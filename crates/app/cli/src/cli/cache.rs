@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// The folder: `SPIRULA_CACHE_DIR`, where it is empty none; else one for this program where the system
 /// keeps such.
-pub fn folder() -> Option<PathBuf> {
+pub fn cache_folder() -> Option<PathBuf> {
     if let Some(own) = std::env::var_os("SPIRULA_CACHE_DIR") {
         return (!own.is_empty()).then(|| own.into());
     }

@@ -31,7 +31,7 @@ pub struct SanitizerArgs {
 
 impl SanitizerArgs {
     /// What a device is opened with.
-    pub fn options(&self) -> CheckOptions {
+    pub fn device_options(&self) -> CheckOptions {
         CheckOptions {
             seed: self.order,
             loops: self.loops.unwrap_or(CheckOptions::default().loops),
@@ -41,18 +41,18 @@ impl SanitizerArgs {
     }
 
     /// Writes what was found, if that is asked for.
-    pub fn write(&self, reports: &[FaultReport]) -> CommandResult {
+    pub fn write_report_file(&self, reports: &[FaultReport]) -> CommandResult {
         let Some(path) = &self.report else {
             return Ok(());
         };
-        let all: Vec<Value> = reports.iter().map(report).collect();
+        let all: Vec<Value> = reports.iter().map(report_to_json).collect();
         let text = serde_json::to_string_pretty(&all);
-        let text = text.map_err(|e| CommandFailure::message(e.to_string()))?;
+        let text = text.map_err(|e| CommandFailure::from_message(e.to_string()))?;
         files::write_text(path, &(text + "\n"))
     }
 }
 
-fn report(report: &FaultReport) -> Value {
+fn report_to_json(report: &FaultReport) -> Value {
     let site = |site: &spirula_runtime::InstructionSite| {
         let source = site
             .source

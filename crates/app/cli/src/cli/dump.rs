@@ -9,7 +9,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// When the folder or a file cannot be written; a message.
-pub fn kernels(program: &CompiledProgram, folder: &Path, name: &str) -> Result<(), String> {
+pub fn dump_kernels(program: &CompiledProgram, folder: &Path, name: &str) -> Result<(), String> {
     let failed = |path: &Path| {
         let path = path.display().to_string();
         move |e: std::io::Error| format!("cannot write {path}: {e}")

@@ -42,7 +42,7 @@ pub enum CommandFailure {
 
 impl CommandFailure {
     /// Something is wrong that concerns no place in an input.
-    pub fn message(text: impl Into<String>) -> Self {
+    pub fn from_message(text: impl Into<String>) -> Self {
         CommandFailure::Message {
             text: text.into(),
             hint: None,
@@ -50,7 +50,7 @@ impl CommandFailure {
     }
 
     /// The same with advice.
-    pub fn hinted(text: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn with_hint(text: impl Into<String>, hint: impl Into<String>) -> Self {
         CommandFailure::Message {
             text: text.into(),
             hint: Some(hint.into()),
@@ -58,12 +58,15 @@ impl CommandFailure {
     }
 
     /// An input was refused.
-    pub fn compile(input: super::files::InputFile, error: CompileError) -> Self {
-        CommandFailure::diagnostics(input, error.diagnostics)
+    pub fn from_compile_error(input: super::files::InputFile, error: CompileError) -> Self {
+        CommandFailure::from_diagnostics(input, error.diagnostics)
     }
 
     /// An input has faults.
-    pub fn diagnostics(input: super::files::InputFile, diagnostics: Vec<SourceDiagnostic>) -> Self {
+    pub fn from_diagnostics(
+        input: super::files::InputFile,
+        diagnostics: Vec<SourceDiagnostic>,
+    ) -> Self {
         CommandFailure::Input {
             name: input.name,
             bytes: input.bytes,
@@ -76,13 +79,13 @@ impl From<io::Error> for CommandFailure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => CommandFailure::BrokenPipe,
-            _ => CommandFailure::message(error.to_string()),
+            _ => CommandFailure::from_message(error.to_string()),
         }
     }
 }
 
 /// Tells a failure on standard error; the exit code of the process.
-pub fn finish(outcome: CommandResult) -> ExitCode {
+pub fn report_outcome(outcome: CommandResult) -> ExitCode {
     match outcome {
         Ok(()) | Err(CommandFailure::BrokenPipe) => ExitCode::SUCCESS,
         Err(CommandFailure::Told) => ExitCode::FAILURE,
@@ -91,7 +94,7 @@ pub fn finish(outcome: CommandResult) -> ExitCode {
             bytes,
             diagnostics,
         }) => {
-            tell(&name, &bytes, &diagnostics);
+            report_diagnostics(&name, &bytes, &diagnostics);
             ExitCode::FAILURE
         }
         Err(CommandFailure::Message { text, hint }) => {
@@ -106,9 +109,9 @@ pub fn finish(outcome: CommandResult) -> ExitCode {
 }
 
 /// Diagnostics of an input on standard error.
-pub fn tell(name: &str, bytes: &[u8], diagnostics: &[SourceDiagnostic]) {
+pub fn report_diagnostics(name: &str, bytes: &[u8], diagnostics: &[SourceDiagnostic]) {
     let colour = has_colour();
-    for diagnostic in located(bytes, diagnostics) {
+    for diagnostic in relocate_to_text(bytes, diagnostics) {
         say!(
             "{}",
             render_diagnostic(&diagnostic, SourceFile { name, bytes }, colour)
@@ -117,7 +120,7 @@ pub fn tell(name: &str, bytes: &[u8], diagnostics: &[SourceDiagnostic]) {
 }
 
 /// Diagnostics about words of a module that was assembled are about the lines of its text.
-fn located(bytes: &[u8], diagnostics: &[SourceDiagnostic]) -> Vec<SourceDiagnostic> {
+fn relocate_to_text(bytes: &[u8], diagnostics: &[SourceDiagnostic]) -> Vec<SourceDiagnostic> {
     let mut located = diagnostics.to_vec();
     let mut about: Vec<(u32, &mut SourceDiagnostic)> = Vec::new();
     for diagnostic in &mut located {

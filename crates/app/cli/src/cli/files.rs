@@ -33,25 +33,25 @@ const MOST_UNPACKED: u64 = 1 << 30;
 const GZIP: &[u8] = b"\x1f\x8b";
 
 /// Reads a file, or standard input for `-`; what gzip compressed is decompressed.
-pub fn read(path: &Path) -> Result<InputFile, CommandFailure> {
+pub fn read_input_file(path: &Path) -> Result<InputFile, CommandFailure> {
     let (name, bytes) = if is_standard(path) {
         ("<stdin>".to_owned(), read_all(io::stdin().lock()))
     } else {
         (path.display().to_string(), read_file(path))
     };
-    match bytes.and_then(decompressed) {
-        Ok(bytes) if bytes.len() as u64 == MOST => Err(CommandFailure::message(format!(
+    match bytes.and_then(decompress_gzip) {
+        Ok(bytes) if bytes.len() as u64 == MOST => Err(CommandFailure::from_message(format!(
             "{name} is larger than {MOST} bytes"
         ))),
         Ok(bytes) => Ok(InputFile { name, bytes }),
-        Err(error) => Err(CommandFailure::message(format!(
+        Err(error) => Err(CommandFailure::from_message(format!(
             "cannot read {name}: {error}"
         ))),
     }
 }
 
 /// The contents of what gzip compressed, and everything else as it is.
-pub fn decompressed(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+pub fn decompress_gzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     match bytes.starts_with(GZIP) {
         true => {
             let mut unpacked = Vec::new();
@@ -137,11 +137,11 @@ fn write_by(path: &Path, contents: impl ContentWriter) -> Result<(), CommandFail
         out.flush()?;
         return Ok(());
     }
-    replace(path, contents).map_err(|e| cannot_write(path, &e))
+    replace_file(path, contents).map_err(|e| cannot_write(path, &e))
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> CommandFailure {
-    CommandFailure::message(format!("cannot write {}: {error}", path.display()))
+    CommandFailure::from_message(format!("cannot write {}: {error}", path.display()))
 }
 
 /// Whether a path is a device or a pipe, which is written to and not replaced.
@@ -149,7 +149,7 @@ fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
 }
 
-fn replace(path: &Path, contents: impl ContentWriter) -> io::Result<()> {
+fn replace_file(path: &Path, contents: impl ContentWriter) -> io::Result<()> {
     if is_special(path) {
         return contents(&mut OpenOptions::new().write(true).open(path)?);
     }
@@ -159,7 +159,7 @@ fn replace(path: &Path, contents: impl ContentWriter) -> io::Result<()> {
         beside: None,
     };
     contents(&mut staged)?;
-    staged.place()
+    staged.commit_output()
 }
 
 /// Bytes of a file up to which it is written in its place: a single call does so, which no signal cuts short, and a
@@ -175,10 +175,10 @@ struct StagedOutput<'p> {
 
 impl StagedOutput<'_> {
     /// Goes on in a file beside.
-    fn spill(&mut self) -> io::Result<()> {
+    fn spill_to_file(&mut self) -> io::Result<()> {
         // A link keeps pointing where it does.
         let path = fs::canonicalize(self.path).unwrap_or_else(|_| self.path.to_owned());
-        let mut temporary = TemporaryFile::create(&path)?;
+        let mut temporary = TemporaryFile::create_beside(&path)?;
         temporary.file.write_all(&self.held)?;
         self.held = Vec::new();
         self.beside = Some((temporary, path));
@@ -186,15 +186,15 @@ impl StagedOutput<'_> {
     }
 
     /// Puts it in its place.
-    fn place(mut self) -> io::Result<()> {
+    fn commit_output(mut self) -> io::Result<()> {
         if self.beside.is_none() && self.written_over()? {
             return Ok(());
         }
         if self.beside.is_none() {
-            self.spill()?;
+            self.spill_to_file()?;
         }
         match self.beside {
-            Some((temporary, path)) => temporary.rename(&path),
+            Some((temporary, path)) => temporary.rename_to(&path),
             None => Ok(()),
         }
     }
@@ -213,7 +213,7 @@ impl StagedOutput<'_> {
 impl Write for StagedOutput<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.beside.is_none() && self.held.len() + bytes.len() > LITTLE {
-            self.spill()?;
+            self.spill_to_file()?;
         }
         match &mut self.beside {
             Some((temporary, _)) => temporary.file.write(bytes),
@@ -234,7 +234,7 @@ struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    fn create(path: &Path) -> io::Result<TemporaryFile> {
+    fn create_beside(path: &Path) -> io::Result<TemporaryFile> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         for attempt in 0..100 {
             let mut hidden = std::ffi::OsString::from(".");
@@ -260,7 +260,7 @@ impl TemporaryFile {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    fn rename(mut self, to: &Path) -> io::Result<()> {
+    fn rename_to(mut self, to: &Path) -> io::Result<()> {
         self.file.flush()?;
         fs::rename(&self.path, to)?;
         self.is_renamed = true;
@@ -286,7 +286,7 @@ pub fn check_writable(path: &Path) -> Result<(), CommandFailure> {
     if is_there || is_special(path) {
         return Ok(());
     }
-    TemporaryFile::create(path)
+    TemporaryFile::create_beside(path)
         .map(drop)
         .map_err(|e| cannot_write(path, &e))
 }

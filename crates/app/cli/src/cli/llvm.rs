@@ -19,7 +19,7 @@ pub struct LlvmArgs {
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub spirv_ext: Option<AllowedExtensions>,
     /// Capabilities that the module may declare, separated by commas; by default all
-    #[arg(help_heading = HEADING, long, value_name = "LIST", value_delimiter = ',', value_parser = capability)]
+    #[arg(help_heading = HEADING, long, value_name = "LIST", value_delimiter = ',', value_parser = parse_capability)]
     pub capabilities: Option<Vec<Capability>>,
     /// Debug information: `opencl` (OpenCL.DebugInfo.100), `nonsemantic`
     /// (NonSemantic.Shader.DebugInfo.100), `nonsemantic-200` (the same with ranges of arrays,
@@ -41,7 +41,7 @@ pub struct LlvmArgs {
 
 impl LlvmArgs {
     /// The options of the library.
-    pub fn options(&self) -> TranslationOptions {
+    pub fn library_options(&self) -> TranslationOptions {
         TranslationOptions {
             target: None,
             triple: self.triple.clone(),
@@ -55,7 +55,7 @@ impl LlvmArgs {
     }
 }
 
-fn capability(name: &str) -> Result<Capability, String> {
+fn parse_capability(name: &str) -> Result<Capability, String> {
     match Kind::Capability.info().by_name(name) {
         Some(row) => Ok(Capability(row.value)),
         None => Err(format!("SPIR-V has no capability {name}")),

@@ -16,4 +16,4 @@ pub mod sizes;
 pub mod stages;
 pub mod tuning;
 
-pub use failure::{CommandFailure, CommandResult, finish};
+pub use failure::{CommandFailure, CommandResult, report_outcome};

@@ -30,7 +30,7 @@ impl FromStr for PrintAfterPass {
 }
 
 /// The passes and presets, for the long help.
-pub fn help() -> String {
+pub fn describe_passes() -> String {
     let mut text = "Passes:\n".to_owned();
     for pass in PASSES {
         let form = pass

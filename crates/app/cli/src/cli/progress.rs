@@ -17,13 +17,13 @@ pub struct ProgressIndicator {
 
 impl ProgressIndicator {
     /// Something whose end is not known.
-    pub fn spinner(message: &'static str) -> Self {
+    pub fn new_spinner(message: &'static str) -> Self {
         let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
         Self::new(ProgressBar::hidden(), style, message)
     }
 
     /// Something of so many steps.
-    pub fn bar(message: &'static str, steps: u64) -> Self {
+    pub fn new_bar(message: &'static str, steps: u64) -> Self {
         let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} ({eta})");
         Self::new(
             ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::hidden()),
@@ -47,12 +47,12 @@ impl ProgressIndicator {
     }
 
     /// Says what is being done.
-    pub fn tell(&self, message: String) {
+    pub fn set_message(&self, message: String) {
         self.bar.set_message(message);
     }
 
     /// Writes a line to standard error, above what is shown.
-    pub fn line(&self, text: &str) {
+    pub fn print_line(&self, text: &str) {
         self.bar.suspend(|| {
             // Nobody is left to be told that it cannot be written.
             let _ = writeln!(stderr(), "{text}");
@@ -60,7 +60,7 @@ impl ProgressIndicator {
     }
 
     /// One step is done.
-    pub fn step(&self) {
+    pub fn advance_step(&self) {
         self.bar.inc(1);
     }
 }

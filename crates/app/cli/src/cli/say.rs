@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 /// Says what `format_args` makes of its arguments.
 macro_rules! say {
-    ($($part:tt)*) => { $crate::cli::say::write(format_args!($($part)*)) };
+    ($($part:tt)*) => { $crate::cli::say::write_stdout(format_args!($($part)*)) };
 }
 
 /// The same as a line.
@@ -17,7 +17,7 @@ macro_rules! say_line {
 pub(crate) use {say, say_line};
 
 /// What [`say`] does.
-pub fn write(text: fmt::Arguments<'_>) {
+pub fn write_stdout(text: fmt::Arguments<'_>) {
     // There is nobody left to tell of a failure.
     let _ = io::stderr().write_fmt(text);
 }

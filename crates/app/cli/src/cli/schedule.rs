@@ -57,14 +57,14 @@ impl FromStr for ScheduleSpec {
             match (at, part) {
                 (0, "cpu") => schedule.kind = Some(ScheduleDevice::Cpu),
                 (0, "gpu") => schedule.kind = Some(ScheduleDevice::Gpu),
-                _ => schedule.settings.push(setting(part)?),
+                _ => schedule.settings.push(parse_schedule_setting(part)?),
             }
         }
         Ok(schedule)
     }
 }
 
-fn setting(text: &str) -> Result<(String, u64), String> {
+fn parse_schedule_setting(text: &str) -> Result<(String, u64), String> {
     let names = || {
         let names: Vec<&str> = ScheduleProfile::SETTINGS.iter().map(|s| s.name).collect();
         format!("cpu, gpu or NAME=VALUE of {}", names.join(", "))
@@ -102,17 +102,21 @@ impl fmt::Display for ScheduleSpec {
 impl ScheduleSpec {
     /// The sizes for it, where the device is not known.
     pub fn profile(&self) -> ScheduleProfile {
-        self.of(self.kind.unwrap_or(ScheduleDevice::Cpu), None)
+        self.profile_for_device(self.kind.unwrap_or(ScheduleDevice::Cpu), None)
     }
 
-    fn of(&self, kind: ScheduleDevice, device: Option<&DeviceInfo>) -> ScheduleProfile {
+    fn profile_for_device(
+        &self,
+        kind: ScheduleDevice,
+        device: Option<&DeviceInfo>,
+    ) -> ScheduleProfile {
         let mut profile = match kind {
             ScheduleDevice::Cpu => ScheduleProfile::CPU,
             ScheduleDevice::Gpu => ScheduleProfile::GPU,
         };
         match kind {
             ScheduleDevice::Gpu => {
-                profile.matrices = device.and_then(matrices);
+                profile.matrices = device.and_then(matrix_profile_of);
                 let shuffling = device.filter(|device| device.has_shuffles);
                 profile.look_back &= device.is_none_or(|device| device.has_forward_progress);
                 profile.subgroup = shuffling.map_or(1, |device| device.subgroup_size.into());
@@ -137,7 +141,7 @@ impl ScheduleSpec {
 const WIDE: u64 = 1024;
 
 /// What is asked for, or what suits the device of a name.
-pub fn profile(asked: Option<&ScheduleSpec>, device: &str) -> ScheduleProfile {
+pub fn choose_schedule_profile(asked: Option<&ScheduleSpec>, device: &str) -> ScheduleProfile {
     let plain = ScheduleSpec::default();
     let asked = asked.unwrap_or(&plain);
     let info = ComputeDevice::find_info(device).ok();
@@ -145,26 +149,26 @@ pub fn profile(asked: Option<&ScheduleSpec>, device: &str) -> ScheduleProfile {
         Some(DeviceKind::Gpu) => ScheduleDevice::Gpu,
         _ => ScheduleDevice::Cpu,
     };
-    asked.of(asked.kind.unwrap_or_else(suits), info.as_ref())
+    asked.profile_for_device(asked.kind.unwrap_or_else(suits), info.as_ref())
 }
 
 /// What a device multiplies matrices with.
-fn matrices(device: &DeviceInfo) -> Option<MatrixProfile> {
-    let shapes = device.matrices.iter().filter_map(shape);
+fn matrix_profile_of(device: &DeviceInfo) -> Option<MatrixProfile> {
+    let shapes = device.matrices.iter().filter_map(to_fragment_shape);
     let memory = device.limits.workgroup_memory;
     MatrixProfile::new(device.subgroup_size.into(), memory, shapes)
 }
 
-fn shape(of: &MatrixShape) -> Option<FragmentShape> {
+fn to_fragment_shape(of: &MatrixShape) -> Option<FragmentShape> {
     let [a, b] = of.factors;
     Some(FragmentShape {
         size: of.size,
-        factors: [number(a)?, number(b)?],
-        sum: number(of.sum)?,
+        factors: [to_fragment_element(a)?, to_fragment_element(b)?],
+        sum: to_fragment_element(of.sum)?,
     })
 }
 
-fn number(element: MatrixElement) -> Option<FragmentElement> {
+fn to_fragment_element(element: MatrixElement) -> Option<FragmentElement> {
     match element {
         MatrixElement::F16 => Some(FragmentElement::F16),
         MatrixElement::Bf16 => Some(FragmentElement::Bf16),

@@ -13,7 +13,7 @@ impl LaunchSizeArg {
     }
 
     /// All three, those that are not given being `default`.
-    pub fn three(&self, default: u64) -> [u64; 3] {
+    pub fn padded_to_three(&self, default: u64) -> [u64; 3] {
         let mut out = [default; 3];
         out[..self.0.len()].copy_from_slice(&self.0);
         out
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn one_to_three() {
-        let three = |text: &str| text.parse::<LaunchSizeArg>().map(|s| s.three(1));
+        let three = |text: &str| text.parse::<LaunchSizeArg>().map(|s| s.padded_to_three(1));
         assert_eq!(three("8"), Ok([8, 1, 1]));
         assert_eq!(three("8, 4"), Ok([8, 4, 1]));
         assert_eq!(three("8x4x2"), Ok([8, 4, 2]));

@@ -13,7 +13,7 @@ pub enum PrintAfterStage {
 
 impl PrintAfterStage {
     /// Whether a stage is meant.
-    pub fn is(&self, stage: &str) -> bool {
+    pub fn is_stage(&self, stage: &str) -> bool {
         match self {
             PrintAfterStage::All => true,
             PrintAfterStage::Stage(name) => name == stage,
@@ -27,7 +27,7 @@ impl FromStr for PrintAfterStage {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "all" => Ok(PrintAfterStage::All),
-            name if spirula::stages().any(|(stage, _)| stage == name) => {
+            name if spirula::stablehlo_stages().any(|(stage, _)| stage == name) => {
                 Ok(PrintAfterStage::Stage(name.to_owned()))
             }
             name => Err(format!("no stage is named {name}")),
@@ -36,9 +36,9 @@ impl FromStr for PrintAfterStage {
 }
 
 /// The stages, for the long help.
-pub fn help() -> String {
+pub fn describe_stages() -> String {
     let mut text = "Stages:\n".to_owned();
-    for (name, about) in spirula::stages() {
+    for (name, about) in spirula::stablehlo_stages() {
         text += &format!("  {name:14}{about}\n");
     }
     text

@@ -6,20 +6,23 @@ use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::{binary, text};
 
 /// Assembles a text.
-pub fn run(args: &AsArgs) -> CommandResult {
-    super::grammar::add(&args.grammar)?;
-    let input = files::read(&args.path)?;
+pub fn run_as(args: &AsArgs) -> CommandResult {
+    super::grammar::add_grammar_files(&args.grammar)?;
+    let input = files::read_input_file(&args.path)?;
     let options = text::ParseOptions {
         version: args.target_env.map(|target| target.version),
         ..text::ParseOptions::default()
     };
-    match assemble(&input.bytes, &options) {
+    match assemble_text(&input.bytes, &options) {
         Ok(words) => files::write_binary(&args.output, &binary::to_bytes(&words)),
-        Err(diagnostics) => Err(CommandFailure::diagnostics(input, diagnostics)),
+        Err(diagnostics) => Err(CommandFailure::from_diagnostics(input, diagnostics)),
     }
 }
 
-fn assemble(bytes: &[u8], options: &text::ParseOptions) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
+fn assemble_text(
+    bytes: &[u8],
+    options: &text::ParseOptions,
+) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
     if binary::is_spirv(bytes) {
         let error = SourceDiagnostic::error(
             SourceLocation::Unknown,

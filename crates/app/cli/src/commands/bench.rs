@@ -1,12 +1,13 @@
 //! `spirula bench`.
 
 use crate::bench::{
-    BenchBudget, BenchClock, BenchRecord, BenchWorkload, MeanEstimate, measure, microseconds, plot,
+    BenchBudget, BenchClock, BenchRecord, BenchWorkload, MeanEstimate, measure_workload,
+    plot_record, to_microseconds,
 };
 use crate::cli::args::BenchArgs;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::{CommandFailure, CommandResult, failure, files, schedule};
-use crate::test::{SuiteCache, TestOutcome as Ended, find, session};
+use crate::test::{SuiteCache, TestOutcome as Ended, select_tests, session};
 use spirula_opt::PassPipeline;
 use spirula_runtime::{ComputeDevice, DeviceOptions, KernelTime};
 use std::cmp::Reverse;
@@ -22,25 +23,25 @@ enum BenchBaseline {
 }
 
 /// Measures the programs of folders.
-pub fn run(args: &BenchArgs) -> CommandResult {
+pub fn run_bench(args: &BenchArgs) -> CommandResult {
     for path in [&args.json, &args.plot].into_iter().flatten() {
         files::check_writable(path)?;
     }
-    let options = options(args, &args.device)?;
+    let options = bench_environment(args, &args.device)?;
     let other = match (&args.against, &args.compare) {
-        (Some(device), _) => Some(BenchBaseline::Device(Box::new(self::options(
+        (Some(device), _) => Some(BenchBaseline::Device(Box::new(bench_environment(
             args, device,
         )?))),
-        (None, Some(path)) => Some(BenchBaseline::Record(read(path)?)),
+        (None, Some(path)) => Some(BenchBaseline::Record(read_bench_record(path)?)),
         (None, None) => None,
     };
-    let cases = find(
+    let cases = select_tests(
         &args.paths,
-        |suite| suite.workloads(),
+        |suite| suite.workload_names(),
         args.filter.as_deref(),
         args.limit,
     );
-    let cases = cases.map_err(CommandFailure::message)?;
+    let cases = cases.map_err(CommandFailure::from_message)?;
     let effort = BenchBudget {
         runs: args.runs.into(),
         time: Duration::from_millis(500),
@@ -51,25 +52,27 @@ pub fn run(args: &BenchArgs) -> CommandResult {
         },
     };
     let (mut suites, mut table) = (SuiteCache::default(), BenchTable::default());
-    let progress = ProgressIndicator::bar("measuring", cases.len() as u64);
+    let progress = ProgressIndicator::new_bar("measuring", cases.len() as u64);
     for case in &cases {
-        let suite = suites.of(&case.folder);
-        match suite.and_then(|suite| suite.workload(&case.name, &options)) {
-            Ok(Some(workload)) => table.measure(&workload, &options, other.as_ref(), effort),
+        let suite = suites.suite_for_folder(&case.folder);
+        match suite.and_then(|suite| suite.load_workload(&case.name, &options)) {
+            Ok(Some(workload)) => {
+                table.measure_workload(&workload, &options, other.as_ref(), effort)
+            }
             Ok(None) => Ok(()),
-            Err(why) => table.refuse(&case.id, why),
+            Err(why) => table.add_refused_row(&case.id, why),
         }?;
-        progress.step();
+        progress.advance_step();
     }
     drop(progress);
     if let Some(path) = &args.json {
         files::write_text(path, &table.record.to_json())?;
     }
     if let Some(path) = &args.plot {
-        let svg = plot(&table.record).map_err(CommandFailure::message)?;
+        let svg = plot_record(&table.record).map_err(CommandFailure::from_message)?;
         files::write_text(path, &svg)?;
     }
-    files::write_text(Path::new("-"), &table.text())?;
+    files::write_text(Path::new("-"), &table.format_table())?;
     if let (Some(path), 0) = (&args.compare, table.ratios.1) {
         let text = format!("nothing that was measured is in {} too", path.display());
         let hint = "programs and data sets are compared by their names";
@@ -82,29 +85,35 @@ pub fn run(args: &BenchArgs) -> CommandResult {
     }
 }
 
-fn options(args: &BenchArgs, device: &str) -> Result<session::TestEnvironment, CommandFailure> {
+fn bench_environment(
+    args: &BenchArgs,
+    device: &str,
+) -> Result<session::TestEnvironment, CommandFailure> {
     let options = DeviceOptions {
         threads: args.threads.map(usize::from),
         times: args.profile,
         ..DeviceOptions::default()
     };
     // A device that is not there is told once.
-    ComputeDevice::open(device, &options).map_err(|e| CommandFailure::message(e.to_string()))?;
+    ComputeDevice::open(device, &options)
+        .map_err(|e| CommandFailure::from_message(e.to_string()))?;
     Ok(session::TestEnvironment {
         device: device.to_owned(),
         options,
         lifted: false,
         target: None,
         passes: PassPipeline::default(),
-        profile: schedule::profile(args.schedule.as_ref(), device),
+        profile: schedule::choose_schedule_profile(args.schedule.as_ref(), device),
         programs: args.programs.clone(),
     })
 }
 
-fn read(path: &Path) -> Result<BenchRecord, CommandFailure> {
-    let input = files::read(path)?;
-    let record = BenchRecord::parse(&input.bytes);
-    record.map_err(|e| CommandFailure::message(format!("{} has no measurements: {e}", input.name)))
+fn read_bench_record(path: &Path) -> Result<BenchRecord, CommandFailure> {
+    let input = files::read_input_file(path)?;
+    let record = BenchRecord::parse_json(&input.bytes);
+    record.map_err(|e| {
+        CommandFailure::from_message(format!("{} has no measurements: {e}", input.name))
+    })
 }
 
 /// What was measured; each line of it is printed at once.
@@ -118,7 +127,7 @@ struct BenchTable {
 }
 
 impl BenchTable {
-    fn measure(
+    fn measure_workload(
         &mut self,
         workload: &BenchWorkload,
         options: &session::TestEnvironment,
@@ -127,23 +136,25 @@ impl BenchTable {
     ) -> CommandResult {
         let (program, dataset) = (&workload.program, &workload.dataset);
         let title = format!("{program} {dataset}");
-        let measured = match measure(workload, options, effort) {
+        let measured = match measure_workload(workload, options, effort) {
             Ok(measured) => measured,
             Err(why) => {
                 self.record.add_failure(program, dataset, &why.to_string());
-                return self.refuse(&title, why);
+                return self.add_refused_row(&title, why);
             }
         };
-        let times = microseconds(&measured.times);
-        let summary = MeanEstimate::of(&times);
+        let times = to_microseconds(&measured.times);
+        let summary = MeanEstimate::from_times(&times);
         let before = match other {
-            Some(BenchBaseline::Record(record)) => {
-                record.times(program, dataset).map(MeanEstimate::of)
-            }
+            Some(BenchBaseline::Record(record)) => record
+                .measured_times(program, dataset)
+                .map(MeanEstimate::from_times),
             Some(BenchBaseline::Device(other)) => {
-                let measured = measure(workload, other, effort);
-                let times = measured.ok().map(|measured| microseconds(&measured.times));
-                times.map(|times| MeanEstimate::of(&times))
+                let measured = measure_workload(workload, other, effort);
+                let times = measured
+                    .ok()
+                    .map(|measured| to_microseconds(&measured.times));
+                times.map(|times| MeanEstimate::from_times(&times))
             }
             None => None,
         };
@@ -154,25 +165,25 @@ impl BenchTable {
             line += &format!(", {ratio:.2} times as fast as {before}");
             self.ratios = (self.ratios.0 + ratio.ln(), self.ratios.1 + 1);
         }
-        self.record.add(program, dataset, times);
-        say(&line)?;
+        self.record.add_measurements(program, dataset, times);
+        print_bench_line(&line)?;
         let kernels = measured.kernels.iter().filter(|k| k.launches > 0);
         let mut kernels: Vec<&KernelTime> = kernels.collect();
         kernels.sort_by_key(|kernel| Reverse(kernel.run));
         kernels
             .into_iter()
-            .try_for_each(|k| say(&of_kernel(k, runs)))
+            .try_for_each(|k| print_bench_line(&of_kernel(k, runs)))
     }
 
-    fn refuse(&mut self, title: &str, why: Ended) -> CommandResult {
+    fn add_refused_row(&mut self, title: &str, why: Ended) -> CommandResult {
         match why {
             Ended::Unsupported(_) => self.unsupported += 1,
             _ => self.failed += 1,
         }
-        say(&format!("{title}: {why}"))
+        print_bench_line(&format!("{title}: {why}"))
     }
 
-    fn text(&self) -> String {
+    fn format_table(&self) -> String {
         let mut text = String::new();
         let measured = self.record.iter().count();
         if self.ratios.1 > 0 {
@@ -195,6 +206,6 @@ fn of_kernel(kernel: &KernelTime, runs: usize) -> String {
     format!("  kernel {name}: {share:.1} us a run, {count:.1} launches of {each:.2} us")
 }
 
-fn say(line: &str) -> CommandResult {
+fn print_bench_line(line: &str) -> CommandResult {
     files::write_text(Path::new("-"), &format!("{line}\n"))
 }

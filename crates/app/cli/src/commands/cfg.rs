@@ -6,8 +6,8 @@ use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_spirv::draw::GraphvizOptions;
 
 /// Draws the control flow of a module's functions.
-pub fn run(args: &CfgArgs) -> CommandResult {
-    let input = files::read(&args.from.path)?;
+pub fn run_cfg(args: &CfgArgs) -> CommandResult {
+    let input = files::read_input_file(&args.from.path)?;
     let (input, module) = read_module(input, &args.how, None)?;
     let drawing = GraphvizOptions {
         dominators: args.dominators,
@@ -17,6 +17,6 @@ pub fn run(args: &CfgArgs) -> CommandResult {
     };
     match drawing.draw_module(&module) {
         Ok(text) => files::write_text(&args.dot, &text),
-        Err(error) => Err(CommandFailure::diagnostics(input, vec![error])),
+        Err(error) => Err(CommandFailure::from_diagnostics(input, vec![error])),
     }
 }

@@ -13,28 +13,32 @@ use spirula_spirv::text;
 use std::path::{Path, PathBuf};
 
 /// Compiles the input and writes what comes of it.
-pub fn run(args: &CompileArgs) -> CommandResult {
-    let input = files::read(&args.from.path)?;
-    let emit = args.emit.unwrap_or_else(|| emit(&args.output));
+pub fn run_compile(args: &CompileArgs) -> CommandResult {
+    let input = files::read_input_file(&args.from.path)?;
+    let emit = args.emit.unwrap_or_else(|| emit_format_of(&args.output));
     if emit == EmitFormat::Kernel {
-        return kernels(args, input);
+        return write_kernel_ir(args, input);
     }
     match emit {
-        EmitFormat::Tensor => return scheduled(args, input, ScheduledProgram::print),
-        EmitFormat::Dot => return scheduled(args, input, ScheduledProgram::draw),
+        EmitFormat::Tensor => {
+            return write_schedule_text(args, input, ScheduledProgram::print_dispatches);
+        }
+        EmitFormat::Dot => return write_schedule_text(args, input, ScheduledProgram::draw_graph),
         _ => {}
     }
-    let progress = ProgressIndicator::spinner("compiling");
-    let options = tuned(args)?;
-    let compiled = spirula::read(&input.bytes).and_then(|read| {
-        read.compile_watched(&options, &mut |stage, text| show(args, stage, text))
+    let progress = ProgressIndicator::new_spinner("compiling");
+    let options = read_tuned_options(args)?;
+    let compiled = spirula::read_input(&input.bytes).and_then(|read| {
+        read.compile_watched(&options, &mut |stage, text| {
+            print_after_stage(args, stage, text)
+        })
     });
     let compiled = match compiled {
         Ok(compiled) => compiled,
-        Err(error) => return Err(CommandFailure::compile(input, error)),
+        Err(error) => return Err(CommandFailure::from_compile_error(input, error)),
     };
     drop(progress);
-    failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
+    failure::report_diagnostics(&input.name, &input.bytes, &compiled.diagnostics);
     match compiled.output {
         CompileOutput::Module(module) => of_module(args, input, &module, emit),
         CompileOutput::Program(program) => of_program(args, input, &program, emit),
@@ -57,8 +61,12 @@ fn of_module(
             only_programs("this form")
         }
         EmitFormat::Ll => write_lifted(input, module, &args.output),
-        EmitFormat::Spv => write(input, module, &args.output, Some(SpirvFileFormat::Spv)),
-        EmitFormat::Spvasm => write(input, module, &args.output, Some(SpirvFileFormat::Spvasm)),
+        EmitFormat::Spv => {
+            write_spirv_module(input, module, &args.output, Some(SpirvFileFormat::Spv))
+        }
+        EmitFormat::Spvasm => {
+            write_spirv_module(input, module, &args.output, Some(SpirvFileFormat::Spvasm))
+        }
     }
 }
 
@@ -75,7 +83,7 @@ fn of_program(
         }
         EmitFormat::Spb => {
             let bytes = archive::write_archive(program)
-                .map_err(|e| CommandFailure::message(e.to_string()))?;
+                .map_err(|e| CommandFailure::from_message(e.to_string()))?;
             return files::write_binary(&args.output, &bytes);
         }
         EmitFormat::Tensor | EmitFormat::Kernel | EmitFormat::Dot | EmitFormat::Ll => {
@@ -85,67 +93,71 @@ fn of_program(
         EmitFormat::Spv => SpirvFileFormat::Spv,
         EmitFormat::Spvasm => SpirvFileFormat::Spvasm,
     };
-    let chosen = choose(program, args.kernel)?;
+    let chosen = choose_kernels(program, args.kernel)?;
     write_kernels(input, program, &chosen, &args.output, form)
 }
 
 /// Writes a module as the LLVM assembly that it is lifted to.
 fn write_lifted(input: InputFile, module: &SpirvModule, output: &Path) -> CommandResult {
     match spirula_llvm::lift(module) {
-        Ok(lifted) => files::write_text(output, &spirula_llvm::print(&lifted)),
-        Err(all) => Err(CommandFailure::diagnostics(input, all)),
+        Ok(lifted) => files::write_text(output, &spirula_llvm::print_assembly(&lifted)),
+        Err(all) => Err(CommandFailure::from_diagnostics(input, all)),
     }
 }
 
 /// Prints what a stage left, if that is asked for.
-fn show(args: &CompileArgs, stage: &str, text: &dyn Fn() -> String) {
+fn print_after_stage(args: &CompileArgs, stage: &str, text: &dyn Fn() -> String) {
     if args
         .print_after
         .as_ref()
-        .is_some_and(|after| after.is(stage))
+        .is_some_and(|after| after.is_stage(stage))
     {
         say_line!("// After {stage}\n{}", text().trim_end());
     }
 }
 
 /// Writes the imperative IR that the input passes through.
-fn kernels(args: &CompileArgs, input: InputFile) -> CommandResult {
-    let options = tuned(args)?;
-    let kernels = spirula::read(&input.bytes)
-        .and_then(|read| read.into_kernels(&options, &mut |stage, text| show(args, stage, text)));
+fn write_kernel_ir(args: &CompileArgs, input: InputFile) -> CommandResult {
+    let options = read_tuned_options(args)?;
+    let kernels = spirula::read_input(&input.bytes).and_then(|read| {
+        read.into_kernels(&options, &mut |stage, text| {
+            print_after_stage(args, stage, text)
+        })
+    });
     match kernels {
         Ok(kernels) => files::write_text(
             &args.output,
             &spirula_kernel::print_program(&kernels.program),
         ),
-        Err(error) => Err(CommandFailure::compile(input, error)),
+        Err(error) => Err(CommandFailure::from_compile_error(input, error)),
     }
 }
 
 /// Writes a text for the dispatches of a tensor program.
-fn scheduled(
+fn write_schedule_text(
     args: &CompileArgs,
     input: InputFile,
     text: fn(&ScheduledProgram) -> String,
 ) -> CommandResult {
-    let options = tuned(args)?;
-    let scheduled = spirula::read(&input.bytes).and_then(|read| read.scheduled(&options));
+    let options = read_tuned_options(args)?;
+    let scheduled =
+        spirula::read_input(&input.bytes).and_then(|read| read.schedule_dispatches(&options));
     match scheduled {
         Ok(scheduled) => files::write_text(&args.output, &text(&scheduled)),
-        Err(error) => Err(CommandFailure::compile(input, error)),
+        Err(error) => Err(CommandFailure::from_compile_error(input, error)),
     }
 }
 
 /// The options of the compilation with what tuning found.
-fn tuned(args: &CompileArgs) -> Result<CompileOptions, CommandFailure> {
+fn read_tuned_options(args: &CompileArgs) -> Result<CompileOptions, CommandFailure> {
     Ok(CompileOptions {
-        tuning: args.how.tuning()?,
-        ..options(&args.how, args.entry.as_deref())
+        tuning: args.how.read_dispatch_tuning()?,
+        ..compile_options(&args.how, args.entry.as_deref())
     })
 }
 
 /// Writes a module in the form that was asked for, or that the output's name asks for.
-pub fn write(
+pub fn write_spirv_module(
     input: InputFile,
     module: &SpirvModule,
     output: &Path,
@@ -157,7 +169,7 @@ pub fn write(
             let words = module.to_words();
             match text::ModuleDisassembly::new(&words, text::PrintOptions::default()) {
                 Ok(text) => files::write_displayed(output, &text),
-                Err(error) => Err(CommandFailure::diagnostics(input, vec![error])),
+                Err(error) => Err(CommandFailure::from_diagnostics(input, vec![error])),
             }
         }
     }
@@ -165,10 +177,10 @@ pub fn write(
 
 /// The options of a compilation from those of the command line; `entry` is the function of a
 /// StableHLO module.
-pub fn options(how: &LoweringArgs, entry: Option<&str>) -> CompileOptions {
+pub fn compile_options(how: &LoweringArgs, entry: Option<&str>) -> CompileOptions {
     CompileOptions {
         target: how.target_env,
-        llvm: how.llvm.options(),
+        llvm: how.llvm.library_options(),
         function: entry.map(str::to_owned),
         known: KnownArguments::default(),
         profile: how
@@ -181,12 +193,15 @@ pub fn options(how: &LoweringArgs, entry: Option<&str>) -> CompileOptions {
 }
 
 /// The kernels of a program that are meant, by number. None of them may have been refused.
-fn choose(program: &CompiledProgram, asked: Option<usize>) -> Result<Vec<usize>, CommandFailure> {
+fn choose_kernels(
+    program: &CompiledProgram,
+    asked: Option<usize>,
+) -> Result<Vec<usize>, CommandFailure> {
     let count = program.kernels.len();
     let chosen = match asked {
         Some(number) if number >= count => {
             let text = format!("the program has no kernel {number}");
-            return Err(CommandFailure::hinted(
+            return Err(CommandFailure::with_hint(
                 text,
                 format!("it has {count} kernels"),
             ));
@@ -195,11 +210,13 @@ fn choose(program: &CompiledProgram, asked: Option<usize>) -> Result<Vec<usize>,
         None => (0..count).collect(),
     };
     if chosen.is_empty() {
-        return Err(CommandFailure::message("the program has no kernels"));
+        return Err(CommandFailure::from_message("the program has no kernels"));
     }
     for number in &chosen {
         if let Some(why) = &program.kernels[*number].refusal {
-            return Err(CommandFailure::message(format!("kernel {number}: {why}")));
+            return Err(CommandFailure::from_message(format!(
+                "kernel {number}: {why}"
+            )));
         }
     }
     Ok(chosen)
@@ -219,13 +236,13 @@ fn write_kernels(
         let text = format!("the program has {} kernels, each a module", chosen.len());
         let hint = "give a file with -o for numbered files beside it, choose one with --kernel N, \
                     or see them all with --emit spvasm";
-        return Err(CommandFailure::hinted(text, hint));
+        return Err(CommandFailure::with_hint(text, hint));
     }
     let mut listing = String::new();
     for &number in chosen {
         let words = &program.kernels[number].words;
         let path = match several {
-            true => numbered(output, number),
+            true => number_output_path(output, number),
             false => output.to_owned(),
         };
         if form == SpirvFileFormat::Spv {
@@ -234,7 +251,7 @@ fn write_kernels(
         }
         let text = match text::print_assembly(words, &text::PrintOptions::default()) {
             Ok(text) => text,
-            Err(error) => return Err(CommandFailure::diagnostics(input, vec![error])),
+            Err(error) => return Err(CommandFailure::from_diagnostics(input, vec![error])),
         };
         match files::is_standard(output) && several {
             true => listing += &format!("; Kernel {number}\n{text}"),
@@ -248,7 +265,7 @@ fn write_kernels(
 }
 
 /// The number before the extension: `out.3.spv`.
-fn numbered(output: &Path, number: usize) -> PathBuf {
+fn number_output_path(output: &Path, number: usize) -> PathBuf {
     let mut name = output.file_stem().unwrap_or_default().to_owned();
     name.push(format!(".{number}"));
     if let Some(extension) = output.extension() {
@@ -269,7 +286,7 @@ const ENDS: &[(&str, EmitFormat)] = &[
 ];
 
 /// The form that an output's name asks for.
-fn emit(output: &Path) -> EmitFormat {
+fn emit_format_of(output: &Path) -> EmitFormat {
     let found = ENDS
         .iter()
         .find(|(end, _)| files::has_extension(output, end));
@@ -277,7 +294,7 @@ fn emit(output: &Path) -> EmitFormat {
 }
 
 fn by_name(output: &Path) -> SpirvFileFormat {
-    match emit(output) {
+    match emit_format_of(output) {
         EmitFormat::Spvasm => SpirvFileFormat::Spvasm,
         _ => SpirvFileFormat::Spv,
     }
@@ -289,14 +306,14 @@ mod tests {
 
     #[test]
     fn numbers_stand_before_the_extension() {
-        let path = |text: &str| numbered(Path::new(text), 3);
+        let path = |text: &str| number_output_path(Path::new(text), 3);
         assert_eq!(path("a/out.spv"), Path::new("a/out.3.spv"));
         assert_eq!(path("out"), Path::new("out.3"));
     }
 
     #[test]
     fn names_ask_for_forms() {
-        let form = |text: &str| emit(Path::new(text));
+        let form = |text: &str| emit_format_of(Path::new(text));
         assert_eq!(form("-"), EmitFormat::Spv);
         assert_eq!(form("x.spvasm"), EmitFormat::Spvasm);
         assert_eq!(form("x.tensor"), EmitFormat::Tensor);

@@ -1,26 +1,26 @@
 //! `spirula convert`.
 
-use super::compile::write;
+use super::compile::write_spirv_module;
 use super::module::read_module;
-use crate::cli::allow::ceiling;
+use crate::cli::allow::build_feature_ceiling;
 use crate::cli::args::ConvertArgs;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_spirv::convert::to_version;
 use spirula_spirv::recompute::recompute_capabilities;
 
 /// Gives a module another version, or has it declare what it needs.
-pub fn run(args: &ConvertArgs) -> CommandResult {
-    let input = files::read(&args.from.path)?;
+pub fn run_convert(args: &ConvertArgs) -> CommandResult {
+    let input = files::read_input_file(&args.from.path)?;
     let (input, mut module) = read_module(input, &args.how, Some(&args.validation))?;
     if let Some(version) = args.to_version
         && let Err(error) = to_version(&mut module, version)
     {
-        return Err(CommandFailure::diagnostics(input, vec![error.into()]));
+        return Err(CommandFailure::from_diagnostics(input, vec![error.into()]));
     }
     if (args.minimal || !args.allow.is_empty())
-        && let Err(error) = recompute_capabilities(&mut module, &ceiling(&args.allow))
+        && let Err(error) = recompute_capabilities(&mut module, &build_feature_ceiling(&args.allow))
     {
-        return Err(CommandFailure::diagnostics(input, vec![*error]));
+        return Err(CommandFailure::from_diagnostics(input, vec![*error]));
     }
-    write(input, &module, &args.output, args.emit)
+    write_spirv_module(input, &module, &args.output, args.emit)
 }

@@ -8,9 +8,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Lists the devices, the default first, and probes them if that is asked for.
-pub fn run(args: &DevicesArgs) -> CommandResult {
+pub fn run_devices(args: &DevicesArgs) -> CommandResult {
     let named = |name: &String| {
-        ComputeDevice::find_info(name).map_err(|e| CommandFailure::message(e.to_string()))
+        ComputeDevice::find_info(name).map_err(|e| CommandFailure::from_message(e.to_string()))
     };
     let all = match args.names.is_empty() {
         true => list_devices(),
@@ -18,10 +18,10 @@ pub fn run(args: &DevicesArgs) -> CommandResult {
     };
     let mut outcome = Ok(());
     for device in &all {
-        let mut text = describe(device);
+        let mut text = describe_device(device);
         match args.probe && device.newest_module.is_some() {
-            true => outcome = probed(device, &mut text).and(outcome),
-            false => text += &earlier(device),
+            true => outcome = append_probe_results(device, &mut text).and(outcome),
+            false => text += &format_earlier_probe(device),
         }
         files::write_text(Path::new("-"), &text)?;
     }
@@ -29,15 +29,15 @@ pub fn run(args: &DevicesArgs) -> CommandResult {
 }
 
 /// Runs the probes and keeps what they find; a failure where the device gets something wrong.
-fn probed(info: &DeviceInfo, text: &mut String) -> CommandResult {
+fn append_probe_results(info: &DeviceInfo, text: &mut String) -> CommandResult {
     let failed =
-        |e: spirula_runtime::DeviceError| CommandFailure::message(format!("{}: {e}", info.id));
+        |e: spirula_runtime::DeviceError| CommandFailure::from_message(format!("{}: {e}", info.id));
     let device = ComputeDevice::open(&info.id, &DeviceOptions::default());
     let found = device
         .and_then(|mut device| probe::probe_device(&mut device))
         .map_err(failed)?;
     if found.iter().all(|f| f.verdict == ProbeVerdict::Lacking) {
-        *text += &row("probed", "not: probes are shaders, which it does not run");
+        *text += &format_row("probed", "not: probes are shaders, which it does not run");
         return Ok(());
     }
     let mut outcome = Ok(());
@@ -53,7 +53,7 @@ fn probed(info: &DeviceInfo, text: &mut String) -> CommandResult {
         // Writing to a string does not fail.
         let _ = writeln!(text, "  {}: {told}", finding.subject);
     }
-    if let Some(folder) = cache::folder()
+    if let Some(folder) = cache::cache_folder()
         && let Err(e) = probe::save_findings(&folder, info, &found)
     {
         let warning = format!("what was found is not kept: {}: {e}", folder.display());
@@ -63,23 +63,23 @@ fn probed(info: &DeviceInfo, text: &mut String) -> CommandResult {
 }
 
 /// What an earlier probe found.
-fn earlier(info: &DeviceInfo) -> String {
-    let known = cache::folder().and_then(|folder| probe::load_findings(&folder, info));
+fn format_earlier_probe(info: &DeviceInfo) -> String {
+    let known = cache::cache_folder().and_then(|folder| probe::load_findings(&folder, info));
     let wrong: Vec<String> = match known {
         None => return String::new(),
         Some(wrong) => wrong.into_iter().map(|(_, subject)| subject).collect(),
     };
     match wrong.is_empty() {
-        true => row("probed", "nothing wrong"),
-        false => row("probed", &format!("wrong: {}", wrong.join(", "))),
+        true => format_row("probed", "nothing wrong"),
+        false => format_row("probed", &format!("wrong: {}", wrong.join(", "))),
     }
 }
 
-fn row(name: &str, value: &str) -> String {
+fn format_row(name: &str, value: &str) -> String {
     format!("  {name:17} {value}\n")
 }
 
-fn describe(device: &DeviceInfo) -> String {
+fn describe_device(device: &DeviceInfo) -> String {
     let limits = &device.limits;
     let [x, y, z] = limits.workgroup_size;
     let mut out = format!("{}: {}\n", device.id, device.name);
@@ -106,19 +106,25 @@ fn describe(device: &DeviceInfo) -> String {
             format!("{invocations} invocations, at most {x}x{y}x{z}"),
         ),
         ("workgroups", groups),
-        ("workgroup memory", size(limits.workgroup_memory)),
-        ("matrices", matrices(device)),
-        ("largest buffer", size(limits.buffer_size)),
-        ("push constants", size(limits.push_constants.into())),
+        (
+            "workgroup memory",
+            format_byte_size(limits.workgroup_memory),
+        ),
+        ("matrices", describe_matrix_shapes(device)),
+        ("largest buffer", format_byte_size(limits.buffer_size)),
+        (
+            "push constants",
+            format_byte_size(limits.push_constants.into()),
+        ),
     ];
     for (name, value) in rows {
-        out += &row(name, &value);
+        out += &format_row(name, &value);
     }
     out
 }
 
 /// Products of matrices, by what is multiplied.
-fn matrices(device: &DeviceInfo) -> String {
+fn describe_matrix_shapes(device: &DeviceInfo) -> String {
     let each = device.matrices.iter().map(|shape| {
         let [m, n, k] = shape.size;
         let [a, b] = shape.factors;
@@ -136,7 +142,7 @@ fn matrices(device: &DeviceInfo) -> String {
 }
 
 /// A number of bytes for people.
-fn size(bytes: u64) -> String {
+fn format_byte_size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
     let mut unit = 0;

@@ -7,9 +7,9 @@ use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::{binary, text};
 
 /// Disassembles a module, also one that is not valid.
-pub fn run(args: &DisArgs) -> CommandResult {
-    super::grammar::add(&args.grammar)?;
-    let input = files::read(&args.path)?;
+pub fn run_dis(args: &DisArgs) -> CommandResult {
+    super::grammar::add_grammar_files(&args.grammar)?;
+    let input = files::read_input_file(&args.path)?;
     let options = text::PrintOptions {
         header: !args.no_header,
         indent: !args.no_indent,
@@ -18,16 +18,16 @@ pub fn run(args: &DisArgs) -> CommandResult {
     let words = match is_module(&input.bytes).and_then(|()| binary::words_from_bytes(&input.bytes))
     {
         Ok(words) => words,
-        Err(error) => return Err(CommandFailure::diagnostics(input, vec![error])),
+        Err(error) => return Err(CommandFailure::from_diagnostics(input, vec![error])),
     };
     match text::ModuleDisassembly::new(&words, options) {
         Ok(text) => files::write_displayed(&args.output, &text),
-        Err(error) => Err(CommandFailure::diagnostics(input, vec![error])),
+        Err(error) => Err(CommandFailure::from_diagnostics(input, vec![error])),
     }
 }
 
 fn is_module(bytes: &[u8]) -> Result<(), SourceDiagnostic> {
-    match spirula::detect(bytes)? {
+    match spirula::detect_input_kind(bytes)? {
         InputKind::SpirvBinary => Ok(()),
         other => {
             let message = format!("the input is {}, not a SPIR-V binary", other.name());

@@ -7,21 +7,21 @@ use spirula_spirv::grammar::GrammarAdditions;
 use std::path::Path;
 
 /// Adds what files describe to the grammar, before anything is read by it.
-pub fn add(args: &GrammarArgs) -> CommandResult {
+pub fn add_grammar_files(args: &GrammarArgs) -> CommandResult {
     for file in &args.grammar {
         let (name, path) = match file.split_once('=') {
             Some((name, path)) => (Some(name), path),
             None => (None, file.as_str()),
         };
-        let input = files::read(Path::new(path))?;
-        if let Err(fault) = register(&input.bytes, name) {
-            return Err(CommandFailure::diagnostics(input, vec![fault]));
+        let input = files::read_input_file(Path::new(path))?;
+        if let Err(fault) = register_grammar(&input.bytes, name) {
+            return Err(CommandFailure::from_diagnostics(input, vec![fault]));
         }
     }
     Ok(())
 }
 
-fn register(bytes: &[u8], name: Option<&str>) -> Result<(), SourceDiagnostic> {
+fn register_grammar(bytes: &[u8], name: Option<&str>) -> Result<(), SourceDiagnostic> {
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let place = SourceLocation::Byte(e.valid_up_to() as u64);
         SourceDiagnostic::error(place, "the grammar is no UTF-8")

@@ -1,6 +1,6 @@
 //! `spirula link`.
 
-use super::compile::write;
+use super::compile::write_spirv_module;
 use super::module::read_module;
 use crate::cli::args::LinkArgs;
 use crate::cli::files::InputFile;
@@ -10,12 +10,12 @@ use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::link::{EntryNames, LinkError, LinkOptions, link_modules};
 
 /// Links the inputs and writes the module.
-pub fn run(args: &LinkArgs) -> CommandResult {
-    let progress = ProgressIndicator::spinner("linking");
+pub fn run_link(args: &LinkArgs) -> CommandResult {
+    let progress = ProgressIndicator::new_spinner("linking");
     let mut inputs = Vec::new();
     let mut modules = Vec::new();
     for path in &args.paths {
-        let input = files::read(path)?;
+        let input = files::read_input_file(path)?;
         let (input, module) = read_module(input, &args.how, Some(&args.validation))?;
         inputs.push(input);
         modules.push(module);
@@ -37,14 +37,14 @@ pub fn run(args: &LinkArgs) -> CommandResult {
     match linked {
         Ok(module) => {
             let input = inputs.swap_remove(0);
-            write(input, &module, &args.output, args.emit)
+            write_spirv_module(input, &module, &args.output, args.emit)
         }
-        Err(error) => Err(refused(inputs, &error)),
+        Err(error) => Err(to_link_failure(inputs, &error)),
     }
 }
 
 /// The failure, shown where the instruction stands that is at fault.
-fn refused(mut inputs: Vec<InputFile>, error: &LinkError) -> CommandFailure {
+fn to_link_failure(mut inputs: Vec<InputFile>, error: &LinkError) -> CommandFailure {
     let text = error.describe_with(|module| inputs[module].name.clone());
     let place = match error {
         LinkError::Convert { error, .. } => error.place,
@@ -54,11 +54,11 @@ fn refused(mut inputs: Vec<InputFile>, error: &LinkError) -> CommandFailure {
     match (error.module_index(), place) {
         (Some(module), place) if place != SourceLocation::Unknown => {
             let fault = SourceDiagnostic::error(place, text);
-            CommandFailure::diagnostics(inputs.swap_remove(module), vec![fault])
+            CommandFailure::from_diagnostics(inputs.swap_remove(module), vec![fault])
         }
         _ => match error.hint() {
-            Some(hint) => CommandFailure::hinted(text, hint),
-            None => CommandFailure::message(text),
+            Some(hint) => CommandFailure::with_hint(text, hint),
+            None => CommandFailure::from_message(text),
         },
     }
 }

@@ -40,98 +40,98 @@ const COMMANDS: &[CliCommand] = &[
     CliCommand {
         name: "compile",
         about: "Compile an input to SPIR-V: a module, or those of a program's kernels",
-        arguments: arguments::<args::CompileArgs>,
-        run: |given| compile::run(&read(given)),
+        arguments: add_arguments::<args::CompileArgs>,
+        run: |given| compile::run_compile(&read_matches(given)),
     },
     CliCommand {
         name: "opt",
         about: "Optimise a SPIR-V module",
-        arguments: arguments::<args::OptArgs>,
-        run: |given| opt::run(&read(given)),
+        arguments: add_arguments::<args::OptArgs>,
+        run: |given| opt::run_opt(&read_matches(given)),
     },
     CliCommand {
         name: "dis",
         about: "Disassemble a SPIR-V module",
-        arguments: arguments::<args::DisArgs>,
-        run: |given| dis::run(&read(given)),
+        arguments: add_arguments::<args::DisArgs>,
+        run: |given| dis::run_dis(&read_matches(given)),
     },
     CliCommand {
         name: "as",
         about: "Assemble SPIR-V assembly into a module",
-        arguments: arguments::<args::AsArgs>,
-        run: |given| assemble::run(&read(given)),
+        arguments: add_arguments::<args::AsArgs>,
+        run: |given| assemble::run_as(&read_matches(given)),
     },
     CliCommand {
         name: "val",
         about: "Verify a SPIR-V module",
-        arguments: arguments::<args::ValArgs>,
-        run: |given| val::run(&read(given)),
+        arguments: add_arguments::<args::ValArgs>,
+        run: |given| val::run_val(&read_matches(given)),
     },
     CliCommand {
         name: "link",
         about: "Link modules into one",
-        arguments: arguments::<args::LinkArgs>,
-        run: |given| link::run(&read(given)),
+        arguments: add_arguments::<args::LinkArgs>,
+        run: |given| link::run_link(&read_matches(given)),
     },
     CliCommand {
         name: "convert",
         about: "Give a module another version of SPIR-V, or have it declare only what it needs",
-        arguments: arguments::<args::ConvertArgs>,
-        run: |given| convert::run(&read(given)),
+        arguments: add_arguments::<args::ConvertArgs>,
+        run: |given| convert::run_convert(&read_matches(given)),
     },
     CliCommand {
         name: "cfg",
         about: "Draw the control flow of a module's functions",
-        arguments: arguments::<args::CfgArgs>,
-        run: |given| cfg::run(&read(given)),
+        arguments: add_arguments::<args::CfgArgs>,
+        run: |given| cfg::run_cfg(&read_matches(given)),
     },
     CliCommand {
         name: "reduce",
         about: "Shrink a module that a command fails on",
-        arguments: arguments::<args::ReduceArgs>,
-        run: |given| reduce::run(&read(given)),
+        arguments: add_arguments::<args::ReduceArgs>,
+        run: |given| reduce::run_reduce(&read_matches(given)),
     },
     CliCommand {
         name: "devices",
         about: "List the devices that kernels can run on, or find out what they get wrong",
-        arguments: arguments::<args::DevicesArgs>,
-        run: |given| devices::run(&read(given)),
+        arguments: add_arguments::<args::DevicesArgs>,
+        run: |given| devices::run_devices(&read_matches(given)),
     },
     CliCommand {
         name: "info",
         about: "Show the entry points of a module or program and what they take",
-        arguments: arguments::<args::InfoArgs>,
-        run: |given| info::run(&read(given)),
+        arguments: add_arguments::<args::InfoArgs>,
+        run: |given| info::run_info(&read_matches(given)),
     },
     CliCommand {
         name: "run",
         about: "Run a kernel or a program and show, save or check what it computes",
-        arguments: arguments::<args::RunArgs>,
-        run: |given| run::run(&read(given)),
+        arguments: add_arguments::<args::RunArgs>,
+        run: |given| run::run_entry_point(&read_matches(given)),
     },
     CliCommand {
         name: "tune",
         about: "Find sizes for the schedules of a tensor program by trying them on a device",
-        arguments: arguments::<args::TuneArgs>,
-        run: |given| tune::run(&read(given)),
+        arguments: add_arguments::<args::TuneArgs>,
+        run: |given| tune::run_tune(&read_matches(given)),
     },
     CliCommand {
         name: "test",
         about: "Run folders of tests, whose kind is found from their content",
-        arguments: arguments::<args::TestArgs>,
-        run: |given| test::run(&read(given)),
+        arguments: add_arguments::<args::TestArgs>,
+        run: |given| test::run_tests(&read_matches(given)),
     },
     CliCommand {
         name: "bench",
         about: "Measure the programs in folders of tests",
-        arguments: arguments::<args::BenchArgs>,
-        run: |given| bench::run(&read(given)),
+        arguments: add_arguments::<args::BenchArgs>,
+        run: |given| bench::run_bench(&read_matches(given)),
     },
     CliCommand {
         name: "test-worker",
         about: "Run tests for a parent process",
-        arguments: arguments::<args::TestWorker>,
-        run: |given| test::serve(&read(given)),
+        arguments: add_arguments::<args::TestWorker>,
+        run: |given| test::serve_test_worker(&read_matches(given)),
     },
 ];
 
@@ -142,22 +142,25 @@ type HelpTextFn = fn() -> String;
 const WIDTH: usize = 100;
 
 /// What the long help of a command ends with, where that is made of tables.
-const EXPLAINED: &[(&str, HelpTextFn)] = &[("compile", stages::help), ("opt", passes::help)];
+const EXPLAINED: &[(&str, HelpTextFn)] = &[
+    ("compile", stages::describe_stages),
+    ("opt", passes::describe_passes),
+];
 
 /// The command by which a process runs tests for another one.
 const SERVANT: &str = "test-worker";
 
 /// Runs the command that the arguments of the process name.
-pub fn run() -> CommandResult {
+pub fn run_command() -> CommandResult {
     let name = env::args_os().nth(1);
     let named = COMMANDS
         .iter()
         .find(|command| name.as_deref() == Some(OsStr::new(command.name)));
     match named {
-        Some(command) => (command.run)(&mut given(command)),
+        Some(command) => (command.run)(&mut parse_command_arguments(command)),
         // Help, which is shown, or a mistake, which is told.
         None => {
-            whole().get_matches();
+            build_all_commands().get_matches();
             Ok(())
         }
     }
@@ -165,13 +168,13 @@ pub fn run() -> CommandResult {
 
 /// What the process was given after the name of a command. The others are not built for that, and
 /// the tables of its long help only where that is asked for.
-fn given(command: &CliCommand) -> ArgMatches {
+fn parse_command_arguments(command: &CliCommand) -> ArgMatches {
     let given = || env::args_os().skip(1);
     let name = || format!("spirula {}", command.name);
-    let alone = (command.arguments)(command.built()).bin_name(name());
+    let alone = (command.arguments)(command.build_command()).bin_name(name());
     match alone.try_get_matches_from(given()) {
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-            let alone = (command.arguments)(command.explained()).bin_name(name());
+            let alone = (command.arguments)(command.build_explained_command()).bin_name(name());
             alone.get_matches_from(given())
         }
         given => given.unwrap_or_else(|error| error.exit()),
@@ -180,7 +183,7 @@ fn given(command: &CliCommand) -> ArgMatches {
 
 impl CliCommand {
     /// The command without its arguments.
-    fn built(&self) -> clap::Command {
+    fn build_command(&self) -> clap::Command {
         clap::Command::new(self.name)
             .about(self.about)
             .max_term_width(WIDTH)
@@ -188,16 +191,16 @@ impl CliCommand {
     }
 
     /// The same with the tables of its long help.
-    fn explained(&self) -> clap::Command {
+    fn build_explained_command(&self) -> clap::Command {
         match EXPLAINED.iter().find(|(name, _)| *name == self.name) {
-            Some((_, end)) => self.built().after_long_help(end()),
-            None => self.built(),
+            Some((_, end)) => self.build_command().after_long_help(end()),
+            None => self.build_command(),
         }
     }
 }
 
 /// All commands with all of their help.
-fn whole() -> clap::Command {
+fn build_all_commands() -> clap::Command {
     clap::Command::new("spirula")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Compile compute programs to SPIR-V and run them")
@@ -207,18 +210,18 @@ fn whole() -> clap::Command {
         .subcommands(
             COMMANDS
                 .iter()
-                .map(|command| command.explained().defer(command.arguments)),
+                .map(|command| command.build_explained_command().defer(command.arguments)),
         )
 }
 
 /// Adds what `A` takes; the line about the command stays.
-fn arguments<A: Args>(command: clap::Command) -> clap::Command {
+fn add_arguments<A: Args>(command: clap::Command) -> clap::Command {
     let about = command.get_about().cloned().unwrap_or_default();
     A::augment_args(command).about(about)
 }
 
 /// What was given to a command that takes `A`.
-fn read<A: FromArgMatches>(given: &mut ArgMatches) -> A {
+fn read_matches<A: FromArgMatches>(given: &mut ArgMatches) -> A {
     A::from_arg_matches_mut(given).unwrap_or_else(|error| error.exit())
 }
 
@@ -226,6 +229,6 @@ fn read<A: FromArgMatches>(given: &mut ArgMatches) -> A {
 mod tests {
     #[test]
     fn what_commands_take_makes_sense() {
-        super::whole().debug_assert();
+        super::build_all_commands().debug_assert();
     }
 }

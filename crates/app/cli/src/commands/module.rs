@@ -1,6 +1,6 @@
 //! The input of commands that take a module: read, verified, brought to SPIR-V.
 
-use super::compile::options;
+use super::compile::compile_options;
 use crate::cli::args::{InputValidation, LoweringArgs};
 use crate::cli::files::InputFile;
 use crate::cli::{CommandFailure, failure};
@@ -17,29 +17,29 @@ pub fn read_module(
     how: &LoweringArgs,
     validation: Option<&InputValidation>,
 ) -> Result<(InputFile, SpirvModule), CommandFailure> {
-    let read = match spirula::read(&input.bytes) {
+    let read = match spirula::read_input(&input.bytes) {
         Ok(read) => read,
-        Err(error) => return Err(CommandFailure::compile(input, error)),
+        Err(error) => return Err(CommandFailure::from_compile_error(input, error)),
     };
     if let spirula::CompileInput::Spirv(_, module) = &read
         && validation.is_some_and(|validation| !validation.skip_validation)
-        && let Err(faults) = verify(module)
+        && let Err(faults) = verify_for_any_consumer(module)
     {
-        return Err(CommandFailure::diagnostics(input, faults));
+        return Err(CommandFailure::from_diagnostics(input, faults));
     }
-    let compiled = match read.compile(&options(how, None)) {
+    let compiled = match read.compile_with(&compile_options(how, None)) {
         Ok(compiled) => compiled,
-        Err(error) => return Err(CommandFailure::compile(input, error)),
+        Err(error) => return Err(CommandFailure::from_compile_error(input, error)),
     };
-    failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
+    failure::report_diagnostics(&input.name, &input.bytes, &compiled.diagnostics);
     match compiled.into_module() {
         Ok(module) => Ok((input, module)),
-        Err(error) => Err(CommandFailure::compile(input, error)),
+        Err(error) => Err(CommandFailure::from_compile_error(input, error)),
     }
 }
 
 /// Verifies a module for any consumer: the environment's rules are for its output.
-fn verify(module: &SpirvModule) -> Result<(), Vec<SourceDiagnostic>> {
+fn verify_for_any_consumer(module: &SpirvModule) -> Result<(), Vec<SourceDiagnostic>> {
     let options = verify::VerifyOptions {
         scalar_block_layout: true,
         ..verify::VerifyOptions::default()

@@ -1,6 +1,6 @@
 //! `spirula opt`.
 
-use super::compile::write;
+use super::compile::write_spirv_module;
 use super::module::read_module;
 use crate::cli::args::OptArgs;
 use crate::cli::passes::PrintAfterPass;
@@ -15,9 +15,9 @@ use spirula_spirv::text;
 use std::time::{Duration, Instant};
 
 /// Optimises the input and writes the module.
-pub fn run(args: &OptArgs) -> CommandResult {
-    super::grammar::add(&args.grammar)?;
-    let input = files::read(&args.from.path)?;
+pub fn run_opt(args: &OptArgs) -> CommandResult {
+    super::grammar::add_grammar_files(&args.grammar)?;
+    let input = files::read_input_file(&args.from.path)?;
     let (input, mut module) = read_module(input, &args.how, Some(&args.validation))?;
     let mut watcher = PassReporter {
         print_after: args.print_after,
@@ -28,12 +28,12 @@ pub fn run(args: &OptArgs) -> CommandResult {
         verify_each: args.verify_each,
         observer: Some(&mut watcher),
     };
-    let report = match optimise(&mut module, &pipeline(args)?, &mut settings) {
+    let report = match optimise(&mut module, &build_pipeline(args)?, &mut settings) {
         Ok(report) => report,
         Err(OptimiseError::Module(error)) => {
-            return Err(CommandFailure::diagnostics(input, vec![*error]));
+            return Err(CommandFailure::from_diagnostics(input, vec![*error]));
         }
-        Err(error) => return Err(CommandFailure::message(error.to_string())),
+        Err(error) => return Err(CommandFailure::from_message(error.to_string())),
     };
     if args.statistics || report.skipped {
         say!("{report}");
@@ -43,10 +43,10 @@ pub fn run(args: &OptArgs) -> CommandResult {
             say_line!("{name:>14}  {:.3} ms", time.as_secs_f64() * 1e3);
         }
     }
-    write(input, &module, &args.output, args.emit)
+    write_spirv_module(input, &module, &args.output, args.emit)
 }
 
-fn pipeline(args: &OptArgs) -> Result<PassPipeline, CommandFailure> {
+fn build_pipeline(args: &OptArgs) -> Result<PassPipeline, CommandFailure> {
     let preset = || format!("O{}", args.level).parse();
     let chosen = args.passes.clone().map_or_else(preset, Ok);
     let mut pipeline = chosen.map_err(|e| CommandFailure::Usage(e.to_string()))?;

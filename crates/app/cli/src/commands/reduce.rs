@@ -1,6 +1,6 @@
 //! `spirula reduce`.
 
-use super::compile::write;
+use super::compile::write_spirv_module;
 use super::module::read_module;
 use crate::cli::args::ReduceArgs;
 use crate::cli::files::InputFile;
@@ -18,14 +18,14 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Shrinks the input while the command fails on it.
-pub fn run(args: &ReduceArgs) -> CommandResult {
+pub fn run_reduce(args: &ReduceArgs) -> CommandResult {
     files::check_writable(&args.output)?;
-    let input = files::read(&args.from.path)?;
+    let input = files::read_input_file(&args.from.path)?;
     let (input, module) = read_module(input, &args.how, None)?;
     let mut trial = ReduceTrial::new(args)?;
-    let first = trial.run(&module.to_words())?;
-    let wanted = trial.wanted(args, &first)?;
-    let progress = ProgressIndicator::spinner("reducing");
+    let first = trial.run_candidate(&module.to_words())?;
+    let wanted = trial.determine_criterion(args, &first)?;
+    let progress = ProgressIndicator::new_spinner("reducing");
     let mut settings = ReduceOptions::default();
     settings.attempts = args.attempts.unwrap_or(settings.attempts);
     if let Some(target) = args.how.target_env {
@@ -40,10 +40,10 @@ pub fn run(args: &ReduceArgs) -> CommandResult {
         if error.is_some() {
             return false;
         }
-        let met = trial.run(words).and_then(|found| {
+        let met = trial.run_candidate(words).and_then(|found| {
             let met = wanted.is_met(&found);
             if met {
-                best.keep(args, &input, words)?;
+                best.save_candidate(args, &input, words)?;
             }
             Ok(met)
         });
@@ -53,7 +53,7 @@ pub fn run(args: &ReduceArgs) -> CommandResult {
         })
     };
     let report = |p: spirula_spirv::reduce::ReduceProgress| {
-        progress.tell(format!(
+        progress.set_message(format!(
             "reducing {}: {} instructions left after {} attempts",
             p.pass, p.instructions, p.attempts
         ));
@@ -65,7 +65,7 @@ pub fn run(args: &ReduceArgs) -> CommandResult {
     }
     let Some(small) = small else {
         let text = "the command does not fail in the same way twice";
-        return Err(CommandFailure::message(text));
+        return Err(CommandFailure::from_message(text));
     };
     let count = |module: &SpirvModule| module.all_insts().count();
     say_line!(
@@ -73,7 +73,7 @@ pub fn run(args: &ReduceArgs) -> CommandResult {
         count(&small),
         count(&module)
     );
-    write(input, &small, &args.output, args.emit)
+    write_spirv_module(input, &small, &args.output, args.emit)
 }
 
 /// Time between two writings of the best module so far.
@@ -86,14 +86,19 @@ struct BestModuleWriter {
 }
 
 impl BestModuleWriter {
-    fn keep(&mut self, args: &ReduceArgs, input: &InputFile, words: &[u32]) -> CommandResult {
+    fn save_candidate(
+        &mut self,
+        args: &ReduceArgs,
+        input: &InputFile,
+        words: &[u32],
+    ) -> CommandResult {
         let is_recent = self.written.is_some_and(|at| at.elapsed() < PAUSE);
         if is_recent || files::is_standard(&args.output) {
             return Ok(());
         }
         self.written = Some(Instant::now());
         match SpirvModule::from_words(words.to_vec()) {
-            Ok(module) => write(input.clone(), &module, &args.output, args.emit),
+            Ok(module) => write_spirv_module(input.clone(), &module, &args.output, args.emit),
             Err(_) => Ok(()),
         }
     }
@@ -156,7 +161,7 @@ impl<'a> ReduceTrial<'a> {
     }
 
     /// Runs the command on a module; nothing comes of one that takes too long.
-    fn run(&mut self, words: &[u32]) -> Result<Option<TrialOutput>, CommandFailure> {
+    fn run_candidate(&mut self, words: &[u32]) -> Result<Option<TrialOutput>, CommandFailure> {
         let write =
             |path: &Path, bytes: &[u8]| fs::write(path, bytes).map_err(|e| cannot_write(path, &e));
         write(&self.candidate, &binary::to_bytes(words))?;
@@ -166,14 +171,14 @@ impl<'a> ReduceTrial<'a> {
             return Err(CommandFailure::Usage("there is no command".to_owned()));
         };
         let mut process = Command::new(program);
-        process.args(rest.iter().map(|arg| self.placed(arg)));
+        process.args(rest.iter().map(|arg| self.substitute_module_path(arg)));
         if !rest.iter().any(|arg| names_place(arg)) {
             process.arg(&self.candidate);
         }
         process.stdin(Stdio::null()).stdout(out).stderr(err);
         let mut child = process.spawn().map_err(|e| {
             let name = program.to_string_lossy();
-            CommandFailure::message(format!("cannot run {name}: {e}"))
+            CommandFailure::from_message(format!("cannot run {name}: {e}"))
         })?;
         let began = Instant::now();
         let mut pause = Duration::from_micros(200);
@@ -195,7 +200,7 @@ impl<'a> ReduceTrial<'a> {
     }
 
     /// An argument with the module's path wherever `{}` stands in it.
-    fn placed(&self, arg: &OsString) -> OsString {
+    fn substitute_module_path(&self, arg: &OsString) -> OsString {
         match arg.to_str() {
             Some(text) if names_place(arg) => {
                 let parts: Vec<&OsStr> = text.split(PLACE).map(OsStr::new).collect();
@@ -206,14 +211,14 @@ impl<'a> ReduceTrial<'a> {
     }
 
     /// What candidates have to do: what was asked for, or else end as the input did.
-    fn wanted(
+    fn determine_criterion(
         &self,
         args: &ReduceArgs,
         first: &Option<TrialOutput>,
     ) -> Result<TrialCriterion, CommandFailure> {
         let Some(found) = first else {
             let text = format!("the command takes longer than {} s", args.timeout);
-            return Err(CommandFailure::hinted(
+            return Err(CommandFailure::with_hint(
                 text,
                 "--timeout SECONDS gives it more",
             ));
@@ -231,7 +236,7 @@ impl<'a> ReduceTrial<'a> {
             let code = found.code.map_or("a signal".to_owned(), |c| c.to_string());
             let text = format!("the command does not fail on the input: it ended with {code}");
             let hint = "--exit CODE or --keeps-printing TEXT say what is to be kept";
-            return Err(CommandFailure::hinted(text, hint));
+            return Err(CommandFailure::with_hint(text, hint));
         }
         Ok(wanted)
     }
@@ -247,5 +252,5 @@ impl Drop for ReduceTrial<'_> {
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> CommandFailure {
-    CommandFailure::message(format!("cannot write {}: {error}", path.display()))
+    CommandFailure::from_message(format!("cannot write {}: {error}", path.display()))
 }

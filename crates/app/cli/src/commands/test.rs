@@ -4,14 +4,14 @@ use crate::cli::args::{TestArgs, TestWorker};
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::{CommandFailure, CommandResult, failure, files, schedule};
 use crate::test::{
-    self, AllowList, TestCase, TestReport, TestRunOptions, find, run_all, session, worker,
+    self, AllowList, TestCase, TestReport, TestRunOptions, run_all, select_tests, session, worker,
 };
 use spirula_runtime::{ComputeDevice, DeviceOptions};
 use std::path::Path;
 use std::time::Duration;
 
 /// Runs folders of tests.
-pub fn run(args: &TestArgs) -> CommandResult {
+pub fn run_tests(args: &TestArgs) -> CommandResult {
     let allowed = match &args.allow {
         Some(path) => read_list(path)?,
         None => AllowList::default(),
@@ -21,31 +21,31 @@ pub fn run(args: &TestArgs) -> CommandResult {
     }
     // A device that is not there is told once, and not by every test.
     ComputeDevice::open(&args.device, &DeviceOptions::default())
-        .map_err(|e| CommandFailure::message(e.to_string()))?;
-    let cases = find(
+        .map_err(|e| CommandFailure::from_message(e.to_string()))?;
+    let cases = select_tests(
         &args.paths,
-        |suite| suite.names(),
+        |suite| suite.test_names(),
         args.filter.as_deref(),
         args.limit,
     );
-    let cases = cases.map_err(CommandFailure::message)?;
-    let progress = ProgressIndicator::bar("testing", cases.len() as u64);
+    let cases = cases.map_err(CommandFailure::from_message)?;
+    let progress = ProgressIndicator::new_bar("testing", cases.len() as u64);
     // Said at once, too, for who does not wait for the end.
     let done = |case: &TestCase, outcome: &test::TestOutcome| {
         if let test::TestOutcome::Failed(reason) = outcome {
-            progress.line(&format!("failed: {}: {reason}", case.id));
+            progress.print_line(&format!("failed: {}: {reason}", case.id));
         }
-        progress.step();
+        progress.advance_step();
     };
-    let outcomes = run_all(&cases, &options(args), &done);
+    let outcomes = run_all(&cases, &test_run_options(args), &done);
     drop(progress);
     let report = TestReport::new(&args.device, cases, outcomes);
     if let Some(path) = &args.json {
         let json = serde_json::to_string_pretty(&report)
-            .map_err(|e| CommandFailure::message(e.to_string()))?;
+            .map_err(|e| CommandFailure::from_message(e.to_string()))?;
         files::write_text(path, &(json + "\n"))?;
     }
-    let outdated: Vec<_> = report.outdated(&allowed).collect();
+    let outdated: Vec<_> = report.find_outdated_entries(&allowed).collect();
     if !outdated.is_empty() {
         let text = format!(
             "tests pass that the list calls unsupported: {}",
@@ -72,12 +72,12 @@ pub fn run(args: &TestArgs) -> CommandResult {
 }
 
 fn read_list(path: &Path) -> Result<AllowList, CommandFailure> {
-    let input = files::read(path)?;
-    let list = AllowList::parse(&String::from_utf8_lossy(&input.bytes));
-    list.map_err(|e| CommandFailure::message(format!("{}: {e}", input.name)))
+    let input = files::read_input_file(path)?;
+    let list = AllowList::parse_allow_list(&String::from_utf8_lossy(&input.bytes));
+    list.map_err(|e| CommandFailure::from_message(format!("{}: {e}", input.name)))
 }
 
-fn options(args: &TestArgs) -> TestRunOptions {
+fn test_run_options(args: &TestArgs) -> TestRunOptions {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut worker = vec![
         "test-worker".to_owned(),
@@ -112,7 +112,7 @@ fn options(args: &TestArgs) -> TestRunOptions {
 }
 
 /// Runs tests for a parent process.
-pub fn serve(args: &TestWorker) -> CommandResult {
+pub fn serve_test_worker(args: &TestWorker) -> CommandResult {
     let options = session::TestEnvironment {
         device: args.device.clone(),
         options: DeviceOptions {
@@ -122,8 +122,8 @@ pub fn serve(args: &TestWorker) -> CommandResult {
         lifted: args.lifted,
         target: args.target_env,
         passes: args.passes.clone(),
-        profile: schedule::profile(args.schedule.as_ref(), &args.device),
+        profile: schedule::choose_schedule_profile(args.schedule.as_ref(), &args.device),
         programs: args.programs.clone(),
     };
-    Ok(worker::serve(&options)?)
+    Ok(worker::serve_requests(&options)?)
 }

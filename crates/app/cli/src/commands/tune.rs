@@ -3,7 +3,7 @@
 //! A setting is tried for all dispatches that it matters to at once, since a launch's time is its own;
 //! each dispatch keeps what was best for it before the next setting is tried.
 
-use super::compile::options;
+use super::compile::compile_options;
 use super::run::{default_arguments, known_shapes, program};
 use crate::cli::args::TuneArgs;
 use crate::cli::progress::ProgressIndicator;
@@ -29,7 +29,7 @@ struct TunedDispatch {
 }
 
 impl TunedDispatch {
-    fn with(&self, name: &str, value: u64) -> Vec<(String, u64)> {
+    fn settings_with(&self, name: &str, value: u64) -> Vec<(String, u64)> {
         let mut settings = self.settings.clone();
         settings.retain(|(known, _)| known != name);
         settings.push((name.to_owned(), value));
@@ -38,15 +38,17 @@ impl TunedDispatch {
 }
 
 /// Tunes the schedules of a program and writes what was found.
-pub fn run(args: &TuneArgs) -> CommandResult {
-    let input = files::read(&args.from.path)?;
+pub fn run_tune(args: &TuneArgs) -> CommandResult {
+    let input = files::read_input_file(&args.from.path)?;
     let mut tuner = match ScheduleTuner::new(args, &input.bytes) {
         Ok(tuner) => tuner,
-        Err(TuneError::Compile(error)) => return Err(CommandFailure::compile(input, *error)),
+        Err(TuneError::Compile(error)) => {
+            return Err(CommandFailure::from_compile_error(input, *error));
+        }
         Err(TuneError::Told(failure)) => return Err(failure),
     };
-    tuner.search()?;
-    let device = tuner.device()?.info().name.clone();
+    tuner.search_settings()?;
+    let device = tuner.open_device()?.info().name.clone();
     let mut text = format!("# {} on {device}\n", args.from.path.display());
     for dispatch in &tuner.dispatches {
         let milliseconds = |d: Duration| d.as_secs_f64() * 1e3;
@@ -57,7 +59,7 @@ pub fn run(args: &TuneArgs) -> CommandResult {
             dispatch.signature
         );
     }
-    text += &tuner.tuning(None).to_string();
+    text += &tuner.tuning_with_trial(None).to_string();
     files::write_text(&args.output, &text)
 }
 
@@ -83,13 +85,13 @@ impl<'a> ScheduleTuner<'a> {
                 shapes: known_shapes(&args.arg),
                 ..KnownArguments::default()
             },
-            profile: schedule::profile(args.how.schedule.as_ref(), &args.device),
-            tuning: args.how.tuning().map_err(TuneError::Told)?,
-            ..options(&args.how, args.entry.as_deref())
+            profile: schedule::choose_schedule_profile(args.how.schedule.as_ref(), &args.device),
+            tuning: args.how.read_dispatch_tuning().map_err(TuneError::Told)?,
+            ..compile_options(&args.how, args.entry.as_deref())
         };
-        let read = spirula::read(bytes).map_err(refused)?;
-        let scheduled = read.scheduled(&options).map_err(refused)?;
-        let compiled = read.compile(&options).map_err(refused)?;
+        let read = spirula::read_input(bytes).map_err(refused)?;
+        let scheduled = read.schedule_dispatches(&options).map_err(refused)?;
+        let compiled = read.compile_with(&options).map_err(refused)?;
         let tensors = compiled.tensors.unwrap_or_default();
         let CompileOutput::Program(program) = &compiled.output else {
             let text = "only tensor programs have schedules";
@@ -100,17 +102,18 @@ impl<'a> ScheduleTuner<'a> {
             bytes,
             options,
             values: Vec::new(),
-            dispatches: dispatches(&scheduled),
+            dispatches: list_tuned_dispatches(&scheduled),
         };
         let limit = tuner
-            .device()
+            .open_device()
             .map_err(TuneError::Told)?
             .info()
             .limits
             .buffer_size;
         let entry = program.entries.first();
-        let entry = entry
-            .ok_or_else(|| TuneError::Told(CommandFailure::message("there is no entry point")))?;
+        let entry = entry.ok_or_else(|| {
+            TuneError::Told(CommandFailure::from_message("there is no entry point"))
+        })?;
         let given = match args.arg.is_empty() {
             true => default_arguments(&tensors),
             false => Ok(args.arg.clone()),
@@ -122,24 +125,24 @@ impl<'a> ScheduleTuner<'a> {
         Ok(tuner)
     }
 
-    fn device(&self) -> Result<ComputeDevice, CommandFailure> {
+    fn open_device(&self) -> Result<ComputeDevice, CommandFailure> {
         let options = DeviceOptions {
             times: true,
-            cache: cache::folder(),
+            cache: cache::cache_folder(),
             timeout: Some(Duration::from_secs(self.args.timeout)),
             ..DeviceOptions::default()
         };
         ComputeDevice::open(&self.args.device, &options)
-            .map_err(|e| CommandFailure::message(e.to_string()))
+            .map_err(|e| CommandFailure::from_message(e.to_string()))
     }
 
     /// What was found so far, with a value for one setting of all dispatches that it matters to.
-    fn tuning(&self, tried: Option<(&ProfileSetting, u64)>) -> DispatchTuning {
+    fn tuning_with_trial(&self, tried: Option<(&ProfileSetting, u64)>) -> DispatchTuning {
         let mut tuning = self.options.tuning.clone();
         for dispatch in &self.dispatches {
             let settings = match tried {
                 Some((setting, value)) if setting.of.contains(&dispatch.strategy) => {
-                    dispatch.with(setting.name, value)
+                    dispatch.settings_with(setting.name, value)
                 }
                 _ => dispatch.settings.clone(),
             };
@@ -150,19 +153,19 @@ impl<'a> ScheduleTuner<'a> {
         tuning
     }
 
-    fn search(&mut self) -> CommandResult {
-        let times = self.times(self.options.tuning.clone());
-        let times =
-            times.map_err(|text| CommandFailure::message(format!("without tuning: {text}")))?;
+    fn search_settings(&mut self) -> CommandResult {
+        let times = self.measure_dispatch_times(self.options.tuning.clone());
+        let times = times
+            .map_err(|text| CommandFailure::from_message(format!("without tuning: {text}")))?;
         for (dispatch, time) in self.dispatches.iter_mut().zip(times) {
             (dispatch.before, dispatch.best) = (time, time);
         }
         let settings = ScheduleProfile::SETTINGS.iter();
         let tried = settings.flat_map(|s| s.tried.iter().map(move |value| (s, *value)));
         let tried: Vec<(&ProfileSetting, u64)> = tried.collect();
-        let progress = ProgressIndicator::bar("tuning", tried.len() as u64);
+        let progress = ProgressIndicator::new_bar("tuning", tried.len() as u64);
         for (setting, value) in tried {
-            progress.step();
+            progress.advance_step();
             let is_new = |d: &TunedDispatch| {
                 let mut own = d.profile.settings_of(d.strategy);
                 own.any(|(s, current)| s.name == setting.name && current != value)
@@ -171,13 +174,15 @@ impl<'a> ScheduleTuner<'a> {
                 continue;
             }
             // What a device refuses is no candidate.
-            let Ok(times) = self.times(self.tuning(Some((setting, value)))) else {
+            let Ok(times) =
+                self.measure_dispatch_times(self.tuning_with_trial(Some((setting, value))))
+            else {
                 continue;
             };
             for (dispatch, time) in self.dispatches.iter_mut().zip(times) {
                 let is_better = time < dispatch.best && setting.of.contains(&dispatch.strategy);
                 if is_better && is_new(dispatch) {
-                    dispatch.settings = dispatch.with(setting.name, value);
+                    dispatch.settings = dispatch.settings_with(setting.name, value);
                     dispatch.best = time;
                 }
             }
@@ -186,19 +191,19 @@ impl<'a> ScheduleTuner<'a> {
     }
 
     /// The shortest time of each dispatch.
-    fn times(&self, tuning: DispatchTuning) -> Result<Vec<Duration>, String> {
+    fn measure_dispatch_times(&self, tuning: DispatchTuning) -> Result<Vec<Duration>, String> {
         let options = CompileOptions {
             tuning,
             ..self.options.clone()
         };
-        let read = spirula::read(self.bytes).map_err(|e| e.to_string())?;
-        let compiled = read.compile(&options).map_err(|e| e.to_string())?;
+        let read = spirula::read_input(self.bytes).map_err(|e| e.to_string())?;
+        let compiled = read.compile_with(&options).map_err(|e| e.to_string())?;
         let CompileOutput::Program(program) = compiled.output else {
             return Err("it is no program".to_owned());
         };
         let mut best = vec![Duration::MAX; self.dispatches.len()];
         for _ in 0..self.args.runs {
-            let times = self.once(&program)?;
+            let times = self.time_single_run(&program)?;
             for (best, time) in best.iter_mut().zip(times) {
                 *best = time.min(*best);
             }
@@ -206,8 +211,10 @@ impl<'a> ScheduleTuner<'a> {
         Ok(best)
     }
 
-    fn once(&self, program: &CompiledProgram) -> Result<Vec<Duration>, String> {
-        let mut device = self.device().map_err(|_| "the device is gone".to_owned())?;
+    fn time_single_run(&self, program: &CompiledProgram) -> Result<Vec<Duration>, String> {
+        let mut device = self
+            .open_device()
+            .map_err(|_| "the device is gone".to_owned())?;
         let machine = DeviceMachine::new(&mut device);
         let entry = program.entries.first().map(|e| e.name.as_str());
         let called = ProgramSession::new(program, machine)
@@ -224,7 +231,7 @@ impl<'a> ScheduleTuner<'a> {
     }
 }
 
-fn dispatches(scheduled: &ScheduledProgram) -> Vec<TunedDispatch> {
+fn list_tuned_dispatches(scheduled: &ScheduledProgram) -> Vec<TunedDispatch> {
     let all = scheduled.dispatches.iter();
     all.map(|dispatch| TunedDispatch {
         signature: scheduled.signature(dispatch),

@@ -8,17 +8,17 @@ use spirula_spirv::{binary, text};
 use std::path::Path;
 
 /// Verifies a module, or explains a rule.
-pub fn run(args: &ValArgs) -> CommandResult {
-    super::grammar::add(&args.grammar)?;
+pub fn run_val(args: &ValArgs) -> CommandResult {
+    super::grammar::add_grammar_files(&args.grammar)?;
     if let Some(number) = args.explain {
-        return explain(number);
+        return explain_rule(number);
     }
     let Some(path) = &args.path else {
         return Err(CommandFailure::Usage(
             "there is no module to verify".to_owned(),
         ));
     };
-    let input = files::read(path)?;
+    let input = files::read_input_file(path)?;
     let mut options = VerifyOptions {
         scalar_block_layout: args.scalar_block_layout,
         ..VerifyOptions::default()
@@ -26,15 +26,19 @@ pub fn run(args: &ValArgs) -> CommandResult {
     if let Some(target) = args.target_env {
         options.target = target;
     }
-    let verified = words(&input.bytes, &options).and_then(|w| verify::verify_words(w, &options));
+    let verified =
+        parse_module_words(&input.bytes, &options).and_then(|w| verify::verify_words(w, &options));
     match verified {
         Ok(_) => Ok(()),
-        Err(faults) => Err(CommandFailure::diagnostics(input, faults)),
+        Err(faults) => Err(CommandFailure::from_diagnostics(input, faults)),
     }
 }
 
 /// The words of a binary, or of a text: of the version that its header comment says, or else the environment's.
-fn words(bytes: &[u8], options: &VerifyOptions) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
+fn parse_module_words(
+    bytes: &[u8],
+    options: &VerifyOptions,
+) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
     if binary::is_spirv(bytes) {
         return binary::words_from_bytes(bytes).map_err(|d| vec![d]);
     }
@@ -52,11 +56,11 @@ fn words(bytes: &[u8], options: &VerifyOptions) -> Result<Vec<u32>, Vec<SourceDi
     text::parse_assembly(source, &options)
 }
 
-fn explain(number: u8) -> CommandResult {
+fn explain_rule(number: u8) -> CommandResult {
     let Some(rule) = VerifyRule::by_number(number) else {
         let message = format!("there is no rule {number}");
         let hint = format!("rules have the numbers 1 to {}", VerifyRule::ALL.len());
-        return Err(CommandFailure::hinted(message, hint));
+        return Err(CommandFailure::with_hint(message, hint));
     };
     let text = format!("{rule}\n{}\n", rule.text());
     files::write_text(Path::new("-"), &text)

@@ -3,10 +3,13 @@
 //! `manifest.json` lists tests with `dispatches`; `golden/<id>.bin` has the contents of the buffers
 //! in `out`, one after the other. Modules lie in `modules/`, in the folder or beside it.
 
-use super::session::{self, download, expect, number, read, read_json, typed_scalar};
+use super::session::{
+    self, compare_buffer, download_buffer, parse_json_number, read_json, read_referenced_file,
+    typed_scalar,
+};
 use super::{MANIFEST, SuiteResult, TestOutcome, TestSuite};
 use crate::values::compare::ArrayTolerance;
-use crate::values::hex;
+use crate::values::parse_hex_bytes;
 use rand_mt::Mt;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -61,7 +64,7 @@ struct ComputeSuite {
 }
 
 /// Loads a folder whose manifest lists tests with dispatches.
-pub fn load(path: &Path) -> Option<SuiteResult> {
+pub fn load_compute_suite(path: &Path) -> Option<SuiteResult> {
     if !path.join("golden").is_dir() || !path.join(MANIFEST).is_file() {
         return None;
     }
@@ -82,26 +85,26 @@ pub fn load(path: &Path) -> Option<SuiteResult> {
 }
 
 impl TestSuite for ComputeSuite {
-    fn names(&self) -> Vec<String> {
+    fn test_names(&self) -> Vec<String> {
         self.tests.iter().map(|t| t.id.clone()).collect()
     }
 
-    fn run(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
+    fn run_test(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
         let test = self.tests.iter().find(|t| t.id == name);
         let test = test.ok_or_else(|| TestOutcome::failed("no such test"))?;
-        let bytes = read(&self.module(&test.module))?;
-        let module = session.module(&bytes)?;
-        let mut device = session.open()?;
-        let spec = test.spec.iter().map(specialisation);
+        let bytes = read_referenced_file(&self.module_path(&test.module))?;
+        let module = session.compile_to_module(&bytes)?;
+        let mut device = session.open_device()?;
+        let spec = test.spec.iter().map(parse_specialisation);
         let spec = spec.collect::<Result<Vec<_>, _>>()?;
         let kernel = device.create_kernel(&module, ENTRY, &spec)?;
         let buffers = test.buffers.iter().enumerate().map(|(i, b)| {
             let element: ElementType = b.r#type.parse().map_err(TestOutcome::failed)?;
-            let buffer = device.upload_data(&contents(element, b, i)?)?;
+            let buffer = device.upload_data(&make_initial_contents(element, b, i)?)?;
             Ok((element, buffer))
         });
         let buffers = buffers.collect::<Result<Vec<_>, TestOutcome>>()?;
-        let bindings = bindings(&test.buffers, &buffers);
+        let bindings = build_bindings(&test.buffers, &buffers);
         for dispatch in &test.dispatches {
             let push = push_constants(&dispatch.push, &mut device, &buffers)?;
             device.launch_kernel(&KernelLaunch {
@@ -114,13 +117,14 @@ impl TestSuite for ComputeSuite {
             })?;
             device.wait_idle()?;
         }
-        let golden = read(&self.path.join("golden").join(format!("{}.bin", test.id)))?;
-        check(test, &mut device, &buffers, &golden)
+        let golden =
+            read_referenced_file(&self.path.join("golden").join(format!("{}.bin", test.id)))?;
+        compare_with_golden(test, &mut device, &buffers, &golden)
     }
 }
 
 impl ComputeSuite {
-    fn module(&self, name: &str) -> PathBuf {
+    fn module_path(&self, name: &str) -> PathBuf {
         let own = self.path.join("modules").join(name);
         match own.is_file() {
             true => own,
@@ -129,7 +133,9 @@ impl ComputeSuite {
     }
 }
 
-fn specialisation((id, value): (&String, &Map<String, Value>)) -> Result<(u32, u64), TestOutcome> {
+fn parse_specialisation(
+    (id, value): (&String, &Map<String, Value>),
+) -> Result<(u32, u64), TestOutcome> {
     let number = id
         .parse()
         .map_err(|_| TestOutcome::failed(format!("{id} is no SpecId")))?;
@@ -140,7 +146,10 @@ fn specialisation((id, value): (&String, &Map<String, Value>)) -> Result<(u32, u
 }
 
 /// Descriptors: buffers that share a binding are the elements of its array.
-fn bindings(specs: &[BufferSpec], buffers: &[(ElementType, DeviceBuffer)]) -> Vec<LaunchBinding> {
+fn build_bindings(
+    specs: &[BufferSpec],
+    buffers: &[(ElementType, DeviceBuffer)],
+) -> Vec<LaunchBinding> {
     let mut out: Vec<LaunchBinding> = Vec::new();
     for (spec, (_, buffer)) in specs.iter().zip(buffers) {
         let Some(binding) = spec.binding else {
@@ -160,7 +169,11 @@ fn bindings(specs: &[BufferSpec], buffers: &[(ElementType, DeviceBuffer)]) -> Ve
 }
 
 /// Contents before the first dispatch of buffer number `i`.
-fn contents(element: ElementType, spec: &BufferSpec, i: usize) -> Result<Vec<u8>, TestOutcome> {
+fn make_initial_contents(
+    element: ElementType,
+    spec: &BufferSpec,
+    i: usize,
+) -> Result<Vec<u8>, TestOutcome> {
     let made =
         |fill: &BufferFill| generate_elements(element, spec.n, fill).map_err(TestOutcome::failed);
     let bad = || TestOutcome::failed(format!("unknown initial contents {}", spec.init));
@@ -171,12 +184,12 @@ fn contents(element: ElementType, spec: &BufferSpec, i: usize) -> Result<Vec<u8>
             "zero" => empty(),
             "rand" | "pos" | "mod256" => {
                 let size = empty()?.len();
-                Ok(random(element, spec.n, size, rule, i as u32 + 1))
+                Ok(make_numpy_random(element, spec.n, size, rule, i as u32 + 1))
             }
             _ => Err(bad()),
         },
         Value::Array(list) => {
-            let numbers = list.iter().map(|v| number(element, v));
+            let numbers = list.iter().map(|v| parse_json_number(element, v));
             made(&BufferFill::List(numbers.collect::<Result<_, _>>()?))
         }
         Value::Object(object) => match object
@@ -185,8 +198,8 @@ fn contents(element: ElementType, spec: &BufferSpec, i: usize) -> Result<Vec<u8>
             .map(Vec::as_slice)
         {
             Some([start, step]) => made(&BufferFill::Ramp {
-                start: number(element, start)?,
-                step: number(element, step)?,
+                start: parse_json_number(element, start)?,
+                step: parse_json_number(element, step)?,
             }),
             _ => Err(bad()),
         },
@@ -195,7 +208,13 @@ fn contents(element: ElementType, spec: &BufferSpec, i: usize) -> Result<Vec<u8>
 }
 
 /// Random contents as NumPy's `RandomState(seed)` gives them.
-fn random(element: ElementType, count: usize, size: usize, rule: &str, seed: u32) -> Vec<u8> {
+fn make_numpy_random(
+    element: ElementType,
+    count: usize,
+    size: usize,
+    rule: &str,
+    seed: u32,
+) -> Vec<u8> {
     let mut generator = Mt::new(seed);
     let mut out = Vec::with_capacity(size);
     if element.is_float() {
@@ -234,7 +253,7 @@ fn push_constants(
         let (align, bytes) = if let Some(digits) = item.get("bytes") {
             (
                 1,
-                hex(digits.as_str().unwrap_or("?")).map_err(TestOutcome::failed)?,
+                parse_hex_bytes(digits.as_str().unwrap_or("?")).map_err(TestOutcome::failed)?,
             )
         } else if let Some(number) = item.get("address") {
             let buffer = number.as_u64().and_then(|n| buffers.get(n as usize));
@@ -251,7 +270,7 @@ fn push_constants(
     Ok(out)
 }
 
-fn check(
+fn compare_with_golden(
     test: &ComputeTest,
     device: &mut ComputeDevice,
     buffers: &[(ElementType, DeviceBuffer)],
@@ -267,12 +286,12 @@ fn check(
         let (element, buffer) = *buffers
             .get(i)
             .ok_or_else(|| TestOutcome::failed(format!("no buffer {i}")))?;
-        let got = download(device, buffer)?;
+        let got = download_buffer(device, buffer)?;
         let Some((want, after)) = rest.split_at_checked(got.len()) else {
             return Err(TestOutcome::failed("the golden file is too short"));
         };
         rest = after;
-        expect(
+        compare_buffer(
             &format!("buffer {i}"),
             element,
             got,
@@ -293,11 +312,14 @@ mod tests {
     /// First values of `numpy.random.RandomState(1)`: `random_sample`, `bytes`.
     #[test]
     fn random_contents_are_those_of_numpy() {
-        let bytes = random(ElementType::F64, 2, 16, "rand", 1);
+        let bytes = make_numpy_random(ElementType::F64, 2, 16, "rand", 1);
         let first = ElementType::F64.decode_number(&bytes).to_f64();
         assert_eq!(first, 2.0 * 0.417_022_004_702_574 - 1.0);
-        let bytes = random(ElementType::U32, 1, 4, "rand", 1);
+        let bytes = make_numpy_random(ElementType::U32, 1, 4, "rand", 1);
         assert_eq!(bytes, 1_791_095_845_u32.to_le_bytes());
-        assert_eq!(random(ElementType::U32, 1, 4, "mod256", 1), [0x25, 0, 0, 0]);
+        assert_eq!(
+            make_numpy_random(ElementType::U32, 1, 4, "mod256", 1),
+            [0x25, 0, 0, 0]
+        );
     }
 }

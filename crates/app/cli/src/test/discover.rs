@@ -24,7 +24,7 @@ pub struct TestCase {
 
 /// Loads a folder as the first kind that takes it, and whether that has the folders below, too;
 /// `None` when none does.
-fn load(folder: &Path) -> Option<(SuiteResult, bool)> {
+fn load_suite(folder: &Path) -> Option<(SuiteResult, bool)> {
     let loaded = KINDS.iter().find_map(|kind| {
         let loaded = (kind.load)(folder)?;
         let loaded = loaded.map_err(|e| format!("{}: {}: {e}", folder.display(), kind.name));
@@ -39,7 +39,7 @@ fn load(folder: &Path) -> Option<(SuiteResult, bool)> {
     })
 }
 
-/// Which names of a folder are wanted: [`TestSuite::names`] or [`TestSuite::workloads`].
+/// Which names of a folder are wanted: [`TestSuite::test_names`] or [`TestSuite::workload_names`].
 pub type TestSelector = fn(&dyn TestSuite) -> Vec<String>;
 
 /// All tests in and below a path, in order. A folder with a manifest is claimed by it: nothing else
@@ -47,13 +47,13 @@ pub type TestSelector = fn(&dyn TestSuite) -> Vec<String>;
 ///
 /// # Errors
 /// When the path cannot be read, a manifest is malformed or of no known kind, or there is no test.
-fn discover(path: &Path, names: TestSelector) -> Result<Vec<TestCase>, String> {
+fn discover_tests(path: &Path, names: TestSelector) -> Result<Vec<TestCase>, String> {
     let folder = match path.file_name() {
         Some(name) if name == MANIFEST => path.parent().unwrap_or(path),
         _ => path,
     };
     let mut cases = Vec::new();
-    search(folder, names, &mut cases)?;
+    search_folder(folder, names, &mut cases)?;
     if cases.is_empty() {
         return Err(format!("there are no tests in {}", path.display()));
     }
@@ -63,8 +63,8 @@ fn discover(path: &Path, names: TestSelector) -> Result<Vec<TestCase>, String> {
 /// The tests of several paths, those with a text in their names, at most so many and evenly spread.
 ///
 /// # Errors
-/// As [`discover`], and when nothing is left.
-pub fn find(
+/// As [`discover_tests`], and when nothing is left.
+pub fn select_tests(
     paths: &[PathBuf],
     names: TestSelector,
     filter: Option<&str>,
@@ -72,7 +72,7 @@ pub fn find(
 ) -> Result<Vec<TestCase>, String> {
     let mut cases = Vec::new();
     for path in paths {
-        cases.extend(discover(path, names)?);
+        cases.extend(discover_tests(path, names)?);
     }
     if let Some(part) = filter {
         cases.retain(|case| case.id.contains(part));
@@ -81,7 +81,7 @@ pub fn find(
         }
     }
     Ok(match limit {
-        Some(most) => spread(&cases, most),
+        Some(most) => sample_evenly(&cases, most),
         None => cases,
     })
 }
@@ -93,8 +93,12 @@ fn note_tests(title: &str, count: usize, how: &str) {
     }
 }
 
-fn search(folder: &Path, names: TestSelector, cases: &mut Vec<TestCase>) -> Result<(), String> {
-    if let Some((suite, claims_below)) = load(folder) {
+fn search_folder(
+    folder: &Path,
+    names: TestSelector,
+    cases: &mut Vec<TestCase>,
+) -> Result<(), String> {
+    if let Some((suite, claims_below)) = load_suite(folder) {
         let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         let title = whole
             .file_name()
@@ -128,7 +132,7 @@ fn search(folder: &Path, names: TestSelector, cases: &mut Vec<TestCase>) -> Resu
     folders.sort();
     folders
         .iter()
-        .try_for_each(|folder| search(folder, names, cases))
+        .try_for_each(|folder| search_folder(folder, names, cases))
 }
 
 /// Folders of tests, each loaded when it is first asked for.
@@ -142,9 +146,10 @@ impl SuiteCache {
     ///
     /// # Errors
     /// When it has none, or its description is malformed.
-    pub fn of(&mut self, folder: &Path) -> Result<&dyn TestSuite, TestOutcome> {
+    pub fn suite_for_folder(&mut self, folder: &Path) -> Result<&dyn TestSuite, TestOutcome> {
         if !self.loaded.contains_key(folder) {
-            let suite = load(folder).ok_or_else(|| TestOutcome::failed("no folder of tests"))?;
+            let suite =
+                load_suite(folder).ok_or_else(|| TestOutcome::failed("no folder of tests"))?;
             let (suite, _) = suite;
             let suite = suite.map_err(TestOutcome::failed)?;
             self.loaded.insert(folder.to_owned(), suite);
@@ -154,7 +159,7 @@ impl SuiteCache {
 }
 
 /// At most `most` of the items, evenly spread.
-pub fn spread<T: Clone>(items: &[T], most: usize) -> Vec<T> {
+pub fn sample_evenly<T: Clone>(items: &[T], most: usize) -> Vec<T> {
     let n = most.min(items.len());
     (0..n).map(|i| items[i * items.len() / n].clone()).collect()
 }
@@ -165,8 +170,8 @@ mod tests {
 
     #[test]
     fn spread_takes_evenly() {
-        assert_eq!(spread(&[0, 1, 2, 3, 4, 5, 6], 3), [0, 2, 4]);
-        assert_eq!(spread(&[0, 1], 5), [0, 1]);
-        assert_eq!(spread(&[0, 1], 0), [0; 0]);
+        assert_eq!(sample_evenly(&[0, 1, 2, 3, 4, 5, 6], 3), [0, 2, 4]);
+        assert_eq!(sample_evenly(&[0, 1], 5), [0, 1]);
+        assert_eq!(sample_evenly(&[0, 1], 0), [0; 0]);
     }
 }

@@ -4,14 +4,14 @@ use std::process::{Child, Command};
 
 /// Has a command begin a group.
 #[cfg(unix)]
-pub fn begin(command: &mut Command) {
+pub fn begin_process_group(command: &mut Command) {
     use std::os::unix::process::CommandExt;
     command.process_group(0);
 }
 
 /// Ends a child that begins a group, with all of it.
 #[cfg(unix)]
-pub fn end(child: &mut Child) {
+pub fn terminate_process_group(child: &mut Child) {
     use rustix::process::{Pid, Signal, kill_process_group};
     // It may have ended by itself.
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
@@ -28,10 +28,10 @@ pub fn end_own() {
 }
 
 #[cfg(not(unix))]
-pub fn begin(_command: &mut Command) {}
+pub fn begin_process_group(_command: &mut Command) {}
 
 #[cfg(not(unix))]
-pub fn end(child: &mut Child) {
+pub fn terminate_process_group(child: &mut Child) {
     // It may have ended by itself.
     let _ = child.kill();
 }

@@ -5,10 +5,13 @@
 //! same results (each is one test), and launches with their arguments. `golden.json` says what must
 //! come out. Initial contents are made by rule and verified against a hash.
 
-use super::session::{self, download, expect, number, read, read_json, typed_scalar};
+use super::session::{
+    self, compare_buffer, download_buffer, parse_json_number, read_json, read_referenced_file,
+    typed_scalar,
+};
 use super::{MANIFEST, SuiteResult, TestOutcome, TestSuite};
 use crate::values::compare::ArrayTolerance;
-use crate::values::hex;
+use crate::values::parse_hex_bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -73,7 +76,7 @@ struct KernelSuite {
 }
 
 /// Loads a folder whose manifest has the format above and a `golden.json` beside it.
-pub fn load(path: &Path) -> Option<SuiteResult> {
+pub fn load_kernel_suite(path: &Path) -> Option<SuiteResult> {
     let golden = path.join("golden.json");
     if !golden.is_file() || !path.join(MANIFEST).is_file() {
         return None;
@@ -97,14 +100,14 @@ pub fn load(path: &Path) -> Option<SuiteResult> {
 }
 
 impl TestSuite for KernelSuite {
-    fn names(&self) -> Vec<String> {
+    fn test_names(&self) -> Vec<String> {
         self.programs
             .iter()
             .flat_map(|p| p.ir.iter().cloned())
             .collect()
     }
 
-    fn run(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
+    fn run_test(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
         let lists = |p: &&KernelTest| p.ir.iter().any(|ir| ir == name);
         let program = self
             .programs
@@ -113,10 +116,10 @@ impl TestSuite for KernelSuite {
             .ok_or_else(|| TestOutcome::failed("no such test"))?;
         let golden = self.golden.get(&program.id);
         let golden = golden.ok_or_else(|| TestOutcome::failed("golden.json does not have it"))?;
-        let bytes = read(&self.path.join(name))?;
-        let module = session.module(&bytes)?;
+        let bytes = read_referenced_file(&self.path.join(name))?;
+        let module = session.compile_to_module(&bytes)?;
         let mut run = KernelTestRun {
-            device: session.open()?,
+            device: session.open_device()?,
             golden,
             buffers: BTreeMap::new(),
         };
@@ -129,9 +132,9 @@ impl TestSuite for KernelSuite {
             }
         }
         for step in &program.kernels {
-            run.step(step, kernels[step.name.as_str()])?;
+            run.run_launch_step(step, kernels[step.name.as_str()])?;
         }
-        run.check(program.tol.unwrap_or(0.0), &self.path)
+        run.compare_with_golden(program.tol.unwrap_or(0.0), &self.path)
     }
 }
 
@@ -151,15 +154,23 @@ struct KernelTestRun<'a> {
 }
 
 impl KernelTestRun<'_> {
-    fn step(&mut self, step: &TestLaunch, kernel: DeviceKernel) -> Result<(), TestOutcome> {
-        let arguments = step.args.iter().map(|a| self.argument(a));
+    fn run_launch_step(
+        &mut self,
+        step: &TestLaunch,
+        kernel: DeviceKernel,
+    ) -> Result<(), TestOutcome> {
+        let arguments = step.args.iter().map(|a| self.make_kernel_argument(a));
         let arguments = arguments.collect::<Result<_, _>>()?;
-        let local = step.local.as_deref().map(|l| three(l, 1)).transpose()?;
+        let local = step
+            .local
+            .as_deref()
+            .map(|l| to_three_sizes(l, 1))
+            .transpose()?;
         let size = IndexSpace::Items {
             dimensions: step.global.len() as u32,
-            global: three(&step.global, 1)?,
+            global: to_three_sizes(&step.global, 1)?,
             local,
-            offset: three(&step.offset, 0)?,
+            offset: to_three_sizes(&step.offset, 0)?,
         };
         self.device.launch_kernel(&KernelLaunch {
             kernel,
@@ -169,9 +180,12 @@ impl KernelTestRun<'_> {
         Ok(self.device.wait_idle()?)
     }
 
-    fn argument(&mut self, arg: &Map<String, Value>) -> Result<KernelArgument, TestOutcome> {
+    fn make_kernel_argument(
+        &mut self,
+        arg: &Map<String, Value>,
+    ) -> Result<KernelArgument, TestOutcome> {
         if arg.contains_key("buf") {
-            return self.make(arg).map(KernelArgument::Buffer);
+            return self.make_buffer(arg).map(KernelArgument::Buffer);
         }
         if let Some(name) = arg.get("ref") {
             let made = name.as_str().and_then(|n| self.buffers.get(n));
@@ -179,24 +193,25 @@ impl KernelTestRun<'_> {
             return Ok(KernelArgument::Buffer(made.buffer));
         }
         if let Some(bytes) = arg.get("bytes") {
-            let bytes = hex(bytes.as_str().unwrap_or("?")).map_err(TestOutcome::failed)?;
+            let bytes =
+                parse_hex_bytes(bytes.as_str().unwrap_or("?")).map_err(TestOutcome::failed)?;
             return Ok(KernelArgument::Bytes(bytes));
         }
         if let Some(bytes) = arg.get("local") {
             let bytes = bytes.as_u64();
             return bytes
                 .map(KernelArgument::Local)
-                .ok_or_else(|| malformed("local", arg));
+                .ok_or_else(|| make_malformed_outcome("local", arg));
         }
         typed_scalar(arg).map(|(_, bytes)| KernelArgument::Bytes(bytes))
     }
 
-    fn make(&mut self, arg: &Map<String, Value>) -> Result<DeviceBuffer, TestOutcome> {
-        let name = text(arg, "as")?;
+    fn make_buffer(&mut self, arg: &Map<String, Value>) -> Result<DeviceBuffer, TestOutcome> {
+        let name = read_text_field(arg, "as")?;
         let golden = self.golden.buffers.get(name);
         let golden = golden
             .ok_or_else(|| TestOutcome::failed(format!("golden.json has no buffer {name}")))?;
-        let (element, initial) = initial(arg, golden)?;
+        let (element, initial) = make_initial_contents(arg, golden)?;
         let buffer = self.device.upload_data(&initial)?;
         let made = TestBuffer {
             buffer,
@@ -209,16 +224,16 @@ impl KernelTestRun<'_> {
     }
 
     /// Compares every buffer that the golden results name.
-    fn check(&mut self, tol: f64, folder: &Path) -> Result<(), TestOutcome> {
+    fn compare_with_golden(&mut self, tol: f64, folder: &Path) -> Result<(), TestOutcome> {
         for (name, golden) in &self.golden.buffers {
             let made = self.buffers.get(name);
             let made = made
                 .ok_or_else(|| TestOutcome::failed(format!("no launch makes the buffer {name}")))?;
-            let mut got = download(&mut self.device, made.buffer)?;
+            let mut got = download_buffer(&mut self.device, made.buffer)?;
             let want = match (&golden.check, &golden.file, golden.same) {
                 (Some(check), _, _) if check == "none" => continue,
                 (_, _, true) => made.initial.clone(),
-                (_, Some(file), _) => read(&folder.join(file))?,
+                (_, Some(file), _) => read_referenced_file(&folder.join(file))?,
                 _ => {
                     return Err(TestOutcome::failed(format!(
                         "golden.json does not say what {name} holds"
@@ -226,7 +241,7 @@ impl KernelTestRun<'_> {
                 }
             };
             if golden.check.as_deref() == Some("sorted") {
-                got = sorted(made.element, &got);
+                got = sort_elements(made.element, &got);
             }
             let tolerance = ArrayTolerance {
                 absolute: 0.0,
@@ -234,7 +249,7 @@ impl KernelTestRun<'_> {
                 scale: golden.scale,
                 slack: made.slack,
             };
-            expect(
+            compare_buffer(
                 &format!("buffer {name}"),
                 made.element,
                 got,
@@ -246,23 +261,27 @@ impl KernelTestRun<'_> {
     }
 }
 
-fn text<'a>(arg: &'a Map<String, Value>, key: &str) -> Result<&'a str, TestOutcome> {
+fn read_text_field<'a>(arg: &'a Map<String, Value>, key: &str) -> Result<&'a str, TestOutcome> {
     let text = arg.get(key).and_then(Value::as_str);
-    text.ok_or_else(|| malformed(key, arg))
+    text.ok_or_else(|| make_malformed_outcome(key, arg))
 }
 
 /// Type and initial contents of a new buffer, verified against their hash.
-fn initial(
+fn make_initial_contents(
     arg: &Map<String, Value>,
     golden: &GoldenBuffer,
 ) -> Result<(ElementType, Vec<u8>), TestOutcome> {
-    let element: ElementType = text(arg, "buf")?.parse().map_err(TestOutcome::failed)?;
+    let element: ElementType = read_text_field(arg, "buf")?
+        .parse()
+        .map_err(TestOutcome::failed)?;
     let count = arg.get("n").and_then(Value::as_u64);
     let count = count.and_then(|n| n.try_into().ok());
-    let count: usize = count.ok_or_else(|| malformed("n", arg))?;
-    let init = arg.get("init").ok_or_else(|| malformed("init", arg))?;
-    let bytes =
-        generate_elements(element, count, &fill(element, init)?).map_err(TestOutcome::failed)?;
+    let count: usize = count.ok_or_else(|| make_malformed_outcome("n", arg))?;
+    let init = arg
+        .get("init")
+        .ok_or_else(|| make_malformed_outcome("init", arg))?;
+    let bytes = generate_elements(element, count, &parse_buffer_fill(element, init)?)
+        .map_err(TestOutcome::failed)?;
     let hash = Sha256::digest(&bytes);
     let hash: String = hash[..8].iter().map(|b| format!("{b:02x}")).collect();
     match hash == golden.initial {
@@ -275,14 +294,14 @@ fn initial(
     }
 }
 
-fn malformed(key: &str, arg: &Map<String, Value>) -> TestOutcome {
+fn make_malformed_outcome(key: &str, arg: &Map<String, Value>) -> TestOutcome {
     TestOutcome::failed(format!(
         "the manifest has no proper {key:?} in {}",
         Value::Object(arg.clone())
     ))
 }
 
-fn three<T: Copy>(sizes: &[T], default: T) -> Result<[T; 3], TestOutcome> {
+fn to_three_sizes<T: Copy>(sizes: &[T], default: T) -> Result<[T; 3], TestOutcome> {
     let mut out = [default; 3];
     let part = out.get_mut(..sizes.len());
     part.ok_or_else(|| TestOutcome::failed("more than 3 dimensions"))?
@@ -291,7 +310,7 @@ fn three<T: Copy>(sizes: &[T], default: T) -> Result<[T; 3], TestOutcome> {
 }
 
 /// The elements, smallest first.
-fn sorted(element: ElementType, bytes: &[u8]) -> Vec<u8> {
+fn sort_elements(element: ElementType, bytes: &[u8]) -> Vec<u8> {
     let mut chunks: Vec<&[u8]> = bytes.chunks_exact(element.size()).collect();
     chunks.sort_by(
         |a, b| match (element.decode_number(a), element.decode_number(b)) {
@@ -303,7 +322,7 @@ fn sorted(element: ElementType, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// The rule for initial contents.
-fn fill(element: ElementType, init: &Value) -> Result<BufferFill, TestOutcome> {
+fn parse_buffer_fill(element: ElementType, init: &Value) -> Result<BufferFill, TestOutcome> {
     let bad = || TestOutcome::failed(format!("unknown initial contents {init}"));
     if init == "zero" {
         return Ok(BufferFill::Zeros);
@@ -327,21 +346,21 @@ fn fill(element: ElementType, init: &Value) -> Result<BufferFill, TestOutcome> {
         })
     };
     match form.as_str() {
-        "fill" => Ok(BufferFill::Value(number(element, value)?)),
+        "fill" => Ok(BufferFill::Value(parse_json_number(element, value)?)),
         "iota" => match list()?.as_slice() {
             [start, step] => Ok(BufferFill::Ramp {
-                start: number(element, start)?,
-                step: number(element, step)?,
+                start: parse_json_number(element, start)?,
+                step: parse_json_number(element, step)?,
             }),
             _ => Err(bad()),
         },
         "values" => {
-            let numbers = list()?.iter().map(|v| number(element, v));
+            let numbers = list()?.iter().map(|v| parse_json_number(element, v));
             Ok(BufferFill::List(numbers.collect::<Result<_, _>>()?))
         }
         "text" => Ok(BufferFill::Repeat(text()?.as_bytes().to_vec())),
         "hex" => Ok(BufferFill::Bytes(
-            hex(text()?).map_err(TestOutcome::failed)?,
+            parse_hex_bytes(text()?).map_err(TestOutcome::failed)?,
         )),
         "bits" => Ok(BufferFill::Bits { seed: seed()? }),
         "randi" => integers(RandomOrder::AsDrawn),
@@ -367,14 +386,14 @@ fn fill(element: ElementType, init: &Value) -> Result<BufferFill, TestOutcome> {
 mod tests {
     use super::*;
 
-    fn made(element: ElementType, count: usize, init: &str) -> Vec<u8> {
+    fn make_filled_bytes(element: ElementType, count: usize, init: &str) -> Vec<u8> {
         let init = serde_json::from_str(init).unwrap();
-        generate_elements(element, count, &fill(element, &init).unwrap()).unwrap()
+        generate_elements(element, count, &parse_buffer_fill(element, &init).unwrap()).unwrap()
     }
 
     #[test]
     fn initial_contents_by_each_rule() {
-        let bytes = |init| made(ElementType::I8, 4, init);
+        let bytes = |init| make_filled_bytes(ElementType::I8, 4, init);
         assert_eq!(bytes("\"zero\""), [0; 4]);
         assert_eq!(bytes("{\"fill\": -1}"), [255; 4]);
         assert_eq!(bytes("{\"iota\": [1, 2]}"), [1, 3, 5, 7]);
@@ -393,12 +412,12 @@ mod tests {
         let mut drawn = bytes("{\"randi\": [0, 100], \"seed\": 1}");
         drawn.sort_unstable();
         assert_eq!(bytes("{\"sorted\": [0, 100], \"seed\": 1}"), drawn);
-        let diagonal = made(
+        let diagonal = make_filled_bytes(
             ElementType::F64,
             4,
             "{\"rand\": [0, 0], \"seed\": 1, \"diag\": [2, 5]}",
         );
         assert_eq!(diagonal[..8], 5.0_f64.to_le_bytes());
-        assert!(fill(ElementType::I8, &Value::String("what".to_owned())).is_err());
+        assert!(parse_buffer_fill(ElementType::I8, &Value::String("what".to_owned())).is_err());
     }
 }

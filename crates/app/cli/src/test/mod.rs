@@ -16,7 +16,7 @@ mod stablehlo;
 pub mod worker;
 mod workers;
 
-pub use discover::{SuiteCache, TestCase, find};
+pub use discover::{SuiteCache, TestCase, select_tests};
 pub use outcome::TestOutcome;
 pub use report::{AllowList, TestReport};
 pub use workers::{TestRunOptions, run_all};
@@ -27,7 +27,7 @@ use std::path::Path;
 /// A folder of tests, loaded.
 pub trait TestSuite {
     /// Names of its tests, in order, each once.
-    fn names(&self) -> Vec<String>;
+    fn test_names(&self) -> Vec<String>;
 
     /// How many tests of a list need files that are not there. They are left out, and have no names.
     fn left_out(&self) -> usize {
@@ -40,15 +40,19 @@ pub trait TestSuite {
     }
 
     /// Names of what is measured.
-    fn workloads(&self) -> Vec<String> {
-        self.names()
+    fn workload_names(&self) -> Vec<String> {
+        self.test_names()
     }
 
     /// Does what takes time before a test runs and is none of its own, as having another compiler print a program.
     ///
     /// # Errors
-    /// As [`TestSuite::run`].
-    fn prepare(&self, _name: &str, _session: &session::TestEnvironment) -> Result<(), TestOutcome> {
+    /// As [`TestSuite::run_test`].
+    fn prepare_test(
+        &self,
+        _name: &str,
+        _session: &session::TestEnvironment,
+    ) -> Result<(), TestOutcome> {
         Ok(())
     }
 
@@ -56,13 +60,13 @@ pub trait TestSuite {
     ///
     /// # Errors
     /// When it failed, or needs something that is missing.
-    fn run(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome>;
+    fn run_test(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome>;
 
     /// What a test calls, to measure it; `None` of one that is not to be measured.
     ///
     /// # Errors
-    /// As [`TestSuite::run`], or when tests of this kind call no program.
-    fn workload(
+    /// As [`TestSuite::run_test`], or when tests of this kind call no program.
+    fn load_workload(
         &self,
         _name: &str,
         _session: &session::TestEnvironment,
@@ -88,17 +92,17 @@ pub struct SuiteKind {
 pub const KINDS: &[SuiteKind] = &[
     SuiteKind {
         name: "kernel manifest",
-        load: kernel_manifest::load,
+        load: kernel_manifest::load_kernel_suite,
         claims_below: true,
     },
     SuiteKind {
         name: "compute manifest",
-        load: compute_manifest::load,
+        load: compute_manifest::load_compute_suite,
         claims_below: true,
     },
     SuiteKind {
         name: "list of Futhark programs",
-        load: futhark::load,
+        load: futhark::load_futhark_suite,
         claims_below: true,
     },
     SuiteKind {
@@ -108,7 +112,7 @@ pub const KINDS: &[SuiteKind] = &[
     },
     SuiteKind {
         name: "StableHLO modules",
-        load: stablehlo::load,
+        load: stablehlo::load_stablehlo_suite,
         claims_below: true,
     },
 ];

@@ -32,7 +32,7 @@ impl TestOutcome {
 
     /// Unsupported for the first of these faults: without its place, so that tests that miss the
     /// same are counted together.
-    fn missing(faults: &[SourceDiagnostic], error: &impl ToString) -> Self {
+    fn from_missing_feature(faults: &[SourceDiagnostic], error: &impl ToString) -> Self {
         match faults.first() {
             Some(first) => TestOutcome::unsupported(&first.message),
             None => TestOutcome::unsupported(error.to_string()),
@@ -48,7 +48,9 @@ impl From<CompileError> for TestOutcome {
     fn from(error: CompileError) -> Self {
         match error.stage {
             CompileStage::Read => TestOutcome::failed(error),
-            CompileStage::Translate => TestOutcome::missing(&error.diagnostics, &error),
+            CompileStage::Translate => {
+                TestOutcome::from_missing_feature(&error.diagnostics, &error)
+            }
         }
     }
 }
@@ -56,7 +58,9 @@ impl From<CompileError> for TestOutcome {
 impl From<DeviceError> for TestOutcome {
     fn from(error: DeviceError) -> Self {
         match error {
-            DeviceError::Unsupported(ref faults) => TestOutcome::missing(faults, &error),
+            DeviceError::Unsupported(ref faults) => {
+                TestOutcome::from_missing_feature(faults, &error)
+            }
             other => TestOutcome::failed(other),
         }
     }

@@ -70,7 +70,10 @@ impl TestReport {
     }
 
     /// Tests that passed although a list says that they are not supported.
-    pub fn outdated<'a>(&'a self, list: &'a AllowList) -> impl Iterator<Item = &'a str> {
+    pub fn find_outdated_entries<'a>(
+        &'a self,
+        list: &'a AllowList,
+    ) -> impl Iterator<Item = &'a str> {
         let passed = self
             .tests
             .iter()
@@ -128,7 +131,7 @@ impl AllowList {
     ///
     /// # Errors
     /// When a line has no reason.
-    pub fn parse(text: &str) -> Result<AllowList, String> {
+    pub fn parse_allow_list(text: &str) -> Result<AllowList, String> {
         let mut ids = BTreeMap::new();
         for (number, line) in text.lines().enumerate() {
             if line.trim().is_empty() || line.starts_with('#') {
@@ -154,7 +157,7 @@ impl AllowList {
 mod tests {
     use super::*;
 
-    fn report() -> TestReport {
+    fn make_sample_report() -> TestReport {
         let case = |name: &str| TestCase {
             id: format!("d/{name}"),
             folder: "d".into(),
@@ -171,7 +174,7 @@ mod tests {
 
     #[test]
     fn last_line_has_the_numbers() {
-        let text = report().to_string();
+        let text = make_sample_report().to_string();
         let want =
             "FAILED d/b: wrong\nUNSUPPORTED 1: OpFoo: d/c\n1 passed, 1 failed, 1 unsupported\n";
         assert_eq!(text, want);
@@ -179,22 +182,25 @@ mod tests {
 
     #[test]
     fn only_listed_tests_may_be_unsupported() {
-        let report = report();
-        let list = AllowList::parse("# why\nd/c\tno foo here\nd/a\told\n").unwrap();
+        let report = make_sample_report();
+        let list = AllowList::parse_allow_list("# why\nd/c\tno foo here\nd/a\told\n").unwrap();
         assert_eq!(report.not_allowed(&list).count(), 0);
-        assert_eq!(report.outdated(&list).collect::<Vec<_>>(), ["d/a"]);
+        assert_eq!(
+            report.find_outdated_entries(&list).collect::<Vec<_>>(),
+            ["d/a"]
+        );
         assert_eq!(
             report
                 .not_allowed(&AllowList::default())
                 .collect::<Vec<_>>(),
             ["d/c"]
         );
-        assert!(AllowList::parse("d/c\n").is_err());
+        assert!(AllowList::parse_allow_list("d/c\n").is_err());
     }
 
     #[test]
     fn json_has_each_test() {
-        let json = serde_json::to_value(report()).unwrap();
+        let json = serde_json::to_value(make_sample_report()).unwrap();
         assert_eq!(json["failed"], 1);
         assert_eq!(json["tests"][1]["outcome"], "failed");
         assert_eq!(json["tests"][1]["reason"], "wrong");

@@ -2,7 +2,7 @@
 
 use super::TestOutcome;
 use crate::cli::args::ProgramArgs;
-use crate::values::compare::{ArrayTolerance, compare};
+use crate::values::compare::{ArrayTolerance, compare_arrays};
 use serde_json::{Map, Value};
 use spirula::{CompileOptions, ScheduleProfile};
 use spirula_diagnostics::SourceDiagnostic;
@@ -38,12 +38,12 @@ pub struct TestEnvironment {
 
 impl TestEnvironment {
     /// A fresh device.
-    pub fn open(&self) -> Result<ComputeDevice, TestOutcome> {
+    pub fn open_device(&self) -> Result<ComputeDevice, TestOutcome> {
         Ok(ComputeDevice::open(&self.device, &self.options)?)
     }
 
     /// The same on another device.
-    pub fn on(&self, device: &str) -> TestEnvironment {
+    pub fn with_device(&self, device: &str) -> TestEnvironment {
         TestEnvironment {
             device: device.to_owned(),
             options: self.options.clone(),
@@ -56,19 +56,19 @@ impl TestEnvironment {
     }
 
     /// The module that an input becomes.
-    pub fn module(&self, bytes: &[u8]) -> Result<SpirvModule, TestOutcome> {
+    pub fn compile_to_module(&self, bytes: &[u8]) -> Result<SpirvModule, TestOutcome> {
         let options = CompileOptions {
             target: self.target,
             ..CompileOptions::default()
         };
-        let mut module = spirula::compile(bytes, &options)?.into_module()?;
+        let mut module = spirula::compile_input(bytes, &options)?.into_module()?;
         if self.lifted {
             let first = |all: Vec<SourceDiagnostic>| {
                 let first = all.first().map(|d| d.message.clone());
                 TestOutcome::failed(format!("lifting: {}", first.unwrap_or_default()))
             };
-            let text = spirula_llvm::print(&spirula_llvm::lift(&module).map_err(first)?);
-            module = spirula::compile(text.as_bytes(), &options)?.into_module()?;
+            let text = spirula_llvm::print_assembly(&spirula_llvm::lift(&module).map_err(first)?);
+            module = spirula::compile_input(text.as_bytes(), &options)?.into_module()?;
         }
         let mut settings = spirula_opt::PipelineOptions::default();
         optimise(&mut module, &self.passes, &mut settings).map_err(TestOutcome::failed)?;
@@ -77,7 +77,7 @@ impl TestEnvironment {
 }
 
 /// The contents of a file that a manifest names.
-pub fn read(path: &Path) -> Result<Vec<u8>, TestOutcome> {
+pub fn read_referenced_file(path: &Path) -> Result<Vec<u8>, TestOutcome> {
     fs::read(path).map_err(|e| TestOutcome::failed(format!("cannot read {}: {e}", path.display())))
 }
 
@@ -88,7 +88,10 @@ pub fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Strin
 }
 
 /// The number that a JSON value is, as its digits stand in the file.
-pub fn number(element: ElementType, value: &Value) -> Result<ElementNumber, TestOutcome> {
+pub fn parse_json_number(
+    element: ElementType,
+    value: &Value,
+) -> Result<ElementNumber, TestOutcome> {
     let text = match value {
         Value::Bool(b) => u8::from(*b).to_string(),
         Value::Number(n) => n.to_string(),
@@ -113,12 +116,12 @@ pub fn typed_scalar(object: &Map<String, Value>) -> Result<(ElementType, Vec<u8>
         .ok_or_else(|| TestOutcome::failed("an empty value"))?;
     let element: ElementType = name.parse().map_err(TestOutcome::failed)?;
     let mut bytes = Vec::new();
-    element.encode_number(number(element, value)?, &mut bytes);
+    element.encode_number(parse_json_number(element, value)?, &mut bytes);
     Ok((element, bytes))
 }
 
 /// Compares a buffer with what it should hold; `title` is what it is called.
-pub fn expect(
+pub fn compare_buffer(
     title: &str,
     element: ElementType,
     got: Vec<u8>,
@@ -139,7 +142,7 @@ pub fn expect_array(
     want: &ElementArray,
     tolerance: ArrayTolerance,
 ) -> Result<(), TestOutcome> {
-    match compare(got, want, tolerance) {
+    match compare_arrays(got, want, tolerance) {
         Ok(None) => Ok(()),
         Ok(Some(difference)) => Err(TestOutcome::failed(format!("{title}: {difference}"))),
         Err(text) => Err(TestOutcome::failed(format!("{title}: {text}"))),
@@ -147,6 +150,9 @@ pub fn expect_array(
 }
 
 /// All of a buffer.
-pub fn download(device: &mut ComputeDevice, buffer: DeviceBuffer) -> Result<Vec<u8>, TestOutcome> {
+pub fn download_buffer(
+    device: &mut ComputeDevice,
+    buffer: DeviceBuffer,
+) -> Result<Vec<u8>, TestOutcome> {
     Ok(device.download_buffer(buffer)?)
 }

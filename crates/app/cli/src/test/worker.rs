@@ -30,36 +30,36 @@ pub enum TestResponse {
 }
 
 /// Serves requests.
-pub fn serve(options: &TestEnvironment) -> io::Result<()> {
+pub fn serve_requests(options: &TestEnvironment) -> io::Result<()> {
     let mut suites = SuiteCache::default();
-    for line in requests() {
+    for line in read_request_lines() {
         let outcome = match serde_json::from_str::<TestRequest>(&line?) {
-            Ok(request) => attempt(&mut suites, &request, options)?,
+            Ok(request) => run_requested_test(&mut suites, &request, options)?,
             Err(error) => TestOutcome::failed(error),
         };
-        say(&TestResponse::Ended(outcome))?;
+        write_response(&TestResponse::Ended(outcome))?;
     }
     Ok(())
 }
 
-fn attempt(
+fn run_requested_test(
     suites: &mut SuiteCache,
     request: &TestRequest,
     options: &TestEnvironment,
 ) -> io::Result<TestOutcome> {
-    let suite = match suites.of(&request.folder) {
+    let suite = match suites.suite_for_folder(&request.folder) {
         Ok(suite) => suite,
         Err(why) => return Ok(why),
     };
-    if let Err(why) = suite.prepare(&request.name, options) {
+    if let Err(why) = suite.prepare_test(&request.name, options) {
         return Ok(why);
     }
-    say(&TestResponse::Prepared)?;
-    let outcome = suite.run(&request.name, options).err();
+    write_response(&TestResponse::Prepared)?;
+    let outcome = suite.run_test(&request.name, options).err();
     Ok(outcome.unwrap_or(TestOutcome::Passed))
 }
 
-fn say(answer: &TestResponse) -> io::Result<()> {
+fn write_response(answer: &TestResponse) -> io::Result<()> {
     let answer = serde_json::to_string(answer)?;
     let mut out = io::stdout().lock();
     writeln!(out, "{answer}")?;
@@ -68,7 +68,7 @@ fn say(answer: &TestResponse) -> io::Result<()> {
 
 /// The lines of standard input. A thread reads them, so that their end is seen while a test runs: then who asked is
 /// gone, and everything that was started for it ends.
-fn requests() -> impl Iterator<Item = io::Result<String>> {
+fn read_request_lines() -> impl Iterator<Item = io::Result<String>> {
     let (send, lines) = channel();
     thread::spawn(move || {
         for line in io::stdin().lock().lines() {

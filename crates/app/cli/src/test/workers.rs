@@ -43,7 +43,7 @@ pub fn run_all(
                 return ended;
             };
             let start = Instant::now();
-            let outcome = attempt(case, &mut worker, options);
+            let outcome = run_test_case(case, &mut worker, options);
             done(case, &outcome);
             ended.push((i, outcome, start.elapsed()));
         }
@@ -63,14 +63,14 @@ pub fn run_all(
 }
 
 /// Runs a test in a worker, which is started where there is none and ended where it misbehaves.
-fn attempt(
+fn run_test_case(
     case: &TestCase,
     worker: &mut Option<WorkerProcess>,
     options: &TestRunOptions,
 ) -> TestOutcome {
     let ready = match worker.take() {
         Some(ready) => Ok(ready),
-        None => WorkerProcess::start(&options.worker),
+        None => WorkerProcess::spawn_worker(&options.worker),
     };
     let mut ready = match ready {
         Ok(ready) => ready,
@@ -80,7 +80,7 @@ fn attempt(
         folder: case.folder.clone(),
         name: case.name.clone(),
     };
-    match ready.ask(&request, options.timeout) {
+    match ready.request_outcome(&request, options.timeout) {
         Ok(outcome) => {
             *worker = Some(ready);
             outcome
@@ -88,7 +88,7 @@ fn attempt(
         Err(WorkerFailure::Late(limit)) => {
             TestOutcome::failed(format!("it did not end within {} s", limit.as_secs()))
         }
-        Err(WorkerFailure::Gone) => ready.obituary(),
+        Err(WorkerFailure::Gone) => ready.into_failure_outcome(),
     }
 }
 
@@ -108,14 +108,14 @@ struct WorkerProcess {
 }
 
 impl WorkerProcess {
-    fn start(arguments: &[String]) -> io::Result<WorkerProcess> {
+    fn spawn_worker(arguments: &[String]) -> io::Result<WorkerProcess> {
         let mut command = Command::new(std::env::current_exe()?);
         command
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        group::begin(&mut command);
+        group::begin_process_group(&mut command);
         let mut process = command.spawn()?;
         let lost = || io::Error::other("a pipe is missing");
         let requests = process.stdin.take().ok_or_else(lost)?;
@@ -141,7 +141,7 @@ impl WorkerProcess {
         })
     }
 
-    fn ask(
+    fn request_outcome(
         &mut self,
         request: &TestRequest,
         timeout: Duration,
@@ -166,7 +166,7 @@ impl WorkerProcess {
     }
 
     /// How the process ended, and what it said last.
-    fn obituary(mut self) -> TestOutcome {
+    fn into_failure_outcome(mut self) -> TestOutcome {
         let status = self.process.wait();
         if let Some(errors) = self.errors.take() {
             // The thread has no result; joining it waits for the end of the stream.
@@ -186,7 +186,7 @@ impl WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        group::end(&mut self.process);
+        group::terminate_process_group(&mut self.process);
         let _ = self.process.wait();
     }
 }

@@ -38,7 +38,7 @@ pub struct ArrayDifference {
 ///
 /// # Errors
 /// When type or number of elements differ.
-pub fn compare(
+pub fn compare_arrays(
     got: &ElementArray,
     want: &ElementArray,
     tolerance: ArrayTolerance,
@@ -55,7 +55,7 @@ pub fn compare(
     }
     let mut found: Option<ArrayDifference> = None;
     for (i, (g, w)) in got.iter_numbers().zip(want.iter_numbers()).enumerate() {
-        let Some(by) = differ(g, w, tolerance) else {
+        let Some(by) = measure_excess_difference(g, w, tolerance) else {
             continue;
         };
         let difference = found.get_or_insert_with(|| ArrayDifference {
@@ -78,7 +78,11 @@ pub fn compare(
 }
 
 /// By how much two numbers differ, where that is too much.
-fn differ(got: ElementNumber, want: ElementNumber, tolerance: ArrayTolerance) -> Option<f64> {
+fn measure_excess_difference(
+    got: ElementNumber,
+    want: ElementNumber,
+    tolerance: ArrayTolerance,
+) -> Option<f64> {
     match (got, want) {
         (ElementNumber::Int(g), ElementNumber::Int(w)) => {
             let by = g.abs_diff(w);
@@ -122,16 +126,16 @@ mod tests {
     use super::*;
     use spirula_runtime::data::ElementType;
 
-    fn floats(values: &[f32]) -> ElementArray {
+    fn make_float_array(values: &[f32]) -> ElementArray {
         let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         ElementArray::new(ElementType::F32, vec![2, values.len() / 2], bytes).unwrap()
     }
 
     #[test]
     fn differences_are_counted_and_placed() {
-        let want = floats(&[1.0, 2.0, 3.0, 4.0]);
-        let got = floats(&[1.0, 2.5, 3.0, 4.25]);
-        let difference = compare(&got, &want, ArrayTolerance::default())
+        let want = make_float_array(&[1.0, 2.0, 3.0, 4.0]);
+        let got = make_float_array(&[1.0, 2.5, 3.0, 4.25]);
+        let difference = compare_arrays(&got, &want, ArrayTolerance::default())
             .unwrap()
             .unwrap();
         assert_eq!(
@@ -143,7 +147,7 @@ mod tests {
             relative: 0.1,
             ..ArrayTolerance::default()
         };
-        assert_eq!(compare(&got, &want, loose), Ok(None));
+        assert_eq!(compare_arrays(&got, &want, loose), Ok(None));
     }
 
     #[test]
@@ -152,18 +156,18 @@ mod tests {
             absolute: f64::MAX,
             ..ArrayTolerance::default()
         };
-        let nan = floats(&[f32::NAN, 1.0]);
-        let payload = floats(&[f32::from_bits(0x7fc0_0001), 1.0]);
-        assert_eq!(compare(&payload, &nan, loose), Ok(None));
+        let nan = make_float_array(&[f32::NAN, 1.0]);
+        let payload = make_float_array(&[f32::from_bits(0x7fc0_0001), 1.0]);
+        assert_eq!(compare_arrays(&payload, &nan, loose), Ok(None));
         assert!(
-            compare(&floats(&[0.0, 1.0]), &nan, loose)
+            compare_arrays(&make_float_array(&[0.0, 1.0]), &nan, loose)
                 .unwrap()
                 .is_some()
         );
-        let infinite = floats(&[f32::INFINITY, 1.0]);
-        assert!(compare(&nan, &infinite, loose).unwrap().is_some());
+        let infinite = make_float_array(&[f32::INFINITY, 1.0]);
+        assert!(compare_arrays(&nan, &infinite, loose).unwrap().is_some());
         assert!(
-            compare(&floats(&[1.0, 1.0]), &infinite, loose)
+            compare_arrays(&make_float_array(&[1.0, 1.0]), &infinite, loose)
                 .unwrap()
                 .is_some()
         );
@@ -172,6 +176,13 @@ mod tests {
     #[test]
     fn other_types_are_no_comparison() {
         let want = ElementArray::new(ElementType::U32, vec![2], vec![0; 8]).unwrap();
-        assert!(compare(&floats(&[0.0, 0.0]), &want, ArrayTolerance::default()).is_err());
+        assert!(
+            compare_arrays(
+                &make_float_array(&[0.0, 0.0]),
+                &want,
+                ArrayTolerance::default()
+            )
+            .is_err()
+        );
     }
 }

@@ -38,7 +38,7 @@ pub fn is_picture(array: &ElementArray) -> bool {
 ///
 /// # Errors
 /// When the array has another shape, or is too large for a picture.
-pub fn png(array: &ElementArray, map: ColourMap) -> Result<Vec<u8>, String> {
+pub fn encode_png(array: &ElementArray, map: ColourMap) -> Result<Vec<u8>, String> {
     if !is_picture(array) {
         let shape = array.shape_text();
         return Err(format!(
@@ -46,7 +46,7 @@ pub fn png(array: &ElementArray, map: ColourMap) -> Result<Vec<u8>, String> {
         ));
     }
     let (height, width) = (array.shape()[0], array.shape()[1]);
-    let (colour, pixels) = pixels(array, map)?;
+    let (colour, pixels) = convert_to_pixels(array, map)?;
     let size =
         |n: usize| u32::try_from(n).map_err(|_| format!("a picture has no {n} pixels a side"));
     let mut out = Vec::new();
@@ -60,15 +60,18 @@ pub fn png(array: &ElementArray, map: ColourMap) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-fn pixels(array: &ElementArray, map: ColourMap) -> Result<(png::ColorType, Vec<u8>), String> {
+fn convert_to_pixels(
+    array: &ElementArray,
+    map: ColourMap,
+) -> Result<(png::ColorType, Vec<u8>), String> {
     match (array.shape(), map) {
         ([_, _, 3], _) => Ok((
             png::ColorType::Rgb,
-            array.iter_numbers().map(level).collect(),
+            array.iter_numbers().map(quantise_channel).collect(),
         )),
         ([_, _, _], _) => Ok((
             png::ColorType::Rgba,
-            array.iter_numbers().map(level).collect(),
+            array.iter_numbers().map(quantise_channel).collect(),
         )),
         (_, ColourMap::Rgba | ColourMap::Auto) if array.element() == ElementType::U32 => {
             Ok((png::ColorType::Rgba, array.bytes().to_vec()))
@@ -77,19 +80,19 @@ fn pixels(array: &ElementArray, map: ColourMap) -> Result<(png::ColorType, Vec<u
         (_, ColourMap::Auto) if array.element() == ElementType::U8 => {
             Ok((png::ColorType::Grayscale, array.bytes().to_vec()))
         }
-        (_, map) => Ok((png::ColorType::Rgb, mapped(array, map))),
+        (_, map) => Ok((png::ColorType::Rgb, map_to_colours(array, map))),
     }
 }
 
 /// A channel of a pixel.
-fn level(number: ElementNumber) -> u8 {
+fn quantise_channel(number: ElementNumber) -> u8 {
     match number {
         ElementNumber::Int(n) => n.clamp(0, 255) as u8,
         ElementNumber::Float(x) => (x * 255.0 + 0.5).clamp(0.0, 255.0) as u8,
     }
 }
 
-fn mapped(array: &ElementArray, map: ColourMap) -> Vec<u8> {
+fn map_to_colours(array: &ElementArray, map: ColourMap) -> Vec<u8> {
     let gradient = match map {
         ColourMap::Magma => colorous::MAGMA,
         ColourMap::Inferno => colorous::INFERNO,
@@ -120,7 +123,7 @@ fn mapped(array: &ElementArray, map: ColourMap) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn decode(bytes: &[u8]) -> (png::ColorType, Vec<u8>) {
+    fn decode_png(bytes: &[u8]) -> (png::ColorType, Vec<u8>) {
         let mut reader = png::Decoder::new(std::io::Cursor::new(bytes))
             .read_info()
             .unwrap();
@@ -134,7 +137,7 @@ mod tests {
     fn pictures_of_each_kind() {
         let ramp = [0.0_f32, 1.0, 2.0, f32::NAN].map(f32::to_le_bytes).concat();
         let ramp = ElementArray::new(ElementType::F32, vec![2, 2], ramp).unwrap();
-        let (colour, pixels) = decode(&png(&ramp, ColourMap::Grey).unwrap());
+        let (colour, pixels) = decode_png(&encode_png(&ramp, ColourMap::Grey).unwrap());
         assert_eq!(
             (colour, pixels),
             (
@@ -144,15 +147,15 @@ mod tests {
         );
         let words = ElementArray::new(ElementType::U32, vec![1, 1], vec![1, 2, 3, 4]).unwrap();
         assert_eq!(
-            decode(&png(&words, ColourMap::Auto).unwrap()),
+            decode_png(&encode_png(&words, ColourMap::Auto).unwrap()),
             (png::ColorType::Rgba, vec![1, 2, 3, 4])
         );
         let bytes = ElementArray::new(ElementType::U8, vec![1, 1, 3], vec![1, 2, 3]).unwrap();
         assert_eq!(
-            decode(&png(&bytes, ColourMap::Auto).unwrap()),
+            decode_png(&encode_png(&bytes, ColourMap::Auto).unwrap()),
             (png::ColorType::Rgb, vec![1, 2, 3])
         );
-        assert!(png(&words, ColourMap::Viridis).is_ok());
+        assert!(encode_png(&words, ColourMap::Viridis).is_ok());
     }
 
     #[test]
@@ -160,7 +163,7 @@ mod tests {
         for shape in [vec![4], vec![1, 4, 1], vec![0, 4], vec![2, 2, 1, 1]] {
             let bytes = vec![0; shape.iter().product()];
             let array = ElementArray::new(ElementType::U8, shape, bytes).unwrap();
-            assert!(png(&array, ColourMap::Auto).is_err());
+            assert!(encode_png(&array, ColourMap::Auto).is_err());
         }
     }
 }

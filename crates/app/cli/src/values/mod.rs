@@ -15,4 +15,4 @@ pub mod summary;
 pub mod tensor;
 pub mod texels;
 
-pub use spec::{ArgSpec, ArgTarget, ArrayContents, ValueSpec, hex};
+pub use spec::{ArgSpec, ArgTarget, ArrayContents, ValueSpec, parse_hex_bytes};

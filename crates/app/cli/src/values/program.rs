@@ -21,7 +21,7 @@ const TYPES: &[(ScalarType, bool, ElementType)] = &[
 ];
 
 /// The array type of a program's type.
-pub fn element(ty: ScalarType, unsigned: bool) -> Option<ElementType> {
+pub fn to_element_type(ty: ScalarType, unsigned: bool) -> Option<ElementType> {
     let row = TYPES.iter().find(|row| (row.0, row.1) == (ty, unsigned));
     row.map(|row| row.2)
 }
@@ -32,7 +32,7 @@ pub fn element(ty: ScalarType, unsigned: bool) -> Option<ElementType> {
 /// When arrays lack its type, or it is damaged.
 pub fn to_array(value: &ProgramValue) -> Result<ElementArray, DataError> {
     let name = value.type_name();
-    let element = element(value.element, value.unsigned).ok_or(DataError::Element(name))?;
+    let element = to_element_type(value.element, value.unsigned).ok_or(DataError::Element(name))?;
     let shape = value.shape.iter().map(|size| *size as usize).collect();
     ElementArray::new(element, shape, value.bytes.clone())
 }
@@ -58,7 +58,7 @@ pub fn type_text(value: Option<&EntryValueType>) -> String {
         EntrySize::Known(size) => format!("{size}x"),
         EntrySize::Scalar(_) => "?x".to_owned(),
     });
-    let element = element(value.element, value.unsigned);
+    let element = to_element_type(value.element, value.unsigned);
     let name = element.map_or(value.element.name(), ElementType::name);
     sizes.chain([name.to_owned()]).collect()
 }

@@ -156,18 +156,18 @@ impl FromStr for ValueSpec {
             None => (text, None),
         };
         match (kind, contents) {
-            ("local", Some(size)) => local(size).map(ValueSpec::Local),
-            ("hex", Some(digits)) => hex(digits).map(ValueSpec::Bytes),
-            ("pipe", Some(packets)) => pipe(packets).map(ValueSpec::Pipe),
-            ("address", Some(contents)) => address(contents),
+            ("local", Some(size)) => parse_local_size(size).map(ValueSpec::Local),
+            ("hex", Some(digits)) => parse_hex_bytes(digits).map(ValueSpec::Bytes),
+            ("pipe", Some(packets)) => parse_pipe_shape(packets).map(ValueSpec::Pipe),
+            ("address", Some(contents)) => parse_address_spec(contents),
             (kind, Some(rest)) if texels::is_image(kind) => {
-                texels::image(kind, rest).map(|image| ValueSpec::Image(Box::new(image)))
+                texels::parse_image_spec(kind, rest).map(|image| ValueSpec::Image(Box::new(image)))
             }
             (words, None) if words.split('+').next() == Some("sampler") => {
-                texels::sampler(words).map(ValueSpec::Sampler)
+                texels::parse_sampler_state(words).map(ValueSpec::Sampler)
             }
             _ => {
-                let (shape, element) = shape(kind)?;
+                let (shape, element) = parse_array_type(kind)?;
                 match (shape.is_empty(), contents) {
                     (true, Some(number)) => {
                         let number = element
@@ -188,7 +188,7 @@ impl FromStr for ValueSpec {
 }
 
 /// `4x3xf32`, or `f32` alone.
-fn shape(text: &str) -> Result<(Vec<usize>, ElementType), String> {
+fn parse_array_type(text: &str) -> Result<(Vec<usize>, ElementType), String> {
     let (sizes, name) = text
         .rsplit_once('x')
         .map_or((None, text), |(s, n)| (Some(s), n));
@@ -204,8 +204,8 @@ fn shape(text: &str) -> Result<(Vec<usize>, ElementType), String> {
 }
 
 /// `1000x4xf32`: a thousand packets of four floats.
-fn pipe(text: &str) -> Result<PipeShape, String> {
-    let (sizes, element) = shape(text)?;
+fn parse_pipe_shape(text: &str) -> Result<PipeShape, String> {
+    let (sizes, element) = parse_array_type(text)?;
     let packets = sizes.split_first().and_then(|(count, packet)| {
         let bytes = measure_shape(element, packet)?.1;
         Some(PipeShape {
@@ -218,7 +218,7 @@ fn pipe(text: &str) -> Result<PipeShape, String> {
 }
 
 /// `16xf32=iota`, or whatever else a buffer may have.
-fn address(text: &str) -> Result<ValueSpec, String> {
+fn parse_address_spec(text: &str) -> Result<ValueSpec, String> {
     let contents: ValueSpec = text.parse()?;
     match contents {
         ValueSpec::Array { .. } | ValueSpec::File(_) | ValueSpec::Bytes(_) => {
@@ -230,17 +230,17 @@ fn address(text: &str) -> Result<ValueSpec, String> {
     }
 }
 
-fn local(text: &str) -> Result<u64, String> {
+fn parse_local_size(text: &str) -> Result<u64, String> {
     if let Ok(bytes) = text.parse() {
         return Ok(bytes);
     }
-    let (shape, element) = shape(text)?;
+    let (shape, element) = parse_array_type(text)?;
     let bytes = measure_shape(element, &shape).map(|(_, bytes)| bytes as u64);
     bytes.ok_or_else(|| format!("{text} is beyond memory"))
 }
 
 /// The bytes that hexadecimal digits stand for.
-pub fn hex(digits: &str) -> Result<Vec<u8>, String> {
+pub fn parse_hex_bytes(digits: &str) -> Result<Vec<u8>, String> {
     let digits: Vec<u32> = digits
         .chars()
         .filter(|c| !c.is_whitespace() && *c != '_')
@@ -281,13 +281,13 @@ pub(super) fn parse_contents(element: ElementType, text: &str) -> Result<ArrayCo
             start: number(start)?,
             step: number(step)?,
         })),
-        ("random", parts) => random(element, parts),
+        ("random", parts) => parse_random_contents(element, parts),
         ("zeros" | "fill" | "iota", _) => Err(format!("{text:?} has the wrong number of values")),
-        _ => numbers(element, text),
+        _ => parse_number_list(element, text),
     }
 }
 
-fn random(element: ElementType, parts: &[&str]) -> Result<ArrayContents, String> {
+fn parse_random_contents(element: ElementType, parts: &[&str]) -> Result<ArrayContents, String> {
     let (bounds, seed) = match parts.split_last() {
         Some((last, before)) if last.starts_with("seed=") => {
             let seed = last["seed=".len()..].parse();
@@ -306,7 +306,7 @@ fn random(element: ElementType, parts: &[&str]) -> Result<ArrayContents, String>
 }
 
 /// Numbers between spaces, commas and brackets.
-fn numbers(element: ElementType, text: &str) -> Result<ArrayContents, String> {
+fn parse_number_list(element: ElementType, text: &str) -> Result<ArrayContents, String> {
     let words = text.split(|c: char| c.is_whitespace() || ",[]".contains(c));
     let words = words.filter(|w| !w.is_empty());
     let numbers = words.map(|w| element.parse_number(w).map_err(|e| e.to_string()));
@@ -322,7 +322,7 @@ impl ArrayContents {
     ///
     /// # Errors
     /// When there are several numbers, and not as many as elements.
-    pub fn fill(
+    pub fn to_buffer_fill(
         &self,
         element: ElementType,
         count: usize,
@@ -378,7 +378,7 @@ impl ArrayContents {
 mod tests {
     use super::*;
 
-    fn array(text: &str) -> (ElementType, Vec<usize>, ArrayContents) {
+    fn parse_test_array(text: &str) -> (ElementType, Vec<usize>, ArrayContents) {
         match text.parse::<ArgSpec>().unwrap().value {
             ValueSpec::Array {
                 element,
@@ -403,20 +403,23 @@ mod tests {
 
     #[test]
     fn arrays() {
-        let (element, shape, contents) = array("2x3xf32=[[1 2 3][4 5 6.5]]");
+        let (element, shape, contents) = parse_test_array("2x3xf32=[[1 2 3][4 5 6.5]]");
         assert_eq!((element, shape), (ElementType::F32, vec![2, 3]));
         let numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.5].map(ElementNumber::Float);
         assert_eq!(contents, ArrayContents::Numbers(numbers.to_vec()));
-        assert_eq!(array("8xbf16").2, ArrayContents::Fill(BufferFill::Zeros));
         assert_eq!(
-            array("8xu8=@a=b:c.bin").2,
+            parse_test_array("8xbf16").2,
+            ArrayContents::Fill(BufferFill::Zeros)
+        );
+        assert_eq!(
+            parse_test_array("8xu8=@a=b:c.bin").2,
             ArrayContents::File("a=b:c.bin".into())
         );
         let random = ArrayContents::Random {
             range: Some((ElementNumber::Int(-3), ElementNumber::Int(4))),
             seed: Some(7),
         };
-        assert_eq!(array("8xi32=random(-3, 4, seed=7)").2, random);
+        assert_eq!(parse_test_array("8xi32=random(-3, 4, seed=7)").2, random);
     }
 
     #[test]
@@ -491,7 +494,7 @@ mod tests {
         fn any_text_is_parsed_or_refused(text in "[-0-9a-fx,:=@()\\[\\]. ]{0,12}(f32|u8|local|hex|random|iota)?[-0-9x=(),:\\[\\] ]{0,12}") {
             if let Ok(ArgSpec { value: ValueSpec::Array { element, shape, contents }, .. }) = text.parse() {
                 let count = measure_shape(element, &shape).map_or(0, |(count, _)| count.min(100));
-                let _ = contents.fill(element, count, 1);
+                let _ = contents.to_buffer_fill(element, count, 1);
             }
         }
     }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 const ROWS: usize = 6;
 
 /// Type, shape, smallest and largest element, and the first `most` elements of the first rows.
-pub fn summary(array: &ElementArray, most: usize) -> String {
+pub fn summarise_array(array: &ElementArray, most: usize) -> String {
     let mut out = array.shape_text();
     let element = array.element();
     let statistics = ArrayStatistics::from_array(array);
@@ -56,7 +56,7 @@ mod tests {
     fn rows_and_columns_are_cut() {
         let bytes = (0..80).collect();
         let array = ElementArray::new(ElementType::U8, vec![8, 10], bytes).unwrap();
-        let text = summary(&array, 3);
+        let text = summarise_array(&array, 3);
         let rows = [
             "0 1 2", "10 11 12", "20 21 22", "30 31 32", "40 41 42", "50 51 52",
         ];
@@ -67,8 +67,8 @@ mod tests {
     #[test]
     fn scalars_and_empty_arrays() {
         let scalar = ElementArray::new(ElementType::I8, vec![], vec![255]).unwrap();
-        assert_eq!(summary(&scalar, 8), "i8, -1 to -1\n  -1\n");
+        assert_eq!(summarise_array(&scalar, 8), "i8, -1 to -1\n  -1\n");
         let empty = ElementArray::new(ElementType::I8, vec![3, 0], vec![]).unwrap();
-        assert_eq!(summary(&empty, 8), "3x0xi8\n");
+        assert_eq!(summarise_array(&empty, 8), "3x0xi8\n");
     }
 }

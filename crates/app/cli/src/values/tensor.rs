@@ -13,7 +13,7 @@ pub fn array_element(element: TensorElement) -> Option<Stored> {
         TensorElement::Float(MlirFloat::BF16) => Some(Stored::BF16),
         TensorElement::Float(float) if float.width() == 8 => Some(Stored::U8),
         TensorElement::Float(float) if float.width() < 8 => None,
-        part => program::element(part.storage_type(), part.is_unsigned()),
+        part => program::to_element_type(part.storage_type(), part.is_unsigned()),
     }
 }
 
@@ -24,7 +24,7 @@ pub fn array_element(element: TensorElement) -> Option<Stored> {
 pub fn to_value(array: ElementArray, parameter: &InterfaceTensor) -> Result<ProgramValue, String> {
     let element = parameter.element;
     if array_element(element) != Some(array.element()) {
-        let (takes, given) = (title(parameter), array.element());
+        let (takes, given) = (format_tensor_type(parameter), array.element());
         return Err(format!("it takes {takes}, {given} is given"));
     }
     Ok(ProgramValue {
@@ -48,7 +48,7 @@ pub fn to_array(value: &ProgramValue, result: &InterfaceTensor) -> Result<Elemen
 
 /// The type of a parameter or result, `?x3xcomplex<f32>`; a size that is not known is a question
 /// mark.
-pub fn title(interface: &InterfaceTensor) -> String {
+pub fn format_tensor_type(interface: &InterfaceTensor) -> String {
     let sizes = interface.shape.iter().map(|size| match size {
         Some(size) => format!("{size}x"),
         None => "?x".to_owned(),

@@ -38,12 +38,12 @@ pub fn is_image(kind: &str) -> bool {
 }
 
 /// The image of `KIND{+WORD}` and what stands behind the `=`.
-pub fn image(kind: &str, rest: &str) -> Result<ImageSpec, String> {
+pub fn parse_image_spec(kind: &str, rest: &str) -> Result<ImageSpec, String> {
     let (sizes, contents) = rest.split_once('=').unwrap_or((rest, "zeros"));
     let (sizes, format) = sizes
         .rsplit_once('x')
         .ok_or_else(|| format!("{rest:?} has no sizes: give some such as 64x64xrgba8"))?;
-    let format = named(format)?;
+    let format = parse_texel_format(format)?;
     let mut words = kind.split('+');
     let name = words.next().unwrap_or_default();
     let kind = KINDS.iter().find(|k| k.0 == name);
@@ -53,7 +53,7 @@ pub fn image(kind: &str, rest: &str) -> Result<ImageSpec, String> {
     for word in words {
         match word {
             "array" => arrayed = true,
-            word => set(&mut sampler, word)?,
+            word => apply_sampler_word(&mut sampler, word)?,
         }
     }
     let parse = |size: &str| {
@@ -90,15 +90,15 @@ pub fn image(kind: &str, rest: &str) -> Result<ImageSpec, String> {
 }
 
 /// The sampler of `sampler{+WORD}`.
-pub fn sampler(words: &str) -> Result<SamplerState, String> {
+pub fn parse_sampler_state(words: &str) -> Result<SamplerState, String> {
     let mut sampler = SamplerState::default();
     for word in words.split('+').skip(1) {
-        set(&mut sampler, word)?;
+        apply_sampler_word(&mut sampler, word)?;
     }
     Ok(sampler)
 }
 
-fn named(format: &str) -> Result<TexelFormat, String> {
+fn parse_texel_format(format: &str) -> Result<TexelFormat, String> {
     TexelFormat::from_name(format).ok_or_else(|| {
         let all: Vec<_> = TexelFormat::all_formats().map(TexelFormat::name).collect();
         format!(
@@ -109,7 +109,7 @@ fn named(format: &str) -> Result<TexelFormat, String> {
 }
 
 /// Does what a word asks of a sampler.
-fn set(sampler: &mut SamplerState, word: &str) -> Result<(), String> {
+fn apply_sampler_word(sampler: &mut SamplerState, word: &str) -> Result<(), String> {
     match word {
         "nearest" => {
             (sampler.magnify, sampler.minify) = (SamplerFilter::Nearest, SamplerFilter::Nearest)
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::values::{ArgSpec, ValueSpec};
 
-    fn parsed(text: &str) -> ImageSpec {
+    fn parse_test_image(text: &str) -> ImageSpec {
         match text.parse::<ArgSpec>().unwrap().value {
             ValueSpec::Image(image) => *image,
             other => panic!("{other:?}"),
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn images() {
-        let image = parsed("0,1:image2d+linear+repeat=3x4xrgba8=iota");
+        let image = parse_test_image("0,1:image2d+linear+repeat=3x4xrgba8=iota");
         assert_eq!(image.shape.size, [4, 3, 1]);
         assert_eq!(
             (image.element, image.sizes),
@@ -154,10 +154,10 @@ mod tests {
         );
         assert_eq!(image.sampler.minify, SamplerFilter::Linear);
         assert_eq!(image.sampler.address, [SamplerAddressing::Repeat; 3]);
-        let layers = parsed("image1d+array=5x7xr32f=@a=b.npy").shape;
+        let layers = parse_test_image("image1d+array=5x7xr32f=@a=b.npy").shape;
         assert_eq!((layers.layers, layers.size), (5, [7, 1, 1]));
-        assert_eq!(parsed("image3d=2x3x4xr16ui").sizes, [2, 3, 4]);
-        assert_eq!(parsed("cube=6x8x8xr8").shape.layers, 6);
+        assert_eq!(parse_test_image("image3d=2x3x4xr16ui").sizes, [2, 3, 4]);
+        assert_eq!(parse_test_image("cube=6x8x8xr8").shape.layers, 6);
     }
 
     #[test]

@@ -345,7 +345,7 @@ fn try_module(
         target,
         ..spirula::CompileOptions::default()
     };
-    let compiled = spirula::compile(text.as_bytes(), &options).and_then(|c| c.into_module());
+    let compiled = spirula::compile_input(text.as_bytes(), &options).and_then(|c| c.into_module());
     let spirv = match compiled {
         Ok(spirv) => spirv,
         Err(error) => {

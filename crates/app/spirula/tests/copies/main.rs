@@ -1,7 +1,7 @@
 //! Strided copies by kernels against the same copies through the host.
 
 use proptest::prelude::*;
-use spirula::{CompileOptions, CompileOutput, compile};
+use spirula::{CompileOptions, CompileOutput, compile_input};
 use spirula_program::{
     CompiledProgram, KernelMachine, LaunchRequest, ProgramParameter, ProgramSession, ProgramValue,
     ScalarType, SizeClass,
@@ -98,7 +98,7 @@ impl KernelMachine for FarMemoryMachine<'_> {
 
 fn program(element: ScalarType) -> CompiledProgram {
     let text = COPY.replace("ELEMENT", element.name());
-    let compiled = compile(text.as_bytes(), &CompileOptions::default()).expect("it compiles");
+    let compiled = compile_input(text.as_bytes(), &CompileOptions::default()).expect("it compiles");
     match compiled.output {
         CompileOutput::Program(program) => *program,
         CompileOutput::Module(_) => unreachable!("kernel text is a program"),

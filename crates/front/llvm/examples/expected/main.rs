@@ -22,7 +22,7 @@ mod runs;
 use patterns::{Expectation, expectations};
 use peers::{Peer, Peers};
 use runs::Run;
-use spirula_llvm::{TranslationOptions, read, translate};
+use spirula_llvm::{TranslationOptions, read_module, translate_module};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
@@ -77,12 +77,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             path: &path,
             text: &text,
             triple,
-            checks: checks(&text),
+            checks: parse_checks(&text),
         };
         if test.checks.is_empty() {
             continue;
         }
-        let hold = compare(file, part, &test, peers.as_ref());
+        let hold = compare_test(file, part, &test, peers.as_ref());
         let parts: Vec<&str> = file.split('/').collect();
         let name = parts[..parts.len().min(3) - 1].join("/");
         for name in [name, parts[0].to_owned()] {
@@ -113,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The checks of a test that expect something.
-fn checks(text: &str) -> Vec<(Run, Vec<Expectation>)> {
+fn parse_checks(text: &str) -> Vec<(Run, Vec<Expectation>)> {
     let runs = runs::runs(text).into_iter();
     let checks = runs.map(|run| {
         let all = expectations(text, &run.prefixes);
@@ -124,13 +124,13 @@ fn checks(text: &str) -> Vec<(Run, Vec<Expectation>)> {
 }
 
 /// Whether a test holds, by tool; says what does not hold of Spirula's translation.
-fn compare(
+fn compare_test(
     file: &str,
     part: &str,
     test: &Test<'_>,
     peers: Option<&Peers>,
 ) -> [MeasuredVerdicts; 3] {
-    let ours = translated(
+    let ours = translate_with_options(
         test.text.as_bytes(),
         test.triple,
         TranslationOptions::default(),
@@ -153,7 +153,7 @@ fn compare(
         ];
         for (tool, (module, hold)) in modules.into_iter().zip(&mut hold).enumerate() {
             let (measured, why) = match module {
-                Some(Ok(words)) => measure(&words, run, all),
+                Some(Ok(words)) => measure_expectations(&words, run, all),
                 Some(Err(why)) => ([false; 3], format!("refused\t{why}")),
                 None => continue,
             };
@@ -165,9 +165,9 @@ fn compare(
             }
         }
         // Under the conditions of the test, which the peers have, too.
-        let asked = translated(test.text.as_bytes(), test.triple, run.options());
+        let asked = translate_with_options(test.text.as_bytes(), test.triple, run.options());
         if let Ok(words) = asked {
-            let (measured, why) = measure(&words, run, all);
+            let (measured, why) = measure_expectations(&words, run, all);
             tell(measured, why);
             for (held, now) in hold[0].iter_mut().zip(measured) {
                 *held |= now;
@@ -183,7 +183,7 @@ fn compare(
     if let (Some((run, _)), true) = (test.checks.first(), file == part) {
         for words in [
             &ours,
-            &translated(test.text.as_bytes(), test.triple, run.options()),
+            &translate_with_options(test.text.as_bytes(), test.triple, run.options()),
         ] {
             println!(
                 "{}",
@@ -200,7 +200,11 @@ fn compare(
 }
 
 /// By which measures a module holds, and the first expectation that does not.
-fn measure(words: &[u32], run: &Run, all: &[Expectation]) -> (MeasuredVerdicts, String) {
+fn measure_expectations(
+    words: &[u32],
+    run: &Run,
+    all: &[Expectation],
+) -> (MeasuredVerdicts, String) {
     let text = listing::listing(words, run.form);
     let unnamed = checker::unnamed(all, &listing::zeros(words, run.form), run.form);
     let missing = checker::missing(all, &text);
@@ -217,11 +221,15 @@ fn measure(words: &[u32], run: &Run, all: &[Expectation]) -> (MeasuredVerdicts, 
 }
 
 /// Spirula's translation with some options.
-fn translated(bytes: &[u8], triple: &str, options: TranslationOptions) -> Result<Vec<u32>, String> {
-    let module = read(bytes).map_err(|fault| fault.message)?;
+fn translate_with_options(
+    bytes: &[u8],
+    triple: &str,
+    options: TranslationOptions,
+) -> Result<Vec<u32>, String> {
+    let module = read_module(bytes).map_err(|fault| fault.message)?;
     let triple = (!triple.is_empty()).then(|| triple.to_owned());
     let options = TranslationOptions { triple, ..options };
-    let module = translate(&module, &options).map_err(|all| {
+    let module = translate_module(&module, &options).map_err(|all| {
         let reasons: Vec<String> = all.into_iter().map(|d| d.message).collect();
         reasons.join("; ")
     })?;

@@ -26,12 +26,15 @@ const MAX_PARAMS: u64 = 1 << 20;
 
 impl AttributeTable {
     /// The list with this number; numbers begin at 1, and 0 is no attributes.
-    pub fn get(&self, ops: &mut RecordOperands<'_>) -> Result<AttrList, BoxedDiagnostic> {
-        match ops.index()? {
+    pub fn read_list_number(
+        &self,
+        ops: &mut RecordOperands<'_>,
+    ) -> Result<AttrList, BoxedDiagnostic> {
+        match ops.next_index()? {
             0 => Ok(AttrList::EMPTY),
             number => match self.lists.get(number - 1) {
                 Some(&list) => Ok(list),
-                None => ops.error("an attribute list that is not defined"),
+                None => ops.fail_with("an attribute list that is not defined"),
             },
         }
     }
@@ -42,7 +45,7 @@ impl AttributeTable {
         ops: &mut RecordOperands<'_>,
         module: &LlvmModule,
     ) -> Result<AttrSet, BoxedDiagnostic> {
-        Ok(module.attributes.function(self.get(ops)?))
+        Ok(module.attributes.function(self.read_list_number(ops)?))
     }
 
     /// Reads the block of groups.
@@ -54,20 +57,20 @@ impl AttributeTable {
     ) -> Result<(), BoxedDiagnostic> {
         let mut record = BitcodeRecord::default();
         loop {
-            match bits.next(&mut record)? {
+            match bits.next_entry(&mut record)? {
                 BitstreamEntry::End => return Ok(()),
-                BitstreamEntry::Block(_) => bits.skip()?,
+                BitstreamEntry::Block(_) => bits.skip_block()?,
                 BitstreamEntry::Record if record.code == GROUP_ENTRY => {
                     let ops =
                         RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
-                    self.group(ops, types, module)?;
+                    self.read_group(ops, types, module)?;
                 }
                 BitstreamEntry::Record => {}
             }
         }
     }
 
-    fn group(
+    fn read_group(
         &mut self,
         mut ops: RecordOperands<'_>,
         types: &BitcodeTypeTable,
@@ -76,7 +79,7 @@ impl AttributeTable {
         let (number, index) = (ops.next()?, ops.next()?);
         let mut attributes = Vec::new();
         while !ops.is_empty() {
-            attributes.extend(attribute(&mut ops, types, module)?);
+            attributes.extend(read_attribute(&mut ops, types, module)?);
         }
         if index == FUNCTION_INDEX {
             upgrade::function_memory(&mut attributes);
@@ -94,20 +97,20 @@ impl AttributeTable {
     ) -> Result<(), BoxedDiagnostic> {
         let mut record = BitcodeRecord::default();
         loop {
-            match bits.next(&mut record)? {
+            match bits.next_entry(&mut record)? {
                 BitstreamEntry::End => return Ok(()),
-                BitstreamEntry::Block(_) => bits.skip()?,
+                BitstreamEntry::Block(_) => bits.skip_block()?,
                 BitstreamEntry::Record if record.code == LIST_ENTRY => {
                     let ops =
                         RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
-                    self.list(ops, module)?;
+                    self.read_list(ops, module)?;
                 }
                 BitstreamEntry::Record => {}
             }
         }
     }
 
-    fn list(
+    fn read_list(
         &mut self,
         mut ops: RecordOperands<'_>,
         module: &mut LlvmModule,
@@ -116,7 +119,7 @@ impl AttributeTable {
         let mut params: Vec<AttrSet> = Vec::new();
         while !ops.is_empty() {
             let Some(&(index, set)) = self.groups.get(&ops.next()?) else {
-                return ops.error("an attribute group that is not defined");
+                return ops.fail_with("an attribute group that is not defined");
             };
             match index {
                 FUNCTION_INDEX => function = set,
@@ -128,7 +131,7 @@ impl AttributeTable {
                     }
                     params[at] = set;
                 }
-                _ => return ops.error("attributes of an impossible parameter"),
+                _ => return ops.fail_with("attributes of an impossible parameter"),
             }
         }
         self.lists
@@ -139,16 +142,16 @@ impl AttributeTable {
 
 /// One attribute; `None` for kinds of later versions, which are advice to an optimiser that may
 /// be ignored.
-fn attribute(
+fn read_attribute(
     ops: &mut RecordOperands<'_>,
     types: &BitcodeTypeTable,
     module: &mut LlvmModule,
 ) -> Result<Option<LlvmAttribute>, BoxedDiagnostic> {
     let form = ops.next()?;
     if form == 3 || form == 4 {
-        let key = text(ops, module)?;
+        let key = read_text(ops, module)?;
         let value = if form == 4 {
-            text(ops, module)?
+            read_text(ops, module)?
         } else {
             crate::ir::LlvmSymbol::EMPTY
         };
@@ -163,29 +166,29 @@ fn attribute(
         }
         5 => kind.map(|kind| LlvmAttribute::Type(kind, None)),
         6 => {
-            let ty = types.take(ops)?;
+            let ty = types.read_type(ops)?;
             kind.map(|kind| LlvmAttribute::Type(kind, Some(ty)))
         }
         7 => {
             let width = ops.next_u32()?;
-            let (low, high) = range(ops, width)?;
+            let (low, high) = read_range(ops, width)?;
             kind.map(|kind| LlvmAttribute::Range(kind, width, low, high))
         }
         8 => {
-            let (count, width) = (ops.index()?, ops.next_u32()?);
+            let (count, width) = (ops.next_index()?, ops.next_u32()?);
             let mut ranges = Vec::with_capacity(count.min(ops.len()));
             for _ in 0..count {
-                let (low, high) = range(ops, width)?;
+                let (low, high) = read_range(ops, width)?;
                 let word = |words: &[u64]| words.first().map_or(0, |&word| word as i64);
                 ranges.push((word(&low), word(&high)));
             }
             kind.map(|kind| LlvmAttribute::RangeList(kind, ranges.into()))
         }
-        _ => return ops.error("an attribute of unknown form"),
+        _ => return ops.fail_with("an attribute of unknown form"),
     };
     match attribute {
         Some(attribute) if !attribute.is_well_formed() => {
-            ops.error("an attribute with what another carries")
+            ops.fail_with("an attribute with what another carries")
         }
         attribute => Ok(attribute),
     }
@@ -202,7 +205,10 @@ fn number_of(kind: AttrKind, number: u64) -> u64 {
 pub type IntRangeBounds = (Box<[u64]>, Box<[u64]>);
 
 /// A range of integers of a width.
-pub fn range(ops: &mut RecordOperands<'_>, width: u32) -> Result<IntRangeBounds, BoxedDiagnostic> {
+pub fn read_range(
+    ops: &mut RecordOperands<'_>,
+    width: u32,
+) -> Result<IntRangeBounds, BoxedDiagnostic> {
     let word = |op: u64| sign_rotated(op) as u64;
     if width <= 64 {
         let mask = if width == 64 {
@@ -223,7 +229,7 @@ pub fn range(ops: &mut RecordOperands<'_>, width: u32) -> Result<IntRangeBounds,
 }
 
 /// A text that ends in a zero.
-fn text(
+fn read_text(
     ops: &mut RecordOperands<'_>,
     module: &mut LlvmModule,
 ) -> Result<crate::ir::LlvmSymbol, BoxedDiagnostic> {

@@ -110,18 +110,18 @@ impl<'a> BitstreamReader<'a> {
     }
 
     #[cold]
-    fn error<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
+    fn fail_with<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
         Err(fault(self.place(), message))
     }
 
     /// Bits of a number of known width, at most 64.
     #[inline(always)]
-    pub fn fixed(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
+    pub fn read_fixed(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
         if width > WINDOW {
             return self.two_words(width);
         }
-        let bits = self.window() & ((1 << width) - 1);
-        self.advance(width)?;
+        let bits = self.peek_window() & ((1 << width) - 1);
+        self.skip_bits(width)?;
         Ok(bits)
     }
 
@@ -129,8 +129,8 @@ impl<'a> BitstreamReader<'a> {
     #[cold]
     fn two_words(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
         let mut half = |width: u32| -> Result<u64, BoxedDiagnostic> {
-            let bits = self.window() & ((1 << width) - 1);
-            self.advance(width)?;
+            let bits = self.peek_window() & ((1 << width) - 1);
+            self.skip_bits(width)?;
             Ok(bits)
         };
         let low = half(32)?;
@@ -139,7 +139,7 @@ impl<'a> BitstreamReader<'a> {
 
     /// The next [`WINDOW`] bits, and perhaps more; zeros past the end of the data.
     #[inline(always)]
-    fn window(&self) -> u64 {
+    fn peek_window(&self) -> u64 {
         let rest = self.data.get(self.pos / 8..).unwrap_or(&[]);
         let word = match rest.first_chunk::<8>() {
             Some(word) => u64::from_le_bytes(*word),
@@ -150,10 +150,10 @@ impl<'a> BitstreamReader<'a> {
 
     /// Goes on by so many bits of the block.
     #[inline(always)]
-    fn advance(&mut self, bits: u32) -> Result<(), BoxedDiagnostic> {
+    fn skip_bits(&mut self, bits: u32) -> Result<(), BoxedDiagnostic> {
         let next = self.pos + bits as usize;
         if next > self.end {
-            return self.error("the bitcode ends early");
+            return self.fail_with("the bitcode ends early");
         }
         self.pos = next;
         Ok(())
@@ -161,13 +161,13 @@ impl<'a> BitstreamReader<'a> {
 
     /// A number of variable width in chunks of `width` bits, 2 to 32.
     #[inline(always)]
-    pub fn vbr(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
+    pub fn read_vbr(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
         let more = 1 << (width - 1);
-        let window = self.window();
+        let window = self.peek_window();
         if window & more != 0 {
             return self.long_vbr(width);
         }
-        self.advance(width)?;
+        self.skip_bits(width)?;
         Ok(window & (more - 1))
     }
 
@@ -175,19 +175,19 @@ impl<'a> BitstreamReader<'a> {
     #[inline]
     fn long_vbr(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
         let more = 1 << (width - 1);
-        let mut rest = self.window();
+        let mut rest = self.peek_window();
         let (mut value, mut shift, mut taken) = (0, 0, 0);
         while taken + width <= WINDOW {
             value |= (rest & (more - 1)) << shift;
             taken += width;
             if rest & more == 0 {
-                self.advance(taken)?;
+                self.skip_bits(taken)?;
                 return Ok(value);
             }
             rest >>= width;
             shift += width - 1;
         }
-        self.advance(taken)?;
+        self.skip_bits(taken)?;
         self.longer_vbr(width, value, shift)
     }
 
@@ -202,9 +202,9 @@ impl<'a> BitstreamReader<'a> {
         let more = 1 << (width - 1);
         loop {
             if shift >= 64 {
-                return self.error("a number of more than 64 bits");
+                return self.fail_with("a number of more than 64 bits");
             }
-            let chunk = self.fixed(width)?;
+            let chunk = self.read_fixed(width)?;
             value |= (chunk & (more - 1)) << shift;
             shift += width - 1;
             if chunk & more == 0 {
@@ -213,7 +213,7 @@ impl<'a> BitstreamReader<'a> {
         }
     }
 
-    fn align32(&mut self) {
+    fn align_to_word(&mut self) {
         self.pos = self.pos.next_multiple_of(32).min(self.end);
     }
 
@@ -223,7 +223,7 @@ impl<'a> BitstreamReader<'a> {
     }
 
     /// The next entry of the block; definitions of abbreviations are taken in on the way.
-    pub fn next(
+    pub fn next_entry(
         &mut self,
         record: &mut BitcodeRecord<'a>,
     ) -> Result<BitstreamEntry, BoxedDiagnostic> {
@@ -232,22 +232,22 @@ impl<'a> BitstreamReader<'a> {
                 return Ok(BitstreamEntry::End);
             }
             record.at = self.pos;
-            match self.fixed(self.width)? {
+            match self.read_fixed(self.width)? {
                 0 => {
-                    self.leave()?;
+                    self.leave_block()?;
                     return Ok(BitstreamEntry::End);
                 }
-                1 => return Ok(BitstreamEntry::Block(self.vbr(8)?)),
+                1 => return Ok(BitstreamEntry::Block(self.read_vbr(8)?)),
                 2 => {
                     let abbreviation = self.define_abbreviation()?;
                     self.abbreviations.push(abbreviation);
                 }
                 3 => {
-                    self.unabbreviated(record)?;
+                    self.read_unabbreviated(record)?;
                     return Ok(BitstreamEntry::Record);
                 }
                 number => {
-                    self.abbreviated(number as usize - 4, record)?;
+                    self.read_abbreviated(number as usize - 4, record)?;
                     return Ok(BitstreamEntry::Record);
                 }
             }
@@ -255,10 +255,10 @@ impl<'a> BitstreamReader<'a> {
     }
 
     /// Enters the block of kind `kind` that [`BitstreamEntry::LlvmBlock`] announced.
-    pub fn enter(&mut self, kind: u64) -> Result<(), BoxedDiagnostic> {
+    pub fn enter_block(&mut self, kind: u64) -> Result<(), BoxedDiagnostic> {
         let (width, end) = self.block_header()?;
         if self.scopes.len() >= MAX_NESTING {
-            return self.error("blocks nest too deeply");
+            return self.fail_with("blocks nest too deeply");
         }
         let abbreviations = self.abbreviations.len();
         self.scopes.push(BitcodeBlockScope {
@@ -277,28 +277,28 @@ impl<'a> BitstreamReader<'a> {
     }
 
     /// Skips the block that [`BitstreamEntry::LlvmBlock`] announced.
-    pub fn skip(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub fn skip_block(&mut self) -> Result<(), BoxedDiagnostic> {
         self.pos = self.block_header()?.1;
         Ok(())
     }
 
     fn block_header(&mut self) -> Result<(u32, usize), BoxedDiagnostic> {
-        let width = self.vbr(4)?;
+        let width = self.read_vbr(4)?;
         if !(2..=MAX_WIDTH).contains(&width) {
-            return self.error("abbreviation numbers of an impossible width");
+            return self.fail_with("abbreviation numbers of an impossible width");
         }
-        self.align32();
-        let bits = self.fixed(32)? as usize * 32;
+        self.align_to_word();
+        let bits = self.read_fixed(32)? as usize * 32;
         if bits > self.remaining() {
-            return self.error("a block reaches past the end of the bitcode");
+            return self.fail_with("a block reaches past the end of the bitcode");
         }
         Ok((width as u32, self.pos + bits))
     }
 
-    fn leave(&mut self) -> Result<(), BoxedDiagnostic> {
-        self.align32();
+    fn leave_block(&mut self) -> Result<(), BoxedDiagnostic> {
+        self.align_to_word();
         let Some(scope) = self.scopes.pop() else {
-            return self.error("the end of a block outside of any block");
+            return self.fail_with("the end of a block outside of any block");
         };
         self.width = scope.width;
         self.pos = self.end;
@@ -313,39 +313,39 @@ impl<'a> BitstreamReader<'a> {
 
     /// Reads a block of kind 0, which gives abbreviations to blocks of other kinds.
     pub fn block_info(&mut self) -> Result<(), BoxedDiagnostic> {
-        self.enter(0)?;
+        self.enter_block(0)?;
         let mut record = BitcodeRecord::default();
         let mut kind = None;
         loop {
-            match self.fixed(self.width)? {
-                0 => return self.leave(),
+            match self.read_fixed(self.width)? {
+                0 => return self.leave_block(),
                 1 => {
-                    self.vbr(8)?;
-                    self.skip()?;
+                    self.read_vbr(8)?;
+                    self.skip_block()?;
                 }
                 2 => {
                     let abbreviation = self.define_abbreviation()?;
                     let Some(kind) = kind else {
-                        return self.error("an abbreviation for blocks of no kind");
+                        return self.fail_with("an abbreviation for blocks of no kind");
                     };
                     self.preset.push((kind, abbreviation));
                 }
                 3 => {
-                    self.unabbreviated(&mut record)?;
+                    self.read_unabbreviated(&mut record)?;
                     if record.code == 1 {
                         kind = record.ops.first().copied();
                     }
                 }
-                _ => return self.error("an abbreviated record in the block of abbreviations"),
+                _ => return self.fail_with("an abbreviated record in the block of abbreviations"),
             }
         }
     }
 
     fn define_abbreviation(&mut self) -> Result<BitcodeAbbreviation, BoxedDiagnostic> {
         let start = self.pieces.len();
-        let count = self.vbr(5)? as usize;
+        let count = self.read_vbr(5)? as usize;
         if count > self.remaining() {
-            return self.error("an abbreviation reaches past the end of its block");
+            return self.fail_with("an abbreviation reaches past the end of its block");
         }
         for index in 0..count {
             let piece = self.define_piece(index, count)?;
@@ -363,26 +363,26 @@ impl<'a> BitstreamReader<'a> {
         index: usize,
         count: usize,
     ) -> Result<AbbreviationOp, BoxedDiagnostic> {
-        if self.fixed(1)? == 1 {
-            return Ok(AbbreviationOp::Literal(self.vbr(8)?));
+        if self.read_fixed(1)? == 1 {
+            return Ok(AbbreviationOp::Literal(self.read_vbr(8)?));
         }
-        let encoding = self.fixed(3)?;
+        let encoding = self.read_fixed(3)?;
         let width = match encoding {
-            1 | 2 => self.vbr(5)?,
+            1 | 2 => self.read_vbr(5)?,
             _ => 1,
         };
         if width > MAX_WIDTH && !(encoding == 1 && width <= 64) {
-            return self.error("a field of an impossible width");
+            return self.fail_with("a field of an impossible width");
         }
         Ok(match encoding {
             1 | 2 if width == 0 => AbbreviationOp::Literal(0),
             1 => AbbreviationOp::Fixed(width as u32),
-            2 if width == 1 => return self.error("a field of an impossible width"),
+            2 if width == 1 => return self.fail_with("a field of an impossible width"),
             2 => AbbreviationOp::Vbr(width as u32),
             3 if index + 2 == count => AbbreviationOp::Array,
             4 => AbbreviationOp::Char6,
             5 if index + 1 == count => AbbreviationOp::Blob,
-            _ => return self.error("an abbreviation with an unknown encoding"),
+            _ => return self.fail_with("an abbreviation with an unknown encoding"),
         })
     }
 
@@ -401,32 +401,35 @@ impl<'a> BitstreamReader<'a> {
         };
         match pieces.first() {
             Some(AbbreviationOp::Array | AbbreviationOp::Blob) | None => {
-                self.error("an abbreviation without a code")
+                self.fail_with("an abbreviation without a code")
             }
-            _ if !element_ok => self.error("an array of elements without a width"),
+            _ if !element_ok => self.fail_with("an array of elements without a width"),
             _ => Ok(()),
         }
     }
 
-    fn unabbreviated(&mut self, record: &mut BitcodeRecord<'a>) -> Result<(), BoxedDiagnostic> {
+    fn read_unabbreviated(
+        &mut self,
+        record: &mut BitcodeRecord<'a>,
+    ) -> Result<(), BoxedDiagnostic> {
         record.ops.clear();
         record.blob = &[];
-        record.code = self.vbr(6)?;
-        let count = self.vbr(6)?;
+        record.code = self.read_vbr(6)?;
+        let count = self.read_vbr(6)?;
         if count > self.remaining() as u64 / 6 {
-            return self.error("a record reaches past the end of its block");
+            return self.fail_with("a record reaches past the end of its block");
         }
         record.ops.reserve(count as usize);
-        self.elements(count, &mut record.ops, |bits| bits.vbr(6))
+        self.read_elements(count, &mut record.ops, |bits| bits.read_vbr(6))
     }
 
-    fn abbreviated(
+    fn read_abbreviated(
         &mut self,
         number: usize,
         record: &mut BitcodeRecord<'a>,
     ) -> Result<(), BoxedDiagnostic> {
         let Some(&abbreviation) = self.abbreviations.get(self.in_scope() + number) else {
-            return self.error("a record with an abbreviation that is not defined");
+            return self.fail_with("a record with an abbreviation that is not defined");
         };
         record.ops.clear();
         record.blob = &[];
@@ -443,19 +446,19 @@ impl<'a> BitstreamReader<'a> {
         record: &mut BitcodeRecord<'a>,
     ) -> Result<(), BoxedDiagnostic> {
         let (mut pieces, Some(&code)) = (pieces.iter(), pieces.first()) else {
-            return self.error("an abbreviation without a code");
+            return self.fail_with("an abbreviation without a code");
         };
         pieces.next();
-        record.code = self.scalar(code)?;
+        record.code = self.read_scalar(code)?;
         while let Some(&piece) = pieces.next() {
             match piece {
                 AbbreviationOp::Array => {
                     let element = pieces.next().copied().unwrap_or(AbbreviationOp::Array);
-                    self.array(element, &mut record.ops)?;
+                    self.read_array(element, &mut record.ops)?;
                 }
-                AbbreviationOp::Blob => record.blob = self.blob()?,
+                AbbreviationOp::Blob => record.blob = self.read_blob()?,
                 piece => {
-                    let op = self.scalar(piece)?;
+                    let op = self.read_scalar(piece)?;
                     record.ops.push(op);
                 }
             }
@@ -464,41 +467,45 @@ impl<'a> BitstreamReader<'a> {
     }
 
     #[inline(always)]
-    fn scalar(&mut self, piece: AbbreviationOp) -> Result<u64, BoxedDiagnostic> {
+    fn read_scalar(&mut self, piece: AbbreviationOp) -> Result<u64, BoxedDiagnostic> {
         match piece {
             AbbreviationOp::Literal(value) => Ok(value),
-            AbbreviationOp::Fixed(width) => self.fixed(width),
-            AbbreviationOp::Vbr(width) => self.vbr(width),
-            AbbreviationOp::Char6 => Ok(u64::from(CHAR6[self.fixed(6)? as usize])),
+            AbbreviationOp::Fixed(width) => self.read_fixed(width),
+            AbbreviationOp::Vbr(width) => self.read_vbr(width),
+            AbbreviationOp::Char6 => Ok(u64::from(CHAR6[self.read_fixed(6)? as usize])),
             AbbreviationOp::Array | AbbreviationOp::Blob => {
-                self.error("an array or blob where a number belongs")
+                self.fail_with("an array or blob where a number belongs")
             }
         }
     }
 
-    fn array(
+    fn read_array(
         &mut self,
         element: AbbreviationOp,
         ops: &mut Vec<u64>,
     ) -> Result<(), BoxedDiagnostic> {
-        let count = self.vbr(6)?;
+        let count = self.read_vbr(6)?;
         let bits = match element {
             AbbreviationOp::Fixed(width) | AbbreviationOp::Vbr(width) => width,
             _ => 6,
         };
         if count > self.remaining() as u64 / u64::from(bits) {
-            return self.error("an array reaches past the end of its block");
+            return self.fail_with("an array reaches past the end of its block");
         }
         ops.reserve(count as usize);
         match element {
-            AbbreviationOp::Fixed(width) => self.elements(count, ops, |bits| bits.fixed(width)),
-            AbbreviationOp::Vbr(width) => self.elements(count, ops, |bits| bits.vbr(width)),
-            _ => self.elements(count, ops, |bits| bits.scalar(element)),
+            AbbreviationOp::Fixed(width) => {
+                self.read_elements(count, ops, |bits| bits.read_fixed(width))
+            }
+            AbbreviationOp::Vbr(width) => {
+                self.read_elements(count, ops, |bits| bits.read_vbr(width))
+            }
+            _ => self.read_elements(count, ops, |bits| bits.read_scalar(element)),
         }
     }
 
     #[inline]
-    fn elements(
+    fn read_elements(
         &mut self,
         count: u64,
         ops: &mut Vec<u64>,
@@ -511,16 +518,16 @@ impl<'a> BitstreamReader<'a> {
         Ok(())
     }
 
-    fn blob(&mut self) -> Result<&'a [u8], BoxedDiagnostic> {
-        let len = self.vbr(6)?;
-        self.align32();
+    fn read_blob(&mut self) -> Result<&'a [u8], BoxedDiagnostic> {
+        let len = self.read_vbr(6)?;
+        self.align_to_word();
         if len > self.remaining() as u64 / 8 {
-            return self.error("a blob reaches past the end of its block");
+            return self.fail_with("a blob reaches past the end of its block");
         }
         let start = self.pos / 8;
         let bytes = &self.data[start..start + len as usize];
         self.pos += bytes.len() * 8;
-        self.align32();
+        self.align_to_word();
         Ok(bytes)
     }
 }
@@ -540,19 +547,19 @@ mod tests {
     fn numbers_across_bytes() {
         let data = [0b1010_0110, 0xff, 0x01, 0, 0, 0, 0, 0, 0x80];
         let mut bits = BitstreamReader::new(&data, 0);
-        assert_eq!(bits.fixed(3).unwrap(), 0b110);
-        assert_eq!(bits.fixed(9).unwrap(), 0b1111_10100);
+        assert_eq!(bits.read_fixed(3).unwrap(), 0b110);
+        assert_eq!(bits.read_fixed(9).unwrap(), 0b1111_10100);
         let mut bits = BitstreamReader::new(&data, 8);
-        assert_eq!(bits.fixed(64).unwrap(), 0x8000_0000_0000_01ff);
-        assert!(bits.fixed(1).is_err());
+        assert_eq!(bits.read_fixed(64).unwrap(), 0x8000_0000_0000_01ff);
+        assert!(bits.read_fixed(1).is_err());
     }
 
     #[test]
     fn variable_width() {
         // 0b100001 then 0b000010: low five bits 1, then 2 << 5.
         let mut bits = BitstreamReader::new(&[0b10_100001, 0b0000_0000], 0);
-        assert_eq!(bits.vbr(6).unwrap(), 1 | 2 << 5);
+        assert_eq!(bits.read_vbr(6).unwrap(), 1 | 2 << 5);
         let endless = [0xff; 40];
-        assert!(BitstreamReader::new(&endless, 0).vbr(6).is_err());
+        assert!(BitstreamReader::new(&endless, 0).read_vbr(6).is_err());
     }
 }

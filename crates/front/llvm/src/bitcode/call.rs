@@ -12,12 +12,12 @@ use smallvec::SmallVec;
 
 impl BitcodeBodyReader<'_> {
     /// `call` (34), `invoke` (13) and `callbr` (57).
-    pub(super) fn call(
+    pub(super) fn read_call(
         &mut self,
         code: u64,
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
-        let attributes = self.reader.attributes.get(&mut ops)?;
+        let attributes = self.reader.attributes.read_list_number(&mut ops)?;
         let bits = ops.next()?;
         let opcode = match code {
             34 => LlvmOpcode::Call,
@@ -26,11 +26,11 @@ impl BitcodeBodyReader<'_> {
         };
         let mut targets = SmallVec::new();
         match opcode {
-            LlvmOpcode::Invoke => targets = self.targets(ops.take(2)?, &ops)?,
+            LlvmOpcode::Invoke => targets = self.find_blocks(ops.take(2)?, &ops)?,
             LlvmOpcode::CallBr => {
-                targets.push(self.target(ops.next()?, &ops)?);
-                let count = ops.index()?;
-                targets.extend(self.targets(ops.take(count)?, &ops)?);
+                targets.push(self.find_block(ops.next()?, &ops)?);
+                let count = ops.next_index()?;
+                targets.extend(self.find_blocks(ops.take(count)?, &ops)?);
             }
             _ => {}
         }
@@ -44,11 +44,11 @@ impl BitcodeBodyReader<'_> {
             flags |= fast_math_flags(ops.next()?);
         }
         let stated = if explicit != 0 {
-            Some(self.reader.types.take(&mut ops)?)
+            Some(self.reader.types.read_type(&mut ops)?)
         } else {
             None
         };
-        let (callee, callee_type) = self.value(&mut ops)?;
+        let (callee, callee_type) = self.read_value(&mut ops)?;
         let function_type = match (stated, self.reader.module.types.kind(callee_type)) {
             (Some(stated), _) => stated,
             (
@@ -58,11 +58,11 @@ impl BitcodeBodyReader<'_> {
                     ..
                 },
             ) => pointee,
-            _ => return ops.error("a call without a function type"),
+            _ => return ops.fail_with("a call without a function type"),
         };
         let start = self.func.value_pool.len();
         self.func.value_pool.push(callee);
-        let (result, arguments) = self.arguments(function_type, &mut ops)?;
+        let (result, arguments) = self.read_arguments(function_type, &mut ops)?;
         let bundles = self.take_bundles();
         let operands = LlvmPoolRange::since(start, &self.func.value_pool);
         let target_start = self.func.block_pool.len();
@@ -77,17 +77,17 @@ impl BitcodeBodyReader<'_> {
             targets,
         });
         let extra = InstructionExtra::Call(self.func.calls.len() as u32 - 1);
-        self.gathered(opcode, flags, result, operands, extra, &ops)
+        self.push_pooled(opcode, flags, result, operands, extra, &ops)
     }
 
     /// Puts the arguments of a call into the pool; gives the type of its result and their number.
-    fn arguments(
+    fn read_arguments(
         &mut self,
         function: LlvmType,
         ops: &mut RecordOperands<'_>,
     ) -> Result<(LlvmType, u32), BoxedDiagnostic> {
         let Some((result, params, variadic)) = self.reader.module.types.signature(function) else {
-            return ops.error("a call of what is no function");
+            return ops.fail_with("a call of what is no function");
         };
         let mut count = params.len() as u32;
         for index in 0..params.len() {
@@ -98,13 +98,13 @@ impl BitcodeBodyReader<'_> {
                 .signature(function)
                 .map_or(result, |it| it.1[index]);
             if ty == LlvmType::LABEL {
-                return ops.error("a call with a label as an argument");
+                return ops.fail_with("a call with a label as an argument");
             }
             let value = self.value_of(ty, ops)?;
             self.func.value_pool.push(value);
         }
         while variadic && !ops.is_empty() {
-            let (value, _) = self.value(ops)?;
+            let (value, _) = self.read_value(ops)?;
             self.func.value_pool.push(value);
             count += 1;
         }

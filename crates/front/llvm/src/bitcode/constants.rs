@@ -5,7 +5,7 @@
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::codes::{
-    address_flags, binary_flags, binary_opcode, cast_flags, cast_opcode, predicate,
+    address_flags, binary_flags, binary_opcode, cast_flags, cast_opcode, read_predicate,
 };
 use super::ops::{RecordOperands, bytes_of, sign_rotated};
 use super::types::BitcodeTypeTable;
@@ -43,7 +43,7 @@ struct ConstantReader<'m> {
 }
 
 /// Reads a block of constants; they become the next values.
-pub fn read(
+pub fn read_constants(
     bits: &mut BitstreamReader<'_>,
     module: &mut LlvmModule,
     types: &BitcodeTypeTable,
@@ -57,9 +57,9 @@ pub fn read(
         pool: Vec::new(),
         missing: Vec::new(),
     };
-    reader.gather(bits)?;
+    reader.gather_entries(bits)?;
     for index in 0..reader.entered.len() {
-        reader.build(index)?;
+        reader.build_entry(index)?;
     }
     let built = reader.entered.iter().filter_map(|entered| entered.built);
     let (consts, slots) = (&reader.module.consts, &mut *reader.slots);
@@ -68,17 +68,17 @@ pub fn read(
 }
 
 impl ConstantReader<'_> {
-    fn gather(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
+    fn gather_entries(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
         let mut record = BitcodeRecord::default();
         let mut ty = LlvmType::I32;
         loop {
-            match bits.next(&mut record)? {
+            match bits.next_entry(&mut record)? {
                 BitstreamEntry::End => return Ok(()),
-                BitstreamEntry::Block(_) => bits.skip()?,
+                BitstreamEntry::Block(_) => bits.skip_block()?,
                 BitstreamEntry::Record if record.code == SET_TYPE => {
                     ty = self
                         .types
-                        .take(&mut RecordOperands::new(&record.ops, bits.place()))?;
+                        .read_type(&mut RecordOperands::new(&record.ops, bits.place()))?;
                 }
                 BitstreamEntry::Record => {
                     let start = self.pool.len();
@@ -99,7 +99,7 @@ impl ConstantReader<'_> {
     }
 
     /// Builds an entry and all it needs.
-    fn build(&mut self, index: usize) -> Result<(), BoxedDiagnostic> {
+    fn build_entry(&mut self, index: usize) -> Result<(), BoxedDiagnostic> {
         let mut stack = vec![index];
         while let Some(&top) = stack.last() {
             if self.entered[top].built.is_some() {
@@ -108,7 +108,7 @@ impl ConstantReader<'_> {
             }
             self.missing.clear();
             self.entered[top].attempts += 1;
-            match self.attempt(top)? {
+            match self.try_build(top)? {
                 Some(built) => {
                     self.entered[top].built = Some(built);
                     stack.pop();
@@ -124,27 +124,27 @@ impl ConstantReader<'_> {
     }
 
     /// Builds an entry, or gives `None` and says in `missing` what has to be built first.
-    fn attempt(&mut self, index: usize) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
+    fn try_build(&mut self, index: usize) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
         let PendingConstant {
             ty, code, ops, at, ..
         } = self.entered[index];
         let pool = std::mem::take(&mut self.pool);
         let ops = RecordOperands::new(&pool[ops.range()], SourceLocation::Bit(at as u64));
-        let result = self.constant(ty, code, ops);
+        let result = self.read_constant(ty, code, ops);
         self.pool = pool;
         result
     }
 
     /// The constant with this number; `None` if it has to be built first.
-    fn operand(
+    fn read_operand(
         &mut self,
         ops: &mut RecordOperands<'_>,
     ) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
-        let number = ops.index()?;
+        let number = ops.next_index()?;
         if let Some(&(value, _)) = self.slots.get(number) {
             return match value.as_const() {
                 Some(id) => Ok(Some(id)),
-                None => ops.error("a constant made of what is no constant"),
+                None => ops.fail_with("a constant made of what is no constant"),
             };
         }
         let index = number - self.slots.len();
@@ -156,19 +156,19 @@ impl ConstantReader<'_> {
                 self.missing.push(index);
                 Ok(None)
             }
-            None => ops.error(format!("value {number} is not defined")),
+            None => ops.fail_with(format!("value {number} is not defined")),
         }
     }
 
     /// So many constants; `None` if some have to be built first.
-    fn operands(
+    fn read_operands(
         &mut self,
         ops: &mut RecordOperands<'_>,
         count: usize,
     ) -> Result<Option<Vec<LlvmConst>>, BoxedDiagnostic> {
         let mut all = Vec::with_capacity(count.min(ops.len()));
         for _ in 0..count {
-            all.push(self.operand(ops)?);
+            all.push(self.read_operand(ops)?);
         }
         Ok(all.into_iter().collect())
     }
@@ -181,12 +181,12 @@ impl ConstantReader<'_> {
         let mut all = Vec::with_capacity(ops.len() / 2);
         while !ops.is_empty() {
             ops.next()?;
-            all.push(self.operand(ops)?);
+            all.push(self.read_operand(ops)?);
         }
         Ok(all.into_iter().collect())
     }
 
-    fn constant(
+    fn read_constant(
         &mut self,
         ty: LlvmType,
         code: u64,
@@ -197,27 +197,27 @@ impl ConstantReader<'_> {
             2 => consts.zero(types, ty),
             3 => consts.intern(ty, ConstKind::Undef),
             26 => consts.intern(ty, ConstKind::Poison),
-            4 | 35 => self.integer(ty, &[sign_rotated(ops.next()?) as u64], &ops)?,
+            4 | 35 => self.read_integer(ty, &[sign_rotated(ops.next()?) as u64], &ops)?,
             5 | 36 => {
                 let words: Vec<u64> = ops
-                    .rest()
+                    .remaining()
                     .iter()
                     .map(|&op| sign_rotated(op) as u64)
                     .collect();
-                self.integer(ty, &words, &ops)?
+                self.read_integer(ty, &words, &ops)?
             }
-            6 => self.float(ty, ops)?,
-            7 => return self.aggregate(ty, ops),
-            8 | 9 | 22 => self.data(ty, ops, code == 9)?,
+            6 => self.read_float(ty, ops)?,
+            7 => return self.read_aggregate(ty, ops),
+            8 | 9 | 22 => self.read_data(ty, ops, code == 9)?,
             23 | 28 | 30 => self.inline_asm(ty, code, ops)?,
             21 => return self.block_address(ty, ops),
             27 | 29 => {
                 ops.next()?;
-                let Some(global) = self.operand(&mut ops)? else {
+                let Some(global) = self.read_operand(&mut ops)? else {
                     return Ok(None);
                 };
                 let Some(global) = self.module.as_global(global) else {
-                    return ops.error("a reference to a global that is none");
+                    return ops.fail_with("a reference to a global that is none");
                 };
                 let kind = match code {
                     27 => ConstKind::DsoLocalEquivalent(global),
@@ -227,19 +227,19 @@ impl ConstantReader<'_> {
             }
             33 | 34 => {
                 let count = ops.len();
-                let Some(parts) = self.operands(&mut ops, count)? else {
+                let Some(parts) = self.read_operands(&mut ops, count)? else {
                     return Ok(None);
                 };
                 self.module
                     .consts
                     .intern(ty, ConstKind::PtrAuth(parts.into()))
             }
-            _ => return self.expression(ty, code, ops),
+            _ => return self.read_expression(ty, code, ops),
         }))
     }
 
     /// An integer, or with a vector type that many of it.
-    fn integer(
+    fn read_integer(
         &mut self,
         ty: LlvmType,
         words: &[u64],
@@ -248,13 +248,13 @@ impl ConstantReader<'_> {
         let LlvmModule { types, consts, .. } = &mut *self.module;
         let scalar = types.scalar(ty);
         if types.int_width(scalar).is_none() {
-            return ops.error("an integer constant of another type");
+            return ops.fail_with("an integer constant of another type");
         }
         let element = consts.wide_int(types, scalar, words);
         Ok(self.module.splat(ty, element))
     }
 
-    fn float(
+    fn read_float(
         &mut self,
         ty: LlvmType,
         mut ops: RecordOperands<'_>,
@@ -270,29 +270,29 @@ impl ConstantReader<'_> {
             (_, Some(128)) => ConstKind::WideFloat([first, ops.next()?]),
             (_, Some(64)) => ConstKind::Float(first),
             (_, Some(width)) => ConstKind::Float(first & ((1 << width) - 1)),
-            (_, None) => return ops.error("a floating-point constant of another type"),
+            (_, None) => return ops.fail_with("a floating-point constant of another type"),
         };
         let element = self.module.consts.intern(scalar, kind);
         Ok(self.module.splat(ty, element))
     }
 
-    fn aggregate(
+    fn read_aggregate(
         &mut self,
         ty: LlvmType,
         mut ops: RecordOperands<'_>,
     ) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
         let count = ops.len();
         if self.module.types.element_count(ty) != Some(count as u64) {
-            return ops.error("an aggregate with a wrong number of elements");
+            return ops.fail_with("an aggregate with a wrong number of elements");
         }
-        let Some(elements) = self.operands(&mut ops, count)? else {
+        let Some(elements) = self.read_operands(&mut ops, count)? else {
             return Ok(None);
         };
         let LlvmModule { types, consts, .. } = &mut *self.module;
         Ok(Some(consts.aggregate(types, ty, &elements)))
     }
 
-    fn data(
+    fn read_data(
         &mut self,
         ty: LlvmType,
         ops: RecordOperands<'_>,
@@ -307,10 +307,10 @@ impl ConstantReader<'_> {
         };
         let count = ops.len() as u64 + u64::from(zero_at_end);
         let Some(size) = size.filter(|_| types.element_count(ty) == Some(count)) else {
-            return ops.error("data of another type or number of elements");
+            return ops.fail_with("data of another type or number of elements");
         };
         let mut bytes = Vec::with_capacity(count as usize * size);
-        for op in ops.rest() {
+        for op in ops.remaining() {
             bytes.extend_from_slice(&op.to_le_bytes()[..size]);
         }
         bytes.resize(count as usize * size, 0);
@@ -324,7 +324,7 @@ impl ConstantReader<'_> {
         mut ops: RecordOperands<'_>,
     ) -> Result<LlvmConst, BoxedDiagnostic> {
         let function_type = match (code, self.module.types.kind(ty)) {
-            (30, _) => self.types.take(&mut ops)?,
+            (30, _) => self.types.read_type(&mut ops)?,
             (
                 _,
                 LlvmTypeKind::Pointer {
@@ -332,11 +332,11 @@ impl ConstantReader<'_> {
                     ..
                 },
             ) => *pointee,
-            _ => return ops.error("inline assembly without a function type"),
+            _ => return ops.fail_with("inline assembly without a function type"),
         };
         let flags = ops.next()?;
         let mut text = || -> Result<String, BoxedDiagnostic> {
-            let len = ops.index()?;
+            let len = ops.next_index()?;
             Ok(String::from_utf8_lossy(&bytes_of(ops.take(len)?)).into_owned())
         };
         let (text, constraints) = (text()?, text()?);
@@ -361,7 +361,7 @@ impl ConstantReader<'_> {
         mut ops: RecordOperands<'_>,
     ) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
         ops.next()?;
-        let Some(function) = self.operand(&mut ops)? else {
+        let Some(function) = self.read_operand(&mut ops)? else {
             return Ok(None);
         };
         let block = ops.next_u32()?;
@@ -377,17 +377,18 @@ impl ConstantReader<'_> {
                 let kind = ConstKind::BlockAddress(func, block);
                 Ok(Some(self.module.consts.intern(ty, kind)))
             }
-            None => ops.error("the address of a block of what is no function"),
+            None => ops.fail_with("the address of a block of what is no function"),
         }
     }
 
-    fn expression(
+    fn read_expression(
         &mut self,
         ty: LlvmType,
         code: u64,
         mut ops: RecordOperands<'_>,
     ) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
-        let Some((opcode, flags, operands, extra)) = self.parts(code, &mut ops)? else {
+        let Some((opcode, flags, operands, extra)) = self.read_expression_parts(code, &mut ops)?
+        else {
             return Ok(None);
         };
         let LlvmModule { types, consts, .. } = &mut *self.module;
@@ -395,8 +396,8 @@ impl ConstantReader<'_> {
             let inferred = expression_type(types, consts, opcode, &operands, &extra);
             match inferred {
                 Ok(inferred) if inferred == ty => {}
-                Ok(_) => return ops.error("a constant expression of another type"),
-                Err(why) => return ops.error(why),
+                Ok(_) => return ops.fail_with("a constant expression of another type"),
+                Err(why) => return ops.fail_with(why),
             }
         }
         let expr = LlvmConstantExpr {
@@ -409,17 +410,17 @@ impl ConstantReader<'_> {
     }
 
     /// Opcode, flags, operands and the rest of a constant expression.
-    fn parts(
+    fn read_expression_parts(
         &mut self,
         code: u64,
         ops: &mut RecordOperands<'_>,
     ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
         let (opcode, flags, operands, extra) = match code {
-            10 => return self.binary(ops),
+            10 => return self.read_binary_parts(ops),
             11 => {
                 let opcode = cast_opcode(ops)?;
                 ops.next()?;
-                let Some(operands) = self.operands(ops, 1)? else {
+                let Some(operands) = self.read_operands(ops, 1)? else {
                     return Ok(None);
                 };
                 (
@@ -429,15 +430,15 @@ impl ConstantReader<'_> {
                     ExprExtra::None,
                 )
             }
-            12 | 20 | 24 | 31 | 32 => return self.address(code, ops),
-            13 => return self.plain(LlvmOpcode::Select, 3, ops),
+            12 | 20 | 24 | 31 | 32 => return self.read_address_parts(code, ops),
+            13 => return self.read_plain_parts(LlvmOpcode::Select, 3, ops),
             14 => return self.element_of(ops),
             15 => {
-                let Some(mut operands) = self.operands(ops, 2)? else {
+                let Some(mut operands) = self.read_operands(ops, 2)? else {
                     return Ok(None);
                 };
                 ops.next()?;
-                let Some(index) = self.operand(ops)? else {
+                let Some(index) = self.read_operand(ops)? else {
                     return Ok(None);
                 };
                 operands.push(index);
@@ -448,13 +449,13 @@ impl ConstantReader<'_> {
                     ExprExtra::None,
                 )
             }
-            16 | 19 => return self.shuffle(code == 19, ops),
+            16 | 19 => return self.read_shuffle_parts(code == 19, ops),
             17 => {
                 ops.next()?;
-                let Some(operands) = self.operands(ops, 2)? else {
+                let Some(operands) = self.read_operands(ops, 2)? else {
                     return Ok(None);
                 };
-                let predicate = predicate(ops)?;
+                let predicate = read_predicate(ops)?;
                 let opcode = if predicate.is_integer() {
                     LlvmOpcode::ICmp
                 } else {
@@ -469,19 +470,19 @@ impl ConstantReader<'_> {
             }
             25 => {
                 ops.next()?;
-                return self.plain(LlvmOpcode::FNeg, 1, ops);
+                return self.read_plain_parts(LlvmOpcode::FNeg, 1, ops);
             }
-            _ => return ops.error(format!("constants of code {code} are not known")),
+            _ => return ops.fail_with(format!("constants of code {code} are not known")),
         };
         Ok(Some((opcode, flags, operands, extra)))
     }
 
-    fn binary(
+    fn read_binary_parts(
         &mut self,
         ops: &mut RecordOperands<'_>,
     ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
         let number = ops.next()?;
-        let Some(operands) = self.operands(ops, 2)? else {
+        let Some(operands) = self.read_operands(ops, 2)? else {
             return Ok(None);
         };
         let float = self.is_float(operands[0]);
@@ -491,7 +492,7 @@ impl ConstantReader<'_> {
     }
 
     /// A shuffle, whose first operand may be its type.
-    fn shuffle(
+    fn read_shuffle_parts(
         &mut self,
         typed: bool,
         ops: &mut RecordOperands<'_>,
@@ -499,7 +500,7 @@ impl ConstantReader<'_> {
         if typed {
             ops.next()?;
         }
-        let Some(mut operands) = self.operands(ops, 3)? else {
+        let Some(mut operands) = self.read_operands(ops, 3)? else {
             return Ok(None);
         };
         let LlvmModule { types, consts, .. } = &*self.module;
@@ -511,17 +512,17 @@ impl ConstantReader<'_> {
                 operands,
                 ExprExtra::Mask(mask.into()),
             ))),
-            None => ops.error("a shuffle without a mask"),
+            None => ops.fail_with("a shuffle without a mask"),
         }
     }
 
-    fn plain(
+    fn read_plain_parts(
         &mut self,
         opcode: LlvmOpcode,
         count: usize,
         ops: &mut RecordOperands<'_>,
     ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
-        let operands = self.operands(ops, count)?;
+        let operands = self.read_operands(ops, count)?;
         Ok(operands.map(|operands| (opcode, LlvmInstFlags::NONE, operands, ExprExtra::None)))
     }
 
@@ -540,14 +541,14 @@ impl ConstantReader<'_> {
         }))
     }
 
-    fn address(
+    fn read_address_parts(
         &mut self,
         code: u64,
         ops: &mut RecordOperands<'_>,
     ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
         let explicit = matches!(code, 24 | 31 | 32) || ops.len() % 2 == 1;
         let source = if explicit {
-            Some(self.types.take(ops)?)
+            Some(self.types.read_type(ops)?)
         } else {
             None
         };
@@ -559,13 +560,13 @@ impl ConstantReader<'_> {
         };
         if code == 31 {
             let width = ops.next_u32()?;
-            super::attributes::range(ops, width)?;
+            super::attributes::read_range(ops, width)?;
         }
         let Some(operands) = self.typed_operands(ops)? else {
             return Ok(None);
         };
         let Some(&base) = operands.first() else {
-            return ops.error("an address computation without a base");
+            return ops.fail_with("an address computation without a base");
         };
         let source = match (source, self.module.types.kind(self.module.consts.ty(base))) {
             (Some(source), _) => source,
@@ -576,7 +577,7 @@ impl ConstantReader<'_> {
                     ..
                 },
             ) => pointee,
-            _ => return ops.error("an address computation without a type"),
+            _ => return ops.fail_with("an address computation without a type"),
         };
         Ok(Some((
             LlvmOpcode::GetElementPtr,

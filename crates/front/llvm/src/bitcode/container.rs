@@ -20,46 +20,46 @@ pub fn is_bitcode(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// What is wrong, with the bit at which it was found.
-pub fn read(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
-    let mut bits = BitstreamReader::new(unwrap(bytes)?, 32);
+pub fn read_bitcode(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
+    let mut bits = BitstreamReader::new(strip_wrapper(bytes)?, 32);
     let mut reader = None;
     let mut strings: &[u8] = &[];
     let mut record = BitcodeRecord::default();
     loop {
-        match bits.next(&mut record)? {
+        match bits.next_entry(&mut record)? {
             BitstreamEntry::End => break,
             BitstreamEntry::Record => {
                 return Err(fault(bits.place(), "a record outside of any block"));
             }
             BitstreamEntry::Block(block::IDENTIFICATION) => {
-                bits.enter(block::IDENTIFICATION)?;
+                bits.enter_block(block::IDENTIFICATION)?;
                 check_epoch(&mut bits)?;
             }
             BitstreamEntry::Block(block::MODULE) => {
                 if reader.is_some() {
-                    return Err(several(bytes, bits.place()));
+                    return Err(refuse_several_modules(bytes, bits.place()));
                 }
-                bits.enter(block::MODULE)?;
+                bits.enter_block(block::MODULE)?;
                 let mut new = BitcodeModuleReader::default();
                 new.read_module(&mut bits)?;
                 reader = Some(new);
             }
             BitstreamEntry::Block(block::STRINGS) => {
-                bits.enter(block::STRINGS)?;
+                bits.enter_block(block::STRINGS)?;
                 strings = symbols::read_blob(&mut bits)?;
             }
-            BitstreamEntry::Block(_) => bits.skip()?,
+            BitstreamEntry::Block(_) => bits.skip_block()?,
         }
     }
     match reader {
-        Some(reader) => reader.finish(strings),
+        Some(reader) => reader.finish_module(strings),
         None => Err(fault(bits.place(), "the bitcode holds no module")),
     }
 }
 
 /// The refusal of bitcode that holds several modules, each of which stands for a file of its own:
 /// which is meant, or that they belong together, only the user knows.
-fn several(bytes: &[u8], place: SourceLocation) -> BoxedDiagnostic {
+fn refuse_several_modules(bytes: &[u8], place: SourceLocation) -> BoxedDiagnostic {
     let names = source_names(bytes).unwrap_or_default();
     let message = match names.len() {
         0 => "the bitcode holds several modules".to_owned(),
@@ -74,20 +74,20 @@ const MAX_TOLD: usize = 60;
 
 /// What each module says it was made of.
 fn source_names(bytes: &[u8]) -> Result<Vec<String>, BoxedDiagnostic> {
-    let mut bits = BitstreamReader::new(unwrap(bytes)?, 32);
+    let mut bits = BitstreamReader::new(strip_wrapper(bytes)?, 32);
     let mut record = BitcodeRecord::default();
     let mut names = Vec::new();
     let mut inside = false;
     while names.len() < MAX_TOLD {
-        match bits.next(&mut record)? {
+        match bits.next_entry(&mut record)? {
             BitstreamEntry::End if inside => inside = false,
             BitstreamEntry::End => break,
             BitstreamEntry::Block(block::MODULE) if !inside => {
-                bits.enter(block::MODULE)?;
+                bits.enter_block(block::MODULE)?;
                 inside = true;
                 names.push("one without a name".to_owned());
             }
-            BitstreamEntry::Block(_) => bits.skip()?,
+            BitstreamEntry::Block(_) => bits.skip_block()?,
             BitstreamEntry::Record if inside && record.code == SOURCE_FILENAME => {
                 let name = &record.ops[..record.ops.len().min(MAX_TOLD)];
                 if let Some(last) = names.last_mut() {
@@ -101,7 +101,7 @@ fn source_names(bytes: &[u8]) -> Result<Vec<String>, BoxedDiagnostic> {
 }
 
 /// The stream itself, without the wrapper of some systems.
-fn unwrap(bytes: &[u8]) -> Result<&[u8], BoxedDiagnostic> {
+fn strip_wrapper(bytes: &[u8]) -> Result<&[u8], BoxedDiagnostic> {
     let stream = if bytes.starts_with(&WRAPPER_MAGIC.to_le_bytes()) {
         let field = |at: usize| {
             let word = bytes.get(at..at + 4)?;
@@ -131,9 +131,9 @@ fn unwrap(bytes: &[u8]) -> Result<&[u8], BoxedDiagnostic> {
 fn check_epoch(bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
     let mut record = BitcodeRecord::default();
     loop {
-        match bits.next(&mut record)? {
+        match bits.next_entry(&mut record)? {
             BitstreamEntry::End => return Ok(()),
-            BitstreamEntry::Block(_) => bits.skip()?,
+            BitstreamEntry::Block(_) => bits.skip_block()?,
             BitstreamEntry::Record if record.code == 2 && record.ops.first() != Some(&0) => {
                 return Err(fault(bits.place(), "bitcode of an incompatible format"));
             }

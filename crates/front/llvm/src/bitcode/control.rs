@@ -7,9 +7,12 @@ use crate::ir::{InstructionExtra, LlvmBlock, LlvmInstFlags, LlvmOpcode, LlvmType
 use smallvec::{SmallVec, smallvec};
 
 impl BitcodeBodyReader<'_> {
-    pub(super) fn ret(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_return(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         if ops.is_empty() {
-            return self.flagged(
+            return self.push_flagged(
                 LlvmOpcode::Ret,
                 LlvmInstFlags::NONE,
                 LlvmType::VOID,
@@ -18,8 +21,8 @@ impl BitcodeBodyReader<'_> {
                 &ops,
             );
         }
-        let (operand, _) = self.value(&mut ops)?;
-        self.flagged(
+        let (operand, _) = self.read_value(&mut ops)?;
+        self.push_flagged(
             LlvmOpcode::Ret,
             LlvmInstFlags::NONE,
             LlvmType::VOID,
@@ -29,11 +32,14 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn branch(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let first = self.target(ops.next()?, &ops)?;
+    pub(super) fn read_branch(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
+        let first = self.find_block(ops.next()?, &ops)?;
         if ops.is_empty() {
-            let blocks = self.blocks(&[first]);
-            return self.flagged(
+            let blocks = self.add_blocks(&[first]);
+            return self.push_flagged(
                 LlvmOpcode::Br,
                 LlvmInstFlags::NONE,
                 LlvmType::VOID,
@@ -42,10 +48,10 @@ impl BitcodeBodyReader<'_> {
                 &ops,
             );
         }
-        let second = self.target(ops.next()?, &ops)?;
+        let second = self.find_block(ops.next()?, &ops)?;
         let condition = self.value_of(LlvmType::I1, &mut ops)?;
-        let blocks = self.blocks(&[first, second]);
-        self.flagged(
+        let blocks = self.add_blocks(&[first, second]);
+        self.push_flagged(
             LlvmOpcode::Br,
             LlvmInstFlags::NONE,
             LlvmType::VOID,
@@ -55,16 +61,19 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn switch(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let ty = self.reader.types.take(&mut ops)?;
+    pub(super) fn read_switch(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
+        let ty = self.reader.types.read_type(&mut ops)?;
         let mut operands: SmallVec<[LlvmValue; 8]> = smallvec![self.value_of(ty, &mut ops)?];
-        let mut blocks: SmallVec<[LlvmBlock; 8]> = smallvec![self.target(ops.next()?, &ops)?];
+        let mut blocks: SmallVec<[LlvmBlock; 8]> = smallvec![self.find_block(ops.next()?, &ops)?];
         while !ops.is_empty() {
             operands.push(self.value_numbered(ty, ops.next()?, &ops)?);
-            blocks.push(self.target(ops.next()?, &ops)?);
+            blocks.push(self.find_block(ops.next()?, &ops)?);
         }
-        let blocks = self.blocks(&blocks);
-        self.flagged(
+        let blocks = self.add_blocks(&blocks);
+        self.push_flagged(
             LlvmOpcode::Switch,
             LlvmInstFlags::NONE,
             LlvmType::VOID,
@@ -78,11 +87,11 @@ impl BitcodeBodyReader<'_> {
         &mut self,
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
-        let ty = self.reader.types.take(&mut ops)?;
+        let ty = self.reader.types.read_type(&mut ops)?;
         let address = self.value_of(ty, &mut ops)?;
-        let blocks = self.targets(ops.rest(), &ops)?;
-        let blocks = self.blocks(&blocks);
-        self.flagged(
+        let blocks = self.find_blocks(ops.remaining(), &ops)?;
+        let blocks = self.add_blocks(&blocks);
+        self.push_flagged(
             LlvmOpcode::IndirectBr,
             LlvmInstFlags::NONE,
             LlvmType::VOID,
@@ -92,14 +101,14 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn targets(
+    pub(super) fn find_blocks(
         &self,
         numbers: &[u64],
         ops: &RecordOperands<'_>,
     ) -> Result<SmallVec<[LlvmBlock; 4]>, BoxedDiagnostic> {
         numbers
             .iter()
-            .map(|&number| self.target(number, ops))
+            .map(|&number| self.find_block(number, ops))
             .collect()
     }
 
@@ -107,7 +116,7 @@ impl BitcodeBodyReader<'_> {
         &mut self,
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
-        let ty = self.reader.types.take(&mut ops)?;
+        let ty = self.reader.types.read_type(&mut ops)?;
         let flags = if ops.next()? != 0 {
             LlvmInstFlags::CLEANUP
         } else {
@@ -117,9 +126,9 @@ impl BitcodeBodyReader<'_> {
         let mut clauses = Vec::new();
         for _ in 0..count {
             ops.next()?;
-            clauses.push(self.value(&mut ops)?.0);
+            clauses.push(self.read_value(&mut ops)?.0);
         }
-        self.flagged(
+        self.push_flagged(
             LlvmOpcode::LandingPad,
             flags,
             ty,
@@ -129,16 +138,16 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn pad(
+    pub(super) fn read_pad(
         &mut self,
         opcode: LlvmOpcode,
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
         let mut operands = vec![self.value_of(LlvmType::TOKEN, &mut ops)?];
         for _ in 0..ops.next()? {
-            operands.push(self.value(&mut ops)?.0);
+            operands.push(self.read_value(&mut ops)?.0);
         }
-        self.flagged(
+        self.push_flagged(
             opcode,
             LlvmInstFlags::NONE,
             LlvmType::TOKEN,
@@ -153,16 +162,16 @@ impl BitcodeBodyReader<'_> {
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
         let parent = self.value_of(LlvmType::TOKEN, &mut ops)?;
-        let count = ops.index()?;
-        let mut blocks = self.targets(ops.take(count)?, &ops)?;
-        blocks.extend(self.targets(ops.rest(), &ops)?);
+        let count = ops.next_index()?;
+        let mut blocks = self.find_blocks(ops.take(count)?, &ops)?;
+        blocks.extend(self.find_blocks(ops.remaining(), &ops)?);
         let flags = if ops.is_empty() {
             LlvmInstFlags::NONE
         } else {
             LlvmInstFlags::CLEANUP
         };
-        let blocks = self.blocks(&blocks);
-        self.flagged(
+        let blocks = self.add_blocks(&blocks);
+        self.push_flagged(
             LlvmOpcode::CatchSwitch,
             flags,
             LlvmType::TOKEN,
@@ -177,9 +186,9 @@ impl BitcodeBodyReader<'_> {
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
         let pad = self.value_of(LlvmType::TOKEN, &mut ops)?;
-        let blocks = self.targets(ops.rest(), &ops)?;
-        let blocks = self.blocks(&blocks);
-        self.flagged(
+        let blocks = self.find_blocks(ops.remaining(), &ops)?;
+        let blocks = self.add_blocks(&blocks);
+        self.push_flagged(
             LlvmOpcode::CleanupRet,
             LlvmInstFlags::NONE,
             LlvmType::VOID,
@@ -194,9 +203,9 @@ impl BitcodeBodyReader<'_> {
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
         let pad = self.value_of(LlvmType::TOKEN, &mut ops)?;
-        let target = self.target(ops.next()?, &ops)?;
-        let blocks = self.blocks(&[target]);
-        self.flagged(
+        let target = self.find_block(ops.next()?, &ops)?;
+        let blocks = self.add_blocks(&[target]);
+        self.push_flagged(
             LlvmOpcode::CatchRet,
             LlvmInstFlags::NONE,
             LlvmType::VOID,

@@ -39,7 +39,7 @@ pub struct BitcodeBodyReader<'r> {
 }
 
 /// Reads the body of a function.
-pub fn read(
+pub fn read_function_body(
     reader: &mut BitcodeModuleReader,
     func: LlvmFunc,
     bits: &mut BitstreamReader<'_>,
@@ -69,7 +69,7 @@ pub fn read(
         location: None,
         dbg,
     };
-    body.read(bits)?;
+    body.read_body(bits)?;
     let mut function = body.func;
     function.settle_body(&mut room);
     reader.room = Some(room);
@@ -82,26 +82,30 @@ pub fn read(
 }
 
 impl BitcodeBodyReader<'_> {
-    fn read(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
+    fn read_body(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
         let mut record = BitcodeRecord::default();
         loop {
-            match bits.next(&mut record)? {
-                BitstreamEntry::End => return self.finish(bits.place()),
-                BitstreamEntry::Block(kind) => self.block(kind, bits)?,
+            match bits.next_entry(&mut record)? {
+                BitstreamEntry::End => return self.finish_body(bits.place()),
+                BitstreamEntry::Block(kind) => self.read_nested_block(kind, bits)?,
                 BitstreamEntry::Record => {
                     let ops =
                         RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
-                    self.record(record.code, ops, bits.remaining())?;
+                    self.read_record(record.code, ops, bits.remaining())?;
                 }
             }
         }
     }
 
-    fn block(&mut self, kind: u64, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
+    fn read_nested_block(
+        &mut self,
+        kind: u64,
+        bits: &mut BitstreamReader<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         if !matches!(kind, CONSTANTS | SYMBOLS | METADATA | ATTACHMENTS) {
-            return bits.skip();
+            return bits.skip_block();
         }
-        bits.enter(kind)?;
+        bits.enter_block(kind)?;
         let BitcodeModuleReader {
             module,
             types,
@@ -110,14 +114,14 @@ impl BitcodeBodyReader<'_> {
             ..
         } = &mut *self.reader;
         match kind {
-            CONSTANTS => constants::read(bits, module, types, slots),
-            METADATA => metadata.read(bits, module, types, slots, true),
-            SYMBOLS => self.symbols(bits),
-            _ => self.attachments(bits),
+            CONSTANTS => constants::read_constants(bits, module, types, slots),
+            METADATA => metadata.read_block(bits, module, types, slots, true),
+            SYMBOLS => self.read_symbol_table(bits),
+            _ => self.read_attachments(bits),
         }
     }
 
-    fn symbols(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
+    fn read_symbol_table(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
         let func = &mut self.func;
         let slots = &self.reader.slots;
         func.names
@@ -147,7 +151,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    fn attachments(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
+    fn read_attachments(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
         let BitcodeModuleReader {
             module, metadata, ..
         } = &mut *self.reader;
@@ -170,7 +174,7 @@ impl BitcodeBodyReader<'_> {
         })
     }
 
-    fn record(
+    fn read_record(
         &mut self,
         code: u64,
         mut ops: RecordOperands<'_>,
@@ -178,9 +182,9 @@ impl BitcodeBodyReader<'_> {
     ) -> Result<(), BoxedDiagnostic> {
         match code {
             1 => {
-                self.block_count = ops.index()?;
+                self.block_count = ops.next_index()?;
                 if self.block_count == 0 || self.block_count > remaining {
-                    return ops.error("an impossible number of blocks");
+                    return ops.fail_with("an impossible number of blocks");
                 }
                 self.func.blocks.reserve(self.block_count);
                 Ok(())
@@ -190,20 +194,20 @@ impl BitcodeBodyReader<'_> {
                     let BitcodeModuleReader {
                         module, metadata, ..
                     } = &mut *self.reader;
-                    self.location = metadata.location(ops, module)?;
+                    self.location = metadata.read_location(ops, module)?;
                 }
-                self.locate(&ops)
+                self.attach_location(&ops)
             }
-            55 => self.bundle(ops),
+            55 => self.read_bundle(ops),
             60 => Ok(()),
             61..=66 => self.debug_record(code, ops),
-            _ => self.instruction(code, ops),
+            _ => self.read_instruction(code, ops),
         }
     }
 
-    fn locate(&mut self, ops: &RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    fn attach_location(&mut self, ops: &RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let Some(last) = self.func.insts.len().checked_sub(1) else {
-            return ops.error("a debug location before the first instruction");
+            return ops.fail_with("a debug location before the first instruction");
         };
         if let Some(node) = self.location {
             self.func.attachments.push(MetadataAttachment {
@@ -215,13 +219,13 @@ impl BitcodeBodyReader<'_> {
         Ok(())
     }
 
-    fn bundle(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let Some(&tag) = self.reader.bundle_tags.get(ops.index()?) else {
-            return ops.error("an operand bundle with a tag that is not defined");
+    fn read_bundle(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+        let Some(&tag) = self.reader.bundle_tags.get(ops.next_index()?) else {
+            return ops.fail_with("an operand bundle with a tag that is not defined");
         };
         let mut count = 0;
         while !ops.is_empty() {
-            let (operand, _) = self.value(&mut ops)?;
+            let (operand, _) = self.read_value(&mut ops)?;
             self.bundle_operands.push(operand);
             count += 1;
         }
@@ -247,8 +251,8 @@ impl BitcodeBodyReader<'_> {
         let mut arguments = vec![Some(node(self.reader)?)];
         if code == 64 {
             arguments.push(Some(node(self.reader)?));
-            let (operand, _) = self.value(&mut ops)?;
-            let wrapped = super::metadata::wrap(operand);
+            let (operand, _) = self.read_value(&mut ops)?;
+            let wrapped = super::metadata::wrap_value(operand);
             let value = self.reader.module.metadata.push(wrapped);
             arguments.insert(0, Some(value));
         } else if code != 65 {
@@ -264,7 +268,7 @@ impl BitcodeBodyReader<'_> {
         arguments.push(Some(location));
         // Records follow the instruction before which they are to stand.
         let Some(last) = self.func.insts.len().checked_sub(1) else {
-            return ops.error("a debug record before the first instruction");
+            return ops.fail_with("a debug record before the first instruction");
         };
         let before = LlvmInst::new(last);
         self.func.debug_records.push(DebugRecord {
@@ -277,16 +281,16 @@ impl BitcodeBodyReader<'_> {
 
     /// The value whose distance back is the next operand, followed by its type if it is defined
     /// later.
-    pub fn value(
+    pub fn read_value(
         &mut self,
         ops: &mut RecordOperands<'_>,
     ) -> Result<(LlvmValue, LlvmType), BoxedDiagnostic> {
-        let number = self.number(ops.next()?);
+        let number = self.resolve_distance(ops.next()?);
         match self.reader.slots.get(number) {
             Some(&slot) => Ok(slot),
             None => {
-                let ty = self.reader.types.take(ops)?;
-                Ok((self.later(number, ops)?, ty))
+                let ty = self.reader.types.read_type(ops)?;
+                Ok((self.make_forward_value(number, ops)?, ty))
             }
         }
     }
@@ -308,7 +312,7 @@ impl BitcodeBodyReader<'_> {
         distance: u64,
         ops: &RecordOperands<'_>,
     ) -> Result<LlvmValue, BoxedDiagnostic> {
-        let number = self.number(distance);
+        let number = self.resolve_distance(distance);
         if ty == LlvmType::METADATA {
             return Ok(LlvmValue::metadata(
                 self.reader.metadata.get(number as u64, ops.place())?,
@@ -316,8 +320,8 @@ impl BitcodeBodyReader<'_> {
         }
         match self.reader.slots.get(number) {
             Some(&(value, found)) if found == ty => Ok(value),
-            Some(_) => ops.error("an operand of another type"),
-            None => self.later(number, ops),
+            Some(_) => ops.fail_with("an operand of another type"),
+            None => self.make_forward_value(number, ops),
         }
     }
 
@@ -333,42 +337,42 @@ impl BitcodeBodyReader<'_> {
             .and_then(|number| self.reader.slots.get(number));
         match slot {
             Some(&(value, found)) if found == ty => Ok(value),
-            Some(_) => ops.error("an operand of another type"),
-            None => ops.error(format!("value {number} is not defined")),
+            Some(_) => ops.fail_with("an operand of another type"),
+            None => ops.fail_with(format!("value {number} is not defined")),
         }
     }
 
     /// Distances are written in 32 bits; those that reach forward wrap around.
-    fn number(&self, distance: u64) -> usize {
+    fn resolve_distance(&self, distance: u64) -> usize {
         (self.reader.slots.len() as u32).wrapping_sub(distance as u32) as usize
     }
 
-    fn later(
+    fn make_forward_value(
         &mut self,
         number: usize,
         ops: &RecordOperands<'_>,
     ) -> Result<LlvmValue, BoxedDiagnostic> {
         if number >= FORWARD {
-            return ops.error("an operand that is not defined");
+            return ops.fail_with("an operand that is not defined");
         }
         self.forward = true;
         Ok(LlvmValue::local(FORWARD + number))
     }
 
     /// The block with this number.
-    pub fn target(
+    pub fn find_block(
         &self,
         number: u64,
         ops: &RecordOperands<'_>,
     ) -> Result<LlvmBlock, BoxedDiagnostic> {
         match usize::try_from(number) {
             Ok(number) if number < self.block_count => Ok(LlvmBlock::new(number)),
-            _ => ops.error(format!("block {number} is not there")),
+            _ => ops.fail_with(format!("block {number} is not there")),
         }
     }
 
     /// Puts operands into the pool.
-    pub fn operands(&mut self, operands: &[LlvmValue]) -> LlvmPoolRange {
+    pub fn add_operands(&mut self, operands: &[LlvmValue]) -> LlvmPoolRange {
         let start = self.func.value_pool.len();
         self.func.value_pool.extend_from_slice(operands);
         LlvmPoolRange::since(start, &self.func.value_pool)
@@ -391,7 +395,7 @@ impl BitcodeBodyReader<'_> {
     }
 
     /// Adds an instruction without flags.
-    pub fn push(
+    pub fn push_unflagged(
         &mut self,
         opcode: LlvmOpcode,
         ty: LlvmType,
@@ -399,7 +403,7 @@ impl BitcodeBodyReader<'_> {
         extra: InstructionExtra,
         place: SourceLocation,
     ) {
-        let operands = self.operands(operands);
+        let operands = self.add_operands(operands);
         self.push_inst(
             LlvmInstruction {
                 opcode,
@@ -431,7 +435,7 @@ impl BitcodeBodyReader<'_> {
         }
     }
 
-    fn finish(&mut self, place: SourceLocation) -> Result<(), BoxedDiagnostic> {
+    fn finish_body(&mut self, place: SourceLocation) -> Result<(), BoxedDiagnostic> {
         let complete = self.block_start == self.func.insts.len();
         if self.block_count == 0 || self.func.blocks.len() != self.block_count || !complete {
             return Err(fault(

@@ -39,12 +39,15 @@ impl BitcodeModuleReader {
         Ok([ops.next()?, ops.next()?])
     }
 
-    pub(super) fn comdat(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_comdat(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let range = self.name_range(&mut ops)?;
         let selection = Selection::from_code(ops.next()?).unwrap_or(Selection::Any);
         let mut name = LlvmSymbol::EMPTY;
         if self.version < 2 {
-            let len = ops.index()?;
+            let len = ops.next_index()?;
             name = self.module.strings.intern_bytes(&bytes_of(ops.take(len)?));
         } else {
             self.names
@@ -85,7 +88,7 @@ impl BitcodeModuleReader {
     }
 
     /// Remembers that a part of the next global is the constant of this number minus one.
-    fn refer(&mut self, part: GlobalConstantPart, number: u64) {
+    fn defer_constant(&mut self, part: GlobalConstantPart, number: u64) {
         if let Some(number) = number.checked_sub(1) {
             let global = LlvmGlobal::new(self.module.globals.len());
             let number = usize::try_from(number).unwrap_or(usize::MAX);
@@ -93,9 +96,12 @@ impl BitcodeModuleReader {
         }
     }
 
-    pub(super) fn variable(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_variable(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let range = self.name_range(&mut ops)?;
-        let mut value_type = self.types.take(&mut ops)?;
+        let mut value_type = self.types.read_type(&mut ops)?;
         let flags = ops.next()?;
         let mut space = (flags >> 2) as u32;
         if flags & 2 == 0 {
@@ -106,7 +112,7 @@ impl BitcodeModuleReader {
                 } => {
                     (value_type, space) = (pointee, at);
                 }
-                _ => return ops.error("a variable without a type"),
+                _ => return ops.fail_with("a variable without a type"),
             }
         }
         let variable = LlvmGlobalVariable {
@@ -117,11 +123,11 @@ impl BitcodeModuleReader {
         };
         let kind = GlobalKind::Variable(variable);
         let mut data = self.new_global(value_type, space, kind, range, ops.place());
-        self.refer(GlobalConstantPart::Initializer, ops.next()?);
-        data.linkage = linkage(ops.next()?);
-        data.align = align(ops.or_zero(), &ops)?;
-        data.section = self.section(ops.or_zero(), &ops)?;
-        data.visibility = visibility(ops.or_zero(), data.linkage);
+        self.defer_constant(GlobalConstantPart::Initializer, ops.next()?);
+        data.linkage = decode_linkage(ops.next()?);
+        data.align = decode_alignment(ops.or_zero(), &ops)?;
+        data.section = self.find_section(ops.or_zero(), &ops)?;
+        data.visibility = decode_visibility(ops.or_zero(), data.linkage);
         data.thread_local = ThreadLocal::from_code(ops.or_zero()).unwrap_or(ThreadLocal::None);
         data.unnamed_addr = UnnamedAddr::from_code(ops.or_zero()).unwrap_or(UnnamedAddr::None);
         let externally_initialized = ops.or_zero() != 0;
@@ -141,9 +147,12 @@ impl BitcodeModuleReader {
         Ok(())
     }
 
-    pub(super) fn function(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_function(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let range = self.name_range(&mut ops)?;
-        let mut ty = self.types.take(&mut ops)?;
+        let mut ty = self.types.read_type(&mut ops)?;
         if let LlvmTypeKind::Pointer {
             pointee: Some(pointee),
             ..
@@ -152,19 +161,19 @@ impl BitcodeModuleReader {
             ty = pointee;
         }
         let Some((_, params, _)) = self.module.types.signature(ty) else {
-            return ops.error("a function without a function type");
+            return ops.fail_with("a function without a function type");
         };
         let params = params.to_vec();
         let convention = CallingConvention(ops.next_u32()?);
         let is_declaration = ops.next()? != 0;
-        let link = linkage(ops.next()?);
+        let link = decode_linkage(ops.next()?);
         let attributes = if ops.is_empty() {
             AttrList::EMPTY
         } else {
-            self.attributes.get(&mut ops)?
+            self.attributes.read_list_number(&mut ops)?
         };
         let func = LlvmFunc::new(self.module.functions.len());
-        let rest = ops.rest();
+        let rest = ops.remaining();
         // The type of the address depends on its space, which a later field says.
         let space = rest
             .get(11)
@@ -172,20 +181,20 @@ impl BitcodeModuleReader {
         let kind = GlobalKind::Function(func);
         let mut data = self.new_global(ty, space, kind, range, ops.place());
         data.linkage = link;
-        data.align = align(ops.or_zero(), &ops)?;
-        data.section = self.section(ops.or_zero(), &ops)?;
-        data.visibility = visibility(ops.or_zero(), link);
+        data.align = decode_alignment(ops.or_zero(), &ops)?;
+        data.section = self.find_section(ops.or_zero(), &ops)?;
+        data.visibility = decode_visibility(ops.or_zero(), link);
         let global = LlvmGlobal::new(self.module.globals.len());
         let mut function = LlvmFunction::new(global, ty, params);
         function.convention = convention;
         function.attributes = attributes;
-        function.gc = named(&self.collectors, ops.or_zero(), &ops)?;
+        function.gc = find_name(&self.collectors, ops.or_zero(), &ops)?;
         data.unnamed_addr = UnnamedAddr::from_code(ops.or_zero()).unwrap_or(UnnamedAddr::None);
-        self.refer(GlobalConstantPart::Prologue, ops.or_zero());
+        self.defer_constant(GlobalConstantPart::Prologue, ops.or_zero());
         data.dll_storage = ops.or_zero() as u8;
         data.comdat = self.comdat_of(ops.or_zero(), &ops)?;
-        self.refer(GlobalConstantPart::Prefix, ops.or_zero());
-        self.refer(GlobalConstantPart::Personality, ops.or_zero());
+        self.defer_constant(GlobalConstantPart::Prefix, ops.or_zero());
+        self.defer_constant(GlobalConstantPart::Personality, ops.or_zero());
         data.dso_local = ops.or_zero() != 0;
         self.push_global(data);
         self.module.functions.push(function);
@@ -195,14 +204,17 @@ impl BitcodeModuleReader {
         Ok(())
     }
 
-    pub(super) fn alias(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_alias(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let range = self.name_range(&mut ops)?;
-        let (value_type, space) = (self.types.take(&mut ops)?, ops.next_u32()?);
+        let (value_type, space) = (self.types.read_type(&mut ops)?, ops.next_u32()?);
         let kind = GlobalKind::Alias(GlobalAliasee(None));
         let mut data = self.new_global(value_type, space, kind, range, ops.place());
-        self.refer(GlobalConstantPart::Aliasee, ops.next()?.saturating_add(1));
-        data.linkage = linkage(ops.next()?);
-        data.visibility = visibility(ops.or_zero(), data.linkage);
+        self.defer_constant(GlobalConstantPart::Aliasee, ops.next()?.saturating_add(1));
+        data.linkage = decode_linkage(ops.next()?);
+        data.visibility = decode_visibility(ops.or_zero(), data.linkage);
         data.dll_storage = ops.or_zero() as u8;
         data.thread_local = ThreadLocal::from_code(ops.or_zero()).unwrap_or(ThreadLocal::None);
         data.unnamed_addr = UnnamedAddr::from_code(ops.or_zero()).unwrap_or(UnnamedAddr::None);
@@ -211,24 +223,27 @@ impl BitcodeModuleReader {
         Ok(())
     }
 
-    pub(super) fn ifunc(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_ifunc(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let range = self.name_range(&mut ops)?;
-        let (value_type, space) = (self.types.take(&mut ops)?, ops.next_u32()?);
+        let (value_type, space) = (self.types.read_type(&mut ops)?, ops.next_u32()?);
         let kind = GlobalKind::Ifunc(GlobalAliasee(None));
         let mut data = self.new_global(value_type, space, kind, range, ops.place());
-        self.refer(GlobalConstantPart::Aliasee, ops.next()?.saturating_add(1));
-        data.linkage = linkage(ops.next()?);
-        data.visibility = visibility(ops.or_zero(), data.linkage);
+        self.defer_constant(GlobalConstantPart::Aliasee, ops.next()?.saturating_add(1));
+        data.linkage = decode_linkage(ops.next()?);
+        data.visibility = decode_visibility(ops.or_zero(), data.linkage);
         self.push_global(data);
         Ok(())
     }
 
-    fn section(
+    fn find_section(
         &self,
         number: u64,
         ops: &RecordOperands<'_>,
     ) -> Result<LlvmSymbol, BoxedDiagnostic> {
-        named(&self.sections, number, ops)
+        find_name(&self.sections, number, ops)
     }
 
     fn comdat_of(
@@ -241,12 +256,12 @@ impl BitcodeModuleReader {
             number if number <= self.module.comdats.len() as u64 => Ok(Some(number as u32 - 1)),
             // Before LLVM 3.6 a mere flag.
             _ if self.version < 2 => Ok(None),
-            _ => ops.error("a comdat that is not defined"),
+            _ => ops.fail_with("a comdat that is not defined"),
         }
     }
 
     /// The module, when everything was read and the names are known.
-    pub(super) fn finish(mut self, strings: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
+    pub(super) fn finish_module(mut self, strings: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
         if !self.bodies.is_empty() {
             return Err(fault(SourceLocation::Unknown, "a function lacks its body"));
         }
@@ -309,7 +324,7 @@ impl BitcodeModuleReader {
 }
 
 /// The name with this number; 0 is no name.
-fn named(
+fn find_name(
     names: &[LlvmSymbol],
     number: u64,
     ops: &RecordOperands<'_>,
@@ -321,21 +336,24 @@ fn named(
             .and_then(|at| names.get(at))
         {
             Some(&name) => Ok(name),
-            None => ops.error("a section or collector that is not defined"),
+            None => ops.fail_with("a section or collector that is not defined"),
         },
     }
 }
 
 /// An alignment written as its exponent plus one.
-pub(super) fn align(encoded: u64, ops: &RecordOperands<'_>) -> Result<LlvmAlign, BoxedDiagnostic> {
+pub(super) fn decode_alignment(
+    encoded: u64,
+    ops: &RecordOperands<'_>,
+) -> Result<LlvmAlign, BoxedDiagnostic> {
     match encoded {
         0 => Ok(LlvmAlign::NONE),
         1..=33 => Ok(LlvmAlign::from_exponent(encoded as u8 - 1)),
-        _ => ops.error("an impossible alignment"),
+        _ => ops.fail_with("an impossible alignment"),
     }
 }
 
-fn linkage(code: u64) -> Linkage {
+fn decode_linkage(code: u64) -> Linkage {
     match code {
         1 => Linkage::Weak,
         4 => Linkage::LinkOnce,
@@ -346,7 +364,7 @@ fn linkage(code: u64) -> Linkage {
     }
 }
 
-fn visibility(code: u64, linkage: Linkage) -> Visibility {
+fn decode_visibility(code: u64, linkage: Linkage) -> Visibility {
     match linkage.is_local() {
         true => Visibility::Default,
         false => Visibility::from_code(code).unwrap_or(Visibility::Default),

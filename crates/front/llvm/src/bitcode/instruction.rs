@@ -1,7 +1,7 @@
 //! Records of instructions.
 
 use super::codes::{
-    binary_flags, binary_opcode, cast_flags, cast_opcode, fast_math_flags, predicate,
+    binary_flags, binary_opcode, cast_flags, cast_opcode, fast_math_flags, read_predicate,
 };
 use super::function::BitcodeBodyReader;
 use super::ops::{RecordOperands, sign_rotated};
@@ -15,24 +15,24 @@ use smallvec::SmallVec;
 
 impl BitcodeBodyReader<'_> {
     /// Reads an instruction.
-    pub fn instruction(
+    pub fn read_instruction(
         &mut self,
         code: u64,
         ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
         match code {
-            2 => self.binary(ops),
-            3 => self.cast(ops),
+            2 => self.read_binary(ops),
+            3 => self.read_cast(ops),
             6 => self.extract_element(ops),
             7 => self.insert_element(ops),
-            8 => self.shuffle(ops),
-            9 | 28 => self.compare(ops),
-            10 => self.ret(ops),
-            11 => self.branch(ops),
-            12 => self.switch(ops),
-            13 | 34 | 57 => self.call(code, ops),
+            8 => self.read_shuffle(ops),
+            9 | 28 => self.read_compare(ops),
+            10 => self.read_return(ops),
+            11 => self.read_branch(ops),
+            12 => self.read_switch(ops),
+            13 | 34 | 57 => self.read_call(code, ops),
             15 => {
-                self.push(
+                self.push_unflagged(
                     LlvmOpcode::Unreachable,
                     LlvmType::VOID,
                     &[],
@@ -41,33 +41,33 @@ impl BitcodeBodyReader<'_> {
                 );
                 Ok(())
             }
-            16 => self.phi(ops),
-            19 => self.alloca(ops),
-            20 | 41 => self.load(code == 41, ops),
-            44 | 45 => self.store(code == 45, ops),
+            16 => self.read_phi(ops),
+            19 => self.read_alloca(ops),
+            20 | 41 => self.read_load(code == 41, ops),
+            44 | 45 => self.read_store(code == 45, ops),
             23 => self.va_arg(ops),
             26 => self.extract_value(ops),
             27 => self.insert_value(ops),
-            29 => self.select(ops),
+            29 => self.read_select(ops),
             31 => self.indirect_branch(ops),
-            36 => self.fence(ops),
-            39 => self.unary(LlvmOpcode::Resume, ops),
-            43 => self.address(ops),
+            36 => self.read_fence(ops),
+            39 => self.read_unary(LlvmOpcode::Resume, ops),
+            43 => self.read_address(ops),
             46 => self.compare_exchange(ops),
             38 | 59 => self.read_modify_write(code == 59, ops),
             47 => self.landing_pad(ops),
             48 => self.cleanup_return(ops),
             49 => self.catch_return(ops),
-            50 => self.pad(LlvmOpcode::CatchPad, ops),
-            51 => self.pad(LlvmOpcode::CleanupPad, ops),
+            50 => self.read_pad(LlvmOpcode::CatchPad, ops),
+            51 => self.read_pad(LlvmOpcode::CleanupPad, ops),
             52 => self.catch_switch(ops),
-            56 => self.unary(LlvmOpcode::FNeg, ops),
-            58 => self.unary(LlvmOpcode::Freeze, ops),
-            _ => ops.error(format!("instructions of code {code} are not known")),
+            56 => self.read_unary(LlvmOpcode::FNeg, ops),
+            58 => self.read_unary(LlvmOpcode::Freeze, ops),
+            _ => ops.fail_with(format!("instructions of code {code} are not known")),
         }
     }
 
-    pub(super) fn flagged(
+    pub(super) fn push_flagged(
         &mut self,
         opcode: LlvmOpcode,
         flags: LlvmInstFlags,
@@ -76,12 +76,12 @@ impl BitcodeBodyReader<'_> {
         extra: InstructionExtra,
         ops: &RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
-        let operands = self.operands(operands);
-        self.gathered(opcode, flags, ty, operands, extra, ops)
+        let operands = self.add_operands(operands);
+        self.push_pooled(opcode, flags, ty, operands, extra, ops)
     }
 
     /// Adds an instruction whose operands are in the pool already.
-    pub(super) fn gathered(
+    pub(super) fn push_pooled(
         &mut self,
         opcode: LlvmOpcode,
         flags: LlvmInstFlags,
@@ -103,13 +103,13 @@ impl BitcodeBodyReader<'_> {
         Ok(())
     }
 
-    pub(super) fn blocks(&mut self, blocks: &[LlvmBlock]) -> InstructionExtra {
+    pub(super) fn add_blocks(&mut self, blocks: &[LlvmBlock]) -> InstructionExtra {
         let start = self.func.block_pool.len();
         self.func.block_pool.extend_from_slice(blocks);
         InstructionExtra::Blocks(LlvmPoolRange::since(start, &self.func.block_pool))
     }
 
-    pub(super) fn numbers(&mut self, numbers: &[u32]) -> LlvmPoolRange {
+    pub(super) fn add_numbers(&mut self, numbers: &[u32]) -> LlvmPoolRange {
         let start = self.func.number_pool.len();
         self.func.number_pool.extend_from_slice(numbers);
         LlvmPoolRange::since(start, &self.func.number_pool)
@@ -128,12 +128,12 @@ impl BitcodeBodyReader<'_> {
         }
     }
 
-    fn binary(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let (left, ty) = self.value(&mut ops)?;
+    fn read_binary(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+        let (left, ty) = self.read_value(&mut ops)?;
         let right = self.value_of(ty, &mut ops)?;
         let opcode = binary_opcode(ops.next()?, self.is_float(ty), &ops)?;
         let flags = binary_flags(opcode, ops.or_zero());
-        self.flagged(
+        self.push_flagged(
             opcode,
             flags,
             ty,
@@ -143,16 +143,16 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    fn unary(
+    fn read_unary(
         &mut self,
         opcode: LlvmOpcode,
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
-        let (operand, ty) = self.value(&mut ops)?;
+        let (operand, ty) = self.read_value(&mut ops)?;
         let mut flags = LlvmInstFlags::NONE;
         if opcode == LlvmOpcode::FNeg {
             if ops.next()? != 0 {
-                return ops.error("a unary operation that is not known");
+                return ops.fail_with("a unary operation that is not known");
             }
             flags = fast_math_flags(ops.or_zero());
         }
@@ -161,27 +161,27 @@ impl BitcodeBodyReader<'_> {
         } else {
             ty
         };
-        self.flagged(opcode, flags, ty, &[operand], InstructionExtra::None, &ops)
+        self.push_flagged(opcode, flags, ty, &[operand], InstructionExtra::None, &ops)
     }
 
-    fn cast(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let (operand, from) = self.value(&mut ops)?;
-        let ty = self.reader.types.take(&mut ops)?;
+    fn read_cast(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+        let (operand, from) = self.read_value(&mut ops)?;
+        let ty = self.reader.types.read_type(&mut ops)?;
         let mut opcode = cast_opcode(&mut ops)?;
         if self.reader.types.has_bytes {
             opcode = upgrade::byte_cast(&self.reader.module.types, opcode, from, ty);
         }
         let flags = cast_flags(opcode, ops.or_zero());
-        self.flagged(opcode, flags, ty, &[operand], InstructionExtra::None, &ops)
+        self.push_flagged(opcode, flags, ty, &[operand], InstructionExtra::None, &ops)
     }
 
     fn extract_element(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let (vector, ty) = self.value(&mut ops)?;
-        let (index, _) = self.value(&mut ops)?;
+        let (vector, ty) = self.read_value(&mut ops)?;
+        let (index, _) = self.read_value(&mut ops)?;
         let LlvmTypeKind::Vector { element, .. } = *self.reader.module.types.kind(ty) else {
-            return ops.error("an element of what is no vector");
+            return ops.fail_with("an element of what is no vector");
         };
-        self.flagged(
+        self.push_flagged(
             LlvmOpcode::ExtractElement,
             LlvmInstFlags::NONE,
             element,
@@ -192,14 +192,14 @@ impl BitcodeBodyReader<'_> {
     }
 
     fn insert_element(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let (vector, ty) = self.value(&mut ops)?;
+        let (vector, ty) = self.read_value(&mut ops)?;
         let LlvmTypeKind::Vector { element, .. } = *self.reader.module.types.kind(ty) else {
-            return ops.error("an element of what is no vector");
+            return ops.fail_with("an element of what is no vector");
         };
         let element = self.value_of(element, &mut ops)?;
-        let (index, _) = self.value(&mut ops)?;
+        let (index, _) = self.read_value(&mut ops)?;
         let operands = [vector, element, index];
-        self.flagged(
+        self.push_flagged(
             LlvmOpcode::InsertElement,
             LlvmInstFlags::NONE,
             ty,
@@ -209,22 +209,22 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    fn shuffle(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let (left, ty) = self.value(&mut ops)?;
+    fn read_shuffle(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+        let (left, ty) = self.read_value(&mut ops)?;
         let right = self.value_of(ty, &mut ops)?;
-        let (mask, _) = self.value(&mut ops)?;
+        let (mask, _) = self.read_value(&mut ops)?;
         let module = &mut self.reader.module;
         let mask = mask
             .as_const()
             .and_then(|mask| shuffle_mask(&module.types, &module.consts, mask));
         let Some(mask) = mask else {
-            return ops.error("a shuffle without a constant mask");
+            return ops.fail_with("a shuffle without a constant mask");
         };
         let Some(ty) = shuffle_type(&mut module.types, ty, mask.len()) else {
-            return ops.error("a shuffle of what is no vector");
+            return ops.fail_with("a shuffle of what is no vector");
         };
-        let mask = InstructionExtra::Mask(self.numbers(&mask));
-        self.flagged(
+        let mask = InstructionExtra::Mask(self.add_numbers(&mask));
+        self.push_flagged(
             LlvmOpcode::ShuffleVector,
             LlvmInstFlags::NONE,
             ty,
@@ -234,17 +234,17 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    fn compare(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let (left, ty) = self.value(&mut ops)?;
+    fn read_compare(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+        let (left, ty) = self.read_value(&mut ops)?;
         let right = self.value_of(ty, &mut ops)?;
-        let predicate = predicate(&mut ops)?;
+        let predicate = read_predicate(&mut ops)?;
         let (opcode, flags) = match predicate.is_integer() {
             true if ops.or_zero() & 1 != 0 => (LlvmOpcode::ICmp, LlvmInstFlags::SAMESIGN),
             true => (LlvmOpcode::ICmp, LlvmInstFlags::NONE),
             false => (LlvmOpcode::FCmp, fast_math_flags(ops.or_zero())),
         };
         let ty = compare_type(&mut self.reader.module.types, ty);
-        self.flagged(
+        self.push_flagged(
             opcode,
             flags,
             ty,
@@ -254,14 +254,14 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    fn phi(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let ty = self.reader.types.take(&mut ops)?;
+    fn read_phi(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+        let ty = self.reader.types.read_type(&mut ops)?;
         let start = self.func.value_pool.len();
         let block_start = self.func.block_pool.len();
         while ops.len() >= 2 {
             let distance = sign_rotated(ops.next()?) as u64;
             let value = self.value_at(ty, distance, &ops)?;
-            let block = self.target(ops.next()?, &ops)?;
+            let block = self.find_block(ops.next()?, &ops)?;
             self.func.value_pool.push(value);
             self.func.block_pool.push(block);
         }
@@ -269,15 +269,15 @@ impl BitcodeBodyReader<'_> {
         let operands = LlvmPoolRange::since(start, &self.func.value_pool);
         let extra =
             InstructionExtra::Blocks(LlvmPoolRange::since(block_start, &self.func.block_pool));
-        self.gathered(LlvmOpcode::Phi, flags, ty, operands, extra, &ops)
+        self.push_pooled(LlvmOpcode::Phi, flags, ty, operands, extra, &ops)
     }
 
-    fn select(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let (first, ty) = self.value(&mut ops)?;
+    fn read_select(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+        let (first, ty) = self.read_value(&mut ops)?;
         let second = self.value_of(ty, &mut ops)?;
-        let (condition, _) = self.value(&mut ops)?;
+        let (condition, _) = self.read_value(&mut ops)?;
         let flags = self.fast_math(ty, &mut ops);
-        self.flagged(
+        self.push_flagged(
             LlvmOpcode::Select,
             flags,
             ty,
@@ -287,7 +287,9 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    fn path(ops: &mut RecordOperands<'_>) -> Result<SmallVec<[u32; 8]>, BoxedDiagnostic> {
+    fn read_index_path(
+        ops: &mut RecordOperands<'_>,
+    ) -> Result<SmallVec<[u32; 8]>, BoxedDiagnostic> {
         let mut path = SmallVec::new();
         while !ops.is_empty() {
             path.push(ops.next_u32()?);
@@ -296,13 +298,13 @@ impl BitcodeBodyReader<'_> {
     }
 
     fn extract_value(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let (aggregate, ty) = self.value(&mut ops)?;
-        let path = Self::path(&mut ops)?;
+        let (aggregate, ty) = self.read_value(&mut ops)?;
+        let path = Self::read_index_path(&mut ops)?;
         let Some(ty) = member_type(&self.reader.module.types, ty, &path) else {
-            return ops.error("the indices do not lead through the aggregate");
+            return ops.fail_with("the indices do not lead through the aggregate");
         };
-        let indices = InstructionExtra::Indices(self.numbers(&path));
-        self.flagged(
+        let indices = InstructionExtra::Indices(self.add_numbers(&path));
+        self.push_flagged(
             LlvmOpcode::ExtractValue,
             LlvmInstFlags::NONE,
             ty,
@@ -313,11 +315,11 @@ impl BitcodeBodyReader<'_> {
     }
 
     fn insert_value(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let (aggregate, ty) = self.value(&mut ops)?;
-        let (element, _) = self.value(&mut ops)?;
-        let path = Self::path(&mut ops)?;
-        let indices = InstructionExtra::Indices(self.numbers(&path));
-        self.flagged(
+        let (aggregate, ty) = self.read_value(&mut ops)?;
+        let (element, _) = self.read_value(&mut ops)?;
+        let path = Self::read_index_path(&mut ops)?;
+        let indices = InstructionExtra::Indices(self.add_numbers(&path));
+        self.push_flagged(
             LlvmOpcode::InsertValue,
             LlvmInstFlags::NONE,
             ty,

@@ -2,7 +2,7 @@
 
 use super::codes::address_flags;
 use super::function::BitcodeBodyReader;
-use super::globals::align;
+use super::globals::decode_alignment;
 use super::ops::RecordOperands;
 use crate::BoxedDiagnostic;
 use crate::ir::{
@@ -12,19 +12,22 @@ use crate::ir::{
 use smallvec::SmallVec;
 
 impl BitcodeBodyReader<'_> {
-    pub(super) fn alloca(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let mut ty = self.reader.types.take(&mut ops)?;
-        let size_type = self.reader.types.take(&mut ops)?;
+    pub(super) fn read_alloca(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
+        let mut ty = self.reader.types.read_type(&mut ops)?;
+        let size_type = self.reader.types.read_type(&mut ops)?;
         let size = self.value_numbered(size_type, ops.next()?, &ops)?;
         let bits = ops.next()?;
-        let align = align(bits & 0x1f | bits >> 8 << 5, &ops)?;
+        let align = decode_alignment(bits & 0x1f | bits >> 8 << 5, &ops)?;
         if bits & 1 << 6 == 0 {
             match *self.reader.module.types.kind(ty) {
                 LlvmTypeKind::Pointer {
                     pointee: Some(pointee),
                     ..
                 } => ty = pointee,
-                _ => return ops.error("an allocation without a type"),
+                _ => return ops.fail_with("an allocation without a type"),
             }
         }
         let space = match ops.is_empty() {
@@ -45,35 +48,35 @@ impl BitcodeBodyReader<'_> {
             flags |= LlvmInstFlags::SWIFTERROR;
         }
         let extra = InstructionExtra::Alloca { ty, align };
-        self.flagged(LlvmOpcode::Alloca, flags, pointer, &[size], extra, &ops)
+        self.push_flagged(LlvmOpcode::Alloca, flags, pointer, &[size], extra, &ops)
     }
 
-    fn scope(&mut self, ops: &mut RecordOperands<'_>) -> Result<LlvmSymbol, BoxedDiagnostic> {
-        let number = ops.index()?;
+    fn read_scope(&mut self, ops: &mut RecordOperands<'_>) -> Result<LlvmSymbol, BoxedDiagnostic> {
+        let number = ops.next_index()?;
         if let Some(&scope) = self.reader.sync_scopes.get(number) {
             return Ok(scope);
         }
         match number {
             0 => Ok(self.reader.module.strings.intern("singlethread")),
             1 => Ok(LlvmSymbol::EMPTY),
-            _ => ops.error("a synchronisation scope that is not defined"),
+            _ => ops.fail_with("a synchronisation scope that is not defined"),
         }
     }
 
-    fn ordering(ops: &mut RecordOperands<'_>) -> Result<Ordering, BoxedDiagnostic> {
+    fn read_ordering(ops: &mut RecordOperands<'_>) -> Result<Ordering, BoxedDiagnostic> {
         match Ordering::from_code(ops.next()?) {
             Some(ordering) => Ok(ordering),
-            None => ops.error("an ordering that is not known"),
+            None => ops.fail_with("an ordering that is not known"),
         }
     }
 
     /// Alignment and whether volatile; for an atomic access also ordering and scope.
-    fn access(
+    fn read_access(
         &mut self,
         atomic: bool,
         ops: &mut RecordOperands<'_>,
     ) -> Result<(InstructionExtra, LlvmInstFlags), BoxedDiagnostic> {
-        let align = align(ops.next()?, ops)?;
+        let align = decode_alignment(ops.next()?, ops)?;
         let flags = if ops.next()? != 0 {
             LlvmInstFlags::VOLATILE
         } else {
@@ -81,8 +84,8 @@ impl BitcodeBodyReader<'_> {
         };
         let (mut ordering, mut scope) = (Ordering::NotAtomic, LlvmSymbol::EMPTY);
         if atomic {
-            ordering = Self::ordering(ops)?;
-            scope = self.scope(ops)?;
+            ordering = Self::read_ordering(ops)?;
+            scope = self.read_scope(ops)?;
         }
         Ok((
             InstructionExtra::Access {
@@ -94,26 +97,26 @@ impl BitcodeBodyReader<'_> {
         ))
     }
 
-    pub(super) fn load(
+    pub(super) fn read_load(
         &mut self,
         atomic: bool,
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
-        let (pointer, _) = self.value(&mut ops)?;
-        let ty = self.reader.types.take(&mut ops)?;
-        let (extra, flags) = self.access(atomic, &mut ops)?;
-        self.flagged(LlvmOpcode::Load, flags, ty, &[pointer], extra, &ops)
+        let (pointer, _) = self.read_value(&mut ops)?;
+        let ty = self.reader.types.read_type(&mut ops)?;
+        let (extra, flags) = self.read_access(atomic, &mut ops)?;
+        self.push_flagged(LlvmOpcode::Load, flags, ty, &[pointer], extra, &ops)
     }
 
-    pub(super) fn store(
+    pub(super) fn read_store(
         &mut self,
         atomic: bool,
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
-        let (pointer, _) = self.value(&mut ops)?;
-        let (value, _) = self.value(&mut ops)?;
-        let (extra, flags) = self.access(atomic, &mut ops)?;
-        self.flagged(
+        let (pointer, _) = self.read_value(&mut ops)?;
+        let (value, _) = self.read_value(&mut ops)?;
+        let (extra, flags) = self.read_access(atomic, &mut ops)?;
+        self.push_flagged(
             LlvmOpcode::Store,
             flags,
             LlvmType::VOID,
@@ -124,10 +127,10 @@ impl BitcodeBodyReader<'_> {
     }
 
     pub(super) fn va_arg(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let list_type = self.reader.types.take(&mut ops)?;
+        let list_type = self.reader.types.read_type(&mut ops)?;
         let list = self.value_of(list_type, &mut ops)?;
-        let ty = self.reader.types.take(&mut ops)?;
-        self.flagged(
+        let ty = self.reader.types.read_type(&mut ops)?;
+        self.push_flagged(
             LlvmOpcode::VaArg,
             LlvmInstFlags::NONE,
             ty,
@@ -137,11 +140,14 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn fence(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
-        let ordering = Self::ordering(&mut ops)?;
-        let scope = self.scope(&mut ops)?;
+    pub(super) fn read_fence(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
+        let ordering = Self::read_ordering(&mut ops)?;
+        let scope = self.read_scope(&mut ops)?;
         let extra = InstructionExtra::Fence { ordering, scope };
-        self.flagged(
+        self.push_flagged(
             LlvmOpcode::Fence,
             LlvmInstFlags::NONE,
             LlvmType::VOID,
@@ -151,15 +157,18 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn address(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_address(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let flags = address_flags(ops.next()?);
-        let source = self.reader.types.take(&mut ops)?;
+        let source = self.reader.types.read_type(&mut ops)?;
         let start = self.func.value_pool.len();
-        let (base, base_type) = self.value(&mut ops)?;
+        let (base, base_type) = self.read_value(&mut ops)?;
         self.func.value_pool.push(base);
         let mut indices: SmallVec<[_; 8]> = SmallVec::new();
         while !ops.is_empty() {
-            let (index, ty) = self.value(&mut ops)?;
+            let (index, ty) = self.read_value(&mut ops)?;
             self.func.value_pool.push(index);
             indices.push((ty, index.as_const()));
         }
@@ -171,31 +180,31 @@ impl BitcodeBodyReader<'_> {
             base_type,
             indices,
         )
-        .or_else(|why| ops.error(why))?;
+        .or_else(|why| ops.fail_with(why))?;
         let operands = LlvmPoolRange::since(start, &self.func.value_pool);
         let extra = InstructionExtra::SourceType(source);
-        self.gathered(LlvmOpcode::GetElementPtr, flags, ty, operands, extra, &ops)
+        self.push_pooled(LlvmOpcode::GetElementPtr, flags, ty, operands, extra, &ops)
     }
 
     pub(super) fn compare_exchange(
         &mut self,
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
-        let (pointer, _) = self.value(&mut ops)?;
-        let (expected, ty) = self.value(&mut ops)?;
+        let (pointer, _) = self.read_value(&mut ops)?;
+        let (expected, ty) = self.read_value(&mut ops)?;
         let new = self.value_of(ty, &mut ops)?;
         let mut flags = if ops.next()? != 0 {
             LlvmInstFlags::VOLATILE
         } else {
             LlvmInstFlags::NONE
         };
-        let success = Self::ordering(&mut ops)?;
-        let scope = self.scope(&mut ops)?;
-        let failure = Self::ordering(&mut ops)?;
+        let success = Self::read_ordering(&mut ops)?;
+        let scope = self.read_scope(&mut ops)?;
+        let failure = Self::read_ordering(&mut ops)?;
         if ops.or_zero() != 0 {
             flags |= LlvmInstFlags::WEAK;
         }
-        let align = align(ops.or_zero(), &ops)?;
+        let align = decode_alignment(ops.or_zero(), &ops)?;
         let extra = InstructionExtra::CmpXchg {
             align,
             success,
@@ -207,7 +216,7 @@ impl BitcodeBodyReader<'_> {
             .module
             .types
             .literal_struct([ty, LlvmType::I1].into(), false);
-        self.flagged(
+        self.push_flagged(
             LlvmOpcode::CmpXchg,
             flags,
             ty,
@@ -222,36 +231,36 @@ impl BitcodeBodyReader<'_> {
         typed: bool,
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
-        let (pointer, pointer_type) = self.value(&mut ops)?;
+        let (pointer, pointer_type) = self.read_value(&mut ops)?;
         let (value, ty) = if typed {
-            self.value(&mut ops)?
+            self.read_value(&mut ops)?
         } else {
             let LlvmTypeKind::Pointer {
                 pointee: Some(ty), ..
             } = *self.reader.module.types.kind(pointer_type)
             else {
-                return ops.error("an atomic operation on memory of unknown type");
+                return ops.fail_with("an atomic operation on memory of unknown type");
             };
             (self.value_of(ty, &mut ops)?, ty)
         };
         let Some(op) = RmwOp::from_code(ops.next()?) else {
-            return ops.error("an atomic operation that is not known");
+            return ops.fail_with("an atomic operation that is not known");
         };
         let flags = if ops.next()? != 0 {
             LlvmInstFlags::VOLATILE
         } else {
             LlvmInstFlags::NONE
         };
-        let ordering = Self::ordering(&mut ops)?;
-        let scope = self.scope(&mut ops)?;
-        let align: LlvmAlign = align(ops.or_zero(), &ops)?;
+        let ordering = Self::read_ordering(&mut ops)?;
+        let scope = self.read_scope(&mut ops)?;
+        let align: LlvmAlign = decode_alignment(ops.or_zero(), &ops)?;
         let extra = InstructionExtra::Rmw {
             op,
             align,
             ordering,
             scope,
         };
-        self.flagged(
+        self.push_flagged(
             LlvmOpcode::AtomicRmw,
             flags,
             ty,

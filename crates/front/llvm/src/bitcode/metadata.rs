@@ -73,7 +73,7 @@ impl MetadataTable {
     }
 
     /// The piece with this number plus one; `None` for 0.
-    pub fn optional(
+    pub fn get_optional(
         &self,
         number: u64,
         place: SourceLocation,
@@ -85,7 +85,11 @@ impl MetadataTable {
     }
 
     /// The kind of attachment with this number.
-    pub fn kind(&self, number: u64, place: SourceLocation) -> Result<LlvmSymbol, BoxedDiagnostic> {
+    pub fn find_kind(
+        &self,
+        number: u64,
+        place: SourceLocation,
+    ) -> Result<LlvmSymbol, BoxedDiagnostic> {
         match self.kinds.get(&number) {
             Some(&kind) => Ok(kind),
             None => Err(fault(
@@ -114,14 +118,14 @@ impl MetadataTable {
                     "metadata of a value that is not defined",
                 ));
             };
-            module.metadata.set(id, wrap(value));
+            module.metadata.set(id, wrap_value(value));
         }
         self.function_count = 0;
         Ok(())
     }
 
     /// A number that may be defined later in the same block.
-    fn reference(
+    fn get_or_forward(
         &mut self,
         number: u64,
         place: SourceLocation,
@@ -149,7 +153,7 @@ impl MetadataTable {
         place: SourceLocation,
     ) -> Result<Option<LlvmMetadata>, BoxedDiagnostic> {
         match number.checked_sub(1) {
-            Some(number) => self.reference(number, place).map(Some),
+            Some(number) => self.get_or_forward(number, place).map(Some),
             None => Ok(None),
         }
     }
@@ -162,9 +166,9 @@ impl MetadataTable {
     ) -> Result<(), BoxedDiagnostic> {
         let mut record = BitcodeRecord::default();
         loop {
-            match bits.next(&mut record)? {
+            match bits.next_entry(&mut record)? {
                 BitstreamEntry::End => return Ok(()),
-                BitstreamEntry::Block(_) => bits.skip()?,
+                BitstreamEntry::Block(_) => bits.skip_block()?,
                 BitstreamEntry::Record if record.code == KIND => {
                     self.define_kind(RecordOperands::new(&record.ops, bits.place()), strings)?;
                 }
@@ -179,13 +183,13 @@ impl MetadataTable {
         strings: &mut LlvmStrings,
     ) -> Result<(), BoxedDiagnostic> {
         let number = ops.next()?;
-        let name = strings.intern_bytes(&bytes_of(ops.rest()));
+        let name = strings.intern_bytes(&bytes_of(ops.remaining()));
         self.kinds.insert(number, name);
         Ok(())
     }
 
     /// Reads a block of metadata, of the module or of the function being read.
-    pub fn read(
+    pub fn read_block(
         &mut self,
         bits: &mut BitstreamReader<'_>,
         module: &mut LlvmModule,
@@ -205,26 +209,26 @@ impl MetadataTable {
             self.function_start = 0;
         }
         loop {
-            match bits.next(&mut record)? {
+            match bits.next_entry(&mut record)? {
                 BitstreamEntry::End => break,
-                BitstreamEntry::Block(_) => bits.skip()?,
+                BitstreamEntry::Block(_) => bits.skip_block()?,
                 BitstreamEntry::Record => {
                     let ops =
                         RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
                     match record.code {
-                        NAME => name = module.strings.intern_bytes(&bytes_of(ops.rest())),
-                        NAMED_NODE => self.named(name, ops, module)?,
+                        NAME => name = module.strings.intern_bytes(&bytes_of(ops.remaining())),
+                        NAMED_NODE => self.read_named_node(name, ops, module)?,
                         KIND => self.define_kind(ops, &mut module.strings)?,
                         GLOBAL_ATTACHMENT => self.global_attachment(ops, module, slots)?,
                         INDEX_OFFSET | INDEX => {}
-                        STRINGS => self.strings(ops, record.blob, module)?,
-                        code => self.piece(code, ops, module, types, slots)?,
+                        STRINGS => self.read_strings(ops, record.blob, module)?,
+                        code => self.read_piece(code, ops, module, types, slots)?,
                     }
-                    self.count(module, in_function);
+                    self.record_count(module, in_function);
                 }
             }
         }
-        self.count(module, in_function);
+        self.record_count(module, in_function);
         let count = self.module_count + self.function_count;
         match self.highest.take() {
             Some((highest, place)) if highest >= count => {
@@ -234,7 +238,7 @@ impl MetadataTable {
         }
     }
 
-    fn count(&mut self, module: &LlvmModule, in_function: bool) {
+    fn record_count(&mut self, module: &LlvmModule, in_function: bool) {
         if in_function {
             self.function_count = module.metadata.len() - self.function_start;
         } else {
@@ -242,7 +246,7 @@ impl MetadataTable {
         }
     }
 
-    fn named(
+    fn read_named_node(
         &mut self,
         name: LlvmSymbol,
         mut ops: RecordOperands<'_>,
@@ -250,7 +254,7 @@ impl MetadataTable {
     ) -> Result<(), BoxedDiagnostic> {
         let mut operands = Vec::with_capacity(ops.len());
         while !ops.is_empty() {
-            operands.push(self.reference(ops.next()?, ops.place())?);
+            operands.push(self.get_or_forward(ops.next()?, ops.place())?);
         }
         module.named_metadata.push(NamedMetadata { name, operands });
         Ok(())
@@ -262,16 +266,16 @@ impl MetadataTable {
         module: &mut LlvmModule,
         slots: &BitcodeValues,
     ) -> Result<(), BoxedDiagnostic> {
-        let number = ops.index()?;
+        let number = ops.next_index()?;
         let global = slots
             .get(number)
             .and_then(|slot| module.as_global(slot.0.as_const()?));
         let Some(global) = global else {
-            return ops.error("metadata attached to what is no global");
+            return ops.fail_with("metadata attached to what is no global");
         };
         while !ops.is_empty() {
-            let kind = self.kind(ops.next()?, ops.place())?;
-            let node = self.reference(ops.next()?, ops.place())?;
+            let kind = self.find_kind(ops.next()?, ops.place())?;
+            let node = self.get_or_forward(ops.next()?, ops.place())?;
             module.globals[LlvmGlobal::index(global)]
                 .metadata
                 .push((kind, node));
@@ -280,27 +284,27 @@ impl MetadataTable {
     }
 
     /// Many strings at once: their lengths, then their bytes.
-    fn strings(
+    fn read_strings(
         &mut self,
         mut ops: RecordOperands<'_>,
         blob: &[u8],
         module: &mut LlvmModule,
     ) -> Result<(), BoxedDiagnostic> {
-        let (count, offset) = (ops.index()?, ops.index()?);
+        let (count, offset) = (ops.next_index()?, ops.next_index()?);
         let Some((lengths, mut bytes)) = blob.split_at_checked(offset) else {
-            return ops.error("strings past the end of their record");
+            return ops.fail_with("strings past the end of their record");
         };
         if count > lengths.len() * 8 / 6 {
-            return ops.error("more strings than their record can hold");
+            return ops.fail_with("more strings than their record can hold");
         }
         let mut lengths = BitstreamReader::new(lengths, 0);
         for _ in 0..count {
             let len = lengths
-                .vbr(6)
+                .read_vbr(6)
                 .ok()
                 .and_then(|len| usize::try_from(len).ok());
             let Some((text, rest)) = len.and_then(|len| bytes.split_at_checked(len)) else {
-                return ops.error("strings past the end of their record");
+                return ops.fail_with("strings past the end of their record");
             };
             bytes = rest;
             let symbol = module.strings.intern_bytes(text);
@@ -309,7 +313,7 @@ impl MetadataTable {
         Ok(())
     }
 
-    fn piece(
+    fn read_piece(
         &mut self,
         code: u64,
         mut ops: RecordOperands<'_>,
@@ -318,12 +322,14 @@ impl MetadataTable {
         slots: &BitcodeValues,
     ) -> Result<(), BoxedDiagnostic> {
         let kind = match code {
-            STRING_OLD => MetadataKind::String(module.strings.intern_bytes(&bytes_of(ops.rest()))),
+            STRING_OLD => {
+                MetadataKind::String(module.strings.intern_bytes(&bytes_of(ops.remaining())))
+            }
             VALUE => {
-                types.take(&mut ops)?;
-                let number = ops.index()?;
+                types.read_type(&mut ops)?;
+                let number = ops.next_index()?;
                 match slots.get(number) {
-                    Some(&(value, _)) => wrap(value),
+                    Some(&(value, _)) => wrap_value(value),
                     None => {
                         // A local value that follows; it is put here when the function ends.
                         let id = LlvmMetadata::new(module.metadata.len());
@@ -333,17 +339,17 @@ impl MetadataTable {
                 }
             }
             NODE | DISTINCT_NODE => {
-                let operands = self.operands(ops, 1, &mut module.metadata)?;
+                let operands = self.read_operands(ops, 1, &mut module.metadata)?;
                 MetadataKind::Node {
                     distinct: code == DISTINCT_NODE,
                     operands,
                 }
             }
-            ARG_LIST => MetadataKind::ArgList(self.operands(ops, 0, &mut module.metadata)?),
+            ARG_LIST => MetadataKind::ArgList(self.read_operands(ops, 0, &mut module.metadata)?),
             EXPRESSION => {
                 let distinct = ops.next()? & 1 != 0;
                 let fields: Vec<_> = ops
-                    .rest()
+                    .remaining()
                     .iter()
                     .map(|&op| (LlvmSymbol::EMPTY, MetadataField::Int(i128::from(op))))
                     .collect();
@@ -356,13 +362,13 @@ impl MetadataTable {
                 }
             }
             LOCATION => return self.location_record(ops, module),
-            code => self.special(code, ops, module)?,
+            code => self.read_special_node(code, ops, module)?,
         };
         module.metadata.push(kind);
         Ok(())
     }
 
-    fn operands(
+    fn read_operands(
         &mut self,
         mut ops: RecordOperands<'_>,
         bias: u64,
@@ -376,14 +382,14 @@ impl MetadataTable {
         Ok(arena.push_operands(&operands))
     }
 
-    fn special(
+    fn read_special_node(
         &mut self,
         code: u64,
         mut ops: RecordOperands<'_>,
         module: &mut LlvmModule,
     ) -> Result<MetadataKind, BoxedDiagnostic> {
         let Some(&(_, class, fields)) = ROWS.iter().find(|row| row.0 == code) else {
-            return ops.error(format!("metadata of code {code} is not known"));
+            return ops.fail_with(format!("metadata of code {code} is not known"));
         };
         let distinct = ops.or_zero() & 1 != 0;
         let mut read = Vec::with_capacity(fields.len());
@@ -421,7 +427,7 @@ impl MetadataTable {
         let (line, column, scope) = (ops.next()?, ops.next()?, ops.next()?);
         let inlined_at = ops.or_zero();
         let implicit = ops.or_zero() != 0;
-        let scope = self.reference(scope, ops.place())?;
+        let scope = self.get_or_forward(scope, ops.place())?;
         let inlined_at = self.optional_reference(inlined_at, ops.place())?;
         self.push_location(
             module,
@@ -473,7 +479,7 @@ impl MetadataTable {
 
     /// The node for a debug location of an instruction: line, column, scope and place inlined at
     /// (both plus one), whether implicit. `None` if it has no scope.
-    pub fn location(
+    pub fn read_location(
         &mut self,
         mut ops: RecordOperands<'_>,
         module: &mut LlvmModule,
@@ -486,11 +492,11 @@ impl MetadataTable {
             ops.or_zero(),
         ];
         let [line, column, scope, inlined_at, implicit] = key;
-        let Some(scope) = self.optional(scope, ops.place())? else {
+        let Some(scope) = self.get_optional(scope, ops.place())? else {
             return Ok(None);
         };
         // Numbers of a function mean something else in the next one.
-        let inlined_at = self.optional(inlined_at, ops.place())?;
+        let inlined_at = self.get_optional(inlined_at, ops.place())?;
         let number = |id: Option<LlvmMetadata>| id.map_or(0, |id| id.index() as u64 + 1);
         let key = [
             line,
@@ -528,9 +534,9 @@ impl MetadataTable {
     ) -> Result<(), BoxedDiagnostic> {
         let mut record = BitcodeRecord::default();
         loop {
-            match bits.next(&mut record)? {
+            match bits.next_entry(&mut record)? {
                 BitstreamEntry::End => return Ok(()),
-                BitstreamEntry::Block(_) => bits.skip()?,
+                BitstreamEntry::Block(_) => bits.skip_block()?,
                 BitstreamEntry::Record if record.code == ATTACHMENT => {
                     let place = SourceLocation::Bit(record.at as u64);
                     let mut ops = RecordOperands::new(&record.ops, place);
@@ -540,7 +546,7 @@ impl MetadataTable {
                         None
                     };
                     while !ops.is_empty() {
-                        let kind = self.kind(ops.next()?, place)?;
+                        let kind = self.find_kind(ops.next()?, place)?;
                         attach(inst, kind, self.get(ops.next()?, place)?, place)?;
                     }
                 }
@@ -551,7 +557,7 @@ impl MetadataTable {
 }
 
 /// Metadata that is a value.
-pub fn wrap(value: LlvmValue) -> MetadataKind {
+pub fn wrap_value(value: LlvmValue) -> MetadataKind {
     match value.kind() {
         ValueKind::Const(id) => MetadataKind::Constant(id),
         ValueKind::Local(_) | ValueKind::Metadata(_) => MetadataKind::Local(value),

@@ -28,5 +28,5 @@ mod special;
 mod symbols;
 mod types;
 
-pub use container::{is_bitcode, read};
+pub use container::{is_bitcode, read_bitcode};
 pub use special::BOOLEAN;

@@ -68,7 +68,7 @@ impl BitcodeModuleReader {
     ) -> Result<(), BoxedDiagnostic> {
         let mut record = BitcodeRecord::default();
         loop {
-            match bits.next(&mut record)? {
+            match bits.next_entry(&mut record)? {
                 BitstreamEntry::End => return Ok(()),
                 BitstreamEntry::Block(kind) => self.read_block(kind, bits)?,
                 BitstreamEntry::Record => {
@@ -89,18 +89,21 @@ impl BitcodeModuleReader {
             return bits.block_info();
         }
         if !matches!(kind, 9..=12 | 14 | 15 | 17 | 21 | 22 | 26) {
-            return bits.skip();
+            return bits.skip_block();
         }
-        bits.enter(kind)?;
+        bits.enter_block(kind)?;
         let module = &mut self.module;
         match kind {
-            block::TYPES => self.types.read(bits, module),
+            block::TYPES => self.types.read_block(bits, module),
             block::ATTRIBUTE_GROUPS => self.attributes.read_groups(bits, &self.types, module),
             block::ATTRIBUTES => self.attributes.read_lists(bits, module),
-            block::CONSTANTS => constants::read(bits, module, &self.types, &mut self.slots),
-            block::METADATA => self
-                .metadata
-                .read(bits, module, &self.types, &self.slots, false),
+            block::CONSTANTS => {
+                constants::read_constants(bits, module, &self.types, &mut self.slots)
+            }
+            block::METADATA => {
+                self.metadata
+                    .read_block(bits, module, &self.types, &self.slots, false)
+            }
             block::METADATA_KINDS => self.metadata.read_kinds(bits, &mut module.strings),
             block::BUNDLE_TAGS => {
                 self.bundle_tags = symbols::read_names(bits, &mut module.strings)?;
@@ -114,7 +117,7 @@ impl BitcodeModuleReader {
             _ => {
                 debug_assert_eq!(kind, block::FUNCTION);
                 match self.bodies.pop_front() {
-                    Some(func) => function::read(self, func, bits),
+                    Some(func) => function::read_function_body(self, func, bits),
                     None => Err(fault(bits.place(), "a body that belongs to no function")),
                 }
             }
@@ -144,36 +147,39 @@ impl BitcodeModuleReader {
         code: u64,
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
-        let text =
-            |ops: &RecordOperands<'_>| String::from_utf8_lossy(&bytes_of(ops.rest())).into_owned();
+        let text = |ops: &RecordOperands<'_>| {
+            String::from_utf8_lossy(&bytes_of(ops.remaining())).into_owned()
+        };
         match code {
             1 => {
                 self.version = ops.next()?;
                 if !(1..=2).contains(&self.version) {
-                    return ops.error("bitcode of a version that is not known");
+                    return ops.fail_with("bitcode of a version that is not known");
                 }
             }
             2 => self.module.triple = text(&ops),
             3 => match DataLayout::parse(&text(&ops)) {
                 Ok(layout) => self.module.layout = layout,
-                Err(part) => return ops.error(format!("data layout part `{part}` is not known")),
+                Err(part) => {
+                    return ops.fail_with(format!("data layout part `{part}` is not known"));
+                }
             },
             4 => self.module.module_asm = text(&ops),
             5 => {
-                let name = self.module.strings.intern_bytes(&bytes_of(ops.rest()));
+                let name = self.module.strings.intern_bytes(&bytes_of(ops.remaining()));
                 self.sections.push(name);
             }
-            7 => self.variable(ops)?,
-            8 => self.function(ops)?,
+            7 => self.read_variable(ops)?,
+            8 => self.read_function(ops)?,
             11 => {
-                let name = self.module.strings.intern_bytes(&bytes_of(ops.rest()));
+                let name = self.module.strings.intern_bytes(&bytes_of(ops.remaining()));
                 self.collectors.push(name);
             }
-            12 => self.comdat(ops)?,
-            14 => self.alias(ops)?,
+            12 => self.read_comdat(ops)?,
+            14 => self.read_alias(ops)?,
             SOURCE_FILENAME => self.module.source_filename = text(&ops),
-            18 => self.ifunc(ops)?,
-            9 => return ops.error("aliases of LLVM before 3.9 are not supported"),
+            18 => self.read_ifunc(ops)?,
+            9 => return ops.fail_with("aliases of LLVM before 3.9 are not supported"),
             _ => {}
         }
         Ok(())

@@ -23,7 +23,7 @@ impl<'r> RecordOperands<'r> {
 
     /// An error about the record.
     #[cold]
-    pub fn error<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
+    pub fn fail_with<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
         Err(fault(self.place, message))
     }
 
@@ -35,15 +35,15 @@ impl<'r> RecordOperands<'r> {
                 self.rest = rest;
                 Ok(first)
             }
-            None => self.error("a record with too few operands"),
+            None => self.fail_with("a record with too few operands"),
         }
     }
 
     /// The next operand as an index or count.
-    pub fn index(&mut self) -> Result<usize, BoxedDiagnostic> {
+    pub fn next_index(&mut self) -> Result<usize, BoxedDiagnostic> {
         match usize::try_from(self.next()?) {
             Ok(index) => Ok(index),
-            Err(_) => self.error("a number out of range"),
+            Err(_) => self.fail_with("a number out of range"),
         }
     }
 
@@ -51,7 +51,7 @@ impl<'r> RecordOperands<'r> {
     pub fn next_u32(&mut self) -> Result<u32, BoxedDiagnostic> {
         match u32::try_from(self.next()?) {
             Ok(number) => Ok(number),
-            Err(_) => self.error("a number out of range"),
+            Err(_) => self.fail_with("a number out of range"),
         }
     }
 
@@ -77,7 +77,7 @@ impl<'r> RecordOperands<'r> {
     }
 
     /// The operands left.
-    pub fn rest(&self) -> &'r [u64] {
+    pub fn remaining(&self) -> &'r [u64] {
         self.rest
     }
 
@@ -88,7 +88,7 @@ impl<'r> RecordOperands<'r> {
                 self.rest = rest;
                 Ok(taken)
             }
-            None => self.error("a record with too few operands"),
+            None => self.fail_with("a record with too few operands"),
         }
     }
 }

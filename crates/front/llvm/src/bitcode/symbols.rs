@@ -20,9 +20,9 @@ pub fn read_names(
     let mut names = Vec::new();
     let mut record = BitcodeRecord::default();
     loop {
-        match bits.next(&mut record)? {
+        match bits.next_entry(&mut record)? {
             BitstreamEntry::End => return Ok(names),
-            BitstreamEntry::Block(_) => bits.skip()?,
+            BitstreamEntry::Block(_) => bits.skip_block()?,
             BitstreamEntry::Record if record.code == 1 => {
                 names.push(strings.intern_bytes(&bytes_of(&record.ops)));
             }
@@ -41,9 +41,9 @@ pub fn read_table(
     let mut record = BitcodeRecord::default();
     let mut bytes = Vec::new();
     loop {
-        match bits.next(&mut record)? {
+        match bits.next_entry(&mut record)? {
             BitstreamEntry::End => return Ok(()),
-            BitstreamEntry::Block(_) => bits.skip()?,
+            BitstreamEntry::Block(_) => bits.skip_block()?,
             BitstreamEntry::Record => {
                 let skip = if record.code == VST_FUNCTION { 2 } else { 1 };
                 let (Some(&number), Some(name)) = (record.ops.first(), record.ops.get(skip..))
@@ -63,9 +63,9 @@ pub fn read_blob<'a>(bits: &mut BitstreamReader<'a>) -> Result<&'a [u8], BoxedDi
     let mut blob: &[u8] = &[];
     let mut record = BitcodeRecord::default();
     loop {
-        match bits.next(&mut record)? {
+        match bits.next_entry(&mut record)? {
             BitstreamEntry::End => return Ok(blob),
-            BitstreamEntry::Block(_) => bits.skip()?,
+            BitstreamEntry::Block(_) => bits.skip_block()?,
             BitstreamEntry::Record if record.code == 1 => blob = record.blob,
             BitstreamEntry::Record => {}
         }

@@ -67,12 +67,12 @@ impl BitcodeTypeTable {
     }
 
     /// The type whose number is the next operand.
-    pub fn take(&self, ops: &mut RecordOperands<'_>) -> Result<LlvmType, BoxedDiagnostic> {
+    pub fn read_type(&self, ops: &mut RecordOperands<'_>) -> Result<LlvmType, BoxedDiagnostic> {
         self.get(ops.next()?, ops.place())
     }
 
     /// Reads the block.
-    pub fn read(
+    pub fn read_block(
         &mut self,
         bits: &mut BitstreamReader<'_>,
         module: &mut LlvmModule,
@@ -80,33 +80,35 @@ impl BitcodeTypeTable {
         let mut record = BitcodeRecord::default();
         let mut name = LlvmSymbol::EMPTY;
         loop {
-            match bits.next(&mut record)? {
+            match bits.next_entry(&mut record)? {
                 BitstreamEntry::End => {
                     self.name_unnamed(module);
                     return self.check_complete(bits.place());
                 }
-                BitstreamEntry::Block(_) => bits.skip()?,
+                BitstreamEntry::Block(_) => bits.skip_block()?,
                 BitstreamEntry::Record => {
                     let ops =
                         RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
                     match record.code {
-                        NUM_ENTRIES => self.resize(ops, bits.remaining())?,
-                        STRUCT_NAME => name = module.strings.intern_bytes(&bytes_of(ops.rest())),
-                        code => self.define(code, ops, module, &mut name)?,
+                        NUM_ENTRIES => self.resize_table(ops, bits.remaining())?,
+                        STRUCT_NAME => {
+                            name = module.strings.intern_bytes(&bytes_of(ops.remaining()))
+                        }
+                        code => self.define_type(code, ops, module, &mut name)?,
                     }
                 }
             }
         }
     }
 
-    fn resize(
+    fn resize_table(
         &mut self,
         mut ops: RecordOperands<'_>,
         remaining: usize,
     ) -> Result<(), BoxedDiagnostic> {
-        let count = ops.index()?;
+        let count = ops.next_index()?;
         if count > remaining {
-            return ops.error("more types than the block can hold");
+            return ops.fail_with("more types than the block can hold");
         }
         self.types.resize(count, None);
         Ok(())
@@ -136,7 +138,7 @@ impl BitcodeTypeTable {
         Ok(())
     }
 
-    fn define(
+    fn define_type(
         &mut self,
         code: u64,
         mut ops: RecordOperands<'_>,
@@ -144,7 +146,7 @@ impl BitcodeTypeTable {
         name: &mut LlvmSymbol,
     ) -> Result<(), BoxedDiagnostic> {
         if self.next >= self.types.len() {
-            return ops.error("more types than announced");
+            return ops.fail_with("more types than announced");
         }
         let ty = match code {
             OPAQUE | STRUCT_NAMED => {
@@ -159,15 +161,15 @@ impl BitcodeTypeTable {
                     .set_name(ty, std::mem::replace(name, LlvmSymbol::EMPTY));
                 if code == STRUCT_NAMED {
                     let packed = ops.next()? != 0;
-                    let fields = self.all(ops, module)?;
+                    let fields = self.read_type_list(ops, module)?;
                     module.types.set_body(ty, fields, packed);
                 }
                 ty
             }
             TARGET => {
-                let count = ops.index()?;
+                let count = ops.next_index()?;
                 let types = ops.take(count)?;
-                let types = self.all(RecordOperands::new(types, ops.place()), module)?;
+                let types = self.read_type_list(RecordOperands::new(types, ops.place()), module)?;
                 let mut ints = Vec::new();
                 while !ops.is_empty() {
                     ints.push(ops.next_u32()?);
@@ -181,18 +183,19 @@ impl BitcodeTypeTable {
             }
             code => match SIMPLE.iter().find(|row| row.0 == code) {
                 Some(row) => row.1,
-                None => self.composite(code, &mut ops, module)?,
+                None => self.read_composite(code, &mut ops, module)?,
             },
         };
         if self.types[self.next].is_some_and(|forward| forward != ty) {
-            return ops.error("a type was used as a struct before it was defined as another type");
+            return ops
+                .fail_with("a type was used as a struct before it was defined as another type");
         }
         self.types[self.next] = Some(ty);
         self.next += 1;
         Ok(())
     }
 
-    fn composite(
+    fn read_composite(
         &mut self,
         code: u64,
         ops: &mut RecordOperands<'_>,
@@ -202,32 +205,32 @@ impl BitcodeTypeTable {
         let kind = match code {
             INTEGER | BYTE => match ops.next()? {
                 width @ 1..=MAX_INT_WIDTH => LlvmTypeKind::Int(width as u32),
-                _ => return ops.error("an integer type of an impossible width"),
+                _ => return ops.fail_with("an integer type of an impossible width"),
             },
             POINTER => {
                 self.typed_pointers = true;
-                let pointee = Some(self.forward(ops.next()?, *ops, module)?);
+                let pointee = Some(self.get_or_forward(ops.next()?, *ops, module)?);
                 LlvmTypeKind::Pointer {
-                    space: space(ops)?,
+                    space: read_address_space(ops)?,
                     pointee,
                 }
             }
             OPAQUE_POINTER => LlvmTypeKind::Pointer {
-                space: space(ops)?,
+                space: read_address_space(ops)?,
                 pointee: None,
             },
             ARRAY => {
                 let len = ops.next()?;
                 LlvmTypeKind::Array {
-                    element: self.forward(ops.next()?, *ops, module)?,
+                    element: self.get_or_forward(ops.next()?, *ops, module)?,
                     len,
                 }
             }
             VECTOR => {
                 let len = ops.next_u32()?;
-                let element = self.forward(ops.next()?, *ops, module)?;
+                let element = self.get_or_forward(ops.next()?, *ops, module)?;
                 if len == 0 {
-                    return ops.error("a vector type without elements");
+                    return ops.fail_with("a vector type without elements");
                 }
                 LlvmTypeKind::Vector {
                     element,
@@ -237,7 +240,7 @@ impl BitcodeTypeTable {
             }
             STRUCT_ANON => {
                 let packed = ops.next()? != 0;
-                let fields = Some(self.all(*ops, module)?);
+                let fields = Some(self.read_type_list(*ops, module)?);
                 LlvmTypeKind::Struct {
                     name: LlvmSymbol::EMPTY,
                     fields,
@@ -246,20 +249,20 @@ impl BitcodeTypeTable {
             }
             FUNCTION => {
                 let variadic = ops.next()? != 0;
-                let result = self.forward(ops.next()?, *ops, module)?;
+                let result = self.get_or_forward(ops.next()?, *ops, module)?;
                 LlvmTypeKind::Function {
                     result,
-                    params: self.all(*ops, module)?,
+                    params: self.read_type_list(*ops, module)?,
                     variadic,
                 }
             }
-            code => return ops.error(format!("types of code {code} are not known")),
+            code => return ops.fail_with(format!("types of code {code} are not known")),
         };
         Ok(module.types.intern(kind))
     }
 
     /// A type that may be defined later; then it is a named struct.
-    fn forward(
+    fn get_or_forward(
         &mut self,
         number: u64,
         ops: RecordOperands<'_>,
@@ -272,24 +275,24 @@ impl BitcodeTypeTable {
             Some(slot) => {
                 Ok(*slot.get_or_insert_with(|| module.types.named_struct(LlvmSymbol::EMPTY)))
             }
-            None => ops.error(format!("type {number} is not defined")),
+            None => ops.fail_with(format!("type {number} is not defined")),
         }
     }
 
-    fn all(
+    fn read_type_list(
         &mut self,
         mut ops: RecordOperands<'_>,
         module: &mut LlvmModule,
     ) -> Result<Box<[LlvmType]>, BoxedDiagnostic> {
         let mut types = Vec::with_capacity(ops.len());
         while !ops.is_empty() {
-            types.push(self.forward(ops.next()?, ops, module)?);
+            types.push(self.get_or_forward(ops.next()?, ops, module)?);
         }
         Ok(types.into())
     }
 }
 
-fn space(ops: &mut RecordOperands<'_>) -> Result<u32, BoxedDiagnostic> {
+fn read_address_space(ops: &mut RecordOperands<'_>) -> Result<u32, BoxedDiagnostic> {
     if ops.is_empty() {
         Ok(0)
     } else {

@@ -11,7 +11,7 @@ impl LlvmParser<'_> {
     /// Attributes of a result or parameter.
     pub fn value_attributes(&mut self) -> Result<AttrSet, BoxedDiagnostic> {
         let mut attributes = Vec::new();
-        while self.attribute(&mut attributes)? {}
+        while self.parse_attribute(&mut attributes)? {}
         if attributes.is_empty() {
             return Ok(AttrSet::EMPTY);
         }
@@ -23,12 +23,12 @@ impl LlvmParser<'_> {
         let mut attributes = Vec::new();
         loop {
             if self.token.kind == LlvmTokenKind::AttributeGroup {
-                let token = self.bump();
+                let token = self.take_token();
                 let number = self.number_of(token)?;
                 // As in LLVM, a group that is not defined has no attributes.
                 let group = self.groups.get(&number).into_iter().flatten();
                 attributes.extend(group.cloned());
-            } else if !self.attribute(&mut attributes)? {
+            } else if !self.parse_attribute(&mut attributes)? {
                 function_memory(&mut attributes);
                 return Ok(attributes);
             }
@@ -38,27 +38,30 @@ impl LlvmParser<'_> {
     /// `attributes #7 = { … }`, behind the first word.
     pub fn attribute_group(&mut self) -> Result<(), BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::AttributeGroup {
-            return self.expected("an attribute group");
+            return self.fail_expected("an attribute group");
         }
-        let token = self.bump();
+        let token = self.take_token();
         let number = self.number_of(token)?;
-        self.expect(b'=')?;
-        self.expect(b'{')?;
+        self.expect_punct(b'=')?;
+        self.expect_punct(b'{')?;
         let mut attributes = Vec::new();
-        while self.attribute(&mut attributes)? {}
-        if !self.at(b'}') {
-            return self.expected("an attribute");
+        while self.parse_attribute(&mut attributes)? {}
+        if !self.is_at(b'}') {
+            return self.fail_expected("an attribute");
         }
-        self.bump();
+        self.take_token();
         self.groups.insert(number, attributes);
         Ok(())
     }
 
     /// One attribute if one comes next.
-    fn attribute(&mut self, attributes: &mut Vec<LlvmAttribute>) -> Result<bool, BoxedDiagnostic> {
+    fn parse_attribute(
+        &mut self,
+        attributes: &mut Vec<LlvmAttribute>,
+    ) -> Result<bool, BoxedDiagnostic> {
         if self.token.kind == LlvmTokenKind::String {
             let key = self.symbol_string()?;
-            let value = if self.eat(b'=') {
+            let value = if self.eat_punct(b'=') {
                 self.symbol_string()?
             } else {
                 LlvmSymbol::EMPTY
@@ -69,7 +72,7 @@ impl LlvmParser<'_> {
         let word = self.peek_word();
         let kind = AttrKind::from_name(word);
         let Some(kind) = kind else { return Ok(false) };
-        self.bump();
+        self.take_token();
         attributes.push(self.attribute_of(kind)?);
         Ok(true)
     }
@@ -78,23 +81,23 @@ impl LlvmParser<'_> {
         match kind.form() {
             AttrForm::Plain => Ok(LlvmAttribute::Plain(kind)),
             AttrForm::Type => {
-                if !self.eat(b'(') {
+                if !self.eat_punct(b'(') {
                     return Ok(LlvmAttribute::Type(kind, None));
                 }
-                let ty = self.ty()?;
-                self.expect(b')')?;
+                let ty = self.parse_type()?;
+                self.expect_punct(b')')?;
                 Ok(LlvmAttribute::Type(kind, Some(ty)))
             }
-            AttrForm::Range => self.range(kind),
+            AttrForm::Range => self.parse_range(kind),
             AttrForm::RangeList => {
-                self.expect(b'(')?;
+                self.expect_punct(b'(')?;
                 let mut ranges = Vec::new();
-                self.list(b')', |parser| {
-                    parser.expect(b'(')?;
-                    let low = parser.signed()?;
-                    parser.expect(b',')?;
-                    let high = parser.signed()?;
-                    parser.expect(b')')?;
+                self.parse_list(b')', |parser| {
+                    parser.expect_punct(b'(')?;
+                    let low = parser.parse_signed()?;
+                    parser.expect_punct(b',')?;
+                    let high = parser.parse_signed()?;
+                    parser.expect_punct(b')')?;
                     ranges.push((low, high));
                     Ok(())
                 })?;
@@ -108,41 +111,41 @@ impl LlvmParser<'_> {
         let number = match kind {
             AttrKind::Align => self.align_number()?,
             AttrKind::AlignStack => {
-                if self.eat(b'=') {
-                    self.unsigned()?
+                if self.eat_punct(b'=') {
+                    self.parse_unsigned()?
                 } else {
                     self.number_in_parens()?
                 }
             }
-            AttrKind::Memory => self.memory()?,
-            AttrKind::Captures => self.captures()?,
+            AttrKind::Memory => self.parse_memory_effects()?,
+            AttrKind::Captures => self.parse_captures()?,
             AttrKind::NoFpClass => self.fp_classes()?,
             AttrKind::AllocSize => {
-                self.expect(b'(')?;
+                self.expect_punct(b'(')?;
                 let first = self.unsigned_32()?;
-                let second = if self.eat(b',') {
+                let second = if self.eat_punct(b',') {
                     self.unsigned_32()?
                 } else {
                     u32::MAX
                 };
-                self.expect(b')')?;
+                self.expect_punct(b')')?;
                 u64::from(first) << 32 | u64::from(second)
             }
             AttrKind::VScaleRange => {
-                self.expect(b'(')?;
+                self.expect_punct(b'(')?;
                 let low = self.unsigned_32()?;
-                let high = if self.eat(b',') {
+                let high = if self.eat_punct(b',') {
                     self.unsigned_32()?
                 } else {
                     low
                 };
-                self.expect(b')')?;
+                self.expect_punct(b')')?;
                 u64::from(low) << 32 | u64::from(high)
             }
             AttrKind::AllocKind => self.alloc_kind()?,
-            AttrKind::DenormalFpEnv => self.denormals()?,
+            AttrKind::DenormalFpEnv => self.parse_denormals()?,
             AttrKind::UwTable => {
-                if !self.eat(b'(') {
+                if !self.eat_punct(b'(') {
                     return Ok(plain_attribute(kind));
                 }
                 let number = if self.eat_word("sync") {
@@ -151,10 +154,10 @@ impl LlvmParser<'_> {
                     self.expect_word("async")?;
                     2
                 };
-                self.expect(b')')?;
+                self.expect_punct(b')')?;
                 number
             }
-            AttrKind::DeadOnReturn if !self.at(b'(') => return Ok(plain_attribute(kind)),
+            AttrKind::DeadOnReturn if !self.is_at(b'(') => return Ok(plain_attribute(kind)),
             _ => self.number_in_parens()?,
         };
         Ok(LlvmAttribute::Number(kind, number))
@@ -162,60 +165,60 @@ impl LlvmParser<'_> {
 
     /// `8`, `(8)` or `=8` behind `align`: a power of two.
     pub fn align_number(&mut self) -> Result<u64, BoxedDiagnostic> {
-        let parens = self.eat(b'(');
+        let parens = self.eat_punct(b'(');
         if !parens {
-            self.eat(b'=');
+            self.eat_punct(b'=');
         }
         let place = self.token.place();
-        let number = self.unsigned()?;
+        let number = self.parse_unsigned()?;
         if LlvmAlign::from_bytes(number).is_none() {
             return Err(fault(place, "an alignment that is no power of two"));
         }
         if parens {
-            self.expect(b')')?;
+            self.expect_punct(b')')?;
         }
         Ok(number)
     }
 
-    fn signed(&mut self) -> Result<i64, BoxedDiagnostic> {
+    fn parse_signed(&mut self) -> Result<i64, BoxedDiagnostic> {
         match self.peek_text().parse() {
             Ok(number) if self.token.kind == LlvmTokenKind::Integer => {
-                self.bump();
+                self.take_token();
                 Ok(number)
             }
-            _ => self.expected("a number"),
+            _ => self.fail_expected("a number"),
         }
     }
 
-    fn range(&mut self, kind: AttrKind) -> Result<LlvmAttribute, BoxedDiagnostic> {
-        self.expect(b'(')?;
+    fn parse_range(&mut self, kind: AttrKind) -> Result<LlvmAttribute, BoxedDiagnostic> {
+        self.expect_punct(b'(')?;
         let place = self.token.place();
-        let ty = self.ty()?;
+        let ty = self.parse_type()?;
         let Some(width) = self.module.types.int_width(ty) else {
             return Err(fault(place, "expected an integer type"));
         };
         let low = self.integer_words(width)?;
-        self.expect(b',')?;
+        self.expect_punct(b',')?;
         let high = self.integer_words(width)?;
-        self.expect(b')')?;
+        self.expect_punct(b')')?;
         Ok(LlvmAttribute::Range(kind, width, low.into(), high.into()))
     }
 
-    fn memory(&mut self) -> Result<u64, BoxedDiagnostic> {
-        self.expect(b'(')?;
+    fn parse_memory_effects(&mut self) -> Result<u64, BoxedDiagnostic> {
+        self.expect_punct(b'(')?;
         let mut bits = 0;
-        self.list(b')', |parser| {
+        self.parse_list(b')', |parser| {
             let mut location = None;
             if parser.token.kind == LlvmTokenKind::Label {
                 let name = parser.peek_text().trim_end_matches(':');
                 location = MEMORY_LOCATIONS.iter().position(|&at| at == name);
                 if location.is_none() {
-                    return parser.expected("a place in memory");
+                    return parser.fail_expected("a place in memory");
                 }
-                parser.bump();
+                parser.take_token();
             }
             let Some(access) = parser.eat_named(access_from_name) else {
-                return parser.expected("`none`, `read`, `write` or `readwrite`");
+                return parser.fail_expected("`none`, `read`, `write` or `readwrite`");
             };
             match location {
                 Some(at) => bits = bits & !(3 << (2 * at)) | access << (2 * at),
@@ -226,17 +229,17 @@ impl LlvmParser<'_> {
         Ok(bits)
     }
 
-    fn captures(&mut self) -> Result<u64, BoxedDiagnostic> {
-        self.expect(b'(')?;
+    fn parse_captures(&mut self) -> Result<u64, BoxedDiagnostic> {
+        self.expect_punct(b'(')?;
         let (mut other, mut result) = (0, None);
         let mut of_result = false;
-        self.list(b')', |parser| {
+        self.parse_list(b')', |parser| {
             if parser.token.kind == LlvmTokenKind::Label && parser.peek_text() == "ret:" {
-                parser.bump();
+                parser.take_token();
                 of_result = true;
             }
             let Some(bits) = parser.eat_named(|name| find_bits(CAPTURES, name)) else {
-                return parser.expected("what is captured");
+                return parser.fail_expected("what is captured");
             };
             if of_result {
                 result = Some(result.unwrap_or(0) | bits);
@@ -249,35 +252,35 @@ impl LlvmParser<'_> {
     }
 
     fn fp_classes(&mut self) -> Result<u64, BoxedDiagnostic> {
-        self.expect(b'(')?;
+        self.expect_punct(b'(')?;
         if self.token.kind == LlvmTokenKind::Integer {
-            let bits = self.unsigned()?;
-            self.expect(b')')?;
+            let bits = self.parse_unsigned()?;
+            self.expect_punct(b')')?;
             return Ok(bits);
         }
         let mut bits = 0;
-        while !self.eat(b')') {
+        while !self.eat_punct(b')') {
             match self.eat_named(|name| find_bits(FP_CLASSES, name)) {
                 Some(class) => bits |= class,
-                None => return self.expected("a class of floating-point numbers"),
+                None => return self.fail_expected("a class of floating-point numbers"),
             }
         }
         Ok(bits)
     }
 
     /// `(MODES, float: MODES)`, either of which may be left out.
-    fn denormals(&mut self) -> Result<u64, BoxedDiagnostic> {
-        self.expect(b'(')?;
+    fn parse_denormals(&mut self) -> Result<u64, BoxedDiagnostic> {
+        self.expect_punct(b'(')?;
         let (mut all, mut float) = (0, None);
         if !self.at_label("float:") {
             all = self.denormal_modes()?;
-            self.eat(b',');
+            self.eat_punct(b',');
         }
         if self.at_label("float:") {
-            self.bump();
+            self.take_token();
             float = Some(self.denormal_modes()?);
         }
-        self.expect(b')')?;
+        self.expect_punct(b')')?;
         Ok(all | float.unwrap_or(all) << 4)
     }
 
@@ -288,7 +291,7 @@ impl LlvmParser<'_> {
     /// What becomes of results, and of operands behind a bar where it is something else.
     fn denormal_modes(&mut self) -> Result<u64, BoxedDiagnostic> {
         let output = self.denormal_mode()?;
-        let input = match self.eat(b'|') {
+        let input = match self.eat_punct(b'|') {
             true => self.denormal_mode()?,
             false => output,
         };
@@ -299,15 +302,15 @@ impl LlvmParser<'_> {
         let named = |name: &str| DENORMALS.iter().position(|&mode| mode == name);
         match self.eat_named(named) {
             Some(mode) => Ok(mode as u64),
-            None => self.expected("what becomes of denormal numbers"),
+            None => self.fail_expected("what becomes of denormal numbers"),
         }
     }
 
     fn alloc_kind(&mut self) -> Result<u64, BoxedDiagnostic> {
-        self.expect(b'(')?;
+        self.expect_punct(b'(')?;
         let place = self.token.place();
         let text = self.text_string()?;
-        self.expect(b')')?;
+        self.expect_punct(b')')?;
         text.split(',')
             .filter(|part| !part.is_empty())
             .try_fold(0, |bits, part| match find_bits(ALLOC_KINDS, part) {

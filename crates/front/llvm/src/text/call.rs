@@ -11,34 +11,34 @@ use crate::{BoxedDiagnostic, fault};
 
 impl LlvmParser<'_> {
     /// `call`, `invoke` and `callbr` behind their flags.
-    pub(super) fn call(
+    pub(super) fn parse_call(
         &mut self,
         opcode: LlvmOpcode,
         flags: LlvmInstFlags,
         start: usize,
     ) -> Result<(), BoxedDiagnostic> {
-        let convention = self.convention()?.unwrap_or(CallingConvention::C);
+        let convention = self.parse_convention()?.unwrap_or(CallingConvention::C);
         let result_attributes = self.value_attributes()?;
         self.address_space()?;
-        let stated = self.ty()?;
+        let stated = self.parse_type()?;
         let callee_token = self.token;
         let undeclared = self.undeclared_intrinsic()?;
         let callee = match undeclared {
             Some(_) => LlvmValue::local(0),
-            None => self.callee(stated)?,
+            None => self.parse_callee(stated)?,
         };
         let mut operands = vec![callee];
-        let (types, param_attributes) = self.arguments(&mut operands)?;
+        let (types, param_attributes) = self.parse_arguments(&mut operands)?;
         let function_type = self.called_type(stated, &types, callee_token)?;
         if let Some(asm) = self.asm_callee.take() {
             self.module.inline_asm[asm as usize].function_type = function_type;
         }
         if let Some(name) = undeclared {
-            operands[0] = self.declare(name, function_type, callee_token)?;
+            operands[0] = self.declare_function(name, function_type, callee_token)?;
         }
         let arguments = types.len() as u32;
         let attributes = self.function_attributes()?;
-        let bundles = self.bundles(&mut operands)?;
+        let bundles = self.parse_bundles(&mut operands)?;
         let targets = self.call_targets(opcode)?;
         let function_set = self.module.attributes.set(attributes);
         let attributes =
@@ -50,7 +50,7 @@ impl LlvmParser<'_> {
             .types
             .signature(function_type)
             .map_or(LlvmType::VOID, |it| it.0);
-        let operands = self.body()?.operands(&operands);
+        let operands = self.current_body()?.add_operands(&operands);
         let base = operands.start;
         let place_bundle = |(tag, from, len): (LlvmSymbol, u32, u32)| OperandBundle {
             tag,
@@ -60,10 +60,10 @@ impl LlvmParser<'_> {
             },
         };
         let bundles = bundles.into_iter().map(place_bundle).collect();
-        let InstructionExtra::Blocks(targets) = self.blocks(&targets)? else {
-            return self.expected("blocks");
+        let InstructionExtra::Blocks(targets) = self.add_blocks(&targets)? else {
+            return self.fail_expected("blocks");
         };
-        let calls = &mut self.body()?.func.calls;
+        let calls = &mut self.current_body()?.func.calls;
         calls.push(CallInfo {
             function_type,
             convention,
@@ -73,7 +73,7 @@ impl LlvmParser<'_> {
             targets,
         });
         let extra = InstructionExtra::Call(calls.len() as u32 - 1);
-        self.push(
+        self.push_instruction(
             LlvmInstruction {
                 opcode,
                 flags,
@@ -118,7 +118,7 @@ impl LlvmParser<'_> {
     /// The name of an intrinsic that is called without a declaration, as LLVM 19 allows.
     fn undeclared_intrinsic(&mut self) -> Result<Option<LlvmName>, BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::Global
-            || !self.bytes(self.token).starts_with(b"@llvm.")
+            || !self.token_bytes(self.token).starts_with(b"@llvm.")
         {
             return Ok(None);
         }
@@ -126,11 +126,11 @@ impl LlvmParser<'_> {
         if self.globals.contains_key(&name) {
             return Ok(None);
         }
-        self.bump();
+        self.take_token();
         Ok(Some(name))
     }
 
-    fn callee(&mut self, stated: LlvmType) -> Result<LlvmValue, BoxedDiagnostic> {
+    fn parse_callee(&mut self, stated: LlvmType) -> Result<LlvmValue, BoxedDiagnostic> {
         match self.token.kind {
             LlvmTokenKind::Global => Ok(LlvmValue::constant(self.global_reference()?)),
             LlvmTokenKind::Local => {
@@ -144,44 +144,44 @@ impl LlvmParser<'_> {
             }
             _ => {
                 let ty = self.pointer_to(stated, self.module.layout.program_space());
-                Ok(LlvmValue::constant(self.constant(ty)?))
+                Ok(LlvmValue::constant(self.parse_constant(ty)?))
             }
         }
     }
 
-    fn arguments(
+    fn parse_arguments(
         &mut self,
         operands: &mut Vec<LlvmValue>,
     ) -> Result<(Vec<LlvmType>, Vec<AttrSet>), BoxedDiagnostic> {
-        self.expect(b'(')?;
+        self.expect_punct(b'(')?;
         let (mut types, mut attributes) = (Vec::new(), Vec::new());
-        self.list(b')', |parser| {
-            if parser.ellipsis()? {
+        self.parse_list(b')', |parser| {
+            if parser.parse_ellipsis()? {
                 return Ok(());
             }
-            let ty = parser.ty()?;
+            let ty = parser.parse_type()?;
             types.push(ty);
             attributes.push(parser.value_attributes()?);
-            operands.push(parser.value(ty)?);
+            operands.push(parser.parse_value(ty)?);
             Ok(())
         })?;
         Ok((types, attributes))
     }
 
     /// Operand bundles if they come next: tag, first operand of the call, number of operands.
-    fn bundles(
+    fn parse_bundles(
         &mut self,
         operands: &mut Vec<LlvmValue>,
     ) -> Result<Vec<(LlvmSymbol, u32, u32)>, BoxedDiagnostic> {
         let mut bundles = Vec::new();
-        if !self.eat(b'[') {
+        if !self.eat_punct(b'[') {
             return Ok(bundles);
         }
-        self.list(b']', |parser| {
+        self.parse_list(b']', |parser| {
             let tag = parser.symbol_string()?;
             let from = operands.len();
-            parser.expect(b'(')?;
-            parser.list(b')', |parser| {
+            parser.expect_punct(b'(')?;
+            parser.parse_list(b')', |parser| {
                 operands.push(parser.typed_value()?.1);
                 Ok(())
             })?;
@@ -197,10 +197,10 @@ impl LlvmParser<'_> {
             return Ok(targets);
         }
         self.expect_word("to")?;
-        targets.push(self.target()?);
+        targets.push(self.parse_target()?);
         if opcode == LlvmOpcode::Invoke {
             self.expect_word("unwind")?;
-            targets.push(self.target()?);
+            targets.push(self.parse_target()?);
         } else {
             targets.extend(self.target_list()?);
         }

@@ -63,7 +63,7 @@ pub fn find_bits(table: AttributeBits, name: &str) -> Option<u64> {
 }
 
 /// The words that together are some bits; bits without a word are left out.
-pub fn words(table: AttributeBits, bits: u64) -> Vec<&'static str> {
+pub fn list_words(table: AttributeBits, bits: u64) -> Vec<&'static str> {
     let mut rest = bits;
     let mut words = Vec::new();
     for &(word, bit) in table {
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn words_cover_their_bits() {
-        assert_eq!(words(FP_CLASSES, 0x207), ["nan", "inf"]);
-        assert_eq!(words(CAPTURES, 7), ["address", "read_provenance"]);
+        assert_eq!(list_words(FP_CLASSES, 0x207), ["nan", "inf"]);
+        assert_eq!(list_words(CAPTURES, 7), ["address", "read_provenance"]);
     }
 }

@@ -11,7 +11,7 @@ pub const BFLOAT: LlvmFloatFormat = (8, 7);
 pub const FLOAT: LlvmFloatFormat = (8, 23);
 
 /// The bits of a binary64 number in a narrower format; `None` if the number is not in it.
-pub fn narrow(bits: u64, (exponent_width, fraction_width): LlvmFloatFormat) -> Option<u64> {
+pub fn narrow_float(bits: u64, (exponent_width, fraction_width): LlvmFloatFormat) -> Option<u64> {
     let sign = bits >> 63 << (exponent_width + fraction_width);
     let exponent = bits >> 52 & 0x7ff;
     let fraction = bits & ((1 << 52) - 1);
@@ -104,16 +104,19 @@ mod tests {
 
     #[test]
     fn narrowing_is_exact_or_refused() {
-        assert_eq!(narrow(1.0_f64.to_bits(), HALF), Some(0x3c00));
+        assert_eq!(narrow_float(1.0_f64.to_bits(), HALF), Some(0x3c00));
         assert_eq!(
-            narrow((-2.5_f64).to_bits(), FLOAT),
+            narrow_float((-2.5_f64).to_bits(), FLOAT),
             Some(u64::from((-2.5_f32).to_bits()))
         );
-        assert_eq!(narrow(0.1_f64.to_bits(), FLOAT), None);
-        assert_eq!(narrow(1e300_f64.to_bits(), FLOAT), None);
+        assert_eq!(narrow_float(0.1_f64.to_bits(), FLOAT), None);
+        assert_eq!(narrow_float(1e300_f64.to_bits(), FLOAT), None);
         let least = f64::from(f32::from_bits(1)).to_bits();
-        assert_eq!(narrow(least, FLOAT), Some(1));
-        assert_eq!(narrow(f64::INFINITY.to_bits(), BFLOAT), Some(0x7f80));
-        assert_eq!(narrow(5.960464477539063e-8_f64.to_bits(), HALF), Some(1));
+        assert_eq!(narrow_float(least, FLOAT), Some(1));
+        assert_eq!(narrow_float(f64::INFINITY.to_bits(), BFLOAT), Some(0x7f80));
+        assert_eq!(
+            narrow_float(5.960464477539063e-8_f64.to_bits(), HALF),
+            Some(1)
+        );
     }
 }

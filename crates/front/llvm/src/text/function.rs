@@ -95,7 +95,7 @@ impl BodyParseState {
         })
     }
 
-    fn label(&mut self, name: LlvmName, place: SourceLocation) -> usize {
+    fn intern_label(&mut self, name: LlvmName, place: SourceLocation) -> usize {
         let labels = &mut self.labels;
         *self.label_of.entry(name).or_insert_with(|| {
             labels.push(LlvmBlockLabel { place, block: None });
@@ -104,7 +104,7 @@ impl BodyParseState {
     }
 
     /// Puts operands into the pool.
-    pub fn operands(&mut self, operands: &[LlvmValue]) -> LlvmPoolRange {
+    pub fn add_operands(&mut self, operands: &[LlvmValue]) -> LlvmPoolRange {
         let start = self.func.value_pool.len();
         self.func.value_pool.extend_from_slice(operands);
         LlvmPoolRange::since(start, &self.func.value_pool)
@@ -113,7 +113,7 @@ impl BodyParseState {
 
 impl LlvmParser<'_> {
     /// The body being parsed; only called within one.
-    pub fn body(&mut self) -> Result<&mut BodyParseState, BoxedDiagnostic> {
+    pub fn current_body(&mut self) -> Result<&mut BodyParseState, BoxedDiagnostic> {
         match &mut self.body {
             Some(body) => Ok(body),
             None => Err(fault(
@@ -124,7 +124,7 @@ impl LlvmParser<'_> {
     }
 
     /// The local of a name and type that the token `token` stated.
-    pub fn local(
+    pub fn find_local(
         &mut self,
         name: LlvmName,
         ty: LlvmType,
@@ -134,7 +134,7 @@ impl LlvmParser<'_> {
         if self.body.is_none() {
             return Err(fault(place, "a local value outside of a function"));
         }
-        let body = self.body()?;
+        let body = self.current_body()?;
         if let Some(&local) = body.locals.get(&name) {
             let found = body.func.local_type(local);
             if !self.module.types.agree(found, ty) {
@@ -156,17 +156,17 @@ impl LlvmParser<'_> {
 
     /// The local of a name, of whatever type if it is defined; else it is of the type given.
     pub fn local_of_any_type(&mut self, fallback: LlvmType) -> Result<LlvmValue, BoxedDiagnostic> {
-        let token = self.bump();
+        let token = self.take_token();
         let name = self.name_of(token)?;
-        let known = self.body()?.locals.get(&name).copied();
+        let known = self.current_body()?.locals.get(&name).copied();
         match known {
             Some(local) => Ok(LlvmValue::local(local)),
-            None => self.local(name, fallback, token),
+            None => self.find_local(name, fallback, token),
         }
     }
 
     /// `label %name`
-    pub fn target(&mut self) -> Result<LlvmBlock, BoxedDiagnostic> {
+    pub fn parse_target(&mut self) -> Result<LlvmBlock, BoxedDiagnostic> {
         self.expect_word("label")?;
         self.block_name()
     }
@@ -174,12 +174,14 @@ impl LlvmParser<'_> {
     /// `%name` of a block. What results stands for it until the body ends.
     pub fn block_name(&mut self) -> Result<LlvmBlock, BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::Local {
-            return self.expected("a block");
+            return self.fail_expected("a block");
         }
-        let token = self.bump();
+        let token = self.take_token();
         let name = self.name_of(token)?;
         let place = token.place();
-        Ok(LlvmBlock::new(self.body()?.label(name, place)))
+        Ok(LlvmBlock::new(
+            self.current_body()?.intern_label(name, place),
+        ))
     }
 
     /// The body of a function behind its opening brace.
@@ -193,8 +195,8 @@ impl LlvmParser<'_> {
         let function = std::mem::replace(slot, empty);
         let place = self.module.global(function.global).place;
         self.body = Some(Box::new(BodyParseState::new(function, &params, place)?));
-        while !self.eat(b'}') {
-            self.statement()?;
+        while !self.eat_punct(b'}') {
+            self.parse_statement()?;
         }
         let end = self.place_from(self.last_end.saturating_sub(1));
         let Some(mut body) = self.body.take() else {
@@ -204,21 +206,21 @@ impl LlvmParser<'_> {
         if open || body.func.blocks.is_empty() {
             return Err(fault(end, "the last block has no terminator"));
         }
-        self.resolve(&mut body)?;
+        self.resolve_stand_ins(&mut body)?;
         self.module.functions[func.index()] = body.func;
         Ok(())
     }
 
-    fn statement(&mut self) -> Result<(), BoxedDiagnostic> {
+    fn parse_statement(&mut self) -> Result<(), BoxedDiagnostic> {
         match self.token.kind {
             LlvmTokenKind::Label => return self.define_label(),
             LlvmTokenKind::HashWord => return self.debug_record(),
-            LlvmTokenKind::End => return self.error("the body is never closed"),
+            LlvmTokenKind::End => return self.fail_with("the body is never closed"),
             _ => {}
         }
         if self.at_word("uselistorder") || self.at_word("uselistorder_bb") {
-            while !self.at(b'{') && !self.at_end() {
-                self.bump();
+            while !self.is_at(b'{') && !self.at_end() {
+                self.take_token();
             }
             return self.skip_group();
         }
@@ -226,19 +228,19 @@ impl LlvmParser<'_> {
         let start = self.token;
         let mut name = None;
         if self.token.kind == LlvmTokenKind::Local {
-            let token = self.bump();
+            let token = self.take_token();
             name = Some(self.name_of(token)?);
-            self.expect(b'=')?;
+            self.expect_punct(b'=')?;
         }
-        self.instruction(start.start)?;
+        self.parse_instruction(start.start)?;
         self.define_local(name, start)?;
         self.close_block()
     }
 
     fn define_label(&mut self) -> Result<(), BoxedDiagnostic> {
-        let token = self.bump();
+        let token = self.take_token();
         let name = self.name_of(token)?;
-        let body = self.body()?;
+        let body = self.current_body()?;
         if body.block_name.is_some() || body.block_start != body.func.insts.len() {
             return Err(fault(token.place(), "the block before has no terminator"));
         }
@@ -256,7 +258,7 @@ impl LlvmParser<'_> {
     /// Begins a block without a label, if an instruction stands at the beginning of one.
     fn open_block(&mut self) -> Result<(), BoxedDiagnostic> {
         let place = self.token.place();
-        let body = self.body()?;
+        let body = self.current_body()?;
         if body.block_start != body.func.insts.len() || body.block_name.is_some() {
             return Ok(());
         }
@@ -271,9 +273,9 @@ impl LlvmParser<'_> {
         name: LlvmName,
         place: SourceLocation,
     ) -> Result<(), BoxedDiagnostic> {
-        let body = self.body()?;
+        let body = self.current_body()?;
         let block = LlvmBlock::new(body.func.blocks.len());
-        let label = body.label(name, place);
+        let label = body.intern_label(name, place);
         if body.labels[label].block.is_some() || body.locals.contains_key(&name) {
             return Err(fault(place, "this name is taken already"));
         }
@@ -288,7 +290,7 @@ impl LlvmParser<'_> {
         start: LlvmToken,
     ) -> Result<(), BoxedDiagnostic> {
         let place = start.place();
-        let body = self.body()?;
+        let body = self.current_body()?;
         let Some(inst) = body.func.insts.len().checked_sub(1) else {
             return Ok(());
         };
@@ -332,7 +334,7 @@ impl LlvmParser<'_> {
 
     /// Ends the block if the last instruction does.
     fn close_block(&mut self) -> Result<(), BoxedDiagnostic> {
-        let body = self.body()?;
+        let body = self.current_body()?;
         if body
             .func
             .insts
@@ -348,17 +350,21 @@ impl LlvmParser<'_> {
     }
 
     /// Adds an instruction, then takes its attachments.
-    pub fn push(&mut self, inst: LlvmInstruction, start: usize) -> Result<(), BoxedDiagnostic> {
+    pub fn push_instruction(
+        &mut self,
+        inst: LlvmInstruction,
+        start: usize,
+    ) -> Result<(), BoxedDiagnostic> {
         let mut attachments = Vec::new();
-        while self.at(b',') {
-            self.bump();
-            match self.attachment()? {
+        while self.is_at(b',') {
+            self.take_token();
+            match self.parse_attachment()? {
                 Some(attachment) => attachments.push(attachment),
-                None => return self.expected("metadata"),
+                None => return self.fail_expected("metadata"),
             }
         }
         let place = self.place_from(start);
-        let body = self.body()?;
+        let body = self.current_body()?;
         let id = LlvmInst::new(body.func.insts.len());
         body.func.insts.push(inst);
         body.func.places.push(place);
@@ -377,16 +383,16 @@ impl LlvmParser<'_> {
     fn debug_record(&mut self) -> Result<(), BoxedDiagnostic> {
         let text = self.peek_text();
         let Some(&(_, kind)) = RECORDS.iter().find(|row| row.0 == text) else {
-            return self.expected("an instruction");
+            return self.fail_expected("an instruction");
         };
-        self.bump();
-        self.expect(b'(')?;
+        self.take_token();
+        self.expect_punct(b'(')?;
         let mut arguments = Vec::new();
-        self.list(b')', |parser| {
+        self.parse_list(b')', |parser| {
             arguments.push(Some(parser.metadata_value()?));
             Ok(())
         })?;
-        let body = self.body()?;
+        let body = self.current_body()?;
         let before = LlvmInst::new(body.func.insts.len());
         body.func.debug_records.push(DebugRecord {
             before,
@@ -397,7 +403,7 @@ impl LlvmParser<'_> {
     }
 
     /// Replaces all stand-ins.
-    fn resolve(&mut self, body: &mut BodyParseState) -> Result<(), BoxedDiagnostic> {
+    fn resolve_stand_ins(&mut self, body: &mut BodyParseState) -> Result<(), BoxedDiagnostic> {
         let mut found = Vec::with_capacity(body.forwards.len());
         for forward in &body.forwards {
             match body.locals.get(&forward.name) {
@@ -485,7 +491,7 @@ impl LlvmParser<'_> {
         let mut depth = 0_usize;
         let mut count = 0;
         loop {
-            let token = lexer.next();
+            let token = lexer.next_token();
             match token.kind {
                 LlvmTokenKind::Punct(b'(' | b'[' | b'{') => depth += 1,
                 LlvmTokenKind::Punct(b'}') if depth == 0 => return Ok(labels),

@@ -10,13 +10,13 @@ use crate::upgrade;
 use crate::{BoxedDiagnostic, fault};
 impl LlvmParser<'_> {
     pub(super) fn comdat_definition(&mut self) -> Result<(), BoxedDiagnostic> {
-        let token = self.bump();
+        let token = self.take_token();
         let name = self.name_of(token)?;
         let name = self.symbol_of(name);
-        self.expect(b'=')?;
+        self.expect_punct(b'=')?;
         self.expect_word("comdat")?;
         let Some(selection) = self.eat_named(Selection::from_name) else {
-            return self.expected("how duplicates are resolved");
+            return self.fail_expected("how duplicates are resolved");
         };
         self.comdats.insert(name, self.module.comdats.len() as u32);
         self.module.comdats.push(ComdatGroup { name, selection });
@@ -42,12 +42,12 @@ impl LlvmParser<'_> {
         }
         if self.eat_word("thread_local") {
             data.thread_local = ThreadLocal::GeneralDynamic;
-            if self.eat(b'(') {
+            if self.eat_punct(b'(') {
                 match self.eat_named(ThreadLocal::from_name) {
                     Some(model) => data.thread_local = model,
-                    None => return self.expected("a model of thread-local storage"),
+                    None => return self.fail_expected("a model of thread-local storage"),
                 }
-                self.expect(b')')?;
+                self.expect_punct(b')')?;
             }
         }
         Ok(linkage.is_some())
@@ -81,10 +81,10 @@ impl LlvmParser<'_> {
     }
 
     /// A variable, alias or ifunc up to its type; where the rest begins.
-    pub(super) fn global(&mut self) -> Result<(LlvmGlobal, usize), BoxedDiagnostic> {
-        let token = self.bump();
+    pub(super) fn parse_global(&mut self) -> Result<(LlvmGlobal, usize), BoxedDiagnostic> {
+        let token = self.take_token();
         let name = self.name_of(token)?;
-        self.expect(b'=')?;
+        self.expect_punct(b'=')?;
         let variable = LlvmGlobalVariable {
             initializer: None,
             constant: false,
@@ -103,9 +103,9 @@ impl LlvmParser<'_> {
             } else {
                 GlobalKind::Ifunc(GlobalAliasee(None))
             };
-            self.bump();
-            data.value_type = self.ty()?;
-            self.expect(b',')?;
+            self.take_token();
+            data.value_type = self.parse_type()?;
+            self.expect_punct(b',')?;
             start = self.token.start;
             data.space = self.space_ahead()?;
         } else {
@@ -113,14 +113,14 @@ impl LlvmParser<'_> {
             let externally_initialized = self.eat_word("externally_initialized");
             let constant = self.eat_word("constant");
             if !constant && !self.eat_word("global") {
-                return self.expected("`global` or `constant`");
+                return self.fail_expected("`global` or `constant`");
             }
             data.kind = GlobalKind::Variable(LlvmGlobalVariable {
                 constant,
                 externally_initialized,
                 ..variable
             });
-            data.value_type = self.ty()?;
+            data.value_type = self.parse_type()?;
             start = self.token.start;
         }
         // Whether contents follow depends on the linkage, which is written for that.
@@ -139,7 +139,7 @@ impl LlvmParser<'_> {
         if !self.at_type() {
             return Ok(0);
         }
-        let ty = self.ty()?;
+        let ty = self.parse_type()?;
         Ok(self.module.types.address_space(ty).unwrap_or(0))
     }
 
@@ -149,20 +149,20 @@ impl LlvmParser<'_> {
         match &mut data.kind {
             GlobalKind::Variable(variable) => {
                 if !self.declared[global.index()] {
-                    variable.initializer = Some(self.constant(data.value_type)?);
+                    variable.initializer = Some(self.parse_constant(data.value_type)?);
                 }
             }
             GlobalKind::Alias(aliasee) | GlobalKind::Ifunc(aliasee) => {
                 let constant = if self.at_type() {
                     self.typed_constant()?
                 } else {
-                    self.constant(data.ty)?
+                    self.parse_constant(data.ty)?
                 };
                 *aliasee = GlobalAliasee(Some(constant));
             }
             GlobalKind::Function(_) => {}
         }
-        while self.eat(b',') {
+        while self.eat_punct(b',') {
             self.global_property(&mut data)?;
         }
         let attributes = self.function_attributes()?;
@@ -174,46 +174,49 @@ impl LlvmParser<'_> {
     }
 
     fn global_property(&mut self, data: &mut GlobalData) -> Result<(), BoxedDiagnostic> {
-        if let Some(attachment) = self.attachment()? {
+        if let Some(attachment) = self.parse_attachment()? {
             data.metadata.push(attachment);
             return Ok(());
         }
-        if self.property(data)? {
+        if self.parse_property(data)? {
             return Ok(());
         }
         match self.peek_word() {
             "code_model" => {
-                self.bump();
-                self.string()?;
+                self.take_token();
+                self.parse_string()?;
             }
             "no_sanitize_address"
             | "no_sanitize_hwaddress"
             | "sanitize_memtag"
             | "sanitize_address_dyninit" => {
-                self.bump();
+                self.take_token();
             }
-            _ => return self.expected("a property of a global"),
+            _ => return self.fail_expected("a property of a global"),
         }
         Ok(())
     }
 
     /// Section, partition, comdat or alignment, if one comes next.
-    pub(super) fn property(&mut self, data: &mut GlobalData) -> Result<bool, BoxedDiagnostic> {
+    pub(super) fn parse_property(
+        &mut self,
+        data: &mut GlobalData,
+    ) -> Result<bool, BoxedDiagnostic> {
         match self.peek_word() {
             "section" => {
-                self.bump();
+                self.take_token();
                 data.section = self.symbol_string()?;
             }
             "partition" => {
-                self.bump();
+                self.take_token();
                 data.partition = self.symbol_string()?;
             }
             "comdat" => {
-                self.bump();
+                self.take_token();
                 data.comdat = Some(self.comdat_use(data)?);
             }
             "align" => {
-                self.bump();
+                self.take_token();
                 data.align = LlvmAlign::from_bytes(self.align_number()?).unwrap_or(LlvmAlign::NONE);
             }
             _ => return Ok(false),
@@ -224,14 +227,14 @@ impl LlvmParser<'_> {
     pub(super) fn comdat_use(&mut self, data: &GlobalData) -> Result<u32, BoxedDiagnostic> {
         let mut name = data.name;
         let place = self.token.place();
-        if self.eat(b'(') {
+        if self.eat_punct(b'(') {
             if self.token.kind != LlvmTokenKind::Comdat {
-                return self.expected("a comdat");
+                return self.fail_expected("a comdat");
             }
-            let token = self.bump();
+            let token = self.take_token();
             let written = self.name_of(token)?;
             name = self.symbol_of(written);
-            self.expect(b')')?;
+            self.expect_punct(b')')?;
         }
         match self.comdats.get(&name) {
             Some(&comdat) => Ok(comdat),

@@ -47,7 +47,7 @@ fn allowed_flags(opcode: LlvmOpcode) -> LlvmInstFlags {
 
 impl LlvmParser<'_> {
     /// An instruction, without the name of its result; it began at byte `start`.
-    pub fn instruction(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    pub fn parse_instruction(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let tail = match self.peek_word() {
             "tail" => LlvmInstFlags::TAIL,
             "musttail" => LlvmInstFlags::MUSTTAIL,
@@ -55,27 +55,27 @@ impl LlvmParser<'_> {
             _ => LlvmInstFlags::NONE,
         };
         if !tail.is_empty() {
-            self.bump();
+            self.take_token();
             if !self.at_word("call") {
-                return self.expected("`call`");
+                return self.fail_expected("`call`");
             }
         }
         let Some(opcode) = self.eat_named(LlvmOpcode::from_name) else {
-            return self.expected("an instruction");
+            return self.fail_expected("an instruction");
         };
-        let flags = self.flags(allowed_flags(opcode)) | tail;
+        let flags = self.parse_flags(allowed_flags(opcode)) | tail;
         match opcode {
-            _ if opcode.is_binary() => self.binary(opcode, flags, start),
-            _ if opcode.is_cast() => self.cast(opcode, flags, start),
+            _ if opcode.is_binary() => self.parse_binary(opcode, flags, start),
+            _ if opcode.is_cast() => self.parse_cast(opcode, flags, start),
             LlvmOpcode::FNeg | LlvmOpcode::Freeze | LlvmOpcode::Resume => {
-                self.unary(opcode, flags, start)
+                self.parse_unary(opcode, flags, start)
             }
-            LlvmOpcode::ICmp | LlvmOpcode::FCmp => self.compare(opcode, flags, start),
-            LlvmOpcode::Ret => self.ret(start),
-            LlvmOpcode::Br => self.branch(start),
-            LlvmOpcode::Switch => self.switch(start),
+            LlvmOpcode::ICmp | LlvmOpcode::FCmp => self.parse_compare(opcode, flags, start),
+            LlvmOpcode::Ret => self.parse_return(start),
+            LlvmOpcode::Br => self.parse_branch(start),
+            LlvmOpcode::Switch => self.parse_switch(start),
             LlvmOpcode::IndirectBr => self.indirect_branch(start),
-            LlvmOpcode::Unreachable => self.plain(
+            LlvmOpcode::Unreachable => self.push_operation(
                 opcode,
                 flags,
                 LlvmType::VOID,
@@ -83,29 +83,31 @@ impl LlvmParser<'_> {
                 InstructionExtra::None,
                 start,
             ),
-            LlvmOpcode::Phi => self.phi(flags, start),
-            LlvmOpcode::Select => self.select(flags, start),
-            LlvmOpcode::Alloca => self.alloca(start),
-            LlvmOpcode::Load => self.load(start),
-            LlvmOpcode::Store => self.store(start),
-            LlvmOpcode::GetElementPtr => self.address(flags, start),
-            LlvmOpcode::Fence => self.fence(start),
+            LlvmOpcode::Phi => self.parse_phi(flags, start),
+            LlvmOpcode::Select => self.parse_select(flags, start),
+            LlvmOpcode::Alloca => self.parse_alloca(start),
+            LlvmOpcode::Load => self.parse_load(start),
+            LlvmOpcode::Store => self.parse_store(start),
+            LlvmOpcode::GetElementPtr => self.parse_address(flags, start),
+            LlvmOpcode::Fence => self.parse_fence(start),
             LlvmOpcode::CmpXchg => self.compare_exchange(start),
             LlvmOpcode::AtomicRmw => self.read_modify_write(start),
             LlvmOpcode::ExtractElement | LlvmOpcode::InsertElement | LlvmOpcode::ShuffleVector => {
-                self.vector(opcode, start)
+                self.parse_vector_instruction(opcode, start)
             }
-            LlvmOpcode::ExtractValue | LlvmOpcode::InsertValue => self.aggregate(opcode, start),
+            LlvmOpcode::ExtractValue | LlvmOpcode::InsertValue => {
+                self.parse_aggregate_instruction(opcode, start)
+            }
             LlvmOpcode::VaArg => self.va_arg(start),
             LlvmOpcode::LandingPad => self.landing_pad(start),
-            LlvmOpcode::CatchPad | LlvmOpcode::CleanupPad => self.pad(opcode, start),
+            LlvmOpcode::CatchPad | LlvmOpcode::CleanupPad => self.parse_pad(opcode, start),
             LlvmOpcode::CatchSwitch => self.catch_switch(start),
             LlvmOpcode::CatchRet | LlvmOpcode::CleanupRet => self.pad_return(opcode, start),
-            _ => self.call(opcode, flags, start),
+            _ => self.parse_call(opcode, flags, start),
         }
     }
 
-    pub(super) fn plain(
+    pub(super) fn push_operation(
         &mut self,
         opcode: LlvmOpcode,
         flags: LlvmInstFlags,
@@ -114,8 +116,8 @@ impl LlvmParser<'_> {
         extra: InstructionExtra,
         start: usize,
     ) -> Result<(), BoxedDiagnostic> {
-        let operands = self.body()?.operands(operands);
-        self.push(
+        let operands = self.current_body()?.add_operands(operands);
+        self.push_instruction(
             LlvmInstruction {
                 opcode,
                 flags,
@@ -127,11 +129,11 @@ impl LlvmParser<'_> {
         )
     }
 
-    pub(super) fn blocks(
+    pub(super) fn add_blocks(
         &mut self,
         blocks: &[LlvmBlock],
     ) -> Result<InstructionExtra, BoxedDiagnostic> {
-        let body = self.body()?;
+        let body = self.current_body()?;
         let start = body.func.block_pool.len();
         body.func.block_pool.extend_from_slice(blocks);
         Ok(InstructionExtra::Blocks(LlvmPoolRange::since(
@@ -140,23 +142,26 @@ impl LlvmParser<'_> {
         )))
     }
 
-    pub(super) fn numbers(&mut self, numbers: &[u32]) -> Result<LlvmPoolRange, BoxedDiagnostic> {
-        let body = self.body()?;
+    pub(super) fn add_numbers(
+        &mut self,
+        numbers: &[u32],
+    ) -> Result<LlvmPoolRange, BoxedDiagnostic> {
+        let body = self.current_body()?;
         let start = body.func.number_pool.len();
         body.func.number_pool.extend_from_slice(numbers);
         Ok(LlvmPoolRange::since(start, &body.func.number_pool))
     }
 
-    fn binary(
+    fn parse_binary(
         &mut self,
         opcode: LlvmOpcode,
         flags: LlvmInstFlags,
         start: usize,
     ) -> Result<(), BoxedDiagnostic> {
         let (ty, left) = self.typed_value()?;
-        self.expect(b',')?;
-        let right = self.value(ty)?;
-        self.plain(
+        self.expect_punct(b',')?;
+        let right = self.parse_value(ty)?;
+        self.push_operation(
             opcode,
             flags,
             ty,
@@ -166,7 +171,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn unary(
+    fn parse_unary(
         &mut self,
         opcode: LlvmOpcode,
         flags: LlvmInstFlags,
@@ -178,10 +183,10 @@ impl LlvmParser<'_> {
         } else {
             ty
         };
-        self.plain(opcode, flags, ty, &[operand], InstructionExtra::None, start)
+        self.push_operation(opcode, flags, ty, &[operand], InstructionExtra::None, start)
     }
 
-    fn cast(
+    fn parse_cast(
         &mut self,
         opcode: LlvmOpcode,
         flags: LlvmInstFlags,
@@ -189,15 +194,15 @@ impl LlvmParser<'_> {
     ) -> Result<(), BoxedDiagnostic> {
         let (from, operand) = self.typed_value()?;
         self.expect_word("to")?;
-        let ty = self.ty()?;
+        let ty = self.parse_type()?;
         let opcode = match self.has_bytes {
             true => upgrade::byte_cast(&self.module.types, opcode, from, ty),
             false => opcode,
         };
-        self.plain(opcode, flags, ty, &[operand], InstructionExtra::None, start)
+        self.push_operation(opcode, flags, ty, &[operand], InstructionExtra::None, start)
     }
 
-    fn compare(
+    fn parse_compare(
         &mut self,
         opcode: LlvmOpcode,
         flags: LlvmInstFlags,
@@ -206,13 +211,13 @@ impl LlvmParser<'_> {
         let integer = opcode == LlvmOpcode::ICmp;
         let named = |name: &str| Predicate::from_name_for(name, integer);
         let Some(predicate) = self.eat_named(named) else {
-            return self.expected("a comparison");
+            return self.fail_expected("a comparison");
         };
         let (ty, left) = self.typed_value()?;
-        self.expect(b',')?;
-        let right = self.value(ty)?;
+        self.expect_punct(b',')?;
+        let right = self.parse_value(ty)?;
         let ty = compare_type(&mut self.module.types, ty);
-        self.plain(
+        self.push_operation(
             opcode,
             flags,
             ty,
@@ -222,10 +227,10 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn ret(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
-        let ty = self.ty()?;
+    fn parse_return(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+        let ty = self.parse_type()?;
         if ty == LlvmType::VOID {
-            return self.plain(
+            return self.push_operation(
                 LlvmOpcode::Ret,
                 LlvmInstFlags::NONE,
                 ty,
@@ -234,8 +239,8 @@ impl LlvmParser<'_> {
                 start,
             );
         }
-        let value = self.value(ty)?;
-        self.plain(
+        let value = self.parse_value(ty)?;
+        self.push_operation(
             LlvmOpcode::Ret,
             LlvmInstFlags::NONE,
             LlvmType::VOID,
@@ -245,11 +250,11 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn branch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_branch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         if self.at_word("label") {
-            let target = self.target()?;
-            let blocks = self.blocks(&[target])?;
-            return self.plain(
+            let target = self.parse_target()?;
+            let blocks = self.add_blocks(&[target])?;
+            return self.push_operation(
                 LlvmOpcode::Br,
                 LlvmInstFlags::NONE,
                 LlvmType::VOID,
@@ -263,12 +268,12 @@ impl LlvmParser<'_> {
         if ty != LlvmType::I1 {
             return Err(fault(place, "a branch on what is no `i1`"));
         }
-        self.expect(b',')?;
-        let first = self.target()?;
-        self.expect(b',')?;
-        let second = self.target()?;
-        let blocks = self.blocks(&[first, second])?;
-        self.plain(
+        self.expect_punct(b',')?;
+        let first = self.parse_target()?;
+        self.expect_punct(b',')?;
+        let second = self.parse_target()?;
+        let blocks = self.add_blocks(&[first, second])?;
+        self.push_operation(
             LlvmOpcode::Br,
             LlvmInstFlags::NONE,
             LlvmType::VOID,
@@ -278,24 +283,24 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn switch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_switch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let (ty, value) = self.typed_value()?;
-        self.expect(b',')?;
+        self.expect_punct(b',')?;
         let mut operands = vec![value];
-        let mut blocks = vec![self.target()?];
-        self.expect(b'[')?;
-        while !self.eat(b']') {
+        let mut blocks = vec![self.parse_target()?];
+        self.expect_punct(b'[')?;
+        while !self.eat_punct(b']') {
             let place = self.token.place();
             let case = self.typed_constant()?;
             if self.module.consts.ty(case) != ty {
                 return Err(fault(place, "a case of another type"));
             }
-            self.expect(b',')?;
+            self.expect_punct(b',')?;
             operands.push(LlvmValue::constant(case));
-            blocks.push(self.target()?);
+            blocks.push(self.parse_target()?);
         }
-        let blocks = self.blocks(&blocks)?;
-        self.plain(
+        let blocks = self.add_blocks(&blocks)?;
+        self.push_operation(
             LlvmOpcode::Switch,
             LlvmInstFlags::NONE,
             LlvmType::VOID,
@@ -307,10 +312,10 @@ impl LlvmParser<'_> {
 
     fn indirect_branch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let (_, address) = self.typed_value()?;
-        self.expect(b',')?;
+        self.expect_punct(b',')?;
         let blocks = self.target_list()?;
-        let blocks = self.blocks(&blocks)?;
-        self.plain(
+        let blocks = self.add_blocks(&blocks)?;
+        self.push_operation(
             LlvmOpcode::IndirectBr,
             LlvmInstFlags::NONE,
             LlvmType::VOID,
@@ -321,55 +326,55 @@ impl LlvmParser<'_> {
     }
 
     pub(super) fn target_list(&mut self) -> Result<Vec<LlvmBlock>, BoxedDiagnostic> {
-        self.expect(b'[')?;
+        self.expect_punct(b'[')?;
         let mut blocks = Vec::new();
-        self.list(b']', |parser| {
-            blocks.push(parser.target()?);
+        self.parse_list(b']', |parser| {
+            blocks.push(parser.parse_target()?);
             Ok(())
         })?;
         Ok(blocks)
     }
 
-    fn phi(&mut self, flags: LlvmInstFlags, start: usize) -> Result<(), BoxedDiagnostic> {
-        let ty = self.ty()?;
+    fn parse_phi(&mut self, flags: LlvmInstFlags, start: usize) -> Result<(), BoxedDiagnostic> {
+        let ty = self.parse_type()?;
         let (mut operands, mut blocks) = (Vec::new(), Vec::new());
         loop {
-            self.expect(b'[')?;
-            operands.push(self.value(ty)?);
-            self.expect(b',')?;
+            self.expect_punct(b'[')?;
+            operands.push(self.parse_value(ty)?);
+            self.expect_punct(b',')?;
             blocks.push(self.block_name()?);
-            self.expect(b']')?;
+            self.expect_punct(b']')?;
             if !self.comma_before(b'[') {
                 break;
             }
         }
-        let blocks = self.blocks(&blocks)?;
-        self.plain(LlvmOpcode::Phi, flags, ty, &operands, blocks, start)
+        let blocks = self.add_blocks(&blocks)?;
+        self.push_operation(LlvmOpcode::Phi, flags, ty, &operands, blocks, start)
     }
 
     /// Takes a comma if a certain character follows it.
     pub(super) fn comma_before(&mut self, punct: u8) -> bool {
         let ahead = self.text[self.token.end..].trim_ascii_start();
-        self.at(b',') && ahead.first() == Some(&punct) && self.eat(b',')
+        self.is_at(b',') && ahead.first() == Some(&punct) && self.eat_punct(b',')
     }
 
     /// Takes a comma unless metadata follows it.
     pub(super) fn comma_before_operand(&mut self) -> bool {
         let ahead = self.text[self.token.end..].trim_ascii_start();
-        self.at(b',') && ahead.first() != Some(&b'!') && self.eat(b',')
+        self.is_at(b',') && ahead.first() != Some(&b'!') && self.eat_punct(b',')
     }
 
-    fn select(&mut self, flags: LlvmInstFlags, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_select(&mut self, flags: LlvmInstFlags, start: usize) -> Result<(), BoxedDiagnostic> {
         let (_, condition) = self.typed_value()?;
-        self.expect(b',')?;
+        self.expect_punct(b',')?;
         let (ty, first) = self.typed_value()?;
-        self.expect(b',')?;
+        self.expect_punct(b',')?;
         let place = self.token.place();
         let (second_type, second) = self.typed_value()?;
         if !self.module.types.agree(second_type, ty) {
             return Err(fault(place, "a value of another type than the first"));
         }
-        self.plain(
+        self.push_operation(
             LlvmOpcode::Select,
             flags,
             ty,
@@ -379,17 +384,21 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn vector(&mut self, opcode: LlvmOpcode, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_vector_instruction(
+        &mut self,
+        opcode: LlvmOpcode,
+        start: usize,
+    ) -> Result<(), BoxedDiagnostic> {
         let place = self.token.place();
         let (ty, first) = self.typed_value()?;
         let LlvmTypeKind::Vector { element, .. } = *self.module.types.kind(ty) else {
             return Err(fault(place, "expected a vector"));
         };
-        self.expect(b',')?;
+        self.expect_punct(b',')?;
         let place = self.token.place();
         let (second_type, second) = self.typed_value()?;
         if opcode == LlvmOpcode::ExtractElement {
-            return self.plain(
+            return self.push_operation(
                 opcode,
                 LlvmInstFlags::NONE,
                 element,
@@ -398,7 +407,7 @@ impl LlvmParser<'_> {
                 start,
             );
         }
-        self.expect(b',')?;
+        self.expect_punct(b',')?;
         let expected = if opcode == LlvmOpcode::InsertElement {
             element
         } else {
@@ -413,7 +422,7 @@ impl LlvmParser<'_> {
         let place = self.token.place();
         let (_, third) = self.typed_value()?;
         if opcode == LlvmOpcode::InsertElement {
-            return self.plain(
+            return self.push_operation(
                 opcode,
                 LlvmInstFlags::NONE,
                 ty,
@@ -435,8 +444,8 @@ impl LlvmParser<'_> {
                 "expected a constant vector of `i32` as the mask",
             ));
         };
-        let mask = InstructionExtra::Mask(self.numbers(&mask)?);
-        self.plain(
+        let mask = InstructionExtra::Mask(self.add_numbers(&mask)?);
+        self.push_operation(
             opcode,
             LlvmInstFlags::NONE,
             ty,
@@ -446,11 +455,15 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn aggregate(&mut self, opcode: LlvmOpcode, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_aggregate_instruction(
+        &mut self,
+        opcode: LlvmOpcode,
+        start: usize,
+    ) -> Result<(), BoxedDiagnostic> {
         let (ty, aggregate) = self.typed_value()?;
         let mut operands = vec![aggregate];
         if opcode == LlvmOpcode::InsertValue {
-            self.expect(b',')?;
+            self.expect_punct(b',')?;
             operands.push(self.typed_value()?.1);
         }
         let mut path = Vec::new();
@@ -465,20 +478,20 @@ impl LlvmParser<'_> {
                 "the indices do not lead through the aggregate",
             ));
         };
-        let indices = InstructionExtra::Indices(self.numbers(&path)?);
+        let indices = InstructionExtra::Indices(self.add_numbers(&path)?);
         let ty = if opcode == LlvmOpcode::ExtractValue {
             member
         } else {
             ty
         };
-        self.plain(opcode, LlvmInstFlags::NONE, ty, &operands, indices, start)
+        self.push_operation(opcode, LlvmInstFlags::NONE, ty, &operands, indices, start)
     }
 
     fn va_arg(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let (_, list) = self.typed_value()?;
-        self.expect(b',')?;
-        let ty = self.ty()?;
-        self.plain(
+        self.expect_punct(b',')?;
+        let ty = self.parse_type()?;
+        self.push_operation(
             LlvmOpcode::VaArg,
             LlvmInstFlags::NONE,
             ty,
@@ -489,13 +502,13 @@ impl LlvmParser<'_> {
     }
 
     fn landing_pad(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
-        let ty = self.ty()?;
-        let flags = self.flags(LlvmInstFlags::CLEANUP);
+        let ty = self.parse_type()?;
+        let flags = self.parse_flags(LlvmInstFlags::CLEANUP);
         let mut clauses = Vec::new();
         while self.eat_word("catch") || self.eat_word("filter") {
             clauses.push(self.typed_value()?.1);
         }
-        self.plain(
+        self.push_operation(
             LlvmOpcode::LandingPad,
             flags,
             ty,
@@ -505,15 +518,15 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn pad(&mut self, opcode: LlvmOpcode, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_pad(&mut self, opcode: LlvmOpcode, start: usize) -> Result<(), BoxedDiagnostic> {
         self.expect_word("within")?;
-        let mut operands = vec![self.value(LlvmType::TOKEN)?];
-        self.expect(b'[')?;
-        self.list(b']', |parser| {
+        let mut operands = vec![self.parse_value(LlvmType::TOKEN)?];
+        self.expect_punct(b'[')?;
+        self.parse_list(b']', |parser| {
             operands.push(parser.typed_value()?.1);
             Ok(())
         })?;
-        self.plain(
+        self.push_operation(
             opcode,
             LlvmInstFlags::NONE,
             LlvmType::TOKEN,
@@ -525,17 +538,17 @@ impl LlvmParser<'_> {
 
     fn catch_switch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         self.expect_word("within")?;
-        let parent = self.value(LlvmType::TOKEN)?;
+        let parent = self.parse_value(LlvmType::TOKEN)?;
         let mut blocks = self.target_list()?;
-        let unwind = self.unwind()?;
+        let unwind = self.parse_unwind_target()?;
         let flags = if unwind.is_some() {
             LlvmInstFlags::CLEANUP
         } else {
             LlvmInstFlags::NONE
         };
         blocks.extend(unwind);
-        let blocks = self.blocks(&blocks)?;
-        self.plain(
+        let blocks = self.add_blocks(&blocks)?;
+        self.push_operation(
             LlvmOpcode::CatchSwitch,
             flags,
             LlvmType::TOKEN,
@@ -546,26 +559,26 @@ impl LlvmParser<'_> {
     }
 
     /// `unwind to caller` or `unwind label %name`
-    fn unwind(&mut self) -> Result<Option<LlvmBlock>, BoxedDiagnostic> {
+    fn parse_unwind_target(&mut self) -> Result<Option<LlvmBlock>, BoxedDiagnostic> {
         self.expect_word("unwind")?;
         if self.eat_word("to") {
             self.expect_word("caller")?;
             return Ok(None);
         }
-        self.target().map(Some)
+        self.parse_target().map(Some)
     }
 
     fn pad_return(&mut self, opcode: LlvmOpcode, start: usize) -> Result<(), BoxedDiagnostic> {
         self.expect_word("from")?;
-        let pad = self.value(LlvmType::TOKEN)?;
+        let pad = self.parse_value(LlvmType::TOKEN)?;
         let target = if opcode == LlvmOpcode::CatchRet {
             self.expect_word("to")?;
-            Some(self.target()?)
+            Some(self.parse_target()?)
         } else {
-            self.unwind()?
+            self.parse_unwind_target()?
         };
-        let blocks = self.blocks(target.as_slice())?;
-        self.plain(
+        let blocks = self.add_blocks(target.as_slice())?;
+        self.push_operation(
             opcode,
             LlvmInstFlags::NONE,
             LlvmType::VOID,

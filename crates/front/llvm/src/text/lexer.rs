@@ -83,7 +83,7 @@ impl<'a> LlvmLexer<'a> {
         LlvmLexer { bytes, pos }
     }
 
-    fn peek(&self, ahead: usize) -> u8 {
+    fn peek_byte(&self, ahead: usize) -> u8 {
         self.bytes.get(self.pos + ahead).copied().unwrap_or(0)
     }
 
@@ -93,10 +93,10 @@ impl<'a> LlvmLexer<'a> {
     }
 
     /// The next token.
-    pub fn next(&mut self) -> LlvmToken {
+    pub fn next_token(&mut self) -> LlvmToken {
         self.skip_space();
         let start = self.pos;
-        let kind = self.scan();
+        let kind = self.scan_token();
         LlvmToken {
             kind,
             start,
@@ -106,10 +106,10 @@ impl<'a> LlvmLexer<'a> {
 
     fn skip_space(&mut self) {
         loop {
-            match self.peek(0) {
+            match self.peek_byte(0) {
                 b' ' | b'\t' | b'\r' | b'\n' => self.pos += 1,
                 b';' => self.skip_line(),
-                b'/' if self.peek(1) == b'*' => self.skip_comment(),
+                b'/' if self.peek_byte(1) == b'*' => self.skip_comment(),
                 0 if self.pos < self.bytes.len() => self.pos += 1,
                 _ => return,
             }
@@ -133,34 +133,34 @@ impl<'a> LlvmLexer<'a> {
         self.pos += 2 + end.unwrap_or(rest.len());
     }
 
-    fn scan(&mut self) -> LlvmTokenKind {
+    fn scan_token(&mut self) -> LlvmTokenKind {
         if self.pos >= self.bytes.len() {
             return LlvmTokenKind::End;
         }
-        match self.peek(0) {
-            b'%' => self.sigil(LlvmTokenKind::Local),
-            b'@' => self.sigil(LlvmTokenKind::Global),
-            b'"' => match self.string() {
+        match self.peek_byte(0) {
+            b'%' => self.scan_sigil(LlvmTokenKind::Local),
+            b'@' => self.scan_sigil(LlvmTokenKind::Global),
+            b'"' => match self.scan_string() {
                 LlvmTokenKind::String => self.label_or(LlvmTokenKind::String),
                 other => other,
             },
-            b'c' if self.peek(1) == b'"' => {
+            b'c' if self.peek_byte(1) == b'"' => {
                 self.pos += 1;
-                match self.string() {
+                match self.scan_string() {
                     LlvmTokenKind::String => LlvmTokenKind::Data,
                     other => other,
                 }
             }
-            b'!' => self.bang(),
-            b'#' => self.hash(),
-            b'.' if self.peek(1) == b'.' && self.peek(2) == b'.' => {
+            b'!' => self.scan_bang(),
+            b'#' => self.scan_hash(),
+            b'.' if self.peek_byte(1) == b'.' && self.peek_byte(2) == b'.' => {
                 self.pos += 3;
                 LlvmTokenKind::Ellipsis
             }
-            b'$' => self.dollar(),
-            b'0'..=b'9' | b'+' => self.number(),
-            b'-' if self.peek(1).is_ascii_digit() => self.number(),
-            byte if is_word(byte) => self.word(),
+            b'$' => self.scan_dollar(),
+            b'0'..=b'9' | b'+' => self.scan_number(),
+            b'-' if self.peek_byte(1).is_ascii_digit() => self.scan_number(),
+            byte if is_word(byte) => self.scan_word(),
             byte if byte.is_ascii_graphic() => {
                 self.pos += 1;
                 LlvmTokenKind::Punct(byte)
@@ -173,7 +173,7 @@ impl<'a> LlvmLexer<'a> {
     }
 
     /// A word from here on, or a number such as `s0x1F` that looks like one.
-    fn word(&mut self) -> LlvmTokenKind {
+    fn scan_word(&mut self) -> LlvmTokenKind {
         let start = self.pos;
         self.skip_word();
         let word = &self.bytes[start..self.pos];
@@ -188,23 +188,23 @@ impl<'a> LlvmLexer<'a> {
     }
 
     fn skip_word(&mut self) {
-        while is_word(self.peek(0)) {
+        while is_word(self.peek_byte(0)) {
             self.pos += 1;
         }
     }
 
     fn label_or(&mut self, kind: LlvmTokenKind) -> LlvmTokenKind {
-        if self.peek(0) == b':' {
+        if self.peek_byte(0) == b':' {
             self.pos += 1;
             return LlvmTokenKind::Label;
         }
         kind
     }
 
-    fn sigil(&mut self, kind: LlvmTokenKind) -> LlvmTokenKind {
+    fn scan_sigil(&mut self, kind: LlvmTokenKind) -> LlvmTokenKind {
         self.pos += 1;
-        match self.peek(0) {
-            b'"' => match self.string() {
+        match self.peek_byte(0) {
+            b'"' => match self.scan_string() {
                 LlvmTokenKind::String => kind,
                 other => other,
             },
@@ -217,10 +217,10 @@ impl<'a> LlvmLexer<'a> {
     }
 
     /// `$name`; but a label may begin with `$`, too.
-    fn dollar(&mut self) -> LlvmTokenKind {
+    fn scan_dollar(&mut self) -> LlvmTokenKind {
         self.pos += 1;
-        if self.peek(0) == b'"' {
-            return match self.string() {
+        if self.peek_byte(0) == b'"' {
+            return match self.scan_string() {
                 LlvmTokenKind::String => LlvmTokenKind::Comdat,
                 other => other,
             };
@@ -230,7 +230,7 @@ impl<'a> LlvmLexer<'a> {
     }
 
     /// A string; quotes within are written as `\22`, so the first one ends it.
-    fn string(&mut self) -> LlvmTokenKind {
+    fn scan_string(&mut self) -> LlvmTokenKind {
         let rest = &self.bytes[self.pos + 1..];
         match rest.iter().position(|&byte| byte == b'"') {
             Some(len) => {
@@ -244,17 +244,17 @@ impl<'a> LlvmLexer<'a> {
         }
     }
 
-    fn bang(&mut self) -> LlvmTokenKind {
+    fn scan_bang(&mut self) -> LlvmTokenKind {
         self.pos += 1;
-        match self.peek(0) {
+        match self.peek_byte(0) {
             b'0'..=b'9' => {
-                while self.peek(0).is_ascii_digit() {
+                while self.peek_byte(0).is_ascii_digit() {
                     self.pos += 1;
                 }
                 LlvmTokenKind::MetadataNumber
             }
             byte if is_word(byte) || byte == b'\\' => {
-                while is_word(self.peek(0)) || self.peek(0) == b'\\' {
+                while is_word(self.peek_byte(0)) || self.peek_byte(0) == b'\\' {
                     self.pos += 1;
                 }
                 LlvmTokenKind::MetadataName
@@ -263,9 +263,9 @@ impl<'a> LlvmLexer<'a> {
         }
     }
 
-    fn hash(&mut self) -> LlvmTokenKind {
+    fn scan_hash(&mut self) -> LlvmTokenKind {
         self.pos += 1;
-        let digits = self.peek(0).is_ascii_digit();
+        let digits = self.peek_byte(0).is_ascii_digit();
         let start = self.pos;
         self.skip_word();
         match digits {
@@ -275,12 +275,12 @@ impl<'a> LlvmLexer<'a> {
         }
     }
 
-    fn number(&mut self) -> LlvmTokenKind {
-        if matches!(self.peek(0), b'-' | b'+') {
+    fn scan_number(&mut self) -> LlvmTokenKind {
+        if matches!(self.peek_byte(0), b'-' | b'+') {
             self.pos += 1;
         }
         let digits = self.pos;
-        while self.peek(0).is_ascii_digit() {
+        while self.peek_byte(0).is_ascii_digit() {
             self.pos += 1;
         }
         if digits == self.pos {
@@ -291,25 +291,26 @@ impl<'a> LlvmLexer<'a> {
             };
         }
         let mut kind = LlvmTokenKind::Integer;
-        if self.peek(0) == b'.' {
+        if self.peek_byte(0) == b'.' {
             kind = LlvmTokenKind::Number;
             self.pos += 1;
-            while self.peek(0).is_ascii_digit() {
+            while self.peek_byte(0).is_ascii_digit() {
                 self.pos += 1;
             }
-            let sign = usize::from(matches!(self.peek(1), b'-' | b'+'));
-            if matches!(self.peek(0), b'e' | b'E') && self.peek(1 + sign).is_ascii_digit() {
+            let sign = usize::from(matches!(self.peek_byte(1), b'-' | b'+'));
+            if matches!(self.peek_byte(0), b'e' | b'E') && self.peek_byte(1 + sign).is_ascii_digit()
+            {
                 self.pos += 2 + sign;
-                while self.peek(0).is_ascii_digit() {
+                while self.peek_byte(0).is_ascii_digit() {
                     self.pos += 1;
                 }
             }
         }
-        if is_word(self.peek(0)) {
+        if is_word(self.peek_byte(0)) {
             // `0x…`, or a label that begins with digits.
             self.skip_word();
             let hex = self.bytes[digits..].starts_with(b"0x");
-            if hex && self.peek(0) == b'+' && matches!(self.bytes[self.pos - 1], b'p' | b'P') {
+            if hex && self.peek_byte(0) == b'+' && matches!(self.bytes[self.pos - 1], b'p' | b'P') {
                 self.pos += 1;
                 self.skip_word();
             }
@@ -327,7 +328,7 @@ impl<'a> LlvmLexer<'a> {
 }
 
 /// The text between quotes with its escapes resolved: `\\` and `\` with two hexadecimal digits.
-pub fn unescape(quoted: &[u8]) -> Cow<'_, [u8]> {
+pub fn unescape_string(quoted: &[u8]) -> Cow<'_, [u8]> {
     if !quoted.contains(&b'\\') {
         return Cow::Borrowed(quoted);
     }
@@ -357,11 +358,11 @@ pub fn unescape(quoted: &[u8]) -> Cow<'_, [u8]> {
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> Vec<(LlvmTokenKind, &str)> {
+    fn lex_kinds(text: &str) -> Vec<(LlvmTokenKind, &str)> {
         let mut lexer = LlvmLexer::new(text.as_bytes(), 0);
         let mut all = Vec::new();
         loop {
-            let token = lexer.next();
+            let token = lexer.next_token();
             if token.kind == LlvmTokenKind::End {
                 return all;
             }
@@ -391,20 +392,20 @@ mod tests {
             (LlvmTokenKind::Label, "\"q\":"),
             (LlvmTokenKind::Ellipsis, "..."),
         ];
-        assert_eq!(kinds(text), expected);
+        assert_eq!(lex_kinds(text), expected);
     }
 
     #[test]
     fn comments_and_strings_without_end() {
         assert_eq!(
-            kinds("a ; b\nc"),
+            lex_kinds("a ; b\nc"),
             [(LlvmTokenKind::Word, "a"), (LlvmTokenKind::Word, "c")]
         );
-        assert_eq!(kinds("\"abc"), [(LlvmTokenKind::Bad, "\"abc")]);
+        assert_eq!(lex_kinds("\"abc"), [(LlvmTokenKind::Bad, "\"abc")]);
     }
 
     #[test]
     fn escapes() {
-        assert_eq!(&*unescape(b"a\\22b\\\\c\\zz"), b"a\"b\\c\\zz");
+        assert_eq!(&*unescape_string(b"a\\22b\\\\c\\zz"), b"a\"b\\c\\zz");
     }
 }

@@ -8,16 +8,16 @@ use crate::ir::{
 use crate::{BoxedDiagnostic, fault};
 
 impl LlvmParser<'_> {
-    pub(super) fn alloca(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
-        let mut flags = self.flags(LlvmInstFlags::INALLOCA);
-        flags |= self.flags(LlvmInstFlags::SWIFTERROR);
-        let ty = self.ty()?;
+    pub(super) fn parse_alloca(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+        let mut flags = self.parse_flags(LlvmInstFlags::INALLOCA);
+        flags |= self.parse_flags(LlvmInstFlags::SWIFTERROR);
+        let ty = self.parse_type()?;
         let mut count = None;
         let mut align = LlvmAlign::NONE;
         let mut space = 0;
         while self.comma_before_operand() {
             if self.at_word("align") {
-                self.bump();
+                self.take_token();
                 align = LlvmAlign::from_bytes(self.align_number()?).unwrap_or(LlvmAlign::NONE);
             } else if let Some(found) = self.address_space()? {
                 space = found;
@@ -29,34 +29,34 @@ impl LlvmParser<'_> {
         let count = count.unwrap_or(LlvmValue::constant(one));
         let pointer = self.pointer_to(ty, space);
         let extra = InstructionExtra::Alloca { ty, align };
-        self.plain(LlvmOpcode::Alloca, flags, pointer, &[count], extra, start)
+        self.push_operation(LlvmOpcode::Alloca, flags, pointer, &[count], extra, start)
     }
 
     /// `syncscope("…")` if it comes next, then an ordering.
     pub(super) fn scope_and_ordering(&mut self) -> Result<(LlvmSymbol, Ordering), BoxedDiagnostic> {
-        let scope = self.scope()?;
-        Ok((scope, self.ordering()?))
+        let scope = self.parse_scope()?;
+        Ok((scope, self.parse_ordering()?))
     }
 
-    pub(super) fn scope(&mut self) -> Result<LlvmSymbol, BoxedDiagnostic> {
+    pub(super) fn parse_scope(&mut self) -> Result<LlvmSymbol, BoxedDiagnostic> {
         if !self.eat_word("syncscope") {
             return Ok(LlvmSymbol::EMPTY);
         }
-        self.expect(b'(')?;
+        self.expect_punct(b'(')?;
         let scope = self.symbol_string()?;
-        self.expect(b')')?;
+        self.expect_punct(b')')?;
         Ok(scope)
     }
 
-    pub(super) fn ordering(&mut self) -> Result<Ordering, BoxedDiagnostic> {
+    pub(super) fn parse_ordering(&mut self) -> Result<Ordering, BoxedDiagnostic> {
         match self.eat_named(Ordering::from_name) {
             Some(ordering) => Ok(ordering),
-            None => self.expected("an ordering"),
+            None => self.fail_expected("an ordering"),
         }
     }
 
     /// `, align 8` if it comes next.
-    pub(super) fn alignment(&mut self) -> Result<LlvmAlign, BoxedDiagnostic> {
+    pub(super) fn parse_comma_alignment(&mut self) -> Result<LlvmAlign, BoxedDiagnostic> {
         if !self.comma_before_operand() {
             return Ok(LlvmAlign::NONE);
         }
@@ -64,51 +64,54 @@ impl LlvmParser<'_> {
         Ok(LlvmAlign::from_bytes(self.align_number()?).unwrap_or(LlvmAlign::NONE))
     }
 
-    pub(super) fn access(&mut self, atomic: bool) -> Result<InstructionExtra, BoxedDiagnostic> {
+    pub(super) fn parse_access(
+        &mut self,
+        atomic: bool,
+    ) -> Result<InstructionExtra, BoxedDiagnostic> {
         let (scope, ordering) = match atomic {
             true => self.scope_and_ordering()?,
             false => (LlvmSymbol::EMPTY, Ordering::NotAtomic),
         };
         Ok(InstructionExtra::Access {
-            align: self.alignment()?,
+            align: self.parse_comma_alignment()?,
             ordering,
             scope,
         })
     }
 
     /// `atomic` behind an access, if it stands there.
-    fn atomic(&mut self) -> Result<bool, BoxedDiagnostic> {
+    fn eat_atomic(&mut self) -> Result<bool, BoxedDiagnostic> {
         let atomic = self.eat_word("atomic");
-        self.whole()?;
+        self.refuse_elementwise()?;
         Ok(atomic)
     }
 
     /// Refuses operations on each element of a vector for itself (LLVM 23).
-    fn whole(&self) -> Result<(), BoxedDiagnostic> {
+    fn refuse_elementwise(&self) -> Result<(), BoxedDiagnostic> {
         match self.at_word("elementwise") {
-            true => self.error("atomic operations element by element are not supported"),
+            true => self.fail_with("atomic operations element by element are not supported"),
             false => Ok(()),
         }
     }
 
-    pub(super) fn load(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
-        let atomic = self.atomic()?;
-        let flags = self.flags(LlvmInstFlags::VOLATILE);
-        let ty = self.ty()?;
-        self.expect(b',')?;
+    pub(super) fn parse_load(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+        let atomic = self.eat_atomic()?;
+        let flags = self.parse_flags(LlvmInstFlags::VOLATILE);
+        let ty = self.parse_type()?;
+        self.expect_punct(b',')?;
         let (_, pointer) = self.typed_value()?;
-        let extra = self.access(atomic)?;
-        self.plain(LlvmOpcode::Load, flags, ty, &[pointer], extra, start)
+        let extra = self.parse_access(atomic)?;
+        self.push_operation(LlvmOpcode::Load, flags, ty, &[pointer], extra, start)
     }
 
-    pub(super) fn store(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
-        let atomic = self.atomic()?;
-        let flags = self.flags(LlvmInstFlags::VOLATILE);
+    pub(super) fn parse_store(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+        let atomic = self.eat_atomic()?;
+        let flags = self.parse_flags(LlvmInstFlags::VOLATILE);
         let (_, value) = self.typed_value()?;
-        self.expect(b',')?;
+        self.expect_punct(b',')?;
         let (_, pointer) = self.typed_value()?;
-        let extra = self.access(atomic)?;
-        self.plain(
+        let extra = self.parse_access(atomic)?;
+        self.push_operation(
             LlvmOpcode::Store,
             flags,
             LlvmType::VOID,
@@ -118,13 +121,13 @@ impl LlvmParser<'_> {
         )
     }
 
-    pub(super) fn address(
+    pub(super) fn parse_address(
         &mut self,
         flags: LlvmInstFlags,
         start: usize,
     ) -> Result<(), BoxedDiagnostic> {
-        let source = self.ty()?;
-        self.expect(b',')?;
+        let source = self.parse_type()?;
+        self.expect_punct(b',')?;
         let (base_type, base) = self.typed_value()?;
         let mut operands = vec![base];
         let mut indices = Vec::new();
@@ -149,7 +152,7 @@ impl LlvmParser<'_> {
         } else {
             flags
         };
-        self.plain(
+        self.push_operation(
             LlvmOpcode::GetElementPtr,
             flags,
             ty,
@@ -159,10 +162,10 @@ impl LlvmParser<'_> {
         )
     }
 
-    pub(super) fn fence(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn parse_fence(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let (scope, ordering) = self.scope_and_ordering()?;
         let extra = InstructionExtra::Fence { ordering, scope };
-        self.plain(
+        self.push_operation(
             LlvmOpcode::Fence,
             LlvmInstFlags::NONE,
             LlvmType::VOID,
@@ -178,11 +181,11 @@ impl LlvmParser<'_> {
         } else {
             LlvmInstFlags::NONE
         };
-        flags |= self.flags(LlvmInstFlags::VOLATILE);
+        flags |= self.parse_flags(LlvmInstFlags::VOLATILE);
         let (_, pointer) = self.typed_value()?;
-        self.expect(b',')?;
+        self.expect_punct(b',')?;
         let (ty, expected) = self.typed_value()?;
-        self.expect(b',')?;
+        self.expect_punct(b',')?;
         let place = self.token.place();
         let (new_type, new) = self.typed_value()?;
         if !self.module.types.agree(new_type, ty) {
@@ -192,9 +195,9 @@ impl LlvmParser<'_> {
             ));
         }
         let (scope, success) = self.scope_and_ordering()?;
-        let failure = self.ordering()?;
+        let failure = self.parse_ordering()?;
         let extra = InstructionExtra::CmpXchg {
-            align: self.alignment()?,
+            align: self.parse_comma_alignment()?,
             success,
             failure,
             scope,
@@ -203,7 +206,7 @@ impl LlvmParser<'_> {
             .module
             .types
             .literal_struct([ty, LlvmType::I1].into(), false);
-        self.plain(
+        self.push_operation(
             LlvmOpcode::CmpXchg,
             flags,
             ty,
@@ -214,22 +217,22 @@ impl LlvmParser<'_> {
     }
 
     pub(super) fn read_modify_write(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
-        let flags = self.flags(LlvmInstFlags::VOLATILE);
-        self.whole()?;
+        let flags = self.parse_flags(LlvmInstFlags::VOLATILE);
+        self.refuse_elementwise()?;
         let Some(op) = self.eat_named(RmwOp::from_name) else {
-            return self.expected("an atomic operation");
+            return self.fail_expected("an atomic operation");
         };
         let (_, pointer) = self.typed_value()?;
-        self.expect(b',')?;
+        self.expect_punct(b',')?;
         let (ty, value) = self.typed_value()?;
         let (scope, ordering) = self.scope_and_ordering()?;
         let extra = InstructionExtra::Rmw {
             op,
-            align: self.alignment()?,
+            align: self.parse_comma_alignment()?,
             ordering,
             scope,
         };
-        self.plain(
+        self.push_operation(
             LlvmOpcode::AtomicRmw,
             flags,
             ty,

@@ -1,6 +1,6 @@
 //! Metadata in LLVM assembly.
 
-use super::lexer::{LlvmTokenKind, unescape};
+use super::lexer::{LlvmTokenKind, unescape_string};
 use super::parser::{LlvmParser, NumberedMetadata};
 use crate::ir::{
     LlvmMetadata, LlvmSymbol, LlvmType, MetadataField, MetadataKind, NamedMetadata, ValueKind,
@@ -10,16 +10,16 @@ use crate::{BoxedDiagnostic, fault};
 impl LlvmParser<'_> {
     /// Metadata as a value: a node, a string, or a type and a value.
     pub fn metadata_value(&mut self) -> Result<LlvmMetadata, BoxedDiagnostic> {
-        self.nested(|parser| match parser.token.kind {
+        self.parse_nested(|parser| match parser.token.kind {
             LlvmTokenKind::MetadataNumber
             | LlvmTokenKind::MetadataName
-            | LlvmTokenKind::Punct(b'!') => parser.node(),
+            | LlvmTokenKind::Punct(b'!') => parser.parse_node(),
             _ => {
-                let ty = parser.ty()?;
+                let ty = parser.parse_type()?;
                 if ty == LlvmType::METADATA {
                     return parser.metadata_value();
                 }
-                let value = parser.value(ty)?;
+                let value = parser.parse_value(ty)?;
                 let kind = match value.kind() {
                     ValueKind::Const(id) => MetadataKind::Constant(id),
                     _ => MetadataKind::Local(value),
@@ -34,7 +34,7 @@ impl LlvmParser<'_> {
     }
 
     /// Metadata, or `null`.
-    fn optional(&mut self) -> Result<Option<LlvmMetadata>, BoxedDiagnostic> {
+    fn parse_optional_metadata(&mut self) -> Result<Option<LlvmMetadata>, BoxedDiagnostic> {
         if self.eat_word("null") {
             Ok(None)
         } else {
@@ -43,10 +43,10 @@ impl LlvmParser<'_> {
     }
 
     /// `!7`, `!"…"`, `!{…}` or `!Class(…)`
-    pub fn node(&mut self) -> Result<LlvmMetadata, BoxedDiagnostic> {
+    pub fn parse_node(&mut self) -> Result<LlvmMetadata, BoxedDiagnostic> {
         match self.token.kind {
             LlvmTokenKind::MetadataNumber => {
-                let token = self.bump();
+                let token = self.take_token();
                 let number = self.number_of(token)?;
                 if let Some(found) = self.metadata.get(&number) {
                     return Ok(found.id);
@@ -67,7 +67,7 @@ impl LlvmParser<'_> {
                 Ok(id)
             }
             LlvmTokenKind::Punct(b'!') => {
-                self.bump();
+                self.take_token();
                 if self.token.kind == LlvmTokenKind::String {
                     let symbol = self.symbol_string()?;
                     return Ok(self.metadata_string(symbol));
@@ -79,7 +79,7 @@ impl LlvmParser<'_> {
                 let kind = self.special_node(false)?;
                 Ok(self.module.metadata.push(kind))
             }
-            _ => self.expected("metadata"),
+            _ => self.fail_expected("metadata"),
         }
     }
 
@@ -93,10 +93,10 @@ impl LlvmParser<'_> {
 
     /// `{…}`
     fn plain_node(&mut self, distinct: bool) -> Result<MetadataKind, BoxedDiagnostic> {
-        self.expect(b'{')?;
+        self.expect_punct(b'{')?;
         let mut operands = Vec::new();
-        self.list(b'}', |parser| {
-            operands.push(parser.optional()?);
+        self.parse_list(b'}', |parser| {
+            operands.push(parser.parse_optional_metadata()?);
             Ok(())
         })?;
         let operands = self.module.metadata.push_operands(&operands);
@@ -105,14 +105,14 @@ impl LlvmParser<'_> {
 
     /// `!Class(field: value, …)`, the class being next.
     fn special_node(&mut self, distinct: bool) -> Result<MetadataKind, BoxedDiagnostic> {
-        self.nested(|parser| {
-            let token = parser.bump();
-            let class = unescape(&parser.bytes(token)[1..]);
+        self.parse_nested(|parser| {
+            let token = parser.take_token();
+            let class = unescape_string(&parser.token_bytes(token)[1..]);
             let class = parser.module.strings.intern_bytes(&class);
-            parser.expect(b'(')?;
+            parser.expect_punct(b'(')?;
             if parser.module.str(class) == "DIArgList" {
                 let mut operands = Vec::new();
-                parser.list(b')', |parser| {
+                parser.parse_list(b')', |parser| {
                     operands.push(Some(parser.metadata_value()?));
                     Ok(())
                 })?;
@@ -121,14 +121,14 @@ impl LlvmParser<'_> {
                 ));
             }
             let mut fields = Vec::new();
-            parser.list(b')', |parser| {
+            parser.parse_list(b')', |parser| {
                 let mut name = LlvmSymbol::EMPTY;
                 if parser.token.kind == LlvmTokenKind::Label {
                     let label = parser.peek_text();
                     name = parser.module.strings.intern(label.trim_end_matches(':'));
-                    parser.bump();
+                    parser.take_token();
                 }
-                let field = parser.field()?;
+                let field = parser.parse_field()?;
                 fields.push((name, field));
                 Ok(())
             })?;
@@ -142,14 +142,14 @@ impl LlvmParser<'_> {
     }
 
     /// The value of a field of a specialised node.
-    fn field(&mut self) -> Result<MetadataField, BoxedDiagnostic> {
+    fn parse_field(&mut self) -> Result<MetadataField, BoxedDiagnostic> {
         match self.token.kind {
             LlvmTokenKind::Integer => match self.peek_text().parse() {
                 Ok(number) => {
-                    self.bump();
+                    self.take_token();
                     Ok(MetadataField::Int(number))
                 }
-                Err(_) => self.error("a number out of range"),
+                Err(_) => self.fail_with("a number out of range"),
             },
             LlvmTokenKind::String => {
                 let symbol = self.symbol_string()?;
@@ -160,7 +160,7 @@ impl LlvmParser<'_> {
                 Ok(MetadataField::Node(Some(self.module.metadata.push(kind))))
             }
             LlvmTokenKind::Word if self.at_word("null") => {
-                self.bump();
+                self.take_token();
                 Ok(MetadataField::Node(None))
             }
             LlvmTokenKind::Word if !self.at_type() => {
@@ -171,15 +171,15 @@ impl LlvmParser<'_> {
                     _ => None,
                 };
                 let start = self.token.start;
-                self.bump();
+                self.take_token();
                 if let Some(number) = boolean {
                     return Ok(MetadataField::Int(number));
                 }
-                while self.eat(b'|') {
+                while self.eat_punct(b'|') {
                     if self.token.kind != LlvmTokenKind::Word {
-                        return self.expected("a word");
+                        return self.fail_expected("a word");
                     }
-                    self.bump();
+                    self.take_token();
                 }
                 let text = &self.text[start..self.last_end];
                 Ok(MetadataField::Word(self.module.strings.intern_bytes(text)))
@@ -190,14 +190,14 @@ impl LlvmParser<'_> {
 
     /// `!7 = …`
     pub fn metadata_definition(&mut self) -> Result<(), BoxedDiagnostic> {
-        let token = self.bump();
+        let token = self.take_token();
         let number = self.number_of(token)?;
-        self.expect(b'=')?;
+        self.expect_punct(b'=')?;
         let distinct = self.eat_word("distinct");
         let kind = match self.token.kind {
             LlvmTokenKind::MetadataName => self.special_node(distinct)?,
             LlvmTokenKind::Punct(b'!') => {
-                self.bump();
+                self.take_token();
                 if self.token.kind == LlvmTokenKind::String {
                     MetadataKind::String(self.symbol_string()?)
                 } else {
@@ -233,15 +233,15 @@ impl LlvmParser<'_> {
 
     /// `!name = !{…}`
     pub fn named_metadata(&mut self) -> Result<(), BoxedDiagnostic> {
-        let token = self.bump();
-        let name = unescape(&self.bytes(token)[1..]);
+        let token = self.take_token();
+        let name = unescape_string(&self.token_bytes(token)[1..]);
         let name = self.module.strings.intern_bytes(&name);
-        self.expect(b'=')?;
-        self.expect(b'!')?;
-        self.expect(b'{')?;
+        self.expect_punct(b'=')?;
+        self.expect_punct(b'!')?;
+        self.expect_punct(b'{')?;
         let mut operands = Vec::new();
-        self.list(b'}', |parser| {
-            operands.push(parser.node()?);
+        self.parse_list(b'}', |parser| {
+            operands.push(parser.parse_node()?);
             Ok(())
         })?;
         self.module
@@ -251,14 +251,16 @@ impl LlvmParser<'_> {
     }
 
     /// `!kind !node` if it comes next.
-    pub fn attachment(&mut self) -> Result<Option<(LlvmSymbol, LlvmMetadata)>, BoxedDiagnostic> {
+    pub fn parse_attachment(
+        &mut self,
+    ) -> Result<Option<(LlvmSymbol, LlvmMetadata)>, BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::MetadataName {
             return Ok(None);
         }
-        let token = self.bump();
-        let kind = unescape(&self.bytes(token)[1..]);
+        let token = self.take_token();
+        let kind = unescape_string(&self.token_bytes(token)[1..]);
         let kind = self.module.strings.intern_bytes(&kind);
-        Ok(Some((kind, self.node()?)))
+        Ok(Some((kind, self.parse_node()?)))
     }
 
     /// All numbers that were used are defined.

@@ -6,7 +6,7 @@
 //! - [`types`], [`value`], [`number`], [`attributes`], [`metadata`]: what stands in both.
 //! - [`function`], [`instruction`]: bodies.
 //! - [`encoding`], [`float`]: tables and literals.
-//! - [`print`]: the way back.
+//! - [`print_assembly`]: the way back.
 //!
 //! Reads what LLVM 14 to 23 write, typed pointers included. Cost: the text is cut into tokens
 //! twice.
@@ -29,6 +29,6 @@ mod signature;
 mod types;
 mod value;
 
-pub use module::read;
-pub use print::print;
+pub use module::parse_assembly;
+pub use print::print_assembly;
 pub(crate) use print::print_type;

@@ -35,9 +35,9 @@ struct DeferredInitializer {
 ///
 /// # Errors
 /// The first thing found wrong, with its place.
-pub fn read(text: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
+pub fn parse_assembly(text: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
     let mut parser = LlvmParser::new(text);
-    let entities = scan(text, &mut parser.typed_pointers);
+    let entities = scan_entities(text, &mut parser.typed_pointers);
     let mut unfinished = Vec::new();
     for sort in [
         TopLevelEntityKind::Header,
@@ -48,9 +48,9 @@ pub fn read(text: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
     ] {
         for (index, &(found, start)) in entities.iter().enumerate() {
             if found == sort {
-                parser.seek(start);
+                parser.seek_to(start);
                 let end = entities.get(index + 1).map_or(text.len(), |next| next.1);
-                parser.entity(sort, end, &mut unfinished)?;
+                parser.parse_entity(sort, end, &mut unfinished)?;
                 if sort != TopLevelEntityKind::Global {
                     parser.check_end(end)?;
                 }
@@ -60,7 +60,7 @@ pub fn read(text: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
     parser.check_types()?;
     for func in parser.module.function_ids() {
         if let Some((start, params)) = parser.bodies[func.index()].clone() {
-            parser.seek(start);
+            parser.seek_to(start);
             parser.function_body(func, params)?;
             let next = entities.partition_point(|entity| entity.1 <= start);
             parser.check_end(entities.get(next).map_or(text.len(), |entity| entity.1))?;
@@ -68,7 +68,7 @@ pub fn read(text: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
     }
     parser.finish_functions()?;
     for DeferredInitializer { global, start, end } in unfinished {
-        parser.seek(start);
+        parser.seek_to(start);
         parser.finish_global(global)?;
         parser.check_end(end)?;
     }
@@ -78,15 +78,15 @@ pub fn read(text: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
 
 /// Finds where each entity begins, and whether pointers are typed: then types have stars, and
 /// there is no `ptr`. Where both are found, LLVM takes one for the other.
-fn scan(text: &[u8], typed_pointers: &mut bool) -> Vec<(TopLevelEntityKind, usize)> {
+fn scan_entities(text: &[u8], typed_pointers: &mut bool) -> Vec<(TopLevelEntityKind, usize)> {
     let mut lexer = LlvmLexer::new(text, 0);
     let mut entities = Vec::new();
     let mut depth = 0_usize;
-    let mut token = lexer.next();
+    let mut token = lexer.next_token();
     let mut first = true;
     let (mut stars, mut opaque) = (false, false);
     loop {
-        let next = lexer.next();
+        let next = lexer.next_token();
         let equals = next.kind == LlvmTokenKind::Punct(b'=');
         let sort = match token.kind {
             LlvmTokenKind::End => {
@@ -142,21 +142,21 @@ fn scan(text: &[u8], typed_pointers: &mut bool) -> Vec<(TopLevelEntityKind, usiz
 }
 
 impl LlvmParser<'_> {
-    fn entity(
+    fn parse_entity(
         &mut self,
         sort: TopLevelEntityKind,
         end: usize,
         unfinished: &mut Vec<DeferredInitializer>,
     ) -> Result<(), BoxedDiagnostic> {
         match sort {
-            TopLevelEntityKind::Header => self.header(),
+            TopLevelEntityKind::Header => self.parse_header(),
             TopLevelEntityKind::Type => self.type_definition(),
             TopLevelEntityKind::Group => {
-                self.bump();
+                self.take_token();
                 self.attribute_group()
             }
             TopLevelEntityKind::Global if self.token.kind == LlvmTokenKind::Global => {
-                let (global, start) = self.global()?;
+                let (global, start) = self.parse_global()?;
                 unfinished.push(DeferredInitializer { global, start, end });
                 Ok(())
             }
@@ -169,7 +169,7 @@ impl LlvmParser<'_> {
     /// An entity ends where the next begins.
     fn check_end(&self, end: usize) -> Result<(), BoxedDiagnostic> {
         if self.token.start < end && !self.at_end() {
-            return self.expected("a definition");
+            return self.fail_expected("a definition");
         }
         Ok(())
     }
@@ -185,19 +185,19 @@ impl LlvmParser<'_> {
         }
     }
 
-    fn header(&mut self) -> Result<(), BoxedDiagnostic> {
+    fn parse_header(&mut self) -> Result<(), BoxedDiagnostic> {
         if self.token.kind == LlvmTokenKind::Comdat {
             return self.comdat_definition();
         }
         match self.peek_word() {
             "target" => {
-                self.bump();
+                self.take_token();
                 let word = self.peek_word();
                 if !matches!(word, "triple" | "datalayout") {
-                    return self.expected("`triple` or `datalayout`");
+                    return self.fail_expected("`triple` or `datalayout`");
                 }
-                self.bump();
-                self.expect(b'=')?;
+                self.take_token();
+                self.expect_punct(b'=')?;
                 let place = self.token.place();
                 let text = self.text_string()?;
                 if word == "triple" {
@@ -214,25 +214,25 @@ impl LlvmParser<'_> {
                 Ok(())
             }
             "source_filename" => {
-                self.bump();
-                self.expect(b'=')?;
+                self.take_token();
+                self.expect_punct(b'=')?;
                 self.module.source_filename = self.text_string()?;
                 Ok(())
             }
             "module" => {
-                self.bump();
+                self.take_token();
                 self.expect_word("asm")?;
                 let line = self.text_string()?;
                 self.module.module_asm.push_str(&line);
                 self.module.module_asm.push('\n');
                 Ok(())
             }
-            _ => self.expected("a definition"),
+            _ => self.fail_expected("a definition"),
         }
     }
 
     /// Declares a function that is called without a declaration.
-    pub fn declare(
+    pub fn declare_function(
         &mut self,
         name: LlvmName,
         ty: LlvmType,
@@ -264,7 +264,7 @@ impl LlvmParser<'_> {
     /// Prefix, prologue and personality of functions.
     fn finish_functions(&mut self) -> Result<(), BoxedDiagnostic> {
         for (func, part, start) in std::mem::take(&mut self.parts) {
-            self.seek(start);
+            self.seek_to(start);
             let constant = Some(self.typed_constant()?);
             let function = &mut self.module.functions[func.index()];
             match part {
@@ -278,19 +278,19 @@ impl LlvmParser<'_> {
 
     /// Skips a type and a constant of it, which may name what is not defined yet.
     pub(super) fn skip_typed_constant(&mut self) -> Result<(), BoxedDiagnostic> {
-        self.ty()?;
+        self.parse_type()?;
         while self.token.kind == LlvmTokenKind::Word
             && !matches!(
                 self.peek_word(),
                 "null" | "undef" | "poison" | "zeroinitializer"
             )
         {
-            self.bump();
+            self.take_token();
         }
         match self.token.kind {
             LlvmTokenKind::Punct(_) => self.skip_group(),
             _ => {
-                self.bump();
+                self.take_token();
                 Ok(())
             }
         }

@@ -1,15 +1,15 @@
 //! Numbers in LLVM assembly.
 
-use super::float::{BFLOAT, FLOAT, HALF, hexadecimal_float, narrow};
+use super::float::{BFLOAT, FLOAT, HALF, hexadecimal_float, narrow_float};
 use super::lexer::LlvmTokenKind;
 use super::parser::LlvmParser;
 use crate::ir::{ConstKind, LlvmConst, LlvmType};
 use crate::{BoxedDiagnostic, fault};
 
 impl LlvmParser<'_> {
-    pub(super) fn integer(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    pub(super) fn parse_integer(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let Some(width) = self.module.types.int_width(ty) else {
-            return self.error("an integer where a value of another type belongs");
+            return self.fail_with("an integer where a value of another type belongs");
         };
         let words = self.integer_words(width)?;
         Ok(self.module.consts.wide_int(&self.module.types, ty, &words))
@@ -27,13 +27,13 @@ impl LlvmParser<'_> {
             LlvmTokenKind::Number if text.starts_with("u0x") || text.starts_with("s0x") => {
                 (false, &text[3..], 16)
             }
-            _ => return self.expected("an integer"),
+            _ => return self.fail_expected("an integer"),
         };
         let count = width.div_ceil(64).max(1) as usize;
         let mut words = vec![0_u64];
         for digit in digits.bytes() {
             let Some(digit) = (digit as char).to_digit(radix) else {
-                return self.expected("an integer");
+                return self.fail_expected("an integer");
             };
             let mut carry = u128::from(digit);
             for word in &mut words {
@@ -43,7 +43,7 @@ impl LlvmParser<'_> {
             }
             if carry != 0 {
                 if words.len() >= count {
-                    return self.error("an integer too large for its type");
+                    return self.fail_with("an integer too large for its type");
                 }
                 words.push(carry as u64);
             }
@@ -64,7 +64,7 @@ impl LlvmParser<'_> {
                 (*word, carry) = (sum, over);
             }
         }
-        self.bump();
+        self.take_token();
         let last = width % 64;
         if last != 0
             && let Some(word) = words.last_mut()
@@ -75,19 +75,21 @@ impl LlvmParser<'_> {
     }
 
     /// A floating-point number, or an integer written in hexadecimal.
-    pub(super) fn number(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    pub(super) fn parse_number(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         if self.module.types.int_width(ty).is_some() {
-            return self.integer(ty);
+            return self.parse_integer(ty);
         }
         let Some(width) = self.module.types.float_width(ty) else {
-            return self.error("a number where a value of another type belongs");
+            return self.fail_with("a number where a value of another type belongs");
         };
         let text = self.peek_text();
         let kind = match text.strip_prefix("f0x") {
             Some(digits) => self.raw_bits(digits, width),
-            None if text.ends_with("inf") || text.ends_with("nan") => return self.special(ty),
+            None if text.ends_with("inf") || text.ends_with("nan") => {
+                return self.parse_special_float(ty);
+            }
             None => match (text.strip_prefix("0x"), text.contains(['p', 'P'])) {
-                (Some(digits), false) => self.hexadecimal(digits, ty),
+                (Some(digits), false) => self.decode_hexadecimal(digits, ty),
                 (_, true) => hexadecimal_float(text).and_then(|bits| self.of_double(bits, ty)),
                 _ => text
                     .parse::<f64>()
@@ -97,22 +99,22 @@ impl LlvmParser<'_> {
         };
         match kind {
             Some(kind) => {
-                self.bump();
+                self.take_token();
                 Ok(self.module.consts.intern(ty, kind))
             }
-            None => self.error("a number that its type does not have"),
+            None => self.fail_with("a number that its type does not have"),
         }
     }
 
     /// `+inf`, `+qnan`, `+nan(0x1)`, `+snan(0x1)` and the same with a minus (LLVM 23).
-    fn special(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn parse_special_float(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let place = self.token.place();
         let (sign, word) = match self.peek_text().split_at_checked(1) {
             Some(("-", word)) => (1, word.to_owned()),
             Some((_, word)) => (0, word.to_owned()),
-            None => return self.expected("a number"),
+            None => return self.fail_expected("a number"),
         };
-        self.bump();
+        self.take_token();
         let (exponent, fraction) = match ty {
             LlvmType::DOUBLE => (11, 52),
             LlvmType::FLOAT => FLOAT,
@@ -124,8 +126,8 @@ impl LlvmParser<'_> {
         let bits = match word.as_str() {
             "inf" => 0,
             "qnan" => quiet,
-            "nan" => quiet | self.payload(quiet)?,
-            "snan" => match self.payload(quiet)? {
+            "nan" => quiet | self.parse_nan_payload(quiet)?,
+            "snan" => match self.parse_nan_payload(quiet)? {
                 0 => return Err(fault(place, "a signalling NaN without a payload")),
                 payload => payload,
             },
@@ -137,15 +139,15 @@ impl LlvmParser<'_> {
     }
 
     /// `(0x1)`: less than a bound.
-    fn payload(&mut self, bound: u64) -> Result<u64, BoxedDiagnostic> {
-        self.expect(b'(')?;
+    fn parse_nan_payload(&mut self, bound: u64) -> Result<u64, BoxedDiagnostic> {
+        self.expect_punct(b'(')?;
         let digits = self.peek_text().strip_prefix("0x");
         let payload = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
         let Some(payload) = payload.filter(|payload| *payload < bound) else {
-            return self.expected("the payload of a NaN");
+            return self.fail_expected("the payload of a NaN");
         };
-        self.bump();
-        self.expect(b')')?;
+        self.take_token();
+        self.expect_punct(b')')?;
         Ok(payload)
     }
 
@@ -161,7 +163,7 @@ impl LlvmParser<'_> {
         })
     }
 
-    fn hexadecimal(&self, digits: &str, ty: LlvmType) -> Option<ConstKind> {
+    fn decode_hexadecimal(&self, digits: &str, ty: LlvmType) -> Option<ConstKind> {
         let hex = |digits: &str| u64::from_str_radix(digits, 16).ok();
         let (form, rest) = digits.split_at_checked(1)?;
         let expected = match form {
@@ -201,7 +203,7 @@ impl LlvmParser<'_> {
             LlvmType::BFLOAT => BFLOAT,
             _ => return None,
         };
-        narrow(bits, format).map(ConstKind::Float)
+        narrow_float(bits, format).map(ConstKind::Float)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The parser's state and its simplest steps.
 
 use super::function::BodyParseState;
-use super::lexer::{LlvmLexer, LlvmToken, LlvmTokenKind, unescape};
+use super::lexer::{LlvmLexer, LlvmToken, LlvmTokenKind, unescape_string};
 use crate::ir::{
     LlvmAttribute, LlvmFunc, LlvmGlobal, LlvmMetadata, LlvmModule, LlvmSymbol, LlvmType,
 };
@@ -77,7 +77,7 @@ impl<'a> LlvmParser<'a> {
     /// A parser at the beginning of a text.
     pub fn new(text: &'a [u8]) -> Self {
         let mut lexer = LlvmLexer::new(text, 0);
-        let token = lexer.next();
+        let token = lexer.next_token();
         LlvmParser {
             text,
             lexer,
@@ -108,27 +108,27 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// Goes on at a byte of the text.
-    pub fn seek(&mut self, pos: usize) {
+    pub fn seek_to(&mut self, pos: usize) {
         self.lexer = LlvmLexer::new(self.text, pos);
-        self.token = self.lexer.next();
+        self.token = self.lexer.next_token();
     }
 
     /// Takes the token.
-    pub fn bump(&mut self) -> LlvmToken {
+    pub fn take_token(&mut self) -> LlvmToken {
         let token = self.token;
         self.last_end = token.end;
-        self.token = self.lexer.next();
+        self.token = self.lexer.next_token();
         token
     }
 
     /// The bytes of a token.
-    pub fn bytes(&self, token: LlvmToken) -> &'a [u8] {
+    pub fn token_bytes(&self, token: LlvmToken) -> &'a [u8] {
         self.lexer.bytes_of(token)
     }
 
     /// The text of the token to come; empty if it is not UTF-8.
     pub fn peek_text(&self) -> &'a str {
-        std::str::from_utf8(self.bytes(self.token)).unwrap_or("")
+        std::str::from_utf8(self.token_bytes(self.token)).unwrap_or("")
     }
 
     /// The word to come; empty if it is no word.
@@ -141,18 +141,20 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// An error at the token to come.
-    pub fn error<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
+    pub fn fail_with<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
         Err(fault(self.token.place(), message))
     }
 
     /// An error that says what belongs here.
-    pub fn expected<T>(&self, what: &str) -> Result<T, BoxedDiagnostic> {
+    pub fn fail_expected<T>(&self, what: &str) -> Result<T, BoxedDiagnostic> {
         match self.token.kind {
-            LlvmTokenKind::End => self.error(format!("expected {what}, found the end of the text")),
+            LlvmTokenKind::End => {
+                self.fail_with(format!("expected {what}, found the end of the text"))
+            }
             _ => {
-                let found = String::from_utf8_lossy(self.bytes(self.token)).into_owned();
+                let found = String::from_utf8_lossy(self.token_bytes(self.token)).into_owned();
                 let found: String = found.chars().take(40).collect();
-                self.error(format!("expected {what}, found `{found}`"))
+                self.fail_with(format!("expected {what}, found `{found}`"))
             }
         }
     }
@@ -163,38 +165,38 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// Whether a character comes next.
-    pub fn at(&self, punct: u8) -> bool {
+    pub fn is_at(&self, punct: u8) -> bool {
         self.token.kind == LlvmTokenKind::Punct(punct)
     }
 
     /// Takes a character if it comes next.
-    pub fn eat(&mut self, punct: u8) -> bool {
-        let found = self.at(punct);
+    pub fn eat_punct(&mut self, punct: u8) -> bool {
+        let found = self.is_at(punct);
         if found {
-            self.bump();
+            self.take_token();
         }
         found
     }
 
     /// Takes a character that has to come next.
-    pub fn expect(&mut self, punct: u8) -> Result<(), BoxedDiagnostic> {
-        if self.eat(punct) {
+    pub fn expect_punct(&mut self, punct: u8) -> Result<(), BoxedDiagnostic> {
+        if self.eat_punct(punct) {
             Ok(())
         } else {
-            self.expected(&format!("`{}`", punct as char))
+            self.fail_expected(&format!("`{}`", punct as char))
         }
     }
 
     /// Whether a word comes next.
     pub fn at_word(&self, word: &str) -> bool {
-        self.token.kind == LlvmTokenKind::Word && self.bytes(self.token) == word.as_bytes()
+        self.token.kind == LlvmTokenKind::Word && self.token_bytes(self.token) == word.as_bytes()
     }
 
     /// Takes a word if it comes next.
     pub fn eat_word(&mut self, word: &str) -> bool {
         let found = self.at_word(word);
         if found {
-            self.bump();
+            self.take_token();
         }
         found
     }
@@ -204,7 +206,7 @@ impl<'a> LlvmParser<'a> {
         if self.eat_word(word) {
             Ok(())
         } else {
-            self.expected(&format!("`{word}`"))
+            self.fail_expected(&format!("`{word}`"))
         }
     }
 
@@ -213,42 +215,42 @@ impl<'a> LlvmParser<'a> {
         let word = self.peek_word();
         let found = if word.is_empty() { None } else { table(word) };
         if found.is_some() {
-            self.bump();
+            self.take_token();
         }
         found
     }
 
     /// A string.
-    pub fn string(&mut self) -> Result<Cow<'a, [u8]>, BoxedDiagnostic> {
+    pub fn parse_string(&mut self) -> Result<Cow<'a, [u8]>, BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::String {
-            return self.expected("a string");
+            return self.fail_expected("a string");
         }
-        let token = self.bump();
-        let bytes = self.bytes(token);
-        Ok(unescape(&bytes[1..bytes.len() - 1]))
+        let token = self.take_token();
+        let bytes = self.token_bytes(token);
+        Ok(unescape_string(&bytes[1..bytes.len() - 1]))
     }
 
     /// A string, interned.
     pub fn symbol_string(&mut self) -> Result<LlvmSymbol, BoxedDiagnostic> {
-        let bytes = self.string()?;
+        let bytes = self.parse_string()?;
         Ok(self.module.strings.intern_bytes(&bytes))
     }
 
     /// A string as text.
     pub fn text_string(&mut self) -> Result<String, BoxedDiagnostic> {
-        Ok(String::from_utf8_lossy(&self.string()?).into_owned())
+        Ok(String::from_utf8_lossy(&self.parse_string()?).into_owned())
     }
 
     /// The name of a token that has one, without sigil and colon.
     pub fn name_of(&mut self, token: LlvmToken) -> Result<LlvmName, BoxedDiagnostic> {
-        let mut bytes = self.bytes(token);
+        let mut bytes = self.token_bytes(token);
         if token.kind == LlvmTokenKind::Label {
             bytes = &bytes[..bytes.len() - 1];
         } else {
             bytes = &bytes[1..];
         }
         if let [b'"', inner @ .., b'"'] = bytes {
-            let inner = unescape(inner);
+            let inner = unescape_string(inner);
             return Ok(LlvmName::Symbol(self.module.strings.intern_bytes(&inner)));
         }
         if bytes.iter().all(u8::is_ascii_digit) {
@@ -273,7 +275,7 @@ impl<'a> LlvmParser<'a> {
 
     /// The number behind the sigil of a token.
     pub fn number_of(&self, token: LlvmToken) -> Result<u64, BoxedDiagnostic> {
-        let digits = std::str::from_utf8(&self.bytes(token)[1..]).ok();
+        let digits = std::str::from_utf8(&self.token_bytes(token)[1..]).ok();
         match digits.and_then(|digits| digits.parse().ok()) {
             Some(number) => Ok(number),
             None => Err(fault(token.place(), "a number out of range")),
@@ -281,31 +283,31 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// An integer without a sign.
-    pub fn unsigned(&mut self) -> Result<u64, BoxedDiagnostic> {
+    pub fn parse_unsigned(&mut self) -> Result<u64, BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::Integer {
-            return self.expected("a number");
+            return self.fail_expected("a number");
         }
         match self.peek_text().parse() {
             Ok(number) => {
-                self.bump();
+                self.take_token();
                 Ok(number)
             }
-            Err(_) => self.error("a number out of range"),
+            Err(_) => self.fail_with("a number out of range"),
         }
     }
 
     /// An integer without a sign of 32 bits.
     pub fn unsigned_32(&mut self) -> Result<u32, BoxedDiagnostic> {
         let place = self.token.place();
-        let number = self.unsigned()?;
+        let number = self.parse_unsigned()?;
         u32::try_from(number).map_err(|_| fault(place, "a number out of range"))
     }
 
     /// `(` number `)`
     pub fn number_in_parens(&mut self) -> Result<u64, BoxedDiagnostic> {
-        self.expect(b'(')?;
-        let number = self.unsigned()?;
-        self.expect(b')')?;
+        self.expect_punct(b'(')?;
+        let number = self.parse_unsigned()?;
+        self.expect_punct(b')')?;
         Ok(number)
     }
 
@@ -314,31 +316,31 @@ impl<'a> LlvmParser<'a> {
         if !self.eat_word("addrspace") {
             return Ok(None);
         }
-        self.expect(b'(')?;
+        self.expect_punct(b'(')?;
         let space = if self.token.kind == LlvmTokenKind::String {
             let layout = &self.module.layout;
             let space = match self.peek_text() {
                 "\"A\"" => layout.alloca_space(),
                 "\"G\"" => layout.global_space(),
                 "\"P\"" => layout.program_space(),
-                _ => return self.expected("an address space"),
+                _ => return self.fail_expected("an address space"),
             };
-            self.bump();
+            self.take_token();
             space
         } else {
             self.unsigned_32()?
         };
-        self.expect(b')')?;
+        self.expect_punct(b')')?;
         Ok(Some(space))
     }
 
     /// Parses something that may nest.
-    pub fn nested<T>(
+    pub fn parse_nested<T>(
         &mut self,
         parse: impl FnOnce(&mut Self) -> Result<T, BoxedDiagnostic>,
     ) -> Result<T, BoxedDiagnostic> {
         if self.depth >= MAX_DEPTH {
-            return self.error("this nests too deeply");
+            return self.fail_with("this nests too deeply");
         }
         self.depth += 1;
         let result = parse(self);
@@ -347,20 +349,20 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// Items with commas between them up to a closing character, which is taken.
-    pub fn list(
+    pub fn parse_list(
         &mut self,
         close: u8,
         mut item: impl FnMut(&mut Self) -> Result<(), BoxedDiagnostic>,
     ) -> Result<(), BoxedDiagnostic> {
-        if self.eat(close) {
+        if self.eat_punct(close) {
             return Ok(());
         }
         loop {
             item(self)?;
-            if self.eat(close) {
+            if self.eat_punct(close) {
                 return Ok(());
             }
-            self.expect(b',')?;
+            self.expect_punct(b',')?;
         }
     }
 
@@ -375,7 +377,7 @@ impl<'a> LlvmParser<'a> {
                 LlvmTokenKind::End => return Err(fault(open, "this bracket is never closed")),
                 _ => {}
             }
-            self.bump();
+            self.take_token();
             if depth == 0 {
                 return Ok(());
             }

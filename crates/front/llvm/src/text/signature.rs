@@ -19,20 +19,20 @@ impl LlvmParser<'_> {
     /// `define` or `declare` up to the body.
     pub(super) fn function_header(&mut self) -> Result<(), BoxedDiagnostic> {
         let is_definition =
-            self.bump().kind == LlvmTokenKind::Word && self.last_word_was(b"define");
+            self.take_token().kind == LlvmTokenKind::Word && self.last_word_was(b"define");
         let kind = GlobalKind::Function(LlvmFunc::new(self.module.functions.len()));
         let mut data = GlobalData::new(LlvmType::VOID, LlvmType::PTR, 0, kind, self.token.place());
-        while let Some(attachment) = self.attachment()? {
+        while let Some(attachment) = self.parse_attachment()? {
             data.metadata.push(attachment);
         }
         self.linkage_words(&mut data)?;
-        let convention = self.convention()?.unwrap_or(CallingConvention::C);
+        let convention = self.parse_convention()?.unwrap_or(CallingConvention::C);
         let result_attributes = self.value_attributes()?;
-        let result = self.ty()?;
+        let result = self.parse_type()?;
         if self.token.kind != LlvmTokenKind::Global {
-            return self.expected("the name of a function");
+            return self.fail_expected("the name of a function");
         }
-        let token = self.bump();
+        let token = self.take_token();
         let name = self.name_of(token)?;
         data.place = token.place();
         let global = self.new_global(name, token.place())?;
@@ -41,7 +41,7 @@ impl LlvmParser<'_> {
         } else {
             LlvmSymbol::EMPTY
         };
-        let params = self.parameters(result)?;
+        let params = self.parse_parameters(result)?;
         let ty = params.function_type;
         data.value_type = ty;
         self.unnamed_addr(&mut data);
@@ -72,15 +72,15 @@ impl LlvmParser<'_> {
             self.bodies.push(None);
             return Ok(());
         }
-        if !self.at(b'{') {
-            return self.expected("a body");
+        if !self.is_at(b'{') {
+            return self.fail_expected("a body");
         }
         self.bodies.push(Some((self.token.end, params)));
         Ok(())
     }
 
     /// A calling convention if one comes next.
-    pub fn convention(&mut self) -> Result<Option<CallingConvention>, BoxedDiagnostic> {
+    pub fn parse_convention(&mut self) -> Result<Option<CallingConvention>, BoxedDiagnostic> {
         if self.eat_word("cc") {
             return Ok(Some(CallingConvention(self.unsigned_32()?)));
         }
@@ -88,17 +88,17 @@ impl LlvmParser<'_> {
     }
 
     /// The parameters of a function: types, attributes, names, and the function type.
-    fn parameters(&mut self, result: LlvmType) -> Result<ParsedParameters, BoxedDiagnostic> {
-        self.expect(b'(')?;
+    fn parse_parameters(&mut self, result: LlvmType) -> Result<ParsedParameters, BoxedDiagnostic> {
+        self.expect_punct(b'(')?;
         let (mut types, mut attributes, mut names) = (Vec::new(), Vec::new(), Vec::new());
         let mut variadic = false;
-        self.list(b')', |parser| {
-            if parser.ellipsis()? {
+        self.parse_list(b')', |parser| {
+            if parser.parse_ellipsis()? {
                 variadic = true;
                 return Ok(());
             }
             let place = parser.token.place();
-            let ty = parser.ty()?;
+            let ty = parser.parse_type()?;
             if ty == LlvmType::VOID {
                 return Err(fault(place, "a parameter of type `void`"));
             }
@@ -106,7 +106,7 @@ impl LlvmParser<'_> {
             attributes.push(parser.value_attributes()?);
             let mut name = None;
             if parser.token.kind == LlvmTokenKind::Local {
-                let token = parser.bump();
+                let token = parser.take_token();
                 name = Some(parser.name_of(token)?);
             }
             names.push(name);
@@ -137,23 +137,23 @@ impl LlvmParser<'_> {
         let mut attributes = Vec::new();
         loop {
             // Behind a declaration, a name of metadata begins the next definition.
-            if is_definition && let Some(attachment) = self.attachment()? {
+            if is_definition && let Some(attachment) = self.parse_attachment()? {
                 data.metadata.push(attachment);
                 continue;
             }
             let before = self.token.start;
             attributes.extend(self.function_attributes()?);
-            if self.token.start != before || self.property(data)? {
+            if self.token.start != before || self.parse_property(data)? {
                 continue;
             }
             match self.peek_word() {
                 "unnamed_addr" | "local_unnamed_addr" => self.unnamed_addr(data),
                 "gc" => {
-                    self.bump();
+                    self.take_token();
                     function.gc = self.symbol_string()?;
                 }
                 word @ ("prefix" | "prologue" | "personality") => {
-                    self.bump();
+                    self.take_token();
                     let start = self.token.start;
                     self.parts
                         .push((LlvmFunc::new(self.module.functions.len()), word, start));

@@ -27,20 +27,20 @@ const MAX_INT_WIDTH: u32 = 1 << 23;
 
 impl LlvmParser<'_> {
     /// A type.
-    pub fn ty(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
-        self.nested(|parser| parser.type_with_suffixes())
+    pub fn parse_type(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
+        self.parse_nested(|parser| parser.type_with_suffixes())
     }
 
     fn type_with_suffixes(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
         let mut ty = self.plain_type()?;
         loop {
-            if self.eat(b'*') {
+            if self.eat_punct(b'*') {
                 ty = self.pointer_to(ty, 0);
             } else if self.at_word("addrspace") {
                 let space = self.address_space()?.unwrap_or(0);
-                self.expect(b'*')?;
+                self.expect_punct(b'*')?;
                 ty = self.pointer_to(ty, space);
-            } else if self.at(b'(') {
+            } else if self.is_at(b'(') {
                 ty = self.function_type(ty)?;
             } else {
                 return Ok(ty);
@@ -74,78 +74,78 @@ impl LlvmParser<'_> {
         match self.token.kind {
             LlvmTokenKind::Word => self.word_type(),
             LlvmTokenKind::Local => {
-                let token = self.bump();
+                let token = self.take_token();
                 let name = self.name_of(token)?;
                 let symbol = self.symbol_of(name);
                 Ok(self.named_type(symbol, token.place()))
             }
             LlvmTokenKind::Punct(b'[') => {
-                self.bump();
-                let len = self.unsigned()?;
+                self.take_token();
+                let len = self.parse_unsigned()?;
                 self.expect_word("x")?;
-                let element = self.ty()?;
-                self.expect(b']')?;
+                let element = self.parse_type()?;
+                self.expect_punct(b']')?;
                 Ok(self.module.types.array(element, len))
             }
             LlvmTokenKind::Punct(b'<') => {
-                self.bump();
-                if self.at(b'{') {
-                    let fields = self.fields()?;
-                    self.expect(b'>')?;
+                self.take_token();
+                if self.is_at(b'{') {
+                    let fields = self.parse_struct_fields()?;
+                    self.expect_punct(b'>')?;
                     return Ok(self.module.types.literal_struct(fields, true));
                 }
                 self.vector_type()
             }
             LlvmTokenKind::Punct(b'{') => {
-                let fields = self.fields()?;
+                let fields = self.parse_struct_fields()?;
                 Ok(self.module.types.literal_struct(fields, false))
             }
-            _ => self.expected("a type"),
+            _ => self.fail_expected("a type"),
         }
     }
 
     fn word_type(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
         let word = self.peek_word();
         if let Some(row) = SIMPLE.iter().find(|row| row.0 == word) {
-            self.bump();
+            self.take_token();
             return Ok(row.1);
         }
         match word {
             "ptr" => {
-                self.bump();
+                self.take_token();
                 let space = self.address_space()?.unwrap_or(0);
                 Ok(self.module.types.pointer(space))
             }
             "target" => {
-                self.bump();
+                self.take_token();
                 self.target_type()
             }
             _ => match int_width(word) {
                 Some(width @ 1..=MAX_INT_WIDTH) => {
                     self.has_bytes |= word.starts_with('b');
-                    self.bump();
+                    self.take_token();
                     Ok(self.module.types.int(width))
                 }
-                Some(_) => self.error("an integer type of an impossible width"),
-                None => self.expected("a type"),
+                Some(_) => self.fail_with("an integer type of an impossible width"),
+                None => self.fail_expected("a type"),
             },
         }
     }
 
     fn target_type(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
-        self.expect(b'(')?;
+        self.expect_punct(b'(')?;
         let name = self.symbol_string()?;
         let (mut types, mut ints) = (Vec::new(), Vec::new());
-        while self.eat(b',') {
+        while self.eat_punct(b',') {
             if self.token.kind == LlvmTokenKind::Integer {
                 ints.push(self.unsigned_32()?);
             } else if ints.is_empty() {
-                types.push(self.ty()?);
+                types.push(self.parse_type()?);
             } else {
-                return self.expected("a number");
+                return self.fail_expected("a number");
             }
         }
-        self.expect(b')')?;
+        self.expect_punct(b')')?;
         let kind = LlvmTypeKind::Target {
             name,
             types: types.into(),
@@ -165,30 +165,30 @@ impl LlvmParser<'_> {
             return Err(fault(place, "a vector type without elements"));
         }
         self.expect_word("x")?;
-        let element = self.ty()?;
-        self.expect(b'>')?;
+        let element = self.parse_type()?;
+        self.expect_punct(b'>')?;
         Ok(self.module.types.vector(element, len, scalable))
     }
 
-    fn fields(&mut self) -> Result<Box<[LlvmType]>, BoxedDiagnostic> {
-        self.expect(b'{')?;
+    fn parse_struct_fields(&mut self) -> Result<Box<[LlvmType]>, BoxedDiagnostic> {
+        self.expect_punct(b'{')?;
         let mut fields = Vec::new();
-        self.list(b'}', |parser| {
-            fields.push(parser.ty()?);
+        self.parse_list(b'}', |parser| {
+            fields.push(parser.parse_type()?);
             Ok(())
         })?;
         Ok(fields.into())
     }
 
     fn function_type(&mut self, result: LlvmType) -> Result<LlvmType, BoxedDiagnostic> {
-        self.expect(b'(')?;
+        self.expect_punct(b'(')?;
         let (mut params, mut variadic) = (Vec::new(), false);
-        self.list(b')', |parser| {
-            if parser.ellipsis()? {
+        self.parse_list(b')', |parser| {
+            if parser.parse_ellipsis()? {
                 variadic = true;
                 return Ok(());
             }
-            params.push(parser.ty()?);
+            params.push(parser.parse_type()?);
             Ok(())
         })?;
         let params = params.into();
@@ -200,14 +200,14 @@ impl LlvmParser<'_> {
     }
 
     /// The `...` that ends a list of parameters, if it comes next.
-    pub(super) fn ellipsis(&mut self) -> Result<bool, BoxedDiagnostic> {
+    pub(super) fn parse_ellipsis(&mut self) -> Result<bool, BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::Ellipsis {
             return Ok(false);
         }
-        self.bump();
-        match self.at(b')') {
+        self.take_token();
+        match self.is_at(b')') {
             true => Ok(true),
-            false => self.expected("`)`"),
+            false => self.fail_expected("`)`"),
         }
     }
 
@@ -233,10 +233,10 @@ impl LlvmParser<'_> {
 
     /// `%name = type …`, the `%name` being next.
     pub fn type_definition(&mut self) -> Result<(), BoxedDiagnostic> {
-        let token = self.bump();
+        let token = self.take_token();
         let name = self.name_of(token)?;
         let symbol = self.symbol_of(name);
-        self.expect(b'=')?;
+        self.expect_punct(b'=')?;
         self.expect_word("type")?;
         if self.types.get(&symbol).is_some_and(|found| found.defined) {
             return Err(fault(
@@ -257,13 +257,13 @@ impl LlvmParser<'_> {
             );
             return Ok(());
         }
-        let packed =
-            self.at(b'<') && self.text[self.token.end..].trim_ascii_start().first() == Some(&b'{');
-        if !packed && !self.at(b'{') {
+        let packed = self.is_at(b'<')
+            && self.text[self.token.end..].trim_ascii_start().first() == Some(&b'{');
+        if !packed && !self.is_at(b'{') {
             return self.type_alias(symbol, place);
         }
         if packed {
-            self.bump();
+            self.take_token();
         }
         let ty = self.named_type(symbol, place);
         self.types.insert(
@@ -274,9 +274,9 @@ impl LlvmParser<'_> {
                 place,
             },
         );
-        let fields = self.fields()?;
+        let fields = self.parse_struct_fields()?;
         if packed {
-            self.expect(b'>')?;
+            self.expect_punct(b'>')?;
         }
         self.module.types.set_body(ty, fields, packed);
         Ok(())
@@ -294,7 +294,7 @@ impl LlvmParser<'_> {
                 "a type that is no struct is used before its definition",
             ));
         }
-        let ty = self.ty()?;
+        let ty = self.parse_type()?;
         self.types.insert(
             name,
             NamedType {

@@ -1,6 +1,6 @@
 //! Values in LLVM assembly: locals, globals, constants and constant expressions.
 
-use super::lexer::{LlvmTokenKind, unescape};
+use super::lexer::{LlvmTokenKind, unescape_string};
 use super::parser::LlvmParser;
 use crate::ir::{
     ConstKind, ExprExtra, GlobalKind, InlineAsm, LlvmConst, LlvmConstantExpr, LlvmFunc,
@@ -12,50 +12,50 @@ use crate::{BoxedDiagnostic, fault};
 impl LlvmParser<'_> {
     /// A type, then a value of it.
     pub fn typed_value(&mut self) -> Result<(LlvmType, LlvmValue), BoxedDiagnostic> {
-        let ty = self.ty()?;
-        Ok((ty, self.value(ty)?))
+        let ty = self.parse_type()?;
+        Ok((ty, self.parse_value(ty)?))
     }
 
     /// A value of a type.
-    pub fn value(&mut self, ty: LlvmType) -> Result<LlvmValue, BoxedDiagnostic> {
+    pub fn parse_value(&mut self, ty: LlvmType) -> Result<LlvmValue, BoxedDiagnostic> {
         match self.token.kind {
             LlvmTokenKind::Local => {
-                let token = self.bump();
+                let token = self.take_token();
                 let name = self.name_of(token)?;
-                self.local(name, ty, token)
+                self.find_local(name, ty, token)
             }
             _ if ty == LlvmType::METADATA => Ok(LlvmValue::metadata(self.metadata_value()?)),
-            _ => Ok(LlvmValue::constant(self.constant(ty)?)),
+            _ => Ok(LlvmValue::constant(self.parse_constant(ty)?)),
         }
     }
 
     /// A type, then a constant of it.
     pub fn typed_constant(&mut self) -> Result<LlvmConst, BoxedDiagnostic> {
-        let ty = self.ty()?;
-        self.constant(ty)
+        let ty = self.parse_type()?;
+        self.parse_constant(ty)
     }
 
     /// A constant of a type.
-    pub fn constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
-        self.nested(|parser| parser.constant_here(ty))
+    pub fn parse_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+        self.parse_nested(|parser| parser.constant_here(ty))
     }
 
     fn constant_here(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         match self.token.kind {
-            LlvmTokenKind::Integer => self.integer(ty),
-            LlvmTokenKind::Number => self.number(ty),
+            LlvmTokenKind::Integer => self.parse_integer(ty),
+            LlvmTokenKind::Number => self.parse_number(ty),
             LlvmTokenKind::Global => self.global_constant(ty),
             LlvmTokenKind::Data => self.data_string(ty),
             LlvmTokenKind::Word => self.word_constant(ty),
-            LlvmTokenKind::Punct(b'[') => self.elements(ty, b"[", b"]"),
-            LlvmTokenKind::Punct(b'{') => self.elements(ty, b"{", b"}"),
+            LlvmTokenKind::Punct(b'[') => self.parse_elements(ty, b"[", b"]"),
+            LlvmTokenKind::Punct(b'{') => self.parse_elements(ty, b"{", b"}"),
             LlvmTokenKind::Punct(b'<') => {
                 let packed = matches!(self.module.types.kind(ty), LlvmTypeKind::Struct { .. });
                 let (open, close): (&[u8], &[u8]) =
                     if packed { (b"<{", b"}>") } else { (b"<", b">") };
-                self.elements(ty, open, close)
+                self.parse_elements(ty, open, close)
             }
-            _ => self.expected("a value"),
+            _ => self.fail_expected("a value"),
         }
     }
 
@@ -75,12 +75,12 @@ impl LlvmParser<'_> {
     /// `@name`, whatever its type.
     pub fn global_reference(&mut self) -> Result<LlvmConst, BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::Global {
-            return self.expected("a global");
+            return self.fail_expected("a global");
         }
-        let token = self.bump();
+        let token = self.take_token();
         let name = self.name_of(token)?;
         let Some(&global) = self.globals.get(&name) else {
-            let name = String::from_utf8_lossy(self.bytes(token)).into_owned();
+            let name = String::from_utf8_lossy(self.token_bytes(token)).into_owned();
             return Err(fault(token.place(), format!("`{name}` is not defined")));
         };
         let ty = self.module.global(global).ty;
@@ -88,9 +88,9 @@ impl LlvmParser<'_> {
     }
 
     fn data_string(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
-        let token = self.bump();
-        let bytes = self.bytes(token);
-        let data = unescape(&bytes[2..bytes.len() - 1]).into_owned();
+        let token = self.take_token();
+        let bytes = self.token_bytes(token);
+        let data = unescape_string(&bytes[2..bytes.len() - 1]).into_owned();
         match *self.module.types.kind(ty) {
             LlvmTypeKind::Array {
                 element: LlvmType::I8,
@@ -103,7 +103,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    fn elements(
+    fn parse_elements(
         &mut self,
         ty: LlvmType,
         open: &[u8],
@@ -111,15 +111,15 @@ impl LlvmParser<'_> {
     ) -> Result<LlvmConst, BoxedDiagnostic> {
         let start = self.token.start;
         for &punct in open {
-            self.expect(punct)?;
+            self.expect_punct(punct)?;
         }
         let mut elements = Vec::new();
-        self.list(close[0], |parser| {
+        self.parse_list(close[0], |parser| {
             elements.push(parser.typed_constant()?);
             Ok(())
         })?;
         for &punct in &close[1..] {
-            self.expect(punct)?;
+            self.expect_punct(punct)?;
         }
         let types = &self.module.types;
         let fits = types.element_count(ty) == Some(elements.len() as u64)
@@ -159,11 +159,11 @@ impl LlvmParser<'_> {
             "poison" => consts.intern(ty, ConstKind::Poison),
             "zeroinitializer" => consts.zero(types, ty),
             "true" | "false" | "null" | "none" => {
-                return self.error("a constant where a value of another type belongs");
+                return self.fail_with("a constant where a value of another type belongs");
             }
             _ => return self.named_constant(ty),
         };
-        self.bump();
+        self.take_token();
         Ok(constant)
     }
 
@@ -171,10 +171,10 @@ impl LlvmParser<'_> {
         let start = self.token.start;
         match self.peek_word() {
             "splat" => {
-                self.bump();
-                self.expect(b'(')?;
+                self.take_token();
+                self.expect_punct(b'(')?;
                 let element = self.typed_constant()?;
-                self.expect(b')')?;
+                self.expect_punct(b')')?;
                 let scalar = self.module.types.scalar(ty);
                 if scalar == ty || self.module.consts.ty(element) != scalar {
                     let place = self.place_from(start);
@@ -184,10 +184,10 @@ impl LlvmParser<'_> {
             }
             "blockaddress" => self.block_address(ty),
             word @ ("dso_local_equivalent" | "no_cfi") => {
-                self.bump();
+                self.take_token();
                 let id = self.global_reference()?;
                 let Some(global) = self.module.as_global(id) else {
-                    return self.expected("a global");
+                    return self.fail_expected("a global");
                 };
                 let kind = match word {
                     "no_cfi" => ConstKind::NoCfi(global),
@@ -196,10 +196,10 @@ impl LlvmParser<'_> {
                 Ok(self.module.consts.intern(ty, kind))
             }
             "ptrauth" => {
-                self.bump();
-                self.expect(b'(')?;
+                self.take_token();
+                self.expect_punct(b'(')?;
                 let mut parts = Vec::new();
-                self.list(b')', |parser| {
+                self.parse_list(b')', |parser| {
                     parts.push(parser.typed_constant()?);
                     Ok(())
                 })?;
@@ -208,15 +208,15 @@ impl LlvmParser<'_> {
                     .consts
                     .intern(ty, ConstKind::PtrAuth(parts.into())))
             }
-            "asm" => self.error("inline assembly can only be called"),
-            _ => self.expression(ty),
+            "asm" => self.fail_with("inline assembly can only be called"),
+            _ => self.parse_expression(ty),
         }
     }
 
     /// `blockaddress(@function, %block)`
     fn block_address(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
-        self.bump();
-        self.expect(b'(')?;
+        self.take_token();
+        self.expect_punct(b'(')?;
         let place = self.token.place();
         let function = self.global_reference()?;
         let func: Option<LlvmFunc> =
@@ -229,12 +229,12 @@ impl LlvmParser<'_> {
         let Some(func) = func else {
             return Err(fault(place, "expected a function"));
         };
-        self.expect(b',')?;
+        self.expect_punct(b',')?;
         if self.token.kind != LlvmTokenKind::Local {
-            return self.expected("a block");
+            return self.fail_expected("a block");
         }
-        let token = self.bump();
-        self.expect(b')')?;
+        let token = self.take_token();
+        self.expect_punct(b')')?;
         let Some(block) = self.find_label(func, token)? else {
             return Err(fault(token.place(), "the function has no such block"));
         };
@@ -253,7 +253,7 @@ impl LlvmParser<'_> {
             *mark = self.eat_word(word);
         }
         let text = self.text_string()?;
-        self.expect(b',')?;
+        self.expect_punct(b',')?;
         let constraints = self.text_string()?;
         let [side_effect, align_stack, intel_dialect, unwind] = marks;
         let asm = InlineAsm {
@@ -271,27 +271,27 @@ impl LlvmParser<'_> {
     }
 
     /// A constant expression.
-    fn expression(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn parse_expression(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let start = self.token.start;
         let Some(opcode) = self.eat_named(LlvmOpcode::from_name) else {
-            return self.expected("a value");
+            return self.fail_expected("a value");
         };
-        let flags = self.flags(LlvmInstFlags(u32::MAX));
+        let flags = self.parse_flags(LlvmInstFlags(u32::MAX));
         let mut extra = match opcode {
             LlvmOpcode::ICmp | LlvmOpcode::FCmp => {
                 let integer = opcode == LlvmOpcode::ICmp;
                 match self.eat_named(|name| Predicate::from_name_for(name, integer)) {
                     Some(predicate) => ExprExtra::Compare(predicate),
-                    None => return self.expected("a comparison"),
+                    None => return self.fail_expected("a comparison"),
                 }
             }
             _ => ExprExtra::None,
         };
         let flags = flags | self.in_range()?;
-        self.expect(b'(')?;
+        self.expect_punct(b'(')?;
         if opcode == LlvmOpcode::GetElementPtr {
-            extra = ExprExtra::SourceType(self.ty()?);
-            self.expect(b',')?;
+            extra = ExprExtra::SourceType(self.parse_type()?);
+            self.expect_punct(b',')?;
         }
         let operands = self.expression_operands(opcode, ty, &mut extra)?;
         let place = self.place_from(start);
@@ -318,10 +318,10 @@ impl LlvmParser<'_> {
     /// `inrange` and its bounds, which say nothing that is kept.
     fn in_range(&mut self) -> Result<LlvmInstFlags, BoxedDiagnostic> {
         if self.eat_word("inrange") {
-            if self.at(b'(') {
+            if self.is_at(b'(') {
                 self.skip_group()?;
             }
-            return Ok(self.flags(LlvmInstFlags(u32::MAX)));
+            return Ok(self.parse_flags(LlvmInstFlags(u32::MAX)));
         }
         Ok(LlvmInstFlags::NONE)
     }
@@ -344,7 +344,7 @@ impl LlvmParser<'_> {
                 self.eat_word("inrange");
                 operands.push(self.typed_constant()?);
             }
-            if self.eat(b',') {
+            if self.eat_punct(b',') {
                 continue;
             }
             break;
@@ -352,7 +352,7 @@ impl LlvmParser<'_> {
         if opcode.is_cast() {
             self.expect_word("to")?;
             let place = self.token.place();
-            if self.ty()? != ty {
+            if self.parse_type()? != ty {
                 return Err(fault(place, "a conversion to another type"));
             }
         }
@@ -366,10 +366,10 @@ impl LlvmParser<'_> {
             | LlvmOpcode::InsertValue => 2,
             LlvmOpcode::Select | LlvmOpcode::InsertElement | LlvmOpcode::ShuffleVector => 3,
             LlvmOpcode::GetElementPtr => operands.len(),
-            _ => return self.error(format!("`{}` is no constant expression", opcode.name())),
+            _ => return self.fail_with(format!("`{}` is no constant expression", opcode.name())),
         };
         if operands.len() != arity {
-            return self.error("a constant expression with a wrong number of operands");
+            return self.fail_with("a constant expression with a wrong number of operands");
         }
         if opcode == LlvmOpcode::ShuffleVector {
             let mask = operands
@@ -377,18 +377,18 @@ impl LlvmParser<'_> {
                 .and_then(|mask| shuffle_mask(&self.module.types, &self.module.consts, mask));
             match mask {
                 Some(mask) => *extra = ExprExtra::Mask(mask.into()),
-                None => return self.error("a shuffle without a mask"),
+                None => return self.fail_with("a shuffle without a mask"),
             }
         }
         if matches!(opcode, LlvmOpcode::ExtractValue | LlvmOpcode::InsertValue) {
             *extra = ExprExtra::Indices(indices.into());
         }
-        self.expect(b')')?;
+        self.expect_punct(b')')?;
         Ok(operands)
     }
 
     /// The flags that come next, as far as they are among `allowed`.
-    pub fn flags(&mut self, allowed: LlvmInstFlags) -> LlvmInstFlags {
+    pub fn parse_flags(&mut self, allowed: LlvmInstFlags) -> LlvmInstFlags {
         let mut flags = LlvmInstFlags::NONE;
         loop {
             let word = self.peek_word();
@@ -403,7 +403,7 @@ impl LlvmParser<'_> {
                 Some(flag) if allowed.has(flag) => flags |= flag,
                 _ => return flags,
             }
-            self.bump();
+            self.take_token();
         }
     }
 }

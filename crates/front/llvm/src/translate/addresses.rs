@@ -7,7 +7,7 @@
 //! address computation gives stays a pointer until it is asked for as a value.
 
 use super::body::FunctionTranslator;
-use super::refusal::{TranslationResult, refuse};
+use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use super::types::NumericShape;
 use crate::infer::element_type;
@@ -22,7 +22,7 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 const SPACE: u32 = 14;
 
 /// What an address is as a value.
-pub(super) const ADDRESS: NumericShape = NumericShape::int(64, 1);
+pub(super) const ADDRESS: NumericShape = NumericShape::new_int(64, 1);
 
 impl LlvmTranslator<'_> {
     /// Whether a type is that of device addresses of a shader.
@@ -54,7 +54,7 @@ impl FunctionTranslator<'_, '_> {
         match known {
             Some((StorageClass::PhysicalStorageBuffer, _)) => {
                 let ty = self.t.shape_type(ADDRESS);
-                self.op(Op::ConvertPtrToU, ty, [id])
+                self.emit_op(Op::ConvertPtrToU, ty, [id])
             }
             _ => id,
         }
@@ -71,7 +71,9 @@ impl FunctionTranslator<'_, '_> {
 
     /// A device address as a pointer to a type in memory form.
     pub(super) fn place_at(&mut self, address: LlvmValue, pointee: Id) -> TranslationResult<Id> {
-        let place = address.as_local().and_then(|local| self.known(local));
+        let place = address
+            .as_local()
+            .and_then(|local| self.find_translated(local));
         let known = place.and_then(|id| self.t.b.type_of(id));
         let known = known.and_then(|ty| self.t.pointee_of(ty));
         if let (Some(place), Some((_, have))) = (place, known)
@@ -79,14 +81,14 @@ impl FunctionTranslator<'_, '_> {
         {
             return Ok(place);
         }
-        let number = self.value(address)?;
+        let number = self.lower_value(address)?;
         Ok(self.pointer_at(number, pointee))
     }
 
     fn pointer_at(&mut self, number: Id, pointee: Id) -> Id {
         let class = StorageClass::PhysicalStorageBuffer;
         let ty = self.t.pointer_type(class, pointee);
-        self.op(Op::ConvertUToPtr, ty, [number])
+        self.emit_op(Op::ConvertUToPtr, ty, [number])
     }
 
     /// How an access by a device address is aligned: it has to be said.
@@ -111,12 +113,12 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let (base, first) = match operands {
             [base, first, ..] => (*base, *first),
-            _ => return Err(refuse("an address computation without an index")),
+            _ => return Err(make_refusal("an address computation without an index")),
         };
         let path = &operands[2..];
         if self.is_zero(first) {
             return match path {
-                [] => self.value(base),
+                [] => self.lower_value(base),
                 path => {
                     let pointee = self.t.memory_type(source)?;
                     let object = self.place_at(base, pointee)?;
@@ -125,28 +127,28 @@ impl FunctionTranslator<'_, '_> {
             };
         }
         if element_type(self.t.module, source, operands[1..].iter().copied()).is_none() {
-            return Err(refuse(
+            return Err(make_refusal(
                 "an address computation steps into what has no members",
             ));
         }
         let Some(size) = self.object_size(source) else {
-            return Err(refuse(
+            return Err(make_refusal(
                 "an address computation steps over objects whose size is not known",
             ));
         };
-        let number = self.value(base)?;
+        let number = self.lower_value(base)?;
         let shape = self.shape_of(first)?;
-        let index = self.value(first)?;
+        let index = self.lower_value(first)?;
         let index = self.convert_number(LlvmOpcode::SExt, shape, ADDRESS, index)?;
         let ty = self.t.shape_type(ADDRESS);
         let bytes = match size {
             1 => index,
             size => {
-                let size = self.t.splat(ADDRESS, size);
-                self.op(Op::IMul, ty, [index, size])
+                let size = self.t.make_splat(ADDRESS, size);
+                self.emit_op(Op::IMul, ty, [index, size])
             }
         };
-        let number = self.op(Op::IAdd, ty, [number, bytes]);
+        let number = self.emit_op(Op::IAdd, ty, [number, bytes]);
         match path {
             [] => Ok(number),
             path => {

@@ -1,6 +1,6 @@
 //! Inline assembly: of the extension SPV_INTEL_inline_assembly.
 
-use super::refusal::{TranslationResult, refuse};
+use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use super::types::push_string;
 use spirula_spirv::Id;
@@ -27,13 +27,13 @@ impl LlvmTranslator<'_> {
             return Ok(made.clone());
         }
         let Some(asm) = module.inline_asm.get(number as usize) else {
-            return Err(refuse("there is no such inline assembly"));
+            return Err(make_refusal("there is no such inline assembly"));
         };
         if asm.text.len() + asm.constraints.len() > MAX_TEXT {
-            return Err(refuse("the inline assembly is too long"));
+            return Err(make_refusal("the inline assembly is too long"));
         }
         let Some((result, params, false)) = module.types.signature(asm.function_type) else {
-            return Err(refuse("inline assembly of any number of operands"));
+            return Err(make_refusal("inline assembly of any number of operands"));
         };
         let result = self.register_type(result)?;
         let mut types = Vec::with_capacity(params.len());

@@ -4,7 +4,7 @@ use super::constants::space_cast;
 use super::debug::EmittedDebugLocation;
 use super::functions::TranslatedSignature;
 use super::loops::{LoopHints, loop_hints};
-use super::refusal::{TranslationRefusal, TranslationResult, refuse};
+use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use super::types::NumericShape;
 use crate::ir::{
@@ -132,21 +132,21 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// Translates all blocks that can be reached.
-    pub(super) fn translate(mut self) {
+    pub(super) fn translate_body(mut self) {
         let order = self.function.layout();
         self.loops = loop_hints(self.t, self.function);
         for (index, &block) in order.iter().enumerate() {
-            let label = self.label(block);
-            self.begin(label);
+            let label = self.label_of(block);
+            self.begin_block(label);
             let name = self.function.blocks[block.index()].name;
-            self.t.name(label, self.t.module.str(name));
+            self.t.name_id(label, self.t.module.str(name));
             if index == 0 {
-                self.allocations(&order);
+                self.make_stack_variables(&order);
                 self.generic_parameters();
                 self.debug_definition();
             }
             for inst in self.function.block_insts(block) {
-                self.instruction(block, inst);
+                self.translate_instruction(block, inst);
             }
             self.exits[block.index()] = Some(self.current);
         }
@@ -164,12 +164,12 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         }
     }
 
-    fn instruction(&mut self, block: LlvmBlock, inst: LlvmInst) {
-        self.locate(inst);
+    fn translate_instruction(&mut self, block: LlvmBlock, inst: LlvmInst) {
+        self.emit_debug_location(inst);
         let before = self.t.b.module().bound();
         let opcode = self.function.inst(inst).opcode;
         let made = match opcode {
-            _ if self.is_too_long(inst) => Err(refuse("an instruction of too many operands")),
+            _ if self.is_too_long(inst) => Err(make_refusal("an instruction of too many operands")),
             LlvmOpcode::Phi => self.begin_phi(block, inst).map(Some),
             // Made at the beginning of the function.
             LlvmOpcode::Alloca | LlvmOpcode::Call
@@ -179,30 +179,30 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             }
             _ => {
                 let before = self.cache_controls(inst);
-                let made = self.lower(inst);
+                let made = self.lower_instruction(inst);
                 for (local, id) in before {
-                    self.replace(local, id);
+                    self.replace_translated(local, id);
                 }
                 made
             }
         };
         let settled = match made {
-            Ok(Some(id)) => self.settle(inst, id).map(Some),
+            Ok(Some(id)) => self.settle_result(inst, id).map(Some),
             Ok(None) => Ok(None),
             Err(refusal) => Err(refusal),
         };
         match settled {
             Ok(Some(id)) => {
-                self.set(inst, id);
+                self.set_result(inst, id);
                 if id.word() >= before {
-                    self.name(inst, id);
+                    self.name_result(inst, id);
                     self.instruction_decorations(inst, id);
                 }
             }
             Ok(None) => {}
             Err(refusal) => {
                 self.t
-                    .report(self.func, self.function.place(inst), &refusal);
+                    .report_refusal(self.func, self.function.place(inst), &refusal);
                 self.stand_in(inst, opcode);
             }
         }
@@ -236,7 +236,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         match self.t.local_type(self.func, self.local_of(inst), ty) {
             Ok(ty) => {
                 let id = self.t.b.declare_undef(ty);
-                self.set(inst, id);
+                self.set_result(inst, id);
             }
             Err(_) => self.refused[inst.index()] = true,
         }
@@ -248,31 +248,31 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// What a local became, if it was translated.
-    pub(super) fn known(&self, local: usize) -> Option<Id> {
+    pub(super) fn find_translated(&self, local: usize) -> Option<Id> {
         self.values[local]
     }
 
     /// Changes what a local became.
-    pub(super) fn replace(&mut self, local: usize, id: Id) {
+    pub(super) fn replace_translated(&mut self, local: usize, id: Id) {
         self.values[local] = Some(id);
     }
 
     /// Sets what an instruction results in.
-    pub(super) fn set(&mut self, inst: LlvmInst, id: Id) {
+    pub(super) fn set_result(&mut self, inst: LlvmInst, id: Id) {
         let local = self.local_of(inst);
         self.values[local] = Some(id);
     }
 
     /// Names a result as the module does.
-    pub(super) fn name(&mut self, inst: LlvmInst, id: Id) {
+    pub(super) fn name_result(&mut self, inst: LlvmInst, id: Id) {
         let name = self.function.name(self.local_of(inst));
         if !name.is_empty() {
-            self.t.name(id, self.t.module.str(name));
+            self.t.name_id(id, self.t.module.str(name));
         }
     }
 
     /// A result as it will be used: a pointer is cast to what its class points to.
-    pub(super) fn settle(&mut self, inst: LlvmInst, id: Id) -> TranslationResult<Id> {
+    pub(super) fn settle_result(&mut self, inst: LlvmInst, id: Id) -> TranslationResult<Id> {
         let ty = self.function.inst(inst).ty;
         if self.t.is_shader() {
             return Ok(match self.t.is_address(ty) {
@@ -283,8 +283,8 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         if self.t.module.types.address_space(ty).is_none() {
             return Ok(id);
         }
-        let pointee = self.pointee(self.local_of(inst))?;
-        Ok(self.cast(id, pointee))
+        let pointee = self.find_pointee(self.local_of(inst))?;
+        Ok(self.cast_pointer(id, pointee))
     }
 
     /// Whether a phi has a local as an operand.
@@ -307,9 +307,9 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// What the class of a local points to, in memory form.
-    pub(super) fn pointee(&mut self, local: usize) -> TranslationResult<Id> {
+    pub(super) fn find_pointee(&mut self, local: usize) -> TranslationResult<Id> {
         if self.at_lane.is_some() {
-            return Ok(self.t.byte());
+            return Ok(self.t.make_byte_type());
         }
         let pointee = self.t.pointees.local(self.func, local);
         self.t.pointee_type(pointee)
@@ -349,7 +349,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// A value in register form; a pointer with the type that it has.
-    pub(super) fn value(&mut self, value: LlvmValue) -> TranslationResult<Id> {
+    pub(super) fn lower_value(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         if let Some(lane) = self.lane_of(value) {
             return self.lane_value(value, lane);
         }
@@ -358,14 +358,14 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
                 Some(Some(id)) if self.t.is_shader() => Ok(self.as_address(*id)),
                 Some(Some(id)) => Ok(*id),
                 _ if self.is_refused(local) => Err(TranslationRefusal::Follows),
-                _ => Err(refuse("a value is used before its definition")),
+                _ => Err(make_refusal("a value is used before its definition")),
             },
             ValueKind::Const(constant) => {
-                let id = self.t.constant(constant)?;
-                self.mark(value);
+                let id = self.t.lower_constant(constant)?;
+                self.mark_referred_variables(value);
                 Ok(id)
             }
-            ValueKind::Metadata(_) => Err(refuse("metadata is used as a value")),
+            ValueKind::Metadata(_) => Err(make_refusal("metadata is used as a value")),
         }
     }
 
@@ -378,17 +378,17 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// A pointer to a type in memory form.
-    pub(super) fn pointer(&mut self, value: LlvmValue, pointee: Id) -> TranslationResult<Id> {
+    pub(super) fn lower_pointer(&mut self, value: LlvmValue, pointee: Id) -> TranslationResult<Id> {
         match value.kind() {
             ValueKind::Const(constant) if !self.t.is_shader() && self.lane_of(value).is_none() => {
                 let id = self.t.constant_pointer(constant, pointee)?;
-                self.mark(value);
+                self.mark_referred_variables(value);
                 Ok(id)
             }
             _ if self.is_address(value) => self.place_at(value, pointee),
             _ => {
-                let id = self.value(value)?;
-                Ok(self.cast(id, pointee))
+                let id = self.lower_value(value)?;
+                Ok(self.cast_pointer(id, pointee))
             }
         }
     }
@@ -396,23 +396,23 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     /// A value with the given type, which differs only by pointees from its own.
     pub(super) fn value_as(&mut self, value: LlvmValue, ty: Id) -> TranslationResult<Id> {
         let Some((class, pointee)) = self.t.pointee_of(ty) else {
-            return self.value(value);
+            return self.lower_value(value);
         };
         if !self.is_pointer(value) {
-            return self.value(value);
+            return self.lower_value(value);
         }
         match value.as_const().map(|c| self.t.module.consts.kind(c)) {
             Some(ConstKind::Null) => return Ok(self.t.b.constant_null(ty)),
             Some(ConstKind::Undef | ConstKind::Poison) => return Ok(self.t.b.declare_undef(ty)),
             _ => {}
         }
-        let id = self.pointer(value, pointee)?;
+        let id = self.lower_pointer(value, pointee)?;
         let known = self.t.b.type_of(id).and_then(|ty| self.t.pointee_of(ty));
         match known {
             Some((have, _)) if have != class && class == StorageClass::Generic => {
                 self.cast_space(id, class)
             }
-            Some((have, _)) if have != class => Err(refuse(format!(
+            Some((have, _)) if have != class => Err(make_refusal(format!(
                 "a pointer to {have} is passed on as one to {class}"
             ))),
             _ => Ok(id),
@@ -420,7 +420,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// Notes the variables that a constant refers to.
-    fn mark(&mut self, value: LlvmValue) {
+    fn mark_referred_variables(&mut self, value: LlvmValue) {
         let Some(constant) = value.as_const() else {
             return;
         };
@@ -449,7 +449,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// A pointer as one to another type: unchanged, a step to the first member, or a bit cast.
-    pub(super) fn cast(&mut self, pointer: Id, pointee: Id) -> Id {
+    pub(super) fn cast_pointer(&mut self, pointer: Id, pointee: Id) -> Id {
         let known = self.t.b.type_of(pointer);
         let Some((class, have)) = known.and_then(|ty| self.t.pointee_of(ty)) else {
             return pointer;
@@ -469,7 +469,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
                 words.extend(std::iter::repeat_n(zero.word(), steps));
                 self.t.b.append_value(Op::InBoundsAccessChain, ty, &words)
             }
-            None => self.op(Op::Bitcast, ty, [pointer]),
+            None => self.emit_op(Op::Bitcast, ty, [pointer]),
         };
         self.casts.push((pointer, ty, id));
         id
@@ -479,25 +479,25 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     pub(super) fn cast_space(&mut self, pointer: Id, to: StorageClass) -> TranslationResult<Id> {
         let known = self.t.b.type_of(pointer);
         let Some((from, pointee)) = known.and_then(|ty| self.t.pointee_of(ty)) else {
-            return Err(refuse(
+            return Err(make_refusal(
                 "a cast between address spaces of what is no pointer",
             ));
         };
         let mut id = pointer;
         for (op, class) in space_cast(from, to)? {
             let ty = self.t.pointer_type(class, pointee);
-            id = self.op(op, ty, [id]);
+            id = self.emit_op(op, ty, [id]);
         }
         Ok(id)
     }
 
     /// Appends an instruction whose operands are ids.
-    pub(super) fn op<const N: usize>(&mut self, op: Op, ty: Id, operands: [Id; N]) -> Id {
+    pub(super) fn emit_op<const N: usize>(&mut self, op: Op, ty: Id, operands: [Id; N]) -> Id {
         self.t.b.append_value(op, ty, &operands.map(Id::word))
     }
 
     /// Appends an instruction of OpenCL's extended set.
-    pub(super) fn ext(&mut self, number: u32, ty: Id, operands: &[Id]) -> Id {
+    pub(super) fn emit_ext_inst(&mut self, number: u32, ty: Id, operands: &[Id]) -> Id {
         let set = self.t.opencl_std();
         let mut words: TranslationWords = smallvec![set.word(), number];
         words.extend(operands.iter().map(|id| id.word()));
@@ -505,7 +505,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// Decorates a result that was just made. It has no other decorations of that kind.
-    pub(super) fn decorate(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
+    pub(super) fn decorate_result(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
         let mut words: TranslationWords = smallvec![id.word(), decoration.0];
         words.extend_from_slice(operands);
         self.t
@@ -514,13 +514,13 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// The label of a block.
-    pub(super) fn label(&mut self, block: LlvmBlock) -> Id {
+    pub(super) fn label_of(&mut self, block: LlvmBlock) -> Id {
         let t = &mut *self.t;
         *self.labels[block.index()].get_or_insert_with(|| t.b.fresh_id())
     }
 
     /// Begins a block; those that no block of LLVM stands for included.
-    pub(super) fn begin(&mut self, label: Id) {
+    pub(super) fn begin_block(&mut self, label: Id) {
         self.t.b.begin_block(label);
         self.current = label;
         self.casts.clear();
@@ -545,18 +545,18 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         if phis.is_empty() {
             return;
         }
-        let before = self.predecessors();
+        let before = self.count_predecessors();
         for (inst, block, phi) in phis {
             let count = before[block.index()];
             if let Err(refusal) = self.finish_phi(inst, block, phi, count) {
                 self.t
-                    .report(self.func, self.function.place(inst), &refusal);
+                    .report_refusal(self.func, self.function.place(inst), &refusal);
             }
         }
     }
 
     /// By block: how many blocks that are reached lead to it.
-    fn predecessors(&self) -> Vec<usize> {
+    fn count_predecessors(&self) -> Vec<usize> {
         let mut counts = vec![0; self.function.blocks.len()];
         let mut last = vec![None; self.function.blocks.len()];
         for block in self.function.block_ids() {
@@ -598,10 +598,12 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             words.extend_from_slice(&[value.word(), exit.word()]);
         }
         if !fits || words.len() != before * 2 {
-            return Err(refuse("a phi does not fit the blocks that lead to it"));
+            return Err(make_refusal(
+                "a phi does not fit the blocks that lead to it",
+            ));
         }
         if words.len() > MAX_OPERANDS {
-            return Err(refuse("a phi of too many operands"));
+            return Err(make_refusal("a phi of too many operands"));
         }
         self.t.b.set_phi(phi, &words);
         Ok(())

@@ -108,7 +108,7 @@ impl LlvmTranslator<'_> {
             return;
         }
         let mut all = vec![id.word(), decoration.0];
-        all.extend(words.iter().map(|word| self.u32(*word).word()));
+        all.extend(words.iter().map(|word| self.make_u32(*word).word()));
         let section = spirula_spirv::ir::ModuleSection::Annotations;
         self.b.push_inst(section, Op::DecorateId, &all);
     }
@@ -205,7 +205,7 @@ impl LlvmTranslator<'_> {
             return;
         };
         let id = match self.module.global(global).kind {
-            GlobalKind::Function(func) => self.signature(func).map(|signature| signature.id),
+            GlobalKind::Function(func) => self.intern_signature(func).map(|signature| signature.id),
             GlobalKind::Variable(_) => self.global_variable(global),
             _ => return,
         };
@@ -335,7 +335,7 @@ impl FunctionTranslator<'_, '_> {
         let constant = operand.and_then(|operand| module.metadata.as_constant(operand));
         if let Some(ConstKind::Float(bits)) = constant.map(|c| module.consts.kind(c)) {
             let words = [*bits as u32];
-            self.decorate(id, Decoration::FPMaxErrorDecorationINTEL, &words);
+            self.decorate_result(id, Decoration::FPMaxErrorDecorationINTEL, &words);
         }
     }
 
@@ -358,7 +358,7 @@ impl FunctionTranslator<'_, '_> {
                 None => self.function.operands(inst),
             };
             let local = operands.get(operand as usize).and_then(|v| v.as_local());
-            let Some((local, old)) = local.and_then(|l| Some((l, self.known(l)?))) else {
+            let Some((local, old)) = local.and_then(|l| Some((l, self.find_translated(l)?))) else {
                 continue;
             };
             let fresh = match before.iter().any(|(l, _)| *l == local) {
@@ -371,11 +371,11 @@ impl FunctionTranslator<'_, '_> {
                         continue;
                     }
                     before.push((local, old));
-                    let zero = self.t.u32(0);
-                    self.op(Op::PtrAccessChain, ty, [old, zero])
+                    let zero = self.t.make_u32(0);
+                    self.emit_op(Op::PtrAccessChain, ty, [old, zero])
                 }
             };
-            self.replace(local, fresh);
+            self.replace_translated(local, fresh);
             let words = vec![level, control];
             self.t.decorate_by_row(fresh, decoration, words);
         }

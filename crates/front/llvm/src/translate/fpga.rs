@@ -82,7 +82,7 @@ impl LlvmTranslator<'_> {
             let Some(node) = self.fpga_metadata(func, name, extension) else {
                 continue;
             };
-            let numbers = self.numbers(node);
+            let numbers = self.read_numbers(node);
             match form {
                 FpgaOperandForm::Flag if numbers.first().is_some_and(|n| *n != 0) => {
                     self.decorate_by_row(id, decoration, Vec::new());
@@ -99,7 +99,7 @@ impl LlvmTranslator<'_> {
             }
         }
         if let Some(node) = self.fpga_metadata(func, "prefer_dsp", DSPS)
-            && let [mode, ..] = self.numbers(node)[..]
+            && let [mode, ..] = self.read_numbers(node)[..]
         {
             let passed_on = self.fpga_metadata(func, "propagate_dsp_preference", DSPS);
             let words = vec![mode, u32::from(passed_on.is_some())];

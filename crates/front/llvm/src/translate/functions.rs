@@ -2,7 +2,7 @@
 
 use super::body::FunctionTranslator;
 use super::builtins::LlvmCallee;
-use super::refusal::{TranslationRefusal, TranslationResult, refuse};
+use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use crate::ir::{AttrKind, CallingConvention, GlobalKind, Linkage, LlvmFunc, LlvmType};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -27,7 +27,7 @@ const READS: u64 = 1;
 
 /// What a `memory` attribute says of all memory together: its accesses are pairs of bits, one for
 /// each kind of memory.
-fn combined(effects: u64) -> u64 {
+fn combine_effects(effects: u64) -> u64 {
     (0..32)
         .step_by(2)
         .fold(0, |all, at| all | (effects >> at) & 3)
@@ -56,7 +56,7 @@ const PARAMETER_ATTRIBUTES: &[(AttrKind, FunctionParameterAttribute)] = &[
 
 impl<'m> LlvmTranslator<'m> {
     /// The types of a function, made at its first use.
-    pub(super) fn signature(
+    pub(super) fn intern_signature(
         &mut self,
         func: LlvmFunc,
     ) -> TranslationResult<Rc<TranslatedSignature>> {
@@ -65,16 +65,16 @@ impl<'m> LlvmTranslator<'m> {
         }
         let function = self.module.function(func);
         let Some((result, _, variadic)) = self.module.types.signature(function.ty) else {
-            return Err(refuse("a function without a function type"));
+            return Err(make_refusal("a function without a function type"));
         };
         if variadic {
-            return Err(refuse(
+            return Err(make_refusal(
                 "functions of any number of arguments have no counterpart in SPIR-V",
             ));
         }
         if function.params.len() > MAX_PARAMETERS {
             let count = function.params.len();
-            return Err(refuse(format!(
+            return Err(make_refusal(format!(
                 "{count} parameters are more than SPIR-V allows"
             )));
         }
@@ -138,39 +138,39 @@ impl<'m> LlvmTranslator<'m> {
             if signature.is_some_and(|(_, _, variadic)| variadic) {
                 continue;
             }
-            match self.signature(func) {
+            match self.intern_signature(func) {
                 Ok(signature) => {
                     self.begin_function(func, &signature);
                     let name = self.module.function_name(func);
                     self.b.set_linkage(signature.id, name, LinkageType::Import);
                     self.b.end_function();
                 }
-                Err(refusal) => self.report(func, SourceLocation::Unknown, &refusal),
+                Err(refusal) => self.report_refusal(func, SourceLocation::Unknown, &refusal),
             }
         }
     }
 
     /// Translates a function with a body.
     pub(super) fn define_function(&mut self, func: LlvmFunc) {
-        let signature = match self.signature(func) {
+        let signature = match self.intern_signature(func) {
             Ok(signature) => signature,
-            Err(refusal) => return self.report(func, SourceLocation::Unknown, &refusal),
+            Err(refusal) => return self.report_refusal(func, SourceLocation::Unknown, &refusal),
         };
         let function = self.module.function(func);
         let params = self.begin_function(func, &signature);
         let linkage = self.module.global(function.global).linkage;
         if !linkage.is_local() && !self.is_kernel(func) && !self.is_shader() {
             let name = self.module.function_name(func);
-            let linkage = self.exported(linkage);
+            let linkage = self.choose_export_linkage(linkage);
             self.b.set_linkage(signature.id, name, linkage);
         }
         self.debug_function(func);
-        FunctionTranslator::new(self, func, signature, &params).translate();
+        FunctionTranslator::new(self, func, signature, &params).translate_body();
         self.b.end_function();
     }
 
     /// The linkage of what is defined here and seen by other modules.
-    pub(super) fn exported(&self, linkage: Linkage) -> LinkageType {
+    pub(super) fn choose_export_linkage(&self, linkage: Linkage) -> LinkageType {
         match linkage {
             Linkage::LinkOnceOdr if self.may_use("SPV_KHR_linkonce_odr") => {
                 LinkageType::LinkOnceODR
@@ -186,7 +186,7 @@ impl<'m> LlvmTranslator<'m> {
     }
 
     /// Reports that something in a function was refused.
-    pub(super) fn report(
+    pub(super) fn report_refusal(
         &mut self,
         func: LlvmFunc,
         place: SourceLocation,
@@ -214,7 +214,7 @@ impl<'m> LlvmTranslator<'m> {
     }
 
     /// What was refused, each reason once for a function, with the number of its places.
-    pub(super) fn refusals(mut self) -> Vec<SourceDiagnostic> {
+    pub(super) fn into_diagnostics(mut self) -> Vec<SourceDiagnostic> {
         for (at, times) in self.reported.into_values() {
             if times > 1 {
                 let message = &mut self.diagnostics[at].message;
@@ -240,7 +240,10 @@ impl<'m> LlvmTranslator<'m> {
             control |= FunctionControl::OptNoneEXT;
         }
         if !attributes.has(set, AttrKind::Convergent) {
-            control |= match attributes.number(set, AttrKind::Memory).map(combined) {
+            control |= match attributes
+                .number(set, AttrKind::Memory)
+                .map(combine_effects)
+            {
                 Some(0) => FunctionControl::Const,
                 Some(READS) => FunctionControl::Pure,
                 _ => FunctionControl::default(),
@@ -248,7 +251,7 @@ impl<'m> LlvmTranslator<'m> {
         }
         self.b
             .begin_function(signature.id, signature.result, control, signature.ty);
-        self.name(signature.id, self.module.function_name(func));
+        self.name_id(signature.id, self.module.function_name(func));
         let result = attributes.result(function.attributes);
         self.parameter_attributes(signature.id, result);
         // Values may have no names while the source's are kept for those who ask a runtime.
@@ -260,7 +263,7 @@ impl<'m> LlvmTranslator<'m> {
                 "" => source_names.get(index).copied().unwrap_or(""),
                 name => name,
             };
-            self.name(id, name);
+            self.name_id(id, name);
             params.push(id);
         }
         self.function_decorations(func, signature.id, &params);
@@ -312,12 +315,12 @@ impl<'m> LlvmTranslator<'m> {
                 true => self.entry_wrapper(func, &signature),
                 false => signature.id,
             };
-            let interface = self.interface(func, &mut visited);
+            let interface = self.collect_interface(func, &mut visited);
             if interface.len() > MAX_INTERFACE {
-                self.report(
+                self.report_refusal(
                     func,
                     SourceLocation::Unknown,
-                    &refuse("too many global variables are used"),
+                    &make_refusal("too many global variables are used"),
                 );
                 continue;
             }
@@ -357,7 +360,7 @@ impl<'m> LlvmTranslator<'m> {
 
     /// The variables that an entry point has to list: before SPIR-V 1.4 the built-in ones, from
     /// then on all that it can reach.
-    pub(super) fn interface(&self, entry: LlvmFunc, visited: &mut [u32]) -> Vec<Id> {
+    pub(super) fn collect_interface(&self, entry: LlvmFunc, visited: &mut [u32]) -> Vec<Id> {
         let all = self.version >= spirula_spirv::grammar::SpirvVersion::new(1, 4);
         let stamp = entry.index() as u32;
         let mut interface = Vec::new();

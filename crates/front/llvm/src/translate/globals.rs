@@ -1,7 +1,7 @@
 //! Global variables, and which of them a function uses.
 
 use super::instructions::WORD;
-use super::refusal::{TranslationRefusal, TranslationResult, refuse};
+use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use crate::ir::{ConstKind, GlobalKind, Linkage, LlvmConst, LlvmGlobal, LlvmGlobalVariable};
 use spirula_diagnostics::SourceDiagnostic;
@@ -46,12 +46,12 @@ impl LlvmTranslator<'_> {
     pub(super) fn global_variable(&mut self, global: LlvmGlobal) -> TranslationResult<Id> {
         match self.globals[global.index()] {
             GlobalState::Done(id) => return Ok(id),
-            GlobalState::Open => return Err(refuse("a global contains its own address")),
+            GlobalState::Open => return Err(make_refusal("a global contains its own address")),
             GlobalState::Refused => return Err(TranslationRefusal::Follows),
             GlobalState::Unseen => {}
         }
         let GlobalKind::Variable(variable) = self.module.global(global).kind else {
-            return Err(refuse("a global that is no variable is used as one"));
+            return Err(make_refusal("a global that is no variable is used as one"));
         };
         self.globals[global.index()] = GlobalState::Open;
         let made = self.make_variable(global, variable);
@@ -96,15 +96,16 @@ impl LlvmTranslator<'_> {
         let mut align = data.align.bytes();
         if data.linkage.is_local()
             && !variable.constant
-            && let Some(padding) = self.padding(size)?
+            && let Some(padding) = self.make_padding_type(size)?
         {
             pointee = self.struct_type("", &[pointee, padding], false);
             pointer = self.pointer_type(class, pointee);
-            initializer = initializer.map(|contents| self.padded(pointee, contents, padding));
+            initializer =
+                initializer.map(|contents| self.append_padding(pointee, contents, padding));
             align = align.max(Some(WORD));
         }
         let id = self.b.global_variable(pointer, class, initializer);
-        self.name(id, name);
+        self.name_id(id, name);
         if variable.constant && !self.is_shader() {
             self.b.decorate_id(id, Decoration::Constant, &[]);
         }
@@ -114,7 +115,7 @@ impl LlvmTranslator<'_> {
         }
         if kernel && !data.linkage.is_local() && class != StorageClass::Workgroup {
             let linkage = match initial {
-                Some(_) => self.exported(data.linkage),
+                Some(_) => self.choose_export_linkage(data.linkage),
                 None => LinkageType::Import,
             };
             self.b.set_linkage(id, name, linkage);

@@ -21,7 +21,7 @@ impl LlvmTranslator<'_> {
                 };
                 let entry = self.entry_wrapper(func, &signature);
                 let mut visited = vec![u32::MAX; self.module.functions.len()];
-                let interface = self.interface(func, &mut visited);
+                let interface = self.collect_interface(func, &mut visited);
                 let name = self.module.function_name(func);
                 self.b
                     .entry_point(ExecutionModel::Kernel, entry, name, &interface);

@@ -1,7 +1,7 @@
 //! Lengths of arrays that can be specialised: rows of `!spirv.Lengths`, whose form is described in
 //! `lift/lengths`. A structure that has one stands for an array.
 
-use super::refusal::{TranslationResult, refuse};
+use super::refusal::{TranslationResult, make_refusal};
 use super::shader::rows_of_types;
 use super::translator::LlvmTranslator;
 use crate::ir::{LlvmMetadata, LlvmModule, LlvmType, LlvmTypeKind, LlvmValue};
@@ -67,7 +67,7 @@ impl LlvmTranslator<'_> {
         depth: u32,
     ) -> TranslationResult<Id> {
         let LlvmTypeKind::Array { element, .. } = *self.module.types.kind(array) else {
-            return Err(refuse(
+            return Err(make_refusal(
                 "a length that can be specialised of what is no array",
             ));
         };
@@ -88,7 +88,7 @@ impl LlvmTranslator<'_> {
             return Ok(*id);
         }
         if lengths.depth >= MAX_DEPTH {
-            return Err(refuse("operations of a length are nested too deeply"));
+            return Err(make_refusal("operations of a length are nested too deeply"));
         }
         lengths.depth += 1;
         let made = self.new_special_number(node);
@@ -105,7 +105,7 @@ impl LlvmTranslator<'_> {
         let module = self.module;
         let metadata = &module.metadata;
         if let Some(constant) = metadata.as_constant(node) {
-            return self.constant(constant);
+            return self.lower_constant(constant);
         }
         let operands: Vec<LlvmMetadata> =
             metadata.operands(node).iter().flatten().copied().collect();
@@ -125,7 +125,7 @@ impl LlvmTranslator<'_> {
             };
             let shape = self.need_shape(module.consts.ty(default))?;
             let bits = module.consts.as_u64(default).ok_or_else(malformed)?;
-            return Ok(self.specialisable(number, shape, bits));
+            return Ok(self.make_spec_constant(number, shape, bits));
         }
         let ty = self.register_type(module.consts.ty(second))?;
         let mut words = vec![u32::from(op.0)];
@@ -187,5 +187,5 @@ impl LlvmTranslator<'_> {
 }
 
 fn malformed() -> super::refusal::TranslationRefusal {
-    refuse("a length in !spirv.Lengths is malformed")
+    make_refusal("a length in !spirv.Lengths is malformed")
 }

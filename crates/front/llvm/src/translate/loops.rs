@@ -266,12 +266,12 @@ impl FunctionTranslator<'_, '_> {
         let Some(hints) = self.loops.iter().find(ends).cloned() else {
             return;
         };
-        if self.label(hints.header) != here {
+        if self.label_of(hints.header) != here {
             return;
         }
         let mut words = vec![
-            self.label(hints.merge).word(),
-            self.label(hints.latch).word(),
+            self.label_of(hints.merge).word(),
+            self.label_of(hints.latch).word(),
         ];
         words.extend(hints.control);
         self.t.b.append_effect(Op::LoopMerge, &words);

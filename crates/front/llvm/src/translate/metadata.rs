@@ -1,6 +1,6 @@
 //! What metadata says about kernels and about the source.
 
-use super::refusal::refuse;
+use super::refusal::make_refusal;
 use super::translator::LlvmTranslator;
 use super::types::push_string;
 use crate::ir::{ConstKind, LlvmConst, LlvmFunc, LlvmMetadata};
@@ -52,7 +52,7 @@ impl LlvmTranslator<'_> {
     pub(super) fn source_language(&mut self) {
         // Modules that were SPIR-V before say it in SPIR-V's own numbers.
         if let Some(&node) = self.module.named("spirv.Source").first()
-            && let [language, version, ..] = self.numbers(node)[..]
+            && let [language, version, ..] = self.read_numbers(node)[..]
             && Kind::SourceLanguage
                 .info()
                 .enumerant_by_value(language)
@@ -62,7 +62,7 @@ impl LlvmTranslator<'_> {
         }
         for (name, language) in VERSIONS {
             if let Some(&node) = self.module.named(name).first()
-                && let [major, minor] = self.numbers(node)[..]
+                && let [major, minor] = self.read_numbers(node)[..]
             {
                 let minor = minor.saturating_mul(1000);
                 let version = major.saturating_mul(100_000).saturating_add(minor);
@@ -80,11 +80,11 @@ impl LlvmTranslator<'_> {
         }
         for (name, mode) in SIZES {
             if let Some(node) = self.module.function_metadata(func, name) {
-                let mut numbers = self.numbers(node);
+                let mut numbers = self.read_numbers(node);
                 numbers.resize(3, 1);
                 if numbers.contains(&0) {
-                    let reason = refuse(format!("{name} has a size of zero"));
-                    self.report(func, SourceLocation::Unknown, &reason);
+                    let reason = make_refusal(format!("{name} has a size of zero"));
+                    self.report_refusal(func, SourceLocation::Unknown, &reason);
                     continue;
                 }
                 self.b.execution_mode(entry, *mode, &numbers);
@@ -92,7 +92,7 @@ impl LlvmTranslator<'_> {
         }
         for (name, mode) in NUMBERS {
             if let Some(node) = self.module.function_metadata(func, name)
-                && let [size, ..] = self.numbers(node)[..]
+                && let [size, ..] = self.read_numbers(node)[..]
             {
                 self.b.execution_mode(entry, *mode, &[size]);
             }
@@ -101,7 +101,7 @@ impl LlvmTranslator<'_> {
             self.streaming_interface(node, entry);
         }
         if let Some(node) = self.module.function_metadata(func, "RegisterAllocMode")
-            && let [mode, ..] = self.numbers(node)[..]
+            && let [mode, ..] = self.read_numbers(node)[..]
             && let Some((_, threads)) = REGISTER_MODES.iter().find(|row| row.0 == mode)
         {
             self.annotate(entry, &format!("num-thread-per-eu {threads}"));
@@ -199,7 +199,7 @@ impl LlvmTranslator<'_> {
             let ty = self.b.float_type(width).word();
             if !defaulted.contains(&ty) {
                 defaulted.push(ty);
-                self.preserving(entry, ty);
+                self.preserve_special_floats(entry, ty);
             }
         }
         defaults
@@ -207,8 +207,8 @@ impl LlvmTranslator<'_> {
 
     /// Signed zeros, infinities and NaNs of a type of floats count by default: nothing else may be
     /// assumed of them either.
-    fn preserving(&mut self, entry: Id, ty: u32) {
-        let none = self.u32(0).word();
+    fn preserve_special_floats(&mut self, entry: Id, ty: u32) {
+        let none = self.make_u32(0).word();
         let words = [entry.word(), ExecutionMode::FPFastMathDefault.0, ty, none];
         self.b
             .push_inst(ModuleSection::ExecutionModes, Op::ExecutionModeId, &words);
@@ -223,13 +223,13 @@ impl LlvmTranslator<'_> {
         );
         let id = match undefined {
             true => self.register_type(self.module.consts.ty(constant)),
-            false => self.constant(constant),
+            false => self.lower_constant(constant),
         };
         id.ok().map(Id::word)
     }
 
     /// The numbers of a node's operands that are integer constants.
-    pub(super) fn numbers(&self, node: LlvmMetadata) -> Vec<u32> {
+    pub(super) fn read_numbers(&self, node: LlvmMetadata) -> Vec<u32> {
         let metadata = &self.module.metadata;
         let operands = metadata.operands(node).iter().flatten();
         let constants = operands.filter_map(|m| metadata.as_constant(*m));
@@ -244,7 +244,7 @@ impl LlvmTranslator<'_> {
         let metadata = &self.module.metadata;
         let first = (*metadata.operands(node).first()?)?;
         let ty = self.module.consts.ty(metadata.as_constant(first)?);
-        let shape = self.shape(ty)?;
+        let shape = self.find_shape(ty)?;
         let scalar = match (shape.elem, shape.width) {
             (super::types::NumericElement::Int, width) => width.trailing_zeros() - 3,
             (super::types::NumericElement::Float, width) => width.trailing_zeros(),

@@ -1,6 +1,6 @@
 //! From LLVM IR to SPIR-V.
 //!
-//! [`translate`] takes a module as Clang makes it for OpenCL C and SYCL (triples `spir`, `spir64`,
+//! [`translate_module`] takes a module as Clang makes it for OpenCL C and SYCL (triples `spir`, `spir64`,
 //! `spirv32`, `spirv64`) to a module of SPIR-V for OpenCL environments: one inference of pointee
 //! types ([`crate::infer`]), then one pass that writes.
 //!
@@ -82,7 +82,7 @@ mod wide;
 pub(crate) use builtins::CALLABLE;
 pub use debug::DebugInfo;
 pub use extensions::AllowedExtensions;
-pub use reference::reference;
+pub use reference::print_reference;
 pub use shader::is_shader;
-pub use translator::{TranslationOptions, translate};
+pub use translator::{TranslationOptions, translate_module};
 pub use untyped::PointerTyping;

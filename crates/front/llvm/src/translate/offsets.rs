@@ -141,7 +141,9 @@ impl AddressForms {
             | LlvmOpcode::ZExt => {
                 let form = self.of(module, first)?;
                 match form.as_number() {
-                    Some(bytes) => Some(AddressForm::number(bytes & super::constants::mask(from?))),
+                    Some(bytes) => Some(AddressForm::number(
+                        bytes & super::constants::make_width_mask(from?),
+                    )),
                     None => (from? >= to).then_some(form),
                 }
             }

@@ -3,7 +3,7 @@
 //! integers, are its operands, in order, as the grammar's row says: literals as they are, ids as
 //! constants.
 
-use super::refusal::{TranslationRefusal, TranslationResult, refuse};
+use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use crate::ir::{LlvmMetadata, LlvmType};
 use spirula_spirv::Id;
@@ -37,7 +37,7 @@ impl LlvmTranslator<'_> {
         ints: &[u32],
         numbers: &[LlvmMetadata],
     ) -> TranslationResult<Id> {
-        let unknown = || refuse(format!("the type target(\"{name}\") is not known"));
+        let unknown = || make_refusal(format!("the type target(\"{name}\") is not known"));
         let short = name.strip_prefix("spirv.").ok_or_else(unknown)?;
         let mut parameters = OpaqueTypeOperands {
             types: types.iter(),
@@ -55,9 +55,9 @@ impl LlvmTranslator<'_> {
             _ if short == "SignedImage" => "Image",
             _ => short,
         };
-        let id = self.opaque(row, &mut parameters, &unknown)?;
+        let id = self.make_opaque_type(row, &mut parameters, &unknown)?;
         if parameters.types.next().is_some() || parameters.ints.next().is_some() {
-            return Err(refuse(format!(
+            return Err(make_refusal(format!(
                 "the type target(\"{name}\") has more parameters than SPIR-V's"
             )));
         }
@@ -69,7 +69,7 @@ impl LlvmTranslator<'_> {
         })
     }
 
-    fn opaque(
+    fn make_opaque_type(
         &mut self,
         name: &str,
         parameters: &mut OpaqueTypeOperands<'_>,
@@ -89,7 +89,7 @@ impl LlvmTranslator<'_> {
                     Some(ty) => Some(self.register_type(*ty)?.word()),
                     None => match (parameters.ints.next(), parameters.numbers.next()) {
                         (Some(_), Some(number)) => Some(self.special_number(*number)?.word()),
-                        (int, _) => int.map(|int| self.u32(*int).word()),
+                        (int, _) => int.map(|int| self.make_u32(*int).word()),
                     },
                 },
                 _ => parameters.ints.next().copied(),
@@ -97,7 +97,7 @@ impl LlvmTranslator<'_> {
             match (word, operand.quantifier) {
                 (Some(word), _) => words.push(word),
                 (None, OperandQuantifier::One) => {
-                    return Err(refuse(format!(
+                    return Err(make_refusal(format!(
                         "the type target(\"spirv.{name}\") has fewer parameters than SPIR-V's"
                     )));
                 }

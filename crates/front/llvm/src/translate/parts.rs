@@ -7,7 +7,7 @@
 
 use super::body::FunctionTranslator;
 use super::builtins::LlvmCallee;
-use super::refusal::{TranslationResult, refuse};
+use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use super::types::{NumericElement, NumericShape};
 use crate::ir::{
@@ -49,9 +49,9 @@ impl LlvmTranslator<'_> {
                     scalable: false,
                 } => {
                     let held = types.is_pointer_like(ty)
-                        || self.shape(element).is_some()
+                        || self.find_shape(element).is_some()
                         || self.wide(element).is_some();
-                    held && len <= MAX_LANES && self.shape(ty).is_none()
+                    held && len <= MAX_LANES && self.find_shape(ty).is_none()
                 }
                 _ => false,
             })
@@ -79,7 +79,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// Element and lanes of a vector that is taken apart.
-    pub(super) fn parts(&self, ty: LlvmType) -> Option<(LlvmType, u32)> {
+    pub(super) fn find_scalarised_vector(&self, ty: LlvmType) -> Option<(LlvmType, u32)> {
         if !*self.types.apart.get(ty.index())? {
             return None;
         }
@@ -102,7 +102,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// Whether an instruction deals with vectors that are taken apart.
     fn has_parts(&self, inst: LlvmInst) -> bool {
-        let apart = |ty| self.t.parts(ty).is_some();
+        let apart = |ty| self.t.find_scalarised_vector(ty).is_some();
         apart(self.function.inst(inst).ty)
             || self
                 .function
@@ -147,11 +147,11 @@ impl FunctionTranslator<'_, '_> {
         let mut lanes = Vec::new();
         for lane in 0..self.lane_count(ty) {
             self.at_lane = Some(lane);
-            let made = self.lower(inst);
+            let made = self.lower_instruction(inst);
             self.at_lane = None;
             match made? {
                 Some(id) => lanes.push(id),
-                None => return Err(refuse("the instruction gives nothing for a lane")),
+                None => return Err(make_refusal("the instruction gives nothing for a lane")),
             }
         }
         self.compose_lanes(ty, &lanes)
@@ -195,12 +195,14 @@ impl FunctionTranslator<'_, '_> {
             _ => self.type_of(self.function.operands(inst)[0]),
         };
         let element = self.t.module.types.scalar(ty);
-        match self.t.shape(element) {
-            Some(shape) if self.t.parts(ty).is_some() && !shape.is_exact() => Err(refuse(format!(
-                "a vector of {} elements of {} bits in memory",
-                self.lane_count(ty),
-                shape.bits
-            ))),
+        match self.t.find_shape(element) {
+            Some(shape) if self.t.find_scalarised_vector(ty).is_some() && !shape.is_exact() => {
+                Err(make_refusal(format!(
+                    "a vector of {} elements of {} bits in memory",
+                    self.lane_count(ty),
+                    shape.bits
+                )))
+            }
             _ => Ok(()),
         }
     }
@@ -215,16 +217,16 @@ impl FunctionTranslator<'_, '_> {
             return Ok(id);
         }
         let before = self.at_lane.take();
-        let whole = self.value(value);
+        let whole = self.lower_value(value);
         self.at_lane = before;
         let whole = whole?;
-        match self.t.shape(ty) {
-            Some(shape) => Ok(self.lane(shape, whole, lane)),
+        match self.t.find_shape(ty) {
+            Some(shape) => Ok(self.extract_lane(shape, whole, lane)),
             None => {
                 let memory = self.t.memory_type(element)?;
                 let words = [whole.word(), lane];
                 let id = self.t.b.append_value(Op::CompositeExtract, memory, &words);
-                self.loaded(element, id)
+                self.convert_to_register(element, id)
             }
         }
     }
@@ -237,14 +239,14 @@ impl FunctionTranslator<'_, '_> {
         lane: u32,
     ) -> TranslationResult<Option<Id>> {
         let module = self.t.module;
-        let shape = self.t.shape(element);
+        let shape = self.t.find_shape(element);
         Ok(match (module.consts.kind(constant), shape) {
             (ConstKind::Aggregate(elements), _) => match elements.get(lane as usize) {
-                Some(element) => Some(self.t.constant(*element)?),
+                Some(element) => Some(self.t.lower_constant(*element)?),
                 None => None,
             },
-            (ConstKind::Splat(element), _) => Some(self.t.constant(*element)?),
-            (ConstKind::Null | ConstKind::Zero, Some(shape)) => Some(self.t.zero(shape)),
+            (ConstKind::Splat(element), _) => Some(self.t.lower_constant(*element)?),
+            (ConstKind::Null | ConstKind::Zero, Some(shape)) => Some(self.t.make_zero(shape)),
             (ConstKind::Null | ConstKind::Zero, None) => {
                 let ty = self.t.register_type(element)?;
                 Some(self.t.b.constant_null(ty))
@@ -256,7 +258,7 @@ impl FunctionTranslator<'_, '_> {
             (ConstKind::Data(_), Some(shape)) => {
                 let bits = module.consts.data_elements(&module.types, constant);
                 let bits = bits.into_iter().flatten().nth(lane as usize);
-                bits.map(|bits| self.t.splat(shape, bits))
+                bits.map(|bits| self.t.make_splat(shape, bits))
             }
             _ => None,
         })
@@ -272,21 +274,21 @@ impl FunctionTranslator<'_, '_> {
 
     /// A vector from lanes in register form.
     pub(super) fn compose_lanes(&mut self, ty: LlvmType, lanes: &[Id]) -> TranslationResult<Id> {
-        if let Some(shape) = self.t.shape(ty) {
-            return Ok(self.composed(shape, lanes));
+        if let Some(shape) = self.t.find_shape(ty) {
+            return Ok(self.compose_vector(shape, lanes));
         }
         let element = self.t.module.types.scalar(ty);
         let memory = self.t.memory_type(element)?;
         let pointee = self.t.pointee_of(memory);
         let truth = self
             .t
-            .shape(element)
+            .find_shape(element)
             .is_some_and(|s| s.elem == NumericElement::Bool);
         let mut words = Vec::with_capacity(lanes.len());
         for &lane in lanes {
             let id = match pointee {
-                Some((_, pointee)) => self.cast(lane, pointee),
-                None if truth => self.truth_as(lane, NumericShape::int(8, 1), false),
+                Some((_, pointee)) => self.cast_pointer(lane, pointee),
+                None if truth => self.truth_as(lane, NumericShape::new_int(8, 1), false),
                 None => lane,
             };
             words.push(id.word());
@@ -318,11 +320,11 @@ impl FunctionTranslator<'_, '_> {
     fn insert_part(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operands = self.function.operands(inst);
         let mut all = self.lane_values(operands[0])?;
-        let mut new = self.value(operands[1])?;
+        let mut new = self.lower_value(operands[1])?;
         if let Some(ty) = self.t.b.type_of(all[0])
             && let Some((_, pointee)) = self.t.pointee_of(ty)
         {
-            new = self.cast(new, pointee);
+            new = self.cast_pointer(new, pointee);
         }
         match self.t.module.as_u64(operands[2]) {
             Some(lane) => {
@@ -349,13 +351,13 @@ impl FunctionTranslator<'_, '_> {
         no: Id,
     ) -> TranslationResult<Id> {
         let shape = self.shape_of(index)?;
-        let index = self.value(index)?;
-        let lane = self.t.splat(shape, lane as u64);
+        let index = self.lower_value(index)?;
+        let lane = self.t.make_splat(shape, lane as u64);
         let bool = self.t.b.bool_type();
-        let here = self.op(Op::IEqual, bool, [index, lane]);
+        let here = self.emit_op(Op::IEqual, bool, [index, lane]);
         match self.t.b.type_of(no) {
-            Some(ty) => Ok(self.select(ty, here, yes, no)),
-            None => Err(refuse("a lane has no type")),
+            Some(ty) => Ok(self.emit_select(ty, here, yes, no)),
+            None => Err(make_refusal("a lane has no type")),
         }
     }
 
@@ -384,12 +386,12 @@ impl FunctionTranslator<'_, '_> {
         let value = self.function.operands(inst)[0];
         let types = &self.t.module.types;
         let (from, to) = (self.type_of(value), self.function.inst(inst).ty);
-        let shapes = [from, to].map(|ty| self.t.shape(types.scalar(ty)));
+        let shapes = [from, to].map(|ty| self.t.find_shape(types.scalar(ty)));
         let [Some(narrow), Some(wide)] = shapes else {
-            return Err(refuse("a bit cast of a vector of pointers"));
+            return Err(make_refusal("a bit cast of a vector of pointers"));
         };
         let lanes = self.lane_values(value)?;
-        let lanes = self.regrouped(narrow, wide, &lanes)?;
+        let lanes = self.regroup_bits(narrow, wide, &lanes)?;
         self.compose_lanes(to, &lanes)
     }
 }

@@ -11,7 +11,7 @@ use std::fmt::Write;
 const SPELT: &[&str] = &["SignedImage"];
 
 /// Every builtin function, intrinsic, opaque type, hint and extension that is translated, as Markdown.
-pub fn reference() -> String {
+pub fn print_reference() -> String {
     let mut page = String::from(
         "# What is translated from LLVM IR\n\n\
          This page is written by a test of `spirula-llvm` from the tables of the translation.\n\n\
@@ -27,16 +27,16 @@ pub fn reference() -> String {
     names.extend(extended.filter(|name| !signed(name) && !common(name)));
     names.sort_unstable();
     names.dedup();
-    list(&mut page, names.into_iter());
+    write_list(&mut page, names.into_iter());
     page.push_str("\nFamilies of names, by how they begin:\n\n");
-    list(&mut page, families);
+    write_list(&mut page, families);
     page.push_str(
         "\nFunctions `__spirv_NAME`, `__spirv_ocl_NAME` and `__spirv_BuiltInNAME` are the instruction, \
          extended instruction or built-in variable of that name.\n\n## Intrinsics\n\n",
     );
     let mut names: Vec<&str> = intrinsic_names().collect();
     names.sort_unstable();
-    list(&mut page, names.into_iter());
+    write_list(&mut page, names.into_iter());
     page.push_str("\n## Types\n\nThose of `target(\"spirv.NAME\", …)`, with the operands of the instruction:\n\n");
     let mut names: Vec<&str> = all_instructions()
         .iter()
@@ -46,16 +46,16 @@ pub fn reference() -> String {
         .chain(SPELT.iter().copied())
         .collect();
     names.sort_unstable();
-    list(&mut page, names.into_iter());
+    write_list(&mut page, names.into_iter());
     page.push_str("\n## Hints for loops\n\nThose of `!llvm.loop` that become `OpLoopMerge`:\n\n");
-    list(&mut page, hint_names().iter().map(String::as_str));
+    write_list(&mut page, hint_names().iter().map(String::as_str));
     page.push_str(
         "\n## Extensions\n\nThose that a module for kernels declares where what it uses needs them (instructions and \
          capabilities, the first of them), unless `--spirv-ext` forbids them:\n\n",
     );
-    for name in extensions() {
+    for name in collect_extensions() {
         // A string takes whatever is written to it.
-        _ = writeln!(page, "- `{name}`: {}", triggers(name));
+        _ = writeln!(page, "- `{name}`: {}", describe_triggers(name));
     }
     page
 }
@@ -73,7 +73,7 @@ const ASKED_FOR: &[&str] = &[
 const MAX_TRIGGERS: usize = 6;
 
 /// What a module uses that an extension is declared for: instructions, else capabilities.
-fn triggers(extension: &str) -> String {
+fn describe_triggers(extension: &str) -> String {
     let capabilities: Vec<&EnumerantInfo> = Kind::Capability
         .info()
         .enumerants
@@ -106,7 +106,7 @@ fn triggers(extension: &str) -> String {
 }
 
 /// The extensions of capabilities and instructions that need no shader.
-fn extensions() -> Vec<&'static str> {
+fn collect_extensions() -> Vec<&'static str> {
     let shader = |capabilities: &[Capability]| capabilities.contains(&Capability::Shader);
     let capabilities = Kind::Capability.info().enumerants.iter();
     let capabilities = capabilities.filter(|row| !shader(row.capabilities));
@@ -142,7 +142,7 @@ fn is_plain(name: &str) -> bool {
     .contains(&name)
 }
 
-fn list<'a>(page: &mut String, names: impl Iterator<Item = &'a str>) {
+fn write_list<'a>(page: &mut String, names: impl Iterator<Item = &'a str>) {
     for name in names {
         // A string takes whatever is written to it.
         _ = writeln!(page, "- `{name}`");

@@ -15,7 +15,7 @@ impl TranslationRefusal {
     pub(super) fn in_call_of(self, name: &str) -> TranslationRefusal {
         match self {
             TranslationRefusal::Because(reason) => {
-                refuse(format!("{reason} (in the call of {name})"))
+                make_refusal(format!("{reason} (in the call of {name})"))
             }
             TranslationRefusal::Follows => TranslationRefusal::Follows,
         }
@@ -26,6 +26,6 @@ impl TranslationRefusal {
 pub(super) type TranslationResult<T> = Result<T, TranslationRefusal>;
 
 /// A refusal with its reason.
-pub(super) fn refuse(reason: impl Into<String>) -> TranslationRefusal {
+pub(super) fn make_refusal(reason: impl Into<String>) -> TranslationRefusal {
     TranslationRefusal::Because(reason.into().into_boxed_str())
 }

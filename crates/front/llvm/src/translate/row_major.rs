@@ -4,7 +4,7 @@
 //! SPIR-V, too, and what is loaded and stored is composed anew.
 
 use super::body::FunctionTranslator;
-use super::refusal::{TranslationResult, refuse};
+use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -16,7 +16,7 @@ impl LlvmTranslator<'_> {
     /// A matrix in memory of so many columns.
     pub(super) fn row_major_matrix(&mut self, column: Id, count: u64) -> TranslationResult<Id> {
         let known = u32::try_from(count).ok().filter(|n| (2..=4).contains(n));
-        let count = known.ok_or_else(|| refuse("what is in row-major order is no matrix"))?;
+        let count = known.ok_or_else(|| make_refusal("what is in row-major order is no matrix"))?;
         let id = self.b.declare_type(Op::TypeMatrix, &[column.word(), count]);
         self.set_first_member(id, column);
         if let Some(shader) = &mut self.shader {
@@ -70,7 +70,7 @@ impl FunctionTranslator<'_, '_> {
     pub(super) fn copied_to_layout(&mut self, id: Id, have: Id, ty: Id) -> TranslationResult<Id> {
         let parts = [have, ty].map(|ty| self.t.parts_to_compose(ty));
         if parts.iter().flatten().any(|parts| *parts > MAX_PARTS) {
-            return Err(refuse(
+            return Err(make_refusal(
                 "a value of so many matrices in row-major order is loaded or stored as a whole",
             ));
         }
@@ -83,7 +83,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let parts = [have, ty].map(|ty| self.t.parts_to_compose(ty));
         if parts == [None; 2] {
-            return self.op(Op::CopyLogical, ty, [id]);
+            return self.emit_op(Op::CopyLogical, ty, [id]);
         }
         let parts = self.t.parts_of(have).into_iter().zip(self.t.parts_of(ty));
         let mut words = Vec::new();

@@ -10,7 +10,7 @@
 use super::body::FunctionTranslator;
 use super::builtins::ExternalCall;
 use super::lengths::StatedArrayLengths;
-use super::refusal::{TranslationResult, refuse};
+use super::refusal::{TranslationResult, make_refusal};
 use super::translator::{LlvmTranslator, TranslationOptions};
 use super::types::NumericShape;
 use crate::ir::{
@@ -47,7 +47,7 @@ pub(super) struct ShaderTranslation {
 
 impl ShaderTranslation {
     /// What a module needs to become one, if its triple says that it is to.
-    pub(super) fn of(module: &LlvmModule, triple: &str) -> Option<ShaderTranslation> {
+    pub(super) fn from_module(module: &LlvmModule, triple: &str) -> Option<ShaderTranslation> {
         if !is_shader_triple(triple) {
             return None;
         }
@@ -64,7 +64,7 @@ impl ShaderTranslation {
 
     /// The latest version that has all decorations of layouts, if there is one: `BufferBlock` went
     /// with SPIR-V 1.4.
-    pub(super) fn latest(&self, module: &LlvmModule) -> Option<SpirvVersion> {
+    pub(super) fn find_latest_version(&self, module: &LlvmModule) -> Option<SpirvVersion> {
         let metadata = &module.metadata;
         let first = |row: LlvmMetadata| metadata.operands(row).first().copied().flatten();
         let is_old = |one: LlvmMetadata| {
@@ -191,7 +191,9 @@ impl LlvmTranslator<'_> {
         for (n, &size) in sizes.iter().enumerate().take(3) {
             let number = numbers.get(n).copied().flatten();
             parts.push(match number {
-                Some(number) => self.specialisable(number, NumericShape::int(32, 1), size.into()),
+                Some(number) => {
+                    self.make_spec_constant(number, NumericShape::new_int(32, 1), size.into())
+                }
                 None => self.b.constant_u32(size),
             });
         }
@@ -230,9 +232,13 @@ impl LlvmTranslator<'_> {
                 let mut members = Vec::with_capacity(fields.len());
                 for (index, field) in fields.iter().enumerate() {
                     let row = rows.get(index + 1).copied().flatten();
-                    let strides = row.map_or_else(Vec::new, |row| self.strides(row));
+                    let strides = row.map_or_else(Vec::new, |row| self.read_strides(row));
                     let row_major = row.is_some_and(|row| self.is_row_major(row));
-                    members.push(self.strided(*field, (&strides, row_major), depth + 1)?);
+                    members.push(self.make_strided_array(
+                        *field,
+                        (&strides, row_major),
+                        depth + 1,
+                    )?);
                 }
                 Ok(self.shader_struct(module.str(*name), &members, &rows))
             }
@@ -277,7 +283,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    fn strides(&self, row: LlvmMetadata) -> Vec<u32> {
+    fn read_strides(&self, row: LlvmMetadata) -> Vec<u32> {
         let rows = self.module.metadata.operands(row).iter().flatten();
         let stated = rows.filter_map(|row| self.stated(*row));
         stated
@@ -296,7 +302,7 @@ impl LlvmTranslator<'_> {
 
     /// An array of arrays with their strides, outermost first; what they end in may be a matrix
     /// whose rows lie together.
-    fn strided(
+    fn make_strided_array(
         &mut self,
         ty: LlvmType,
         (strides, row_major): (&[u32], bool),
@@ -305,7 +311,7 @@ impl LlvmTranslator<'_> {
         match (self.module.types.kind(ty), strides) {
             (LlvmTypeKind::Array { element, len }, [stride, rest @ ..]) => {
                 let (element, len) = (*element, *len);
-                let element = self.strided(element, (rest, row_major), depth + 1)?;
+                let element = self.make_strided_array(element, (rest, row_major), depth + 1)?;
                 Ok(self.shader_array(element, len, *stride))
             }
             (LlvmTypeKind::Array { element, len }, []) if row_major => {
@@ -351,7 +357,7 @@ impl LlvmTranslator<'_> {
             true => self.b.struct_type(members),
             false => self.b.distinct_type(Op::TypeStruct, &words),
         };
-        self.name(id, name);
+        self.name_id(id, name);
         for (index, row) in rows.iter().enumerate() {
             let Some(row) = row else { continue };
             for one in self.module.metadata.operands(*row).to_vec() {
@@ -379,7 +385,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The type of a part of an aggregate or vector type.
-    fn part(&self, aggregate: Id, n: Option<u64>) -> Option<Id> {
+    fn find_part_type(&self, aggregate: Id, n: Option<u64>) -> Option<Id> {
         match self
             .shader
             .as_ref()
@@ -390,7 +396,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    fn glsl(&mut self) -> Id {
+    fn import_glsl(&mut self) -> Id {
         if let Some(id) = self.shader.as_ref().and_then(|s| s.glsl) {
             return id;
         }
@@ -407,15 +413,15 @@ impl FunctionTranslator<'_, '_> {
     pub(super) fn shader_address(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let data = self.function.inst(inst);
         let InstructionExtra::SourceType(source) = data.extra else {
-            return Err(refuse("an address computation without a source type"));
+            return Err(make_refusal("an address computation without a source type"));
         };
         let operands = self.function.operands(inst);
         if self.is_address(operands[0]) {
             return self.device_address(source, operands, data.flags);
         }
-        let base = self.value(operands[0])?;
+        let base = self.lower_value(operands[0])?;
         if operands.get(1).and_then(|v| self.t.module.as_u64(*v)) != Some(0) {
-            return Err(refuse(
+            return Err(make_refusal(
                 "an address computation that leaves its object has no counterpart in shaders",
             ));
         }
@@ -432,18 +438,20 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let known = self.t.b.type_of(base).and_then(|ty| self.t.pointee_of(ty));
         let Some((class, mut at)) = known else {
-            return Err(refuse("an address computation from what is no pointer"));
+            return Err(make_refusal(
+                "an address computation from what is no pointer",
+            ));
         };
         let mut words = vec![base.word()];
         let path = self.t.without_wrappers(source, path);
         for &index in path.iter() {
             let number = self.t.module.as_u64(index);
-            let Some(part) = self.t.part(at, number) else {
-                return Err(refuse(
+            let Some(part) = self.t.find_part_type(at, number) else {
+                return Err(make_refusal(
                     "an address computation steps into what has no members",
                 ));
             };
-            words.push(self.value(index)?.word());
+            words.push(self.lower_value(index)?.word());
             at = part;
         }
         if words.len() == 1 {
@@ -458,7 +466,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// What a pointer leads to, which in shaders may be laid out in another way than `ty`.
-    pub(super) fn accessed(&self, pointer: Id, ty: Id) -> Id {
+    pub(super) fn find_accessed_type(&self, pointer: Id, ty: Id) -> Id {
         let known = self.t.b.type_of(pointer);
         match known.and_then(|ty| self.t.pointee_of(ty)) {
             Some((_, pointee)) if self.t.is_shader() => pointee,
@@ -472,7 +480,7 @@ impl FunctionTranslator<'_, '_> {
         if !self.t.is_shader() {
             return ty;
         }
-        let part = |at, index: &u32| self.t.part(at, Some((*index).into()));
+        let part = |at, index: &u32| self.t.find_part_type(at, Some((*index).into()));
         let whole = self.t.b.type_of(aggregate);
         let member = whole.and_then(|whole| path.iter().try_fold(whole, part));
         member.unwrap_or(ty)
@@ -496,16 +504,18 @@ impl FunctionTranslator<'_, '_> {
         let set = ExtInstSet::by_name("GLSL.std.450");
         let row = set.and_then(|set| set.instruction_by_name(name));
         let (Some(row), true) = (row, self.t.is_shader()) else {
-            return Err(refuse("there is no such extended instruction"));
+            return Err(make_refusal("there is no such extended instruction"));
         };
         if call.args.len() != row.operands.len() {
-            return Err(refuse("the number of arguments is not that of operands"));
+            return Err(make_refusal(
+                "the number of arguments is not that of operands",
+            ));
         }
         let ty = self.result_type(call.inst)?;
-        let mut words = vec![self.t.glsl().word(), row.number];
+        let mut words = vec![self.t.import_glsl().word(), row.number];
         let of_matrices = OF_MATRICES.contains(&name);
         for &argument in call.args {
-            let id = self.value(argument)?;
+            let id = self.lower_value(argument)?;
             words.push(match of_matrices {
                 true => self.as_matrix(id, self.type_of(argument))?.word(),
                 false => id.word(),
@@ -523,19 +533,19 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The columns of an array that stands for a matrix: how many, and of which type.
-    fn columns(&mut self, ty: LlvmType) -> TranslationResult<(u32, Id)> {
+    fn find_matrix_columns(&mut self, ty: LlvmType) -> TranslationResult<(u32, Id)> {
         let LlvmTypeKind::Array { element, len } = *self.t.module.types.kind(ty) else {
-            return Err(refuse("an argument is no matrix"));
+            return Err(make_refusal("an argument is no matrix"));
         };
         let count = u32::try_from(len)
             .ok()
             .filter(|count| (2..=4).contains(count));
-        let count = count.ok_or_else(|| refuse("an argument is no matrix"))?;
+        let count = count.ok_or_else(|| make_refusal("an argument is no matrix"))?;
         Ok((count, self.t.memory_type(element)?))
     }
 
     fn matrix_type(&mut self, ty: LlvmType) -> TranslationResult<Id> {
-        let (count, column) = self.columns(ty)?;
+        let (count, column) = self.find_matrix_columns(ty)?;
         Ok(self
             .t
             .b
@@ -544,18 +554,24 @@ impl FunctionTranslator<'_, '_> {
 
     /// An array of columns as a matrix.
     fn as_matrix(&mut self, id: Id, ty: LlvmType) -> TranslationResult<Id> {
-        let (count, column) = self.columns(ty)?;
+        let (count, column) = self.find_matrix_columns(ty)?;
         let matrix = self.matrix_type(ty)?;
-        self.recomposed(id, count, column, matrix)
+        self.recompose_matrix(id, count, column, matrix)
     }
 
     /// A matrix as an array of its columns.
     fn as_columns(&mut self, id: Id, ty: LlvmType, array: Id) -> TranslationResult<Id> {
-        let (count, column) = self.columns(ty)?;
-        self.recomposed(id, count, column, array)
+        let (count, column) = self.find_matrix_columns(ty)?;
+        self.recompose_matrix(id, count, column, array)
     }
 
-    fn recomposed(&mut self, id: Id, count: u32, column: Id, whole: Id) -> TranslationResult<Id> {
+    fn recompose_matrix(
+        &mut self,
+        id: Id,
+        count: u32,
+        column: Id,
+        whole: Id,
+    ) -> TranslationResult<Id> {
         let mut words = Vec::new();
         for index in 0..count {
             let operands = [id.word(), index];

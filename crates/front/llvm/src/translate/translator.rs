@@ -8,7 +8,7 @@ use super::debug::{DebugInfo, DebugInfoTranslation};
 use super::extensions::AllowedExtensions;
 use super::functions::TranslatedSignature;
 use super::globals::GlobalState;
-use super::handles::upgraded;
+use super::handles::upgrade_opaque_types;
 use super::hosted::hosted;
 use super::instructions::has_small_atomics;
 use super::merged::merged;
@@ -72,7 +72,7 @@ impl Default for TranslationOptions {
 ///
 /// # Errors
 /// All places that have no counterpart in SPIR-V, or none that is known here.
-pub fn translate(
+pub fn translate_module(
     module: &LlvmModule,
     options: &TranslationOptions,
 ) -> Result<spirv::SpirvModule, Vec<SourceDiagnostic>> {
@@ -81,12 +81,15 @@ pub fn translate(
     let hosted = hosted(module, options)?;
     let generic = hosted.as_ref().map_or(&[][..], |hosted| &hosted.generic);
     let module = hosted.as_ref().map_or(module, |hosted| &hosted.module);
-    let upgraded = upgraded(module);
+    let upgraded = upgrade_opaque_types(module);
     let module = upgraded.as_ref().unwrap_or(module);
     let pointer_bits = pointer_bits(module, options).map_err(|d| vec![d])?;
     let pointees = InferredPointees::compute(module, &BuiltinHints::new(module));
-    let shader = ShaderTranslation::of(module, options.triple.as_deref().unwrap_or(&module.triple));
-    let latest = shader.as_ref().and_then(|shader| shader.latest(module));
+    let shader =
+        ShaderTranslation::from_module(module, options.triple.as_deref().unwrap_or(&module.triple));
+    let latest = shader
+        .as_ref()
+        .and_then(|shader| shader.find_latest_version(module));
     let version = match (options.target, latest) {
         (Some(target), _) => target.version,
         (None, Some(latest)) => latest.min(SpirvTarget::default().version),
@@ -128,7 +131,7 @@ pub fn translate(
     };
     translator.check_names();
     if translator.diagnostics.is_empty() {
-        translator.run();
+        translator.translate_contents();
     }
     if translator.diagnostics.is_empty() {
         let mut module = translator.b.into_module();
@@ -139,7 +142,7 @@ pub fn translate(
             PointerTyping::Untyped => untyped(&module).map_err(|fault| vec![fault]),
         }
     } else {
-        Err(translator.refusals())
+        Err(translator.into_diagnostics())
     }
 }
 
@@ -174,7 +177,7 @@ pub(super) struct LlvmTranslator<'m> {
     /// Built-in variables made so far: number, id.
     pub(super) builtin_variables: Vec<(u32, Id)>,
     pub(super) opencl_std: Option<Id>,
-    /// The values of constants made by [`LlvmTranslator::u32`].
+    /// The values of constants made by [`LlvmTranslator::make_u32`].
     pub(super) small: IdMap<Option<u32>>,
     pub(super) callees: Vec<Option<Rc<LlvmCallee<'m>>>>,
     pub(super) signatures: Vec<Option<Rc<TranslatedSignature>>>,
@@ -204,7 +207,7 @@ pub(super) struct LlvmTranslator<'m> {
 }
 
 impl LlvmTranslator<'_> {
-    fn run(&mut self) {
+    fn translate_contents(&mut self) {
         self.find_shapes();
         self.expect_size();
         let addressing = match self.pointer_bits {
@@ -286,19 +289,19 @@ impl LlvmTranslator<'_> {
     }
 
     /// Names an id, with a name that is cut where it is very long; not with an empty one.
-    pub(super) fn name(&mut self, id: Id, name: &str) {
-        self.b.set_name(id, shortened(name));
+    pub(super) fn name_id(&mut self, id: Id, name: &str) {
+        self.b.set_name(id, shorten_name(name));
     }
 
     /// A constant of 32 bits, whose value is remembered.
-    pub(super) fn u32(&mut self, value: u32) -> Id {
+    pub(super) fn make_u32(&mut self, value: u32) -> Id {
         let ty = self.b.int_type(32, false);
         let id = self.scalar_constant(ty, 32, u64::from(value));
         self.small.set(id, Some(value));
         id
     }
 
-    /// The value of a constant made by [`LlvmTranslator::u32`].
+    /// The value of a constant made by [`LlvmTranslator::make_u32`].
     pub(super) fn small_constant(&self, id: Id) -> Option<u32> {
         self.small[id]
     }
@@ -323,7 +326,7 @@ const MAX_NAME: usize = 4096;
 const MAX_GLOBAL_NAME: usize = 100_000;
 
 /// The beginning of a name.
-pub(super) fn shortened(name: &str) -> &str {
+pub(super) fn shorten_name(name: &str) -> &str {
     let end = name.len().min(MAX_NAME);
     let end = (0..=end).rev().find(|at| name.is_char_boundary(*at));
     &name[..end.unwrap_or(0)]

@@ -8,9 +8,9 @@
 //! Integers are as wide as the next width that SPIR-V has, zero-extended; vectors are as long as
 //! the next length that SPIR-V has, the further lanes undefined; a vector of one lane is a scalar.
 
-use super::refusal::{TranslationResult, refuse};
+use super::refusal::{TranslationResult, make_refusal};
 use super::shader;
-use super::translator::{LlvmTranslator, shortened};
+use super::translator::{LlvmTranslator, shorten_name};
 use crate::ir::{LlvmType, LlvmTypeKind};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPEncoding, StorageClass};
@@ -48,7 +48,7 @@ pub(super) struct NumericShape {
 
 impl NumericShape {
     /// Of so many integers of a width that SPIR-V has, in a number of lanes that it has.
-    pub(super) const fn int(width: u32, lanes: u32) -> NumericShape {
+    pub(super) const fn new_int(width: u32, lanes: u32) -> NumericShape {
         NumericShape {
             elem: NumericElement::Int,
             bits: width,
@@ -79,7 +79,7 @@ impl NumericShape {
     }
 
     /// One lane of it.
-    pub(super) fn scalar(self) -> NumericShape {
+    pub(super) fn to_scalar(self) -> NumericShape {
         NumericShape {
             lanes: 1,
             padded: 1,
@@ -103,11 +103,11 @@ impl NumericShape {
     }
 
     /// The integer that truth values are packed into in memory; none for what is kept as it is.
-    pub(super) fn packed(self) -> Option<NumericShape> {
+    pub(super) fn to_packed(self) -> Option<NumericShape> {
         let many = self.elem == NumericElement::Bool && self.lanes > 1 && self.lanes <= 64;
         many.then(|| NumericShape {
             bits: self.lanes,
-            ..NumericShape::int(self.lanes.next_power_of_two().max(8), 1)
+            ..NumericShape::new_int(self.lanes.next_power_of_two().max(8), 1)
         })
     }
 
@@ -197,7 +197,7 @@ impl TranslatedTypeTable {
         }
     }
 
-    fn row(&self, ty: Id) -> Option<&TypeRow> {
+    fn find_row(&self, ty: Id) -> Option<&TypeRow> {
         self.rows.get((self.numbers[ty] as usize).wrapping_sub(1))
     }
 
@@ -213,7 +213,7 @@ impl TranslatedTypeTable {
 
 impl LlvmTranslator<'_> {
     /// The shape of a number, truth value or vector of such; `None` for other types.
-    pub(super) fn shape(&self, ty: LlvmType) -> Option<NumericShape> {
+    pub(super) fn find_shape(&self, ty: LlvmType) -> Option<NumericShape> {
         self.types.shapes[ty.index()]
     }
 
@@ -278,7 +278,7 @@ impl LlvmTranslator<'_> {
 
     /// The shape of a type that has to have one.
     pub(super) fn need_shape(&self, ty: LlvmType) -> TranslationResult<NumericShape> {
-        match self.shape(ty) {
+        match self.find_shape(ty) {
             Some(shape) => Ok(shape),
             None => Err(self.no_type(ty)),
         }
@@ -313,7 +313,7 @@ impl LlvmTranslator<'_> {
         let id = match shape.padded {
             0..=16 => self.b.vector_type(scalar, shape.padded),
             lanes => {
-                let lanes = self.u32(lanes);
+                let lanes = self.make_u32(lanes);
                 let words = [scalar.word(), lanes.word()];
                 self.b.declare_type(Op::TypeVectorIdEXT, &words)
             }
@@ -323,13 +323,13 @@ impl LlvmTranslator<'_> {
     }
 
     /// `uchar`: bytes, and `i1` in memory.
-    pub(super) fn byte(&mut self) -> Id {
+    pub(super) fn make_byte_type(&mut self) -> Id {
         self.b.int_type(8, false)
     }
 
     /// A pointer type.
     pub(super) fn pointer_type(&mut self, class: StorageClass, pointee: Id) -> Id {
-        let row = self.types.row(pointee);
+        let row = self.types.find_row(pointee);
         let known = row.and_then(|row| *row.pointers.get(class.0 as usize)?);
         if let Some(id) = known {
             return id;
@@ -345,12 +345,12 @@ impl LlvmTranslator<'_> {
 
     /// Storage class and pointee of a pointer type.
     pub(super) fn pointee_of(&self, pointer: Id) -> Option<(StorageClass, Id)> {
-        self.types.row(pointer)?.pointee
+        self.types.find_row(pointer)?.pointee
     }
 
     /// The type of the first member of an aggregate or vector type.
     pub(super) fn first_member(&self, aggregate: Id) -> Option<Id> {
-        self.types.row(aggregate)?.first_member
+        self.types.find_row(aggregate)?.first_member
     }
 
     /// The storage class of an address space.
@@ -368,8 +368,9 @@ impl LlvmTranslator<'_> {
             9 => StorageClass::CodeSectionINTEL,
             _ => {
                 let class = shader::storage_class(space).filter(|_| self.is_shader());
-                return class
-                    .ok_or_else(|| refuse(format!("address space {space} has no storage class")));
+                return class.ok_or_else(|| {
+                    make_refusal(format!("address space {space} has no storage class"))
+                });
             }
         })
     }
@@ -389,7 +390,7 @@ impl LlvmTranslator<'_> {
     pub(super) fn pointee_type(&mut self, pointee: Option<LlvmType>) -> TranslationResult<Id> {
         match pointee {
             Some(ty) => self.memory_type(ty),
-            None => Ok(self.byte()),
+            None => Ok(self.make_byte_type()),
         }
     }
 
@@ -398,7 +399,7 @@ impl LlvmTranslator<'_> {
         if let Some(id) = self.types.register[ty.index()] {
             return Ok(id);
         }
-        let id = match self.shape(ty) {
+        let id = match self.find_shape(ty) {
             Some(shape) => self.shape_type(shape),
             None if ty == LlvmType::VOID => self.b.void_type(),
             None => self.memory_type(ty)?,
@@ -422,20 +423,22 @@ impl LlvmTranslator<'_> {
             return Ok(id);
         }
         if depth > MAX_DEPTH {
-            return Err(refuse("types are nested too deeply"));
+            return Err(make_refusal("types are nested too deeply"));
         }
-        let id = match self.shape(ty) {
+        let id = match self.find_shape(ty) {
             Some(shape) if self.is_shader() => self.shape_type(shape),
             None if self.is_shader() => self.shader_type(ty, depth)?,
             Some(NumericShape {
                 elem: NumericElement::Bool,
                 padded: 1,
                 ..
-            }) => self.byte(),
-            Some(shape) if shape.elem == NumericElement::Bool && shape.packed().is_none() => {
-                return Err(refuse("vectors of more than 64 truth values in memory"));
+            }) => self.make_byte_type(),
+            Some(shape) if shape.elem == NumericElement::Bool && shape.to_packed().is_none() => {
+                return Err(make_refusal(
+                    "vectors of more than 64 truth values in memory",
+                ));
             }
-            Some(shape) => self.shape_type(shape.packed().unwrap_or(shape)),
+            Some(shape) => self.shape_type(shape.to_packed().unwrap_or(shape)),
             None => self.aggregate_type(ty, depth)?,
         };
         self.types.memory[ty.index()] = Some(id);
@@ -447,7 +450,7 @@ impl LlvmTranslator<'_> {
         match module.types.kind(ty) {
             LlvmTypeKind::Pointer { space, .. } => {
                 let class = self.storage_class(*space)?;
-                let byte = self.byte();
+                let byte = self.make_byte_type();
                 Ok(self.pointer_type(class, byte))
             }
             LlvmTypeKind::Array { element, len } => {
@@ -461,12 +464,12 @@ impl LlvmTranslator<'_> {
             } => {
                 let Some(fields) = fields else {
                     let mut words = Vec::new();
-                    push_string(&mut words, shortened(module.str(*name)));
+                    push_string(&mut words, shorten_name(module.str(*name)));
                     return Ok(self.b.declare_type(Op::TypeOpaque, &words));
                 };
                 if fields.len() > MAX_MEMBERS {
                     let count = fields.len();
-                    return Err(refuse(format!(
+                    return Err(make_refusal(format!(
                         "a structure of {count} members is too large"
                     )));
                 }
@@ -477,7 +480,9 @@ impl LlvmTranslator<'_> {
                 Ok(self.struct_type(module.str(*name), &members, *packed))
             }
             LlvmTypeKind::Int(_) if let Some(wide) = self.wide(ty) => self.wide_type(ty, wide),
-            LlvmTypeKind::Vector { .. } if let Some((element, lanes)) = self.parts(ty) => {
+            LlvmTypeKind::Vector { .. }
+                if let Some((element, lanes)) = self.find_scalarised_vector(ty) =>
+            {
                 let element = self.memory_type_within(element, depth + 1)?;
                 self.parted_type(ty, element, lanes)
             }
@@ -491,7 +496,9 @@ impl LlvmTranslator<'_> {
     /// An array; SPIR-V has none without elements, so it has one at least.
     pub(super) fn array_type(&mut self, element: Id, len: u64) -> TranslationResult<Id> {
         let Ok(len) = u32::try_from(len.max(1)) else {
-            return Err(refuse(format!("an array of {len} elements is too large")));
+            return Err(make_refusal(format!(
+                "an array of {len} elements is too large"
+            )));
         };
         let length = self.b.constant_u32(len);
         let id = self.b.array_type(element, length);
@@ -507,7 +514,7 @@ impl LlvmTranslator<'_> {
             self.b.distinct_type(Op::TypeStruct, &words)
         };
         if !name.is_empty() {
-            self.name(id, name);
+            self.name_id(id, name);
         }
         if packed {
             self.b.decorate_id(id, Decoration::CPacked, &[]);
@@ -521,7 +528,7 @@ impl LlvmTranslator<'_> {
     /// The refusal of a type, with the reason.
     pub(super) fn no_type(&self, ty: LlvmType) -> super::refusal::TranslationRefusal {
         let types = &self.module.types;
-        refuse(match types.kind(ty) {
+        make_refusal(match types.kind(ty) {
             LlvmTypeKind::Int(width) => {
                 format!("integers of {width} bits have no counterpart in SPIR-V")
             }

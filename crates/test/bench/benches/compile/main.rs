@@ -3,7 +3,7 @@
 //!
 //! `cargo bench -p spirula-bench --bench compile [-- FILE.bc…]`
 
-use spirula::{CompileOptions, compile, read};
+use spirula::{CompileOptions, compile_input, read_input};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -44,13 +44,13 @@ fn main() {
 /// Medians of reading, translating and writing.
 fn stages(bytes: &[u8]) -> [Duration; 3] {
     let options = CompileOptions::default();
-    compile(bytes, &options).expect("the input compiles");
+    compile_input(bytes, &options).expect("the input compiles");
     let mut times = [const { Vec::new() }; 3];
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        let program = read(bytes).expect("the input is read");
+        let program = read_input(bytes).expect("the input is read");
         let was_read = Instant::now();
-        let compiled = program.compile(&options).expect("the input compiles");
+        let compiled = program.compile_with(&options).expect("the input compiles");
         let translated = Instant::now();
         let module = compiled.into_module().expect("the input is a module");
         std::hint::black_box(module.to_bytes());

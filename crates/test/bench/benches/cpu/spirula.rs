@@ -90,7 +90,8 @@ impl Session {
 
     /// Processor time to make an OpenCL kernel of a module that was read: the median of a few times.
     pub fn compile_time(&mut self, bytes: &[u8], entry: &str) -> Duration {
-        let compiled = spirula::compile(bytes, &Default::default()).expect("the kernel compiles");
+        let compiled =
+            spirula::compile_input(bytes, &Default::default()).expect("the kernel compiles");
         let module = compiled.into_module().expect("the kernel is a module");
         let mut times = [(); TIMES].map(|()| {
             let begun = ThreadTime::now();
@@ -118,7 +119,8 @@ impl Session {
     }
 
     fn compile(&mut self, bytes: &[u8], entry: &str) -> DeviceKernel {
-        let compiled = spirula::compile(bytes, &Default::default()).expect("the kernel compiles");
+        let compiled =
+            spirula::compile_input(bytes, &Default::default()).expect("the kernel compiles");
         let module = compiled.into_module().expect("the kernel is a module");
         self.device
             .create_kernel(&module, entry, &[])

@@ -47,7 +47,7 @@ fn measure(name: &str) -> Result<String, DeviceError> {
     } else {
         SHADER
     };
-    let compiled = spirula::compile(text.as_bytes(), &CompileOptions::default());
+    let compiled = spirula::compile_input(text.as_bytes(), &CompileOptions::default());
     let module = compiled.and_then(|c| c.into_module());
     let module = module.map_err(|_| DeviceError::Failed("the kernel is refused".to_owned()))?;
     let kernel = device.create_kernel(&module, "add", &[])?;

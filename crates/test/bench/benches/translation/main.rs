@@ -101,7 +101,7 @@ fn compare(
 ) -> Result<Option<[Duration; 2]>, String> {
     let input = folder.join(ir);
     let bytes = std::fs::read(&input).map_err(|e| e.to_string())?;
-    let ours = spirula::compile(&bytes, &spirula::CompileOptions::default())
+    let ours = spirula::compile_input(&bytes, &spirula::CompileOptions::default())
         .and_then(|compiled| compiled.into_module());
     let ours = ours.map_err(|_| "it is not translated")?;
     let peer = std::env::var("LLVM_SPIRV").unwrap_or_else(|_| "llvm-spirv-22".to_owned());
@@ -119,7 +119,7 @@ fn compare(
     }
     let theirs = std::fs::read(&out).map_err(|e| e.to_string())?;
     _ = std::fs::remove_file(&out);
-    let theirs = spirula::compile(&theirs, &spirula::CompileOptions::default())
+    let theirs = spirula::compile_input(&theirs, &spirula::CompileOptions::default())
         .and_then(|compiled| compiled.into_module());
     let theirs = theirs.map_err(|_| format!("what {peer} makes is no module"))?;
     let theirs_runs = |why| format!("as {peer} makes it: {why}");

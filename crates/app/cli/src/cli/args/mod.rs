@@ -64,12 +64,12 @@ impl LoweringArgs {
     ///
     /// # Errors
     /// When the file cannot be read or is no such.
-    pub fn tuning(&self) -> Result<DispatchTuning, CommandFailure> {
+    pub fn read_dispatch_tuning(&self) -> Result<DispatchTuning, CommandFailure> {
         let Some(path) = &self.tuned else {
             return Ok(DispatchTuning::default());
         };
-        let input = files::read(path)?;
+        let input = files::read_input_file(path)?;
         let tuning = String::from_utf8_lossy(&input.bytes).parse();
-        tuning.map_err(|text| CommandFailure::message(format!("{}: {text}", input.name)))
+        tuning.map_err(|text| CommandFailure::from_message(format!("{}: {text}", input.name)))
     }
 }

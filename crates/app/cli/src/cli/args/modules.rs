@@ -204,7 +204,7 @@ pub struct ConvertArgs {
     pub output: PathBuf,
     /// Version of SPIR-V that the module gets, from 1.0 to 1.6; what an earlier one lacks becomes an
     /// extension, or is said in its terms, or refused
-    #[arg(long, value_name = "VERSION", value_parser = allow::version)]
+    #[arg(long, value_name = "VERSION", value_parser = allow::parse_spirv_version)]
     pub to_version: Option<SpirvVersion>,
     /// Declare the capabilities and extensions that are needed, and no others
     #[arg(long)]

@@ -6,7 +6,7 @@ pub use program::describe_program_entry;
 
 use crate::cli::args::InfoArgs;
 use crate::cli::{CommandFailure, CommandResult, files};
-use crate::commands::compile::options;
+use crate::commands::compile::compile_options;
 use program::describe_program;
 use spirula::CompileOutput;
 use spirula_diagnostics::SourceDiagnostic;
@@ -24,12 +24,14 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Shows what a module or program offers.
-pub fn run(args: &InfoArgs) -> CommandResult {
-    let input = files::read(&args.from.path)?;
-    let compiled = match spirula::compile(&input.bytes, &options(&args.how, args.entry.as_deref()))
-    {
+pub fn run_info(args: &InfoArgs) -> CommandResult {
+    let input = files::read_input_file(&args.from.path)?;
+    let compiled = match spirula::compile_input(
+        &input.bytes,
+        &compile_options(&args.how, args.entry.as_deref()),
+    ) {
         Ok(compiled) => compiled,
-        Err(error) => return Err(CommandFailure::compile(input, error)),
+        Err(error) => return Err(CommandFailure::from_compile_error(input, error)),
     };
     let head = format!("{}: {}", input.name, compiled.input.name());
     let text = match compiled.output {
@@ -37,15 +39,15 @@ pub fn run(args: &InfoArgs) -> CommandResult {
             "{head}\n{}",
             describe_program(&program, compiled.tensors.as_ref())
         ),
-        CompileOutput::Module(module) => match describe(&module) {
+        CompileOutput::Module(module) => match describe_module(&module) {
             Ok(text) => format!("{head}, version {}\n{text}", module.version),
-            Err(error) => return Err(CommandFailure::diagnostics(input, vec![error])),
+            Err(error) => return Err(CommandFailure::from_diagnostics(input, vec![error])),
         },
     };
     files::write_text(Path::new("-"), &text)
 }
 
-fn describe(module: &SpirvModule) -> Result<String, SourceDiagnostic> {
+fn describe_module(module: &SpirvModule) -> Result<String, SourceDiagnostic> {
     let types = TypeNames::from_module(module);
     let mut out = String::new();
     for (name, _) in entry_points(module) {
@@ -59,7 +61,7 @@ fn describe(module: &SpirvModule) -> Result<String, SourceDiagnostic> {
             out,
             "specialisation constant {}{}: {}, by default {:#x}",
             constant.spec_id,
-            named(names.get(module, constant.id).as_deref()),
+            format_optional_name(names.get(module, constant.id).as_deref()),
             types.format_type(constant.ty),
             constant.default
         );
@@ -84,7 +86,7 @@ fn describe_details(details: &EntryDetails, types: &TypeNames<'_>) -> String {
             "    bytes {}..{}{}: {}",
             member.offset,
             member.offset.saturating_add(member.size),
-            named(member.name.as_deref()),
+            format_optional_name(member.name.as_deref()),
             types.format_type(member.ty)
         );
     }
@@ -107,7 +109,7 @@ fn describe_details(details: &EntryDetails, types: &TypeNames<'_>) -> String {
                 (None, Some((location, component))) => format!(" {location}.{component}"),
                 (None, None) => String::new(),
             };
-            let name = named(port.name.as_deref());
+            let name = format_optional_name(port.name.as_deref());
             let _ = writeln!(out, "  {what}{place}{name}: {}", types.format_type(port.ty));
         }
     }
@@ -115,7 +117,7 @@ fn describe_details(details: &EntryDetails, types: &TypeNames<'_>) -> String {
 }
 
 /// A name with a space before it.
-fn named(name: Option<&str>) -> String {
+fn format_optional_name(name: Option<&str>) -> String {
     name.map_or(String::new(), |name| format!(" {name}"))
 }
 

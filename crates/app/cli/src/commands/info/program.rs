@@ -39,7 +39,7 @@ pub fn describe_program(program: &CompiledProgram, tensors: Option<&TensorSignat
 /// An entry point of a program with what it takes and gives, as text.
 pub fn describe_program_entry(entry: &ProgramEntry, tensors: Option<&TensorSignature>) -> String {
     let ty = |value: Option<&EntryValueType>, tensor: Option<&InterfaceTensor>| match tensor {
-        Some(tensor) => tensor::title(tensor),
+        Some(tensor) => tensor::format_tensor_type(tensor),
         None => type_text(value),
     };
     let mut out = format!("entry point {}\n", entry.name);

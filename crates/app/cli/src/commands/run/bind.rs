@@ -32,7 +32,7 @@ impl ValueLabel {
     }
 
     /// Whether it is meant by a number, a name or SET,BINDING.
-    pub fn is(&self, which: &str) -> bool {
+    pub fn is_designated_by(&self, which: &str) -> bool {
         let by_place = || match (which.parse(), self.binding) {
             (
                 Ok(ArgTarget::Binding {
@@ -54,7 +54,7 @@ pub const PUSHED: &str = "push constant";
 
 impl BoundParameter {
     /// That of a buffer whose address is the push constant of a number.
-    pub fn pushed(number: usize, value: ValueSpec) -> BoundParameter {
+    pub fn from_push_constant(number: usize, value: ValueSpec) -> BoundParameter {
         BoundParameter {
             label: ValueLabel {
                 role: PUSHED,
@@ -94,9 +94,9 @@ pub struct UnboundParameter {
 
 impl UnboundParameter {
     /// What it is called in messages, where it is a descriptor.
-    pub fn place(&self) -> String {
+    pub fn format_descriptor(&self) -> String {
         let (set, binding, index) = self.binding.unwrap_or_default();
-        describe(&ArgTarget::Binding {
+        describe_target(&ArgTarget::Binding {
             set,
             binding,
             index,
@@ -106,11 +106,14 @@ impl UnboundParameter {
 
 /// The descriptors that arguments are for and a shader does not have, such as one that was used before the
 /// module was optimised. The launch of a module stays a launch of it.
-pub fn unused(interface: &EntryInterface, given: &[ArgSpec]) -> Vec<UnboundParameter> {
+pub fn find_unused_descriptors(
+    interface: &EntryInterface,
+    given: &[ArgSpec],
+) -> Vec<UnboundParameter> {
     if interface.takes_arguments() {
         return Vec::new();
     }
-    let declared = places(interface, given);
+    let declared = module_parameters(interface, given);
     let mut found: Vec<UnboundParameter> = Vec::new();
     for arg in given {
         let Some(
@@ -123,7 +126,8 @@ pub fn unused(interface: &EntryInterface, given: &[ArgSpec]) -> Vec<UnboundParam
         else {
             continue;
         };
-        if find(&declared, place).is_none() && find(&found, place).is_none() {
+        if find_target_slot(&declared, place).is_none() && find_target_slot(&found, place).is_none()
+        {
             found.push(UnboundParameter {
                 name: None,
                 binding: Some((*set, *binding, *index)),
@@ -152,7 +156,7 @@ pub fn in_order(
 ///
 /// # Errors
 /// When an argument names no place, or arguments are too few or too many.
-pub fn slots(
+pub fn bind_arguments(
     callee: &str,
     free: Vec<UnboundParameter>,
     given: &[ArgSpec],
@@ -160,9 +164,9 @@ pub fn slots(
     let mut taken: Vec<Option<&ValueSpec>> = vec![None; free.len()];
     for arg in given {
         let Some(place) = &arg.place else { continue };
-        let at = find(&free, place).ok_or_else(|| unknown(place))?;
+        let at = find_target_slot(&free, place).ok_or_else(|| describe_unknown_target(place))?;
         if taken[at].replace(&arg.value).is_some() {
-            return Err(format!("{} is given twice", describe(place)));
+            return Err(format!("{} is given twice", describe_target(place)));
         }
     }
     let mut rest = given.iter().filter(|a| a.place.is_none());
@@ -199,7 +203,7 @@ pub fn slots(
 }
 
 /// What an entry point of a program takes.
-pub fn parameters(entry: &ProgramEntry) -> Vec<UnboundParameter> {
+pub fn program_parameters(entry: &ProgramEntry) -> Vec<UnboundParameter> {
     let one = |p: &ProgramEntryParameter| UnboundParameter {
         name: Some(p.name.clone()),
         binding: None,
@@ -211,7 +215,7 @@ pub fn parameters(entry: &ProgramEntry) -> Vec<UnboundParameter> {
 }
 
 /// What an entry point of a module takes.
-pub fn places(interface: &EntryInterface, given: &[ArgSpec]) -> Vec<UnboundParameter> {
+pub fn module_parameters(interface: &EntryInterface, given: &[ArgSpec]) -> Vec<UnboundParameter> {
     let params = interface.params.iter().map(|p| UnboundParameter {
         name: p.name.clone(),
         binding: None,
@@ -243,7 +247,7 @@ pub fn places(interface: &EntryInterface, given: &[ArgSpec]) -> Vec<UnboundParam
     params.chain(bindings).collect()
 }
 
-fn find(free: &[UnboundParameter], place: &ArgTarget) -> Option<usize> {
+fn find_target_slot(free: &[UnboundParameter], place: &ArgTarget) -> Option<usize> {
     match place {
         ArgTarget::Name(name) => free.iter().position(|f| f.name.as_deref() == Some(name)),
         ArgTarget::Binding {
@@ -256,11 +260,11 @@ fn find(free: &[UnboundParameter], place: &ArgTarget) -> Option<usize> {
     }
 }
 
-fn unknown(place: &ArgTarget) -> String {
-    format!("there is no {}", describe(place))
+fn describe_unknown_target(place: &ArgTarget) -> String {
+    format!("there is no {}", describe_target(place))
 }
 
-fn describe(place: &ArgTarget) -> String {
+fn describe_target(place: &ArgTarget) -> String {
     match place {
         ArgTarget::Name(name) => format!("parameter named {name}"),
         ArgTarget::Binding {
@@ -278,7 +282,7 @@ mod tests {
     use spirula_spirv::grammar::enumerants::ExecutionModel;
     use spirula_spirv::reflect::{BindingKind, InterfaceBinding, ParamKind};
 
-    fn interface(params: &[&str], bindings: &[(u32, u32, u32)]) -> EntryInterface {
+    fn make_interface(params: &[&str], bindings: &[(u32, u32, u32)]) -> EntryInterface {
         let param = |name: &&str| InterfaceParam {
             name: Some((*name).to_owned()),
             kind: ParamKind::Opaque { ty: Id::MAX },
@@ -309,9 +313,13 @@ mod tests {
         }
     }
 
-    fn bind(interface: &EntryInterface, args: &[&str]) -> Result<Vec<String>, String> {
+    fn bind_to_text(interface: &EntryInterface, args: &[&str]) -> Result<Vec<String>, String> {
         let specs: Vec<ArgSpec> = args.iter().map(|a| a.parse().unwrap()).collect();
-        let slots = slots(&interface.name, places(interface, &specs), &specs)?;
+        let slots = bind_arguments(
+            &interface.name,
+            module_parameters(interface, &specs),
+            &specs,
+        )?;
         Ok(slots
             .iter()
             .map(|s| format!("{} {:?}", s.label.title(), s.value))
@@ -320,8 +328,8 @@ mod tests {
 
     #[test]
     fn names_first_then_in_order() {
-        let f = interface(&["a", "b"], &[]);
-        let bound = bind(&f, &["b:local=1", "local=2"]).unwrap();
+        let f = make_interface(&["a", "b"], &[]);
+        let bound = bind_to_text(&f, &["b:local=1", "local=2"]).unwrap();
         assert_eq!(
             bound,
             ["argument 0 (a) Local(2)", "argument 1 (b) Local(1)"]
@@ -330,8 +338,8 @@ mod tests {
 
     #[test]
     fn arrays_of_descriptors() {
-        let f = interface(&[], &[(0, 0, 2), (1, 3, 0)]);
-        let bound = bind(&f, &["local=1", "local=2", "local=3", "local=4"]).unwrap();
+        let f = make_interface(&[], &[(0, 0, 2), (1, 3, 0)]);
+        let bound = bind_to_text(&f, &["local=1", "local=2", "local=3", "local=4"]).unwrap();
         assert_eq!(
             bound[1..],
             [
@@ -340,13 +348,13 @@ mod tests {
                 "set 1, binding 3[1] Local(4)"
             ]
         );
-        assert!(bind(&f, &["local=1", "local=2"]).is_err());
+        assert!(bind_to_text(&f, &["local=1", "local=2"]).is_err());
     }
 
     #[test]
     fn wrong_numbers_and_places() {
-        let f = interface(&["a", "b"], &[]);
-        let error = |args: &[&str]| bind(&f, args).unwrap_err();
+        let f = make_interface(&["a", "b"], &[]);
+        let error = |args: &[&str]| bind_to_text(&f, args).unwrap_err();
         assert_eq!(error(&["local=1"]), "f takes 2 arguments, 1 are given");
         assert_eq!(error(&["local=1"; 3]), "f takes 2 arguments, 3 are given");
         assert_eq!(
@@ -365,26 +373,29 @@ mod tests {
 
     #[test]
     fn descriptors_that_a_shader_lacks_keep_their_places() {
-        let mut f = interface(&[], &[(0, 1, 1)]);
+        let mut f = make_interface(&[], &[(0, 1, 1)]);
         f.model = ExecutionModel::GLCompute;
         let given: Vec<ArgSpec> = ["0,0:local=1", "0,1:local=2"]
             .iter()
             .map(|a| a.parse().unwrap())
             .collect();
-        let unused = unused(&f, &given);
+        let unused = find_unused_descriptors(&f, &given);
         assert_eq!(unused.len(), 1);
-        let free = in_order(places(&f, &given), unused);
-        let found = slots(&f.name, free, &given).unwrap();
+        let free = in_order(module_parameters(&f, &given), unused);
+        let found = bind_arguments(&f.name, free, &given).unwrap();
         let found: Vec<_> = found.iter().map(|s| (s.label.number, s.is_used)).collect();
         assert_eq!(found, [(0, false), (1, true)]);
         let missing: Vec<ArgSpec> = vec!["0,0:local=1".parse().unwrap()];
-        let free = in_order(places(&f, &missing), super::unused(&f, &missing));
-        assert!(slots(&f.name, free, &missing).is_err());
+        let free = in_order(
+            module_parameters(&f, &missing),
+            find_unused_descriptors(&f, &missing),
+        );
+        assert!(bind_arguments(&f.name, free, &missing).is_err());
     }
 
     #[test]
     fn huge_arrays_of_descriptors_take_no_memory() {
-        let f = interface(&[], &[(0, 0, u32::MAX)]);
-        assert!(bind(&f, &["local=1"]).is_err());
+        let f = make_interface(&[], &[(0, 0, u32::MAX)]);
+        assert!(bind_to_text(&f, &["local=1"]).is_err());
     }
 }

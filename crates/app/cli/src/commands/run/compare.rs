@@ -9,18 +9,18 @@ use std::path::Path;
 
 /// Writes the module, the inputs and the command into the folder that is asked for; the failure that tells of
 /// it.
-pub fn reproduce(parted: &LaunchMismatch, args: &RunArgs) -> CommandFailure {
+pub fn write_reproducer(parted: &LaunchMismatch, args: &RunArgs) -> CommandFailure {
     let folder = &args.reproducer;
     let told = parted.to_string();
-    match write(parted, args, folder) {
+    match write_reproducer_files(parted, args, folder) {
         Ok(()) => {
             let command = folder.join(COMMAND);
-            CommandFailure::hinted(
+            CommandFailure::with_hint(
                 told,
                 format!("run that launch alone: sh {}", command.display()),
             )
         }
-        Err(CommandFailure::Message { text, .. }) => CommandFailure::hinted(told, text),
+        Err(CommandFailure::Message { text, .. }) => CommandFailure::with_hint(told, text),
         Err(other) => other,
     }
 }
@@ -28,9 +28,13 @@ pub fn reproduce(parted: &LaunchMismatch, args: &RunArgs) -> CommandFailure {
 /// Name of the file with the command.
 const COMMAND: &str = "run.sh";
 
-fn write(parted: &LaunchMismatch, args: &RunArgs, folder: &Path) -> Result<(), CommandFailure> {
+fn write_reproducer_files(
+    parted: &LaunchMismatch,
+    args: &RunArgs,
+    folder: &Path,
+) -> Result<(), CommandFailure> {
     let failed = |e: std::io::Error| {
-        CommandFailure::message(format!(
+        CommandFailure::from_message(format!(
             "no reproducer is written to {}: {e}",
             folder.display()
         ))
@@ -53,11 +57,11 @@ fn write(parted: &LaunchMismatch, args: &RunArgs, folder: &Path) -> Result<(), C
     if let Some(rtol) = args.rtol {
         let _ = write!(command, " --rtol {rtol:e}");
     }
-    command.push_str(&size(&parted.case.size));
+    command.push_str(&format_size_arguments(&parted.case.size));
     for (number, input) in parted.case.inputs.iter().enumerate() {
         let text = match input {
             CaseInput::Local(bytes) => format!("local={bytes}"),
-            CaseInput::Bytes(bytes) => format!("hex={}", hex(bytes)),
+            CaseInput::Bytes(bytes) => format!("hex={}", format_hex_bytes(bytes)),
             CaseInput::Buffer(place, bytes) => {
                 let name = format!("{number}.bin");
                 files::write_binary(&folder.join(&name), bytes)?;
@@ -68,16 +72,20 @@ fn write(parted: &LaunchMismatch, args: &RunArgs, folder: &Path) -> Result<(), C
         let _ = write!(command, " \\\n  --arg '{text}'");
     }
     if !parted.case.push.is_empty() {
-        let _ = write!(command, " \\\n  --push hex={}", hex(&parted.case.push));
+        let _ = write!(
+            command,
+            " \\\n  --push hex={}",
+            format_hex_bytes(&parted.case.push)
+        );
     }
     command.push_str(" \"$@\"\n");
     files::write_text(&folder.join(COMMAND), &command)
 }
 
 /// The size as arguments.
-fn size(size: &IndexSpace) -> String {
+fn format_size_arguments(size: &IndexSpace) -> String {
     match size {
-        IndexSpace::Groups(groups) => format!(" --groups {}", list(groups, 3)),
+        IndexSpace::Groups(groups) => format!(" --groups {}", join_sizes(groups, 3)),
         IndexSpace::Items {
             dimensions,
             global,
@@ -85,23 +93,23 @@ fn size(size: &IndexSpace) -> String {
             offset,
         } => {
             let of = *dimensions as usize;
-            let mut text = format!(" --global {}", list(global, of));
+            let mut text = format!(" --global {}", join_sizes(global, of));
             if let Some(local) = local {
-                text += &format!(" --local {}", list(local, of));
+                text += &format!(" --local {}", join_sizes(local, of));
             }
             if *offset != [0; 3] {
-                text += &format!(" --offset {}", list(offset, of));
+                text += &format!(" --offset {}", join_sizes(offset, of));
             }
             text
         }
     }
 }
 
-fn list<T: ToString>(sizes: &[T], of: usize) -> String {
+fn join_sizes<T: ToString>(sizes: &[T], of: usize) -> String {
     let sizes: Vec<_> = sizes.iter().take(of).map(ToString::to_string).collect();
     sizes.join(",")
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn format_hex_bytes(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

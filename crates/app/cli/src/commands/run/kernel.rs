@@ -3,9 +3,9 @@
 use super::bind::{self, BoundParameter};
 use super::made::{self, PreparedValue, PushConstantData};
 use super::stages::StageTimings;
-use super::{results, size, specialise, told};
+use super::{results, size, specialise, to_command_failure};
 use crate::cli::args::RunArgs;
-use crate::cli::failure::{tell, tell_line};
+use crate::cli::failure::{report_diagnostics, tell_line};
 use crate::cli::files::InputFile;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::say::say;
@@ -26,7 +26,7 @@ use std::io::Write;
 const COPIES: u64 = 3;
 
 /// Runs an entry point and deals with what it computed.
-pub fn run(
+pub fn run_module_entry(
     args: &RunArgs,
     input: InputFile,
     module: &SpirvModule,
@@ -36,30 +36,30 @@ pub fn run(
     let entry = find_entry(module, args.entry.as_deref())?;
     let interface = match EntryInterface::from_module(module, &entry) {
         Ok(interface) => interface,
-        Err(error) => return Err(CommandFailure::diagnostics(input, vec![error])),
+        Err(error) => return Err(CommandFailure::from_diagnostics(input, vec![error])),
     };
-    let size = size::of(args, &interface)?;
-    let spec = specialise::values(&args.spec, module, &types)?;
-    let wanted = results::RequestedResults::parse(args)?;
+    let size = size::parse_index_space(args, &interface)?;
+    let spec = specialise::parse_specialisations(&args.spec, module, &types)?;
+    let wanted = results::RequestedResults::parse_requests(args)?;
 
-    let mut device = super::open(args)?;
+    let mut device = super::open_requested_device(args)?;
     if !device.info().id.starts_with("cpu") {
         let warning: Vec<_> = spirula::warn_of_initialisers(module).into_iter().collect();
-        tell(&input.name, &input.bytes, &warning);
+        report_diagnostics(&input.name, &input.bytes, &warning);
     }
     let free = free_slots(&interface, args);
-    let mut slots = bind::slots(&interface.name, free, &args.arg).map_err(|text| {
+    let mut slots = bind::bind_arguments(&interface.name, free, &args.arg).map_err(|text| {
         let takes = describe_entry(&interface, &types);
-        CommandFailure::hinted(
+        CommandFailure::with_hint(
             text,
             format!("{takes}  (see run --help for how arguments are written)"),
         )
     })?;
     let mut limit = device.info().limits.buffer_size / COPIES;
-    let mut values = stages.time("make arguments", || {
+    let mut values = stages.time_stage("make arguments", || {
         let mut make = |slot: &BoundParameter| {
-            let value = made::make(slot, &interface, &types, args.seed, limit)?;
-            limit = limit.saturating_sub(value.size());
+            let value = made::prepare_value(slot, &interface, &types, args.seed, limit)?;
+            limit = limit.saturating_sub(value.byte_size());
             Ok(value)
         };
         slots
@@ -72,30 +72,33 @@ pub fn run(
     let mut places = Vec::new();
     for (at, number, array) in pushed.buffers {
         places.push(at);
-        slots.push(BoundParameter::pushed(number, args.push[number].clone()));
+        slots.push(BoundParameter::from_push_constant(
+            number,
+            args.push[number].clone(),
+        ));
         values.push(PreparedValue::Address(array));
     }
 
-    let progress = ProgressIndicator::spinner("running");
+    let progress = ProgressIndicator::new_spinner("running");
     let kernel = match device.create_kernel(module, &interface.name, &spec) {
         Ok(kernel) => kernel,
         Err(DeviceError::Module(fault)) => {
-            return Err(CommandFailure::diagnostics(input, vec![*fault]));
+            return Err(CommandFailure::from_diagnostics(input, vec![*fault]));
         }
         Err(DeviceError::Unsupported(faults)) => {
-            return Err(CommandFailure::diagnostics(input, faults));
+            return Err(CommandFailure::from_diagnostics(input, faults));
         }
-        Err(error) => return Err(told(error)),
+        Err(error) => return Err(to_command_failure(error)),
     };
-    let buffers = upload(&mut device, &values)?;
-    let addresses = addresses(&mut device, &values, &buffers)?;
+    let buffers = upload_buffers(&mut device, &values)?;
+    let addresses = query_buffer_addresses(&mut device, &values, &buffers)?;
     for (at, address) in places.iter().zip(&addresses[given..]) {
         push[*at..at + 8].copy_from_slice(&address.unwrap_or(0).to_le_bytes());
     }
     let inputs = if interface.takes_arguments() {
-        arguments(&values[..given], &buffers, &addresses)
+        build_kernel_inputs(&values[..given], &buffers, &addresses)
     } else {
-        resources(&slots, &buffers, push)
+        build_shader_inputs(&slots, &buffers, push)
     };
     let launch = KernelLaunch {
         kernel,
@@ -111,14 +114,14 @@ pub fn run(
         // What follows is no part of what was printed last.
         std::io::stdout().write_all(b"\n")?;
     }
-    ended.map_err(|e| super::ended(e, args))?;
+    ended.map_err(|e| super::to_run_failure(e, args))?;
     super::tell_agreement(args);
-    args.checking.write(&[])?;
-    let results = results::collect(&mut device, &slots, values, &buffers)?;
+    args.checking.write_report_file(&[])?;
+    let results = results::collect_outputs(&mut device, &slots, values, &buffers)?;
     drop(progress);
-    super::closing(&mut device, &mut stages);
-    results::show(&results, args)?;
-    let outcome = results::deal(&results, &wanted, args, &mut stages);
+    super::report_device_outcome(&mut device, &mut stages);
+    results::show_changed_outputs(&results, args)?;
+    let outcome = results::process_outputs(&results, &wanted, args, &mut stages);
     if args.profile {
         say!("{stages}");
     }
@@ -127,13 +130,13 @@ pub fn run(
 
 /// What arguments are for, with a note of each descriptor that the shader does not have.
 fn free_slots(interface: &EntryInterface, args: &RunArgs) -> Vec<bind::UnboundParameter> {
-    let unused = bind::unused(interface, &args.arg);
+    let unused = bind::find_unused_descriptors(interface, &args.arg);
     for free in &unused {
-        let (name, place) = (&interface.name, free.place());
+        let (name, place) = (&interface.name, free.format_descriptor());
         let text = format!("{name} has no {place}: what is given is not bound");
         tell_line("note", &text, None);
     }
-    bind::in_order(bind::places(interface, &args.arg), unused)
+    bind::in_order(bind::module_parameters(interface, &args.arg), unused)
 }
 
 /// The push constants. A shader that has none goes without, which a note says.
@@ -154,7 +157,7 @@ fn push_constants(
 }
 
 /// Whether an entry point runs before or after all others.
-fn surrounds(module: &SpirvModule, name: &str) -> bool {
+fn is_initialiser_or_finaliser(module: &SpirvModule, name: &str) -> bool {
     let mut points = module.section_insts(ModuleSection::EntryPoints);
     let entry = points
         .find(|point| point.string_operand(2) == name)
@@ -173,11 +176,15 @@ fn find_entry(module: &SpirvModule, asked: Option<&str>) -> Result<String, Comma
         return Ok(name.to_owned());
     }
     let names = entry_points(module).into_iter().map(|(name, _)| name);
-    let mut names: Vec<String> = names.filter(|name| !surrounds(module, name)).collect();
+    let mut names: Vec<String> = names
+        .filter(|name| !is_initialiser_or_finaliser(module, name))
+        .collect();
     match names.len() {
-        0 => Err(CommandFailure::message("the module has no entry point")),
+        0 => Err(CommandFailure::from_message(
+            "the module has no entry point",
+        )),
         1 => Ok(names.remove(0)),
-        _ => Err(CommandFailure::hinted(
+        _ => Err(CommandFailure::with_hint(
             format!(
                 "the module has {} entry points: say which with --entry",
                 names.len()
@@ -188,45 +195,55 @@ fn find_entry(module: &SpirvModule, asked: Option<&str>) -> Result<String, Comma
 }
 
 /// Brings arrays onto the device; one entry for each value.
-fn upload(
+fn upload_buffers(
     device: &mut ComputeDevice,
     values: &[PreparedValue],
 ) -> Result<Vec<Option<DeviceBuffer>>, CommandFailure> {
     let one = |value: &PreparedValue| match value {
-        PreparedValue::Buffer(array) | PreparedValue::Address(array) => {
-            device.upload_data(array.bytes()).map(Some).map_err(told)
-        }
+        PreparedValue::Buffer(array) | PreparedValue::Address(array) => device
+            .upload_data(array.bytes())
+            .map(Some)
+            .map_err(to_command_failure),
         PreparedValue::Image(shape, sampler, texels) => {
-            let image = device.create_image(shape, sampler).map_err(told)?;
+            let image = device
+                .create_image(shape, sampler)
+                .map_err(to_command_failure)?;
             device
                 .write_buffer(image, 0, texels.bytes())
-                .map_err(told)?;
+                .map_err(to_command_failure)?;
             Ok(Some(image))
         }
-        PreparedValue::Sampler(sampler) => device.create_sampler(sampler).map(Some).map_err(told),
-        PreparedValue::Pipe(shape) => device.create_pipe(*shape).map(Some).map_err(told),
+        PreparedValue::Sampler(sampler) => device
+            .create_sampler(sampler)
+            .map(Some)
+            .map_err(to_command_failure),
+        PreparedValue::Pipe(shape) => device
+            .create_pipe(*shape)
+            .map(Some)
+            .map_err(to_command_failure),
         _ => Ok(None),
     };
     values.iter().map(one).collect()
 }
 
 /// The addresses of buffers that are passed by them.
-fn addresses(
+fn query_buffer_addresses(
     device: &mut ComputeDevice,
     values: &[PreparedValue],
     buffers: &[Option<DeviceBuffer>],
 ) -> Result<Vec<Option<u64>>, CommandFailure> {
     let one = |(value, buffer): (&PreparedValue, &Option<DeviceBuffer>)| match (value, buffer) {
-        (PreparedValue::Address(_), Some(buffer)) => {
-            device.buffer_address(*buffer).map(Some).map_err(told)
-        }
+        (PreparedValue::Address(_), Some(buffer)) => device
+            .buffer_address(*buffer)
+            .map(Some)
+            .map_err(to_command_failure),
         _ => Ok(None),
     };
     values.iter().zip(buffers).map(one).collect()
 }
 
 /// What a shader is given.
-fn resources(
+fn build_shader_inputs(
     slots: &[BoundParameter],
     buffers: &[Option<DeviceBuffer>],
     push: Vec<u8>,
@@ -248,7 +265,7 @@ fn resources(
 }
 
 /// What a kernel is given.
-fn arguments(
+fn build_kernel_inputs(
     values: &[PreparedValue],
     buffers: &[Option<DeviceBuffer>],
     addresses: &[Option<u64>],

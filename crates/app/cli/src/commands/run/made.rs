@@ -41,7 +41,7 @@ pub struct PushConstantData {
 
 impl PreparedValue {
     /// Bytes of memory that it takes.
-    pub fn size(&self) -> u64 {
+    pub fn byte_size(&self) -> u64 {
         match self {
             PreparedValue::Buffer(array)
             | PreparedValue::Image(_, _, array)
@@ -54,7 +54,7 @@ impl PreparedValue {
 }
 
 /// Makes what a slot is given. `limit` is how many bytes an array may have.
-pub fn make(
+pub fn prepare_value(
     slot: &BoundParameter,
     interface: &EntryInterface,
     types: &TypeNames<'_>,
@@ -62,7 +62,7 @@ pub fn make(
     limit: u64,
 ) -> Result<PreparedValue, CommandFailure> {
     let bad = |text: String| {
-        CommandFailure::message(format!(
+        CommandFailure::from_message(format!(
             "{} of {}: {text}",
             slot.label.title(),
             interface.name
@@ -89,12 +89,13 @@ pub fn make(
             if by_value.is_none_or(|wanted| wanted.size != BYTES_OF_ADDRESS) {
                 return Err(bad("it takes no address".to_owned()));
             }
-            return buffer(contents, seed, limit)
+            return make_buffer_array(contents, seed, limit)
                 .map(PreparedValue::Address)
                 .map_err(told);
         }
         ValueSpec::Image(image) => {
-            let texels = array(image.element, &image.sizes, &image.contents, seed, limit);
+            let texels =
+                make_filled_array(image.element, &image.sizes, &image.contents, seed, limit);
             return Ok(PreparedValue::Image(
                 image.shape,
                 image.sampler,
@@ -109,7 +110,7 @@ pub fn make(
                 "it takes a buffer: give its size, such as 16x{element}"
             )));
         }
-        given => buffer(given, seed, limit).map_err(told)?,
+        given => make_buffer_array(given, seed, limit).map_err(told)?,
     };
     if let Some(wanted) = by_value {
         return wanted.take_array(array).map_err(bad);
@@ -125,11 +126,15 @@ pub fn make(
 }
 
 /// What a buffer is given.
-fn buffer(value: &ValueSpec, seed: u64, limit: u64) -> Result<ElementArray, CommandFailure> {
+fn make_buffer_array(
+    value: &ValueSpec,
+    seed: u64,
+    limit: u64,
+) -> Result<ElementArray, CommandFailure> {
     match value {
         ValueSpec::Bytes(bytes) => {
             ElementArray::new(ElementType::U8, vec![bytes.len()], bytes.clone())
-                .map_err(|e| CommandFailure::message(e.to_string()))
+                .map_err(|e| CommandFailure::from_message(e.to_string()))
         }
         value => of_spec(value, seed, limit),
     }
@@ -137,7 +142,7 @@ fn buffer(value: &ValueSpec, seed: u64, limit: u64) -> Result<ElementArray, Comm
 
 /// The array that a value is outside of any kernel; scalars are arrays of no dimension.
 pub fn of_spec(value: &ValueSpec, seed: u64, limit: u64) -> Result<ElementArray, CommandFailure> {
-    let failed = |text: String| CommandFailure::message(text);
+    let failed = |text: String| CommandFailure::from_message(text);
     match value {
         ValueSpec::Scalar(element, number) => {
             let mut bytes = Vec::new();
@@ -148,7 +153,7 @@ pub fn of_spec(value: &ValueSpec, seed: u64, limit: u64) -> Result<ElementArray,
             element,
             shape,
             contents,
-        } => array(*element, shape, contents, seed, limit),
+        } => make_filled_array(*element, shape, contents, seed, limit),
         ValueSpec::File(path) => from_npy(path),
         ValueSpec::Local(_) => Err(failed("workgroup memory is no value".to_owned())),
         ValueSpec::Image(_) | ValueSpec::Sampler(_) | ValueSpec::Pipe(_) => Err(failed(
@@ -214,7 +219,7 @@ impl ValueParam<'_> {
     }
 }
 
-fn array(
+fn make_filled_array(
     element: ElementType,
     shape: &[usize],
     contents: &ArrayContents,
@@ -222,39 +227,39 @@ fn array(
     limit: u64,
 ) -> Result<ElementArray, CommandFailure> {
     let shape_text = spirula_runtime::data::ArrayTypeDisplay(shape, element).to_string();
-    let too_large = || CommandFailure::message(format!("no memory for {shape_text}"));
+    let too_large = || CommandFailure::from_message(format!("no memory for {shape_text}"));
     let (count, size) = measure_shape(element, shape).ok_or_else(too_large)?;
     if size as u64 > limit {
         let error = DeviceError::Memory {
             size: size as u64,
             limit,
         };
-        return Err(CommandFailure::message(error.to_string()));
+        return Err(CommandFailure::from_message(error.to_string()));
     }
-    let bytes = match (contents, contents.fill(element, count, seed)) {
-        (_, Err(text)) => return Err(CommandFailure::message(text)),
+    let bytes = match (contents, contents.to_buffer_fill(element, count, seed)) {
+        (_, Err(text)) => return Err(CommandFailure::from_message(text)),
         (_, Ok(Some(fill))) => generate_elements(element, count, &fill).map_err(|_| too_large())?,
         (ArrayContents::File(path), _) if files::has_extension(path, "npy") => {
             let array = from_npy(path)?;
             if array.element() != element || array.element_count() != count {
                 let (path, has) = (path.display(), array.shape_text());
-                return Err(CommandFailure::message(format!(
+                return Err(CommandFailure::from_message(format!(
                     "{path} has {has}, not {shape_text}"
                 )));
             }
             array.into_bytes()
         }
-        (ArrayContents::File(path), _) => files::read(path)?.bytes,
+        (ArrayContents::File(path), _) => files::read_input_file(path)?.bytes,
         (_, Ok(None)) => Vec::new(),
     };
     ElementArray::new(element, shape.to_vec(), bytes)
-        .map_err(|e| CommandFailure::message(e.to_string()))
+        .map_err(|e| CommandFailure::from_message(e.to_string()))
 }
 
 /// Reads a `.npy` file.
 pub fn from_npy(path: &Path) -> Result<ElementArray, CommandFailure> {
-    let input = files::read(path)?;
-    read_npy(&input.bytes).map_err(|e| CommandFailure::message(format!("{}: {e}", input.name)))
+    let input = files::read_input_file(path)?;
+    read_npy(&input.bytes).map_err(|e| CommandFailure::from_message(format!("{}: {e}", input.name)))
 }
 
 /// Bytes of an address.
@@ -274,7 +279,7 @@ pub fn push_constants(
             ValueSpec::Address(contents) => {
                 let size = BYTES_OF_ADDRESS as usize;
                 let at = out.len().next_multiple_of(size);
-                let array = buffer(contents, seed.wrapping_add(number as u64), limit)?;
+                let array = make_buffer_array(contents, seed.wrapping_add(number as u64), limit)?;
                 pushed.buffers.push((at, number, array));
                 (size, vec![0; size])
             }

@@ -10,7 +10,7 @@ mod size;
 mod specialise;
 mod stages;
 
-use super::compile::options;
+use super::compile::compile_options;
 use crate::cli::args::{RunArgs, ValidationMode};
 use crate::cli::say::say_line;
 use crate::cli::{CommandFailure, CommandResult, cache, failure, files, schedule};
@@ -23,25 +23,26 @@ use stages::StageTimings;
 use std::time::Duration;
 
 /// Runs an entry point of a module or program and deals with what it computed.
-pub fn run(args: &RunArgs) -> CommandResult {
+pub fn run_entry_point(args: &RunArgs) -> CommandResult {
     let mut stages = StageTimings::new();
-    let input = stages.time("read file", || files::read(&args.from.path))?;
+    let input = stages.time_stage("read file", || files::read_input_file(&args.from.path))?;
     let options = CompileOptions {
         known: KnownArguments {
             shapes: known_shapes(&args.arg),
             ..KnownArguments::default()
         },
-        profile: schedule::profile(args.how.schedule.as_ref(), first_device(args)),
-        tuning: args.how.tuning()?,
-        ..options(&args.how, args.entry.as_deref())
+        profile: schedule::choose_schedule_profile(args.how.schedule.as_ref(), first_device(args)),
+        tuning: args.how.read_dispatch_tuning()?,
+        ..compile_options(&args.how, args.entry.as_deref())
     };
-    let read = stages.time("read", || spirula::read(&input.bytes));
-    let compiled = read.and_then(|read| stages.time("translate", || read.compile(&options)));
+    let read = stages.time_stage("read", || spirula::read_input(&input.bytes));
+    let compiled =
+        read.and_then(|read| stages.time_stage("translate", || read.compile_with(&options)));
     let compiled = match compiled {
         Ok(compiled) => compiled,
-        Err(error) => return Err(CommandFailure::compile(input, error)),
+        Err(error) => return Err(CommandFailure::from_compile_error(input, error)),
     };
-    failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
+    failure::report_diagnostics(&input.name, &input.bytes, &compiled.diagnostics);
     match compiled.output {
         CompileOutput::Module(_)
             if !args.param.is_empty() || args.binary || args.dump_spirv.is_some() =>
@@ -50,11 +51,11 @@ pub fn run(args: &RunArgs) -> CommandResult {
             Err(CommandFailure::Usage(text.to_owned()))
         }
         CompileOutput::Module(module) => match spirula::for_devices(*module) {
-            Ok(module) => kernel::run(args, input, &module, stages),
-            Err(error) => Err(CommandFailure::compile(input, error)),
+            Ok(module) => kernel::run_module_entry(args, input, &module, stages),
+            Err(error) => Err(CommandFailure::from_compile_error(input, error)),
         },
         CompileOutput::Program(program) => {
-            program::run(args, &program, compiled.tensors.as_ref(), stages)
+            program::run_program_entry(args, &program, compiled.tensors.as_ref(), stages)
         }
     }
 }
@@ -106,18 +107,18 @@ fn first_device(args: &RunArgs) -> &str {
 }
 
 /// The device that is asked for, or several to be compared.
-fn open(args: &RunArgs) -> Result<ComputeDevice, CommandFailure> {
+fn open_requested_device(args: &RunArgs) -> Result<ComputeDevice, CommandFailure> {
     let options = DeviceOptions {
         threads: args.threads.map(usize::from),
         validation: args.validation.is_some(),
         gpu_checks: args.validation == Some(ValidationMode::Shaders),
         times: args.profile,
-        cache: cache::folder(),
+        cache: cache::cache_folder(),
         timeout: args.timeout.map(Duration::from_secs),
-        check: args.checking.options(),
+        check: args.checking.device_options(),
     };
     if !args.compare {
-        return ComputeDevice::open(&args.device, &options).map_err(told);
+        return ComputeDevice::open(&args.device, &options).map_err(to_command_failure);
     }
     if args.devices.len() < 2 {
         let text = "--compare takes two devices at least, as --devices cpu,vulkan";
@@ -127,17 +128,19 @@ fn open(args: &RunArgs) -> Result<ComputeDevice, CommandFailure> {
         .devices
         .iter()
         .map(|name| ComputeDevice::open(name, &options));
-    let devices = devices.collect::<Result<_, _>>().map_err(told)?;
+    let devices = devices
+        .collect::<Result<_, _>>()
+        .map_err(to_command_failure)?;
     let tolerance = FloatTolerance {
         absolute: args.atol,
         relative: args.rtol,
     };
-    ComputeDevice::with_comparison(devices, tolerance).map_err(told)
+    ComputeDevice::with_comparison(devices, tolerance).map_err(to_command_failure)
 }
 
 /// What a device has to say after a run.
-fn closing(device: &mut ComputeDevice, stages: &mut StageTimings) {
-    stages.device(device);
+fn report_device_outcome(device: &mut ComputeDevice, stages: &mut StageTimings) {
+    stages.add_device_timings(device);
     for warning in device.take_warnings() {
         failure::tell_line("warning", &warning, None);
     }
@@ -151,17 +154,17 @@ fn tell_agreement(args: &RunArgs) {
 }
 
 /// A failure of a run, with a reproducer where devices came to different results.
-fn ended(error: DeviceError, args: &RunArgs) -> CommandFailure {
+fn to_run_failure(error: DeviceError, args: &RunArgs) -> CommandFailure {
     match error {
-        DeviceError::Parted(parted) => compare::reproduce(&parted, args),
-        DeviceError::Faults(reports) => match args.checking.write(&reports) {
-            Ok(()) => told(DeviceError::Faults(reports)),
+        DeviceError::Parted(parted) => compare::write_reproducer(&parted, args),
+        DeviceError::Faults(reports) => match args.checking.write_report_file(&reports) {
+            Ok(()) => to_command_failure(DeviceError::Faults(reports)),
             Err(failure) => failure,
         },
-        error => told(error),
+        error => to_command_failure(error),
     }
 }
 
-fn told(error: DeviceError) -> CommandFailure {
-    CommandFailure::message(error.to_string())
+fn to_command_failure(error: DeviceError) -> CommandFailure {
+    CommandFailure::from_message(error.to_string())
 }

@@ -26,7 +26,7 @@ const COPIES: u64 = 2;
 const MAIN: &str = "main";
 
 /// Runs an entry point and deals with what it gives.
-pub fn run(
+pub fn run_program_entry(
     args: &RunArgs,
     program: &CompiledProgram,
     tensors: Option<&TensorSignature>,
@@ -35,31 +35,31 @@ pub fn run(
     refuse_sizes(args)?;
     let entry = find_entry(program, args.entry.as_deref())?;
     check_parameters(args, program)?;
-    let wanted = results::RequestedResults::parse(args)?;
+    let wanted = results::RequestedResults::parse_requests(args)?;
     if let Some(folder) = &args.dump_spirv {
         let name = args.from.path.file_stem().unwrap_or_default();
         let name = name.to_string_lossy();
-        dump::kernels(program, folder, &name).map_err(CommandFailure::message)?;
+        dump::dump_kernels(program, folder, &name).map_err(CommandFailure::from_message)?;
     }
-    let mut device = super::open(args)?;
+    let mut device = super::open_requested_device(args)?;
     let limit = device.info().limits.buffer_size / COPIES;
-    let values = stages.time("make arguments", || match args.arg.is_empty() {
+    let values = stages.time_stage("make arguments", || match args.arg.is_empty() {
         true => read_values(args, entry, tensors),
         false => make_values(&args.arg, args.seed, entry, tensors, limit),
     })?;
-    let progress = ProgressIndicator::spinner("running");
-    let called = call(args, program, entry, &values, &mut device);
+    let progress = ProgressIndicator::new_spinner("running");
+    let called = call_program_entry(args, program, entry, &values, &mut device);
     drop(progress);
-    super::closing(&mut device, &mut stages);
+    super::report_device_outcome(&mut device, &mut stages);
     let given = called?;
     super::tell_agreement(args);
-    args.checking.write(&[])?;
-    let computed = computed(&given, tensors)?;
+    args.checking.write_report_file(&[])?;
+    let computed = collect_result_arrays(&given, tensors)?;
     match tensors {
-        Some(_) if !args.binary => results::show(&computed, args)?,
-        _ => print(&given, args.binary)?,
+        Some(_) if !args.binary => results::show_changed_outputs(&computed, args)?,
+        _ => print_results(&given, args.binary)?,
     }
-    let outcome = results::deal(&computed, &wanted, args, &mut stages);
+    let outcome = results::process_outputs(&computed, &wanted, args, &mut stages);
     if args.profile {
         say!("{stages}");
     }
@@ -97,7 +97,7 @@ fn find_entry<'a>(
         ),
     };
     let names: Vec<&str> = program.entries.iter().map(|e| e.name.as_str()).collect();
-    found.ok_or_else(|| CommandFailure::hinted(text, format!("it has: {}", names.join(", "))))
+    found.ok_or_else(|| CommandFailure::with_hint(text, format!("it has: {}", names.join(", "))))
 }
 
 /// Tuning parameters that are set are those of the program, or their classes.
@@ -108,7 +108,7 @@ fn check_parameters(args: &RunArgs, program: &CompiledProgram) -> CommandResult 
         };
         if !program.parameters.iter().any(is_meant) {
             let text = format!("the program has no tuning parameter {}", set.name);
-            return Err(CommandFailure::hinted(
+            return Err(CommandFailure::with_hint(
                 text,
                 "spirula info lists those that it has",
             ));
@@ -131,9 +131,9 @@ fn read_values(
         let text = format!("{} takes arguments", entry.name);
         let takes = describe_program_entry(entry, tensors);
         let how = "give each with --arg, or all of them as text on standard input";
-        return Err(CommandFailure::hinted(text, format!("{takes}  {how}")));
+        return Err(CommandFailure::with_hint(text, format!("{takes}  {how}")));
     }
-    let input = files::read(Path::new("-"))?;
+    let input = files::read_input_file(Path::new("-"))?;
     let types = entry.parameters.iter().map(|p| {
         let value = p.value.as_ref()?;
         Some((value.element, value.unsigned))
@@ -147,13 +147,13 @@ fn read_values(
                 Err(_) => SourceLocation::Byte(fault.at as u64),
             };
             let error = SourceDiagnostic::error(place, fault.message);
-            return Err(CommandFailure::diagnostics(input, vec![error]));
+            return Err(CommandFailure::from_diagnostics(input, vec![error]));
         }
     };
     let (wanted, found) = (entry.parameters.len(), values.len());
     if wanted != found {
         let text = format!("{} takes {wanted} values, {found} are given", entry.name);
-        return Err(CommandFailure::hinted(
+        return Err(CommandFailure::with_hint(
             text,
             describe_program_entry(entry, tensors),
         ));
@@ -169,9 +169,9 @@ pub fn make_values(
     tensors: Option<&TensorSignature>,
     mut limit: u64,
 ) -> Result<Vec<ProgramValue>, CommandFailure> {
-    let slots = bind::slots(&entry.name, bind::parameters(entry), given);
+    let slots = bind::bind_arguments(&entry.name, bind::program_parameters(entry), given);
     let slots = slots
-        .map_err(|text| CommandFailure::hinted(text, describe_program_entry(entry, tensors)))?;
+        .map_err(|text| CommandFailure::with_hint(text, describe_program_entry(entry, tensors)))?;
     let mut values = Vec::new();
     for BoundParameter { label, value, .. } in &slots {
         let title = format!("{} of {}", label.title(), entry.name);
@@ -189,13 +189,14 @@ pub fn make_values(
             Some(parameter) => tensor::to_value(array, parameter),
             None => of_array(array).ok_or_else(|| format!("programs have no {ty}")),
         };
-        values.push(value.map_err(|text| CommandFailure::message(format!("{title}: {text}")))?);
+        values
+            .push(value.map_err(|text| CommandFailure::from_message(format!("{title}: {text}")))?);
     }
     Ok(values)
 }
 
 /// Calls the entry point. What it traces is told, also when it fails.
-fn call(
+fn call_program_entry(
     args: &RunArgs,
     program: &CompiledProgram,
     entry: &ProgramEntry,
@@ -206,20 +207,20 @@ fn call(
     for set in &args.param {
         machine.set_parameter(&set.name, set.value);
     }
-    let failed = |error: ProgramError<_>| CommandFailure::message(error.to_string());
+    let failed = |error: ProgramError<_>| CommandFailure::from_message(error.to_string());
     let mut session = ProgramSession::new(program, machine).map_err(failed)?;
     let called = session.call_entry(&entry.name, values);
     for line in session.take_traced() {
         say_line!("{line}");
     }
     called.map_err(|error| match error {
-        ProgramError::Machine(error) => super::ended(error, args),
+        ProgramError::Machine(error) => super::to_run_failure(error, args),
         error => failed(error),
     })
 }
 
 /// Prints results in the forms in which values are read.
-fn print(given: &[Option<ProgramValue>], binary: bool) -> CommandResult {
+fn print_results(given: &[Option<ProgramValue>], binary: bool) -> CommandResult {
     let output = Path::new("-");
     if binary {
         let all = given.iter().flatten().map(ProgramValue::to_binary);
@@ -233,7 +234,7 @@ fn print(given: &[Option<ProgramValue>], binary: bool) -> CommandResult {
 }
 
 /// Results that have a form outside of the program, as arrays.
-fn computed(
+fn collect_result_arrays(
     given: &[Option<ProgramValue>],
     tensors: Option<&TensorSignature>,
 ) -> Result<Vec<OutputArray>, CommandFailure> {
@@ -244,7 +245,7 @@ fn computed(
             Some(result) => tensor::to_array(value, result),
             None => to_array(value).map_err(|e| e.to_string()),
         };
-        let array = array.map_err(CommandFailure::message)?;
+        let array = array.map_err(CommandFailure::from_message)?;
         Ok(OutputArray {
             label: ValueLabel {
                 role: "result",

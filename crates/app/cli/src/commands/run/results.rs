@@ -7,7 +7,7 @@ use crate::cli::args::RunArgs;
 use crate::cli::files::{self, has_extension};
 use crate::cli::say::say_line;
 use crate::cli::{CommandFailure, CommandResult, failure};
-use crate::values::compare::{ArrayTolerance, compare};
+use crate::values::compare::{ArrayTolerance, compare_arrays};
 use crate::values::{image, summary};
 use spirula_runtime::data::{ElementArray, ElementType, write_npy};
 use spirula_runtime::{ComputeDevice, DeviceBuffer};
@@ -41,8 +41,13 @@ pub struct RequestedResults {
 impl RequestedResults {
     /// Checks that files can be written, and reads those that are compared with, before anything
     /// runs.
-    pub fn parse(args: &RunArgs) -> Result<RequestedResults, CommandFailure> {
-        let targets = |texts: &[String]| texts.iter().map(|t| target(t)).collect::<Vec<_>>();
+    pub fn parse_requests(args: &RunArgs) -> Result<RequestedResults, CommandFailure> {
+        let targets = |texts: &[String]| {
+            texts
+                .iter()
+                .map(|t| parse_result_file(t))
+                .collect::<Vec<_>>()
+        };
         let (out, image) = (targets(&args.out), targets(&args.image));
         for target in &out {
             if !has_extension(&target.path, "npy") && !has_extension(&target.path, "bin") {
@@ -65,7 +70,7 @@ impl RequestedResults {
 }
 
 /// `[WHICH=]FILE`; an `@` before the file is allowed, as in arguments.
-fn target(text: &str) -> ResultFile {
+fn parse_result_file(text: &str) -> ResultFile {
     let (which, path) = match text.split_once('=') {
         Some((which, path)) => (Some(which.to_owned()), path),
         None => (None, text),
@@ -75,7 +80,7 @@ fn target(text: &str) -> ResultFile {
 }
 
 /// Copies all buffers back.
-pub fn collect(
+pub fn collect_outputs(
     device: &mut ComputeDevice,
     slots: &[BoundParameter],
     values: Vec<PreparedValue>,
@@ -93,10 +98,10 @@ pub fn collect(
             continue;
         };
         let bytes = device.download_buffer(*buffer);
-        let bytes = bytes.map_err(|e| CommandFailure::message(e.to_string()))?;
+        let bytes = bytes.map_err(|e| CommandFailure::from_message(e.to_string()))?;
         let changed = bytes != before.bytes();
         let array = ElementArray::new(before.element(), before.shape().to_vec(), bytes);
-        let array = array.map_err(|e| CommandFailure::message(e.to_string()))?;
+        let array = array.map_err(|e| CommandFailure::from_message(e.to_string()))?;
         out.push(OutputArray {
             label: slot.label.clone(),
             array,
@@ -107,7 +112,7 @@ pub fn collect(
 }
 
 /// Shows what changed.
-pub fn show(results: &[OutputArray], args: &RunArgs) -> CommandResult {
+pub fn show_changed_outputs(results: &[OutputArray], args: &RunArgs) -> CommandResult {
     let mut text = String::new();
     for result in results.iter().filter(|r| r.changed) {
         // Writing to a string does not fail.
@@ -115,7 +120,7 @@ pub fn show(results: &[OutputArray], args: &RunArgs) -> CommandResult {
             text,
             "{}: {}",
             result.label.title(),
-            summary::summary(&result.array, args.show)
+            summary::summarise_array(&result.array, args.show)
         );
     }
     if text.is_empty() {
@@ -125,43 +130,50 @@ pub fn show(results: &[OutputArray], args: &RunArgs) -> CommandResult {
 }
 
 /// Saves, draws and compares.
-pub fn deal(
+pub fn process_outputs(
     results: &[OutputArray],
     wanted: &RequestedResults,
     args: &RunArgs,
     stages: &mut StageTimings,
 ) -> CommandResult {
     for target in &wanted.out {
-        let array = &pick(results, target, |r| r.changed)?.array;
+        let array = &pick_output(results, target, |r| r.changed)?.array;
         if has_extension(&target.path, "npy") {
-            let bytes = write_npy(array).map_err(|e| CommandFailure::message(e.to_string()))?;
+            let bytes =
+                write_npy(array).map_err(|e| CommandFailure::from_message(e.to_string()))?;
             files::write_binary(&target.path, &bytes)?;
         } else {
             files::write_binary(&target.path, array.bytes())?;
         }
     }
     for target in &wanted.image {
-        let array = &pick(results, target, |r| {
+        let array = &pick_output(results, target, |r| {
             r.changed && image::is_picture(&r.array)
         })?
         .array;
-        let bytes = stages.time("draw", || image::png(array, args.colormap));
-        files::write_binary(&target.path, &bytes.map_err(CommandFailure::message)?)?;
+        let bytes = stages.time_stage("draw", || image::encode_png(array, args.colormap));
+        files::write_binary(&target.path, &bytes.map_err(CommandFailure::from_message)?)?;
     }
-    check(results, wanted, args)
+    compare_with_expected(results, wanted, args)
 }
 
-fn check(results: &[OutputArray], wanted: &RequestedResults, args: &RunArgs) -> CommandResult {
+fn compare_with_expected(
+    results: &[OutputArray],
+    wanted: &RequestedResults,
+    args: &RunArgs,
+) -> CommandResult {
     let mut outcome = Ok(());
     for (target, want) in &wanted.check {
-        let result = pick(results, target, |r| r.changed)?;
+        let result = pick_output(results, target, |r| r.changed)?;
         let tolerance = ArrayTolerance {
             absolute: args.atol,
-            relative: args.rtol.unwrap_or(relative(want.element())),
+            relative: args
+                .rtol
+                .unwrap_or(default_relative_tolerance(want.element())),
             ..ArrayTolerance::default()
         };
-        let difference = compare(&result.array, want, tolerance).map_err(|text| {
-            CommandFailure::message(format!(
+        let difference = compare_arrays(&result.array, want, tolerance).map_err(|text| {
+            CommandFailure::from_message(format!(
                 "{} against {}: {text}",
                 result.label.title(),
                 target.path.display()
@@ -184,7 +196,7 @@ fn check(results: &[OutputArray], wanted: &RequestedResults, args: &RunArgs) -> 
 }
 
 /// Relative tolerance by default: some units in the last place.
-fn relative(element: ElementType) -> f64 {
+fn default_relative_tolerance(element: ElementType) -> f64 {
     match element {
         ElementType::BF16 => 1e-2,
         ElementType::F16 => 1e-3,
@@ -193,7 +205,7 @@ fn relative(element: ElementType) -> f64 {
 }
 
 /// The buffer that a target names, or the only one that fits.
-fn pick<'a>(
+fn pick_output<'a>(
     results: &'a [OutputArray],
     target: &ResultFile,
     fits: impl Fn(&OutputArray) -> bool,
@@ -204,21 +216,21 @@ fn pick<'a>(
         format!("buffers: {}", titles.join("; "))
     };
     if let Some(which) = &target.which {
-        let found = results.iter().find(|r| r.label.is(which));
+        let found = results.iter().find(|r| r.label.is_designated_by(which));
         return found.ok_or_else(|| {
-            CommandFailure::hinted(format!("no buffer {which} for {path}"), known())
+            CommandFailure::with_hint(format!("no buffer {which} for {path}"), known())
         });
     }
     let mut fitting = results.iter().filter(|r| fits(r));
     match (fitting.next(), fitting.next()) {
         (Some(only), None) => Ok(only),
-        (None, _) => Err(CommandFailure::hinted(
+        (None, _) => Err(CommandFailure::with_hint(
             format!("no buffer for {path} that changed and fits"),
             known(),
         )),
         _ => {
             let text = format!("several buffers changed: say which with WHICH={path}");
-            Err(CommandFailure::hinted(text, known()))
+            Err(CommandFailure::with_hint(text, known()))
         }
     }
 }

@@ -9,7 +9,7 @@ use spirula_spirv::reflect::{SpecConstant, spec_constants};
 
 /// Each `ID=VALUE` as bits, by the types of the module's constants. What is given for a constant that the module
 /// does not have, such as one that was used before it was optimised, is left out, as Vulkan does.
-pub fn values(
+pub fn parse_specialisations(
     given: &[String],
     module: &SpirvModule,
     types: &TypeNames<'_>,
@@ -18,11 +18,11 @@ pub fn values(
     let constants = spec_constants(module, &definitions, &IdDecorations::from_module(module));
     given
         .iter()
-        .filter_map(|text| value(text, &constants, types).transpose())
+        .filter_map(|text| parse_specialisation(text, &constants, types).transpose())
         .collect()
 }
 
-fn value(
+fn parse_specialisation(
     text: &str,
     constants: &[SpecConstant],
     types: &TypeNames<'_>,
@@ -43,11 +43,11 @@ fn value(
     };
     let element = types.parse_value_type(constant.ty).map(|v| v.element);
     let element = element.ok_or_else(|| {
-        CommandFailure::message(format!("specialisation constant {id} is no number"))
+        CommandFailure::from_message(format!("specialisation constant {id} is no number"))
     })?;
     let number = element.parse_number(value);
     let number = number
-        .map_err(|e| CommandFailure::message(format!("specialisation constant {id}: {e}")))?;
+        .map_err(|e| CommandFailure::from_message(format!("specialisation constant {id}: {e}")))?;
     let mut bytes = Vec::new();
     element.encode_number(number, &mut bytes);
     bytes.resize(8, 0);

@@ -24,7 +24,7 @@ impl StageTimings {
     }
 
     /// Runs one.
-    pub fn time<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
+    pub fn time_stage<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let done = work();
         self.rows.push((name, start.elapsed()));
@@ -32,7 +32,7 @@ impl StageTimings {
     }
 
     /// Adds those of a device.
-    pub fn device(&mut self, device: &mut ComputeDevice) {
+    pub fn add_device_timings(&mut self, device: &mut ComputeDevice) {
         self.kernels = device.kernel_times().to_vec();
         let profile = device.profile();
         let stages = [

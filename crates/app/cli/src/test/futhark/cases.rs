@@ -73,25 +73,27 @@ const MAIN: &str = "main";
 ///
 /// # Errors
 /// When a block is malformed; the message names the line.
-pub fn cases(source: &str) -> Result<Vec<FutharkCase>, String> {
+pub fn parse_futhark_cases(source: &str) -> Result<Vec<FutharkCase>, String> {
     let mut cases = Vec::new();
     let mut lines = source.lines().map(str::trim_end).enumerate().peekable();
     while let Some((number, line)) = lines.next() {
-        let Some(rest) = start(line) else { continue };
+        let Some(rest) = strip_block_start(line) else {
+            continue;
+        };
         let mut block = rest.to_owned();
         while let Some((_, line)) =
-            lines.next_if(|(_, l)| l.starts_with("--") && start(l).is_none())
+            lines.next_if(|(_, l)| l.starts_with("--") && strip_block_start(l).is_none())
         {
             block.push('\n');
             block += &line[2..];
         }
-        TestBlockParser::new(&block, number + 1).read(&mut cases)?;
+        TestBlockParser::new(&block, number + 1).parse_block(&mut cases)?;
     }
     Ok(cases)
 }
 
 /// What stands behind the beginning of a block, if a line is one; a line of more signs is a decoration.
-fn start(line: &str) -> Option<&str> {
+fn strip_block_start(line: &str) -> Option<&str> {
     line.strip_prefix(START)
         .filter(|rest| !rest.starts_with('='))
 }
@@ -121,28 +123,28 @@ impl<'a> TestBlockParser<'a> {
     }
 
     /// A fault of what is not read yet.
-    fn fault<T>(&self, message: impl AsRef<str>) -> CaseReadResult<T> {
+    fn fail_at_cursor<T>(&self, message: impl AsRef<str>) -> CaseReadResult<T> {
         let read = &self.whole[..self.whole.len() - self.rest.len()];
         let line = self.line + read.matches('\n').count();
         Err(format!("line {line}: {}", message.as_ref()))
     }
 
-    fn read(mut self, cases: &mut Vec<FutharkCase>) -> CaseReadResult<()> {
+    fn parse_block(mut self, cases: &mut Vec<FutharkCase>) -> CaseReadResult<()> {
         loop {
             self.rest = self.rest.trim_start();
             let before = self.rest;
             if before.is_empty() {
                 return Ok(());
             }
-            match self.word() {
+            match self.parse_word() {
                 "tags" => {
-                    self.braces()?;
+                    self.parse_braced_text()?;
                 }
                 "entry:" => self.entries = self.text_line().split_whitespace().collect(),
                 "error:" => {
                     let pattern = self.text_line().trim().to_owned();
                     let input = FutharkInput::Values(TestDataSource::Text(String::new()));
-                    self.add(
+                    self.push_entry_cases(
                         cases,
                         None,
                         Vec::new(),
@@ -152,22 +154,22 @@ impl<'a> TestBlockParser<'a> {
                 }
                 "structure" => {
                     self.rest = self.rest.trim_start();
-                    self.word();
-                    self.braces()?;
+                    self.parse_word();
+                    self.parse_braced_text()?;
                 }
                 "warning:" | "property:" => {
                     self.text_line();
                 }
                 _ => {
                     self.rest = before;
-                    self.case(cases)?;
+                    self.parse_case(cases)?;
                 }
             }
         }
     }
 
     /// Adds a case for each of the entry points.
-    fn add(
+    fn push_entry_cases(
         &mut self,
         cases: &mut Vec<FutharkCase>,
         name: Option<String>,
@@ -186,16 +188,16 @@ impl<'a> TestBlockParser<'a> {
         self.number += 1;
     }
 
-    fn case(&mut self, cases: &mut Vec<FutharkCase>) -> CaseReadResult<()> {
+    fn parse_case(&mut self, cases: &mut Vec<FutharkCase>) -> CaseReadResult<()> {
         let name = match self.rest.starts_with('"') {
-            true => Some(self.string()?),
+            true => Some(self.parse_string()?),
             false => None,
         };
         let mut tags = Vec::new();
         loop {
             self.rest = self.rest.trim_start();
             let before = self.rest;
-            match self.word() {
+            match self.parse_word() {
                 "input" => break,
                 tag if is_tag(tag) => tags.push(tag.to_owned()),
                 _ => {
@@ -205,11 +207,11 @@ impl<'a> TestBlockParser<'a> {
                         Some(tag) => format!("expected \"input\" after {tag:?}, not {found:?}"),
                         None => format!("expected a test case, not {found:?}"),
                     };
-                    return self.fault(text);
+                    return self.fail_at_cursor(text);
                 }
             }
         }
-        let source = self.source()?;
+        let source = self.parse_data_source()?;
         let kind = tags.last().map(String::as_str);
         let input = match (kind, source) {
             (Some("random"), TestDataSource::Text(types)) => FutharkInput::Random(types),
@@ -219,16 +221,16 @@ impl<'a> TestBlockParser<'a> {
         if !matches!(input, FutharkInput::Values(_)) {
             tags.pop();
         }
-        let expect = self.expect()?;
-        self.add(cases, name, tags, input, expect);
+        let expect = self.parse_expectation()?;
+        self.push_entry_cases(cases, name, tags, input, expect);
         Ok(())
     }
 
-    fn expect(&mut self) -> CaseReadResult<FutharkExpectation> {
+    fn parse_expectation(&mut self) -> CaseReadResult<FutharkExpectation> {
         self.rest = self.rest.trim_start();
         let before = self.rest;
-        match self.word() {
-            "output" => Ok(FutharkExpectation::Values(self.source()?)),
+        match self.parse_word() {
+            "output" => Ok(FutharkExpectation::Values(self.parse_data_source()?)),
             "error:" => {
                 // The pattern may stand in the next line.
                 self.rest = self.rest.trim_start();
@@ -238,9 +240,9 @@ impl<'a> TestBlockParser<'a> {
             }
             "auto" => {
                 self.rest = self.rest.trim_start();
-                match self.word() {
+                match self.parse_word() {
                     "output" => Ok(FutharkExpectation::Trusted),
-                    _ => self.fault("expected \"output\" after \"auto\""),
+                    _ => self.fail_at_cursor("expected \"output\" after \"auto\""),
                 }
             }
             _ => {
@@ -251,46 +253,47 @@ impl<'a> TestBlockParser<'a> {
     }
 
     /// `{ TEXT }` or `@ FILE`.
-    fn source(&mut self) -> CaseReadResult<TestDataSource> {
+    fn parse_data_source(&mut self) -> CaseReadResult<TestDataSource> {
         self.rest = self.rest.trim_start();
         let Some(file) = self.rest.strip_prefix('@') else {
-            return Ok(TestDataSource::Text(self.braces()?.to_owned()));
+            return Ok(TestDataSource::Text(self.parse_braced_text()?.to_owned()));
         };
         self.rest = file.trim_start();
         let end = self.rest.find(char::is_whitespace);
         let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         if name.is_empty() {
-            return self.fault("expected the name of a file");
+            return self.fail_at_cursor("expected the name of a file");
         }
         self.rest = rest;
         Ok(TestDataSource::File(name.to_owned()))
     }
 
     /// What stands in braces.
-    fn braces(&mut self) -> CaseReadResult<&'a str> {
+    fn parse_braced_text(&mut self) -> CaseReadResult<&'a str> {
         self.rest = self.rest.trim_start();
         let Some(text) = self.rest.strip_prefix('{') else {
-            return self.fault("expected \"{\"");
+            return self.fail_at_cursor("expected \"{\"");
         };
-        let Some(end) = closing(text) else {
-            return self.fault("this brace is not closed; an error where \"}\" is expected");
+        let Some(end) = find_closing_brace(text) else {
+            return self
+                .fail_at_cursor("this brace is not closed; an error where \"}\" is expected");
         };
         self.rest = &text[end + 1..];
         Ok(&text[..end])
     }
 
-    fn string(&mut self) -> CaseReadResult<String> {
+    fn parse_string(&mut self) -> CaseReadResult<String> {
         match read_string(self.rest) {
             Ok((text, length)) => {
                 self.rest = &self.rest[length..];
                 Ok(text)
             }
-            Err(message) => self.fault(message),
+            Err(message) => self.fail_at_cursor(message),
         }
     }
 
     /// Characters up to a blank or a brace.
-    fn word(&mut self) -> &'a str {
+    fn parse_word(&mut self) -> &'a str {
         let is_end = |c: char| c.is_whitespace() || "{}".contains(c);
         let end = self.rest.find(is_end).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
@@ -314,7 +317,7 @@ fn is_tag(word: &str) -> bool {
 
 /// Where the brace closes that was opened before the text; braces in strings and pairs of them do
 /// not count.
-fn closing(text: &str) -> Option<usize> {
+fn find_closing_brace(text: &str) -> Option<usize> {
     let (mut depth, mut at) = (0, 0);
     while let Some(c) = text[at..].chars().next() {
         match c {
@@ -337,7 +340,7 @@ fn closing(text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn text(text: &str) -> TestDataSource {
+    fn make_text_source(text: &str) -> TestDataSource {
         TestDataSource::Text(text.to_owned())
     }
 
@@ -365,14 +368,20 @@ entry f = 1
 -- input { 9 }
 -- not a block
 ";
-        let found = cases(source).unwrap();
+        let found = parse_futhark_cases(source).unwrap();
         let entries: Vec<_> = found.iter().map(|c| c.entry.as_str()).collect();
         assert_eq!(
             entries,
             ["f", "g", "f", "g", "f", "g", "main", "main", "main"]
         );
-        assert_eq!(found[0].input, FutharkInput::Values(text(" 1 ")));
-        assert_eq!(found[1].expect, FutharkExpectation::Values(text(" \"}\" ")));
+        assert_eq!(
+            found[0].input,
+            FutharkInput::Values(make_text_source(" 1 "))
+        );
+        assert_eq!(
+            found[1].expect,
+            FutharkExpectation::Values(make_text_source(" \"}\" "))
+        );
         assert_eq!(found[2].input, FutharkInput::Random(" [10]i32 ".to_owned()));
         assert_eq!(found[2].expect, FutharkExpectation::Trusted);
         assert_eq!(found[2].tags, ["compiled"]);
@@ -388,7 +397,7 @@ entry f = 1
         assert_eq!(
             (&found[6].input, &found[6].expect),
             (
-                &FutharkInput::Script(text(" (1, {x = 2}) ")),
+                &FutharkInput::Script(make_text_source(" (1, {x = 2}) ")),
                 &FutharkExpectation::Anything
             )
         );
@@ -396,7 +405,10 @@ entry f = 1
             found[7].expect,
             FutharkExpectation::Error("out of {bounds}".to_owned())
         );
-        assert_eq!(found[8].input, FutharkInput::Values(text(" 5\n 6 ")));
+        assert_eq!(
+            found[8].input,
+            FutharkInput::Values(make_text_source(" 5\n 6 "))
+        );
     }
 
     #[test]
@@ -426,32 +438,41 @@ entry f = 1
             ("-- \"name input { 1 }\n", "line 3: "),
         ] {
             let source = format!("-- A description.\n-- ==\n{block}\ndef f = 1\n");
-            let error = cases(&source).unwrap_err();
+            let error = parse_futhark_cases(&source).unwrap_err();
             assert!(
                 error.starts_with(told) || error.contains(told),
                 "{block}: {error}"
             );
         }
-        assert_eq!(cases("-- =====\n-- a heading\n"), Ok(Vec::new()));
+        assert_eq!(
+            parse_futhark_cases("-- =====\n-- a heading\n"),
+            Ok(Vec::new())
+        );
     }
 
     #[test]
     fn strings_and_errors_of_the_compiler() {
         let source =
             "-- ==\n-- error: ambiguous.*type\n\n-- ==\n-- input { \"a\\\"}\" } output { 3i64 }\n";
-        let found = cases(source).unwrap();
+        let found = parse_futhark_cases(source).unwrap();
         assert_eq!(
             found[0].expect,
             FutharkExpectation::Refusal("ambiguous.*type".to_owned())
         );
-        assert_eq!(found[1].input, FutharkInput::Values(text(" \"a\\\"}\" ")));
-        assert_eq!(found[1].expect, FutharkExpectation::Values(text(" 3i64 ")));
+        assert_eq!(
+            found[1].input,
+            FutharkInput::Values(make_text_source(" \"a\\\"}\" "))
+        );
+        assert_eq!(
+            found[1].expect,
+            FutharkExpectation::Values(make_text_source(" 3i64 "))
+        );
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_is_read(text in "(-- ==\n|-- |input|\\{|\\}|@|\"|output|auto|error:|é|\n| ){0,30}") {
-            let _ = cases(&text);
+            let _ = parse_futhark_cases(&text);
         }
     }
 }

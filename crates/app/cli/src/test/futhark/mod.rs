@@ -18,14 +18,14 @@ mod random;
 mod script;
 mod tuning;
 
-use super::session::{self, expect_array, read};
+use super::session::{self, expect_array, read_referenced_file};
 use super::{SuiteResult, TestOutcome, TestSuite};
 use crate::bench::BenchWorkload;
 use crate::cli::dump;
-use crate::cli::files::decompressed;
+use crate::cli::files::decompress_gzip;
 use crate::values::compare::ArrayTolerance;
 use crate::values::program::to_array;
-use cases::{FutharkCase, FutharkExpectation, FutharkInput, TestDataSource, cases};
+use cases::{FutharkCase, FutharkExpectation, FutharkInput, TestDataSource, parse_futhark_cases};
 use printed::PrintedProgramSource;
 use regex_lite::RegexBuilder;
 use spirula::{CompileOptions, CompileOutput};
@@ -104,18 +104,18 @@ struct FutharkTest {
 }
 
 /// Loads a folder whose list begins with the columns above.
-pub fn load(path: &Path) -> Option<SuiteResult> {
+pub fn load_futhark_suite(path: &Path) -> Option<SuiteResult> {
     let index = fs::read_to_string(path.join(INDEX)).ok()?;
     let tests = || {
         let rows = index.lines().skip(1);
-        let tests: Result<Vec<_>, String> = rows.map(|row| tests(path, row)).collect();
+        let tests: Result<Vec<_>, String> = rows.map(|row| parse_test_row(path, row)).collect();
         tests.map(|tests| tests.into_iter().flatten().collect())
     };
     let is_list = index.starts_with(COLUMNS);
-    is_list.then(|| tests().map(suite))
+    is_list.then(|| tests().map(build_futhark_suite))
 }
 
-fn suite(tests: Vec<FutharkTest>) -> Box<dyn TestSuite> {
+fn build_futhark_suite(tests: Vec<FutharkTest>) -> Box<dyn TestSuite> {
     Box::new(FutharkSuite {
         tests,
         compiled: RefCell::new(None),
@@ -137,7 +137,9 @@ pub fn load_sources(path: &Path) -> Option<SuiteResult> {
     let tests: Result<Vec<_>, String> = sources.iter().map(|s| tests_of_source(s)).collect();
     match tests {
         Ok(tests) if tests.iter().all(Vec::is_empty) => None,
-        tests => Some(tests.map(|tests| suite(tests.into_iter().flatten().collect()))),
+        tests => {
+            Some(tests.map(|tests| build_futhark_suite(tests.into_iter().flatten().collect())))
+        }
     }
 }
 
@@ -148,7 +150,7 @@ fn tests_of_source(source: &Path) -> Result<Vec<FutharkTest>, String> {
 }
 
 /// The tests of a row of the list.
-fn tests(folder: &Path, row: &str) -> Result<Vec<FutharkTest>, String> {
+fn parse_test_row(folder: &Path, row: &str) -> Result<Vec<FutharkTest>, String> {
     let mut columns = row.split('\t');
     let (Some(dump), Some(name)) = (columns.next(), columns.next()) else {
         return Err(format!("{INDEX} has a row without a source: {row:?}"));
@@ -171,7 +173,7 @@ fn tests_in(
     let beside = source.parent().unwrap_or(source);
     let is_listed = matches!(printed, PrintedProgramSource::File(_));
     let mut tests: Vec<FutharkTest> = Vec::new();
-    let all = cases(&String::from_utf8_lossy(&text));
+    let all = parse_futhark_cases(&String::from_utf8_lossy(&text));
     for case in all.map_err(|fault| format!("{}: {fault}", source.display()))? {
         if !is_meant(&case.tags) {
             continue;
@@ -186,7 +188,7 @@ fn tests_in(
             name: format!("{name}:{}:{kind}{number}", case.entry),
             is_listed,
             source: name.to_owned(),
-            dataset: dataset(&case),
+            dataset: format_dataset_name(&case),
             printed: printed.clone(),
             path: source.to_owned(),
             beside: beside.to_owned(),
@@ -202,7 +204,7 @@ fn has_tag(case: &FutharkCase, tag: &str) -> bool {
 
 /// A data set's name, as `futhark bench` has it: its own, the file that has it, or its number in the block and the
 /// beginning of its values.
-fn dataset(case: &FutharkCase) -> String {
+fn format_dataset_name(case: &FutharkCase) -> String {
     const MOST: usize = 50;
     if let Some(name) = &case.name {
         return name.clone();
@@ -276,7 +278,7 @@ fn missing_file(case: &FutharkCase, beside: &Path) -> Option<String> {
 }
 
 impl TestSuite for FutharkSuite {
-    fn names(&self) -> Vec<String> {
+    fn test_names(&self) -> Vec<String> {
         let tested = self.tests.iter().filter(|t| t.is_tested());
         let whole = tested.filter(|t| !t.is_left_out());
         whole.map(|t| t.name.clone()).collect()
@@ -287,63 +289,69 @@ impl TestSuite for FutharkSuite {
         tested.filter(|t| t.is_left_out()).count()
     }
 
-    fn workloads(&self) -> Vec<String> {
+    fn workload_names(&self) -> Vec<String> {
         let measured = self.tests.iter().filter(|t| t.is_measured());
         let whole = measured.filter(|t| !t.is_left_out());
         whole.map(|t| t.name.clone()).collect()
     }
 
-    fn prepare(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
+    fn prepare_test(
+        &self,
+        name: &str,
+        session: &session::TestEnvironment,
+    ) -> Result<(), TestOutcome> {
         let test = self.tests.iter().find(|t| t.name == name);
         match test {
             Some(test) if !matches!(test.case.expect, FutharkExpectation::Refusal(_)) => {
-                self.program(test, session).map(|_| ())
+                self.load_program(test, session).map(|_| ())
             }
             _ => Ok(()),
         }
     }
 
-    fn run(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
+    fn run_test(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
         let test = self.tests.iter().find(|t| t.name == name);
         let test = test.ok_or_else(|| TestOutcome::failed("no such test"))?;
         if let FutharkExpectation::Refusal(pattern) = &test.case.expect {
-            let told = test.printed.refusal(session.programs.futhark.as_deref())?;
+            let told = test
+                .printed
+                .read_compiler_refusal(session.programs.futhark.as_deref())?;
             return matches_error(&told, pattern);
         }
         test.find_files()?;
-        let program = self.program(test, session)?;
-        let items = test.items(&program, session)?;
+        let program = self.load_program(test, session)?;
+        let items = test.load_call_items(&program, session)?;
         let entry = &test.case.entry;
         let call = |device: &mut ComputeDevice, sizes: &[(String, u64)]| {
-            called(device, &program, entry, &items, sizes)
+            call_entry_point(device, &program, entry, &items, sizes)
         };
-        let sizes = tuning::of(&test.path)?;
+        let sizes = tuning::read_tuning_parameters(&test.path)?;
         let otherwise = OTHERWISE.map(|(name, size)| (name.to_owned(), size));
         let start = Instant::now();
-        let found = call(&mut session.open()?, &sizes);
+        let found = call(&mut session.open_device()?, &sizes);
         let is_long = start.elapsed() > PATIENCE;
         let wanted = match &test.case.expect {
-            FutharkExpectation::Error(pattern) => return fails(found, pattern),
+            FutharkExpectation::Error(pattern) => return verify_expected_error(found, pattern),
             FutharkExpectation::Trusted if is_long => {
                 return found.map(|_| ()).map_err(TestOutcome::from);
             }
             FutharkExpectation::Anything | FutharkExpectation::Refusal(_) => {
                 return found.map(|_| ()).map_err(TestOutcome::from);
             }
-            FutharkExpectation::Values(source) => test.read(source)?,
+            FutharkExpectation::Values(source) => test.read_data_values(source)?,
             FutharkExpectation::Trusted => {
                 let is_same = session.device == session::CPU || is_much(&items);
                 let second = match is_same {
-                    true => call(&mut session.open()?, &otherwise),
-                    false => call(&mut session.on(session::CPU).open()?, &[]),
+                    true => call(&mut session.open_device()?, &otherwise),
+                    false => call(&mut session.with_device(session::CPU).open_device()?, &[]),
                 };
                 second?
             }
         };
-        agree(&found?, &wanted)
+        compare_results(&found?, &wanted)
     }
 
-    fn workload(
+    fn load_workload(
         &self,
         name: &str,
         session: &session::TestEnvironment,
@@ -354,7 +362,7 @@ impl TestSuite for FutharkSuite {
             return Ok(None);
         }
         test.find_files()?;
-        let compiled = self.program(test, session)?;
+        let compiled = self.load_program(test, session)?;
         Ok(Some(BenchWorkload {
             program: match test.case.entry.as_str() {
                 MAIN => test.source.clone(),
@@ -362,8 +370,8 @@ impl TestSuite for FutharkSuite {
             },
             dataset: test.dataset.clone(),
             entry: test.case.entry.clone(),
-            items: test.items(&compiled, session)?,
-            sizes: tuning::of(&test.path)?,
+            items: test.load_call_items(&compiled, session)?,
+            sizes: tuning::read_tuning_parameters(&test.path)?,
             compiled,
         }))
     }
@@ -380,7 +388,7 @@ fn is_much(items: &[CallValue]) -> bool {
 
 impl FutharkSuite {
     /// The program of a test; that of the last call is kept.
-    fn program(
+    fn load_program(
         &self,
         test: &FutharkTest,
         session: &session::TestEnvironment,
@@ -391,15 +399,17 @@ impl FutharkSuite {
             return Ok(Rc::clone(program));
         }
         let programs = &session.programs;
-        let bytes = test.printed.read(programs.futhark.as_deref())?;
-        let compiled = spirula::compile(&bytes, &CompileOptions::default())?;
+        let bytes = test
+            .printed
+            .read_printed_form(programs.futhark.as_deref())?;
+        let compiled = spirula::compile_input(&bytes, &CompileOptions::default())?;
         let CompileOutput::Program(program) = compiled.output else {
             return Err(TestOutcome::failed("it is a module, not a program"));
         };
         let program = Rc::new(*program);
         if let Some(folder) = &programs.dump_spirv {
             let name = test.source.replace('/', "__");
-            dump::kernels(&program, folder, &name).map_err(TestOutcome::failed)?;
+            dump::dump_kernels(&program, folder, &name).map_err(TestOutcome::failed)?;
         }
         *self.compiled.borrow_mut() = Some((test.printed.clone(), Rc::clone(&program)));
         Ok(program)
@@ -438,52 +448,56 @@ impl FutharkTest {
         }
     }
 
-    fn items(
+    fn load_call_items(
         &self,
         program: &CompiledProgram,
         session: &session::TestEnvironment,
     ) -> Result<Vec<CallValue>, TestOutcome> {
         let values = match &self.case.input {
-            FutharkInput::Values(source) => self.read(source)?,
-            FutharkInput::Random(types) => random::values(types).map_err(TestOutcome::failed)?,
-            FutharkInput::Script(source) => return self.scripted(source, program, session),
+            FutharkInput::Values(source) => self.read_data_values(source)?,
+            FutharkInput::Random(types) => {
+                random::make_random_values(types).map_err(TestOutcome::failed)?
+            }
+            FutharkInput::Script(source) => {
+                return self.evaluate_script_arguments(source, program, session);
+            }
         };
         Ok(values.into_iter().map(CallValue::Plain).collect())
     }
 
     /// What a script makes, with the program on the device that is tested.
-    fn scripted(
+    fn evaluate_script_arguments(
         &self,
         source: &TestDataSource,
         program: &CompiledProgram,
         session: &session::TestEnvironment,
     ) -> Result<Vec<CallValue>, TestOutcome> {
-        let text = self.bytes(source)?;
-        let mut device = session.open()?;
+        let text = self.read_source_bytes(source)?;
+        let mut device = session.open_device()?;
         let mut host = ScriptHost {
             test: self,
             program,
             session: ProgramSession::new(program, DeviceMachine::new(&mut device))?,
         };
         let name = &self.case.entry;
-        let entry = script::ScriptEnvironment::entry(&host, name);
+        let entry = script::ScriptEnvironment::find_entry(&host, name);
         let entry = entry.ok_or_else(|| TestOutcome::failed(format!("no entry point {name}")))?;
-        script::arguments(&String::from_utf8_lossy(&text), &entry, &mut host)
+        script::evaluate_arguments(&String::from_utf8_lossy(&text), &entry, &mut host)
     }
 
-    fn read(&self, source: &TestDataSource) -> Result<Vec<ProgramValue>, TestOutcome> {
-        ProgramValue::read_all(&self.bytes(source)?).map_err(TestOutcome::failed)
+    fn read_data_values(&self, source: &TestDataSource) -> Result<Vec<ProgramValue>, TestOutcome> {
+        ProgramValue::read_all(&self.read_source_bytes(source)?).map_err(TestOutcome::failed)
     }
 
-    fn bytes(&self, source: &TestDataSource) -> Result<Vec<u8>, TestOutcome> {
+    fn read_source_bytes(&self, source: &TestDataSource) -> Result<Vec<u8>, TestOutcome> {
         match source {
             TestDataSource::Text(text) => Ok(text.clone().into_bytes()),
-            TestDataSource::File(name) => self.file(name),
+            TestDataSource::File(name) => self.read_neighbour_file(name),
         }
     }
 
-    fn file(&self, name: &str) -> Result<Vec<u8>, TestOutcome> {
-        decompressed(read(&self.beside.join(name))?).map_err(TestOutcome::failed)
+    fn read_neighbour_file(&self, name: &str) -> Result<Vec<u8>, TestOutcome> {
+        decompress_gzip(read_referenced_file(&self.beside.join(name))?).map_err(TestOutcome::failed)
     }
 }
 
@@ -495,22 +509,26 @@ struct ScriptHost<'a> {
 }
 
 impl script::ScriptEnvironment for ScriptHost<'_> {
-    fn entry(&self, name: &str) -> Option<ProgramEntry> {
+    fn find_entry(&self, name: &str) -> Option<ProgramEntry> {
         let mut entries = self.program.entries.iter();
         entries.find(|entry| entry.name == name).cloned()
     }
 
-    fn call(&mut self, name: &str, items: &[CallValue]) -> Result<Vec<CallValue>, TestOutcome> {
+    fn call_entry(
+        &mut self,
+        name: &str,
+        items: &[CallValue],
+    ) -> Result<Vec<CallValue>, TestOutcome> {
         Ok(self.session.call_items(name, items)?)
     }
 
-    fn file(&self, name: &str) -> Result<Vec<u8>, TestOutcome> {
-        self.test.file(name)
+    fn read_file(&self, name: &str) -> Result<Vec<u8>, TestOutcome> {
+        self.test.read_neighbour_file(name)
     }
 }
 
 /// What an entry point gives on a device; of results without an external form their parts.
-fn called(
+fn call_entry_point(
     device: &mut ComputeDevice,
     program: &CompiledProgram,
     entry: &str,
@@ -530,7 +548,7 @@ fn called(
 }
 
 /// Compares an error with the pattern that is expected of it, as standard error would have it.
-fn fails(
+fn verify_expected_error(
     found: Result<Vec<ProgramValue>, ProgramError<DeviceError>>,
     pattern: &str,
 ) -> Result<(), TestOutcome> {
@@ -559,7 +577,7 @@ fn matches_error(told: &str, pattern: &str) -> Result<(), TestOutcome> {
 }
 
 /// Compares results: types and shapes are equal, numbers within the tolerance.
-fn agree(found: &[ProgramValue], wanted: &[ProgramValue]) -> Result<(), TestOutcome> {
+fn compare_results(found: &[ProgramValue], wanted: &[ProgramValue]) -> Result<(), TestOutcome> {
     if found.len() != wanted.len() {
         let (found, wanted) = (found.len(), wanted.len());
         return Err(TestOutcome::failed(format!(

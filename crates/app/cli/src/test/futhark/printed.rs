@@ -1,8 +1,8 @@
 //! The printed form of programs: from a file, or from Futhark's own compiler.
 
-use crate::cli::files::decompressed;
+use crate::cli::files::decompress_gzip;
 use crate::test::TestOutcome;
-use crate::test::session::read;
+use crate::test::session::read_referenced_file;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -31,16 +31,16 @@ pub enum PrintedProgramSource {
 impl PrintedProgramSource {
     /// The printed form. `futhark` is a compiler that may be asked for it. A form that is older than its source is not
     /// taken.
-    pub fn read(&self, futhark: Option<&Path>) -> Result<Vec<u8>, TestOutcome> {
+    pub fn read_printed_form(&self, futhark: Option<&Path>) -> Result<Vec<u8>, TestOutcome> {
         let source = match self {
-            PrintedProgramSource::File(path) => return unpacked(path),
+            PrintedProgramSource::File(path) => return read_decompressed(path),
             PrintedProgramSource::Source(source) => source,
         };
         let beside = lies_beside(source);
         let outdated = beside.as_ref().filter(|path| is_older(path, source));
         match (outdated, beside.as_ref(), futhark) {
-            (None, Some(path), _) => unpacked(path),
-            (_, _, Some(futhark)) => print(futhark, source),
+            (None, Some(path), _) => read_decompressed(path),
+            (_, _, Some(futhark)) => print_program(futhark, source),
             (Some(path), ..) => {
                 let (path, source) = (path.display(), source.display());
                 let text = format!(
@@ -55,7 +55,7 @@ impl PrintedProgramSource {
     }
 
     /// What Futhark's compiler says of a program that it has to refuse.
-    pub fn refusal(&self, futhark: Option<&Path>) -> Result<String, TestOutcome> {
+    pub fn read_compiler_refusal(&self, futhark: Option<&Path>) -> Result<String, TestOutcome> {
         let taken = |path: &Path| {
             let text = "Futhark's compiler took the program, which it has to refuse";
             Err(TestOutcome::failed(format!("{text}: {}", path.display())))
@@ -72,7 +72,7 @@ impl PrintedProgramSource {
                 )),
             };
         };
-        let ran = run(futhark, &["check"], source)?;
+        let ran = run_futhark_compiler(futhark, &["check"], source)?;
         match ran.status.success() {
             true => taken(source),
             false => Ok(String::from_utf8_lossy(&ran.stderr).into_owned()),
@@ -99,12 +99,12 @@ fn is_older(path: &Path, than: &Path) -> bool {
     other.duration_since(own).is_ok_and(|later| later > MARGIN)
 }
 
-fn unpacked(path: &Path) -> Result<Vec<u8>, TestOutcome> {
-    decompressed(read(path)?).map_err(TestOutcome::failed)
+fn read_decompressed(path: &Path) -> Result<Vec<u8>, TestOutcome> {
+    decompress_gzip(read_referenced_file(path)?).map_err(TestOutcome::failed)
 }
 
-fn print(futhark: &Path, source: &Path) -> Result<Vec<u8>, TestOutcome> {
-    let ran = run(futhark, ARGUMENTS, source)?;
+fn print_program(futhark: &Path, source: &Path) -> Result<Vec<u8>, TestOutcome> {
+    let ran = run_futhark_compiler(futhark, ARGUMENTS, source)?;
     if ran.status.success() {
         return Ok(ran.stdout);
     }
@@ -113,7 +113,11 @@ fn print(futhark: &Path, source: &Path) -> Result<Vec<u8>, TestOutcome> {
     Err(TestOutcome::failed(format!("futhark: {}", lines.join(" "))))
 }
 
-fn run(futhark: &Path, arguments: &[&str], source: &Path) -> Result<Output, TestOutcome> {
+fn run_futhark_compiler(
+    futhark: &Path,
+    arguments: &[&str],
+    source: &Path,
+) -> Result<Output, TestOutcome> {
     let mut command = Command::new(futhark);
     command.args(arguments).arg(source).stdin(Stdio::null());
     command.output().map_err(|e| {

@@ -17,12 +17,12 @@ const LARGEST: usize = 1 << 31;
 ///
 /// # Errors
 /// When something is neither a type nor a value, or is too large.
-pub fn values(types: &str) -> Result<Vec<ProgramValue>, String> {
+pub fn make_random_values(types: &str) -> Result<Vec<ProgramValue>, String> {
     let mut values = Vec::new();
     for (number, word) in types.split_whitespace().enumerate() {
-        match parse(word)? {
+        match parse_array_type(word)? {
             Some((shape, element)) => {
-                values.push(random(&shape, element, SEED + number as u64)?);
+                values.push(make_random_array(&shape, element, SEED + number as u64)?);
             }
             None => {
                 let literal = ProgramValue::read_all(word.as_bytes());
@@ -34,7 +34,7 @@ pub fn values(types: &str) -> Result<Vec<ProgramValue>, String> {
 }
 
 /// `[10][20i64]f32`; `None` for what does not end in the name of a type.
-fn parse(word: &str) -> Result<Option<(Vec<usize>, ElementType)>, String> {
+fn parse_array_type(word: &str) -> Result<Option<(Vec<usize>, ElementType)>, String> {
     let (sizes, name) = word.split_at(word.rfind(']').map_or(0, |at| at + 1));
     let Ok(element) = name.parse::<ElementType>() else {
         return Ok(None);
@@ -49,7 +49,11 @@ fn parse(word: &str) -> Result<Option<(Vec<usize>, ElementType)>, String> {
     Ok(Some((shape, element)))
 }
 
-fn random(shape: &[usize], element: ElementType, seed: u64) -> Result<ProgramValue, String> {
+fn make_random_array(
+    shape: &[usize],
+    element: ElementType,
+    seed: u64,
+) -> Result<ProgramValue, String> {
     let room = measure_shape(element, shape).filter(|(_, bytes)| *bytes <= LARGEST);
     let (count, _) = room.ok_or("a random value is too large")?;
     let fill = match element.class() {
@@ -75,7 +79,7 @@ mod tests {
 
     #[test]
     fn types_and_values() {
-        let made = values("[2][3i64]f32 i64 5i32 [0]bool [4]bool").unwrap();
+        let made = make_random_values("[2][3i64]f32 i64 5i32 [0]bool [4]bool").unwrap();
         let types: Vec<_> = made
             .iter()
             .map(|v| (v.shape.clone(), v.type_name()))
@@ -92,7 +96,7 @@ mod tests {
         assert_ne!(made[1].bytes, [0; 8]);
         assert!(made[4].bytes.iter().all(|b| *b <= 1));
         for text in ["[2", "[-1]i32", "[x]i32", "what", "[9999999999]i64"] {
-            assert!(values(text).is_err(), "{text}");
+            assert!(make_random_values(text).is_err(), "{text}");
         }
     }
 }

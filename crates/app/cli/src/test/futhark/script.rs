@@ -21,13 +21,17 @@ const DEPTH: usize = 100;
 /// What scripts need of their surroundings.
 pub trait ScriptEnvironment {
     /// An entry point.
-    fn entry(&self, name: &str) -> Option<ProgramEntry>;
+    fn find_entry(&self, name: &str) -> Option<ProgramEntry>;
 
     /// Calls an entry point.
-    fn call(&mut self, name: &str, items: &[CallValue]) -> Result<Vec<CallValue>, TestOutcome>;
+    fn call_entry(
+        &mut self,
+        name: &str,
+        items: &[CallValue],
+    ) -> Result<Vec<CallValue>, TestOutcome>;
 
     /// The contents of a file.
-    fn file(&self, name: &str) -> Result<Vec<u8>, TestOutcome>;
+    fn read_file(&self, name: &str) -> Result<Vec<u8>, TestOutcome>;
 }
 
 /// What an expression gives.
@@ -49,7 +53,7 @@ enum ScriptPattern {
 ///
 /// # Errors
 /// When it is malformed, names what is not there, or what it calls fails.
-pub fn arguments(
+pub fn evaluate_arguments(
     text: &str,
     entry: &ProgramEntry,
     host: &mut dyn ScriptEnvironment,
@@ -61,16 +65,19 @@ pub fn arguments(
         bound: Vec::new(),
         host,
     };
-    let made = script.expression()?;
-    script.blanks();
+    let made = script.parse_expression()?;
+    script.skip_blanks();
     if script.at < text.len() {
-        return Err(script.fault("expected the end"));
+        return Err(script.make_fault("expected the end"));
     }
-    handed(made, entry)
+    spread_over_parameters(made, entry)
 }
 
 /// The items that an entry point is called with: one for each part of a tuple, where it takes as many.
-fn handed(made: ScriptValue, entry: &ProgramEntry) -> Result<Vec<CallValue>, TestOutcome> {
+fn spread_over_parameters(
+    made: ScriptValue,
+    entry: &ProgramEntry,
+) -> Result<Vec<CallValue>, TestOutcome> {
     let parameters = &entry.parameters;
     let parts = match made {
         ScriptValue::Tuple(parts) if parts.len() == parameters.len() => parts,
@@ -82,19 +89,22 @@ fn handed(made: ScriptValue, entry: &ProgramEntry) -> Result<Vec<CallValue>, Tes
         }
     };
     let both = parts.into_iter().zip(parameters);
-    both.map(|(made, parameter)| fitted(made, parameter))
+    both.map(|(made, parameter)| fit_to_parameter(made, parameter))
         .collect()
 }
 
 /// What is handed over, as a parameter takes it.
-fn fitted(made: ScriptValue, parameter: &ProgramEntryParameter) -> Result<CallValue, TestOutcome> {
+fn fit_to_parameter(
+    made: ScriptValue,
+    parameter: &ProgramEntryParameter,
+) -> Result<CallValue, TestOutcome> {
     match (made, &parameter.value, &parameter.opaque) {
         (ScriptValue::Item(CallValue::Plain(value)), Some(wanted), _) => {
-            Ok(CallValue::Plain(converted(value, wanted)))
+            Ok(CallValue::Plain(convert_scalar(value, wanted)))
         }
         (ScriptValue::Item(item), ..) => Ok(item),
         (made @ (ScriptValue::Tuple(_) | ScriptValue::Record(_)), _, Some(opaque)) => {
-            composed(made, opaque)
+            compose_opaque_value(made, opaque)
         }
         _ => {
             let text = format!("the script gives something else than {} is", parameter.name);
@@ -104,9 +114,9 @@ fn fitted(made: ScriptValue, parameter: &ProgramEntryParameter) -> Result<CallVa
 }
 
 /// A value without an external form of its parts.
-fn composed(made: ScriptValue, opaque: &EntryOpaque) -> Result<CallValue, TestOutcome> {
+fn compose_opaque_value(made: ScriptValue, opaque: &EntryOpaque) -> Result<CallValue, TestOutcome> {
     let mut parts = Vec::new();
-    flatten(made, &mut parts);
+    flatten_script_value(made, &mut parts);
     let fits = |(part, wanted): (&ProgramValue, &EntryValueType)| {
         let rank = wanted.shape.as_ref().map_or(0, Vec::len);
         part.element == wanted.element && part.shape.len() == rank
@@ -114,7 +124,8 @@ fn composed(made: ScriptValue, opaque: &EntryOpaque) -> Result<CallValue, TestOu
     let mut parts: Vec<ProgramValue> = match parts.len() == opaque.parts.len() {
         true => {
             let both = parts.into_iter().zip(&opaque.parts);
-            both.map(|(part, wanted)| converted(part, wanted)).collect()
+            both.map(|(part, wanted)| convert_scalar(part, wanted))
+                .collect()
         }
         false => Vec::new(),
     };
@@ -132,23 +143,25 @@ fn composed(made: ScriptValue, opaque: &EntryOpaque) -> Result<CallValue, TestOu
 }
 
 /// The plain values of which something consists.
-fn flatten(made: ScriptValue, parts: &mut Vec<ProgramValue>) {
+fn flatten_script_value(made: ScriptValue, parts: &mut Vec<ProgramValue>) {
     match made {
         ScriptValue::Item(CallValue::Plain(value)) => parts.push(value),
         ScriptValue::Item(CallValue::Opaque(_, inner)) => parts.extend(inner),
-        ScriptValue::Text(text) => parts.push(bytes(text.into_bytes())),
-        ScriptValue::Tuple(all) => all.into_iter().for_each(|made| flatten(made, parts)),
+        ScriptValue::Text(text) => parts.push(make_byte_array(text.into_bytes())),
+        ScriptValue::Tuple(all) => all
+            .into_iter()
+            .for_each(|made| flatten_script_value(made, parts)),
         ScriptValue::Record(mut fields) => {
             fields.sort_by(|a, b| a.0.cmp(&b.0));
             fields
                 .into_iter()
-                .for_each(|(_, made)| flatten(made, parts));
+                .for_each(|(_, made)| flatten_script_value(made, parts));
         }
     }
 }
 
 /// A scalar in the type that is wanted; everything else as it is.
-fn converted(value: ProgramValue, wanted: &EntryValueType) -> ProgramValue {
+fn convert_scalar(value: ProgramValue, wanted: &EntryValueType) -> ProgramValue {
     let (from, to) = (value.element, wanted.element);
     let is_same = from == to && value.unsigned == wanted.unsigned;
     let is_scalar = value.shape.is_empty() && wanted.shape.is_none();
@@ -173,7 +186,7 @@ fn converted(value: ProgramValue, wanted: &EntryValueType) -> ProgramValue {
     }
 }
 
-fn bytes(bytes: Vec<u8>) -> ProgramValue {
+fn make_byte_array(bytes: Vec<u8>) -> ProgramValue {
     ProgramValue {
         element: ScalarType::I8,
         unsigned: true,
@@ -183,7 +196,7 @@ fn bytes(bytes: Vec<u8>) -> ProgramValue {
 }
 
 /// One thing or a tuple of several.
-fn tupled(mut all: Vec<ScriptValue>) -> ScriptValue {
+fn wrap_in_tuple(mut all: Vec<ScriptValue>) -> ScriptValue {
     match all.len() {
         1 => all.remove(0),
         _ => ScriptValue::Tuple(all),
@@ -200,18 +213,18 @@ struct ScriptEvaluator<'a> {
 }
 
 impl ScriptEvaluator<'_> {
-    fn fault(&self, what: &str) -> TestOutcome {
+    fn make_fault(&self, what: &str) -> TestOutcome {
         let rest: String = self.text[self.at..].chars().take(20).collect();
         TestOutcome::failed(format!("script: {what} at {rest:?}"))
     }
 
-    fn blanks(&mut self) {
+    fn skip_blanks(&mut self) {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
     }
 
-    fn eat(&mut self, token: &str) -> bool {
-        self.blanks();
+    fn eat_token(&mut self, token: &str) -> bool {
+        self.skip_blanks();
         let is_next = self.text[self.at..].starts_with(token);
         if is_next {
             self.at += token.len();
@@ -219,16 +232,16 @@ impl ScriptEvaluator<'_> {
         is_next
     }
 
-    fn expect(&mut self, token: &str) -> Result<(), TestOutcome> {
-        match self.eat(token) {
+    fn expect_token(&mut self, token: &str) -> Result<(), TestOutcome> {
+        match self.eat_token(token) {
             true => Ok(()),
-            false => Err(self.fault(&format!("expected {token}"))),
+            false => Err(self.make_fault(&format!("expected {token}"))),
         }
     }
 
     /// The name that comes next.
     fn peek_name(&mut self) -> Option<String> {
-        self.blanks();
+        self.skip_blanks();
         let rest = &self.text[self.at..];
         let is_first = |c: char| c.is_alphabetic() || c == '_' || c == '$';
         let first = rest.chars().next().filter(|c| is_first(*c))?;
@@ -241,58 +254,58 @@ impl ScriptEvaluator<'_> {
         (!is_value).then(|| name.to_owned())
     }
 
-    fn name(&mut self) -> Option<String> {
+    fn parse_name(&mut self) -> Option<String> {
         let name = self.peek_name()?;
         self.at += name.len();
         Some(name)
     }
 
-    fn expression(&mut self) -> Result<ScriptValue, TestOutcome> {
+    fn parse_expression(&mut self) -> Result<ScriptValue, TestOutcome> {
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err(self.fault("nesting is too deep"));
+            return Err(self.make_fault("nesting is too deep"));
         }
         let made = match self.peek_name() {
-            Some(name) if name == "let" => self.binding(),
+            Some(name) if name == "let" => self.parse_binding(),
             Some(name) => {
                 self.at += name.len();
-                self.application(&name)
+                self.parse_application(&name)
             }
-            None => self.atom(),
+            None => self.parse_atom(),
         };
         self.depth -= 1;
         made
     }
 
-    fn binding(&mut self) -> Result<ScriptValue, TestOutcome> {
-        self.name();
-        let pattern = self.pattern()?;
-        self.expect("=")?;
-        let made = self.expression()?;
-        if self.name().as_deref() != Some("in") {
-            return Err(self.fault("expected in"));
+    fn parse_binding(&mut self) -> Result<ScriptValue, TestOutcome> {
+        self.parse_name();
+        let pattern = self.parse_pattern()?;
+        self.expect_token("=")?;
+        let made = self.parse_expression()?;
+        if self.parse_name().as_deref() != Some("in") {
+            return Err(self.make_fault("expected in"));
         }
         let before = self.bound.len();
-        self.bind(pattern, made)?;
-        let result = self.expression();
+        self.bind_pattern(pattern, made)?;
+        let result = self.parse_expression();
         self.bound.truncate(before);
         result
     }
 
-    fn pattern(&mut self) -> Result<ScriptPattern, TestOutcome> {
-        if let Some(name) = self.name() {
+    fn parse_pattern(&mut self) -> Result<ScriptPattern, TestOutcome> {
+        if let Some(name) = self.parse_name() {
             return Ok(ScriptPattern::Name(name));
         }
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err(self.fault("nesting is too deep"));
+            return Err(self.make_fault("nesting is too deep"));
         }
-        self.expect("(")?;
+        self.expect_token("(")?;
         let mut parts = Vec::new();
-        while !self.eat(")") {
-            parts.push(self.pattern()?);
-            if !self.eat(",") {
-                self.expect(")")?;
+        while !self.eat_token(")") {
+            parts.push(self.parse_pattern()?);
+            if !self.eat_token(",") {
+                self.expect_token(")")?;
                 break;
             }
         }
@@ -300,7 +313,11 @@ impl ScriptEvaluator<'_> {
         Ok(ScriptPattern::Tuple(parts))
     }
 
-    fn bind(&mut self, pattern: ScriptPattern, made: ScriptValue) -> Result<(), TestOutcome> {
+    fn bind_pattern(
+        &mut self,
+        pattern: ScriptPattern,
+        made: ScriptValue,
+    ) -> Result<(), TestOutcome> {
         match (pattern, made) {
             (ScriptPattern::Name(name), made) => {
                 self.bound.push((name, made));
@@ -310,114 +327,118 @@ impl ScriptEvaluator<'_> {
                 if patterns.len() == parts.len() =>
             {
                 let mut both = patterns.into_iter().zip(parts);
-                both.try_for_each(|(pattern, part)| self.bind(pattern, part))
+                both.try_for_each(|(pattern, part)| self.bind_pattern(pattern, part))
             }
-            _ => Err(self.fault("a pattern that does not fit before this")),
+            _ => Err(self.make_fault("a pattern that does not fit before this")),
         }
     }
 
     /// What a name stands for, or the call of an entry point or of a function for files.
-    fn application(&mut self, name: &str) -> Result<ScriptValue, TestOutcome> {
+    fn parse_application(&mut self, name: &str) -> Result<ScriptValue, TestOutcome> {
         if let Some((_, made)) = self.bound.iter().rev().find(|(bound, _)| bound == name) {
             return Ok(made.clone());
         }
         match name {
             "$loaddata" => {
-                let file = self.file()?;
+                let file = self.parse_file_argument()?;
                 let values = ProgramValue::read_all(&file).map_err(TestOutcome::failed)?;
                 let items = values
                     .into_iter()
                     .map(|v| ScriptValue::Item(CallValue::Plain(v)));
-                Ok(tupled(items.collect()))
+                Ok(wrap_in_tuple(items.collect()))
             }
-            "$loadbytes" => Ok(ScriptValue::Item(CallValue::Plain(bytes(self.file()?)))),
+            "$loadbytes" => Ok(ScriptValue::Item(CallValue::Plain(make_byte_array(
+                self.parse_file_argument()?,
+            )))),
             _ if name.starts_with('$') => {
                 let text = format!("the function {name} of scripts");
                 Err(TestOutcome::unsupported(text))
             }
-            _ => self.call(name),
+            _ => self.parse_call(name),
         }
     }
 
-    fn file(&mut self) -> Result<Vec<u8>, TestOutcome> {
-        match self.atom()? {
-            ScriptValue::Text(name) => self.host.file(&name),
-            _ => Err(self.fault("expected the name of a file before this")),
+    fn parse_file_argument(&mut self) -> Result<Vec<u8>, TestOutcome> {
+        match self.parse_atom()? {
+            ScriptValue::Text(name) => self.host.read_file(&name),
+            _ => Err(self.make_fault("expected the name of a file before this")),
         }
     }
 
-    fn call(&mut self, name: &str) -> Result<ScriptValue, TestOutcome> {
-        let entry = self.host.entry(name);
+    fn parse_call(&mut self, name: &str) -> Result<ScriptValue, TestOutcome> {
+        let entry = self.host.find_entry(name);
         let entry = entry.ok_or_else(|| {
             TestOutcome::failed(format!("script: the program has no entry point {name}"))
         })?;
         let mut given = Vec::new();
         for _ in &entry.parameters {
-            given.push(self.atom()?);
+            given.push(self.parse_atom()?);
         }
         let both = given.into_iter().zip(&entry.parameters);
         let items: Vec<CallValue> = both
-            .map(|(made, parameter)| fitted(made, parameter))
+            .map(|(made, parameter)| fit_to_parameter(made, parameter))
             .collect::<Result<_, _>>()?;
-        let results = self.host.call(name, &items)?;
-        Ok(tupled(results.into_iter().map(ScriptValue::Item).collect()))
+        let results = self.host.call_entry(name, &items)?;
+        Ok(wrap_in_tuple(
+            results.into_iter().map(ScriptValue::Item).collect(),
+        ))
     }
 
-    fn atom(&mut self) -> Result<ScriptValue, TestOutcome> {
-        self.blanks();
-        if let Some(name) = self.name() {
+    fn parse_atom(&mut self) -> Result<ScriptValue, TestOutcome> {
+        self.skip_blanks();
+        if let Some(name) = self.parse_name() {
             let found = self.bound.iter().rev().find(|(bound, _)| *bound == name);
             return match found {
                 Some((_, made)) => Ok(made.clone()),
-                None => match self.host.entry(&name) {
-                    Some(entry) if entry.parameters.is_empty() => self.call(&name),
-                    _ => Err(self.fault(&format!("{name} is not bound before this"))),
+                None => match self.host.find_entry(&name) {
+                    Some(entry) if entry.parameters.is_empty() => self.parse_call(&name),
+                    _ => Err(self.make_fault(&format!("{name} is not bound before this"))),
                 },
             };
         }
         match self.text[self.at..].chars().next() {
-            Some('(') => self.tuple(),
-            Some('{') => self.record(),
-            Some('"') => self.string(),
-            Some(_) => self.value(),
-            None => Err(self.fault("expected a value")),
+            Some('(') => self.parse_tuple(),
+            Some('{') => self.parse_record(),
+            Some('"') => self.parse_string(),
+            Some(_) => self.parse_value(),
+            None => Err(self.make_fault("expected a value")),
         }
     }
 
-    fn tuple(&mut self) -> Result<ScriptValue, TestOutcome> {
-        self.expect("(")?;
+    fn parse_tuple(&mut self) -> Result<ScriptValue, TestOutcome> {
+        self.expect_token("(")?;
         let mut parts = Vec::new();
-        while !self.eat(")") {
-            parts.push(self.expression()?);
-            if !self.eat(",") {
-                self.expect(")")?;
+        while !self.eat_token(")") {
+            parts.push(self.parse_expression()?);
+            if !self.eat_token(",") {
+                self.expect_token(")")?;
                 break;
             }
         }
-        Ok(tupled(parts))
+        Ok(wrap_in_tuple(parts))
     }
 
-    fn record(&mut self) -> Result<ScriptValue, TestOutcome> {
-        self.expect("{")?;
+    fn parse_record(&mut self) -> Result<ScriptValue, TestOutcome> {
+        self.expect_token("{")?;
         let mut fields = Vec::new();
-        while !self.eat("}") {
-            let name = self.name();
-            let name = name.ok_or_else(|| self.fault("expected the name of a field"))?;
-            self.expect("=")?;
-            fields.push((name, self.expression()?));
-            if !self.eat(",") {
-                self.expect("}")?;
+        while !self.eat_token("}") {
+            let name = self.parse_name();
+            let name = name.ok_or_else(|| self.make_fault("expected the name of a field"))?;
+            self.expect_token("=")?;
+            fields.push((name, self.parse_expression()?));
+            if !self.eat_token(",") {
+                self.expect_token("}")?;
                 break;
             }
         }
         Ok(ScriptValue::Record(fields))
     }
 
-    fn string(&mut self) -> Result<ScriptValue, TestOutcome> {
-        self.expect("\"")?;
+    fn parse_string(&mut self) -> Result<ScriptValue, TestOutcome> {
+        self.expect_token("\"")?;
         let rest = &self.text[self.at..];
         let end = rest.find('"');
-        let end = end.ok_or_else(|| self.fault("a string without an end"))?;
+        let end = end.ok_or_else(|| self.make_fault("a string without an end"))?;
         let text = rest[..end].to_owned();
         self.at += end + 1;
         Ok(ScriptValue::Text(text))
@@ -425,7 +446,7 @@ impl ScriptEvaluator<'_> {
 
     /// A number, a truth value or an array: what stands up to the next blank or closing character
     /// outside of brackets.
-    fn value(&mut self) -> Result<ScriptValue, TestOutcome> {
+    fn parse_value(&mut self) -> Result<ScriptValue, TestOutcome> {
         let rest = &self.text[self.at..];
         let mut open = 0i32;
         let end = rest.find(|c: char| {
@@ -435,13 +456,13 @@ impl ScriptEvaluator<'_> {
         });
         let end = end.unwrap_or(rest.len());
         let values = ProgramValue::read_all(&rest.as_bytes()[..end]);
-        let mut values = values.map_err(|e| self.fault(&e.message))?;
+        let mut values = values.map_err(|e| self.make_fault(&e.message))?;
         match (values.pop(), values.is_empty()) {
             (Some(value), true) => {
                 self.at += end;
                 Ok(ScriptValue::Item(CallValue::Plain(value)))
             }
-            _ => Err(self.fault("expected a value")),
+            _ => Err(self.make_fault("expected a value")),
         }
     }
 }
@@ -453,7 +474,7 @@ mod tests {
 
     struct FakeScriptEnvironment;
 
-    fn entry(name: &str, types: &[ScalarType]) -> ProgramEntry {
+    fn make_program_entry(name: &str, types: &[ScalarType]) -> ProgramEntry {
         let parameters = types.iter().map(|ty| ProgramEntryParameter {
             name: "x".to_owned(),
             value: Some(EntryValueType {
@@ -474,15 +495,22 @@ mod tests {
     }
 
     impl ScriptEnvironment for FakeScriptEnvironment {
-        fn entry(&self, name: &str) -> Option<ProgramEntry> {
+        fn find_entry(&self, name: &str) -> Option<ProgramEntry> {
             match name {
-                "pair" => Some(entry(name, &[ScalarType::I64, ScalarType::F32])),
-                "one" => Some(entry(name, &[])),
+                "pair" => Some(make_program_entry(
+                    name,
+                    &[ScalarType::I64, ScalarType::F32],
+                )),
+                "one" => Some(make_program_entry(name, &[])),
                 _ => None,
             }
         }
 
-        fn call(&mut self, _: &str, items: &[CallValue]) -> Result<Vec<CallValue>, TestOutcome> {
+        fn call_entry(
+            &mut self,
+            _: &str,
+            items: &[CallValue],
+        ) -> Result<Vec<CallValue>, TestOutcome> {
             let one = ProgramValue::read_all(b"1i64").unwrap().remove(0);
             Ok(match items {
                 [] => vec![CallValue::Plain(one)],
@@ -490,13 +518,17 @@ mod tests {
             })
         }
 
-        fn file(&self, name: &str) -> Result<Vec<u8>, TestOutcome> {
+        fn read_file(&self, name: &str) -> Result<Vec<u8>, TestOutcome> {
             Ok(name.as_bytes().to_vec())
         }
     }
 
-    fn made(text: &str, types: &[ScalarType]) -> Result<String, String> {
-        let items = arguments(text, &entry("main", types), &mut FakeScriptEnvironment);
+    fn evaluate_to_text(text: &str, types: &[ScalarType]) -> Result<String, String> {
+        let items = evaluate_arguments(
+            text,
+            &make_program_entry("main", types),
+            &mut FakeScriptEnvironment,
+        );
         let items = items.map_err(|e| e.to_string())?;
         let shown = items.iter().map(|item| match item {
             CallValue::Plain(value) => value.to_string(),
@@ -508,24 +540,36 @@ mod tests {
     #[test]
     fn expressions_of_each_sort() {
         let two = &[ScalarType::I32, ScalarType::I32][..];
-        assert_eq!(made("let x = 2 in (x, 3)", two).unwrap(), "2i32; 3i32");
+        assert_eq!(
+            evaluate_to_text("let x = 2 in (x, 3)", two).unwrap(),
+            "2i32; 3i32"
+        );
         let swapped = &[ScalarType::F32, ScalarType::I64][..];
         assert_eq!(
-            made("pair 1 2", swapped).unwrap(),
+            evaluate_to_text("pair 1 2", swapped).unwrap(),
             "2.0f32; 1i64",
             "numbers take the types of parameters"
         );
         assert_eq!(
-            made("let (a, b) = pair one 0.5 in (a, b)", swapped).unwrap(),
+            evaluate_to_text("let (a, b) = pair one 0.5 in (a, b)", swapped).unwrap(),
             "0.5f32; 1i64"
         );
-        assert_eq!(made("$loaddata \"5i64 6i64\"", two).unwrap(), "5i32; 6i32");
         assert_eq!(
-            made("$loadbytes \"ab\"", &[ScalarType::I8]).unwrap(),
+            evaluate_to_text("$loaddata \"5i64 6i64\"", two).unwrap(),
+            "5i32; 6i32"
+        );
+        assert_eq!(
+            evaluate_to_text("$loadbytes \"ab\"", &[ScalarType::I8]).unwrap(),
             "[97u8, 98u8]"
         );
-        assert_eq!(made("[1,2]", &[ScalarType::I32]).unwrap(), "[1i32, 2i32]");
-        assert_eq!(made("(f32.nan, true)", two).unwrap(), "f32.nan; true");
+        assert_eq!(
+            evaluate_to_text("[1,2]", &[ScalarType::I32]).unwrap(),
+            "[1i32, 2i32]"
+        );
+        assert_eq!(
+            evaluate_to_text("(f32.nan, true)", two).unwrap(),
+            "f32.nan; true"
+        );
     }
 
     #[test]
@@ -541,16 +585,19 @@ mod tests {
             "1 2",
             "pair 1",
         ] {
-            assert!(made(text, &[ScalarType::I32]).is_err(), "{text}");
+            assert!(
+                evaluate_to_text(text, &[ScalarType::I32]).is_err(),
+                "{text}"
+            );
         }
-        assert!(made(&"(".repeat(10_000), &[ScalarType::I32]).is_err());
-        assert!(made("$loadimg \"x\"", &[ScalarType::I32]).is_err());
+        assert!(evaluate_to_text(&"(".repeat(10_000), &[ScalarType::I32]).is_err());
+        assert!(evaluate_to_text("$loadimg \"x\"", &[ScalarType::I32]).is_err());
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_is_read(text in "(let|in|x|=|\\(|\\)|\\{|\\}|,|1|\"|\\[|\\]|pair|one|é| ){0,20}") {
-            let _ = made(&text, &[ScalarType::I32]);
+            let _ = evaluate_to_text(&text, &[ScalarType::I32]);
         }
     }
 }

@@ -19,28 +19,28 @@ const FORMERLY: &[(&str, &str)] = &[
 ];
 
 /// The parameters of a source, by their names or those of their classes; none where there is no file.
-pub fn of(source: &Path) -> Result<Vec<(String, u64)>, TestOutcome> {
+pub fn read_tuning_parameters(source: &Path) -> Result<Vec<(String, u64)>, TestOutcome> {
     let mut path = source.as_os_str().to_owned();
     path.push(".tuning");
     match fs::read_to_string(&path) {
-        Ok(text) => parse(&text),
+        Ok(text) => parse_tuning_file(&text),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error.to_string()),
     }
     .map_err(|why| TestOutcome::failed(format!("{}: {why}", path.to_string_lossy())))
 }
 
-fn parse(text: &str) -> Result<Vec<(String, u64)>, String> {
+fn parse_tuning_file(text: &str) -> Result<Vec<(String, u64)>, String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let parameter = |line: &str| {
         let TuningParameter { name, value } = line.parse()?;
-        Ok((class(&name).unwrap_or(&name).to_owned(), value))
+        Ok((parameter_class(&name).unwrap_or(&name).to_owned(), value))
     };
     lines.map(parameter).collect()
 }
 
 /// The class that a name stands for.
-fn class(name: &str) -> Option<&str> {
+fn parameter_class(name: &str) -> Option<&str> {
     let class = name.strip_prefix(CLASS)?;
     let renamed = FORMERLY.iter().find(|(former, _)| *former == class);
     Some(renamed.map_or(class, |(_, name)| name))
@@ -59,7 +59,7 @@ mod tests {
             ("thread_block_size", 64),
         ];
         let wanted = wanted.map(|(name, value)| (name.to_owned(), value));
-        assert_eq!(parse(text).unwrap(), wanted);
-        assert!(parse("main.x=").is_err());
+        assert_eq!(parse_tuning_file(text).unwrap(), wanted);
+        assert!(parse_tuning_file("main.x=").is_err());
     }
 }

@@ -16,7 +16,7 @@ pub enum ElementTolerance {
 
 /// Compares two tensors; at most the share `mismatch` of the elements may differ. `title` is what
 /// the first is called.
-pub fn compare(
+pub fn compare_tensors(
     title: &str,
     got: &TestTensor,
     want: &TestTensor,
@@ -25,7 +25,7 @@ pub fn compare(
 ) -> Result<(), TestOutcome> {
     let is_same = got.element == want.element && got.shape == want.shape;
     if !is_same || got.bytes.len() != want.bytes.len() {
-        let (got, want) = (got.title(), want.title());
+        let (got, want) = (got.format_type(), want.format_type());
         return Err(TestOutcome::failed(format!(
             "{title}: {got}, expected {want}"
         )));
@@ -44,7 +44,7 @@ pub fn compare(
     let Some((at, g, w)) = first.filter(|_| different as f64 > mismatch * count as f64) else {
         return Ok(());
     };
-    let (g, w) = (text(g), text(w));
+    let (g, w) = (format_number(g), format_number(w));
     Err(TestOutcome::failed(format!(
         "{title}: {different} of {count} numbers differ; first at {at}: got {g}, want {w}; largest \
          difference {largest:.3e}"
@@ -69,14 +69,15 @@ fn is_equal(
         && match rule {
             ElementTolerance::Within(most) => (g - w).abs() <= most,
             ElementTolerance::Steps(most) => {
-                let steps = place(g, element).abs_diff(place(w, element));
+                let steps =
+                    float_order_position(g, element).abs_diff(float_order_position(w, element));
                 steps <= most.into()
             }
         }
 }
 
 /// Where a float stands in the order of those of its format; both zeros stand at 0.
-fn place(x: f64, element: TensorElement) -> i128 {
+fn float_order_position(x: f64, element: TensorElement) -> i128 {
     let TensorElement::Float(float) = element.component_element() else {
         return 0;
     };
@@ -84,7 +85,7 @@ fn place(x: f64, element: TensorElement) -> i128 {
     if x < 0.0 { -magnitude } else { magnitude }
 }
 
-fn text(number: ElementNumber) -> String {
+fn format_number(number: ElementNumber) -> String {
     match number {
         ElementNumber::Int(n) => n.to_string(),
         ElementNumber::Float(x) => format!("{x:?}"),
@@ -92,13 +93,13 @@ fn text(number: ElementNumber) -> String {
 }
 
 /// Largest absolute value of the finite numbers.
-pub fn largest(tensor: &TestTensor) -> f64 {
+pub fn largest_finite_magnitude(tensor: &TestTensor) -> f64 {
     let sizes = tensor.numbers().map(|n| n.to_f64().abs());
     sizes.filter(|x| x.is_finite()).fold(0.0, f64::max)
 }
 
 /// Mean of the elements, and that of their absolute values; none of complex numbers.
-pub fn means(tensor: &TestTensor) -> Option<(f64, f64)> {
+pub fn mean_and_magnitude(tensor: &TestTensor) -> Option<(f64, f64)> {
     if tensor.element.component_count() != 1 || tensor.element == TensorElement::Bool {
         return None;
     }
@@ -112,16 +113,18 @@ pub fn means(tensor: &TestTensor) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tensor::{element_named, encode};
+    use super::super::tensor::{element_named, encode_component};
     use super::*;
 
-    fn tensor(name: &str, numbers: &[f64]) -> TestTensor {
+    fn make_tensor(name: &str, numbers: &[f64]) -> TestTensor {
         let element = element_named(name).unwrap();
         let mut bytes = Vec::new();
         for x in numbers {
             match element.component_element() {
-                TensorElement::Float(_) => encode(element, ElementNumber::Float(*x), &mut bytes),
-                _ => encode(element, ElementNumber::Int(*x as i128), &mut bytes),
+                TensorElement::Float(_) => {
+                    encode_component(element, ElementNumber::Float(*x), &mut bytes)
+                }
+                _ => encode_component(element, ElementNumber::Int(*x as i128), &mut bytes),
             }
         }
         TestTensor {
@@ -131,15 +134,21 @@ mod tests {
         }
     }
 
-    fn agree(name: &str, got: &[f64], want: &[f64], rule: ElementTolerance, mismatch: f64) -> bool {
-        let (got, want) = (tensor(name, got), tensor(name, want));
-        compare("x", &got, &want, rule, mismatch).is_ok()
+    fn tensors_agree(
+        name: &str,
+        got: &[f64],
+        want: &[f64],
+        rule: ElementTolerance,
+        mismatch: f64,
+    ) -> bool {
+        let (got, want) = (make_tensor(name, got), make_tensor(name, want));
+        compare_tensors("x", &got, &want, rule, mismatch).is_ok()
     }
 
     #[test]
     fn differences_within_and_beyond() {
         let near = ElementTolerance::Within(0.5);
-        let within = |got: &[f64], want: &[f64]| agree("f32", got, want, near, 0.0);
+        let within = |got: &[f64], want: &[f64]| tensors_agree("f32", got, want, near, 0.0);
         assert!(within(&[1.0, 2.0], &[1.5, 1.5]));
         assert!(!within(&[1.0, 2.0], &[1.75, 2.0]));
         let (inf, nan) = (f64::INFINITY, f64::NAN);
@@ -147,38 +156,39 @@ mod tests {
         assert!(!within(&[inf], &[1.0]));
         assert!(!within(&[inf], &[-inf]));
         assert!(!within(&[1.0], &[nan]));
-        assert!(agree("f32", &[1.0, 9.0], &[1.0, 2.0], near, 0.5));
-        assert!(!agree(
+        assert!(tensors_agree("f32", &[1.0, 9.0], &[1.0, 2.0], near, 0.5));
+        assert!(!tensors_agree(
             "i32",
             &[1.0],
             &[2.0],
             ElementTolerance::Within(9.0),
             0.0
         ));
-        assert!(!agree("c64", &[1.0, 1.0], &[1.0, 2.0], near, 0.0));
-        assert!(agree("c64", &[1.0, 1.0], &[1.0, 2.0], near, 0.5));
+        assert!(!tensors_agree("c64", &[1.0, 1.0], &[1.0, 2.0], near, 0.0));
+        assert!(tensors_agree("c64", &[1.0, 1.0], &[1.0, 2.0], near, 0.5));
     }
 
     #[test]
     fn steps_between_floats() {
         let at = |bits: u32| f64::from(f32::from_bits(bits));
         let one = 1.0_f32.to_bits();
-        let steps =
-            |got: f64, want: f64| agree("f32", &[got], &[want], ElementTolerance::Steps(3), 0.0);
+        let steps = |got: f64, want: f64| {
+            tensors_agree("f32", &[got], &[want], ElementTolerance::Steps(3), 0.0)
+        };
         assert!(steps(at(one + 3), 1.0));
         assert!(steps(at(one - 3), 1.0));
         assert!(!steps(at(one + 4), 1.0));
         assert!(steps(-0.0, 0.0));
         assert!(steps(-at(1), at(2)));
         assert!(!steps(-at(2), at(2)));
-        assert!(agree(
+        assert!(tensors_agree(
             "bf16",
             &[1.0],
             &[1.0234375],
             ElementTolerance::Steps(3),
             0.0
         ));
-        assert!(!agree(
+        assert!(!tensors_agree(
             "bf16",
             &[1.0],
             &[1.03125],
@@ -190,15 +200,21 @@ mod tests {
     #[test]
     fn differences_are_told() {
         let (got, want) = (
-            tensor("c64", &[1.0, 2.0, 3.0, 4.0]),
-            tensor("c64", &[1.0, 2.0, 3.5, 4.0]),
+            make_tensor("c64", &[1.0, 2.0, 3.0, 4.0]),
+            make_tensor("c64", &[1.0, 2.0, 3.5, 4.0]),
         );
-        let told =
-            compare("result 0", &got, &want, ElementTolerance::Within(0.0), 0.0).unwrap_err();
+        let told = compare_tensors("result 0", &got, &want, ElementTolerance::Within(0.0), 0.0)
+            .unwrap_err();
         let text = "result 0: 1 of 4 numbers differ; first at 2: got 3.0, want 3.5; largest \
                     difference 5.000e-1";
         assert_eq!(told, TestOutcome::failed(text));
-        assert_eq!(means(&tensor("i32", &[1.0, -3.0])), Some((-1.0, 2.0)));
-        assert_eq!(largest(&tensor("f32", &[1.0, -3.0, f64::INFINITY])), 3.0);
+        assert_eq!(
+            mean_and_magnitude(&make_tensor("i32", &[1.0, -3.0])),
+            Some((-1.0, 2.0))
+        );
+        assert_eq!(
+            largest_finite_magnitude(&make_tensor("f32", &[1.0, -3.0, f64::INFINITY])),
+            3.0
+        );
     }
 }

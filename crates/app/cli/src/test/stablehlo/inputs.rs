@@ -1,7 +1,7 @@
 //! Inputs made from a seed by SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
 //! number generators", 2014).
 
-use super::tensor::{TestTensor, encode, size};
+use super::tensor::{TestTensor, component_byte_size, encode_component};
 use spirula_runtime::data::ElementNumber;
 use spirula_stablehlo::translate::TensorElement;
 
@@ -22,19 +22,23 @@ const LARGEST: usize = 1 << 33;
 
 /// Argument number `number` of a program with this seed; `None` where it is beyond memory, or has
 /// no values.
-pub fn make(argument: &RandomTensorSpec, seed: u64, number: usize) -> Option<TestTensor> {
+pub fn make_random_tensor(
+    argument: &RandomTensorSpec,
+    seed: u64,
+    number: usize,
+) -> Option<TestTensor> {
     let RandomTensorSpec { element, shape, .. } = argument;
     let mut sizes = shape.iter();
     let count = sizes.try_fold(1_usize, |count, size| count.checked_mul(*size))?;
     let count = count.checked_mul(element.component_count())?;
-    let bytes = count.checked_mul(size(*element))?;
+    let bytes = count.checked_mul(component_byte_size(*element))?;
     if bytes > LARGEST {
         return None;
     }
     let mut stream = SplitMixStream(seed ^ ((number as u64 + 1) << 40));
     let mut bytes = Vec::with_capacity(bytes);
     for _ in 0..count {
-        encode(*element, number_of(argument, stream.next())?, &mut bytes);
+        encode_component(*element, number_of(argument, stream.next())?, &mut bytes);
     }
     Some(TestTensor {
         element: *element,
@@ -101,8 +105,8 @@ mod tests {
             low: ElementNumber::Int(0),
             high: ElementNumber::Int(high),
         };
-        assert!(make(&argument(vec![2], 1), 0, 0).is_some());
-        assert!(make(&argument(vec![2], 0), 0, 0).is_none());
-        assert!(make(&argument(vec![usize::MAX, 2], 1), 0, 0).is_none());
+        assert!(make_random_tensor(&argument(vec![2], 1), 0, 0).is_some());
+        assert!(make_random_tensor(&argument(vec![2], 0), 0, 0).is_none());
+        assert!(make_random_tensor(&argument(vec![usize::MAX, 2], 1), 0, 0).is_none());
     }
 }

@@ -1,9 +1,11 @@
 //! `NAME.json` beside a module: what `main` is called with and what comes out.
 
 use super::super::TestOutcome;
-use super::super::session::{number, read};
-use super::compare::{ElementTolerance, compare, largest, means};
-use super::inputs::{RandomTensorSpec, make};
+use super::super::session::{parse_json_number, read_referenced_file};
+use super::compare::{
+    ElementTolerance, compare_tensors, largest_finite_magnitude, mean_and_magnitude,
+};
+use super::inputs::{RandomTensorSpec, make_random_tensor};
 use super::tensor::{TestTensor, element_named};
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -58,13 +60,17 @@ struct ExpectedTensor {
 
 impl TensorManifest {
     /// Reads a manifest.
-    pub fn read(path: &Path) -> Result<TensorManifest, TestOutcome> {
+    pub fn read_manifest(path: &Path) -> Result<TensorManifest, TestOutcome> {
         let file: TensorManifestFile =
-            serde_json::from_slice(&read(path)?).map_err(TestOutcome::failed)?;
+            serde_json::from_slice(&read_referenced_file(path)?).map_err(TestOutcome::failed)?;
         let digits = file.seed.as_deref().unwrap_or("0x0");
         let seed = u64::from_str_radix(digits.trim_start_matches("0x"), 16);
         let seed = seed.map_err(|_| TestOutcome::failed(format!("{digits} is no seed")))?;
-        let arguments = file.args.iter().map(argument).collect::<Result<_, _>>()?;
+        let arguments = file
+            .args
+            .iter()
+            .map(parse_argument)
+            .collect::<Result<_, _>>()?;
         Ok(TensorManifest {
             folder: path.parent().unwrap_or(Path::new(".")).to_owned(),
             seed,
@@ -74,21 +80,21 @@ impl TensorManifest {
     }
 
     /// The tensors of the arguments.
-    pub fn arguments(&self) -> Result<Vec<TestTensor>, TestOutcome> {
+    pub fn load_arguments(&self) -> Result<Vec<TestTensor>, TestOutcome> {
         let made = self.arguments.iter().enumerate().map(|(number, argument)| {
-            let tensor = make(argument, self.seed, number);
+            let tensor = make_random_tensor(argument, self.seed, number);
             tensor.ok_or_else(|| TestOutcome::failed(format!("argument {number} cannot be made")))
         });
         made.collect()
     }
 
     /// Compares what `main` gave.
-    pub fn check(&self, given: Vec<ProgramValue>) -> Result<(), TestOutcome> {
+    pub fn verify_main_results(&self, given: Vec<ProgramValue>) -> Result<(), TestOutcome> {
         let mut given = given.into_iter();
         for (number, expected) in self.results.iter().enumerate() {
             let value = given.next();
             let value = value.ok_or_else(|| TestOutcome::failed("there are fewer results"))?;
-            let got = TestTensor::of_value(element(&expected.dtype)?, value)?;
+            let got = TestTensor::of_value(parse_element_type(&expected.dtype)?, value)?;
             self.check_result(&format!("result {number}"), &got, expected)?;
         }
         match given.count() {
@@ -106,23 +112,23 @@ impl TensorManifest {
         want: &ExpectedTensor,
     ) -> Result<(), TestOutcome> {
         if got.shape != want.shape {
-            let (found, shape) = (got.title(), &want.shape);
+            let (found, shape) = (got.format_type(), &want.shape);
             return Err(TestOutcome::failed(format!(
                 "{title}: {found}, expected the shape {shape:?}"
             )));
         }
-        let file = |name: &str| read(&self.folder.join(name));
+        let file = |name: &str| read_referenced_file(&self.folder.join(name));
         let (got, expected) = match (&want.file, &want.index_file, &want.value_file) {
             (Some(name), ..) => {
                 // Some files hold scalars as arrays of one element.
                 let stored = TestTensor::of_npy(got.element, &file(name)?)?;
-                (got.clone(), stored.reshaped(&want.shape)?)
+                (got.clone(), stored.into_reshaped(&want.shape)?)
             }
             (None, Some(places), Some(values)) => {
                 check_means(title, got, want)?;
                 let places = read_npy(&file(places)?).map_err(TestOutcome::failed)?;
                 let values = TestTensor::of_npy(got.element, &file(values)?)?;
-                (got.sample(&places)?, values)
+                (got.gather_elements(&places)?, values)
             }
             _ => {
                 return Err(TestOutcome::failed(
@@ -130,15 +136,17 @@ impl TensorManifest {
                 ));
             }
         };
-        let scale = want.absmax.unwrap_or_else(|| largest(&expected));
+        let scale = want
+            .absmax
+            .unwrap_or_else(|| largest_finite_magnitude(&expected));
         let rule = ElementTolerance::Within(want.tol * scale);
-        compare(title, &got, &expected, rule, want.mismatch)
+        compare_tensors(title, &got, &expected, rule, want.mismatch)
     }
 }
 
 /// Where all elements are within the tolerance, the means are.
 fn check_means(title: &str, got: &TestTensor, want: &ExpectedTensor) -> Result<(), TestOutcome> {
-    let Some((mean, abs_mean)) = means(got) else {
+    let Some((mean, abs_mean)) = mean_and_magnitude(got) else {
         return Ok(());
     };
     let most = want.tol * want.absmax.unwrap_or(0.0);
@@ -160,23 +168,23 @@ fn check_means(title: &str, got: &TestTensor, want: &ExpectedTensor) -> Result<(
     Ok(())
 }
 
-fn argument(arg: &ManifestArgument) -> Result<RandomTensorSpec, TestOutcome> {
-    let element = element(&arg.dtype)?;
+fn parse_argument(arg: &ManifestArgument) -> Result<RandomTensorSpec, TestOutcome> {
+    let element = parse_element_type(&arg.dtype)?;
     Ok(RandomTensorSpec {
         element,
         shape: arg.shape.clone(),
-        low: bound(element, &arg.lo)?,
-        high: bound(element, &arg.hi)?,
+        low: parse_bound(element, &arg.lo)?,
+        high: parse_bound(element, &arg.hi)?,
     })
 }
 
 /// A bound; that above may lie beyond the type.
-fn bound(element: TensorElement, value: &Json) -> Result<ElementNumber, TestOutcome> {
+fn parse_bound(element: TensorElement, value: &Json) -> Result<ElementNumber, TestOutcome> {
     let text = value.to_string();
     let is_float = matches!(element.component_element(), TensorElement::Float(_));
     match text.parse::<i128>() {
         Ok(whole) if !is_float => Ok(ElementNumber::Int(whole)),
-        _ if is_float => number(Stored::F64, value),
+        _ if is_float => parse_json_number(Stored::F64, value),
         _ => {
             let real: Option<f64> = text.parse().ok();
             let whole = real.filter(|x| x.fract() == 0.0).map(|x| x as i128);
@@ -186,7 +194,7 @@ fn bound(element: TensorElement, value: &Json) -> Result<ElementNumber, TestOutc
     }
 }
 
-fn element(name: &str) -> Result<TensorElement, TestOutcome> {
+fn parse_element_type(name: &str) -> Result<TensorElement, TestOutcome> {
     let unknown = || TestOutcome::unsupported(format!("tensors of {name}"));
     element_named(name).ok_or_else(unknown)
 }
@@ -206,7 +214,7 @@ mod tests {
         let mut compared = 0;
         for folder in ["seeds", "models"] {
             for path in spirula_testing::list_files(&corpus.join(folder), ".json") {
-                let manifest = TensorManifest::read(&path).expect("the manifest reads");
+                let manifest = TensorManifest::read_manifest(&path).expect("the manifest reads");
                 let small = manifest
                     .arguments
                     .iter()
@@ -215,7 +223,7 @@ mod tests {
                 if !first.is_file() || small.sum::<usize>() > 1 << 20 {
                     continue;
                 }
-                for (number, made) in manifest.arguments().unwrap().into_iter().enumerate() {
+                for (number, made) in manifest.load_arguments().unwrap().into_iter().enumerate() {
                     let stored = path.with_extension(format!("in{number}.npy"));
                     let stored = fs::read(stored).expect("all arguments are stored");
                     let stored = TestTensor::of_npy(made.element, &stored).unwrap();
@@ -235,19 +243,24 @@ mod tests {
         let mut compared = 0;
         for folder in ["seeds", "models", "torch", "syntax"] {
             for path in spirula_testing::list_files(&corpus.join(folder), ".json") {
-                let manifest = TensorManifest::read(&path).expect("the manifest reads");
+                let manifest = TensorManifest::read_manifest(&path).expect("the manifest reads");
                 if manifest.results.iter().any(|r| r.file.is_none()) {
                     continue;
                 }
                 let stored = manifest.results.iter().map(|result| {
                     let name = result.file.as_deref().unwrap_or_default();
                     let bytes = fs::read(manifest.folder.join(name)).expect("a stored result");
-                    let element = element(&result.dtype).unwrap();
+                    let element = parse_element_type(&result.dtype).unwrap();
                     let stored = TestTensor::of_npy(element, &bytes).unwrap();
-                    stored.reshaped(&result.shape).unwrap().into_value()
+                    stored.into_reshaped(&result.shape).unwrap().into_value()
                 });
                 let mut stored: Vec<ProgramValue> = stored.collect();
-                assert_eq!(manifest.check(stored.clone()), Ok(()), "{}", path.display());
+                assert_eq!(
+                    manifest.verify_main_results(stored.clone()),
+                    Ok(()),
+                    "{}",
+                    path.display()
+                );
                 compared += 1;
                 let Some(last) = stored.last_mut().and_then(|v| v.bytes.last_mut()) else {
                     continue;
@@ -256,7 +269,7 @@ mod tests {
                 let strict = manifest.results.iter().all(|r| r.mismatch == 0.0);
                 assert_eq!(
                     strict,
-                    manifest.check(stored).is_err(),
+                    manifest.verify_main_results(stored).is_err(),
                     "{}",
                     path.display()
                 );

@@ -13,10 +13,10 @@ mod sections;
 mod sizes;
 mod tensor;
 
-use super::session::{self, read};
+use super::session::{self, read_referenced_file};
 use super::{SuiteResult, TestOutcome, TestSuite};
 use crate::bench::BenchWorkload;
-use compare::{ElementTolerance, compare};
+use compare::{ElementTolerance, compare_tensors};
 use manifest::TensorManifest;
 use spirula::{CompileOptions, CompileOutput, KnownArguments, TensorSignature};
 use spirula_program::{CallValue, CompiledProgram, ProgramSession, ProgramValue};
@@ -59,22 +59,22 @@ enum StableHloTestKind {
 }
 
 /// Loads a folder that has modules, with all folders below it, or a single module.
-pub fn load(path: &Path) -> Option<SuiteResult> {
+pub fn load_stablehlo_suite(path: &Path) -> Option<SuiteResult> {
     if path.is_file() && is_module(path) {
         let beside = path.parent().unwrap_or(path);
-        return Some(suite(&[path.to_owned()], beside));
+        return Some(build_module_suite(&[path.to_owned()], beside));
     }
     let entries = fs::read_dir(path).ok()?;
     let mut files = entries.filter_map(|entry| Some(entry.ok()?.path()));
     files.any(|file| is_module(&file)).then(|| {
         let mut modules = Vec::new();
-        gather(path, &mut modules)?;
-        suite(&modules, path)
+        gather_module_paths(path, &mut modules)?;
+        build_module_suite(&modules, path)
     })
 }
 
 /// The tests of modules, which are named from a folder.
-fn suite(modules: &[PathBuf], folder: &Path) -> SuiteResult {
+fn build_module_suite(modules: &[PathBuf], folder: &Path) -> SuiteResult {
     let mut tests = Vec::new();
     for module in modules {
         let name = module.strip_prefix(folder).unwrap_or(module);
@@ -95,7 +95,7 @@ fn is_module(path: &Path) -> bool {
 }
 
 /// Modules in and below a folder, in the order of their paths; links are not followed.
-fn gather(folder: &Path, modules: &mut Vec<PathBuf>) -> Result<(), String> {
+fn gather_module_paths(folder: &Path, modules: &mut Vec<PathBuf>) -> Result<(), String> {
     let unreadable = |e: std::io::Error| format!("cannot read {}: {e}", folder.display());
     let mut entries: Vec<_> = fs::read_dir(folder)
         .map_err(unreadable)?
@@ -105,7 +105,7 @@ fn gather(folder: &Path, modules: &mut Vec<PathBuf>) -> Result<(), String> {
     for entry in entries {
         let path = entry.path();
         match entry.file_type().map_err(unreadable)?.is_dir() {
-            true => gather(&path, modules)?,
+            true => gather_module_paths(&path, modules)?,
             false if is_module(&path) => modules.push(path),
             false => {}
         }
@@ -121,7 +121,7 @@ fn tests_of(module: &Path, name: &str) -> Result<Vec<(String, StableHloTestKind)
         )]);
     }
     let bytes = fs::read(module).map_err(|e| format!("cannot read {}: {e}", module.display()))?;
-    let functions = sections::functions(&bytes);
+    let functions = sections::list_test_functions(&bytes);
     Ok(match functions.as_slice() {
         [] if sizes::is_open(&bytes) => vec![(name.to_owned(), StableHloTestKind::Sizes)],
         [] => vec![(name.to_owned(), StableHloTestKind::Read)],
@@ -156,7 +156,7 @@ fn manifest_of(module: &Path) -> Option<PathBuf> {
 }
 
 impl TestSuite for StableHloSuite {
-    fn names(&self) -> Vec<String> {
+    fn test_names(&self) -> Vec<String> {
         self.tests.iter().map(|t| t.name.clone()).collect()
     }
 
@@ -167,31 +167,33 @@ impl TestSuite for StableHloSuite {
             .count()
     }
 
-    fn run(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
+    fn run_test(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome> {
         let test = self.tests.iter().find(|t| t.name == name);
         let test = test.ok_or_else(|| TestOutcome::failed("no such test"))?;
-        let bytes = read(&test.module)?;
+        let bytes = read_referenced_file(&test.module)?;
         match &test.what {
             StableHloTestKind::Manifest(path) => {
-                let manifest = TensorManifest::read(path)?;
+                let manifest = TensorManifest::read_manifest(path)?;
                 let (program, values) = called_with(&bytes, &manifest, session)?;
-                manifest.check(call(&program, &values, session)?)
+                manifest.verify_main_results(call_sole_entry(&program, &values, session)?)
             }
             StableHloTestKind::Function(section, function) => {
-                let section = sections::section(&bytes, *section);
+                let section = sections::select_section(&bytes, *section);
                 let (program, tensors) =
-                    compiled(section, Some(function), KnownArguments::default(), session)?;
-                check(&tensors.checks, &call(&program, &[], session)?)
+                    compile_function(section, Some(function), KnownArguments::default(), session)?;
+                verify_result_checks(&tensors.checks, &call_sole_entry(&program, &[], session)?)
             }
-            StableHloTestKind::Sizes => sizes::run(&bytes, session),
+            StableHloTestKind::Sizes => sizes::run_all_sizes(&bytes, session),
             StableHloTestKind::Read => {
-                let read = |section| spirula::read(section).map(|_| ());
-                Ok(sections::all(&bytes).into_iter().try_for_each(read)?)
+                let read = |section| spirula::read_input(section).map(|_| ());
+                Ok(sections::list_sections(&bytes)
+                    .into_iter()
+                    .try_for_each(read)?)
             }
         }
     }
 
-    fn workload(
+    fn load_workload(
         &self,
         name: &str,
         session: &session::TestEnvironment,
@@ -201,8 +203,9 @@ impl TestSuite for StableHloSuite {
         let StableHloTestKind::Manifest(path) = &test.what else {
             return Ok(None);
         };
-        let manifest = TensorManifest::read(path)?;
-        let (program, values) = called_with(&read(&test.module)?, &manifest, session)?;
+        let manifest = TensorManifest::read_manifest(path)?;
+        let (program, values) =
+            called_with(&read_referenced_file(&test.module)?, &manifest, session)?;
         let entry = program.entries.first();
         let entry = entry.ok_or_else(|| TestOutcome::failed("there is no entry point"))?;
         Ok(Some(BenchWorkload {
@@ -222,18 +225,18 @@ fn called_with(
     manifest: &TensorManifest,
     session: &session::TestEnvironment,
 ) -> Result<(CompiledProgram, Vec<ProgramValue>), TestOutcome> {
-    let arguments = manifest.arguments()?;
+    let arguments = manifest.load_arguments()?;
     let values: Vec<ProgramValue> = arguments.into_iter().map(TestTensor::into_value).collect();
     let known = KnownArguments {
         shapes: values.iter().map(|value| value.shape.clone()).collect(),
         ..KnownArguments::default()
     };
-    let (program, _) = compiled(bytes, None, known, session)?;
+    let (program, _) = compile_function(bytes, None, known, session)?;
     Ok((program, values))
 }
 
 /// The program that a function of a module becomes, by default `main`, for arguments of which this is known.
-fn compiled(
+fn compile_function(
     bytes: &[u8],
     function: Option<&str>,
     known: KnownArguments,
@@ -245,7 +248,7 @@ fn compiled(
         profile: session.profile,
         ..CompileOptions::default()
     };
-    let compiled = spirula::compile(bytes, &options)?;
+    let compiled = spirula::compile_input(bytes, &options)?;
     match compiled.output {
         CompileOutput::Program(program) => Ok((*program, compiled.tensors.unwrap_or_default())),
         CompileOutput::Module(_) => Err(TestOutcome::failed("it is a module, not a program")),
@@ -253,14 +256,14 @@ fn compiled(
 }
 
 /// What the only entry point gives.
-fn call(
+fn call_sole_entry(
     program: &CompiledProgram,
     values: &[ProgramValue],
     session: &session::TestEnvironment,
 ) -> Result<Vec<ProgramValue>, TestOutcome> {
     let entry = program.entries.first();
     let entry = entry.ok_or_else(|| TestOutcome::failed("there is no entry point"))?;
-    let mut device = session.open()?;
+    let mut device = session.open_device()?;
     let machine = DeviceMachine::new(&mut device);
     let called =
         ProgramSession::new(program, machine).and_then(|mut s| s.call_entry(&entry.name, values));
@@ -270,7 +273,7 @@ fn call(
 }
 
 /// Compares the results that a function itself says have to be alike.
-fn check(checks: &[ResultCheck], given: &[ProgramValue]) -> Result<(), TestOutcome> {
+fn verify_result_checks(checks: &[ResultCheck], given: &[ProgramValue]) -> Result<(), TestOutcome> {
     for (number, check) in checks.iter().enumerate() {
         let (Some(found), Some(expected)) = (given.get(check.found), given.get(check.expected))
         else {
@@ -285,7 +288,7 @@ fn check(checks: &[ResultCheck], given: &[ProgramValue]) -> Result<(), TestOutco
             ResultTolerance::Ulps(most) => ElementTolerance::Steps(most),
         };
         let title = format!("check {number}");
-        compare(&title, &tensor(found)?, &tensor(expected)?, rule, 0.0)?;
+        compare_tensors(&title, &tensor(found)?, &tensor(expected)?, rule, 0.0)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use spirula_stablehlo::mlir::{self, MlirModule, MlirOp};
 
 /// The modules of a file, those that have no line but comments left out.
-pub fn all(bytes: &[u8]) -> Vec<&[u8]> {
+pub fn list_sections(bytes: &[u8]) -> Vec<&[u8]> {
     let ranges = mlir::split_sections(bytes).into_iter();
     let mut sections: Vec<&[u8]> = ranges.map(|range| &bytes[range]).collect();
     sections.retain(|section| !is_blank(section));
@@ -11,8 +11,8 @@ pub fn all(bytes: &[u8]) -> Vec<&[u8]> {
 }
 
 /// One of them.
-pub fn section(bytes: &[u8], number: usize) -> &[u8] {
-    all(bytes).get(number).copied().unwrap_or(&[])
+pub fn select_section(bytes: &[u8], number: usize) -> &[u8] {
+    list_sections(bytes).get(number).copied().unwrap_or(&[])
 }
 
 /// Whether there are only comments and blanks.
@@ -25,9 +25,9 @@ fn is_blank(section: &[u8]) -> bool {
 
 /// Functions of the outermost modules that take nothing and are not private, with the number of
 /// their section; none when any section cannot be read.
-pub fn functions(bytes: &[u8]) -> Vec<(usize, String)> {
+pub fn list_test_functions(bytes: &[u8]) -> Vec<(usize, String)> {
     let mut found = Vec::new();
-    for (number, section) in all(bytes).into_iter().enumerate() {
+    for (number, section) in list_sections(bytes).into_iter().enumerate() {
         let Ok(module) = mlir::parse_text(section) else {
             return Vec::new();
         };
@@ -59,11 +59,11 @@ mod tests {
                     module {\n  func.func public @c() {\n    return\n  }\n\
                     module @inner {\n  func.func @e() {\n    return\n  }\n}\n\
                     func.func @d(%x: i1) {\n  return\n}\n}\n";
-        let found = functions(text.as_bytes());
+        let found = list_test_functions(text.as_bytes());
         assert_eq!(found, [(0, "a".to_owned()), (1, "c".to_owned())], "{text}");
-        assert!(section(text.as_bytes(), 1).starts_with(b"module"));
-        assert!(section(text.as_bytes(), 2).is_empty());
-        assert!(functions(format!("{text}// -----\nfunc.func").as_bytes()).is_empty());
-        assert_eq!(all(b"\xff\xfe// -----\n").len(), 1);
+        assert!(select_section(text.as_bytes(), 1).starts_with(b"module"));
+        assert!(select_section(text.as_bytes(), 2).is_empty());
+        assert!(list_test_functions(format!("{text}// -----\nfunc.func").as_bytes()).is_empty());
+        assert_eq!(list_sections(b"\xff\xfe// -----\n").len(), 1);
     }
 }

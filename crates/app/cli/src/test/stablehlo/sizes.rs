@@ -6,10 +6,10 @@
 
 use super::super::TestOutcome;
 use super::super::session;
-use super::compare::{ElementTolerance, compare, largest};
-use super::inputs::{RandomTensorSpec, make};
-use super::tensor::{TestTensor, encode};
-use super::{call, compiled};
+use super::compare::{ElementTolerance, compare_tensors, largest_finite_magnitude};
+use super::inputs::{RandomTensorSpec, make_random_tensor};
+use super::tensor::{TestTensor, encode_component};
+use super::{call_sole_entry, compile_function};
 use spirula::{KnownArguments, TensorSignature};
 use spirula_runtime::data::ElementNumber;
 use spirula_stablehlo::mlir::{self, MlirModule, MlirOp, MlirTypeKind};
@@ -28,10 +28,10 @@ pub fn is_open(bytes: &[u8]) -> bool {
     };
     module
         .find_function("main")
-        .is_some_and(|main| arguments(&module, main))
+        .is_some_and(|main| has_runtime_sizes(&module, main))
 }
 
-fn arguments(module: &MlirModule, main: MlirOp) -> bool {
+fn has_runtime_sizes(module: &MlirModule, main: MlirOp) -> bool {
     let body = module.regions(main).next();
     let Some(entry) = body.and_then(|region| module.blocks(region).first()) else {
         return false;
@@ -44,40 +44,43 @@ fn arguments(module: &MlirModule, main: MlirOp) -> bool {
 }
 
 /// Compiles a module once and runs it at all sizes.
-pub fn run(bytes: &[u8], session: &session::TestEnvironment) -> Result<(), TestOutcome> {
-    let (open, tensors) = compiled(bytes, None, KnownArguments::default(), session)?;
+pub fn run_all_sizes(bytes: &[u8], session: &session::TestEnvironment) -> Result<(), TestOutcome> {
+    let (open, tensors) = compile_function(bytes, None, KnownArguments::default(), session)?;
     for size in SIZES {
-        let arguments = made(&tensors, size)?;
-        let numbers = arguments.iter().map(number).collect();
+        let arguments = make_sized_arguments(&tensors, size)?;
+        let numbers = arguments.iter().map(read_size_value).collect();
         let values: Vec<_> = arguments.into_iter().map(TestTensor::into_value).collect();
         let known = KnownArguments {
             shapes: values.iter().map(|value| value.shape.clone()).collect(),
             numbers,
         };
-        let found = call(&open, &values, session)?;
-        let (closed, _) = compiled(bytes, None, known, session)?;
-        let expected = call(&closed, &values, session)?;
+        let found = call_sole_entry(&open, &values, session)?;
+        let (closed, _) = compile_function(bytes, None, known, session)?;
+        let expected = call_sole_entry(&closed, &values, session)?;
         let results = tensors.results.iter().zip(found.into_iter().zip(expected));
         for (at, (interface, (found, expected))) in results.enumerate() {
             let found = TestTensor::of_value(interface.element, found)?;
             let expected = TestTensor::of_value(interface.element, expected)?;
             // Sums may be folded in another order.
-            let rule = ElementTolerance::Within(1e-5 * largest(&expected));
+            let rule = ElementTolerance::Within(1e-5 * largest_finite_magnitude(&expected));
             let title = format!("result {at} at size {size}");
-            compare(&title, &found, &expected, rule, 0.0)?;
+            compare_tensors(&title, &found, &expected, rule, 0.0)?;
         }
     }
     Ok(())
 }
 
 /// The value of a size.
-fn number(tensor: &TestTensor) -> Option<i64> {
+fn read_size_value(tensor: &TestTensor) -> Option<i64> {
     let is_size = matches!(tensor.element, TensorElement::Int { .. }) && tensor.shape.is_empty();
     is_size.then(|| tensor.numbers().next().map(|n| n.to_int() as i64))?
 }
 
 /// Arguments at a size.
-fn made(tensors: &TensorSignature, size: u64) -> Result<Vec<TestTensor>, TestOutcome> {
+fn make_sized_arguments(
+    tensors: &TensorSignature,
+    size: u64,
+) -> Result<Vec<TestTensor>, TestOutcome> {
     let is_size =
         |i: &&InterfaceTensor| i.shape.is_empty() && matches!(i.element, TensorElement::Int { .. });
     let count = tensors.parameters.iter().take_while(is_size).count();
@@ -87,7 +90,7 @@ fn made(tensors: &TensorSignature, size: u64) -> Result<Vec<TestTensor>, TestOut
     let tensors = parameters.map(|(at, interface)| {
         if at < count {
             let mut bytes = Vec::new();
-            encode(
+            encode_component(
                 interface.element,
                 ElementNumber::Int(sizes[at].into()),
                 &mut bytes,
@@ -106,21 +109,21 @@ fn made(tensors: &TensorSignature, size: u64) -> Result<Vec<TestTensor>, TestOut
             });
             size as usize
         });
-        let (low, high) = bounds(interface.element);
+        let (low, high) = small_value_bounds(interface.element);
         let argument = RandomTensorSpec {
             element: interface.element,
             shape: shape.collect(),
             low,
             high,
         };
-        make(&argument, SEED, at)
+        make_random_tensor(&argument, SEED, at)
     });
     let tensors: Option<Vec<TestTensor>> = tensors.collect();
     tensors.ok_or_else(|| TestOutcome::failed("an argument cannot be made"))
 }
 
 /// Small values, which are also positions.
-fn bounds(element: TensorElement) -> (ElementNumber, ElementNumber) {
+fn small_value_bounds(element: TensorElement) -> (ElementNumber, ElementNumber) {
     match element.component_element() {
         TensorElement::Float(_) => (ElementNumber::Float(-2.0), ElementNumber::Float(2.0)),
         _ => (ElementNumber::Int(0), ElementNumber::Int(3)),

@@ -32,22 +32,22 @@ pub fn element_named(name: &str) -> Option<TensorElement> {
 }
 
 /// Bytes of a part of an element.
-pub fn size(element: TensorElement) -> usize {
+pub fn component_byte_size(element: TensorElement) -> usize {
     element.storage_type().size() as usize
 }
 
 /// Appends a part of an element.
-pub fn encode(element: TensorElement, number: ElementNumber, out: &mut Vec<u8>) {
+pub fn encode_component(element: TensorElement, number: ElementNumber, out: &mut Vec<u8>) {
     let bits = match (element.component_element(), number) {
         (TensorElement::Float(float), number) => float.format().encode_value(number.to_f64()),
         (TensorElement::Bool, number) => u64::from(number.to_int() != 0),
         (_, number) => number.to_int() as u64,
     };
-    out.extend_from_slice(&bits.to_le_bytes()[..size(element)]);
+    out.extend_from_slice(&bits.to_le_bytes()[..component_byte_size(element)]);
 }
 
 /// A part of an element by its bytes.
-fn decode(element: TensorElement, bytes: &[u8]) -> ElementNumber {
+fn decode_component(element: TensorElement, bytes: &[u8]) -> ElementNumber {
     let mut word = [0; 8];
     word[..bytes.len()].copy_from_slice(bytes);
     let bits = u64::from_le_bytes(word);
@@ -126,10 +126,10 @@ impl TestTensor {
     }
 
     /// The same elements in another shape.
-    pub fn reshaped(mut self, shape: &[usize]) -> Result<TestTensor, TestOutcome> {
+    pub fn into_reshaped(mut self, shape: &[usize]) -> Result<TestTensor, TestOutcome> {
         let count = |shape: &[usize]| shape.iter().product::<usize>();
         if count(&self.shape) != count(shape) {
-            let title = self.title();
+            let title = self.format_type();
             return Err(TestOutcome::failed(format!(
                 "{title} does not have the shape {shape:?}"
             )));
@@ -140,19 +140,19 @@ impl TestTensor {
 
     /// The parts of all elements.
     pub fn numbers(&self) -> impl ExactSizeIterator<Item = ElementNumber> + '_ {
-        let chunks = self.bytes.chunks_exact(size(self.element));
-        chunks.map(|chunk| decode(self.element, chunk))
+        let chunks = self.bytes.chunks_exact(component_byte_size(self.element));
+        chunks.map(|chunk| decode_component(self.element, chunk))
     }
 
     /// Its type and shape as text.
-    pub fn title(&self) -> String {
+    pub fn format_type(&self) -> String {
         let sizes = self.shape.iter().map(|size| format!("{size}x"));
         sizes.chain([self.element.to_string()]).collect()
     }
 
     /// The elements at these places, as a tensor of one dimension.
-    pub fn sample(&self, places: &ElementArray) -> Result<TestTensor, TestOutcome> {
-        let size = size(self.element) * self.element.component_count();
+    pub fn gather_elements(&self, places: &ElementArray) -> Result<TestTensor, TestOutcome> {
+        let size = component_byte_size(self.element) * self.element.component_count();
         let mut bytes = Vec::new();
         for place in places.iter_numbers() {
             let place = usize::try_from(place.to_int()).unwrap_or(usize::MAX);
@@ -191,7 +191,7 @@ mod tests {
                     TensorElement::Float(_) => ElementNumber::Float(*number),
                     _ => ElementNumber::Int(*number as i128),
                 };
-                encode(element, number, &mut bytes);
+                encode_component(element, number, &mut bytes);
             }
             let tensor = TestTensor {
                 element,
@@ -214,7 +214,7 @@ mod tests {
             let tensor = TestTensor {
                 element,
                 shape: vec![3],
-                bytes: vec![1; 3 * element.component_count() * size(element)],
+                bytes: vec![1; 3 * element.component_count() * component_byte_size(element)],
             };
             let value = tensor.clone().into_value();
             assert_eq!(value.shape, outside);

@@ -8,19 +8,19 @@ use crate::ir::{
 };
 
 impl<'m> LlvmPrinter<'m> {
-    pub(super) fn function(&mut self, func: LlvmFunc) {
+    pub(super) fn print_function(&mut self, func: LlvmFunc) {
         let function = self.module.function(func);
         self.number_locals(function);
         self.func = Some(function);
-        self.signature(function);
+        self.print_signature(function);
         if !function.is_declaration() {
-            self.put(" {\n");
+            self.put_text(" {\n");
             for block in function.block_ids() {
-                self.block(function, block);
+                self.print_block(function, block);
             }
-            self.put("}");
+            self.put_text("}");
         }
-        self.put("\n");
+        self.put_text("\n");
         self.func = None;
     }
 
@@ -46,68 +46,68 @@ impl<'m> LlvmPrinter<'m> {
         }
     }
 
-    fn signature(&mut self, function: &LlvmFunction) {
+    fn print_signature(&mut self, function: &LlvmFunction) {
         let data = self.module.global(function.global);
-        self.put(if function.is_declaration() {
+        self.put_text(if function.is_declaration() {
             "declare"
         } else {
             "define"
         });
         if function.is_declaration() {
             for &(kind, node) in &data.metadata {
-                self.attached(" ", kind, node);
+                self.print_attachment(" ", kind, node);
             }
         }
-        self.put(" ");
+        self.put_text(" ");
         self.linkage_words(data);
-        self.convention(function.convention);
+        self.print_convention(function.convention);
         self.result_attributes(function.attributes);
         let (result, _, variadic) =
             self.module
                 .types
                 .signature(function.ty)
                 .unwrap_or((LlvmType::VOID, &[], false));
-        self.ty(result);
-        self.put(" ");
+        self.print_type(result);
+        self.put_text(" ");
         self.global_name(function.global);
-        self.put("(");
-        self.list(0..function.params.len(), |printer, index| {
-            printer.ty(function.params[index]);
+        self.put_text("(");
+        self.print_list(0..function.params.len(), |printer, index| {
+            printer.print_type(function.params[index]);
             let set = printer.module.attributes.param(function.attributes, index);
             printer.value_attributes(set);
             if !function.is_declaration() {
-                printer.put(" ");
-                printer.local(index);
+                printer.put_text(" ");
+                printer.print_local(index);
             }
         });
         if variadic {
-            self.put(if function.params.is_empty() {
+            self.put_text(if function.params.is_empty() {
                 "..."
             } else {
                 ", ..."
             });
         }
-        self.put(")");
+        self.put_text(")");
         if data.unnamed_addr != UnnamedAddr::None {
-            self.put(" ");
-            self.put(data.unnamed_addr.name());
+            self.put_text(" ");
+            self.put_text(data.unnamed_addr.name());
         }
         if data.space != self.module.layout.program_space() {
             self.put_args(format_args!(" addrspace({})", data.space));
         }
-        self.group(self.module.attributes.function(function.attributes));
-        self.properties(data, " ");
+        self.print_group_number(self.module.attributes.function(function.attributes));
+        self.print_properties(data, " ");
         self.function_parts(function);
         if !function.is_declaration() {
             for &(kind, node) in &data.metadata {
-                self.attached(" ", kind, node);
+                self.print_attachment(" ", kind, node);
             }
         }
     }
 
     fn function_parts(&mut self, function: &LlvmFunction) {
         if !function.gc.is_empty() {
-            self.put(" gc ");
+            self.put_text(" gc ");
             self.quoted_symbol(function.gc);
         }
         for (word, constant) in [
@@ -116,33 +116,33 @@ impl<'m> LlvmPrinter<'m> {
             (" personality ", function.personality),
         ] {
             if let Some(constant) = constant {
-                self.put(word);
+                self.put_text(word);
                 self.typed_constant(constant);
             }
         }
     }
 
-    fn block(&mut self, function: &'m LlvmFunction, block: LlvmBlock) {
+    fn print_block(&mut self, function: &'m LlvmFunction, block: LlvmBlock) {
         let name = function.blocks[block.index()].name;
         if name.is_empty() {
             let number = self.block_numbers[block.index()];
             self.put_args(format_args!("{number}:\n"));
         } else {
-            self.name("", name);
-            self.put(":\n");
+            self.print_name("", name);
+            self.put_text(":\n");
         }
         for inst in function.block_insts(block) {
             self.debug_records(function, inst);
-            self.put("  ");
+            self.put_text("  ");
             if function.inst(inst).ty != LlvmType::VOID {
-                self.local(function.params.len() + inst.index());
-                self.put(" = ");
+                self.print_local(function.params.len() + inst.index());
+                self.put_text(" = ");
             }
-            self.instruction(function, inst);
+            self.print_instruction(function, inst);
             for attachment in function.attachments(inst) {
-                self.attached(", ", attachment.kind, attachment.node);
+                self.print_attachment(", ", attachment.kind, attachment.node);
             }
-            self.put("\n");
+            self.put_text("\n");
         }
     }
 
@@ -153,17 +153,17 @@ impl<'m> LlvmPrinter<'m> {
             .iter()
             .take_while(|record| record.before == inst)
         {
-            self.put(match record.kind {
+            self.put_text(match record.kind {
                 DebugRecordKind::Value => "    #dbg_value(",
                 DebugRecordKind::Declare => "    #dbg_declare(",
                 DebugRecordKind::Assign => "    #dbg_assign(",
                 DebugRecordKind::Label => "    #dbg_label(",
                 DebugRecordKind::DeclareValue => "    #dbg_declare_value(",
             });
-            self.list(record.arguments.iter().flatten(), |printer, &id| {
+            self.print_list(record.arguments.iter().flatten(), |printer, &id| {
                 printer.metadata_ref(id)
             });
-            self.put(")\n");
+            self.put_text(")\n");
         }
     }
 
@@ -175,7 +175,7 @@ impl<'m> LlvmPrinter<'m> {
             let number = self.block_numbers[block.index()];
             self.put_args(format_args!("%{number}"));
         } else {
-            self.name("%", name);
+            self.print_name("%", name);
         }
     }
 
@@ -184,7 +184,7 @@ impl<'m> LlvmPrinter<'m> {
         let function = self.module.function(func);
         let index = block as usize;
         match function.blocks.get(index) {
-            Some(block) if !block.name.is_empty() => self.name("%", block.name),
+            Some(block) if !block.name.is_empty() => self.print_name("%", block.name),
             _ => {
                 let kept = (
                     std::mem::take(&mut self.numbers),
@@ -198,17 +198,17 @@ impl<'m> LlvmPrinter<'m> {
         }
     }
 
-    fn label(&mut self, block: LlvmBlock) {
-        self.put("label ");
+    fn print_label(&mut self, block: LlvmBlock) {
+        self.put_text("label ");
         self.block_ref(block);
     }
 
-    fn labels(&mut self, blocks: &[LlvmBlock]) {
-        self.list(blocks, |printer, &block| printer.label(block));
+    fn print_labels(&mut self, blocks: &[LlvmBlock]) {
+        self.print_list(blocks, |printer, &block| printer.print_label(block));
     }
 
-    fn operands(&mut self, operands: &[LlvmValue]) {
-        self.list(operands, |printer, &operand| printer.typed_value(operand));
+    fn print_operands(&mut self, operands: &[LlvmValue]) {
+        self.print_list(operands, |printer, &operand| printer.typed_value(operand));
     }
 
     /// Operands of which all have the type of the first.
@@ -216,28 +216,28 @@ impl<'m> LlvmPrinter<'m> {
         if let Some((&first, rest)) = operands.split_first() {
             self.typed_value(first);
             for &operand in rest {
-                self.put(", ");
-                self.value(operand);
+                self.put_text(", ");
+                self.print_value(operand);
             }
         }
     }
 
-    fn instruction(&mut self, function: &LlvmFunction, id: LlvmInst) {
+    fn print_instruction(&mut self, function: &LlvmFunction, id: LlvmInst) {
         let inst = function.inst(id);
         let operands = function.operands(id);
         let blocks = function.blocks_of(id);
         let tail = inst
             .flags
             .only(LlvmInstFlags::TAIL | LlvmInstFlags::MUSTTAIL | LlvmInstFlags::NOTAIL);
-        self.flags(tail);
-        self.put(inst.opcode.name());
+        self.print_flags(tail);
+        self.put_text(inst.opcode.name());
         if !matches!(inst.opcode, LlvmOpcode::Fence | LlvmOpcode::Unreachable) {
-            self.put(" ");
+            self.put_text(" ");
         }
         match inst.opcode {
-            LlvmOpcode::Load | LlvmOpcode::Store => self.access(inst, operands),
+            LlvmOpcode::Load | LlvmOpcode::Store => self.print_access(inst, operands),
             LlvmOpcode::CmpXchg | LlvmOpcode::AtomicRmw | LlvmOpcode::Fence => {
-                self.atomic(inst, operands)
+                self.print_atomic(inst, operands)
             }
             opcode => {
                 let hidden = tail.0
@@ -251,13 +251,13 @@ impl<'m> LlvmPrinter<'m> {
                     } else {
                         0
                     };
-                self.flags(LlvmInstFlags(inst.flags.0 & !hidden));
-                self.rest(function, id, inst, operands, blocks);
+                self.print_flags(LlvmInstFlags(inst.flags.0 & !hidden));
+                self.print_operation(function, id, inst, operands, blocks);
             }
         }
     }
 
-    fn rest(
+    fn print_operation(
         &mut self,
         function: &LlvmFunction,
         id: LlvmInst,
@@ -268,134 +268,134 @@ impl<'m> LlvmPrinter<'m> {
         match inst.opcode {
             opcode if opcode.is_binary() => self.same_type(operands),
             opcode if opcode.is_cast() => {
-                self.operands(operands);
-                self.put(" to ");
-                self.ty(inst.ty);
+                self.print_operands(operands);
+                self.put_text(" to ");
+                self.print_type(inst.ty);
             }
             LlvmOpcode::ICmp | LlvmOpcode::FCmp => {
                 if let InstructionExtra::Compare(predicate) = inst.extra {
-                    self.put(predicate.name());
-                    self.put(" ");
+                    self.put_text(predicate.name());
+                    self.put_text(" ");
                 }
                 self.same_type(operands);
             }
-            LlvmOpcode::Ret if operands.is_empty() => self.put("void"),
+            LlvmOpcode::Ret if operands.is_empty() => self.put_text("void"),
             LlvmOpcode::Br => {
-                self.operands(operands);
+                self.print_operands(operands);
                 if !operands.is_empty() {
-                    self.put(", ");
+                    self.put_text(", ");
                 }
-                self.labels(blocks);
+                self.print_labels(blocks);
             }
-            LlvmOpcode::Switch => self.switch(operands, blocks),
+            LlvmOpcode::Switch => self.print_switch(operands, blocks),
             LlvmOpcode::IndirectBr => {
-                self.operands(operands);
-                self.put(", [");
-                self.labels(blocks);
-                self.put("]");
+                self.print_operands(operands);
+                self.put_text(", [");
+                self.print_labels(blocks);
+                self.put_text("]");
             }
-            LlvmOpcode::Phi => self.phi(inst, operands, blocks),
-            LlvmOpcode::Alloca => self.alloca(inst, operands),
+            LlvmOpcode::Phi => self.print_phi(inst, operands, blocks),
+            LlvmOpcode::Alloca => self.print_alloca(inst, operands),
             LlvmOpcode::GetElementPtr => {
                 if let InstructionExtra::SourceType(source) = inst.extra {
-                    self.ty(source);
-                    self.put(", ");
+                    self.print_type(source);
+                    self.put_text(", ");
                 }
-                self.operands(operands);
+                self.print_operands(operands);
             }
             LlvmOpcode::ShuffleVector => {
-                self.operands(operands);
-                self.put(", ");
+                self.print_operands(operands);
+                self.put_text(", ");
                 let scalable = matches!(
                     self.module.types.kind(inst.ty),
                     LlvmTypeKind::Vector { scalable: true, .. }
                 );
-                self.mask(function.numbers_of(id), scalable);
+                self.print_mask(function.numbers_of(id), scalable);
             }
             LlvmOpcode::ExtractValue | LlvmOpcode::InsertValue => {
-                self.operands(operands);
+                self.print_operands(operands);
                 for index in function.numbers_of(id) {
                     self.put_args(format_args!(", {index}"));
                 }
             }
             LlvmOpcode::VaArg => {
-                self.operands(operands);
-                self.put(", ");
-                self.ty(inst.ty);
+                self.print_operands(operands);
+                self.put_text(", ");
+                self.print_type(inst.ty);
             }
             opcode if opcode.is_call() => {
                 if let Some(call) = function.call(id) {
-                    self.call(function, id, call, blocks);
+                    self.print_call(function, id, call, blocks);
                 }
             }
-            opcode if is_exception(opcode) => self.exception(inst, operands, blocks),
-            _ => self.operands(operands),
+            opcode if is_exception(opcode) => self.print_exception_handling(inst, operands, blocks),
+            _ => self.print_operands(operands),
         }
     }
 
-    fn phi(&mut self, inst: &LlvmInstruction, operands: &[LlvmValue], blocks: &[LlvmBlock]) {
-        self.ty(inst.ty);
-        self.put(" ");
-        self.list(operands.iter().zip(blocks), |printer, (&value, &block)| {
-            printer.put("[ ");
-            printer.value(value);
-            printer.put(", ");
+    fn print_phi(&mut self, inst: &LlvmInstruction, operands: &[LlvmValue], blocks: &[LlvmBlock]) {
+        self.print_type(inst.ty);
+        self.put_text(" ");
+        self.print_list(operands.iter().zip(blocks), |printer, (&value, &block)| {
+            printer.put_text("[ ");
+            printer.print_value(value);
+            printer.put_text(", ");
             printer.block_ref(block);
-            printer.put(" ]");
+            printer.put_text(" ]");
         });
     }
 
-    fn switch(&mut self, operands: &[LlvmValue], blocks: &[LlvmBlock]) {
+    fn print_switch(&mut self, operands: &[LlvmValue], blocks: &[LlvmBlock]) {
         self.typed_value(operands[0]);
-        self.put(", ");
-        self.label(blocks[0]);
-        self.put(" [");
+        self.put_text(", ");
+        self.print_label(blocks[0]);
+        self.put_text(" [");
         for (&case, &block) in operands[1..].iter().zip(&blocks[1..]) {
-            self.put(" ");
+            self.put_text(" ");
             self.typed_value(case);
-            self.put(", ");
-            self.label(block);
+            self.put_text(", ");
+            self.print_label(block);
         }
-        self.put(" ]");
+        self.put_text(" ]");
     }
 
-    fn alloca(&mut self, inst: &LlvmInstruction, operands: &[LlvmValue]) {
+    fn print_alloca(&mut self, inst: &LlvmInstruction, operands: &[LlvmValue]) {
         let InstructionExtra::Alloca { ty, align } = inst.extra else {
             return;
         };
-        self.ty(ty);
+        self.print_type(ty);
         let one = operands[0].as_const().is_some_and(|count| {
             self.module.consts.ty(count) == LlvmType::I32
                 && self.module.consts.as_u64(count) == Some(1)
         });
         if !one {
-            self.put(", ");
+            self.put_text(", ");
             self.typed_value(operands[0]);
         }
-        self.align(align);
+        self.print_alignment(align);
         match self.module.types.address_space(inst.ty) {
             None | Some(0) => {}
             Some(space) => self.put_args(format_args!(", addrspace({space})")),
         }
     }
 
-    fn align(&mut self, align: LlvmAlign) {
+    fn print_alignment(&mut self, align: LlvmAlign) {
         if let Some(bytes) = align.bytes() {
             self.put_args(format_args!(", align {bytes}"));
         }
     }
 
-    fn ordering(&mut self, scope: LlvmSymbol, ordering: Ordering) {
+    fn print_ordering(&mut self, scope: LlvmSymbol, ordering: Ordering) {
         if !scope.is_empty() {
-            self.put(" syncscope(");
+            self.put_text(" syncscope(");
             self.quoted_symbol(scope);
-            self.put(")");
+            self.put_text(")");
         }
-        self.put(" ");
-        self.put(ordering.name());
+        self.put_text(" ");
+        self.put_text(ordering.name());
     }
 
-    fn access(&mut self, inst: &LlvmInstruction, operands: &[LlvmValue]) {
+    fn print_access(&mut self, inst: &LlvmInstruction, operands: &[LlvmValue]) {
         let InstructionExtra::Access {
             align,
             ordering,
@@ -405,28 +405,28 @@ impl<'m> LlvmPrinter<'m> {
             return;
         };
         if ordering != Ordering::NotAtomic {
-            self.put("atomic ");
+            self.put_text("atomic ");
         }
-        self.flags(inst.flags);
+        self.print_flags(inst.flags);
         if inst.opcode == LlvmOpcode::Load {
-            self.ty(inst.ty);
-            self.put(", ");
+            self.print_type(inst.ty);
+            self.put_text(", ");
         }
-        self.operands(operands);
+        self.print_operands(operands);
         if ordering != Ordering::NotAtomic {
-            self.ordering(scope, ordering);
+            self.print_ordering(scope, ordering);
         }
-        self.align(align);
+        self.print_alignment(align);
     }
 
-    fn atomic(&mut self, inst: &LlvmInstruction, operands: &[LlvmValue]) {
-        self.flags(inst.flags.only(LlvmInstFlags::WEAK));
-        self.flags(inst.flags.only(LlvmInstFlags::VOLATILE));
+    fn print_atomic(&mut self, inst: &LlvmInstruction, operands: &[LlvmValue]) {
+        self.print_flags(inst.flags.only(LlvmInstFlags::WEAK));
+        self.print_flags(inst.flags.only(LlvmInstFlags::VOLATILE));
         if let InstructionExtra::Rmw { op, .. } = inst.extra {
-            self.put(op.name());
-            self.put(" ");
+            self.put_text(op.name());
+            self.put_text(" ");
         }
-        self.operands(operands);
+        self.print_operands(operands);
         match inst.extra {
             InstructionExtra::Rmw {
                 align,
@@ -434,8 +434,8 @@ impl<'m> LlvmPrinter<'m> {
                 scope,
                 ..
             } => {
-                self.ordering(scope, ordering);
-                self.align(align);
+                self.print_ordering(scope, ordering);
+                self.print_alignment(align);
             }
             InstructionExtra::CmpXchg {
                 align,
@@ -443,125 +443,130 @@ impl<'m> LlvmPrinter<'m> {
                 failure,
                 scope,
             } => {
-                self.ordering(scope, success);
-                self.put(" ");
-                self.put(failure.name());
-                self.align(align);
+                self.print_ordering(scope, success);
+                self.put_text(" ");
+                self.put_text(failure.name());
+                self.print_alignment(align);
             }
-            InstructionExtra::Fence { ordering, scope } => self.ordering(scope, ordering),
+            InstructionExtra::Fence { ordering, scope } => self.print_ordering(scope, ordering),
             _ => {}
         }
     }
 
-    fn call(
+    fn print_call(
         &mut self,
         function: &LlvmFunction,
         id: LlvmInst,
         call: &CallInfo,
         blocks: &[LlvmBlock],
     ) {
-        self.convention(call.convention);
+        self.print_convention(call.convention);
         self.result_attributes(call.attributes);
         let signature = self.module.types.signature(call.function_type);
         let (result, _, variadic) = signature.unwrap_or((LlvmType::VOID, &[], false));
-        self.ty(if variadic { call.function_type } else { result });
-        self.put(" ");
-        self.value(function.operands(id)[0]);
-        self.put("(");
+        self.print_type(if variadic { call.function_type } else { result });
+        self.put_text(" ");
+        self.print_value(function.operands(id)[0]);
+        self.put_text("(");
         let arguments = function.arguments(id).iter().enumerate();
-        self.list(arguments, |printer, (index, &argument)| {
+        self.print_list(arguments, |printer, (index, &argument)| {
             let set = printer.module.attributes.param(call.attributes, index);
             if let crate::ir::ValueKind::Metadata(id) = argument.kind() {
-                printer.put("metadata ");
+                printer.put_text("metadata ");
                 printer.metadata_ref(id);
                 return;
             }
-            printer.ty(function.type_of(printer.module, argument));
+            printer.print_type(function.type_of(printer.module, argument));
             printer.value_attributes(set);
-            printer.put(" ");
-            printer.value(argument);
+            printer.put_text(" ");
+            printer.print_value(argument);
         });
-        self.put(")");
-        self.group(self.module.attributes.function(call.attributes));
+        self.put_text(")");
+        self.print_group_number(self.module.attributes.function(call.attributes));
         if !call.bundles.is_empty() {
-            self.put(" [ ");
-            self.list(&call.bundles, |printer, bundle| {
+            self.put_text(" [ ");
+            self.print_list(&call.bundles, |printer, bundle| {
                 printer.quoted_symbol(bundle.tag);
-                printer.put("(");
-                printer.operands(&function.value_pool[bundle.operands.range()]);
-                printer.put(")");
+                printer.put_text("(");
+                printer.print_operands(&function.value_pool[bundle.operands.range()]);
+                printer.put_text(")");
             });
-            self.put(" ]");
+            self.put_text(" ]");
         }
         match function.inst(id).opcode {
             LlvmOpcode::Invoke => {
-                self.put(" to ");
-                self.label(blocks[0]);
-                self.put(" unwind ");
-                self.label(blocks[1]);
+                self.put_text(" to ");
+                self.print_label(blocks[0]);
+                self.put_text(" unwind ");
+                self.print_label(blocks[1]);
             }
             LlvmOpcode::CallBr => {
-                self.put(" to ");
-                self.label(blocks[0]);
-                self.put(" [");
-                self.labels(&blocks[1..]);
-                self.put("]");
+                self.put_text(" to ");
+                self.print_label(blocks[0]);
+                self.put_text(" [");
+                self.print_labels(&blocks[1..]);
+                self.put_text("]");
             }
             _ => {}
         }
     }
 
-    fn exception(&mut self, inst: &LlvmInstruction, operands: &[LlvmValue], blocks: &[LlvmBlock]) {
+    fn print_exception_handling(
+        &mut self,
+        inst: &LlvmInstruction,
+        operands: &[LlvmValue],
+        blocks: &[LlvmBlock],
+    ) {
         match inst.opcode {
             LlvmOpcode::LandingPad => {
-                self.ty(inst.ty);
+                self.print_type(inst.ty);
                 if inst.flags.has(LlvmInstFlags::CLEANUP) {
-                    self.put(" cleanup");
+                    self.put_text(" cleanup");
                 }
                 for &clause in operands {
                     let ty = self
                         .func
                         .map_or(LlvmType::VOID, |func| func.type_of(self.module, clause));
                     let filter = matches!(self.module.types.kind(ty), LlvmTypeKind::Array { .. });
-                    self.put(if filter { " filter " } else { " catch " });
+                    self.put_text(if filter { " filter " } else { " catch " });
                     self.typed_value(clause);
                 }
             }
             LlvmOpcode::CatchSwitch => {
-                self.put("within ");
-                self.value(operands[0]);
-                self.put(" [");
+                self.put_text("within ");
+                self.print_value(operands[0]);
+                self.put_text(" [");
                 let unwinds = inst.flags.has(LlvmInstFlags::CLEANUP);
                 let (handlers, unwind) = blocks.split_at(blocks.len() - usize::from(unwinds));
-                self.labels(handlers);
-                self.put("] unwind ");
-                self.unwind(unwind);
+                self.print_labels(handlers);
+                self.put_text("] unwind ");
+                self.print_unwind_target(unwind);
             }
             LlvmOpcode::CatchPad | LlvmOpcode::CleanupPad => {
-                self.put("within ");
-                self.value(operands[0]);
-                self.put(" [");
-                self.operands(&operands[1..]);
-                self.put("]");
+                self.put_text("within ");
+                self.print_value(operands[0]);
+                self.put_text(" [");
+                self.print_operands(&operands[1..]);
+                self.put_text("]");
             }
             _ => {
-                self.put("from ");
-                self.value(operands[0]);
+                self.put_text("from ");
+                self.print_value(operands[0]);
                 if inst.opcode == LlvmOpcode::CatchRet {
-                    self.put(" to ");
-                    self.labels(blocks);
+                    self.put_text(" to ");
+                    self.print_labels(blocks);
                 } else {
-                    self.put(" unwind ");
-                    self.unwind(blocks);
+                    self.put_text(" unwind ");
+                    self.print_unwind_target(blocks);
                 }
             }
         }
     }
 
-    fn unwind(&mut self, blocks: &[LlvmBlock]) {
+    fn print_unwind_target(&mut self, blocks: &[LlvmBlock]) {
         match blocks.first() {
-            Some(&block) => self.label(block),
-            None => self.put("to caller"),
+            Some(&block) => self.print_label(block),
+            None => self.put_text("to caller"),
         }
     }
 }

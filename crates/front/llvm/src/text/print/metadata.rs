@@ -9,27 +9,27 @@ impl LlvmPrinter<'_> {
     pub(super) fn metadata_ref(&mut self, id: LlvmMetadata) {
         match self.module.metadata.kind(id) {
             MetadataKind::String(symbol) => {
-                self.put("!");
+                self.put_text("!");
                 self.quoted_symbol(symbol);
             }
             MetadataKind::Constant(constant) => self.typed_constant(constant),
             MetadataKind::Local(value) => self.typed_value(value),
             MetadataKind::ArgList(_) => {
-                self.put("!DIArgList(");
+                self.put_text("!DIArgList(");
                 let operands = self.module.metadata.operands(id);
-                self.list(operands.iter().flatten(), |printer, &operand| {
+                self.print_list(operands.iter().flatten(), |printer, &operand| {
                     printer.metadata_ref(operand);
                 });
-                self.put(")");
+                self.put_text(")");
             }
             MetadataKind::Special { class, .. } if self.module.str(class) == "DIExpression" => {
-                self.node(id);
+                self.print_node(id);
             }
-            MetadataKind::Node { .. } | MetadataKind::Special { .. } => self.number(id),
+            MetadataKind::Node { .. } | MetadataKind::Special { .. } => self.print_node_number(id),
         }
     }
 
-    fn number(&mut self, id: LlvmMetadata) {
+    fn print_node_number(&mut self, id: LlvmMetadata) {
         let number = match self.node_of[id.index()] {
             Some(number) => number,
             None => {
@@ -45,30 +45,30 @@ impl LlvmPrinter<'_> {
     fn optional_metadata(&mut self, id: Option<LlvmMetadata>) {
         match id {
             Some(id) => self.metadata_ref(id),
-            None => self.put("null"),
+            None => self.put_text("null"),
         }
     }
 
     /// All nodes that were met, and those they lead to.
-    pub(super) fn nodes(&mut self) {
+    pub(super) fn print_nodes(&mut self) {
         let mut at = 0;
         while at < self.nodes.len() {
             self.put_args(format_args!("!{at} = "));
-            self.node(self.nodes[at]);
-            self.put("\n");
+            self.print_node(self.nodes[at]);
+            self.put_text("\n");
             at += 1;
         }
     }
 
-    fn node(&mut self, id: LlvmMetadata) {
+    fn print_node(&mut self, id: LlvmMetadata) {
         match self.module.metadata.kind(id) {
             MetadataKind::Node { distinct, .. } => {
-                self.put(if distinct { "distinct !{" } else { "!{" });
+                self.put_text(if distinct { "distinct !{" } else { "!{" });
                 let operands = self.module.metadata.operands(id);
-                self.list(operands, |printer, &operand| {
+                self.print_list(operands, |printer, &operand| {
                     printer.optional_metadata(operand)
                 });
-                self.put("}");
+                self.put_text("}");
             }
             MetadataKind::Special {
                 distinct, class, ..
@@ -79,14 +79,16 @@ impl LlvmPrinter<'_> {
                     if distinct { "distinct " } else { "" }
                 ));
                 let fields = self.module.metadata.fields(id);
-                self.list(fields, |printer, &(name, field)| printer.field(name, field));
-                self.put(")");
+                self.print_list(fields, |printer, &(name, field)| {
+                    printer.print_field(name, field)
+                });
+                self.put_text(")");
             }
             _ => {}
         }
     }
 
-    fn field(&mut self, name: LlvmSymbol, field: MetadataField) {
+    fn print_field(&mut self, name: LlvmSymbol, field: MetadataField) {
         let name = self.module.str(name);
         if !name.is_empty() {
             self.put_args(format_args!("{name}: "));
@@ -96,22 +98,27 @@ impl LlvmPrinter<'_> {
                 Some(symbol) => self.quoted_symbol(symbol),
                 None => self.metadata_ref(id),
             },
-            MetadataField::Node(None) => self.put("null"),
+            MetadataField::Node(None) => self.put_text("null"),
             MetadataField::Int(number) if BOOLEAN.contains(&name) => {
-                self.put(if number == 0 { "false" } else { "true" });
+                self.put_text(if number == 0 { "false" } else { "true" });
             }
             MetadataField::Int(number) => self.put_args(format_args!("{number}")),
             MetadataField::Word(word) => {
                 let word = self.module.str(word);
-                self.put(word);
+                self.put_text(word);
             }
         }
     }
 
     /// Metadata attached: each kind and node behind `separator`.
-    pub(super) fn attached(&mut self, separator: &str, kind: LlvmSymbol, node: LlvmMetadata) {
-        self.put(separator);
-        self.put("!");
+    pub(super) fn print_attachment(
+        &mut self,
+        separator: &str,
+        kind: LlvmSymbol,
+        node: LlvmMetadata,
+    ) {
+        self.put_text(separator);
+        self.put_text("!");
         let kind = self.module.str(kind);
         for byte in kind.bytes() {
             if byte.is_ascii_alphanumeric() || b"-$._".contains(&byte) {
@@ -120,7 +127,7 @@ impl LlvmPrinter<'_> {
                 self.put_args(format_args!("\\{byte:02X}"));
             }
         }
-        self.put(" ");
+        self.put_text(" ");
         self.metadata_ref(node);
     }
 }

@@ -15,16 +15,16 @@ use std::fmt::Write;
 
 /// The module as LLVM assembly of LLVM 20 or later, or with typed pointers where it was read
 /// with them.
-pub fn print(module: &LlvmModule) -> String {
+pub fn print_assembly(module: &LlvmModule) -> String {
     let mut printer = LlvmPrinter::new(module);
-    printer.module();
+    printer.print_module();
     printer.out
 }
 
 /// A type as LLVM assembly.
 pub fn print_type(module: &LlvmModule, ty: LlvmType) -> String {
     let mut printer = LlvmPrinter::new(module);
-    printer.ty(ty);
+    printer.print_type(ty);
     printer.out
 }
 
@@ -64,7 +64,7 @@ impl<'m> LlvmPrinter<'m> {
 }
 
 impl LlvmPrinter<'_> {
-    fn put(&mut self, text: &str) {
+    fn put_text(&mut self, text: &str) {
         self.out.push_str(text);
     }
 
@@ -74,30 +74,34 @@ impl LlvmPrinter<'_> {
     }
 
     /// Items with commas between them.
-    fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
+    fn print_list<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        mut item: impl FnMut(&mut Self, T),
+    ) {
         for (index, one) in items.into_iter().enumerate() {
             if index > 0 {
-                self.put(", ");
+                self.put_text(", ");
             }
             item(self, one);
         }
     }
 
     /// A name behind a sigil, in quotes where it needs them.
-    fn name(&mut self, sigil: &str, name: LlvmSymbol) {
+    fn print_name(&mut self, sigil: &str, name: LlvmSymbol) {
         let text = self.module.str(name);
-        self.put(sigil);
+        self.put_text(sigil);
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-$._".contains(&byte);
         let digit_first = text.as_bytes().first().is_some_and(u8::is_ascii_digit);
         if !text.is_empty() && !digit_first && text.bytes().all(plain) {
-            self.put(text);
+            self.put_text(text);
         } else {
-            self.quoted(text.as_bytes());
+            self.print_quoted(text.as_bytes());
         }
     }
 
     /// Bytes in quotes with escapes.
-    fn quoted(&mut self, bytes: &[u8]) {
+    fn print_quoted(&mut self, bytes: &[u8]) {
         self.out.push('"');
         for &byte in bytes {
             if (b' '..=b'~').contains(&byte) && byte != b'"' && byte != b'\\' {
@@ -112,6 +116,6 @@ impl LlvmPrinter<'_> {
     /// A symbol in quotes.
     fn quoted_symbol(&mut self, symbol: LlvmSymbol) {
         let text = self.module.str(symbol);
-        self.quoted(text.as_bytes());
+        self.print_quoted(text.as_bytes());
     }
 }

@@ -7,26 +7,26 @@ use crate::ir::{
 };
 
 impl LlvmPrinter<'_> {
-    pub(super) fn module(&mut self) {
+    pub(super) fn print_module(&mut self) {
         self.number_globals();
-        self.header();
+        self.print_header();
         self.type_definitions();
         let module = self.module;
         for comdat in &module.comdats {
-            self.name("$", comdat.name);
+            self.print_name("$", comdat.name);
             self.put_args(format_args!(" = comdat {}\n", comdat.selection.name()));
         }
         for global in module.global_ids() {
-            self.global(global);
+            self.print_global(global);
         }
         for func in module.function_ids() {
-            self.put("\n");
-            self.function(func);
+            self.put_text("\n");
+            self.print_function(func);
         }
-        self.put("\n");
+        self.put_text("\n");
         self.attribute_groups();
         for list in &module.named_metadata {
-            self.put("!");
+            self.put_text("!");
             let name = module.str(list.name);
             for byte in name.bytes() {
                 if byte.is_ascii_alphanumeric() || b"-$._".contains(&byte) {
@@ -35,13 +35,13 @@ impl LlvmPrinter<'_> {
                     self.put_args(format_args!("\\{byte:02X}"));
                 }
             }
-            self.put(" = !{");
-            self.list(&list.operands, |printer, &operand| {
+            self.put_text(" = !{");
+            self.print_list(&list.operands, |printer, &operand| {
                 printer.metadata_ref(operand)
             });
-            self.put("}\n");
+            self.put_text("}\n");
         }
-        self.nodes();
+        self.print_nodes();
     }
 
     fn number_globals(&mut self) {
@@ -55,12 +55,12 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    fn header(&mut self) {
+    fn print_header(&mut self) {
         let module = self.module;
         if !module.source_filename.is_empty() {
-            self.put("source_filename = ");
-            self.quoted(module.source_filename.as_bytes());
-            self.put("\n");
+            self.put_text("source_filename = ");
+            self.print_quoted(module.source_filename.as_bytes());
+            self.put_text("\n");
         }
         for (name, text) in [
             ("datalayout", module.layout.text()),
@@ -68,14 +68,14 @@ impl LlvmPrinter<'_> {
         ] {
             if !text.is_empty() {
                 self.put_args(format_args!("target {name} = "));
-                self.quoted(text.as_bytes());
-                self.put("\n");
+                self.print_quoted(text.as_bytes());
+                self.put_text("\n");
             }
         }
         for line in module.module_asm.lines() {
-            self.put("module asm ");
-            self.quoted(line.as_bytes());
-            self.put("\n");
+            self.put_text("module asm ");
+            self.print_quoted(line.as_bytes());
+            self.put_text("\n");
         }
     }
 
@@ -96,99 +96,104 @@ impl LlvmPrinter<'_> {
         named.sort();
         for (_, ty, fields, packed) in named {
             self.type_name(ty);
-            self.put(" = type ");
+            self.put_text(" = type ");
             self.struct_body(fields.as_deref(), packed);
-            self.put("\n");
+            self.put_text("\n");
         }
     }
 
     /// Linkage and what else stands before a global or function.
     pub(super) fn linkage_words(&mut self, data: &GlobalData) {
         if data.linkage != Linkage::External {
-            self.put(data.linkage.name());
-            self.put(" ");
+            self.put_text(data.linkage.name());
+            self.put_text(" ");
         }
         if data.dso_local && !data.linkage.is_local() {
-            self.put("dso_local ");
+            self.put_text("dso_local ");
         }
         if data.visibility != Visibility::Default {
-            self.put(data.visibility.name());
-            self.put(" ");
+            self.put_text(data.visibility.name());
+            self.put_text(" ");
         }
         match data.dll_storage {
-            1 => self.put("dllimport "),
-            2 => self.put("dllexport "),
+            1 => self.put_text("dllimport "),
+            2 => self.put_text("dllexport "),
             _ => {}
         }
         match data.thread_local {
             ThreadLocal::None => {}
-            ThreadLocal::GeneralDynamic => self.put("thread_local "),
+            ThreadLocal::GeneralDynamic => self.put_text("thread_local "),
             model => self.put_args(format_args!("thread_local({}) ", model.name())),
         }
     }
 
-    fn global(&mut self, global: LlvmGlobal) {
+    fn print_global(&mut self, global: LlvmGlobal) {
         let data = self.module.global(global);
         match data.kind {
             GlobalKind::Function(_) => {}
-            GlobalKind::Variable(variable) => self.variable(global, data, variable),
+            GlobalKind::Variable(variable) => self.print_variable(global, data, variable),
             GlobalKind::Alias(aliasee) | GlobalKind::Ifunc(aliasee) => {
                 self.global_name(global);
-                self.put(" = ");
+                self.put_text(" = ");
                 self.linkage_words(data);
                 if data.unnamed_addr != UnnamedAddr::None {
-                    self.put(data.unnamed_addr.name());
-                    self.put(" ");
+                    self.put_text(data.unnamed_addr.name());
+                    self.put_text(" ");
                 }
                 let alias = matches!(data.kind, GlobalKind::Alias(_));
-                self.put(if alias { "alias " } else { "ifunc " });
-                self.ty(data.value_type);
-                self.put(", ");
+                self.put_text(if alias { "alias " } else { "ifunc " });
+                self.print_type(data.value_type);
+                self.put_text(", ");
                 if let Some(constant) = aliasee.0 {
                     self.typed_constant(constant);
                 }
-                self.put("\n");
+                self.put_text("\n");
             }
         }
     }
 
-    fn variable(&mut self, global: LlvmGlobal, data: &GlobalData, variable: LlvmGlobalVariable) {
+    fn print_variable(
+        &mut self,
+        global: LlvmGlobal,
+        data: &GlobalData,
+        variable: LlvmGlobalVariable,
+    ) {
         self.global_name(global);
-        self.put(" = ");
+        self.put_text(" = ");
         if variable.initializer.is_none() && data.linkage == Linkage::External {
-            self.put("external ");
+            self.put_text("external ");
         }
         self.linkage_words(data);
         if data.unnamed_addr != UnnamedAddr::None {
-            self.put(data.unnamed_addr.name());
-            self.put(" ");
+            self.put_text(data.unnamed_addr.name());
+            self.put_text(" ");
         }
         if data.space != 0 {
             self.put_args(format_args!("addrspace({}) ", data.space));
         }
         if variable.externally_initialized {
-            self.put("externally_initialized ");
+            self.put_text("externally_initialized ");
         }
-        self.put(if variable.constant {
+        self.put_text(if variable.constant {
             "constant "
         } else {
             "global "
         });
-        self.ty(data.value_type);
+        self.print_type(data.value_type);
         if let Some(initializer) = variable.initializer {
-            self.put(" ");
-            self.constant(initializer);
+            self.put_text(" ");
+            self.print_constant(initializer);
         }
-        self.properties(data, ", ");
+        self.print_properties(data, ", ");
         for &(kind, node) in &data.metadata {
-            self.attached(", ", kind, node);
+            self.print_attachment(", ", kind, node);
         }
-        self.group(variable.attributes);
-        self.put("\n");
+        self.print_group_number(variable.attributes);
+        self.put_text("\n");
     }
 
     /// Section, partition, comdat and alignment.
-    pub(super) fn properties(&mut self, data: &GlobalData, separator: &str) {
+    pub(super) fn print_properties(&mut self, data: &GlobalData, separator: &str) {
         for (word, text) in [("section", data.section), ("partition", data.partition)] {
             if !text.is_empty() {
                 self.put_args(format_args!("{separator}{word} "));
@@ -197,8 +202,8 @@ impl LlvmPrinter<'_> {
         }
         if let Some(comdat) = data.comdat {
             self.put_args(format_args!("{separator}comdat("));
-            self.name("$", self.module.comdats[comdat as usize].name);
-            self.put(")");
+            self.print_name("$", self.module.comdats[comdat as usize].name);
+            self.put_text(")");
         }
         if let Some(bytes) = data.align.bytes() {
             self.put_args(format_args!("{separator}align {bytes}"));
@@ -206,7 +211,7 @@ impl LlvmPrinter<'_> {
     }
 
     /// A calling convention with a space behind it, unless it is that of C.
-    pub(super) fn convention(&mut self, convention: CallingConvention) {
+    pub(super) fn print_convention(&mut self, convention: CallingConvention) {
         match convention.name() {
             _ if convention == CallingConvention::C => {}
             Some(name) => self.put_args(format_args!("{name} ")),
@@ -219,10 +224,10 @@ impl LlvmPrinter<'_> {
             self.put_args(format_args!("attributes #{number} = {{"));
             let module = self.module;
             for attribute in module.attributes.get(self.groups[number]) {
-                self.put(" ");
-                self.attribute(attribute);
+                self.put_text(" ");
+                self.print_attribute(attribute);
             }
-            self.put(" }\n");
+            self.put_text(" }\n");
         }
     }
 }

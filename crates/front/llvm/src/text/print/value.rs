@@ -5,14 +5,14 @@ use crate::ir::{
     AttrKind, AttrList, AttrSet, ConstKind, ExprExtra, LlvmAttribute, LlvmConst, LlvmConstantExpr,
     LlvmGlobal, LlvmInstFlags, LlvmType, LlvmTypeKind, LlvmValue, ValueKind,
 };
-use crate::text::encoding::{ACCESSES, ALLOC_KINDS, CAPTURES, DENORMALS, FP_CLASSES, words};
+use crate::text::encoding::{ACCESSES, ALLOC_KINDS, CAPTURES, DENORMALS, FP_CLASSES, list_words};
 use crate::text::types::SIMPLE;
 use crate::upgrade::MEMORY_LOCATIONS;
 
 impl LlvmPrinter<'_> {
-    pub(super) fn ty(&mut self, ty: LlvmType) {
+    pub(super) fn print_type(&mut self, ty: LlvmType) {
         if let Some(row) = SIMPLE.iter().find(|row| row.1 == ty) {
-            return self.put(row.0);
+            return self.put_text(row.0);
         }
         match self.module.types.kind(ty) {
             LlvmTypeKind::Int(width) => self.put_args(format_args!("i{width}")),
@@ -20,7 +20,7 @@ impl LlvmPrinter<'_> {
                 space,
                 pointee: None,
             } => {
-                self.put("ptr");
+                self.put_text("ptr");
                 if *space != 0 {
                     self.put_args(format_args!(" addrspace({space})"));
                 }
@@ -29,26 +29,26 @@ impl LlvmPrinter<'_> {
                 space,
                 pointee: Some(pointee),
             } => {
-                self.ty(*pointee);
+                self.print_type(*pointee);
                 if *space != 0 {
                     self.put_args(format_args!(" addrspace({space})"));
                 }
-                self.put("*");
+                self.put_text("*");
             }
             LlvmTypeKind::Array { element, len } => {
                 self.put_args(format_args!("[{len} x "));
-                self.ty(*element);
-                self.put("]");
+                self.print_type(*element);
+                self.put_text("]");
             }
             LlvmTypeKind::Vector {
                 element,
                 len,
                 scalable,
             } => {
-                self.put(if *scalable { "<vscale x " } else { "<" });
+                self.put_text(if *scalable { "<vscale x " } else { "<" });
                 self.put_args(format_args!("{len} x "));
-                self.ty(*element);
-                self.put(">");
+                self.print_type(*element);
+                self.put_text(">");
             }
             LlvmTypeKind::Struct {
                 name,
@@ -66,25 +66,25 @@ impl LlvmPrinter<'_> {
                 params,
                 variadic,
             } => {
-                self.ty(*result);
-                self.put(" (");
-                self.list(&**params, |printer, &param| printer.ty(param));
+                self.print_type(*result);
+                self.put_text(" (");
+                self.print_list(&**params, |printer, &param| printer.print_type(param));
                 if *variadic {
-                    self.put(if params.is_empty() { "..." } else { ", ..." });
+                    self.put_text(if params.is_empty() { "..." } else { ", ..." });
                 }
-                self.put(")");
+                self.put_text(")");
             }
             LlvmTypeKind::Target { name, types, ints } => {
-                self.put("target(");
+                self.put_text("target(");
                 self.quoted_symbol(*name);
                 for &ty in &**types {
-                    self.put(", ");
-                    self.ty(ty);
+                    self.put_text(", ");
+                    self.print_type(ty);
                 }
                 for int in &**ints {
                     self.put_args(format_args!(", {int}"));
                 }
-                self.put(")");
+                self.put_text(")");
             }
             // All others are in the table.
             _ => {}
@@ -98,47 +98,47 @@ impl LlvmPrinter<'_> {
         };
         let text = self.module.str(name);
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
-            self.put("%");
-            self.put(text);
+            self.put_text("%");
+            self.put_text(text);
         } else {
-            self.name("%", name);
+            self.print_name("%", name);
         }
     }
 
     pub(super) fn struct_body(&mut self, fields: Option<&[LlvmType]>, packed: bool) {
         let Some(fields) = fields else {
-            return self.put("opaque");
+            return self.put_text("opaque");
         };
-        self.put(if packed { "<{ " } else { "{ " });
-        self.list(fields, |printer, &field| printer.ty(field));
-        self.put(if packed { " }>" } else { " }" });
+        self.put_text(if packed { "<{ " } else { "{ " });
+        self.print_list(fields, |printer, &field| printer.print_type(field));
+        self.put_text(if packed { " }>" } else { " }" });
     }
 
     pub(super) fn typed_value(&mut self, value: LlvmValue) {
         match (value.kind(), self.func) {
             (ValueKind::Local(local), Some(func)) => {
-                self.ty(func.local_type(local));
-                self.put(" ");
-                self.value(value);
+                self.print_type(func.local_type(local));
+                self.put_text(" ");
+                self.print_value(value);
             }
             (ValueKind::Const(id), _) => self.typed_constant(id),
             (ValueKind::Metadata(id), _) => {
-                self.put("metadata ");
+                self.put_text("metadata ");
                 self.metadata_ref(id);
             }
-            (ValueKind::Local(_), None) => self.value(value),
+            (ValueKind::Local(_), None) => self.print_value(value),
         }
     }
 
-    pub(super) fn value(&mut self, value: LlvmValue) {
+    pub(super) fn print_value(&mut self, value: LlvmValue) {
         match value.kind() {
-            ValueKind::Local(local) => self.local(local),
-            ValueKind::Const(id) => self.constant(id),
+            ValueKind::Local(local) => self.print_local(local),
+            ValueKind::Const(id) => self.print_constant(id),
             ValueKind::Metadata(id) => self.metadata_ref(id),
         }
     }
 
-    pub(super) fn local(&mut self, local: usize) {
+    pub(super) fn print_local(&mut self, local: usize) {
         let name = self
             .func
             .map_or(crate::ir::LlvmSymbol::EMPTY, |func| func.name(local));
@@ -146,7 +146,7 @@ impl LlvmPrinter<'_> {
             let number = self.numbers.get(local).copied().unwrap_or(0);
             self.put_args(format_args!("%{number}"));
         } else {
-            self.name("%", name);
+            self.print_name("%", name);
         }
     }
 
@@ -156,88 +156,88 @@ impl LlvmPrinter<'_> {
             let number = self.unnamed[global.index()];
             self.put_args(format_args!("@{number}"));
         } else {
-            self.name("@", name);
+            self.print_name("@", name);
         }
     }
 
     pub(super) fn typed_constant(&mut self, id: LlvmConst) {
-        self.ty(self.module.consts.ty(id));
-        self.put(" ");
-        self.constant(id);
+        self.print_type(self.module.consts.ty(id));
+        self.put_text(" ");
+        self.print_constant(id);
     }
 
-    pub(super) fn constant(&mut self, id: LlvmConst) {
+    pub(super) fn print_constant(&mut self, id: LlvmConst) {
         let ty = self.module.consts.ty(id);
         match self.module.consts.kind(id) {
-            ConstKind::Int(1) if ty == LlvmType::I1 => self.put("true"),
-            ConstKind::Int(0) if ty == LlvmType::I1 => self.put("false"),
+            ConstKind::Int(1) if ty == LlvmType::I1 => self.put_text("true"),
+            ConstKind::Int(0) if ty == LlvmType::I1 => self.put_text("false"),
             ConstKind::Int(value) => {
                 let width = self.module.types.int_width(ty).unwrap_or(64);
-                self.int(*value, width);
+                self.print_int(*value, width);
             }
             ConstKind::Wide(words) => {
-                self.put("u0x");
+                self.put_text("u0x");
                 for word in words.iter().rev() {
                     self.put_args(format_args!("{word:016X}"));
                 }
             }
-            ConstKind::Float(bits) => self.float(ty, *bits),
+            ConstKind::Float(bits) => self.print_float(ty, *bits),
             ConstKind::WideFloat([low, high]) => match ty {
                 LlvmType::X86_FP80 => self.put_args(format_args!("0xK{high:04X}{low:016X}")),
                 LlvmType::FP128 => self.put_args(format_args!("0xL{low:016X}{high:016X}")),
                 _ => self.put_args(format_args!("0xM{low:016X}{high:016X}")),
             },
-            ConstKind::Null => self.put(if ty == LlvmType::TOKEN {
+            ConstKind::Null => self.put_text(if ty == LlvmType::TOKEN {
                 "none"
             } else {
                 "null"
             }),
-            ConstKind::Zero => self.put("zeroinitializer"),
-            ConstKind::Undef => self.put("undef"),
-            ConstKind::Poison => self.put("poison"),
+            ConstKind::Zero => self.put_text("zeroinitializer"),
+            ConstKind::Undef => self.put_text("undef"),
+            ConstKind::Poison => self.put_text("poison"),
             ConstKind::Aggregate(elements) => {
-                let (open, close) = self.brackets(ty);
-                self.put(open);
-                self.list(&**elements, |printer, &element| {
+                let (open, close) = self.choose_brackets(ty);
+                self.put_text(open);
+                self.print_list(&**elements, |printer, &element| {
                     printer.typed_constant(element)
                 });
-                self.put(close);
+                self.put_text(close);
             }
-            ConstKind::Data(bytes) => self.data(ty, id, bytes),
+            ConstKind::Data(bytes) => self.print_data(ty, id, bytes),
             ConstKind::Splat(element) => {
-                self.put("splat (");
+                self.put_text("splat (");
                 self.typed_constant(*element);
-                self.put(")");
+                self.put_text(")");
             }
             ConstKind::Global(global) => self.global_name(*global),
             ConstKind::BlockAddress(func, block) => {
-                self.put("blockaddress(");
+                self.put_text("blockaddress(");
                 self.global_name(self.module.function(*func).global);
-                self.put(", ");
+                self.put_text(", ");
                 self.block_of(*func, *block);
-                self.put(")");
+                self.put_text(")");
             }
             ConstKind::DsoLocalEquivalent(global) => {
-                self.put("dso_local_equivalent ");
+                self.put_text("dso_local_equivalent ");
                 self.global_name(*global);
             }
             ConstKind::NoCfi(global) => {
-                self.put("no_cfi ");
+                self.put_text("no_cfi ");
                 self.global_name(*global);
             }
             ConstKind::PtrAuth(parts) => {
-                self.put("ptrauth (");
-                self.list(&**parts, |printer, &part| printer.typed_constant(part));
-                self.put(")");
+                self.put_text("ptrauth (");
+                self.print_list(&**parts, |printer, &part| printer.typed_constant(part));
+                self.put_text(")");
             }
             ConstKind::InlineAsm(index) => self.inline_asm(*index),
-            ConstKind::Expr(expr) => self.expression(ty, expr),
+            ConstKind::Expr(expr) => self.print_expression(ty, expr),
         }
     }
 
     fn inline_asm(&mut self, index: u32) {
         let asm = &self.module.inline_asm[index as usize];
-        self.put("asm ");
+        self.put_text("asm ");
         for (set, word) in [
             (asm.side_effect, "sideeffect "),
             (asm.align_stack, "alignstack "),
@@ -245,21 +245,21 @@ impl LlvmPrinter<'_> {
             (asm.unwind, "unwind "),
         ] {
             if set {
-                self.put(word);
+                self.put_text(word);
             }
         }
-        self.quoted(asm.text.as_bytes());
-        self.put(", ");
-        self.quoted(asm.constraints.as_bytes());
+        self.print_quoted(asm.text.as_bytes());
+        self.put_text(", ");
+        self.print_quoted(asm.constraints.as_bytes());
     }
 
-    fn int(&mut self, value: u64, width: u32) {
+    fn print_int(&mut self, value: u64, width: u32) {
         let shift = 64 - width.clamp(1, 64);
         let signed = ((value << shift) as i64) >> shift;
         self.put_args(format_args!("{signed}"));
     }
 
-    fn float(&mut self, ty: LlvmType, bits: u64) {
+    fn print_float(&mut self, ty: LlvmType, bits: u64) {
         let number = match ty {
             LlvmType::HALF => return self.put_args(format_args!("0xH{bits:04X}")),
             LlvmType::BFLOAT => return self.put_args(format_args!("0xR{bits:04X}")),
@@ -286,7 +286,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    fn brackets(&self, ty: LlvmType) -> (&'static str, &'static str) {
+    fn choose_brackets(&self, ty: LlvmType) -> (&'static str, &'static str) {
         match self.module.types.kind(ty) {
             LlvmTypeKind::Vector { .. } => ("<", ">"),
             LlvmTypeKind::Struct { packed: true, .. } => ("<{ ", " }>"),
@@ -295,64 +295,64 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    fn data(&mut self, ty: LlvmType, id: LlvmConst, bytes: &[u8]) {
+    fn print_data(&mut self, ty: LlvmType, id: LlvmConst, bytes: &[u8]) {
         let module = self.module;
         let element = module.types.element(ty, 0).unwrap_or(LlvmType::I8);
-        let (open, close) = self.brackets(ty);
+        let (open, close) = self.choose_brackets(ty);
         if element == LlvmType::I8 && open == "[" {
-            self.put("c");
-            return self.quoted(bytes);
+            self.put_text("c");
+            return self.print_quoted(bytes);
         }
         let Some(elements) = module.consts.data_elements(&module.types, id) else {
             return;
         };
         let width = module.types.int_width(element);
-        self.put(open);
-        self.list(elements, |printer, bits| {
-            printer.ty(element);
-            printer.put(" ");
+        self.put_text(open);
+        self.print_list(elements, |printer, bits| {
+            printer.print_type(element);
+            printer.put_text(" ");
             match width {
-                Some(width) => printer.int(bits, width),
-                None => printer.float(element, bits),
+                Some(width) => printer.print_int(bits, width),
+                None => printer.print_float(element, bits),
             }
         });
-        self.put(close);
+        self.put_text(close);
     }
 
-    pub(super) fn flags(&mut self, flags: LlvmInstFlags) {
+    pub(super) fn print_flags(&mut self, flags: LlvmInstFlags) {
         let mut flags = flags;
         if flags.has(LlvmInstFlags::FAST) {
-            self.put("fast ");
+            self.put_text("fast ");
             flags = LlvmInstFlags(flags.0 & !LlvmInstFlags::FAST.0);
         }
         for &(flag, name) in LlvmInstFlags::NAMES {
             if flags.has(flag) {
-                self.put(name);
-                self.put(" ");
+                self.put_text(name);
+                self.put_text(" ");
             }
         }
     }
 
-    fn expression(&mut self, ty: LlvmType, expr: &LlvmConstantExpr) {
-        self.put(expr.opcode.name());
-        self.put(" ");
-        self.flags(expr.flags);
+    fn print_expression(&mut self, ty: LlvmType, expr: &LlvmConstantExpr) {
+        self.put_text(expr.opcode.name());
+        self.put_text(" ");
+        self.print_flags(expr.flags);
         if let ExprExtra::Compare(predicate) = expr.extra {
-            self.put(predicate.name());
-            self.put(" ");
+            self.put_text(predicate.name());
+            self.put_text(" ");
         }
-        self.put("(");
+        self.put_text("(");
         if let ExprExtra::SourceType(source) = expr.extra {
-            self.ty(source);
-            self.put(", ");
+            self.print_type(source);
+            self.put_text(", ");
         }
-        self.list(&*expr.operands, |printer, &operand| {
+        self.print_list(&*expr.operands, |printer, &operand| {
             printer.typed_constant(operand)
         });
         match &expr.extra {
             ExprExtra::Mask(mask) => {
-                self.put(", ");
-                self.mask(mask, false);
+                self.put_text(", ");
+                self.print_mask(mask, false);
             }
             ExprExtra::Indices(indices) => {
                 for index in &**indices {
@@ -362,35 +362,35 @@ impl LlvmPrinter<'_> {
             _ => {}
         }
         if expr.opcode.is_cast() {
-            self.put(" to ");
-            self.ty(ty);
+            self.put_text(" to ");
+            self.print_type(ty);
         }
-        self.put(")");
+        self.put_text(")");
     }
 
     /// A shuffle mask as the constant vector it is written as.
-    pub(super) fn mask(&mut self, mask: &[u32], scalable: bool) {
+    pub(super) fn print_mask(&mut self, mask: &[u32], scalable: bool) {
         let scale = if scalable { "vscale x " } else { "" };
         self.put_args(format_args!("<{scale}{} x i32> ", mask.len()));
         if mask.iter().all(|&index| index == 0) {
-            return self.put("zeroinitializer");
+            return self.put_text("zeroinitializer");
         }
         if mask.iter().all(|&index| index == u32::MAX) {
-            return self.put("poison");
+            return self.put_text("poison");
         }
-        self.put("<");
-        self.list(mask, |printer, &index| match index {
-            u32::MAX => printer.put("i32 poison"),
+        self.put_text("<");
+        self.print_list(mask, |printer, &index| match index {
+            u32::MAX => printer.put_text("i32 poison"),
             index => printer.put_args(format_args!("i32 {index}")),
         });
-        self.put(">");
+        self.put_text(">");
     }
 
     /// The attributes of a result or parameter, each with a space before it.
     pub(super) fn value_attributes(&mut self, set: AttrSet) {
         for attribute in self.module.attributes.get(set) {
-            self.put(" ");
-            self.attribute(attribute);
+            self.put_text(" ");
+            self.print_attribute(attribute);
         }
     }
 
@@ -400,13 +400,13 @@ impl LlvmPrinter<'_> {
             .attributes
             .get(self.module.attributes.result(list))
         {
-            self.attribute(attribute);
-            self.put(" ");
+            self.print_attribute(attribute);
+            self.put_text(" ");
         }
     }
 
     /// The number of a group of attributes with a space before it, if it has any.
-    pub(super) fn group(&mut self, set: AttrSet) {
+    pub(super) fn print_group_number(&mut self, set: AttrSet) {
         if set == AttrSet::EMPTY {
             return;
         }
@@ -418,47 +418,47 @@ impl LlvmPrinter<'_> {
         self.put_args(format_args!(" #{number}"));
     }
 
-    pub(super) fn attribute(&mut self, attribute: &LlvmAttribute) {
+    pub(super) fn print_attribute(&mut self, attribute: &LlvmAttribute) {
         match attribute {
-            LlvmAttribute::Plain(kind) => self.put(kind.name()),
+            LlvmAttribute::Plain(kind) => self.put_text(kind.name()),
             LlvmAttribute::Number(kind, number) => self.number_attribute(*kind, *number),
             LlvmAttribute::Type(kind, ty) => {
-                self.put(kind.name());
+                self.put_text(kind.name());
                 if let Some(ty) = ty {
-                    self.put("(");
-                    self.ty(*ty);
-                    self.put(")");
+                    self.put_text("(");
+                    self.print_type(*ty);
+                    self.put_text(")");
                 }
             }
             LlvmAttribute::Range(kind, width, low, high) => {
                 self.put_args(format_args!("{}(i{width} ", kind.name()));
-                self.words(low, *width);
-                self.put(", ");
-                self.words(high, *width);
-                self.put(")");
+                self.print_words(low, *width);
+                self.put_text(", ");
+                self.print_words(high, *width);
+                self.put_text(")");
             }
             LlvmAttribute::RangeList(kind, ranges) => {
                 self.put_args(format_args!("{}(", kind.name()));
-                self.list(&**ranges, |printer, (low, high)| {
+                self.print_list(&**ranges, |printer, (low, high)| {
                     printer.put_args(format_args!("({low}, {high})"));
                 });
-                self.put(")");
+                self.put_text(")");
             }
             LlvmAttribute::String(key, value) => {
                 self.quoted_symbol(*key);
                 if !value.is_empty() {
-                    self.put("=");
+                    self.put_text("=");
                     self.quoted_symbol(*value);
                 }
             }
         }
     }
 
-    fn words(&mut self, words: &[u64], width: u32) {
+    fn print_words(&mut self, words: &[u64], width: u32) {
         match words {
-            [word] if width <= 64 => self.int(*word, width),
+            [word] if width <= 64 => self.print_int(*word, width),
             words => {
-                self.put("u0x");
+                self.put_text("u0x");
                 for word in words.iter().rev() {
                     self.put_args(format_args!("{word:016X}"));
                 }
@@ -467,34 +467,34 @@ impl LlvmPrinter<'_> {
     }
 
     fn number_attribute(&mut self, kind: AttrKind, number: u64) {
-        self.put(kind.name());
+        self.put_text(kind.name());
         match kind {
             AttrKind::Align => self.put_args(format_args!(" {number}")),
-            AttrKind::Memory => self.memory(number),
-            AttrKind::Captures => self.captures(number),
+            AttrKind::Memory => self.print_memory_effects(number),
+            AttrKind::Captures => self.print_captures(number),
             AttrKind::NoFpClass => {
-                let classes = words(FP_CLASSES, number).join(" ");
+                let classes = list_words(FP_CLASSES, number).join(" ");
                 self.put_args(format_args!("({classes})"));
             }
             AttrKind::AllocKind => {
-                let kinds = words(ALLOC_KINDS, number).join(",");
+                let kinds = list_words(ALLOC_KINDS, number).join(",");
                 self.put_args(format_args!("(\"{kinds}\")"));
             }
-            AttrKind::DenormalFpEnv => self.denormals(number),
+            AttrKind::DenormalFpEnv => self.print_denormals(number),
             AttrKind::AllocSize if number as u32 == u32::MAX => {
                 self.put_args(format_args!("({})", number >> 32));
             }
             AttrKind::AllocSize | AttrKind::VScaleRange => {
                 self.put_args(format_args!("({},{})", number >> 32, number as u32));
             }
-            AttrKind::UwTable if number == 1 => self.put("(sync)"),
+            AttrKind::UwTable if number == 1 => self.put_text("(sync)"),
             AttrKind::UwTable => {}
             _ => self.put_args(format_args!("({number})")),
         }
     }
 
     /// Access to all other memory first, then to places that differ from it.
-    fn memory(&mut self, bits: u64) {
+    fn print_memory_effects(&mut self, bits: u64) {
         let access = |at: usize| bits >> (2 * at) & 3;
         let other = MEMORY_LOCATIONS
             .iter()
@@ -517,7 +517,7 @@ impl LlvmPrinter<'_> {
         self.put_args(format_args!("({})", parts.join(", ")));
     }
 
-    fn denormals(&mut self, bits: u64) {
+    fn print_denormals(&mut self, bits: u64) {
         let modes = |bits: u64| match (bits & 3, bits >> 2 & 3) {
             (output, input) if output == input => DENORMALS[output as usize].to_owned(),
             (output, input) => {
@@ -530,12 +530,12 @@ impl LlvmPrinter<'_> {
         if float != all {
             self.put_args(format_args!(", float: {}", modes(float)));
         }
-        self.put(")");
+        self.put_text(")");
     }
 
-    fn captures(&mut self, bits: u64) {
+    fn print_captures(&mut self, bits: u64) {
         let (other, result) = (bits >> 4 & 15, bits & 15);
-        let text = |bits: u64| match words(CAPTURES, bits) {
+        let text = |bits: u64| match list_words(CAPTURES, bits) {
             words if words.is_empty() => "none".to_owned(),
             words => words.join(", "),
         };

@@ -2,7 +2,7 @@
 
 use super::{ExternalCall, MangledParameter};
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -108,18 +108,18 @@ impl FunctionTranslator<'_, '_> {
                 // Floats are subtracted by adding.
                 let op = match (op, ops == AtomicKind::SUBTRACTION) {
                     (None, true) => {
-                        value = self.op(Op::FNegate, ty, [value]);
+                        value = self.emit_op(Op::FNegate, ty, [value]);
                         Some(Op::AtomicFAddEXT)
                     }
                     _ => op,
                 };
                 let Some(op) = op else {
-                    return Err(refuse("there is no such atomic operation on floats"));
+                    return Err(make_refusal("there is no such atomic operation on floats"));
                 };
-                let id = self.op(op, ty, [pointer, scope, semantics, value]);
+                let id = self.emit_op(op, ty, [pointer, scope, semantics, value]);
                 Ok(Some(id))
             }
-            AtomicKind::Step(op) => Ok(Some(self.op(op, ty, [pointer, scope, semantics]))),
+            AtomicKind::Step(op) => Ok(Some(self.emit_op(op, ty, [pointer, scope, semantics]))),
             AtomicKind::Init => {
                 let value = self.atomic_value(&site, call, 1)?;
                 self.t
@@ -127,7 +127,7 @@ impl FunctionTranslator<'_, '_> {
                     .append_effect(Op::Store, &[pointer.word(), value.word()]);
                 Ok(None)
             }
-            AtomicKind::Load => Ok(Some(self.op(
+            AtomicKind::Load => Ok(Some(self.emit_op(
                 Op::AtomicLoad,
                 ty,
                 [pointer, scope, semantics],
@@ -143,13 +143,13 @@ impl FunctionTranslator<'_, '_> {
                 let new = self.atomic_value(&site, call, 2)?;
                 let old = self.exchange(&site, expected, new);
                 let result = self.result_shape(call.inst)?;
-                self.bitcast(site.shape, result, old).map(Some)
+                self.emit_bitcast(site.shape, result, old).map(Some)
             }
             AtomicKind::CompareObject => self.compare_object(&site, call).map(Some),
             AtomicKind::FlagSet => {
                 let bool = self.t.b.bool_type();
                 let operands = [pointer, scope, semantics];
-                let set = self.op(Op::AtomicFlagTestAndSet, bool, operands);
+                let set = self.emit_op(Op::AtomicFlagTestAndSet, bool, operands);
                 self.as_result(set, call).map(Some)
             }
             AtomicKind::FlagClear => {
@@ -168,10 +168,12 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<AtomicBuiltinAccess> {
         let shape = self.object_shape(kind, call)?;
         if shape.lanes != 1 || shape.width < 32 {
-            return Err(refuse("an atomic access is of 32 or 64 bits in SPIR-V"));
+            return Err(make_refusal(
+                "an atomic access is of 32 or 64 bits in SPIR-V",
+            ));
         }
         let ty = self.t.shape_type(shape);
-        let pointer = self.pointer(call.arg(0)?, ty)?;
+        let pointer = self.lower_pointer(call.arg(0)?, ty)?;
         let known = self.t.b.type_of(pointer);
         let class = known.and_then(|ty| self.t.pointee_of(ty)).map(|p| p.0);
         let memory = match class {
@@ -196,7 +198,7 @@ impl FunctionTranslator<'_, '_> {
         };
         let scope = match (order, call.args.get(values + orders)) {
             (BuiltinMemoryOrder::Explicit, Some(&scope)) => self.memory_scope(scope)?,
-            _ => self.t.u32(default.0),
+            _ => self.t.make_u32(default.0),
         };
         let order = match self.is_invocation(scope) {
             true => BuiltinMemoryOrder::Relaxed,
@@ -226,17 +228,17 @@ impl FunctionTranslator<'_, '_> {
         at: usize,
     ) -> TranslationResult<Id> {
         match order {
-            BuiltinMemoryOrder::Relaxed => Ok(self.t.u32(0)),
+            BuiltinMemoryOrder::Relaxed => Ok(self.t.make_u32(0)),
             BuiltinMemoryOrder::Strong => {
                 let strong = MemorySemantics::SequentiallyConsistent | memory;
-                Ok(self.t.u32(strong.0))
+                Ok(self.t.make_u32(strong.0))
             }
             BuiltinMemoryOrder::Explicit => {
                 let order = self.memory_order(call.arg(at)?)?;
                 if self.t.small_constant(order) == Some(0) {
                     return Ok(order);
                 }
-                let memory = self.t.u32(memory.0);
+                let memory = self.t.make_u32(memory.0);
                 let ty = self.t.b.int_type(32, false);
                 Ok(self.both(ty, order, memory))
             }
@@ -250,22 +252,22 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
     ) -> TranslationResult<NumericShape> {
         if matches!(kind, AtomicKind::FlagSet | AtomicKind::FlagClear) {
-            return Ok(NumericShape::int(32, 1));
+            return Ok(NumericShape::new_int(32, 1));
         }
         let width = call.param(0).map(|param: &MangledParameter<'_>| param.base);
         match width {
-            Some(super::MangledBaseType::Int(bits, _)) => Ok(NumericShape::int(bits, 1)),
+            Some(super::MangledBaseType::Int(bits, _)) => Ok(NumericShape::new_int(bits, 1)),
             // Only integers can be compared; floats are by their bits.
             Some(super::MangledBaseType::Float(bits))
                 if matches!(kind, AtomicKind::CompareValue | AtomicKind::CompareObject) =>
             {
-                Ok(NumericShape::int(bits, 1))
+                Ok(NumericShape::new_int(bits, 1))
             }
             Some(super::MangledBaseType::Float(bits)) => Ok(NumericShape {
                 elem: NumericElement::Float,
-                ..NumericShape::int(bits, 1)
+                ..NumericShape::new_int(bits, 1)
             }),
-            _ => Err(refuse("the name does not say what is accessed")),
+            _ => Err(make_refusal("the name does not say what is accessed")),
         }
     }
 
@@ -277,8 +279,8 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let value = call.arg(index)?;
         let shape = self.shape_of(value)?;
-        let id = self.value(value)?;
-        self.bitcast(shape, site.shape, id)
+        let id = self.lower_value(value)?;
+        self.emit_bitcast(shape, site.shape, id)
     }
 
     fn exchange(&mut self, site: &AtomicBuiltinAccess, expected: Id, new: Id) -> Id {
@@ -290,7 +292,7 @@ impl FunctionTranslator<'_, '_> {
             new,
             expected,
         ];
-        self.op(Op::AtomicCompareExchange, site.ty, operands)
+        self.emit_op(Op::AtomicCompareExchange, site.ty, operands)
     }
 
     fn compare_object(
@@ -298,15 +300,15 @@ impl FunctionTranslator<'_, '_> {
         site: &AtomicBuiltinAccess,
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Id> {
-        let object = self.pointer(call.arg(1)?, site.ty)?;
-        let expected = self.op(Op::Load, site.ty, [object]);
+        let object = self.lower_pointer(call.arg(1)?, site.ty)?;
+        let expected = self.emit_op(Op::Load, site.ty, [object]);
         let new = self.atomic_value(site, call, 2)?;
         let old = self.exchange(site, expected, new);
         self.t
             .b
             .append_effect(Op::Store, &[object.word(), old.word()]);
         let bool = self.t.b.bool_type();
-        let equal = self.op(Op::IEqual, bool, [old, expected]);
+        let equal = self.emit_op(Op::IEqual, bool, [old, expected]);
         self.as_result(equal, call)
     }
 

@@ -8,7 +8,7 @@ use crate::ir::{
     ConstKind, GlobalKind, InstructionExtra, LlvmFunc, LlvmOpcode, LlvmType, LlvmValue,
 };
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -90,10 +90,10 @@ pub(super) fn ndrange(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let result = call.arg(0)?;
-    let place = body.value(result)?;
+    let place = body.lower_value(result)?;
     let known = body.t.b.type_of(place).and_then(|ty| body.t.pointee_of(ty));
     let Some((_, ty)) = known else {
-        return Err(refuse("the result is no pointer to a structure"));
+        return Err(make_refusal("the result is no pointer to a structure"));
     };
     let mut sizes = Vec::new();
     for &argument in &call.args[1..] {
@@ -101,15 +101,15 @@ pub(super) fn ndrange(
     }
     let zero = match sizes.first().and_then(|id| body.t.b.type_of(*id)) {
         Some(ty) => body.t.b.constant_null(ty),
-        None => return Err(refuse("an argument is missing")),
+        None => return Err(make_refusal("an argument is missing")),
     };
     let (offset, global, local) = match sizes[..] {
         [global] => (zero, global, zero),
         [global, local] => (zero, global, local),
         [offset, global, local] => (offset, global, local),
-        _ => return Err(refuse("a range has one to three sizes")),
+        _ => return Err(make_refusal("a range has one to three sizes")),
     };
-    let id = body.op(Op::BuildNDRange, ty, [global, local, offset]);
+    let id = body.emit_op(Op::BuildNDRange, ty, [global, local, offset]);
     body.t
         .b
         .append_effect(Op::Store, &[place.word(), id.word()]);
@@ -120,16 +120,18 @@ impl FunctionTranslator<'_, '_> {
     /// A size: a number, or an array of numbers behind a pointer.
     fn sizes(&mut self, argument: LlvmValue, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         if !self.is_pointer(argument) {
-            return self.value(argument);
+            return self.lower_value(argument);
         }
-        let size = self.t.shape_type(NumericShape::int(self.t.pointer_bits, 1));
+        let size = self
+            .t
+            .shape_type(NumericShape::new_int(self.t.pointer_bits, 1));
         let lanes = match call.name.as_bytes().get("ndrange_".len()) {
             Some(b'2') => 2,
             _ => 3,
         };
         let array = self.t.array_type(size, lanes)?;
-        let pointer = self.pointer(argument, array)?;
-        Ok(self.op(Op::Load, array, [pointer]))
+        let pointer = self.lower_pointer(argument, array)?;
+        Ok(self.emit_op(Op::Load, array, [pointer]))
     }
 
     fn enqueue(
@@ -138,20 +140,20 @@ impl FunctionTranslator<'_, '_> {
         events: bool,
         sizes: bool,
     ) -> TranslationResult<Id> {
-        let queue = self.value(call.arg(0)?)?;
-        let flags = self.value(call.arg(1)?)?;
+        let queue = self.lower_value(call.arg(0)?)?;
+        let flags = self.lower_value(call.arg(1)?)?;
         let range = self.range(call.arg(2)?)?;
         let mut at = 3;
         let (count, wait, returned) = match events {
             true => {
                 at = 6;
-                let count = self.value(call.arg(3)?)?;
+                let count = self.lower_value(call.arg(3)?)?;
                 (count, self.event(call.arg(4)?)?, self.event(call.arg(5)?)?)
             }
             false => {
                 let ty = self.event_pointer();
                 let null = self.t.b.constant_null(ty);
-                (self.t.u32(0), null, null)
+                (self.t.make_u32(0), null, null)
             }
         };
         let mut words = [queue, flags, range, count, wait, returned]
@@ -178,10 +180,10 @@ impl FunctionTranslator<'_, '_> {
 
     /// A range, which is passed by a pointer to it.
     fn range(&mut self, value: LlvmValue) -> TranslationResult<Id> {
-        let pointer = self.value(value)?;
+        let pointer = self.lower_value(value)?;
         let known = self.t.b.type_of(pointer);
         match known.and_then(|ty| self.t.pointee_of(ty)) {
-            Some((_, ty)) => Ok(self.op(Op::Load, ty, [pointer])),
+            Some((_, ty)) => Ok(self.emit_op(Op::Load, ty, [pointer])),
             None => Ok(pointer),
         }
     }
@@ -193,7 +195,7 @@ impl FunctionTranslator<'_, '_> {
 
     fn event(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         let event = self.t.b.declare_type(Op::TypeDeviceEvent, &[]);
-        self.pointer(value, event)
+        self.lower_pointer(value, event)
     }
 
     /// Kernel, literal, and the literal's size and alignment.
@@ -204,14 +206,14 @@ impl FunctionTranslator<'_, '_> {
         words: &mut Vec<u32>,
     ) -> TranslationResult<()> {
         let kernel = match self.function_behind(invoke) {
-            Some(func) => self.t.signature(func)?.id,
-            None => return Err(refuse("the block is known only when running")),
+            Some(func) => self.t.intern_signature(func)?.id,
+            None => return Err(make_refusal("the block is known only when running")),
         };
-        let byte = self.t.byte();
-        let pointer = self.pointer(literal, byte)?;
+        let byte = self.t.make_byte_type();
+        let pointer = self.lower_pointer(literal, byte)?;
         let (size, align) = self.literal_layout(literal)?;
-        let size = self.t.u32(size);
-        let align = self.t.u32(align);
+        let size = self.t.make_u32(size);
+        let align = self.t.make_u32(align);
         words.extend([kernel, pointer, size, align].map(Id::word));
         Ok(())
     }
@@ -276,7 +278,7 @@ impl FunctionTranslator<'_, '_> {
             let align = module.layout.pointer_width(0) / 8;
             Some((u32::try_from(size).ok()?, align))
         });
-        size.ok_or_else(|| refuse("the literal of the block is not to be found"))
+        size.ok_or_else(|| make_refusal("the literal of the block is not to be found"))
     }
 
     /// Pointers to the sizes of the block's arguments in local memory, which stand in an array.
@@ -287,14 +289,14 @@ impl FunctionTranslator<'_, '_> {
         words: &mut Vec<u32>,
     ) -> TranslationResult<()> {
         let Some(count) = self.t.module.as_u64(count).filter(|count| *count < 256) else {
-            return Err(refuse("the number of local arguments is not known"));
+            return Err(make_refusal("the number of local arguments is not known"));
         };
         let bits = self.t.pointer_bits;
-        let size = self.t.shape_type(NumericShape::int(bits, 1));
-        let first = self.pointer(sizes, size)?;
+        let size = self.t.shape_type(NumericShape::new_int(bits, 1));
+        let first = self.lower_pointer(sizes, size)?;
         for index in 0..count {
-            let index = self.t.splat(NumericShape::int(bits, 1), index);
-            words.push(self.step(first, index).word());
+            let index = self.t.make_splat(NumericShape::new_int(bits, 1), index);
+            words.push(self.step_pointer(first, index).word());
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::ExternalCall;
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -24,19 +24,19 @@ impl FunctionTranslator<'_, '_> {
         scope: Scope,
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Id> {
-        let scope = self.t.u32(scope.0);
+        let scope = self.t.make_u32(scope.0);
         match kind {
             GroupKind::Vote(op) => {
                 let predicate = self.predicate(call, 0)?;
                 let bool = self.t.b.bool_type();
-                let vote = self.op(op, bool, [scope, predicate]);
+                let vote = self.emit_op(op, bool, [scope, predicate]);
                 self.as_result(vote, call)
             }
             GroupKind::Broadcast => {
-                let value = self.value(call.arg(0)?)?;
+                let value = self.lower_value(call.arg(0)?)?;
                 let from = self.group_position(call)?;
                 let ty = self.call_type(call)?;
-                Ok(self.op(Op::GroupBroadcast, ty, [scope, value, from]))
+                Ok(self.emit_op(Op::GroupBroadcast, ty, [scope, value, from]))
             }
         }
     }
@@ -46,13 +46,13 @@ impl FunctionTranslator<'_, '_> {
         let shape = self.shape_of(call.arg(1)?)?;
         let mut coordinates = Vec::new();
         for &argument in &call.args[1..] {
-            coordinates.push(self.value(argument)?);
+            coordinates.push(self.lower_value(argument)?);
         }
         if coordinates.len() > 3 {
-            return Err(refuse("a position of more than three coordinates"));
+            return Err(make_refusal("a position of more than three coordinates"));
         }
         let lanes = coordinates.len() as u32;
-        Ok(self.composed(NumericShape::int(shape.width, lanes), &coordinates))
+        Ok(self.compose_vector(NumericShape::new_int(shape.width, lanes), &coordinates))
     }
 
     /// An argument as a truth value.
@@ -66,7 +66,7 @@ impl FunctionTranslator<'_, '_> {
             return Ok(self.t.b.constant_bool(known != 0));
         }
         let shape = self.shape_of(value)?;
-        let id = self.value(value)?;
+        let id = self.lower_value(value)?;
         Ok(match shape.elem {
             NumericElement::Bool => id,
             _ => self.is_nonzero(shape, id),
@@ -79,7 +79,7 @@ impl FunctionTranslator<'_, '_> {
         op: Op,
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Id> {
-        let scope = self.t.u32(Scope::Subgroup.0);
+        let scope = self.t.make_u32(Scope::Subgroup.0);
         let votes = matches!(
             op,
             Op::GroupNonUniformElect
@@ -93,7 +93,7 @@ impl FunctionTranslator<'_, '_> {
         for index in 0..call.args.len() {
             let operand = match truth {
                 true => self.predicate(call, index)?,
-                false => self.value(call.arg(index)?)?,
+                false => self.lower_value(call.arg(index)?)?,
             };
             words.push(operand.word());
         }

@@ -3,7 +3,7 @@
 use super::ExternalCall;
 use crate::ir::{ConstKind, GlobalKind, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue};
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::translator::LlvmTranslator;
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
@@ -66,8 +66,8 @@ pub(super) fn read(
     if body.is_sampler_argument(call) {
         return body.sample(image, call).map(Some);
     }
-    let id = body.value(call.arg(0)?)?;
-    let coordinate = body.value(call.arg(1)?)?;
+    let id = body.lower_value(call.arg(0)?)?;
+    let coordinate = body.lower_value(call.arg(1)?)?;
     let mut words = vec![id.word(), coordinate.word()];
     let mut operands = body.extension_of(call.name);
     let mut parameters = Vec::new();
@@ -76,7 +76,7 @@ pub(super) fn read(
             true => ImageOperands::Sample,
             false => ImageOperands::Lod,
         };
-        parameters.push(body.value(sample)?.word());
+        parameters.push(body.lower_value(sample)?.word());
     }
     if operands != ImageOperands::default() {
         words.push(operands.0);
@@ -93,9 +93,9 @@ pub(super) fn write(
 ) -> TranslationResult<Option<Id>> {
     body.image(call.arg(0)?)?;
     let colour = call.args.len() - 1;
-    let image = body.value(call.arg(0)?)?;
-    let coordinate = body.value(call.arg(1)?)?;
-    let texel = body.value(call.arg(colour)?)?;
+    let image = body.lower_value(call.arg(0)?)?;
+    let coordinate = body.lower_value(call.arg(1)?)?;
+    let texel = body.lower_value(call.arg(colour)?)?;
     let mut words = [image, coordinate, texel].map(Id::word).to_vec();
     let mut operands = body.extension_of(call.name);
     let level = (colour == 3).then(|| call.args[2]);
@@ -106,7 +106,7 @@ pub(super) fn write(
         words.push(operands.0);
     }
     if let Some(level) = level {
-        words.push(body.value(level)?.word());
+        words.push(body.lower_value(level)?.word());
     }
     body.t.b.append_effect(Op::ImageWrite, &words);
     Ok(None)
@@ -152,19 +152,19 @@ pub(super) fn dimensions(
 ) -> TranslationResult<Option<Id>> {
     let image = body.image(call.arg(0)?)?;
     let size = body.size(image, call)?;
-    let from = NumericShape::int(32, image.lanes());
+    let from = NumericShape::new_int(32, image.lanes());
     let to = body.result_shape(call.inst)?;
     if to.elem != NumericElement::Int || to.width != 32 {
-        return Err(refuse("a size of an image is of 32 bits"));
+        return Err(make_refusal("a size of an image is of 32 bits"));
     }
     let mut lanes = Vec::new();
     for lane in 0..to.lanes {
         lanes.push(match lane < image.lanes() - u32::from(image.arrayed) {
-            true => body.lane(from, size, lane),
-            false => body.t.u32(0),
+            true => body.extract_lane(from, size, lane),
+            false => body.t.make_u32(0),
         });
     }
-    Ok(Some(body.composed(to, &lanes)))
+    Ok(Some(body.compose_vector(to, &lanes)))
 }
 
 /// `get_image_num_mip_levels(image)`
@@ -249,7 +249,7 @@ impl FunctionTranslator<'_, '_> {
                 ty,
             });
         }
-        Err(refuse("the first argument is no image"))
+        Err(make_refusal("the first argument is no image"))
     }
 
     fn is_sampler_argument(&self, call: &ExternalCall<'_>) -> bool {
@@ -262,11 +262,11 @@ impl FunctionTranslator<'_, '_> {
     /// A sampler: a value of its type, or a literal, perhaps in a constant variable.
     fn sampler(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         if self.t.is_sampler(self.type_of(value)) {
-            return self.value(value);
+            return self.lower_value(value);
         }
         match self.known_number(value) {
             Some(literal) => Ok(self.t.literal_sampler(literal)),
-            None => Err(refuse("a sampler is known only when running")),
+            None => Err(make_refusal("a sampler is known only when running")),
         }
     }
 
@@ -336,15 +336,15 @@ impl FunctionTranslator<'_, '_> {
         image: BuiltinImageType,
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Id> {
-        let id = self.value(call.arg(0)?)?;
+        let id = self.lower_value(call.arg(0)?)?;
         let sampler = self.sampler(call.arg(1)?)?;
         let image_type = self.t.register_type(image.ty)?;
         let ty = self
             .t
             .b
             .declare_type(Op::TypeSampledImage, &[image_type.word()]);
-        let sampled = self.op(Op::SampledImage, ty, [id, sampler]);
-        let coordinate = self.value(call.arg(2)?)?;
+        let sampled = self.emit_op(Op::SampledImage, ty, [id, sampler]);
+        let coordinate = self.lower_value(call.arg(2)?)?;
         let mut operands = self.extension_of(call.name);
         let mut parameters = Vec::new();
         match call.args.len() {
@@ -355,12 +355,12 @@ impl FunctionTranslator<'_, '_> {
             }
             4 => {
                 operands |= ImageOperands::Lod;
-                parameters.push(self.value(call.args[3])?);
+                parameters.push(self.lower_value(call.args[3])?);
             }
             _ => {
                 operands |= ImageOperands::Grad;
-                parameters.push(self.value(call.arg(3)?)?);
-                parameters.push(self.value(call.arg(4)?)?);
+                parameters.push(self.lower_value(call.arg(3)?)?);
+                parameters.push(self.lower_value(call.arg(4)?)?);
             }
         }
         let mut words = vec![sampled.word(), coordinate.word(), operands.0];
@@ -378,7 +378,7 @@ impl FunctionTranslator<'_, '_> {
                 .t
                 .b
                 .append_value(Op::ImageSampleExplicitLod, ty, &words);
-            return Ok(self.lane(four, all, 0));
+            return Ok(self.extract_lane(four, all, 0));
         }
         let ty = self.call_type(call)?;
         Ok(self
@@ -389,14 +389,14 @@ impl FunctionTranslator<'_, '_> {
 
     /// All lanes of the size of an image.
     fn size(&mut self, image: BuiltinImageType, call: &ExternalCall<'_>) -> TranslationResult<Id> {
-        let id = self.value(call.arg(0)?)?;
-        let ty = self.t.shape_type(NumericShape::int(32, image.lanes()));
+        let id = self.lower_value(call.arg(0)?)?;
+        let ty = self.t.shape_type(NumericShape::new_int(32, image.lanes()));
         Ok(match image.has_levels() {
             true => {
-                let level = self.t.u32(0);
-                self.op(Op::ImageQuerySizeLod, ty, [id, level])
+                let level = self.t.make_u32(0);
+                self.emit_op(Op::ImageQuerySizeLod, ty, [id, level])
             }
-            false => self.op(Op::ImageQuerySize, ty, [id]),
+            false => self.emit_op(Op::ImageQuerySize, ty, [id]),
         })
     }
 
@@ -404,20 +404,20 @@ impl FunctionTranslator<'_, '_> {
     fn extent(&mut self, lane: u32, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let image = self.image(call.arg(0)?)?;
         if lane >= image.lanes() {
-            return Err(refuse("the image has not so many dimensions"));
+            return Err(make_refusal("the image has not so many dimensions"));
         }
         let size = self.size(image, call)?;
-        let shape = NumericShape::int(32, image.lanes());
-        let id = self.lane(shape, size, lane);
+        let shape = NumericShape::new_int(32, image.lanes());
+        let id = self.extract_lane(shape, size, lane);
         let to = self.result_shape(call.inst)?;
-        Ok(self.resized(shape.scalar(), to, id, false))
+        Ok(self.resize_integer(shape.to_scalar(), to, id, false))
     }
 
     fn query(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         self.image(call.arg(0)?)?;
-        let image = self.value(call.arg(0)?)?;
+        let image = self.lower_value(call.arg(0)?)?;
         let ty = self.call_type(call)?;
-        Ok(self.op(op, ty, [image]))
+        Ok(self.emit_op(op, ty, [image]))
     }
 
     /// A query whose enumeration OpenCL counts from another number than SPIR-V.
@@ -429,7 +429,7 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Option<Id>> {
         let id = self.query(op, call)?;
         let ty = self.call_type(call)?;
-        let first = self.t.u32(first);
-        Ok(Some(self.op(Op::IAdd, ty, [id, first])))
+        let first = self.t.make_u32(first);
+        Ok(Some(self.emit_op(Op::IAdd, ty, [id, first])))
     }
 }

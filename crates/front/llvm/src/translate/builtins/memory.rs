@@ -3,7 +3,7 @@
 use super::ExternalCall;
 use super::numeric::split_rounding;
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{FPRoundingMode, StorageClass};
@@ -30,9 +30,9 @@ pub(super) fn vector_load(
         ("vload_half", Some(_)) => std_::VLOAD_HALFN,
         ("vloada_half", Some(_)) => std_::VLOADA_HALFN,
         ("vloada_half", None) => std_::VLOAD_HALF,
-        _ => return Err(refuse("there is no such load")),
+        _ => return Err(make_refusal("there is no such load")),
     };
-    let offset = body.value(call.arg(0)?)?;
+    let offset = body.lower_value(call.arg(0)?)?;
     let pointer = body.argument(call, 1)?;
     let ty = body.call_type(call)?;
     let mut words = vec![body.t.opencl_std().word(), number];
@@ -58,10 +58,10 @@ pub(super) fn vector_store(
         ("vstore_half", Some(_), Some(_)) => std_::VSTORE_HALFN_R,
         ("vstorea_half", Some(_), None) => std_::VSTOREA_HALFN,
         ("vstorea_half", Some(_), Some(_)) => std_::VSTOREA_HALFN_R,
-        _ => return Err(refuse("there is no such store")),
+        _ => return Err(make_refusal("there is no such store")),
     };
-    let data = body.value(call.arg(0)?)?;
-    let offset = body.value(call.arg(1)?)?;
+    let data = body.lower_value(call.arg(0)?)?;
+    let offset = body.lower_value(call.arg(1)?)?;
     let pointer = body.argument(call, 2)?;
     let ty = body.t.b.void_type();
     let mut words = vec![body.t.opencl_std().word(), number];
@@ -78,9 +78,9 @@ pub(super) fn to_space(
 ) -> TranslationResult<Option<Id>> {
     let ty = body.call_type(call)?;
     let Some((class, pointee)) = body.t.pointee_of(ty) else {
-        return Err(refuse("the result is no pointer"));
+        return Err(make_refusal("the result is no pointer"));
     };
-    let pointer = body.pointer(call.arg(0)?, pointee)?;
+    let pointer = body.lower_pointer(call.arg(0)?, pointee)?;
     let words = [pointer.word(), class.0];
     let id = body
         .t
@@ -97,12 +97,16 @@ pub(super) fn fence_of(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let byte = body.t.byte();
-    let pointer = body.pointer(call.arg(0)?, byte)?;
+    let byte = body.t.make_byte_type();
+    let pointer = body.lower_pointer(call.arg(0)?, byte)?;
     let ty = body.call_type(call)?;
-    let semantics = body.op(Op::GenericPtrMemSemantics, ty, [pointer]);
-    let by = body.t.u32(FENCE_SHIFT);
-    Ok(Some(body.op(Op::ShiftRightLogical, ty, [semantics, by])))
+    let semantics = body.emit_op(Op::GenericPtrMemSemantics, ty, [pointer]);
+    let by = body.t.make_u32(FENCE_SHIFT);
+    Ok(Some(body.emit_op(
+        Op::ShiftRightLogical,
+        ty,
+        [semantics, by],
+    )))
 }
 
 /// `printf(format, ...)`
@@ -110,12 +114,12 @@ pub(super) fn printf(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let byte = body.t.byte();
+    let byte = body.t.make_byte_type();
     let mut operands = Vec::with_capacity(call.args.len());
     for (index, &argument) in call.args.iter().enumerate() {
         operands.push(match index == 0 || body.is_pointer(argument) {
-            true => body.pointer(argument, byte)?,
-            false => body.value(argument)?,
+            true => body.lower_pointer(argument, byte)?,
+            false => body.lower_value(argument)?,
         });
     }
     let format = operands.first().and_then(|id| body.t.b.type_of(*id));
@@ -127,5 +131,5 @@ pub(super) fn printf(
             .declare_extension("SPV_EXT_relaxed_printf_string_address_space");
     }
     let ty = body.call_type(call)?;
-    Ok(Some(body.ext(std_::PRINTF, ty, &operands)))
+    Ok(Some(body.emit_ext_inst(std_::PRINTF, ty, &operands)))
 }

@@ -24,7 +24,7 @@ mod workitem;
 
 use super::body::FunctionTranslator;
 use super::intrinsics::{self, IntrinsicRule};
-use super::refusal::{TranslationResult, refuse};
+use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use super::types::NumericShape;
 use crate::infer::PointeeHints;
@@ -68,7 +68,7 @@ impl ExternalCall<'_> {
     pub(super) fn arg(&self, index: usize) -> TranslationResult<LlvmValue> {
         match self.args.get(index) {
             Some(value) => Ok(*value),
-            None => Err(refuse("an argument is missing")),
+            None => Err(make_refusal("an argument is missing")),
         }
     }
 
@@ -219,10 +219,10 @@ impl FunctionTranslator<'_, '_> {
     /// The type of a parameter, or of what it points to.
     fn param_type(&mut self, param: &MangledParameter<'_>) -> Option<Id> {
         let shape = match param.base {
-            MangledBaseType::Int(bits, _) => NumericShape::int(bits, param.lanes),
+            MangledBaseType::Int(bits, _) => NumericShape::new_int(bits, param.lanes),
             MangledBaseType::Float(bits) => NumericShape {
                 elem: super::types::NumericElement::Float,
-                ..NumericShape::int(bits, param.lanes)
+                ..NumericShape::new_int(bits, param.lanes)
             },
             MangledBaseType::Named("ocl_event") => {
                 return Some(self.t.b.declare_type(Op::TypeEvent, &[]));
@@ -241,16 +241,18 @@ impl FunctionTranslator<'_, '_> {
             && let Some(param) = call.param(index)
             && let Some(pointee) = self.param_type(param)
         {
-            return self.pointer(value, pointee);
+            return self.lower_pointer(value, pointee);
         }
-        self.value(value)
+        self.lower_value(value)
     }
 
     /// The constant that an argument has to be.
     fn constant_argument(&self, call: &ExternalCall<'_>, index: usize) -> TranslationResult<u64> {
         match self.t.module.as_u64(call.arg(index)?) {
             Some(value) => Ok(value),
-            None => Err(refuse(format!("argument {index} has to be a constant"))),
+            None => Err(make_refusal(format!(
+                "argument {index} has to be a constant"
+            ))),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{ExternalCall, MangledBaseType, lookup};
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode, PackedVectorFormat};
@@ -23,16 +23,19 @@ pub(super) fn packed_dot(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let Some(row) = PACKED.iter().find(|row| call.name.ends_with(row.0)) else {
-        return Err(refuse("there is no such dot product"));
+        return Err(make_refusal("there is no such dot product"));
     };
-    let mut operands = [body.value(call.arg(0)?)?, body.value(call.arg(1)?)?];
+    let mut operands = [
+        body.lower_value(call.arg(0)?)?,
+        body.lower_value(call.arg(1)?)?,
+    ];
     if row.0 == "_us_int" {
         operands.reverse();
     }
     let mut words = operands.map(Id::word).to_vec();
     let mut op = row.1;
     if let Some(&accumulator) = call.args.get(2) {
-        words.push(body.value(accumulator)?.word());
+        words.push(body.lower_value(accumulator)?.word());
         op = row.2;
     }
     words.push(PackedVectorFormat::PackedVectorFormat4x8Bit.0);
@@ -58,13 +61,16 @@ pub(super) fn integer_dot(
         ([false, false], true) => Op::UDotAccSat,
         (_, true) => Op::SUDotAccSat,
     };
-    let mut operands = [body.value(call.arg(0)?)?, body.value(call.arg(1)?)?];
+    let mut operands = [
+        body.lower_value(call.arg(0)?)?,
+        body.lower_value(call.arg(1)?)?,
+    ];
     if signs == [false, true] {
         operands.reverse();
     }
     let mut words = operands.map(Id::word).to_vec();
     if saturates {
-        words.push(body.value(call.arg(2)?)?.word());
+        words.push(body.lower_value(call.arg(2)?)?.word());
     }
     let ty = body.call_type(call)?;
     Ok(Some(body.t.b.append_value(op, ty, &words)))
@@ -78,14 +84,14 @@ pub(super) fn dot(
     if !call.is_float() {
         return integer_dot(body, call);
     }
-    let left = body.value(call.arg(0)?)?;
-    let right = body.value(call.arg(1)?)?;
+    let left = body.lower_value(call.arg(0)?)?;
+    let right = body.lower_value(call.arg(1)?)?;
     let ty = body.call_type(call)?;
     let op = match body.shape_of(call.arg(0)?)?.lanes {
         1 => Op::FMul,
         _ => Op::Dot,
     };
-    Ok(Some(body.op(op, ty, [left, right])))
+    Ok(Some(body.emit_op(op, ty, [left, right])))
 }
 
 /// `any(x)`: whether the sign of any lane is set.
@@ -189,12 +195,12 @@ pub(super) fn convert(
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let target = NAMES.iter().find(|row| row.0 == name).map(|row| row.1);
     let (Some(target), Some(param)) = (target, call.param(0)) else {
-        return Err(refuse("there is no such conversion"));
+        return Err(make_refusal("there is no such conversion"));
     };
     let source = param.base;
     let value = call.arg(0)?;
     let (from, to) = (body.shape_of(value)?, body.result_shape(call.inst)?);
-    let id = body.value(value)?;
+    let id = body.lower_value(value)?;
     let (op, saturating) = conversion(source, target, saturated);
     let Some(op) = op else {
         return Ok(Some(match from.elem {
@@ -203,19 +209,19 @@ pub(super) fn convert(
         }));
     };
     if from.elem == NumericElement::Bool || to.elem == NumericElement::Bool {
-        return Err(refuse("a conversion from or to truth values"));
+        return Err(make_refusal("a conversion from or to truth values"));
     }
     let ty = body.t.shape_type(to);
-    let id = body.op(op, ty, [id]);
+    let id = body.emit_op(op, ty, [id]);
     if saturating {
-        body.decorate(id, Decoration::SaturatedConversion, &[]);
+        body.decorate_result(id, Decoration::SaturatedConversion, &[]);
     }
     let floats = matches!(
         (source, target),
         (MangledBaseType::Float(_), _) | (_, MangledBaseType::Float(_))
     );
     if let (Some(mode), true) = (rounding, floats) {
-        body.decorate(id, Decoration::FPRoundingMode, &[mode.0]);
+        body.decorate_result(id, Decoration::FPRoundingMode, &[mode.0]);
     }
     Ok(Some(id))
 }
@@ -267,7 +273,7 @@ impl FunctionTranslator<'_, '_> {
         number: u32,
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Id> {
-        let result = self.t.shape(self.function.inst(call.inst).ty);
+        let result = self.t.find_shape(self.function.inst(call.inst).ty);
         let ty = match result {
             Some(shape) => self.arithmetic_type(shape),
             None => self.call_type(call)?,
@@ -275,24 +281,26 @@ impl FunctionTranslator<'_, '_> {
         if let Some(shape) = result
             && (shape.is_odd() || shape.elem == NumericElement::Bool)
         {
-            return Err(refuse("a result of a type that OpenCL does not have"));
+            return Err(make_refusal("a result of a type that OpenCL does not have"));
         }
         let Some(row) = lookup::extended_row(number) else {
-            return Err(refuse("there is no such extended instruction"));
+            return Err(make_refusal("there is no such extended instruction"));
         };
         let first = call
             .args
             .first()
-            .and_then(|v| self.t.shape(self.type_of(*v)));
+            .and_then(|v| self.t.find_shape(self.type_of(*v)));
         if number == opencl_std::NAN && first.is_some_and(NumericShape::is_float) {
-            return Err(refuse("a NaN is made of an integer"));
+            return Err(make_refusal("a NaN is made of an integer"));
         }
         let many = row
             .operands
             .last()
             .is_some_and(|o| o.quantifier == OperandQuantifier::Many);
         if call.args.len() != row.operands.len() && !many {
-            return Err(refuse("the number of arguments is not that of operands"));
+            return Err(make_refusal(
+                "the number of arguments is not that of operands",
+            ));
         }
         let mut words = vec![self.t.opencl_std().word(), number];
         for index in 0..call.args.len() {
@@ -307,7 +315,7 @@ impl FunctionTranslator<'_, '_> {
         match result {
             Some(shape) if shape.is_float() => {
                 self.fast_math(call.inst, id);
-                Ok(self.narrowed(shape, id))
+                Ok(self.demote_float(shape, id))
             }
             _ => Ok(id),
         }
@@ -323,9 +331,9 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let spreads = !OFFSETS.contains(&number);
         let mut id = self.argument(call, index)?;
-        let mut shape = self.t.shape(self.type_of(call.args[index]));
+        let mut shape = self.t.find_shape(self.type_of(call.args[index]));
         if let Some(brain) = shape.filter(|shape| shape.elem == NumericElement::Brain) {
-            id = self.widened(brain, id);
+            id = self.promote_float(brain, id);
             shape = Some(brain.as_float());
         }
         Ok(match (result, shape) {
@@ -335,7 +343,7 @@ impl FunctionTranslator<'_, '_> {
                     padded: result.padded,
                     ..shape
                 };
-                self.broadcast(spread, id)
+                self.broadcast_scalar(spread, id)
             }
             _ => id,
         })
@@ -351,7 +359,7 @@ impl FunctionTranslator<'_, '_> {
         let ty = self.t.shape_type(shape.as_bool());
         let mut words = Vec::new();
         for &argument in call.args {
-            words.push(self.value(argument)?.word());
+            words.push(self.lower_value(argument)?.word());
         }
         let truth = self.t.b.append_value(op, ty, &words);
         self.as_result(truth, call)
@@ -359,13 +367,13 @@ impl FunctionTranslator<'_, '_> {
 
     fn signs(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
-        let value = self.value(call.arg(0)?)?;
+        let value = self.lower_value(call.arg(0)?)?;
         let ty = self.t.shape_type(shape.as_bool());
-        let zero = self.t.zero(shape);
-        let mut signs = self.op(Op::SLessThan, ty, [value, zero]);
+        let zero = self.t.make_zero(shape);
+        let mut signs = self.emit_op(Op::SLessThan, ty, [value, zero]);
         if shape.lanes > 1 {
             let bool = self.t.b.bool_type();
-            signs = self.op(op, bool, [signs]);
+            signs = self.emit_op(op, bool, [signs]);
         }
         self.as_result(signs, call)
     }

@@ -3,7 +3,7 @@
 use super::ExternalCall;
 use crate::ir::LlvmType;
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::Scope;
 use spirula_spirv::grammar::{Op, ResultForm};
@@ -17,12 +17,12 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Option<Id>> {
         let mut words = Vec::with_capacity(call.args.len() + 1);
-        words.extend(scope.map(|scope| self.t.u32(scope.0).word()));
+        words.extend(scope.map(|scope| self.t.make_u32(scope.0).word()));
         for index in 0..call.args.len() {
             words.push(self.argument(call, index)?.word());
         }
         let Some(row) = op.info() else {
-            return Err(refuse("there is no such instruction"));
+            return Err(make_refusal("there is no such instruction"));
         };
         if row.result == ResultForm::None {
             self.t.b.append_effect(op, &words);

@@ -4,7 +4,7 @@
 
 use super::ExternalCall;
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -24,7 +24,7 @@ pub(super) fn convert(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let unknown = || refuse("there is no such conversion");
+    let unknown = || make_refusal("there is no such conversion");
     let name = call.name.strip_prefix("__builtin_spirv_Convert");
     let name = name.ok_or_else(unknown)?;
     let name = name.strip_suffix("EXT").or(name.strip_suffix("INTEL"));
@@ -34,29 +34,29 @@ pub(super) fn convert(
     };
     let value = call.arg(0)?;
     let shape = body.shape_of(value)?;
-    let mut id = body.value(value)?;
+    let mut id = body.lower_value(value)?;
     if let Some(encoding) = from.2 {
         check(shape, from.1)?;
         if from.1 < shape.width {
             let ty = body.lanes_of(from.1, shape);
-            id = body.op(Op::UConvert, ty, [id]);
+            id = body.emit_op(Op::UConvert, ty, [id]);
         }
         let ty = body.small_float(from.1, encoding, shape);
-        id = body.op(Op::Bitcast, ty, [id]);
+        id = body.emit_op(Op::Bitcast, ty, [id]);
     }
     let result = body.result_shape(call.inst)?;
     let Some(encoding) = to.2 else {
         let ty = body.t.shape_type(result);
-        return Ok(Some(body.op(Op::FConvert, ty, [id])));
+        return Ok(Some(body.emit_op(Op::FConvert, ty, [id])));
     };
     check(result, to.1)?;
     let ty = body.small_float(to.1, encoding, result);
-    id = body.op(Op::FConvert, ty, [id]);
+    id = body.emit_op(Op::FConvert, ty, [id]);
     let ty = body.lanes_of(to.1, result);
-    id = body.op(Op::Bitcast, ty, [id]);
+    id = body.emit_op(Op::Bitcast, ty, [id]);
     if to.1 < result.width {
         let ty = body.t.shape_type(result);
-        id = body.op(Op::UConvert, ty, [id]);
+        id = body.emit_op(Op::UConvert, ty, [id]);
     }
     Ok(Some(id))
 }
@@ -65,7 +65,7 @@ pub(super) fn convert(
 fn check(shape: NumericShape, width: u32) -> TranslationResult<()> {
     match (shape.elem, shape.bits) {
         (NumericElement::Int, bits) if bits == width => Ok(()),
-        _ => Err(refuse(format!(
+        _ => Err(make_refusal(format!(
             "the bits of a float of {width} bits are not those of an integer"
         ))),
     }

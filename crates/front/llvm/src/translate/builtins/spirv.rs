@@ -6,7 +6,7 @@ use super::numeric::split_rounding;
 use super::{ExternalCall, lookup};
 use crate::ir::{AttrKind, ConstKind, LlvmType, LlvmTypeKind};
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::NumericElement;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, FPRoundingMode};
@@ -44,7 +44,7 @@ impl FunctionTranslator<'_, '_> {
         let name = call.name.strip_prefix("__spirv_").unwrap_or(call.name);
         if let Some(name) = name.strip_prefix("BuiltIn") {
             let Some(row) = Kind::BuiltIn.info().by_name(name) else {
-                return Err(refuse("there is no such built-in variable"));
+                return Err(make_refusal("there is no such built-in variable"));
             };
             return self.work_item(BuiltIn(row.value), 0, call).map(Some);
         }
@@ -53,7 +53,7 @@ impl FunctionTranslator<'_, '_> {
             return match lookup::extended(name) {
                 Some(opencl_std::PRINTF) => printf(self, call),
                 Some(number) => self.extended(number, call).map(Some),
-                None => Err(refuse("there is no such extended instruction")),
+                None => Err(make_refusal("there is no such extended instruction")),
             };
         }
         if let Some(name) = name.strip_prefix("glsl_") {
@@ -71,7 +71,7 @@ impl FunctionTranslator<'_, '_> {
                 self.spirv_instruction(Op::FOrdNotEqual, saturated, rounding, call)
             }
             Some(op) => self.spirv_instruction(op, saturated, rounding, call),
-            None => Err(refuse("there is no such instruction")),
+            None => Err(make_refusal("there is no such instruction")),
         }
     }
 
@@ -83,18 +83,20 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Option<Id>> {
         let Some(row) = op.info() else {
-            return Err(refuse("there is no such instruction"));
+            return Err(make_refusal("there is no such instruction"));
         };
         if !CALLABLE.contains(&row.class) {
-            return Err(refuse("the instruction does not stand for a function"));
+            return Err(make_refusal(
+                "the instruction does not stand for a function",
+            ));
         }
         if row.last_version < self.t.version {
-            return Err(refuse("the target has no such instruction any more"));
+            return Err(make_refusal("the target has no such instruction any more"));
         }
         let skip = match row.result {
             ResultForm::Typed => 2,
             ResultForm::None => 0,
-            ResultForm::Untyped => return Err(refuse("the instruction makes no value")),
+            ResultForm::Untyped => return Err(make_refusal("the instruction makes no value")),
         };
         // The result of such a function goes to where its first argument points to.
         let stored = row.result == ResultForm::Typed && self.stores_result(call);
@@ -109,10 +111,10 @@ impl FunctionTranslator<'_, '_> {
         }
         let id = self.spirv_result(op, &words, call)?;
         if saturated {
-            self.decorate(id, Decoration::SaturatedConversion, &[]);
+            self.decorate_result(id, Decoration::SaturatedConversion, &[]);
         }
         if let Some(mode) = rounding {
-            self.decorate(id, Decoration::FPRoundingMode, &[mode.0]);
+            self.decorate_result(id, Decoration::FPRoundingMode, &[mode.0]);
         }
         Ok((self.function.inst(call.inst).ty != LlvmType::VOID).then_some(id))
     }
@@ -131,7 +133,7 @@ impl FunctionTranslator<'_, '_> {
         let mut expected: Vec<OperandInfo> = row.operands[skip..].iter().rev().copied().collect();
         for index in first..call.args.len() {
             let Some(operand) = expected.pop() else {
-                return Err(refuse("there are more arguments than operands"));
+                return Err(make_refusal("there are more arguments than operands"));
             };
             if operand.quantifier == OperandQuantifier::Many {
                 expected.push(operand);
@@ -159,7 +161,7 @@ impl FunctionTranslator<'_, '_> {
             .iter()
             .any(|o| o.quantifier == OperandQuantifier::One)
         {
-            return Err(refuse("there are fewer arguments than operands"));
+            return Err(make_refusal("there are fewer arguments than operands"));
         }
         Ok(words)
     }
@@ -191,15 +193,15 @@ impl FunctionTranslator<'_, '_> {
         let ty = match stated {
             Some(ty) => self.t.memory_type(ty)?,
             None => {
-                let pointer = self.value(place)?;
+                let pointer = self.lower_value(place)?;
                 let known = self.t.b.type_of(pointer);
                 match known.and_then(|ty| self.t.pointee_of(ty)) {
                     Some((_, ty)) => ty,
-                    None => return Err(refuse("the first argument is no pointer")),
+                    None => return Err(make_refusal("the first argument is no pointer")),
                 }
             }
         };
-        let pointer = self.pointer(place, ty)?;
+        let pointer = self.lower_pointer(place, ty)?;
         let id = self.t.b.append_value(op, ty, words);
         self.t
             .b
@@ -220,13 +222,13 @@ impl FunctionTranslator<'_, '_> {
             .is_some_and(|row| row.class == InstructionClass::Atomic);
         if (atomic || matches!(op, Op::Load | Op::Store)) && position == 0 {
             let ty = self.accessed_type(op, call)?;
-            let result = self.t.shape(self.function.inst(call.inst).ty);
+            let result = self.t.find_shape(self.function.inst(call.inst).ty);
             if result.is_some_and(|shape| shape.elem == NumericElement::Brain) {
-                return Err(refuse(
+                return Err(make_refusal(
                     "atomic operations on bfloat have no counterpart in SPIR-V",
                 ));
             }
-            return self.pointer(call.arg(0)?, ty);
+            return self.lower_pointer(call.arg(0)?, ty);
         }
         if op == Op::Store && position == 1 {
             return self.in_memory(call.args[index]);
@@ -251,7 +253,7 @@ impl FunctionTranslator<'_, '_> {
             op,
             Op::GroupAll | Op::GroupAny | Op::GroupNonUniformAll | Op::GroupNonUniformAny
         );
-        let shape = self.t.shape(self.type_of(call.args[index]));
+        let shape = self.t.find_shape(self.type_of(call.args[index]));
         match shape {
             Some(shape) if shape.elem == NumericElement::Int && votes && index > 0 => {
                 match self.t.module.as_u64(call.args[index]) {
@@ -274,7 +276,9 @@ impl FunctionTranslator<'_, '_> {
                 let component = types[0];
                 self.t.memory_type(component)
             }
-            _ => Err(refuse("what is loaded or stored is no cooperative matrix")),
+            _ => Err(make_refusal(
+                "what is loaded or stored is no cooperative matrix",
+            )),
         }
     }
 
@@ -297,14 +301,14 @@ impl FunctionTranslator<'_, '_> {
 
     /// `AbortKHR(message)`: it ends its block, so that what follows cannot be reached.
     fn abort(&mut self, call: &ExternalCall<'_>) -> TranslationResult<()> {
-        let message = self.value(call.arg(0)?)?;
+        let message = self.lower_value(call.arg(0)?)?;
         let Some(ty) = self.t.b.type_of(message) else {
-            return Err(refuse("the message has no type"));
+            return Err(make_refusal("the message has no type"));
         };
         let words = [ty, message].map(Id::word);
         self.t.b.append_effect(Op::AbortKHR, &words);
         let after = self.t.b.fresh_id();
-        self.begin(after);
+        self.begin_block(after);
         Ok(())
     }
 
@@ -312,9 +316,9 @@ impl FunctionTranslator<'_, '_> {
     fn generic_cast(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let ty = self.call_type(call)?;
         let Some((class, pointee)) = self.t.pointee_of(ty) else {
-            return Err(refuse("the result is no pointer"));
+            return Err(make_refusal("the result is no pointer"));
         };
-        let pointer = self.pointer(call.arg(0)?, pointee)?;
+        let pointer = self.lower_pointer(call.arg(0)?, pointee)?;
         self.cast_space(pointer, class)
     }
 
@@ -328,9 +332,9 @@ impl FunctionTranslator<'_, '_> {
             _ => None,
         });
         let (Some(bits), 1) = (bits, shape.lanes) else {
-            return Err(refuse("the default has to be a constant number"));
+            return Err(make_refusal("the default has to be a constant number"));
         };
-        Ok(self.t.specialisable(number, shape, bits))
+        Ok(self.t.make_spec_constant(number, shape, bits))
     }
 
     /// `SpecConstantComposite(members…)`
@@ -349,7 +353,7 @@ impl FunctionTranslator<'_, '_> {
         words: &[u32],
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Id> {
-        let shape = self.t.shape(self.function.inst(call.inst).ty);
+        let shape = self.t.find_shape(self.function.inst(call.inst).ty);
         if let Some(shape) = shape
             && gives_truth(op)
             && shape.elem != NumericElement::Bool
@@ -362,13 +366,13 @@ impl FunctionTranslator<'_, '_> {
             let ty = self.function.inst(call.inst).ty;
             let memory = self.t.memory_type(ty)?;
             let id = self.t.b.append_value(op, memory, words);
-            return self.loaded(ty, id);
+            return self.convert_to_register(ty, id);
         }
         let ty = match op {
             // Whatever the module says that the result is of.
             Op::SampledImage => {
                 let image = Id::new(words[0]).and_then(|id| self.t.b.type_of(id));
-                let image = image.ok_or_else(|| refuse("the first argument is no image"))?;
+                let image = image.ok_or_else(|| make_refusal("the first argument is no image"))?;
                 self.t.b.declare_type(Op::TypeSampledImage, &[image.word()])
             }
             _ => self.call_type(call)?,

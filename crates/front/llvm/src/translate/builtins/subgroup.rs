@@ -3,7 +3,7 @@
 
 use super::ExternalCall;
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -176,7 +176,7 @@ pub(super) fn reduction(
         Some((row, operation))
     });
     let Some((&(_, items, scope, kind), &(name, present, all))) = found else {
-        return Err(refuse("there is no such group operation"));
+        return Err(make_refusal("there is no such group operation"));
     };
     let ops = if items == ParticipatingItems::All {
         all
@@ -189,17 +189,17 @@ pub(super) fn reduction(
         _ => ops[2],
     };
     let Some(op) = op else {
-        return Err(refuse("there is no such group operation on floats"));
+        return Err(make_refusal("there is no such group operation on floats"));
     };
     let logical = name.starts_with("logical");
     let value = match logical {
         true => body.predicate(call, 0)?,
-        false => body.value(call.arg(0)?)?,
+        false => body.lower_value(call.arg(0)?)?,
     };
-    let scope = body.t.u32(scope.0);
+    let scope = body.t.make_u32(scope.0);
     let mut words = vec![scope.word(), kind.0, value.word()];
     if items == ParticipatingItems::Cluster {
-        words.push(body.value(call.arg(1)?)?.word());
+        words.push(body.lower_value(call.arg(1)?)?.word());
     }
     if logical {
         let bool = body.t.b.bool_type();
@@ -215,10 +215,10 @@ pub(super) fn all_equal(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let scope = body.t.u32(Scope::Subgroup.0);
-    let value = body.value(call.arg(0)?)?;
+    let scope = body.t.make_u32(Scope::Subgroup.0);
+    let value = body.lower_value(call.arg(0)?)?;
     let bool = body.t.b.bool_type();
-    let vote = body.op(Op::GroupNonUniformAllEqual, bool, [scope, value]);
+    let vote = body.emit_op(Op::GroupNonUniformAllEqual, bool, [scope, value]);
     body.as_result(vote, call).map(Some)
 }
 
@@ -249,19 +249,19 @@ pub(super) fn ballot(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let name = call.name.strip_prefix("sub_group_ballot_").unwrap_or("");
-    let scope = body.t.u32(Scope::Subgroup.0);
+    let scope = body.t.make_u32(Scope::Subgroup.0);
     if name == "bit_extract" {
-        let ballot = body.value(call.arg(0)?)?;
-        let index = body.value(call.arg(1)?)?;
+        let ballot = body.lower_value(call.arg(0)?)?;
+        let index = body.lower_value(call.arg(1)?)?;
         let bool = body.t.b.bool_type();
         let op = Op::GroupNonUniformBallotBitExtract;
-        let bit = body.op(op, bool, [scope, ballot, index]);
+        let bit = body.emit_op(op, bool, [scope, ballot, index]);
         return body.as_result(bit, call).map(Some);
     }
     let Some(&(_, op, kind)) = BALLOTS.iter().find(|row| row.0 == name) else {
-        return Err(refuse("there is no such function on ballots"));
+        return Err(make_refusal("there is no such function on ballots"));
     };
-    let ballot = body.value(call.arg(0)?)?;
+    let ballot = body.lower_value(call.arg(0)?)?;
     let mut words = vec![scope.word()];
     words.extend(kind.map(|kind| kind.0));
     words.push(ballot.word());
@@ -277,14 +277,18 @@ pub(super) fn block_read(
     let shape = body.result_shape(call.inst)?;
     let ty = body.call_type(call)?;
     if call.args.len() == 1 {
-        let element = body.t.shape_type(shape.scalar());
-        let pointer = body.pointer(call.arg(0)?, element)?;
-        return Ok(Some(body.op(Op::SubgroupBlockReadINTEL, ty, [pointer])));
+        let element = body.t.shape_type(shape.to_scalar());
+        let pointer = body.lower_pointer(call.arg(0)?, element)?;
+        return Ok(Some(body.emit_op(
+            Op::SubgroupBlockReadINTEL,
+            ty,
+            [pointer],
+        )));
     }
-    let image = body.value(call.arg(0)?)?;
-    let coordinate = body.value(call.arg(1)?)?;
+    let image = body.lower_value(call.arg(0)?)?;
+    let coordinate = body.lower_value(call.arg(1)?)?;
     let op = Op::SubgroupImageBlockReadINTEL;
-    Ok(Some(body.op(op, ty, [image, coordinate])))
+    Ok(Some(body.emit_op(op, ty, [image, coordinate])))
 }
 
 /// `intel_sub_group_block_write…(pointer, data)` or `(image, coordinate, data)`
@@ -295,16 +299,16 @@ pub(super) fn block_write(
     let last = call.args.len().saturating_sub(1);
     let data = call.arg(last)?;
     let shape = body.shape_of(data)?;
-    let data = body.value(data)?;
+    let data = body.lower_value(data)?;
     if last == 1 {
-        let element = body.t.shape_type(shape.scalar());
-        let pointer = body.pointer(call.arg(0)?, element)?;
+        let element = body.t.shape_type(shape.to_scalar());
+        let pointer = body.lower_pointer(call.arg(0)?, element)?;
         let words = [pointer, data].map(Id::word);
         body.t.b.append_effect(Op::SubgroupBlockWriteINTEL, &words);
         return Ok(None);
     }
-    let image = body.value(call.arg(0)?)?;
-    let coordinate = body.value(call.arg(1)?)?;
+    let image = body.lower_value(call.arg(0)?)?;
+    let coordinate = body.lower_value(call.arg(1)?)?;
     let words = [image, coordinate, data].map(Id::word);
     body.t
         .b
@@ -320,7 +324,7 @@ pub(super) fn media_read(
     let operands = body.media(call)?;
     let ty = body.call_type(call)?;
     let op = Op::SubgroupImageMediaBlockReadINTEL;
-    Ok(Some(body.op(op, ty, operands)))
+    Ok(Some(body.emit_op(op, ty, operands)))
 }
 
 /// `intel_sub_group_media_block_write_…(coordinate, width, height, data, image)`
@@ -329,7 +333,7 @@ pub(super) fn media_write(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let operands = body.media(call)?;
-    let data = body.value(call.arg(3)?)?;
+    let data = body.lower_value(call.arg(3)?)?;
     let mut words = operands.map(Id::word).to_vec();
     words.push(data.word());
     body.t
@@ -349,9 +353,9 @@ pub(super) fn brain_bits(
         true => Op::ConvertFToBF16INTEL,
         false => Op::ConvertBF16ToFINTEL,
     };
-    let value = body.value(call.arg(0)?)?;
+    let value = body.lower_value(call.arg(0)?)?;
     let ty = body.call_type(call)?;
-    Ok(Some(body.op(op, ty, [value])))
+    Ok(Some(body.emit_op(op, ty, [value])))
 }
 
 /// `intel_round_as_tensor_float32N_floatN(x)`
@@ -359,18 +363,18 @@ pub(super) fn tensor_float(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let value = body.value(call.arg(0)?)?;
+    let value = body.lower_value(call.arg(0)?)?;
     let ty = body.call_type(call)?;
-    Ok(Some(body.op(Op::RoundFToTF32INTEL, ty, [value])))
+    Ok(Some(body.emit_op(Op::RoundFToTF32INTEL, ty, [value])))
 }
 
 impl FunctionTranslator<'_, '_> {
     /// Image, coordinate, width and height of an access to a block of a picture.
     fn media(&mut self, call: &ExternalCall<'_>) -> TranslationResult<[Id; 4]> {
-        let image = self.value(call.arg(call.args.len().saturating_sub(1))?)?;
-        let coordinate = self.value(call.arg(0)?)?;
-        let width = self.value(call.arg(1)?)?;
-        let height = self.value(call.arg(2)?)?;
+        let image = self.lower_value(call.arg(call.args.len().saturating_sub(1))?)?;
+        let coordinate = self.lower_value(call.arg(0)?)?;
+        let width = self.lower_value(call.arg(1)?)?;
+        let height = self.lower_value(call.arg(2)?)?;
         Ok([image, coordinate, width, height])
     }
 
@@ -382,11 +386,11 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Option<Id>> {
         let shape: NumericShape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.is_odd() {
-            return Err(refuse("bit fields are of whole integers"));
+            return Err(make_refusal("bit fields are of whole integers"));
         }
         let mut words = Vec::with_capacity(call.args.len());
         for &argument in call.args {
-            words.push(self.value(argument)?.word());
+            words.push(self.lower_value(argument)?.word());
         }
         let ty = self.call_type(call)?;
         Ok(Some(self.t.b.append_value(op, ty, &words)))

@@ -3,7 +3,7 @@
 use super::ExternalCall;
 use crate::ir::LlvmValue;
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -95,8 +95,8 @@ pub(super) fn async_copy(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let size = NumericShape::int(body.t.pointer_bits, 1);
-    let stride = body.t.splat(size, 1);
+    let size = NumericShape::new_int(body.t.pointer_bits, 1);
+    let stride = body.t.make_splat(size, 1);
     body.group_copy(call, stride, 3).map(Some)
 }
 
@@ -114,10 +114,10 @@ pub(super) fn wait_group_events(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let scope = body.t.u32(Scope::Workgroup.0);
-    let count = body.value(call.arg(0)?)?;
+    let scope = body.t.make_u32(Scope::Workgroup.0);
+    let count = body.lower_value(call.arg(0)?)?;
     let event = body.t.b.declare_type(Op::TypeEvent, &[]);
-    let events = body.pointer(call.arg(1)?, event)?;
+    let events = body.lower_pointer(call.arg(1)?, event)?;
     let words = [scope, count, events].map(Id::word);
     body.t.b.append_effect(Op::GroupWaitEvents, &words);
     Ok(None)
@@ -155,13 +155,13 @@ impl FunctionTranslator<'_, '_> {
         order: MemorySemantics,
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Option<Id>> {
-        let execution = self.t.u32(Scope::Workgroup.0);
+        let execution = self.t.make_u32(Scope::Workgroup.0);
         let memory = match call.args.get(1) {
             Some(&scope) => self.memory_scope(scope)?,
             None => execution,
         };
         let flags = self.fence_flags(call.arg(0)?)?;
-        let order = self.t.u32(order.0);
+        let order = self.t.make_u32(order.0);
         let ty = self.t.b.int_type(32, false);
         let semantics = self.both(ty, order, flags);
         let words = [execution, memory, semantics].map(Id::word);
@@ -176,14 +176,14 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Option<Id>> {
         let memory = match call.args.get(1) {
             Some(&scope) => self.memory_scope(scope)?,
-            None => self.t.u32(execution.0),
+            None => self.t.make_u32(execution.0),
         };
         let flags = self.fence_flags(call.arg(0)?)?;
         let order = MemorySemantics::SequentiallyConsistent.0;
-        let order = self.t.u32(order);
+        let order = self.t.make_u32(order);
         let ty = self.t.b.int_type(32, false);
         let semantics = self.both(ty, order, flags);
-        let execution = self.t.u32(execution.0);
+        let execution = self.t.make_u32(execution.0);
         let words = [execution, memory, semantics].map(Id::word);
         self.t.b.append_effect(Op::ControlBarrier, &words);
         Ok(None)
@@ -195,10 +195,10 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Option<Id>> {
         let flags = self.fence_flags(call.arg(0)?)?;
-        let order = self.t.u32(order.0);
+        let order = self.t.make_u32(order.0);
         let ty = self.t.b.int_type(32, false);
         let semantics = self.both(ty, order, flags);
-        let scope = self.t.u32(Scope::Workgroup.0);
+        let scope = self.t.make_u32(Scope::Workgroup.0);
         let words = [scope, semantics].map(Id::word);
         self.t.b.append_effect(Op::MemoryBarrier, &words);
         Ok(None)
@@ -211,20 +211,20 @@ impl FunctionTranslator<'_, '_> {
                 .iter()
                 .filter(|row| flags & row.0 != 0)
                 .fold(0, |all, row| all | row.1.0);
-            return Ok(self.t.u32(semantics));
+            return Ok(self.t.make_u32(semantics));
         }
-        let flags = self.value(flags)?;
+        let flags = self.lower_value(flags)?;
         let ty = self.t.b.int_type(32, false);
-        let mut semantics = self.t.u32(0);
+        let mut semantics = self.t.make_u32(0);
         for &(bit, memory) in FLAGS {
-            let bit = self.t.u32(bit as u32);
-            let set = self.op(Op::BitwiseAnd, ty, [flags, bit]);
+            let bit = self.t.make_u32(bit as u32);
+            let set = self.emit_op(Op::BitwiseAnd, ty, [flags, bit]);
             let bool = self.t.b.bool_type();
-            let set = self.op(Op::IEqual, bool, [set, bit]);
-            let zero = self.t.u32(0);
-            let memory = self.t.u32(memory.0);
-            let part = self.select(ty, set, memory, zero);
-            semantics = self.op(Op::BitwiseOr, ty, [semantics, part]);
+            let set = self.emit_op(Op::IEqual, bool, [set, bit]);
+            let zero = self.t.make_u32(0);
+            let memory = self.t.make_u32(memory.0);
+            let part = self.emit_select(ty, set, memory, zero);
+            semantics = self.emit_op(Op::BitwiseOr, ty, [semantics, part]);
         }
         Ok(semantics)
     }
@@ -232,8 +232,8 @@ impl FunctionTranslator<'_, '_> {
     /// Order and memory together, as one constant where both are.
     pub(super) fn both(&mut self, ty: Id, order: Id, memory: Id) -> Id {
         match (self.t.small_constant(order), self.t.small_constant(memory)) {
-            (Some(a), Some(b)) => self.t.u32(a | b),
-            _ => self.op(Op::BitwiseOr, ty, [order, memory]),
+            (Some(a), Some(b)) => self.t.make_u32(a | b),
+            _ => self.emit_op(Op::BitwiseOr, ty, [order, memory]),
         }
     }
 
@@ -258,20 +258,20 @@ impl FunctionTranslator<'_, '_> {
     fn choose(&mut self, value: LlvmValue, rows: &[(u64, u32)]) -> TranslationResult<Id> {
         if let Some(value) = self.t.module.as_u64(value) {
             return match rows.iter().find(|row| row.0 == value) {
-                Some(row) => Ok(self.t.u32(row.1)),
-                None => Err(refuse(format!("{value} is no memory order or scope"))),
+                Some(row) => Ok(self.t.make_u32(row.1)),
+                None => Err(make_refusal(format!("{value} is no memory order or scope"))),
             };
         }
         let shape = self.shape_of(value)?;
-        let id = self.value(value)?;
+        let id = self.lower_value(value)?;
         let ty = self.t.b.int_type(32, false);
         let bool = self.t.b.bool_type();
-        let mut chosen = self.t.u32(rows[rows.len() - 1].1);
+        let mut chosen = self.t.make_u32(rows[rows.len() - 1].1);
         for row in rows.iter().rev().skip(1) {
-            let key = self.t.splat(shape, row.0);
-            let here = self.op(Op::IEqual, bool, [id, key]);
-            let number = self.t.u32(row.1);
-            chosen = self.select(ty, here, number, chosen);
+            let key = self.t.make_splat(shape, row.0);
+            let here = self.emit_op(Op::IEqual, bool, [id, key]);
+            let number = self.t.make_u32(row.1);
+            chosen = self.emit_select(ty, here, number, chosen);
         }
         Ok(chosen)
     }
@@ -284,8 +284,13 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let value = call.arg(index)?;
         let from = self.shape_of(value)?;
-        let id = self.value(value)?;
-        Ok(self.resized(from, NumericShape::int(self.t.pointer_bits, 1), id, false))
+        let id = self.lower_value(value)?;
+        Ok(self.resize_integer(
+            from,
+            NumericShape::new_int(self.t.pointer_bits, 1),
+            id,
+            false,
+        ))
     }
 
     fn group_copy(
@@ -296,15 +301,15 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let event = call.arg(event)?;
         if self.is_pointer(event) {
-            return Err(refuse("events are pointers here, as before LLVM 16"));
+            return Err(make_refusal("events are pointers here, as before LLVM 16"));
         }
-        let scope = self.t.u32(Scope::Workgroup.0);
+        let scope = self.t.make_u32(Scope::Workgroup.0);
         let destination = self.argument(call, 0)?;
         let source = self.argument(call, 1)?;
         let count = self.size_argument(call, 2)?;
-        let event = self.value(event)?;
+        let event = self.lower_value(event)?;
         let ty = self.call_type(call)?;
         let operands = [scope, destination, source, count, stride, event];
-        Ok(self.op(Op::GroupAsyncCopy, ty, operands))
+        Ok(self.emit_op(Op::GroupAsyncCopy, ty, operands))
     }
 }

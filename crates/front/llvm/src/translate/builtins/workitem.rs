@@ -2,7 +2,7 @@
 
 use super::ExternalCall;
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::translator::LlvmTranslator;
 use crate::translate::types::NumericShape;
 use spirula_spirv::Id;
@@ -41,9 +41,9 @@ impl LlvmTranslator<'_> {
         match VARIABLES.iter().find(|row| row.0 == builtin) {
             Some(&(_, lanes, size)) => {
                 let width = if size { self.pointer_bits } else { 32 };
-                Ok(NumericShape::int(width, lanes))
+                Ok(NumericShape::new_int(width, lanes))
             }
-            None => Err(refuse(format!(
+            None => Err(make_refusal(format!(
                 "the built-in variable {builtin} is not known"
             ))),
         }
@@ -65,7 +65,7 @@ impl LlvmTranslator<'_> {
         if !self.is_shader() {
             self.b.decorate_id(id, Decoration::Constant, &[]);
         }
-        self.name(id, &format!("__spirv_BuiltIn{builtin}"));
+        self.name_id(id, &format!("__spirv_BuiltIn{builtin}"));
         self.variables.set(id, true);
         self.builtin_variables.push((builtin.0, id));
         Ok(id)
@@ -87,7 +87,7 @@ impl FunctionTranslator<'_, '_> {
             && shape.lanes > 1
             && n >= u64::from(shape.lanes)
         {
-            return Ok(self.t.splat(result, u64::from(default)));
+            return Ok(self.t.make_splat(result, u64::from(default)));
         }
         let variable = self.t.builtin_variable(builtin)?;
         self.mark_variable(variable);
@@ -96,13 +96,13 @@ impl FunctionTranslator<'_, '_> {
         let words = [variable.word(), MemoryAccess::Aligned.0, align];
         let all = self.t.b.append_value(Op::Load, ty, &words);
         if result.lanes == shape.lanes && call.args.is_empty() {
-            return Ok(self.resized(shape, result, all, false));
+            return Ok(self.resize_integer(shape, result, all, false));
         }
         if shape.lanes == 1 {
-            return Ok(self.resized(shape, result, all, false));
+            return Ok(self.resize_integer(shape, result, all, false));
         }
         let id = self.component(shape, all, default, call)?;
-        Ok(self.resized(shape.scalar(), result, id, false))
+        Ok(self.resize_integer(shape.to_scalar(), result, id, false))
     }
 
     fn component(
@@ -114,20 +114,20 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let dimension = call.arg(0)?;
         match self.t.module.as_u64(dimension) {
-            Some(n) => Ok(self.lane(shape, all, n as u32)),
+            Some(n) => Ok(self.extract_lane(shape, all, n as u32)),
             None => {
                 let index_shape = self.shape_of(dimension)?;
-                let index = self.value(dimension)?;
+                let index = self.lower_value(dimension)?;
                 let bool = self.t.b.bool_type();
-                let count = self.t.splat(index_shape, u64::from(shape.lanes));
-                let within = self.op(Op::ULessThan, bool, [index, count]);
-                let zero = self.t.zero(index_shape);
+                let count = self.t.make_splat(index_shape, u64::from(shape.lanes));
+                let within = self.emit_op(Op::ULessThan, bool, [index, count]);
+                let zero = self.t.make_zero(index_shape);
                 let index_type = self.t.shape_type(index_shape);
-                let safe = self.select(index_type, within, index, zero);
-                let ty = self.t.shape_type(shape.scalar());
-                let found = self.op(Op::VectorExtractDynamic, ty, [all, safe]);
-                let outside = self.t.splat(shape.scalar(), u64::from(default));
-                Ok(self.select(ty, within, found, outside))
+                let safe = self.emit_select(index_type, within, index, zero);
+                let ty = self.t.shape_type(shape.to_scalar());
+                let found = self.emit_op(Op::VectorExtractDynamic, ty, [all, safe]);
+                let outside = self.t.make_splat(shape.to_scalar(), u64::from(default));
+                Ok(self.emit_select(ty, within, found, outside))
             }
         }
     }

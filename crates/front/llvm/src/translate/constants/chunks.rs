@@ -3,7 +3,7 @@
 
 use super::MAX_MEMBERS;
 use crate::ir::{ConstKind, LlvmConst, LlvmType, LlvmTypeKind};
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::translator::LlvmTranslator;
 use spirula_spirv::Id;
 
@@ -28,14 +28,19 @@ impl LlvmTranslator<'_> {
     ) -> TranslationResult<Id> {
         match self.module.consts.is_zero(constant) {
             true => self.constant_in_memory(constant),
-            false => self.chunked(constant, ty),
+            false => self.make_chunked_constant(constant, ty),
         }
     }
 
     /// Contents of a variable with zeros behind them.
-    pub(in crate::translate) fn padded(&mut self, whole: Id, contents: Id, padding: Id) -> Id {
+    pub(in crate::translate) fn append_padding(
+        &mut self,
+        whole: Id,
+        contents: Id,
+        padding: Id,
+    ) -> Id {
         let zeros = self.b.constant_null(padding);
-        self.composite(whole, &[contents, zeros])
+        self.make_composite(whole, &[contents, zeros])
     }
 
     /// Whether an array with too many elements for one instruction is part of a type.
@@ -100,7 +105,11 @@ impl LlvmTranslator<'_> {
     }
 
     /// A constant of a type with long arrays as structures.
-    fn chunked(&mut self, constant: LlvmConst, ty: LlvmType) -> TranslationResult<Id> {
+    fn make_chunked_constant(
+        &mut self,
+        constant: LlvmConst,
+        ty: LlvmType,
+    ) -> TranslationResult<Id> {
         if !self.has_long_array(ty) {
             return self.constant_in_memory(constant);
         }
@@ -114,12 +123,12 @@ impl LlvmTranslator<'_> {
                 let mut members = Vec::with_capacity(elements.len());
                 for &element in elements {
                     let ty = module.consts.ty(element);
-                    members.push(self.chunked(element, ty)?);
+                    members.push(self.make_chunked_constant(element, ty)?);
                 }
                 members
             }
             _ => {
-                return Err(refuse(
+                return Err(make_refusal(
                     "a constant of this kind has no counterpart in SPIR-V",
                 ));
             }
@@ -131,10 +140,10 @@ impl LlvmTranslator<'_> {
             let mut chunks = Vec::new();
             for chunk in members.chunks(MAX_MEMBERS) {
                 let ty = self.array_type(element, chunk.len() as u64)?;
-                chunks.push(self.composite(ty, chunk));
+                chunks.push(self.make_composite(ty, chunk));
             }
             members = chunks;
         }
-        Ok(self.composite(whole, &members))
+        Ok(self.make_composite(whole, &members))
     }
 }

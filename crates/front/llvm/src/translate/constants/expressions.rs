@@ -5,41 +5,43 @@ use crate::ir::{
     ExprExtra, LlvmConst, LlvmConstantExpr, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind,
     LlvmValue,
 };
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::translator::LlvmTranslator;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 
 impl LlvmTranslator<'_> {
-    pub(super) fn expression(
+    pub(super) fn lower_expression(
         &mut self,
         ty: LlvmType,
         expr: &LlvmConstantExpr,
     ) -> TranslationResult<Id> {
         let first = expr.operands.first().copied();
         let Some(first) = first else {
-            return Err(refuse("a constant expression without operands"));
+            return Err(make_refusal("a constant expression without operands"));
         };
         match expr.opcode {
-            LlvmOpcode::GetElementPtr => self.address(expr, first),
-            LlvmOpcode::BitCast if self.module.types.is_pointer_like(ty) => self.constant(first),
+            LlvmOpcode::GetElementPtr => self.lower_address(expr, first),
+            LlvmOpcode::BitCast if self.module.types.is_pointer_like(ty) => {
+                self.lower_constant(first)
+            }
             LlvmOpcode::AddrSpaceCast => self.constant_space_cast(ty, first),
             // Device addresses are numbers.
             LlvmOpcode::PtrToInt | LlvmOpcode::PtrToAddr | LlvmOpcode::IntToPtr
-                if let Some(shape) = self.shape(ty)
-                    && self.shape(self.module.consts.ty(first)) == Some(shape) =>
+                if let Some(shape) = self.find_shape(ty)
+                    && self.find_shape(self.module.consts.ty(first)) == Some(shape) =>
             {
-                self.constant(first)
+                self.lower_constant(first)
             }
             LlvmOpcode::PtrToInt | LlvmOpcode::PtrToAddr => {
                 let result = self.register_type(ty)?;
-                let operand = self.constant(first)?;
+                let operand = self.lower_constant(first)?;
                 Ok(self.spec_op(Op::ConvertPtrToU, result, &[operand.word()]))
             }
             LlvmOpcode::IntToPtr => {
                 let result = self.register_type(ty)?;
-                let operand = self.constant(first)?;
+                let operand = self.lower_constant(first)?;
                 Ok(self.spec_op(Op::ConvertUToPtr, result, &[operand.word()]))
             }
             LlvmOpcode::ExtractElement => self.extracted_lane(ty, expr),
@@ -56,11 +58,11 @@ impl LlvmTranslator<'_> {
         let vector = self.need_shape(self.module.consts.ty(expr.operands[0]))?;
         let lane = lane.filter(|lane| *lane < u64::from(vector.lanes) && vector.lanes > 1);
         let (Some(lane), true) = (lane, vector.is_exact()) else {
-            return Err(refuse(
+            return Err(make_refusal(
                 "the constant expression extractelement of this vector",
             ));
         };
-        let operand = self.constant(expr.operands[0])?;
+        let operand = self.lower_constant(expr.operands[0])?;
         let result = self.register_type(ty)?;
         Ok(self.spec_op(Op::CompositeExtract, result, &[operand.word(), lane as u32]))
     }
@@ -71,7 +73,7 @@ impl LlvmTranslator<'_> {
         expr: &LlvmConstantExpr,
     ) -> TranslationResult<Id> {
         let unknown = || {
-            refuse(format!(
+            make_refusal(format!(
                 "the constant expression {} cannot be translated",
                 expr.opcode.name()
             ))
@@ -97,7 +99,7 @@ impl LlvmTranslator<'_> {
             if !shape.is_exact() {
                 return Err(unknown());
             }
-            words.push(self.constant(operand)?.word());
+            words.push(self.lower_constant(operand)?.word());
         }
         if !self.need_shape(ty)?.is_exact() {
             return Err(unknown());
@@ -107,12 +109,12 @@ impl LlvmTranslator<'_> {
     }
 
     fn constant_space_cast(&mut self, ty: LlvmType, first: LlvmConst) -> TranslationResult<Id> {
-        let operand = self.constant(first)?;
+        let operand = self.lower_constant(first)?;
         let from = self.b.type_of(operand).and_then(|ty| self.pointee_of(ty));
         let space = self.module.types.address_space(ty).unwrap_or(0);
         let to = self.storage_class(space)?;
         let Some((from, pointee)) = from else {
-            return Err(refuse(
+            return Err(make_refusal(
                 "a cast between address spaces of what is no pointer",
             ));
         };
@@ -124,13 +126,13 @@ impl LlvmTranslator<'_> {
         Ok(id)
     }
 
-    fn address(&mut self, expr: &LlvmConstantExpr, base: LlvmConst) -> TranslationResult<Id> {
+    fn lower_address(&mut self, expr: &LlvmConstantExpr, base: LlvmConst) -> TranslationResult<Id> {
         let ExprExtra::SourceType(source) = expr.extra else {
-            return Err(refuse("an address computation without a source type"));
+            return Err(make_refusal("an address computation without a source type"));
         };
         let indices = || expr.operands[1..].iter().map(|c| LlvmValue::constant(*c));
         let Some(end) = element_type(self.module, source, indices()) else {
-            return Err(refuse(
+            return Err(make_refusal(
                 "an address computation steps into what has no members",
             ));
         };
@@ -138,7 +140,9 @@ impl LlvmTranslator<'_> {
             self.module.types.kind(source),
             LlvmTypeKind::Vector { len: 1, .. }
         ) {
-            return Err(refuse("an address computation within a vector of one lane"));
+            return Err(make_refusal(
+                "an address computation within a vector of one lane",
+            ));
         }
         let pointee = self.memory_type(source)?;
         let base = self.constant_pointer(base, pointee)?;
@@ -147,13 +151,15 @@ impl LlvmTranslator<'_> {
         }
         let class = self.b.type_of(base).and_then(|ty| self.pointee_of(ty));
         let Some((class, _)) = class else {
-            return Err(refuse("an address computation from what is no pointer"));
+            return Err(make_refusal(
+                "an address computation from what is no pointer",
+            ));
         };
         let mut words = vec![base.word()];
         for &index in &expr.operands[1..] {
             let id = match self.index_constant(index) {
                 Some(id) => id,
-                None => self.constant(index)?,
+                None => self.lower_constant(index)?,
             };
             words.push(id.word());
         }
@@ -187,7 +193,7 @@ pub(in crate::translate) fn space_cast(
         return Ok(Vec::new());
     }
     if !known(from) || !known(to) {
-        return Err(refuse(format!(
+        return Err(make_refusal(format!(
             "no cast leads from a pointer to {from} to one to {to}"
         )));
     }

@@ -10,7 +10,7 @@ mod special;
 
 use super::builtins::LlvmCallee;
 use super::offsets::AddressForms;
-use super::refusal::{TranslationResult, refuse};
+use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use super::types::{NumericElement, NumericShape};
 use crate::ir::{ConstKind, GlobalKind, LlvmConst, LlvmFunc, LlvmType};
@@ -59,11 +59,14 @@ impl ConstantTable {
 
 impl LlvmTranslator<'_> {
     /// A constant in register form. A pointer has the type that it has by itself.
-    pub(in crate::translate) fn constant(&mut self, constant: LlvmConst) -> TranslationResult<Id> {
+    pub(in crate::translate) fn lower_constant(
+        &mut self,
+        constant: LlvmConst,
+    ) -> TranslationResult<Id> {
         if let Some(id) = self.consts.register[constant.index()] {
             return Ok(id);
         }
-        let id = self.nested(|t| t.make_register(constant))?;
+        let id = self.make_nested(|t| t.make_register(constant))?;
         self.consts.register[constant.index()] = Some(id);
         Ok(id)
     }
@@ -76,7 +79,7 @@ impl LlvmTranslator<'_> {
         if let Some(id) = self.consts.memory[constant.index()] {
             return Ok(id);
         }
-        let id = self.nested(|t| t.make_memory(constant))?;
+        let id = self.make_nested(|t| t.make_memory(constant))?;
         self.consts.memory[constant.index()] = Some(id);
         Ok(id)
     }
@@ -100,7 +103,7 @@ impl LlvmTranslator<'_> {
                 Ok(self.b.declare_undef(ty))
             }
             _ => {
-                let id = self.constant(constant)?;
+                let id = self.lower_constant(constant)?;
                 Ok(self.cast_constant_pointer(id, pointee))
             }
         }
@@ -134,7 +137,7 @@ impl LlvmTranslator<'_> {
         id
     }
 
-    fn composite(&mut self, ty: Id, members: &[Id]) -> Id {
+    fn make_composite(&mut self, ty: Id, members: &[Id]) -> Id {
         if !members.iter().any(|id| self.consts.special[*id]) {
             return self.b.constant_composite(ty, members);
         }
@@ -146,12 +149,12 @@ impl LlvmTranslator<'_> {
         id
     }
 
-    fn nested(
+    fn make_nested(
         &mut self,
         make: impl FnOnce(&mut Self) -> TranslationResult<Id>,
     ) -> TranslationResult<Id> {
         if self.consts.depth >= MAX_DEPTH {
-            return Err(refuse("constants are nested too deeply"));
+            return Err(make_refusal("constants are nested too deeply"));
         }
         self.consts.depth += 1;
         let made = make(self);
@@ -165,11 +168,11 @@ impl LlvmTranslator<'_> {
         if let ConstKind::Expr(expr) = &data.kind {
             return match self.computed_number(constant, data.ty) {
                 Some(id) => Ok(id),
-                None => self.expression(data.ty, expr),
+                None => self.lower_expression(data.ty, expr),
             };
         }
-        if let Some(shape) = self.shape(data.ty) {
-            return self.number(shape, data.ty, constant);
+        if let Some(shape) = self.find_shape(data.ty) {
+            return self.lower_number(shape, data.ty, constant);
         }
         if let Some(wide) = self.wide(data.ty) {
             return self.wide_composite(constant, wide);
@@ -186,15 +189,15 @@ impl LlvmTranslator<'_> {
                     self.as_generic(id, space.unwrap_or(module.global(*global).space))
                 }
                 GlobalKind::Alias(target) => match target.0 {
-                    Some(target) => self.constant(target),
-                    None => Err(refuse("an alias without a target")),
+                    Some(target) => self.lower_constant(target),
+                    None => Err(make_refusal("an alias without a target")),
                 },
                 GlobalKind::Function(func) => {
                     let id = self.function_pointer(func)?;
                     let space = module.types.address_space(data.ty);
                     self.as_generic(id, space.unwrap_or(module.global(*global).space))
                 }
-                GlobalKind::Ifunc(_) => Err(refuse(format!(
+                GlobalKind::Ifunc(_) => Err(make_refusal(format!(
                     "the function {} is chosen by a loader",
                     module.str(module.global(*global).name)
                 ))),
@@ -205,12 +208,12 @@ impl LlvmTranslator<'_> {
 
     /// The integer that an expression is, where addresses in it cancel each other.
     fn computed_number(&mut self, constant: LlvmConst, ty: LlvmType) -> Option<Id> {
-        let shape = self.shape(ty)?;
+        let shape = self.find_shape(ty)?;
         if shape.elem != NumericElement::Int || shape.lanes != 1 || shape.bits > 64 {
             return None;
         }
         let form = self.consts.forms.of(self.module, constant)?;
-        let number = form.as_number()? & mask(shape.bits);
+        let number = form.as_number()? & make_width_mask(shape.bits);
         let id = self.shape_type(shape);
         Some(self.scalar_constant(id, shape.width, number))
     }
@@ -218,7 +221,7 @@ impl LlvmTranslator<'_> {
     /// The address of a function: of the extension SPV_INTEL_function_pointers.
     fn function_pointer(&mut self, func: LlvmFunc) -> TranslationResult<Id> {
         if !matches!(*self.callee(func), LlvmCallee::Function) {
-            return Err(refuse(format!(
+            return Err(make_refusal(format!(
                 "the address of the builtin function {} is taken",
                 self.module.function_name(func)
             )));
@@ -227,11 +230,11 @@ impl LlvmTranslator<'_> {
         // Blocks are called by their names, never through the addresses in their literals.
         if self.module.function_name(func).contains("_block_invoke") {
             let class = self.storage_class(data.space)?;
-            let byte = self.byte();
+            let byte = self.make_byte_type();
             let ty = self.pointer_type(class, byte);
             return Ok(self.b.constant_null(ty));
         }
-        let signature = self.signature(func)?;
+        let signature = self.intern_signature(func)?;
         let class = match self.storage_class(data.space)? {
             // What a function's address is cast from.
             StorageClass::Generic => StorageClass::Function,
@@ -256,7 +259,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    fn number(
+    fn lower_number(
         &mut self,
         shape: NumericShape,
         ty: LlvmType,
@@ -271,7 +274,7 @@ impl LlvmTranslator<'_> {
             ConstKind::Int(bits) | ConstKind::Float(bits) => {
                 Ok(self.scalar_constant(id, shape.width, *bits))
             }
-            ConstKind::Zero | ConstKind::Null => Ok(self.zero(shape)),
+            ConstKind::Zero | ConstKind::Null => Ok(self.make_zero(shape)),
             ConstKind::Wide(words) if shape.width > 64 => {
                 Ok(self.wide_constant(id, shape.width, words))
             }
@@ -283,19 +286,19 @@ impl LlvmTranslator<'_> {
                     .into_iter()
                     .flatten()
                     .collect();
-                let scalar = self.shape_type(shape.scalar());
+                let scalar = self.shape_type(shape.to_scalar());
                 let lanes = bits
                     .iter()
                     .map(|bits| self.scalar_constant(scalar, shape.width, *bits))
                     .collect();
-                Ok(self.lanes(shape, lanes))
+                Ok(self.compose_constant_lanes(shape, lanes))
             }
             ConstKind::Aggregate(elements) => {
                 let mut lanes = Vec::with_capacity(elements.len());
                 for element in elements {
-                    lanes.push(self.constant(*element)?);
+                    lanes.push(self.lower_constant(*element)?);
                 }
-                Ok(self.lanes(shape, lanes))
+                Ok(self.compose_constant_lanes(shape, lanes))
             }
             _ => Err(self.no_type(ty)),
         }
@@ -334,7 +337,7 @@ impl LlvmTranslator<'_> {
         if let known @ Some(_) = self.consts.indices[constant.index()] {
             return known;
         }
-        let shape = self.shape(self.module.consts.ty(constant))?;
+        let shape = self.find_shape(self.module.consts.ty(constant))?;
         if shape.elem != NumericElement::Int || shape.is_odd() {
             return None;
         }
@@ -345,10 +348,10 @@ impl LlvmTranslator<'_> {
     }
 
     /// Zero of a shape.
-    pub(in crate::translate) fn zero(&mut self, shape: NumericShape) -> Id {
+    pub(in crate::translate) fn make_zero(&mut self, shape: NumericShape) -> Id {
         match (shape.elem, shape.padded) {
             (NumericElement::Bool, 1) => self.b.constant_bool(false),
-            (_, 1) => self.splat(shape, 0),
+            (_, 1) => self.make_splat(shape, 0),
             _ => {
                 let ty = self.shape_type(shape);
                 self.b.constant_null(ty)
@@ -357,14 +360,14 @@ impl LlvmTranslator<'_> {
     }
 
     /// The same bits in every lane.
-    pub(in crate::translate) fn splat(&mut self, shape: NumericShape, bits: u64) -> Id {
-        let ty = self.shape_type(shape.scalar());
+    pub(in crate::translate) fn make_splat(&mut self, shape: NumericShape, bits: u64) -> Id {
+        let ty = self.shape_type(shape.to_scalar());
         let lane = match shape.elem {
             NumericElement::Bool => self.b.constant_bool(bits != 0),
-            _ => self.scalar_constant(ty, shape.width, bits & mask(shape.width)),
+            _ => self.scalar_constant(ty, shape.width, bits & make_width_mask(shape.width)),
         };
         let lanes = vec![lane; shape.lanes as usize];
-        self.lanes(shape, lanes)
+        self.compose_constant_lanes(shape, lanes)
     }
 
     /// The float 1.0 or -1.0 in every lane.
@@ -375,19 +378,19 @@ impl LlvmTranslator<'_> {
             32 => (0x3f80_0000, 1 << 31),
             _ => (0x3ff0_0000_0000_0000, 1 << 63),
         };
-        self.splat(shape, if negative { bits | sign } else { bits })
+        self.make_splat(shape, if negative { bits | sign } else { bits })
     }
 
-    fn lanes(&mut self, shape: NumericShape, mut lanes: Vec<Id>) -> Id {
+    fn compose_constant_lanes(&mut self, shape: NumericShape, mut lanes: Vec<Id>) -> Id {
         if shape.padded == 1 {
             return lanes[0];
         }
         if lanes.len() < shape.padded as usize {
-            let pad = self.zero(shape.scalar());
+            let pad = self.make_zero(shape.to_scalar());
             lanes.resize(shape.padded as usize, pad);
         }
         let ty = self.shape_type(shape);
-        self.composite(ty, &lanes)
+        self.make_composite(ty, &lanes)
     }
 
     fn make_memory(&mut self, constant: LlvmConst) -> TranslationResult<Id> {
@@ -403,27 +406,30 @@ impl LlvmTranslator<'_> {
             ConstKind::Int(value) if data.ty == LlvmType::I1 => {
                 Ok(self.b.constant_bits(ty, 8, *value))
             }
-            _ if self.shape(data.ty).is_some_and(|s| s.packed().is_some()) => {
+            _ if self
+                .find_shape(data.ty)
+                .is_some_and(|s| s.to_packed().is_some()) =>
+            {
                 self.packed_truths(ty, constant)
             }
-            _ if self.shape(data.ty).is_some() || self.wide(data.ty).is_some() => {
-                self.constant(constant)
+            _ if self.find_shape(data.ty).is_some() || self.wide(data.ty).is_some() => {
+                self.lower_constant(constant)
             }
-            ConstKind::Data(_) => self.data(constant, ty),
+            ConstKind::Data(_) => self.lower_data(constant, ty),
             ConstKind::Aggregate(elements) => {
                 check_members(elements.len())?;
                 let mut members = Vec::with_capacity(elements.len());
                 for element in elements {
                     members.push(self.constant_in_memory(*element)?);
                 }
-                Ok(self.composite(ty, &members))
+                Ok(self.make_composite(ty, &members))
             }
             _ if module.types.is_pointer_like(data.ty) => {
-                let byte = self.byte();
+                let byte = self.make_byte_type();
                 let id = self.constant_pointer(constant, byte)?;
                 Ok(self.as_constituent(id, ty))
             }
-            _ => Err(refuse(
+            _ => Err(make_refusal(
                 "a constant of this kind has no counterpart in SPIR-V",
             )),
         }
@@ -433,7 +439,7 @@ impl LlvmTranslator<'_> {
     fn packed_truths(&mut self, ty: Id, constant: LlvmConst) -> TranslationResult<Id> {
         let module = self.module;
         let ConstKind::Aggregate(elements) = module.consts.kind(constant) else {
-            return Err(refuse("a vector of truth values that are not known"));
+            return Err(make_refusal("a vector of truth values that are not known"));
         };
         let mut bits = 0;
         for (lane, element) in elements.iter().enumerate() {
@@ -454,18 +460,18 @@ impl LlvmTranslator<'_> {
         self.spec_op(Op::InBoundsPtrAccessChain, ty, &[id.word(), zero.word()])
     }
 
-    fn data(&mut self, constant: LlvmConst, ty: Id) -> TranslationResult<Id> {
+    fn lower_data(&mut self, constant: LlvmConst, ty: Id) -> TranslationResult<Id> {
         let members = self.data_members(constant)?;
         check_members(members.len())?;
-        Ok(self.composite(ty, &members))
+        Ok(self.make_composite(ty, &members))
     }
 
     /// The elements of plain numbers.
     fn data_members(&mut self, constant: LlvmConst) -> TranslationResult<Vec<Id>> {
         let module = self.module;
         let element = module.types.element(module.consts.ty(constant), 0);
-        let Some(shape) = element.and_then(|ty| self.shape(ty)) else {
-            return Err(refuse(
+        let Some(shape) = element.and_then(|ty| self.find_shape(ty)) else {
+            return Err(make_refusal(
                 "a constant of this kind has no counterpart in SPIR-V",
             ));
         };
@@ -481,7 +487,7 @@ impl LlvmTranslator<'_> {
 
 fn check_members(count: usize) -> TranslationResult<()> {
     if count > MAX_MEMBERS {
-        return Err(refuse(format!(
+        return Err(make_refusal(format!(
             "a constant of {count} members is too large"
         )));
     }
@@ -489,7 +495,7 @@ fn check_members(count: usize) -> TranslationResult<()> {
 }
 
 /// The bits that a width has.
-pub(in crate::translate) fn mask(width: u32) -> u64 {
+pub(in crate::translate) fn make_width_mask(width: u32) -> u64 {
     if width >= 64 {
         u64::MAX
     } else {

@@ -9,7 +9,7 @@ use spirula_spirv::ir::ModuleSection;
 
 impl LlvmTranslator<'_> {
     /// The scalar constant of a number, one for each number and type.
-    pub(in crate::translate) fn specialisable(
+    pub(in crate::translate) fn make_spec_constant(
         &mut self,
         number: u32,
         shape: NumericShape,

@@ -96,10 +96,10 @@ impl LlvmTranslator<'_> {
     fn has_ranges(&self, node: LlvmMetadata, ranges: &[LlvmMetadata]) -> bool {
         let dynamic = DYNAMIC
             .iter()
-            .any(|field| self.field(node, field).is_some());
+            .any(|field| self.find_field(node, field).is_some());
         let bound = |range: &LlvmMetadata| {
             let mut fields = BOUNDS.iter().chain(["stride"].iter());
-            fields.any(|field| *field != "count" && self.field(*range, field).is_some())
+            fields.any(|field| *field != "count" && self.find_field(*range, field).is_some())
         };
         dynamic || ranges.iter().any(bound)
     }
@@ -118,7 +118,7 @@ impl LlvmTranslator<'_> {
     fn debug_range(&mut self, node: LlvmMetadata) -> Id {
         let bounds = BOUNDS.map(|field| I(self.debug_bound(node, field)));
         let mut arguments = bounds.to_vec();
-        if self.field(node, "stride").is_some() {
+        if self.find_field(node, "stride").is_some() {
             arguments.push(I(self.debug_bound(node, "stride")));
         }
         self.debug_global("DebugTypeSubrange", &arguments)
@@ -126,7 +126,7 @@ impl LlvmTranslator<'_> {
 
     /// A number, a variable or an expression; nothing's where there is none of these.
     fn debug_bound(&mut self, node: LlvmMetadata, field: &str) -> Id {
-        let number = match self.field(node, field) {
+        let number = match self.find_field(node, field) {
             Some(MetadataField::Int(number)) => i64::try_from(number).ok(),
             Some(MetadataField::Node(Some(bound))) => {
                 let Some(constant) = self.module.metadata.as_constant(bound) else {

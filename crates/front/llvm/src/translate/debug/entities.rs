@@ -189,7 +189,7 @@ impl LlvmTranslator<'_> {
         if !self.is_non_semantic() {
             return;
         }
-        let number = |unit: &&LlvmMetadata| match self.field(**unit, "dwoId") {
+        let number = |unit: &&LlvmMetadata| match self.find_field(**unit, "dwoId") {
             Some(MetadataField::Int(number)) if number != 0 => Some(number),
             _ => None,
         };

@@ -48,7 +48,7 @@ const LATER: &[(&str, u32)] = &[
 
 impl DebugInfo {
     /// The extended instruction set.
-    fn set(self) -> &'static str {
+    fn extended_set_name(self) -> &'static str {
         match self {
             DebugInfo::NonSemantic => "NonSemantic.Shader.DebugInfo.100",
             DebugInfo::NonSemantic200 => "NonSemantic.Shader.DebugInfo.200",
@@ -164,7 +164,7 @@ impl LlvmTranslator<'_> {
         match self.debug.set {
             Some(id) => id,
             None => {
-                let id = self.b.import_set(self.options.debug.set());
+                let id = self.b.import_set(self.options.debug.extended_set_name());
                 if self.is_non_semantic() {
                     self.b.declare_extension(NON_SEMANTIC);
                 }
@@ -189,7 +189,7 @@ impl LlvmTranslator<'_> {
             true => DebugInfo::NonSemantic,
             false => DebugInfo::OpenCl,
         };
-        let set = ExtInstSet::by_name(known.set());
+        let set = ExtInstSet::by_name(known.extended_set_name());
         let row = set.and_then(|set| set.instruction_by_name(name));
         let Some(row) = row else { return Vec::new() };
         let mut words = vec![self.debug_set().word(), row.number];
@@ -255,20 +255,20 @@ impl LlvmTranslator<'_> {
         id
     }
 
-    fn field(&self, node: LlvmMetadata, name: &str) -> Option<MetadataField> {
+    fn find_field(&self, node: LlvmMetadata, name: &str) -> Option<MetadataField> {
         let name = self.module.strings.find(name)?;
         self.module.metadata.field(node, name)
     }
 
     fn node_field(&self, node: LlvmMetadata, name: &str) -> Option<LlvmMetadata> {
-        match self.field(node, name)? {
+        match self.find_field(node, name)? {
             MetadataField::Node(node) => node,
             _ => None,
         }
     }
 
     fn number_field(&self, node: LlvmMetadata, name: &str) -> u32 {
-        match self.field(node, name) {
+        match self.find_field(node, name) {
             Some(MetadataField::Int(number)) => u32::try_from(number).unwrap_or(0),
             // A size may be a constant, or unknown, since LLVM 21.
             Some(MetadataField::Node(Some(node))) => {
@@ -288,7 +288,7 @@ impl LlvmTranslator<'_> {
 
     /// What a table has for a field that is a word or a number.
     fn row_field(&self, node: LlvmMetadata, name: &str, rows: &[(&str, u64, u32)]) -> Option<u32> {
-        let row = match self.field(node, name)? {
+        let row = match self.find_field(node, name)? {
             MetadataField::Word(word) => {
                 let word = self.module.str(word);
                 rows.iter().find(|row| row.0 == word)
@@ -301,7 +301,7 @@ impl LlvmTranslator<'_> {
 
     /// The flags of a field: words joined by bars, or bits of a number.
     fn flag_field(&self, node: LlvmMetadata, name: &str, rows: &[(&str, u64, u32)]) -> u32 {
-        match self.field(node, name) {
+        match self.find_field(node, name) {
             Some(MetadataField::Word(word)) => {
                 let words = self.module.str(word).split('|').map(str::trim);
                 words

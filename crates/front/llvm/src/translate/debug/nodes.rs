@@ -219,7 +219,7 @@ impl LlvmTranslator<'_> {
 
     fn debug_flags(&self, node: LlvmMetadata) -> u32 {
         let flags = self.flag_field(node, "flags", FLAGS);
-        let access = match self.field(node, "flags") {
+        let access = match self.find_field(node, "flags") {
             Some(MetadataField::Int(bits)) => ACCESS
                 .iter()
                 .find(|row| i128::from(row.1) == bits & 3)
@@ -349,9 +349,9 @@ impl LlvmTranslator<'_> {
         let mut arguments = vec![I(name), I(ty), source, line, column];
         arguments.extend(parent.map(I));
         arguments.extend([N(offset), N(size), N(flags)]);
-        if flags & STATIC_MEMBER != 0 && self.field(node, "extraData").is_some() {
+        if flags & STATIC_MEMBER != 0 && self.find_field(node, "extraData").is_some() {
             let value = self.number_field(node, "extraData");
-            arguments.push(I(self.u32(value)));
+            arguments.push(I(self.make_u32(value)));
         }
         self.debug_define(id, "DebugTypeMember", &arguments);
     }
@@ -390,7 +390,7 @@ impl LlvmTranslator<'_> {
             self.module.metadata.operands(list).to_vec()
         });
         for element in elements.into_iter().flatten().take(MAX_MEMBERS / 2) {
-            let value = match self.field(element, "value") {
+            let value = match self.find_field(element, "value") {
                 Some(MetadataField::Int(value)) => value as u32,
                 _ => 0,
             };
@@ -452,7 +452,7 @@ impl LlvmTranslator<'_> {
         let line = self.number_field(node, "scopeLine");
         arguments.push(N(line));
         if !self.is_non_semantic() {
-            let body = func.and_then(|func| self.signature(func).ok());
+            let body = func.and_then(|func| self.intern_signature(func).ok());
             arguments.push(I(match body {
                 Some(signature) => signature.id,
                 None => self.debug_none(),

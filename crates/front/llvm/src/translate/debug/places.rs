@@ -18,11 +18,11 @@ pub(in crate::translate) struct EmittedDebugLocation {
 impl FunctionTranslator<'_, '_> {
     /// Says where an instruction comes from, where that is somewhere else than before; and where
     /// variables are that records speak of.
-    pub(in crate::translate) fn locate(&mut self, inst: LlvmInst) {
+    pub(in crate::translate) fn emit_debug_location(&mut self, inst: LlvmInst) {
         if !self.debugs || matches!(self.opcode(inst), LlvmOpcode::Phi | LlvmOpcode::Alloca) {
             return;
         }
-        self.records(inst);
+        self.emit_debug_records(inst);
         let kind = self.t.module.strings.find("dbg");
         let node = kind.and_then(|kind| self.function.attachment(inst, kind));
         self.locate_at(node);
@@ -133,7 +133,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The records that stand before an instruction.
-    fn records(&mut self, inst: LlvmInst) {
+    fn emit_debug_records(&mut self, inst: LlvmInst) {
         let records = &self.function.debug_records;
         while let Some(record) = records.get(self.next_record)
             && record.before <= inst
@@ -185,10 +185,10 @@ impl FunctionTranslator<'_, '_> {
             return;
         }
         let known = match value.as_local() {
-            Some(local) => self.known(local),
-            None => self.value(value).ok(),
+            Some(local) => self.find_translated(local),
+            None => self.lower_value(value).ok(),
         };
-        let (Some(id), Some(expression)) = (known, self.expression(expression)) else {
+        let (Some(id), Some(expression)) = (known, self.find_debug_expression(expression)) else {
             return;
         };
         let variable = self.t.debug_node(Some(variable));
@@ -216,7 +216,7 @@ impl FunctionTranslator<'_, '_> {
             && self.t.module.types.address_space(inst.ty) == Some(0)
     }
 
-    fn expression(&mut self, node: LlvmMetadata) -> Option<Id> {
+    fn find_debug_expression(&mut self, node: LlvmMetadata) -> Option<Id> {
         let id = self.t.debug_node(Some(node));
         (self.t.debug.none != Some(id)).then_some(id)
     }

@@ -1,6 +1,6 @@
 //! Which values are of opaque types.
 
-use super::names::{OpaqueHandleType, access, handle};
+use super::names::{OpaqueHandleType, parse_access, parse_handle};
 use crate::infer::SlotUnionFind;
 use crate::ir::{
     InstructionExtra, LlvmConst, LlvmFunc, LlvmFunction, LlvmInst, LlvmModule, LlvmOpcode,
@@ -42,26 +42,26 @@ pub(super) struct OpaqueValueTypes {
 
 impl OpaqueValueTypes {
     /// Whether there is any.
-    pub(super) fn any(&self) -> bool {
+    pub(super) fn has_any(&self) -> bool {
         self.elected.iter().any(Option::is_some)
     }
 
     /// The slot of what a local is.
-    pub(super) fn slot(&self, func: LlvmFunc, local: usize) -> u32 {
+    pub(super) fn slot_of(&self, func: LlvmFunc, local: usize) -> u32 {
         self.first[func.index()] + 2 * local as u32
     }
 
     /// The type of a slot.
-    pub(super) fn handle(&mut self, slot: u32) -> Option<&OpaqueHandleType> {
+    pub(super) fn find_handle(&mut self, slot: u32) -> Option<&OpaqueHandleType> {
         let class = self.classes.find(slot);
         self.elected[class as usize].as_ref().map(|found| &found.1)
     }
 }
 
 /// Whether a module names an opaque type as older modules do: a quick look.
-pub(super) fn any(module: &LlvmModule) -> bool {
+pub(super) fn has_old_opaque_types(module: &LlvmModule) -> bool {
     let structures = module.types.iter().any(|(_, kind)| match kind {
-        LlvmTypeKind::Struct { name, .. } => handle(module.str(*name)).is_some(),
+        LlvmTypeKind::Struct { name, .. } => parse_handle(module.str(*name)).is_some(),
         _ => false,
     });
     structures || module.function_ids().any(|func| is_old(module, func))
@@ -79,25 +79,27 @@ fn is_old(module: &LlvmModule, func: LlvmFunc) -> bool {
         return false;
     };
     let mut pairs = demangled.params.iter().zip(&function.params);
-    pairs.any(|(param, &ty)| (pointer(ty) || ty == LlvmType::I32) && named(param).is_some())
+    pairs.any(|(param, &ty)| {
+        (pointer(ty) || ty == LlvmType::I32) && find_param_handle(param).is_some()
+    })
 }
 
 fn result_of(name: &str) -> Option<OpaqueHandleType> {
     let demangled = demangle(name);
     let name = demangled.as_ref().map_or(name, |d| d.name);
-    handle(RESULTS.iter().find(|row| row.0 == name)?.1)
+    parse_handle(RESULTS.iter().find(|row| row.0 == name)?.1)
 }
 
 /// The opaque type that a parameter is of or points to.
-fn named(param: &MangledParameter<'_>) -> Option<OpaqueHandleType> {
+fn find_param_handle(param: &MangledParameter<'_>) -> Option<OpaqueHandleType> {
     match param.base {
-        MangledBaseType::Named(name) => handle(name),
+        MangledBaseType::Named(name) => parse_handle(name),
         _ => None,
     }
 }
 
 /// Gathers what is known.
-pub(super) fn gather(module: &LlvmModule) -> OpaqueValueTypes {
+pub(super) fn gather_evidence(module: &LlvmModule) -> OpaqueValueTypes {
     let mut first = Vec::with_capacity(module.functions.len());
     let mut count = 0;
     for function in &module.functions {
@@ -115,9 +117,9 @@ pub(super) fn gather(module: &LlvmModule) -> OpaqueValueTypes {
         evidence: Vec::new(),
     };
     for func in module.function_ids() {
-        gathering.function(func);
+        gathering.gather_from_function(func);
     }
-    gathering.elect()
+    gathering.elect_handles()
 }
 
 struct OpaqueEvidenceCollector<'m> {
@@ -129,15 +131,15 @@ struct OpaqueEvidenceCollector<'m> {
 impl OpaqueEvidenceCollector<'_> {
     fn result_slot(&self, func: LlvmFunc) -> u32 {
         self.found
-            .slot(func, self.module.function(func).local_count())
+            .slot_of(func, self.module.function(func).local_count())
     }
 
-    fn tell(&mut self, slot: u32, weight: u8, handle: OpaqueHandleType) {
+    fn add_evidence(&mut self, slot: u32, weight: u8, handle: OpaqueHandleType) {
         self.evidence.push((slot, weight, handle));
     }
 
     /// What a type says about a slot: pointers to opaque structures.
-    fn declared(&mut self, slot: u32, ty: LlvmType) {
+    fn gather_from_type(&mut self, slot: u32, ty: LlvmType) {
         let LlvmTypeKind::Pointer {
             pointee: Some(pointee),
             ..
@@ -147,44 +149,44 @@ impl OpaqueEvidenceCollector<'_> {
         };
         match self.module.types.kind(pointee) {
             LlvmTypeKind::Struct { name, .. } => {
-                if let Some(handle) = handle(self.module.str(*name)) {
-                    self.tell(slot, DECLARED, handle);
+                if let Some(handle) = parse_handle(self.module.str(*name)) {
+                    self.add_evidence(slot, DECLARED, handle);
                 }
             }
             // One level deep: what a pointer in memory is.
             LlvmTypeKind::Pointer { .. } if slot.is_multiple_of(2) => {
-                self.declared(slot + 1, pointee)
+                self.gather_from_type(slot + 1, pointee)
             }
             _ => {}
         }
     }
 
-    fn function(&mut self, func: LlvmFunc) {
+    fn gather_from_function(&mut self, func: LlvmFunc) {
         let module = self.module;
         let function = module.function(func);
         let name = module.function_name(func);
         for (index, &ty) in function.params.iter().enumerate() {
-            self.declared(self.found.slot(func, index), ty);
+            self.gather_from_type(self.found.slot_of(func, index), ty);
         }
         if let Some((result, ..)) = module.types.signature(function.ty) {
             let slot = self.result_slot(func);
-            self.declared(slot, result);
+            self.gather_from_type(slot, result);
         }
         if function.is_declaration() {
-            self.builtin(func, name);
+            self.gather_from_builtin(func, name);
             return;
         }
-        self.kernel(func);
+        self.gather_from_kernel(func);
         for index in 0..function.insts.len() {
-            self.instruction(func, function, LlvmInst::new(index));
+            self.gather_from_instruction(func, function, LlvmInst::new(index));
         }
     }
 
     /// What the name of a function without a body says.
-    fn builtin(&mut self, func: LlvmFunc, name: &str) {
+    fn gather_from_builtin(&mut self, func: LlvmFunc, name: &str) {
         if let Some(handle) = result_of(name) {
             let slot = self.result_slot(func);
-            self.tell(slot, QUALIFIED, handle);
+            self.add_evidence(slot, QUALIFIED, handle);
         }
         let Some(demangled) = demangle(name) else {
             return;
@@ -192,20 +194,20 @@ impl OpaqueEvidenceCollector<'_> {
         let implied = u32::from(demangled.name.starts_with("write_image"));
         let function = self.module.function(func);
         for (index, param) in demangled.params.iter().enumerate() {
-            let Some(handle) = named(param) else {
+            let Some(handle) = find_param_handle(param) else {
                 continue;
             };
             if index >= function.params.len() {
                 return;
             }
             let weight = if handle.is_open() { IMPLIED } else { QUALIFIED };
-            let slot = self.found.slot(func, index) + u32::from(param.pointer);
-            self.tell(slot, weight, handle.with_access(implied));
+            let slot = self.found.slot_of(func, index) + u32::from(param.pointer);
+            self.add_evidence(slot, weight, handle.with_access(implied));
         }
     }
 
     /// What the metadata of a kernel says about its parameters.
-    fn kernel(&mut self, func: LlvmFunc) {
+    fn gather_from_kernel(&mut self, func: LlvmFunc) {
         let strings = |kind: &str| self.module.function_strings(func, kind);
         let types = strings("kernel_arg_base_type");
         let types = match types.is_empty() {
@@ -216,19 +218,19 @@ impl OpaqueEvidenceCollector<'_> {
         let count = self.module.function(func).params.len();
         let mut told = Vec::new();
         for (index, name) in types.iter().enumerate().take(count) {
-            if let Some(handle) = handle(name) {
-                let access = qualifiers.get(index).and_then(|q| access(q));
+            if let Some(handle) = parse_handle(name) {
+                let access = qualifiers.get(index).and_then(|q| parse_access(q));
                 told.push((index, handle.with_access(access.unwrap_or(0))));
             }
         }
         for (index, handle) in told {
-            let slot = self.found.slot(func, index);
-            self.tell(slot, DECLARED, handle);
+            let slot = self.found.slot_of(func, index);
+            self.add_evidence(slot, DECLARED, handle);
         }
     }
 
     /// Joins a slot with what an operand is.
-    fn join(
+    fn join_operand(
         &mut self,
         slot: u32,
         func: LlvmFunc,
@@ -240,7 +242,7 @@ impl OpaqueEvidenceCollector<'_> {
         let value = function.operands(inst)[operand];
         match value.as_local() {
             Some(local) => {
-                let other = self.found.slot(func, local);
+                let other = self.found.slot_of(func, local);
                 self.found.classes.join(slot, other);
             }
             None if value.as_const().is_some_and(|c| self.is_stand_in(c)) => {
@@ -260,48 +262,50 @@ impl OpaqueEvidenceCollector<'_> {
     /// Joins what two values point to.
     fn join_contents(&mut self, slot: u32, func: LlvmFunc, value: LlvmValue) {
         if let Some(local) = value.as_local() {
-            let other = self.found.slot(func, local) + 1;
+            let other = self.found.slot_of(func, local) + 1;
             self.found.classes.join(slot + 1, other);
         }
     }
 
-    fn instruction(&mut self, func: LlvmFunc, function: &LlvmFunction, inst: LlvmInst) {
+    fn gather_from_instruction(&mut self, func: LlvmFunc, function: &LlvmFunction, inst: LlvmInst) {
         let data = function.inst(inst);
         let operands = function.operands(inst);
-        let slot = self.found.slot(func, function.params.len() + inst.index());
-        self.declared(slot, data.ty);
+        let slot = self
+            .found
+            .slot_of(func, function.params.len() + inst.index());
+        self.gather_from_type(slot, data.ty);
         match data.opcode {
             LlvmOpcode::Alloca => {
                 if let InstructionExtra::Alloca { ty, .. } = data.extra {
-                    self.declared(slot + 1, ty);
+                    self.gather_from_type(slot + 1, ty);
                 }
             }
             LlvmOpcode::Load => {
                 if let Some(local) = operands[0].as_local() {
-                    let content = self.found.slot(func, local) + 1;
+                    let content = self.found.slot_of(func, local) + 1;
                     self.found.classes.join(slot, content);
                 }
             }
             LlvmOpcode::Store => {
                 if let Some(local) = operands[1].as_local() {
-                    let content = self.found.slot(func, local) + 1;
-                    self.join(content, func, function, inst, 0);
+                    let content = self.found.slot_of(func, local) + 1;
+                    self.join_operand(content, func, function, inst, 0);
                 }
             }
             LlvmOpcode::Phi => {
                 for (operand, &value) in operands.iter().enumerate() {
-                    self.join(slot, func, function, inst, operand);
+                    self.join_operand(slot, func, function, inst, operand);
                     self.join_contents(slot, func, value);
                 }
             }
             LlvmOpcode::Select => {
                 for operand in [1, 2] {
-                    self.join(slot, func, function, inst, operand);
+                    self.join_operand(slot, func, function, inst, operand);
                     self.join_contents(slot, func, operands[operand]);
                 }
             }
             LlvmOpcode::Freeze | LlvmOpcode::BitCast => {
-                self.join(slot, func, function, inst, 0);
+                self.join_operand(slot, func, function, inst, 0);
                 self.join_contents(slot, func, operands[0]);
             }
             LlvmOpcode::AddrSpaceCast => self.join_contents(slot, func, operands[0]),
@@ -314,14 +318,20 @@ impl OpaqueEvidenceCollector<'_> {
             }
             LlvmOpcode::Ret if !operands.is_empty() => {
                 let result = self.result_slot(func);
-                self.join(result, func, function, inst, 0);
+                self.join_operand(result, func, function, inst, 0);
             }
-            LlvmOpcode::Call => self.call(func, function, inst, slot),
+            LlvmOpcode::Call => self.gather_from_call(func, function, inst, slot),
             _ => {}
         }
     }
 
-    fn call(&mut self, func: LlvmFunc, function: &LlvmFunction, inst: LlvmInst, slot: u32) {
+    fn gather_from_call(
+        &mut self,
+        func: LlvmFunc,
+        function: &LlvmFunction,
+        inst: LlvmInst,
+        slot: u32,
+    ) {
         let callee = function.callee(inst);
         let Some(callee) = callee.and_then(|value| self.module.as_function(value)) else {
             return;
@@ -331,8 +341,8 @@ impl OpaqueEvidenceCollector<'_> {
         }
         let params = self.module.function(callee).params.len();
         for index in 0..function.arguments(inst).len().min(params) {
-            let param = self.found.slot(callee, index);
-            self.join(param, func, function, inst, index + 1);
+            let param = self.found.slot_of(callee, index);
+            self.join_operand(param, func, function, inst, index + 1);
             self.join_contents(param, func, function.arguments(inst)[index]);
         }
         let result = self.result_slot(callee);
@@ -340,7 +350,7 @@ impl OpaqueEvidenceCollector<'_> {
     }
 
     /// The strongest evidence of each class wins, the first of equals.
-    fn elect(mut self) -> OpaqueValueTypes {
+    fn elect_handles(mut self) -> OpaqueValueTypes {
         for (slot, weight, handle) in self.evidence {
             let class = self.found.classes.find(slot) as usize;
             let rival = &mut self.found.elected[class];

@@ -2,7 +2,7 @@
 //!
 //! Until LLVM 16 an image, sampler, event, queue, pipe or reservation was a pointer to an opaque
 //! structure, then one to nothing at all, or an `i32` in the case of samplers; today it is a value
-//! of a type such as `target("spirv.Image", …)`. [`upgraded`] finds such pointers by the names of
+//! of a type such as `target("spirv.Image", …)`. [`upgrade_opaque_types`] finds such pointers by the names of
 //! builtin functions that they are passed to and of the structures that they point to, and by the
 //! metadata of kernels; follows them through phis, selects, calls, and variables of functions; and
 //! gives them today's type. Modules without a trace of them are left alone.
@@ -16,10 +16,12 @@ mod rewrite;
 use crate::ir::LlvmModule;
 
 /// The module with today's opaque types; `None` where it has no others.
-pub(super) fn upgraded(module: &LlvmModule) -> Option<LlvmModule> {
-    if !evidence::any(module) {
+pub(super) fn upgrade_opaque_types(module: &LlvmModule) -> Option<LlvmModule> {
+    if !evidence::has_old_opaque_types(module) {
         return None;
     }
-    let found = evidence::gather(module);
-    found.any().then(|| rewrite::rewritten(module, found))
+    let found = evidence::gather_evidence(module);
+    found
+        .has_any()
+        .then(|| rewrite::rewrite_module(module, found))
 }

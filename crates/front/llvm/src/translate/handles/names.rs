@@ -21,7 +21,7 @@ pub(super) struct OpaqueHandleType {
 }
 
 impl OpaqueHandleType {
-    fn plain(name: &str) -> OpaqueHandleType {
+    fn from_plain_name(name: &str) -> OpaqueHandleType {
         OpaqueHandleType {
             name: format!("spirv.{name}"),
             ty: None,
@@ -69,7 +69,7 @@ const QUALIFIERS: &[(&str, u32)] = &[
 ];
 
 /// The access that a qualifier asks for.
-pub(super) fn access(qualifier: &str) -> Option<u32> {
+pub(super) fn parse_access(qualifier: &str) -> Option<u32> {
     let qualifier = qualifier.trim_start_matches("__");
     QUALIFIERS.iter().find(|q| q.0 == qualifier).map(|q| q.1)
 }
@@ -77,12 +77,12 @@ pub(super) fn access(qualifier: &str) -> Option<u32> {
 /// The opaque type of a name: `opencl.image2d_ro_t` and `spirv.Image._void_1_0_0_0_0_0_0` of
 /// structures, `ocl_image2d_ro` and `__spirv_Image__void_1_0_0_0_0_0_0` in mangled names,
 /// `image2d_t` in OpenCL C.
-pub(super) fn handle(name: &str) -> Option<OpaqueHandleType> {
+pub(super) fn parse_handle(name: &str) -> Option<OpaqueHandleType> {
     if let Some(name) = name
         .strip_prefix("spirv.")
         .or_else(|| name.strip_prefix("__spirv_"))
     {
-        return friendly(name);
+        return parse_friendly(name);
     }
     let name = name
         .strip_prefix("opencl.")
@@ -90,17 +90,17 @@ pub(super) fn handle(name: &str) -> Option<OpaqueHandleType> {
         .unwrap_or(name);
     let name = name.strip_suffix("_t").unwrap_or(name);
     if name.starts_with("image") {
-        return image(name);
+        return parse_image(name);
     }
     let name = name.replace('_', "");
     let row = OPENCL.iter().find(|row| row.0 == name)?;
     Some(OpaqueHandleType {
         ints: row.2.to_vec(),
-        ..OpaqueHandleType::plain(row.1)
+        ..OpaqueHandleType::from_plain_name(row.1)
     })
 }
 
-fn image(name: &str) -> Option<OpaqueHandleType> {
+fn parse_image(name: &str) -> Option<OpaqueHandleType> {
     let mut parts = name.split('_');
     let base = parts.next()?;
     let dimension = DIMENSIONS.iter().find(|row| row.0 == base)?.1;
@@ -111,13 +111,13 @@ fn image(name: &str) -> Option<OpaqueHandleType> {
             "depth" => ints[1] = 1,
             "array" => ints[2] = 1,
             "msaa" => ints[3] = 1,
-            _ => ints[ACCESS] = access(part)?,
+            _ => ints[ACCESS] = parse_access(part)?,
         }
     }
     Some(OpaqueHandleType {
         ty: Some(LlvmType::VOID),
         ints,
-        ..OpaqueHandleType::plain("Image")
+        ..OpaqueHandleType::from_plain_name("Image")
     })
 }
 
@@ -148,7 +148,7 @@ const PLAIN: &[&str] = &[
 ];
 
 /// `Image._void_1_0_0_0_0_0_0` or `Image__void_1_0_0_0_0_0_0`, `Pipe._0`, `Event`.
-fn friendly(name: &str) -> Option<OpaqueHandleType> {
+fn parse_friendly(name: &str) -> Option<OpaqueHandleType> {
     let (name, parameters) = match name.find("._").or_else(|| name.find("__")) {
         Some(at) => (&name[..at], &name[at + 2..]),
         None => (name, ""),
@@ -160,7 +160,7 @@ fn friendly(name: &str) -> Option<OpaqueHandleType> {
     if !known {
         return None;
     }
-    let mut handle = OpaqueHandleType::plain(name);
+    let mut handle = OpaqueHandleType::from_plain_name(name);
     for part in parameters.split('_').filter(|part| !part.is_empty()) {
         match part.parse() {
             Ok(number) => handle.ints.push(number),
@@ -174,8 +174,8 @@ fn friendly(name: &str) -> Option<OpaqueHandleType> {
 mod tests {
     use super::*;
 
-    fn show(name: &str) -> String {
-        match handle(name) {
+    fn show_handle(name: &str) -> String {
+        match parse_handle(name) {
             Some(handle) => format!("{} {:?}", handle.name, handle.ints),
             None => "none".to_owned(),
         }
@@ -189,16 +189,20 @@ mod tests {
             "spirv.Image._void_1_0_1_0_0_0_1",
             "__spirv_Image__void_1_0_1_0_0_0_1",
         ] {
-            assert_eq!(show(name), "spirv.Image [1, 0, 1, 0, 0, 0, 1]", "{name}");
+            assert_eq!(
+                show_handle(name),
+                "spirv.Image [1, 0, 1, 0, 0, 0, 1]",
+                "{name}"
+            );
         }
-        assert_eq!(show("clk_event_t"), "spirv.DeviceEvent []");
-        assert_eq!(show("ocl_clkevent"), "spirv.DeviceEvent []");
-        assert_eq!(show("opencl.pipe_wo_t"), "spirv.Pipe [1]");
+        assert_eq!(show_handle("clk_event_t"), "spirv.DeviceEvent []");
+        assert_eq!(show_handle("ocl_clkevent"), "spirv.DeviceEvent []");
+        assert_eq!(show_handle("opencl.pipe_wo_t"), "spirv.Pipe [1]");
     }
 
     #[test]
     fn an_access_may_be_left_open() {
-        let open = handle("ocl_image1d_buffer").expect("an image");
+        let open = parse_handle("ocl_image1d_buffer").expect("an image");
         assert!(open.is_open());
         assert_eq!(open.with_access(2).ints, [5, 0, 0, 0, 0, 0, 2]);
     }
@@ -212,7 +216,7 @@ mod tests {
             "ndrange_t",
             "",
         ] {
-            assert_eq!(show(name), "none", "{name}");
+            assert_eq!(show_handle(name), "none", "{name}");
         }
     }
 }

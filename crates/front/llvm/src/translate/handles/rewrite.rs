@@ -8,28 +8,32 @@ use crate::ir::{
 };
 
 /// A copy of the module in which what was found has its type.
-pub(super) fn rewritten(module: &LlvmModule, mut found: OpaqueValueTypes) -> LlvmModule {
+pub(super) fn rewrite_module(module: &LlvmModule, mut found: OpaqueValueTypes) -> LlvmModule {
     let mut new = module.clone();
     for func in module.function_ids() {
-        signature(&mut new, &mut found, func);
-        instructions(&mut new, &mut found, func);
+        rewrite_signature(&mut new, &mut found, func);
+        rewrite_instructions(&mut new, &mut found, func);
     }
-    calls(module, &mut new);
+    update_call_types(module, &mut new);
     for (func, at, slot) in std::mem::take(&mut found.constants) {
-        if let Some(ty) = target(&mut new, &mut found, slot) {
-            constant(&mut new, func, at, ty);
+        if let Some(ty) = find_target_type(&mut new, &mut found, slot) {
+            replace_constant(&mut new, func, at, ty);
         }
     }
     new
 }
 
 /// The type of a slot in today's form.
-fn target(new: &mut LlvmModule, found: &mut OpaqueValueTypes, slot: u32) -> Option<LlvmType> {
-    let handle = found.handle(slot)?;
-    Some(intern(new, handle))
+fn find_target_type(
+    new: &mut LlvmModule,
+    found: &mut OpaqueValueTypes,
+    slot: u32,
+) -> Option<LlvmType> {
+    let handle = found.find_handle(slot)?;
+    Some(intern_handle(new, handle))
 }
 
-fn intern(new: &mut LlvmModule, handle: &OpaqueHandleType) -> LlvmType {
+fn intern_handle(new: &mut LlvmModule, handle: &OpaqueHandleType) -> LlvmType {
     let name = new.strings.intern(&handle.name);
     new.types.intern(LlvmTypeKind::Target {
         name,
@@ -43,7 +47,7 @@ fn may_be(module: &LlvmModule, ty: LlvmType) -> bool {
     ty == LlvmType::I32 || module.types.address_space(ty).is_some()
 }
 
-fn signature(new: &mut LlvmModule, found: &mut OpaqueValueTypes, func: LlvmFunc) {
+fn rewrite_signature(new: &mut LlvmModule, found: &mut OpaqueValueTypes, func: LlvmFunc) {
     let function = new.function(func);
     let Some((result, _, variadic)) = new.types.signature(function.ty) else {
         return;
@@ -51,16 +55,16 @@ fn signature(new: &mut LlvmModule, found: &mut OpaqueValueTypes, func: LlvmFunc)
     let mut params = function.params.clone();
     let locals = function.local_count();
     for (index, param) in params.iter_mut().enumerate() {
-        let slot = found.slot(func, index);
+        let slot = found.slot_of(func, index);
         if may_be(new, *param)
-            && let Some(ty) = target(new, found, slot)
+            && let Some(ty) = find_target_type(new, found, slot)
         {
             *param = ty;
         }
     }
-    let slot = found.slot(func, locals);
+    let slot = found.slot_of(func, locals);
     let result = match may_be(new, result) {
-        true => target(new, found, slot).unwrap_or(result),
+        true => find_target_type(new, found, slot).unwrap_or(result),
         false => result,
     };
     let ty = new.types.intern(LlvmTypeKind::Function {
@@ -75,13 +79,13 @@ fn signature(new: &mut LlvmModule, found: &mut OpaqueValueTypes, func: LlvmFunc)
     new.globals[global.index()].value_type = ty;
 }
 
-fn instructions(new: &mut LlvmModule, found: &mut OpaqueValueTypes, func: LlvmFunc) {
+fn rewrite_instructions(new: &mut LlvmModule, found: &mut OpaqueValueTypes, func: LlvmFunc) {
     for index in 0..new.function(func).insts.len() {
         let function = new.function(func);
         let data = *function.inst(LlvmInst::new(index));
-        let slot = found.slot(func, function.params.len() + index);
+        let slot = found.slot_of(func, function.params.len() + index);
         if may_be(new, data.ty)
-            && let Some(ty) = target(new, found, slot)
+            && let Some(ty) = find_target_type(new, found, slot)
         {
             new.functions[func.index()].insts[index].ty = ty;
         }
@@ -89,10 +93,10 @@ fn instructions(new: &mut LlvmModule, found: &mut OpaqueValueTypes, func: LlvmFu
             InstructionExtra::Alloca { ty, .. } | InstructionExtra::SourceType(ty) => ty,
             _ => continue,
         };
-        let Some(content) = target(new, found, slot + 1) else {
+        let Some(content) = find_target_type(new, found, slot + 1) else {
             continue;
         };
-        let replaced = replaced(new, source, content);
+        let replaced = replace_pointers(new, source, content);
         match &mut new.functions[func.index()].insts[index].extra {
             InstructionExtra::Alloca { ty, .. } | InstructionExtra::SourceType(ty) => {
                 *ty = replaced
@@ -103,7 +107,7 @@ fn instructions(new: &mut LlvmModule, found: &mut OpaqueValueTypes, func: LlvmFu
 }
 
 /// A type in memory with the opaque type in the place of pointers.
-fn replaced(new: &mut LlvmModule, ty: LlvmType, content: LlvmType) -> LlvmType {
+fn replace_pointers(new: &mut LlvmModule, ty: LlvmType, content: LlvmType) -> LlvmType {
     match *new.types.kind(ty) {
         LlvmTypeKind::Array { element, len } if may_be(new, element) => {
             new.types.array(content, len)
@@ -114,7 +118,7 @@ fn replaced(new: &mut LlvmModule, ty: LlvmType, content: LlvmType) -> LlvmType {
 }
 
 /// Brings the types of calls up to those of their callees, where they were the same before.
-fn calls(old: &LlvmModule, new: &mut LlvmModule) {
+fn update_call_types(old: &LlvmModule, new: &mut LlvmModule) {
     for func in new.function_ids() {
         for index in 0..new.function(func).insts.len() {
             let inst = LlvmInst::new(index);
@@ -139,7 +143,7 @@ fn calls(old: &LlvmModule, new: &mut LlvmModule) {
 }
 
 /// Puts a constant of an opaque type in the place of a null pointer or a sampler's number.
-fn constant(new: &mut LlvmModule, func: LlvmFunc, at: usize, ty: LlvmType) {
+fn replace_constant(new: &mut LlvmModule, func: LlvmFunc, at: usize, ty: LlvmType) {
     let value = new.function(func).value_pool[at];
     let Some(old) = value.as_const() else {
         return;

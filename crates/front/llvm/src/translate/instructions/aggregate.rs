@@ -2,7 +2,7 @@
 
 use crate::ir::{LlvmInst, LlvmOpcode, LlvmType, LlvmValue};
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -12,14 +12,14 @@ impl FunctionTranslator<'_, '_> {
         let path = self.function.numbers_of(inst);
         if let Some(flag) = self.kept_flag(aggregate) {
             return match path {
-                [0] => self.value(aggregate),
+                [0] => self.lower_value(aggregate),
                 _ => Ok(flag),
             };
         }
         let whole = self.type_of(aggregate);
-        let member = self.member(whole, path)?;
+        let member = self.find_member_type(whole, path)?;
         let ty = self.t.memory_type(member)?;
-        let aggregate = self.value(aggregate)?;
+        let aggregate = self.lower_value(aggregate)?;
         let path = self.t.path_without_wrappers(whole, path);
         let mut words = vec![aggregate.word()];
         words.extend_from_slice(&path);
@@ -29,7 +29,7 @@ impl FunctionTranslator<'_, '_> {
             .b
             .append_value(Op::CompositeExtract, laid_out, &words);
         let id = self.in_layout(id, ty)?;
-        self.loaded(member, id)
+        self.convert_to_register(member, id)
     }
 
     pub(super) fn insert_value(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
@@ -39,7 +39,7 @@ impl FunctionTranslator<'_, '_> {
         let path = self.t.path_without_wrappers(whole, path);
         let ty = self.result_type(inst)?;
         let element = self.in_memory(operands[1])?;
-        let aggregate = self.value(operands[0])?;
+        let aggregate = self.lower_value(operands[0])?;
         let laid_out = self.t.b.type_of(element).unwrap_or(ty);
         let laid_out = self.member_in_layout(aggregate, &path, laid_out);
         let element = self.in_layout(element, laid_out)?;
@@ -83,11 +83,11 @@ impl FunctionTranslator<'_, '_> {
         &self.taken_whole
     }
 
-    fn member(&self, aggregate: LlvmType, path: &[u32]) -> TranslationResult<LlvmType> {
+    fn find_member_type(&self, aggregate: LlvmType, path: &[u32]) -> TranslationResult<LlvmType> {
         path.iter()
             .try_fold(aggregate, |ty, &index| {
                 self.t.module.types.element(ty, u64::from(index))
             })
-            .ok_or_else(|| refuse("a path leads to no member"))
+            .ok_or_else(|| make_refusal("a path leads to no member"))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::ir::{LlvmInst, LlvmInstFlags, LlvmOpcode};
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, FPFastMathMode};
@@ -75,7 +75,7 @@ const FAST_MATH: &[(LlvmInstFlags, FPFastMathMode)] = &[
 
 /// The liberties that have no names without SPV_KHR_float_controls2. All transformations are
 /// allowed where all flags are there.
-fn finer(flags: LlvmInstFlags) -> FPFastMathMode {
+fn map_unnamed_flags(flags: LlvmInstFlags) -> FPFastMathMode {
     let mut mode = FPFastMathMode::default();
     if flags.has(LlvmInstFlags::CONTRACT) {
         mode |= FPFastMathMode::AllowContract;
@@ -90,11 +90,11 @@ fn finer(flags: LlvmInstFlags) -> FPFastMathMode {
 }
 
 impl FunctionTranslator<'_, '_> {
-    pub(super) fn binary(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_binary(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let opcode = self.function.inst(inst).opcode;
         let operands = self.function.operands(inst);
-        let left = self.value(operands[0])?;
-        let right = self.value(operands[1])?;
+        let left = self.lower_value(operands[0])?;
+        let right = self.lower_value(operands[1])?;
         self.binary_of(inst, opcode, [left, right])
     }
 
@@ -107,27 +107,27 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let shape = self.result_shape(inst)?;
         match shape.elem {
-            NumericElement::Bool => self.boolean(opcode, shape, left, right),
+            NumericElement::Bool => self.emit_boolean_op(opcode, shape, left, right),
             NumericElement::Float | NumericElement::Brain => {
                 let Some((_, op)) = FLOATING.iter().find(|row| row.0 == opcode) else {
-                    return Err(refuse(format!("{} of floats", opcode.name())));
+                    return Err(make_refusal(format!("{} of floats", opcode.name())));
                 };
                 let ty = self.arithmetic_type(shape);
-                let operands = [left, right].map(|id| self.widened(shape, id));
-                let id = self.op(*op, ty, operands);
+                let operands = [left, right].map(|id| self.promote_float(shape, id));
+                let id = self.emit_op(*op, ty, operands);
                 self.fast_math(inst, id);
-                Ok(self.narrowed(shape, id))
+                Ok(self.demote_float(shape, id))
             }
             NumericElement::Int => {
                 let Some((_, op, care)) = INTEGER.iter().find(|row| row.0 == opcode) else {
-                    return Err(refuse(format!("{} of integers", opcode.name())));
+                    return Err(make_refusal(format!("{} of integers", opcode.name())));
                 };
-                Ok(self.integer(inst, shape, *op, *care, [left, right]))
+                Ok(self.emit_integer_op(inst, shape, *op, *care, [left, right]))
             }
         }
     }
 
-    fn integer(
+    fn emit_integer_op(
         &mut self,
         inst: LlvmInst,
         shape: NumericShape,
@@ -143,17 +143,17 @@ impl FunctionTranslator<'_, '_> {
             right = self.sign_extended(shape, right);
         }
         let ty = self.t.shape_type(shape);
-        let id = self.op(op, ty, [left, right]);
+        let id = self.emit_op(op, ty, [left, right]);
         if !shape.is_odd() {
             self.no_wrap(inst, op, id);
         }
         match care {
             WidthAdjustment::None => id,
-            _ => self.masked(shape, id),
+            _ => self.clear_high_bits(shape, id),
         }
     }
 
-    fn boolean(
+    fn emit_boolean_op(
         &mut self,
         opcode: LlvmOpcode,
         shape: NumericShape,
@@ -162,7 +162,7 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let ty = self.t.shape_type(shape);
         match BOOLEAN.iter().find(|row| row.0 == opcode) {
-            Some((_, op)) => Ok(self.op(*op, ty, [left, right])),
+            Some((_, op)) => Ok(self.emit_op(*op, ty, [left, right])),
             // Shifts by one, and divisions by zero, are undefined; others change nothing.
             None if matches!(
                 opcode,
@@ -175,12 +175,12 @@ impl FunctionTranslator<'_, '_> {
             {
                 Ok(left)
             }
-            None => Ok(self.t.zero(shape)),
+            None => Ok(self.t.make_zero(shape)),
         }
     }
 
-    pub(super) fn negate(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
-        let operand = self.value(self.function.operands(inst)[0])?;
+    pub(super) fn lower_negate(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+        let operand = self.lower_value(self.function.operands(inst)[0])?;
         self.negate_of(inst, operand)
     }
 
@@ -191,11 +191,11 @@ impl FunctionTranslator<'_, '_> {
         operand: Id,
     ) -> TranslationResult<Id> {
         let shape = self.result_shape(inst)?;
-        let operand = self.widened(shape, operand);
+        let operand = self.promote_float(shape, operand);
         let ty = self.arithmetic_type(shape);
-        let id = self.op(Op::FNegate, ty, [operand]);
+        let id = self.emit_op(Op::FNegate, ty, [operand]);
         self.late_fast_math(inst, id);
-        Ok(self.narrowed(shape, id))
+        Ok(self.demote_float(shape, id))
     }
 
     /// As [`FunctionTranslator::fast_math`], for comparisons and negations, which have none before SPIR-V 1.6.
@@ -219,13 +219,13 @@ impl FunctionTranslator<'_, '_> {
             }
         }
         match self.t.asked_for("SPV_KHR_float_controls2") {
-            true => mode |= finer(flags),
+            true => mode |= map_unnamed_flags(flags),
             // It has all others in it.
             false if flags.has(LlvmInstFlags::FAST) => mode = FPFastMathMode::Fast,
             false => {}
         }
         if mode != FPFastMathMode::default() {
-            self.decorate(id, Decoration::FPFastMathMode, &[mode.0]);
+            self.decorate_result(id, Decoration::FPFastMathMode, &[mode.0]);
         }
     }
 
@@ -237,10 +237,10 @@ impl FunctionTranslator<'_, '_> {
             return;
         }
         if flags.has(LlvmInstFlags::NSW) {
-            self.decorate(id, Decoration::NoSignedWrap, &[]);
+            self.decorate_result(id, Decoration::NoSignedWrap, &[]);
         }
         if flags.has(LlvmInstFlags::NUW) {
-            self.decorate(id, Decoration::NoUnsignedWrap, &[]);
+            self.decorate_result(id, Decoration::NoUnsignedWrap, &[]);
         }
     }
 }

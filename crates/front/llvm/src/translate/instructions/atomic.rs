@@ -6,7 +6,7 @@
 
 use crate::ir::{InstructionExtra, LlvmInst, LlvmSymbol, LlvmType, LlvmValue, Ordering, RmwOp};
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -47,7 +47,7 @@ const SCOPES: &[(&str, Scope)] = &[
 pub(super) fn scope_of(name: &str) -> TranslationResult<Scope> {
     match SCOPES.iter().find(|row| row.0 == name) {
         Some(row) => Ok(row.1),
-        None => Err(refuse(format!(
+        None => Err(make_refusal(format!(
             "the synchronisation scope {name} is not known"
         ))),
     }
@@ -79,7 +79,7 @@ pub(super) fn semantics_of(
 }
 
 /// The ordering of an exchange that does not take place: nothing is released then.
-fn unreleased(ordering: Ordering) -> Ordering {
+fn drop_release(ordering: Ordering) -> Ordering {
     match ordering {
         Ordering::Release => Ordering::Monotonic,
         Ordering::AcquireRelease => Ordering::Acquire,
@@ -89,7 +89,7 @@ fn unreleased(ordering: Ordering) -> Ordering {
 
 /// The weakest ordering that is as strong as both of an exchange: SPIR-V has none that orders more where it does
 /// not take place.
-fn strengthened(success: Ordering, failure: Ordering) -> Ordering {
+fn merge_orderings(success: Ordering, failure: Ordering) -> Ordering {
     match (success, failure) {
         (Ordering::SeqCst, _) | (_, Ordering::SeqCst) => Ordering::SeqCst,
         (Ordering::Release | Ordering::AcquireRelease, Ordering::Acquire) => {
@@ -127,7 +127,7 @@ impl AtomicCell {
     /// The same with integers in memory, which alone can be compared.
     fn of_bits(self) -> AtomicCell {
         AtomicCell {
-            held: NumericShape::int(self.value.width, 1),
+            held: NumericShape::new_int(self.value.width, 1),
             ..self
         }
     }
@@ -137,7 +137,7 @@ impl FunctionTranslator<'_, '_> {
     /// How values of a type are accessed; `native` where halves are to be as they are.
     fn atomic_cell(&self, ty: LlvmType, native: bool) -> TranslationResult<AtomicCell> {
         if self.t.module.types.address_space(ty).is_some() && !self.t.is_shader() {
-            let address = NumericShape::int(self.t.pointer_bits, 1);
+            let address = NumericShape::new_int(self.t.pointer_bits, 1);
             return Ok(AtomicCell {
                 value: address,
                 held: address,
@@ -154,7 +154,7 @@ impl FunctionTranslator<'_, '_> {
         // Shaders cannot get at the word around.
         let least = if self.t.is_shader() { 16 } else { 8 };
         if !shape.is_exact() || !lanes || shape.width < least {
-            return Err(refuse(
+            return Err(make_refusal(
                 "an atomic access is of 8, 16, 32 or 64 bits in SPIR-V, and this one is not",
             ));
         }
@@ -163,7 +163,7 @@ impl FunctionTranslator<'_, '_> {
             whole,
             shape.elem == NumericElement::Brain && self.t.is_shader(),
         ) {
-            (_, true) => Err(refuse(
+            (_, true) => Err(make_refusal(
                 "atomic operations on bfloat have no counterpart in shaders",
             )),
             (true, _) => Ok(cell),
@@ -172,22 +172,27 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A value as it is held in memory.
-    fn held(&mut self, cell: AtomicCell, value: LlvmValue) -> TranslationResult<Id> {
+    fn convert_to_cell(&mut self, cell: AtomicCell, value: LlvmValue) -> TranslationResult<Id> {
         if self.is_pointer(value) && !self.t.is_shader() {
             let pointer = self.in_memory(value)?;
             return self.pointer_bits_as(pointer, cell.held);
         }
-        let id = self.value(value)?;
-        self.bitcast(cell.value, cell.held, id)
+        let id = self.lower_value(value)?;
+        self.emit_bitcast(cell.value, cell.held, id)
     }
 
     /// A value of a type, in memory form where it is a pointer, by what is held.
-    fn unheld(&mut self, cell: AtomicCell, ty: LlvmType, id: Id) -> TranslationResult<Id> {
+    fn convert_from_cell(
+        &mut self,
+        cell: AtomicCell,
+        ty: LlvmType,
+        id: Id,
+    ) -> TranslationResult<Id> {
         if self.t.module.types.address_space(ty).is_some() && !self.t.is_shader() {
             let ty = self.t.memory_type(ty)?;
-            return Ok(self.op(Op::ConvertUToPtr, ty, [id]));
+            return Ok(self.emit_op(Op::ConvertUToPtr, ty, [id]));
         }
-        self.bitcast(cell.held, cell.value, id)
+        self.emit_bitcast(cell.held, cell.value, id)
     }
 
     /// The place of an atomic access to what is held, with its scope and semantics.
@@ -199,7 +204,7 @@ impl FunctionTranslator<'_, '_> {
         scope: LlvmSymbol,
     ) -> TranslationResult<AtomicSite> {
         let ty = self.t.shape_type(cell.held);
-        let pointer = self.pointer(pointer, ty)?;
+        let pointer = self.lower_pointer(pointer, ty)?;
         self.site_at(pointer, orderings, scope)
     }
 
@@ -213,9 +218,9 @@ impl FunctionTranslator<'_, '_> {
         let known = self.t.b.type_of(pointer);
         let class = known.and_then(|ty| self.t.pointee_of(ty)).map(|p| p.0);
         let kind = scope_of(self.t.module.str(scope))?;
-        let scope = self.t.u32(kind.0);
+        let scope = self.t.make_u32(kind.0);
         let [equal, unequal] =
-            orderings.map(|ordering| self.t.u32(semantics_of(ordering, class, kind).0));
+            orderings.map(|ordering| self.t.make_u32(semantics_of(ordering, class, kind).0));
         Ok(AtomicSite {
             pointer,
             scope,
@@ -237,10 +242,10 @@ impl FunctionTranslator<'_, '_> {
             false => {
                 let site = self.cell_site(cell, pointer, [ordering; 2], scope)?;
                 let held = self.t.shape_type(cell.held);
-                self.op(Op::AtomicLoad, held, [site.pointer, site.scope, site.equal])
+                self.emit_op(Op::AtomicLoad, held, [site.pointer, site.scope, site.equal])
             }
         };
-        self.unheld(cell, ty, id)
+        self.convert_from_cell(cell, ty, id)
     }
 
     pub(super) fn atomic_store(
@@ -251,7 +256,7 @@ impl FunctionTranslator<'_, '_> {
         scope: LlvmSymbol,
     ) -> TranslationResult<()> {
         let cell = self.atomic_cell(self.type_of(value), false)?;
-        let value = self.held(cell, value)?;
+        let value = self.convert_to_cell(cell, value)?;
         if cell.is_part() && !self.t.is_shader() {
             let orderings = [ordering, Ordering::Monotonic];
             self.exchange_part(cell.held, pointer, orderings, scope, |_, _| Ok(value))?;
@@ -272,40 +277,40 @@ impl FunctionTranslator<'_, '_> {
             ..
         } = data.extra
         else {
-            return Err(refuse("an atomic update without an operation"));
+            return Err(make_refusal("an atomic update without an operation"));
         };
         let [pointer, operand] = self.function.operands(inst) else {
-            return Err(refuse("an atomic update without two operands"));
+            return Err(make_refusal("an atomic update without two operands"));
         };
         let (pointer, operand) = (*pointer, *operand);
         let native = UPDATES.iter().find(|row| row.0 == op);
         let cell = self.atomic_cell(data.ty, native.is_some() && op != RmwOp::Xchg)?;
-        let orderings = [ordering, unreleased(ordering)];
+        let orderings = [ordering, drop_release(ordering)];
         let floats = cell.value.elem != NumericElement::Brain;
         if let Some((_, instruction)) = native.filter(|_| !cell.is_part() && floats) {
             let site = self.cell_site(cell, pointer, orderings, scope)?;
             let ty = self.t.shape_type(cell.held);
-            let mut value = self.held(cell, operand)?;
+            let mut value = self.convert_to_cell(cell, operand)?;
             if op == RmwOp::FSub {
-                value = self.op(Op::FNegate, ty, [value]);
+                value = self.emit_op(Op::FNegate, ty, [value]);
             }
             let operands = [site.pointer, site.scope, site.equal, value];
-            let old = self.op(*instruction, ty, operands);
-            return self.unheld(cell, data.ty, old);
+            let old = self.emit_op(*instruction, ty, operands);
+            return self.convert_from_cell(cell, data.ty, old);
         }
         let cell = cell.of_bits();
         let shape = cell.value;
         let value = match op {
-            RmwOp::Xchg => self.held(cell, operand)?,
-            _ => self.value(operand)?,
+            RmwOp::Xchg => self.convert_to_cell(cell, operand)?,
+            _ => self.lower_value(operand)?,
         };
         let new = |body: &mut Self, old: Id| {
             if op == RmwOp::Xchg {
                 return Ok(value);
             }
-            let old = body.bitcast(cell.held, shape, old)?;
-            let new = body.updated(op, shape, old, value)?;
-            body.bitcast(shape, cell.held, new)
+            let old = body.emit_bitcast(cell.held, shape, old)?;
+            let new = body.compute_update(op, shape, old, value)?;
+            body.emit_bitcast(shape, cell.held, new)
         };
         let old = match cell.is_part() && !self.t.is_shader() {
             true => self.exchange_part(cell.held, pointer, orderings, scope, new)?,
@@ -315,7 +320,7 @@ impl FunctionTranslator<'_, '_> {
                 self.exchange_loop(held, site, new)?
             }
         };
-        self.unheld(cell, data.ty, old)
+        self.convert_from_cell(cell, data.ty, old)
     }
 
     pub(super) fn compare_exchange(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
@@ -327,21 +332,26 @@ impl FunctionTranslator<'_, '_> {
             ..
         } = data.extra
         else {
-            return Err(refuse("a compare-and-exchange without orderings"));
+            return Err(make_refusal("a compare-and-exchange without orderings"));
         };
         let [pointer, expected, new] = self.function.operands(inst) else {
-            return Err(refuse("a compare-and-exchange without three operands"));
+            return Err(make_refusal(
+                "a compare-and-exchange without three operands",
+            ));
         };
         let ty = self.stored_type(*expected);
         let cell = self.atomic_cell(ty, false)?;
-        let (expected, new) = (self.held(cell, *expected)?, self.held(cell, *new)?);
+        let (expected, new) = (
+            self.convert_to_cell(cell, *expected)?,
+            self.convert_to_cell(cell, *new)?,
+        );
         let held = self.t.shape_type(cell.held);
-        let orderings = [strengthened(success, failure), failure];
+        let orderings = [merge_orderings(success, failure), failure];
         let old = if cell.is_part() && !self.t.is_shader() {
             let bool = self.t.b.bool_type();
             self.exchange_part(cell.held, *pointer, orderings, scope, |body, old| {
-                let same = body.op(Op::IEqual, bool, [old, expected]);
-                Ok(body.select(held, same, new, old))
+                let same = body.emit_op(Op::IEqual, bool, [old, expected]);
+                Ok(body.emit_select(held, same, new, old))
             })?
         } else {
             let site = self.cell_site(cell, *pointer, orderings, scope)?;
@@ -353,35 +363,40 @@ impl FunctionTranslator<'_, '_> {
                 new,
                 expected,
             ];
-            self.op(Op::AtomicCompareExchange, held, operands)
+            self.emit_op(Op::AtomicCompareExchange, held, operands)
         };
         let bool = self.t.b.bool_type();
-        let same = self.op(Op::IEqual, bool, [old, expected]);
-        let old = self.unheld(cell, ty, old)?;
-        self.exchanged(inst, old, same)
+        let same = self.emit_op(Op::IEqual, bool, [old, expected]);
+        let old = self.convert_from_cell(cell, ty, old)?;
+        self.compose_exchange_result(inst, old, same)
     }
 
     /// The old value, and whether it is what was expected.
-    fn exchanged(&mut self, inst: LlvmInst, old: Id, same: Id) -> TranslationResult<Id> {
+    fn compose_exchange_result(
+        &mut self,
+        inst: LlvmInst,
+        old: Id,
+        same: Id,
+    ) -> TranslationResult<Id> {
         if self.keep_apart(inst, same) {
             return Ok(old);
         }
-        let flag = self.truth_as(same, NumericShape::int(8, 1), false);
+        let flag = self.truth_as(same, NumericShape::new_int(8, 1), false);
         let result = self.result_type(inst)?;
-        Ok(self.op(Op::CompositeConstruct, result, [old, flag]))
+        Ok(self.emit_op(Op::CompositeConstruct, result, [old, flag]))
     }
 
     /// A fence. One for the invocation alone is for the compiler.
-    pub(super) fn fence(&mut self, inst: LlvmInst) -> TranslationResult<()> {
+    pub(super) fn lower_fence(&mut self, inst: LlvmInst) -> TranslationResult<()> {
         let InstructionExtra::Fence { ordering, scope } = self.function.inst(inst).extra else {
-            return Err(refuse("a fence without an ordering"));
+            return Err(make_refusal("a fence without an ordering"));
         };
         let scope = scope_of(self.t.module.str(scope))?;
         let semantics = semantics_of(ordering, None, scope);
         if semantics == MemorySemantics::default() {
             return Ok(());
         }
-        let words = [self.t.u32(scope.0), self.t.u32(semantics.0)].map(Id::word);
+        let words = [self.t.make_u32(scope.0), self.t.make_u32(semantics.0)].map(Id::word);
         self.t.b.append_effect(Op::MemoryBarrier, &words);
         Ok(())
     }

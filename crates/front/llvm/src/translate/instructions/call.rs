@@ -3,13 +3,13 @@
 use crate::ir::{ConstKind, LlvmFunc, LlvmInst, LlvmType};
 use crate::translate::body::{FunctionTranslator, TranslationWords};
 use crate::translate::builtins::{ExternalCall, LlvmCallee};
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use smallvec::smallvec;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
 impl FunctionTranslator<'_, '_> {
-    pub(super) fn call(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
+    pub(super) fn lower_call(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
         let callee = self
             .function
             .callee(inst)
@@ -25,7 +25,7 @@ impl FunctionTranslator<'_, '_> {
             LlvmCallee::Function => {
                 let called = self.function.call(inst).map(|info| info.function_type);
                 if called != Some(self.t.module.function(func).ty) {
-                    return Err(refuse("a call with other types than its callee has"));
+                    return Err(make_refusal("a call with other types than its callee has"));
                 }
                 return self.call_function(inst, func);
             }
@@ -82,7 +82,7 @@ impl FunctionTranslator<'_, '_> {
         let signature = called.and_then(|ty| module.types.signature(ty));
         let (Some((result, params, false)), Some(callee)) = (signature, self.function.callee(inst))
         else {
-            return Err(refuse(
+            return Err(make_refusal(
                 "functions of any number of arguments have no counterpart in SPIR-V",
             ));
         };
@@ -93,7 +93,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let result = self.t.register_type(result)?;
         let ty = self.t.b.function_type(result, &types);
-        let mut words = vec![self.pointer(callee, ty)?.word()];
+        let mut words = vec![self.lower_pointer(callee, ty)?.word()];
         for (&argument, &ty) in arguments.iter().zip(&types) {
             words.push(self.value_as(argument, ty)?.word());
         }
@@ -105,10 +105,10 @@ impl FunctionTranslator<'_, '_> {
     }
 
     fn call_function(&mut self, inst: LlvmInst, func: LlvmFunc) -> TranslationResult<Option<Id>> {
-        let signature = self.t.signature(func)?;
+        let signature = self.t.intern_signature(func)?;
         let arguments = self.function.arguments(inst);
         if arguments.len() != signature.params.len() {
-            return Err(refuse(
+            return Err(make_refusal(
                 "a call with another number of arguments than its callee takes",
             ));
         }

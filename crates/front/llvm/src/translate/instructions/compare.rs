@@ -2,7 +2,7 @@
 
 use crate::ir::{ConstKind, InstructionExtra, LlvmInst, LlvmTypeKind, LlvmValue, Predicate};
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, SpirvVersion};
@@ -36,24 +36,24 @@ const PREDICATES: &[(Predicate, Op)] = &[
 ];
 
 impl FunctionTranslator<'_, '_> {
-    pub(super) fn compare(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_compare(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let InstructionExtra::Compare(predicate) = self.function.inst(inst).extra else {
-            return Err(refuse("a comparison without a predicate"));
+            return Err(make_refusal("a comparison without a predicate"));
         };
         let operands = self.function.operands(inst);
         let result = self.result_shape(inst)?;
         match predicate {
-            Predicate::FFalse => return Ok(self.t.zero(result)),
-            Predicate::FTrue => return Ok(self.t.splat(result, 1)),
+            Predicate::FFalse => return Ok(self.t.make_zero(result)),
+            Predicate::FTrue => return Ok(self.t.make_splat(result, 1)),
             _ => {}
         }
-        let left = self.value(operands[0])?;
+        let left = self.lower_value(operands[0])?;
         if let Some(id) = self.same_address(predicate, left, operands[1])? {
             return Ok(id);
         }
-        let right = self.value(operands[1])?;
+        let right = self.lower_value(operands[1])?;
         if self.is_pointer(operands[0]) {
-            let size = NumericShape::int(self.t.pointer_bits, 1);
+            let size = NumericShape::new_int(self.t.pointer_bits, 1);
             let left = self.pointer_bits_as(left, size)?;
             let right = self.pointer_bits_as(right, size)?;
             return self.compare_numbers(predicate, size, left, right);
@@ -83,12 +83,12 @@ impl FunctionTranslator<'_, '_> {
         if self.t.version < SpirvVersion::new(1, 4) {
             return Ok(None);
         }
-        let right = self.pointer(right, pointee)?;
+        let right = self.lower_pointer(right, pointee)?;
         if class(self, right).is_none_or(|(to, _)| to != from) {
             return Ok(None);
         }
         let bool = self.t.b.bool_type();
-        Ok(Some(self.op(op, bool, [left, right])))
+        Ok(Some(self.emit_op(op, bool, [left, right])))
     }
 
     /// Compares numbers of a shape.
@@ -112,26 +112,29 @@ impl FunctionTranslator<'_, '_> {
                 self.sign_extended(shape, left),
                 self.sign_extended(shape, right),
             ),
-            false => (self.widened(shape, left), self.widened(shape, right)),
+            false => (
+                self.promote_float(shape, left),
+                self.promote_float(shape, right),
+            ),
         };
         if self.t.is_shader() && matches!(predicate, Predicate::FUno | Predicate::FOrd) {
             return Ok(self.compare_order(predicate, ty, left, right));
         }
         match PREDICATES.iter().find(|row| row.0 == predicate) {
-            Some((_, op)) => Ok(self.op(*op, ty, [left, right])),
-            None => Err(refuse(format!("the predicate {}", predicate.name()))),
+            Some((_, op)) => Ok(self.emit_op(*op, ty, [left, right])),
+            None => Err(make_refusal(format!("the predicate {}", predicate.name()))),
         }
     }
 
     /// Whether one of two numbers is none, or neither: shaders have no instruction for both.
     fn compare_order(&mut self, predicate: Predicate, ty: Id, left: Id, right: Id) -> Id {
-        let mut unordered = self.op(Op::IsNan, ty, [left]);
+        let mut unordered = self.emit_op(Op::IsNan, ty, [left]);
         if left != right {
-            let other = self.op(Op::IsNan, ty, [right]);
-            unordered = self.op(Op::LogicalOr, ty, [unordered, other]);
+            let other = self.emit_op(Op::IsNan, ty, [right]);
+            unordered = self.emit_op(Op::LogicalOr, ty, [unordered, other]);
         }
         match predicate {
-            Predicate::FOrd => self.op(Op::LogicalNot, ty, [unordered]),
+            Predicate::FOrd => self.emit_op(Op::LogicalNot, ty, [unordered]),
             _ => unordered,
         }
     }
@@ -147,18 +150,18 @@ impl FunctionTranslator<'_, '_> {
             _ => (Op::LogicalOr, Some(left)),
         };
         match complemented {
-            None => self.op(op, ty, [left, right]),
+            None => self.emit_op(op, ty, [left, right]),
             Some(id) => {
-                let not = self.op(Op::LogicalNot, ty, [id]);
+                let not = self.emit_op(Op::LogicalNot, ty, [id]);
                 let other = if id == left { right } else { left };
-                self.op(op, ty, [not, other])
+                self.emit_op(op, ty, [not, other])
             }
         }
     }
 
     pub(super) fn select_instruction(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let [condition, yes, no] = self.function.operands(inst) else {
-            return Err(refuse("a select without three operands"));
+            return Err(make_refusal("a select without three operands"));
         };
         self.select_of(inst, [*condition, *yes, *no])
     }
@@ -172,14 +175,14 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let condition_shape = self.shape_of(condition)?;
         let ty = self.result_type(inst)?;
-        let mut condition = self.value(condition)?;
+        let mut condition = self.lower_value(condition)?;
         let yes = self.value_as(yes, ty)?;
         let no = self.value_as(no, ty)?;
         let result = self.inst_type(inst);
         let old = self.t.version < SpirvVersion::new(1, 4);
-        match self.t.shape(result) {
+        match self.t.find_shape(result) {
             Some(shape) if old && shape.lanes > 1 && condition_shape.lanes == 1 => {
-                condition = self.broadcast(shape.as_bool(), condition);
+                condition = self.broadcast_scalar(shape.as_bool(), condition);
             }
             // Aggregates can be selected since SPIR-V 1.4, opaque values never.
             None if !self.t.module.types.is_pointer_like(result) => {
@@ -188,23 +191,23 @@ impl FunctionTranslator<'_, '_> {
                     LlvmTypeKind::Target { .. }
                 );
                 if old || opaque {
-                    return Ok(self.chosen(ty, condition, yes, no));
+                    return Ok(self.choose_by_branch(ty, condition, yes, no));
                 }
             }
             _ => {}
         }
-        Ok(self.select(ty, condition, yes, no))
+        Ok(self.emit_select(ty, condition, yes, no))
     }
 
     /// One of two values by a branch.
-    fn chosen(&mut self, ty: Id, condition: Id, yes: Id, no: Id) -> Id {
+    fn choose_by_branch(&mut self, ty: Id, condition: Id, yes: Id, no: Id) -> Id {
         let before = self.current_label();
         let [other, after] = [(); 2].map(|()| self.t.b.fresh_id());
         let words = [condition, after, other].map(Id::word);
         self.t.b.append_effect(Op::BranchConditional, &words);
-        self.begin(other);
+        self.begin_block(other);
         self.t.b.append_effect(Op::Branch, &[after.word()]);
-        self.begin(after);
+        self.begin_block(after);
         let (id, phi) = self.t.b.append_phi(ty);
         let words = [yes, before, no, other].map(Id::word);
         self.t.b.set_phi(phi, &words);
@@ -212,16 +215,16 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A frozen value is the value; what has none gets one.
-    pub(super) fn freeze(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_freeze(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operand = self.function.operands(inst)[0];
         if self.is_undefined(operand) {
             let ty = self.result_type(inst)?;
-            return Ok(match self.t.shape(self.inst_type(inst)) {
-                Some(shape) => self.t.zero(shape),
+            return Ok(match self.t.find_shape(self.inst_type(inst)) {
+                Some(shape) => self.t.make_zero(shape),
                 None => self.t.b.constant_null(ty),
             });
         }
-        self.value(operand)
+        self.lower_value(operand)
     }
 
     /// Whether a value is `undef` or `poison`.

@@ -2,7 +2,7 @@
 
 use crate::ir::{ConstKind, LlvmInst, LlvmValue};
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::NumericElement;
 use spirula_spirv::grammar::Op;
 
@@ -10,7 +10,7 @@ use spirula_spirv::grammar::Op;
 const MAX_WORDS: usize = 65_000;
 
 impl FunctionTranslator<'_, '_> {
-    pub(super) fn return_(&mut self, inst: LlvmInst) -> TranslationResult<()> {
+    pub(super) fn lower_return(&mut self, inst: LlvmInst) -> TranslationResult<()> {
         match self.function.operands(inst).first() {
             Some(&value) => {
                 let ty = self.signature.result;
@@ -22,54 +22,55 @@ impl FunctionTranslator<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn unreachable(&mut self) {
+    pub(super) fn emit_unreachable(&mut self) {
         self.t.b.append_effect(Op::Unreachable, &[]);
     }
 
-    pub(super) fn branch(&mut self, inst: LlvmInst) -> TranslationResult<()> {
+    pub(super) fn lower_branch(&mut self, inst: LlvmInst) -> TranslationResult<()> {
         let targets = self.function.blocks_of(inst);
         match (self.function.operands(inst), targets) {
             (_, [target]) => {
-                let label = self.label(*target);
+                let label = self.label_of(*target);
                 self.merge_loop(inst);
                 self.t.b.append_effect(Op::Branch, &[label.word()]);
             }
             ([_], [yes, no]) if yes == no => {
-                let label = self.label(*yes);
+                let label = self.label_of(*yes);
                 self.t.b.append_effect(Op::Branch, &[label.word()]);
             }
             ([condition], [yes, no]) => {
-                let condition = self.value(*condition)?;
-                let words = [condition, self.label(*yes), self.label(*no)].map(|id| id.word());
+                let condition = self.lower_value(*condition)?;
+                let words =
+                    [condition, self.label_of(*yes), self.label_of(*no)].map(|id| id.word());
                 self.merge_loop(inst);
                 self.t.b.append_effect(Op::BranchConditional, &words);
             }
-            _ => return Err(refuse("a branch without targets")),
+            _ => return Err(make_refusal("a branch without targets")),
         }
         Ok(())
     }
 
-    pub(super) fn switch(&mut self, inst: LlvmInst) -> TranslationResult<()> {
+    pub(super) fn lower_switch(&mut self, inst: LlvmInst) -> TranslationResult<()> {
         let operands = self.function.operands(inst);
         let targets = self.function.blocks_of(inst);
         let shape = self.shape_of(operands[0])?;
-        let selector = self.value(operands[0])?;
+        let selector = self.lower_value(operands[0])?;
         if shape.elem == NumericElement::Bool {
             return self.switch_on_bool(inst);
         }
-        let default = self.label(targets[0]);
+        let default = self.label_of(targets[0]);
         let mut words = vec![selector.word(), default.word()];
         for (case, &target) in operands[1..].iter().zip(&targets[1..]) {
             let Some(number) = self.case_words(*case) else {
-                return Err(refuse("a case that is no number"));
+                return Err(make_refusal("a case that is no number"));
             };
             let count = shape.width.div_ceil(32) as usize;
             let number = number.into_iter().chain(std::iter::repeat(0));
             words.extend(number.take(count));
-            words.push(self.label(target).word());
+            words.push(self.label_of(target).word());
         }
         if words.len() > MAX_WORDS {
-            return Err(refuse(format!(
+            return Err(make_refusal(format!(
                 "a switch of {} cases is too large",
                 operands.len() - 1
             )));
@@ -100,8 +101,8 @@ impl FunctionTranslator<'_, '_> {
             targets[case.map_or(0, |case| case + 1)]
         };
         let (yes, no) = (target(self, 1), target(self, 0));
-        let condition = self.value(operands[0])?;
-        let words = [condition, self.label(yes), self.label(no)].map(|id| id.word());
+        let condition = self.lower_value(operands[0])?;
+        let words = [condition, self.label_of(yes), self.label_of(no)].map(|id| id.word());
         match yes == no {
             true => self.t.b.append_effect(Op::Branch, &words[1..2]),
             false => self.t.b.append_effect(Op::BranchConditional, &words),

@@ -2,20 +2,20 @@
 
 use crate::ir::{LlvmInst, LlvmOpcode, LlvmTypeKind, LlvmValue};
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
 impl FunctionTranslator<'_, '_> {
-    pub(super) fn convert(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_convert(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let opcode = self.function.inst(inst).opcode;
         let value = self.function.operands(inst)[0];
         match opcode {
             LlvmOpcode::PtrToInt | LlvmOpcode::PtrToAddr | LlvmOpcode::IntToPtr
-                if let (Some(from), Some(to)) = self.shapes(inst, value) =>
+                if let (Some(from), Some(to)) = self.find_conversion_shapes(inst, value) =>
             {
-                let operand = self.value(value)?;
+                let operand = self.lower_value(value)?;
                 let opcode = match from.width > to.width {
                     true => LlvmOpcode::Trunc,
                     false => LlvmOpcode::ZExt,
@@ -23,7 +23,7 @@ impl FunctionTranslator<'_, '_> {
                 self.convert_number(opcode, from, to, operand)
             }
             LlvmOpcode::PtrToInt | LlvmOpcode::PtrToAddr => {
-                let operand = self.value(value)?;
+                let operand = self.lower_value(value)?;
                 let to = self.result_shape(inst)?;
                 self.pointer_bits_as(operand, to)
             }
@@ -34,29 +34,29 @@ impl FunctionTranslator<'_, '_> {
                     return Err(self.t.no_type(ty));
                 };
                 let class = self.t.storage_class(space)?;
-                let pointee = self.pointee(self.local_of(inst))?;
-                let operand = self.pointer(value, pointee)?;
+                let pointee = self.find_pointee(self.local_of(inst))?;
+                let operand = self.lower_pointer(value, pointee)?;
                 self.cast_space(operand, class)
             }
             LlvmOpcode::BitCast if self.is_pointer(value) || self.is_opaque(value) => {
-                self.value(value)
+                self.lower_value(value)
             }
             _ => {
                 let from = self.shape_of(value)?;
                 let to = self.result_shape(inst)?;
-                let operand = self.value(value)?;
+                let operand = self.lower_value(value)?;
                 self.convert_number(opcode, from, to, operand)
             }
         }
     }
 
     /// The shapes of what an instruction takes and gives: of device addresses, those of numbers.
-    fn shapes(
+    fn find_conversion_shapes(
         &self,
         inst: LlvmInst,
         value: LlvmValue,
     ) -> (Option<NumericShape>, Option<NumericShape>) {
-        let shape = |ty| self.t.shape(ty);
+        let shape = |ty| self.t.find_shape(ty);
         (shape(self.type_of(value)), shape(self.inst_type(inst)))
     }
 
@@ -76,28 +76,28 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let ty = self.t.shape_type(to);
         Ok(match (opcode, from.elem) {
-            (LlvmOpcode::BitCast, _) => return self.bitcast(from, to, id),
+            (LlvmOpcode::BitCast, _) => return self.emit_bitcast(from, to, id),
             (LlvmOpcode::ZExt, NumericElement::Bool) => self.truth_as(id, to, false),
             (LlvmOpcode::SExt, NumericElement::Bool) => self.truth_as(id, to, true),
             (LlvmOpcode::UiToFp, NumericElement::Bool) => {
-                let id = self.truth_as(id, NumericShape::int(32, from.lanes), false);
-                self.op(Op::ConvertUToF, ty, [id])
+                let id = self.truth_as(id, NumericShape::new_int(32, from.lanes), false);
+                self.emit_op(Op::ConvertUToF, ty, [id])
             }
             (LlvmOpcode::SiToFp, NumericElement::Bool) => {
-                let id = self.truth_as(id, NumericShape::int(32, from.lanes), true);
-                self.op(Op::ConvertSToF, ty, [id])
+                let id = self.truth_as(id, NumericShape::new_int(32, from.lanes), true);
+                self.emit_op(Op::ConvertSToF, ty, [id])
             }
-            (LlvmOpcode::ZExt, _) => self.resized(from, to, id, false),
+            (LlvmOpcode::ZExt, _) => self.resize_integer(from, to, id, false),
             (LlvmOpcode::SExt, _) => {
                 let extended = self.sign_extended(from, id);
-                let id = self.resized(from, to, extended, true);
-                self.masked(to, id)
+                let id = self.resize_integer(from, to, extended, true);
+                self.clear_high_bits(to, id)
             }
-            (LlvmOpcode::Trunc, _) => self.truncate(from, to, id),
-            (LlvmOpcode::UiToFp, _) => self.op(Op::ConvertUToF, ty, [id]),
+            (LlvmOpcode::Trunc, _) => self.truncate_integer(from, to, id),
+            (LlvmOpcode::UiToFp, _) => self.emit_op(Op::ConvertUToF, ty, [id]),
             (LlvmOpcode::SiToFp, _) => {
                 let extended = self.sign_extended(from, id);
-                self.op(Op::ConvertSToF, ty, [extended])
+                self.emit_op(Op::ConvertSToF, ty, [extended])
             }
             (LlvmOpcode::FpToUi | LlvmOpcode::FpToSi, _) => {
                 let op = match opcode {
@@ -106,10 +106,10 @@ impl FunctionTranslator<'_, '_> {
                 };
                 let whole = to.as_int(to.width.max(8));
                 let ty = self.t.shape_type(whole);
-                let id = self.op(op, ty, [id]);
+                let id = self.emit_op(op, ty, [id]);
                 match to.elem {
                     NumericElement::Bool => self.is_nonzero(whole, id),
-                    _ => self.masked(to, id),
+                    _ => self.clear_high_bits(to, id),
                 }
             }
             (LlvmOpcode::FpTrunc | LlvmOpcode::FpExt, _)
@@ -117,9 +117,9 @@ impl FunctionTranslator<'_, '_> {
             {
                 id
             }
-            (LlvmOpcode::FpTrunc | LlvmOpcode::FpExt, _) => self.op(Op::FConvert, ty, [id]),
+            (LlvmOpcode::FpTrunc | LlvmOpcode::FpExt, _) => self.emit_op(Op::FConvert, ty, [id]),
             _ => {
-                return Err(refuse(format!(
+                return Err(make_refusal(format!(
                     "the conversion {} of this type",
                     opcode.name()
                 )));
@@ -128,7 +128,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// An integer in fewer bits.
-    pub(in crate::translate) fn truncate(
+    pub(in crate::translate) fn truncate_integer(
         &mut self,
         from: NumericShape,
         to: NumericShape,
@@ -136,12 +136,12 @@ impl FunctionTranslator<'_, '_> {
     ) -> Id {
         if to.elem == NumericElement::Bool {
             let ty = self.t.shape_type(from);
-            let one = self.t.splat(from, 1);
-            let low = self.op(Op::BitwiseAnd, ty, [id, one]);
+            let one = self.t.make_splat(from, 1);
+            let low = self.emit_op(Op::BitwiseAnd, ty, [id, one]);
             return self.is_nonzero(from, low);
         }
-        let id = self.resized(from, to, id, false);
-        self.masked(to, id)
+        let id = self.resize_integer(from, to, id, false);
+        self.clear_high_bits(to, id)
     }
 
     /// The address in a pointer as an integer.
@@ -150,33 +150,37 @@ impl FunctionTranslator<'_, '_> {
         pointer: Id,
         to: NumericShape,
     ) -> TranslationResult<Id> {
-        let size = NumericShape::int(self.t.pointer_bits, 1);
+        let size = NumericShape::new_int(self.t.pointer_bits, 1);
         if to.lanes != 1 {
-            return Err(refuse("vectors of pointers have no counterpart in SPIR-V"));
+            return Err(make_refusal(
+                "vectors of pointers have no counterpart in SPIR-V",
+            ));
         }
         let ty = self.t.shape_type(size);
-        let bits = self.op(Op::ConvertPtrToU, ty, [pointer]);
+        let bits = self.emit_op(Op::ConvertPtrToU, ty, [pointer]);
         if to.elem == NumericElement::Bool || to.width < size.width {
-            return Ok(self.truncate(size, to, bits));
+            return Ok(self.truncate_integer(size, to, bits));
         }
-        let id = self.resized(size, to, bits, false);
-        Ok(self.masked(to, id))
+        let id = self.resize_integer(size, to, bits, false);
+        Ok(self.clear_high_bits(to, id))
     }
 
     fn integer_to_pointer(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let value = self.function.operands(inst)[0];
         let from = self.shape_of(value)?;
-        let size = NumericShape::int(self.t.pointer_bits, 1);
+        let size = NumericShape::new_int(self.t.pointer_bits, 1);
         if from.lanes != 1 {
-            return Err(refuse("vectors of pointers have no counterpart in SPIR-V"));
+            return Err(make_refusal(
+                "vectors of pointers have no counterpart in SPIR-V",
+            ));
         }
-        let mut id = self.value(value)?;
+        let mut id = self.lower_value(value)?;
         if from.elem == NumericElement::Bool {
             id = self.truth_as(id, size, false);
         } else {
-            id = self.resized(from, size, id, false);
+            id = self.resize_integer(from, size, id, false);
         }
         let ty = self.result_type(inst)?;
-        Ok(self.op(Op::ConvertUToPtr, ty, [id]))
+        Ok(self.emit_op(Op::ConvertUToPtr, ty, [id]))
     }
 }

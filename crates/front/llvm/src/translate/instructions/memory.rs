@@ -8,7 +8,7 @@ use crate::ir::{
 };
 use crate::translate::aliasing::AccessAliasScopes;
 use crate::translate::body::{FunctionTranslator, TranslationWords};
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use smallvec::{SmallVec, smallvec};
 use spirula_spirv::Id;
@@ -25,7 +25,7 @@ struct TranslatedAccess {
 }
 
 impl TranslatedAccess {
-    fn words(self) -> TranslationWords {
+    fn to_words(self) -> TranslationWords {
         let mut mask = MemoryAccess::default();
         let mut words: TranslationWords = smallvec![0];
         if self.volatile {
@@ -47,7 +47,7 @@ impl TranslatedAccess {
     }
 
     /// The same for a part so many bytes behind.
-    fn at(self, offset: u64) -> TranslatedAccess {
+    fn with_offset(self, offset: u64) -> TranslatedAccess {
         let align = self.align.bytes().unwrap_or(1);
         let known = if offset == 0 {
             align
@@ -64,7 +64,7 @@ impl TranslatedAccess {
 impl FunctionTranslator<'_, '_> {
     /// Makes the variables of all allocations: at the beginning of the function, where SPIR-V
     /// has them.
-    pub(in crate::translate) fn allocations(&mut self, order: &[LlvmBlock]) {
+    pub(in crate::translate) fn make_stack_variables(&mut self, order: &[LlvmBlock]) {
         let function = self.function;
         let mut made = Vec::new();
         for &block in order {
@@ -72,11 +72,12 @@ impl FunctionTranslator<'_, '_> {
                 if function.inst(inst).opcode != LlvmOpcode::Alloca {
                     continue;
                 }
-                match self.allocation(inst) {
+                match self.make_stack_variable(inst) {
                     Ok(Some(id)) => made.push((inst, id)),
                     Ok(None) => {}
                     Err(refusal) => {
-                        self.t.report(self.func, function.place(inst), &refusal);
+                        self.t
+                            .report_refusal(self.func, function.place(inst), &refusal);
                         self.stand_in(inst, LlvmOpcode::Alloca);
                     }
                 }
@@ -86,18 +87,19 @@ impl FunctionTranslator<'_, '_> {
             return;
         }
         for (inst, id) in made {
-            self.name(inst, id);
+            self.name_result(inst, id);
             self.instruction_decorations(inst, id);
             let joined = self.is_joined(self.local_of(inst));
-            match self.placed(inst, id, joined) {
+            match self.settle_stack_variable(inst, id, joined) {
                 Ok(placed) => {
                     if placed != id {
                         self.generic.push((placed, id));
                     }
-                    self.set(inst, placed);
+                    self.set_result(inst, placed);
                 }
                 Err(refusal) => {
-                    self.t.report(self.func, function.place(inst), &refusal);
+                    self.t
+                        .report_refusal(self.func, function.place(inst), &refusal);
                     self.stand_in(inst, LlvmOpcode::Alloca);
                 }
             }
@@ -106,21 +108,26 @@ impl FunctionTranslator<'_, '_> {
 
     /// A variable as what its allocation gives: cast, where that is a generic pointer. To what it is
     /// taken to point to it is cast where it is used, but here for phis, which have no place for it.
-    fn placed(&mut self, inst: LlvmInst, id: Id, joined: bool) -> TranslationResult<Id> {
+    fn settle_stack_variable(
+        &mut self,
+        inst: LlvmInst,
+        id: Id,
+        joined: bool,
+    ) -> TranslationResult<Id> {
         let ty = self.function.inst(inst).ty;
         let space = self.t.module.types.address_space(ty).unwrap_or(0);
         let class = self.t.storage_class(space)?;
         let id = self.cast_space(id, class)?;
         match joined {
-            true => self.settle(inst, id),
+            true => self.settle_result(inst, id),
             false => Ok(id),
         }
     }
 
     /// The variable of an allocation; none where its size is not known.
-    fn allocation(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
+    fn make_stack_variable(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
         let InstructionExtra::Alloca { ty, align } = self.function.inst(inst).extra else {
-            return Err(refuse("an allocation without a type"));
+            return Err(make_refusal("an allocation without a type"));
         };
         let count = self.function.operands(inst)[0];
         let mut pointee = self.t.memory_type(ty)?;
@@ -135,7 +142,7 @@ impl FunctionTranslator<'_, '_> {
             }
             let size = self.t.module.layout.alloc_size(&self.t.module.types, ty);
             let size = size.map(|size| size.saturating_mul(count));
-            if let Some(padding) = self.t.padding(size)? {
+            if let Some(padding) = self.t.make_padding_type(size)? {
                 pointee = self.t.struct_type("", &[pointee, padding], false);
             }
         } else if let Some(count) = self.special_count(count)? {
@@ -167,19 +174,19 @@ impl FunctionTranslator<'_, '_> {
         if !self.is_special(inst) {
             return Ok(None);
         }
-        if let Some(id) = self.known(self.local_of(inst)) {
+        if let Some(id) = self.find_translated(self.local_of(inst)) {
             return Ok(Some(id));
         }
-        let id = self.lower(inst)?;
+        let id = self.lower_instruction(inst)?;
         if let Some(id) = id {
-            self.set(inst, id);
-            self.name(inst, id);
+            self.set_result(inst, id);
+            self.name_result(inst, id);
         }
         Ok(id)
     }
 
     /// Whether the function allocates what is as long as it finds out.
-    pub(in crate::translate) fn allocates(&self) -> bool {
+    pub(in crate::translate) fn has_dynamic_allocation(&self) -> bool {
         self.function.insts.iter().any(|inst| {
             let count = self.function.value_pool[inst.operands.range()].first();
             inst.opcode == LlvmOpcode::Alloca
@@ -188,22 +195,22 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// An allocation of a number of elements that is found out.
-    pub(super) fn allocate(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_dynamic_allocation(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let InstructionExtra::Alloca { ty, align } = self.function.inst(inst).extra else {
-            return Err(refuse("an allocation without a type"));
+            return Err(make_refusal("an allocation without a type"));
         };
         let pointee = self.t.memory_type(ty)?;
-        let count = self.value(self.function.operands(inst)[0])?;
+        let count = self.lower_value(self.function.operands(inst)[0])?;
         let pointer = self.t.pointer_type(StorageClass::Function, pointee);
-        let id = self.op(Op::VariableLengthArrayINTEL, pointer, [count]);
+        let id = self.emit_op(Op::VariableLengthArrayINTEL, pointer, [count]);
         if let Some(align) = align.bytes().and_then(|a| u32::try_from(a).ok()) {
-            self.decorate(id, Decoration::Alignment, &[align]);
+            self.decorate_result(id, Decoration::Alignment, &[align]);
         }
-        self.placed(inst, id, false)
+        self.settle_stack_variable(inst, id, false)
     }
 
     /// How an instruction accesses a value of a type at a place.
-    fn access(
+    fn resolve_access(
         &mut self,
         inst: LlvmInst,
         ty: LlvmType,
@@ -216,7 +223,7 @@ impl FunctionTranslator<'_, '_> {
             scope,
         } = data.extra
         else {
-            return Err(refuse("an access without its properties"));
+            return Err(make_refusal("an access without its properties"));
         };
         let nontemporal = self.attached.nontemporal;
         let nontemporal =
@@ -235,59 +242,67 @@ impl FunctionTranslator<'_, '_> {
         Ok((access, ordering, scope))
     }
 
-    pub(super) fn load(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_load(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let ty = self.function.inst(inst).ty;
         let pointer = self.function.operands(inst)[0];
-        let (access, ordering, scope) = self.access(inst, ty, pointer)?;
+        let (access, ordering, scope) = self.resolve_access(inst, ty, pointer)?;
         if !matches!(ordering, Ordering::NotAtomic | Ordering::Unordered) {
             return self.atomic_load(ty, pointer, ordering, scope);
         }
-        if let Some(shape) = self.t.shape(ty).filter(|shape| in_parts(*shape)) {
+        if let Some(shape) = self.t.find_shape(ty).filter(|shape| in_parts(*shape)) {
             return self.load_parts(shape, pointer, access);
         }
         let memory = self.t.memory_type(ty)?;
-        let pointer = self.pointer(pointer, memory)?;
+        let pointer = self.lower_pointer(pointer, memory)?;
         let mut words: TranslationWords = smallvec![pointer.word()];
-        words.extend(access.words());
-        let accessed = self.accessed(pointer, memory);
+        words.extend(access.to_words());
+        let accessed = self.find_accessed_type(pointer, memory);
         let id = self.t.b.append_value(Op::Load, accessed, &words);
         let id = self.in_layout(id, memory)?;
-        self.loaded(ty, id)
+        self.convert_to_register(ty, id)
     }
 
-    pub(super) fn store(&mut self, inst: LlvmInst) -> TranslationResult<()> {
+    pub(super) fn lower_store(&mut self, inst: LlvmInst) -> TranslationResult<()> {
         let [value, pointer] = self.function.operands(inst) else {
-            return Err(refuse("a store without two operands"));
+            return Err(make_refusal("a store without two operands"));
         };
         let ty = self.stored_type(*value);
-        let (access, ordering, scope) = self.access(inst, ty, *pointer)?;
+        let (access, ordering, scope) = self.resolve_access(inst, ty, *pointer)?;
         if !matches!(ordering, Ordering::NotAtomic | Ordering::Unordered) {
             return self.atomic_store(*value, *pointer, ordering, scope);
         }
-        if let Some(shape) = self.t.shape(ty).filter(|shape| in_parts(*shape)) {
+        if let Some(shape) = self.t.find_shape(ty).filter(|shape| in_parts(*shape)) {
             return self.store_parts(shape, *value, *pointer, access);
         }
         let memory = self.t.memory_type(ty)?;
         let value = self.in_memory(*value)?;
-        let pointer = self.pointer(*pointer, memory)?;
-        let accessed = self.accessed(pointer, memory);
+        let pointer = self.lower_pointer(*pointer, memory)?;
+        let accessed = self.find_accessed_type(pointer, memory);
         let value = self.in_layout(value, accessed)?;
         let mut words: TranslationWords = smallvec![pointer.word(), value.word()];
-        words.extend(access.words());
+        words.extend(access.to_words());
         self.t.b.append_effect(Op::Store, &words);
         Ok(())
     }
 
     /// A value of a type in register form, from memory form; pointers stay pointers to bytes.
-    pub(in crate::translate) fn loaded(&mut self, ty: LlvmType, id: Id) -> TranslationResult<Id> {
+    pub(in crate::translate) fn convert_to_register(
+        &mut self,
+        ty: LlvmType,
+        id: Id,
+    ) -> TranslationResult<Id> {
         if self.t.is_shader() {
             return Ok(id);
         }
         if ty == LlvmType::I1 {
-            return Ok(self.is_nonzero(NumericShape::int(8, 1), id));
+            return Ok(self.is_nonzero(NumericShape::new_int(8, 1), id));
         }
-        match self.t.shape(ty).and_then(|s| Some((s, s.packed()?))) {
-            Some((shape, packed)) => self.bitcast(packed, shape, id),
+        match self
+            .t
+            .find_shape(ty)
+            .and_then(|s| Some((s, s.to_packed()?)))
+        {
+            Some((shape, packed)) => self.emit_bitcast(packed, shape, id),
             None => Ok(id),
         }
     }
@@ -307,15 +322,19 @@ impl FunctionTranslator<'_, '_> {
         let ty = self.stored_type(value);
         let memory = self.t.memory_type(ty)?;
         if self.t.is_shader() {
-            return self.value(value);
+            return self.lower_value(value);
         }
         if ty == LlvmType::I1 {
-            let id = self.value(value)?;
-            return Ok(self.truth_as(id, NumericShape::int(8, 1), false));
+            let id = self.lower_value(value)?;
+            return Ok(self.truth_as(id, NumericShape::new_int(8, 1), false));
         }
-        if let Some((shape, packed)) = self.t.shape(ty).and_then(|s| Some((s, s.packed()?))) {
-            let id = self.value(value)?;
-            return self.bitcast(shape, packed, id);
+        if let Some((shape, packed)) = self
+            .t
+            .find_shape(ty)
+            .and_then(|s| Some((s, s.to_packed()?)))
+        {
+            let id = self.lower_value(value)?;
+            return self.emit_bitcast(shape, packed, id);
         }
         self.value_as(value, memory)
     }
@@ -325,17 +344,17 @@ impl FunctionTranslator<'_, '_> {
         if offset == 0 {
             return pointer;
         }
-        let byte = self.t.byte();
-        let bytes = self.cast(pointer, byte);
-        let size = NumericShape::int(self.t.pointer_bits, 1);
-        let offset = self.t.splat(size, offset);
-        self.step(bytes, offset)
+        let byte = self.t.make_byte_type();
+        let bytes = self.cast_pointer(pointer, byte);
+        let size = NumericShape::new_int(self.t.pointer_bits, 1);
+        let offset = self.t.make_splat(size, offset);
+        self.step_pointer(bytes, offset)
     }
 
     /// A pointer some elements behind one.
-    pub(in crate::translate) fn step(&mut self, pointer: Id, elements: Id) -> Id {
+    pub(in crate::translate) fn step_pointer(&mut self, pointer: Id, elements: Id) -> Id {
         match self.t.b.type_of(pointer) {
-            Some(ty) => self.op(Op::InBoundsPtrAccessChain, ty, [pointer, elements]),
+            Some(ty) => self.emit_op(Op::InBoundsPtrAccessChain, ty, [pointer, elements]),
             None => pointer,
         }
     }
@@ -348,39 +367,39 @@ impl FunctionTranslator<'_, '_> {
         pointer: LlvmValue,
         access: TranslatedAccess,
     ) -> TranslationResult<Id> {
-        let base = self.value(pointer)?;
+        let base = self.lower_value(pointer)?;
         let mut lanes = Vec::new();
-        let scalar = shape.scalar();
+        let scalar = shape.to_scalar();
         for lane in 0..shape.lanes {
             let start = u64::from(lane * shape.bits / 8);
             let mut whole: Option<Id> = None;
-            for (offset, width) in pieces(shape.bits) {
-                let part = NumericShape::int(width, 1);
+            for (offset, width) in split_width(shape.bits) {
+                let part = NumericShape::new_int(width, 1);
                 let ty = match shape.elem {
                     NumericElement::Float | NumericElement::Brain => self.t.shape_type(scalar),
                     _ => self.t.shape_type(part),
                 };
                 let at = start + u64::from(offset / 8);
                 let bytes = self.byte_offset(base, at);
-                let pointer = self.cast(bytes, ty);
+                let pointer = self.cast_pointer(bytes, ty);
                 let mut words = vec![pointer.word()];
-                words.extend(access.at(at).words());
+                words.extend(access.with_offset(at).to_words());
                 let mut id = self.t.b.append_value(Op::Load, ty, &words);
                 if shape.is_odd() {
-                    id = self.resized(part, scalar.as_int(shape.width), id, false);
+                    id = self.resize_integer(part, scalar.as_int(shape.width), id, false);
                     id = self.shifted_left(scalar, id, offset);
                 }
                 whole = Some(match whole {
                     Some(low) => {
                         let ty = self.t.shape_type(scalar);
-                        self.op(Op::BitwiseOr, ty, [low, id])
+                        self.emit_op(Op::BitwiseOr, ty, [low, id])
                     }
                     None => id,
                 });
             }
             lanes.extend(whole);
         }
-        Ok(self.composed(shape, &lanes))
+        Ok(self.compose_vector(shape, &lanes))
     }
 
     fn shifted_left(&mut self, shape: NumericShape, id: Id, by: u32) -> Id {
@@ -388,8 +407,8 @@ impl FunctionTranslator<'_, '_> {
             return id;
         }
         let ty = self.t.shape_type(shape);
-        let by = self.t.splat(shape, u64::from(by));
-        self.op(Op::ShiftLeftLogical, ty, [id, by])
+        let by = self.t.make_splat(shape, u64::from(by));
+        self.emit_op(Op::ShiftLeftLogical, ty, [id, by])
     }
 
     fn store_parts(
@@ -399,45 +418,45 @@ impl FunctionTranslator<'_, '_> {
         pointer: LlvmValue,
         access: TranslatedAccess,
     ) -> TranslationResult<()> {
-        let base = self.value(pointer)?;
-        let value = self.value(value)?;
-        let scalar = shape.scalar();
+        let base = self.lower_value(pointer)?;
+        let value = self.lower_value(value)?;
+        let scalar = shape.to_scalar();
         for lane in 0..shape.lanes {
             let start = u64::from(lane * shape.bits / 8);
-            let id = self.lane(shape, value, lane);
-            for (offset, width) in pieces(shape.bits) {
+            let id = self.extract_lane(shape, value, lane);
+            for (offset, width) in split_width(shape.bits) {
                 let mut part = id;
                 if shape.is_odd() {
                     let ty = self.t.shape_type(scalar);
                     if offset > 0 {
-                        let by = self.t.splat(scalar, u64::from(offset));
-                        part = self.op(Op::ShiftRightLogical, ty, [part, by]);
+                        let by = self.t.make_splat(scalar, u64::from(offset));
+                        part = self.emit_op(Op::ShiftRightLogical, ty, [part, by]);
                     }
                     let whole = scalar.as_int(shape.width);
-                    part = self.resized(whole, NumericShape::int(width, 1), part, false);
+                    part = self.resize_integer(whole, NumericShape::new_int(width, 1), part, false);
                 }
                 let ty = match shape.elem {
                     NumericElement::Float | NumericElement::Brain => self.t.shape_type(scalar),
-                    _ => self.t.shape_type(NumericShape::int(width, 1)),
+                    _ => self.t.shape_type(NumericShape::new_int(width, 1)),
                 };
                 let at = start + u64::from(offset / 8);
                 let bytes = self.byte_offset(base, at);
-                let pointer = self.cast(bytes, ty);
+                let pointer = self.cast_pointer(bytes, ty);
                 let mut words = vec![pointer.word(), part.word()];
-                words.extend(access.at(at).words());
+                words.extend(access.with_offset(at).to_words());
                 self.t.b.append_effect(Op::Store, &words);
             }
         }
         Ok(())
     }
 
-    pub(super) fn address(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_address(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         if self.t.is_shader() {
             return self.shader_address(inst);
         }
         let data = self.function.inst(inst);
         let InstructionExtra::SourceType(source) = data.extra else {
-            return Err(refuse("an address computation without a source type"));
+            return Err(make_refusal("an address computation without a source type"));
         };
         if self
             .t
@@ -446,22 +465,26 @@ impl FunctionTranslator<'_, '_> {
             .address_space(self.inst_type(inst))
             .is_none()
         {
-            return Err(refuse("vectors of pointers have no counterpart in SPIR-V"));
+            return Err(make_refusal(
+                "vectors of pointers have no counterpart in SPIR-V",
+            ));
         }
         let Some(end) = gep_element(self.t.module, self.function, inst) else {
-            return Err(refuse(
+            return Err(make_refusal(
                 "an address computation steps into what has no members",
             ));
         };
         let operands = self.function.operands(inst);
         let pointee = self.t.memory_type(source)?;
-        let base = self.pointer(operands[0], pointee)?;
+        let base = self.lower_pointer(operands[0], pointee)?;
         let end = self.t.memory_type(end)?;
         let class = self.t.b.type_of(base).and_then(|ty| self.t.pointee_of(ty));
         let Some((class, _)) = class else {
-            return Err(refuse("an address computation from what is no pointer"));
+            return Err(make_refusal(
+                "an address computation from what is no pointer",
+            ));
         };
-        let steps = self.steps(source, &operands[1..]);
+        let steps = self.filter_address_indices(source, &operands[1..]);
         let stays = match steps.as_slice() {
             [] => true,
             [only] => self.is_zero(*only),
@@ -472,7 +495,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let mut words: TranslationWords = smallvec![base.word()];
         for &index in &steps {
-            words.push(self.index(index)?.word());
+            words.push(self.lower_index(index)?.word());
         }
         let ty = self.t.pointer_type(class, end);
         let op = match data.flags.has(LlvmInstFlags::INBOUNDS) {
@@ -484,7 +507,11 @@ impl FunctionTranslator<'_, '_> {
 
     /// The indices of an address computation without those into vectors of one lane, which are
     /// scalars here.
-    fn steps(&self, source: LlvmType, indices: &[LlvmValue]) -> SmallVec<[LlvmValue; 8]> {
+    fn filter_address_indices(
+        &self,
+        source: LlvmType,
+        indices: &[LlvmValue],
+    ) -> SmallVec<[LlvmValue; 8]> {
         let types = &self.t.module.types;
         let mut ty = source;
         let mut steps = SmallVec::new();
@@ -515,17 +542,19 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// An index, which counts as signed.
-    fn index(&mut self, value: LlvmValue) -> TranslationResult<Id> {
+    fn lower_index(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         if let Some(id) = value.as_const().and_then(|c| self.t.index_constant(c)) {
             return Ok(id);
         }
         let shape = self.shape_of(value)?;
         if shape.lanes != 1 {
-            return Err(refuse("vectors of pointers have no counterpart in SPIR-V"));
+            return Err(make_refusal(
+                "vectors of pointers have no counterpart in SPIR-V",
+            ));
         }
-        let id = self.value(value)?;
+        let id = self.lower_value(value)?;
         Ok(match shape.elem {
-            NumericElement::Bool => self.truth_as(id, NumericShape::int(32, 1), true),
+            NumericElement::Bool => self.truth_as(id, NumericShape::new_int(32, 1), true),
             _ => self.sign_extended(shape, id),
         })
     }
@@ -539,7 +568,7 @@ fn in_parts(shape: NumericShape) -> bool {
 }
 
 /// Offsets and widths in bits of the pieces of whole widths that an integer is made of.
-fn pieces(bits: u32) -> impl Iterator<Item = (u32, u32)> {
+fn split_width(bits: u32) -> impl Iterator<Item = (u32, u32)> {
     let widths = [64, 32, 16, 8].into_iter();
     let mut offset = 0;
     widths

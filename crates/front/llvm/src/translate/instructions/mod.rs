@@ -15,45 +15,45 @@ mod vector;
 pub(super) use parts_of_words::{WORD, has_small_atomics};
 
 use super::body::FunctionTranslator;
-use super::refusal::{TranslationResult, refuse};
+use super::refusal::{TranslationResult, make_refusal};
 use crate::ir::{LlvmInst, LlvmOpcode};
 use spirula_spirv::Id;
 
 impl FunctionTranslator<'_, '_> {
     /// Translates an instruction other than a phi; gives what it results in.
-    pub(super) fn lower(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
+    pub(super) fn lower_instruction(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
         if let Some(made) = self.lower_parts(inst).or_else(|| self.lower_wide(inst)) {
             return made;
         }
         let opcode = self.function.inst(inst).opcode;
         match opcode {
-            _ if opcode.is_binary() => self.binary(inst).map(Some),
-            LlvmOpcode::FNeg => self.negate(inst).map(Some),
-            _ if opcode.is_cast() => self.convert(inst).map(Some),
-            LlvmOpcode::ICmp | LlvmOpcode::FCmp => self.compare(inst).map(Some),
+            _ if opcode.is_binary() => self.lower_binary(inst).map(Some),
+            LlvmOpcode::FNeg => self.lower_negate(inst).map(Some),
+            _ if opcode.is_cast() => self.lower_convert(inst).map(Some),
+            LlvmOpcode::ICmp | LlvmOpcode::FCmp => self.lower_compare(inst).map(Some),
             LlvmOpcode::Select => self.select_instruction(inst).map(Some),
-            LlvmOpcode::Freeze => self.freeze(inst).map(Some),
-            LlvmOpcode::Alloca => self.allocate(inst).map(Some),
-            LlvmOpcode::Load => self.load(inst).map(Some),
-            LlvmOpcode::Store => self.store(inst).map(|()| None),
-            LlvmOpcode::GetElementPtr => self.address(inst).map(Some),
+            LlvmOpcode::Freeze => self.lower_freeze(inst).map(Some),
+            LlvmOpcode::Alloca => self.lower_dynamic_allocation(inst).map(Some),
+            LlvmOpcode::Load => self.lower_load(inst).map(Some),
+            LlvmOpcode::Store => self.lower_store(inst).map(|()| None),
+            LlvmOpcode::GetElementPtr => self.lower_address(inst).map(Some),
             LlvmOpcode::AtomicRmw => self.atomic_update(inst).map(Some),
             LlvmOpcode::CmpXchg => self.compare_exchange(inst).map(Some),
-            LlvmOpcode::Fence => self.fence(inst).map(|()| None),
+            LlvmOpcode::Fence => self.lower_fence(inst).map(|()| None),
             LlvmOpcode::ExtractElement => self.extract_element(inst).map(Some),
             LlvmOpcode::InsertElement => self.insert_element(inst).map(Some),
-            LlvmOpcode::ShuffleVector => self.shuffle(inst).map(Some),
+            LlvmOpcode::ShuffleVector => self.lower_shuffle(inst).map(Some),
             LlvmOpcode::ExtractValue => self.extract_value(inst).map(Some),
             LlvmOpcode::InsertValue => self.insert_value(inst).map(Some),
-            LlvmOpcode::Call => self.call(inst),
-            LlvmOpcode::Ret => self.return_(inst).map(|()| None),
-            LlvmOpcode::Br => self.branch(inst).map(|()| None),
-            LlvmOpcode::Switch => self.switch(inst).map(|()| None),
+            LlvmOpcode::Call => self.lower_call(inst),
+            LlvmOpcode::Ret => self.lower_return(inst).map(|()| None),
+            LlvmOpcode::Br => self.lower_branch(inst).map(|()| None),
+            LlvmOpcode::Switch => self.lower_switch(inst).map(|()| None),
             LlvmOpcode::Unreachable => {
-                self.unreachable();
+                self.emit_unreachable();
                 Ok(None)
             }
-            _ => Err(refuse(format!(
+            _ => Err(make_refusal(format!(
                 "the instruction {} has no counterpart in SPIR-V",
                 opcode.name()
             ))),

@@ -8,7 +8,7 @@ use crate::ir::{
     InstructionExtra, LlvmInst, LlvmModule, LlvmOpcode, LlvmSymbol, LlvmValue, Ordering,
 };
 use crate::translate::body::FunctionTranslator;
-use crate::translate::constants::mask;
+use crate::translate::constants::make_width_mask;
 use crate::translate::refusal::TranslationResult;
 use crate::translate::translator::LlvmTranslator;
 use crate::translate::types::NumericShape;
@@ -48,7 +48,7 @@ pub(in crate::translate) fn has_small_atomics(module: &LlvmModule) -> bool {
 impl LlvmTranslator<'_> {
     /// The type of what has to stand behind a variable of so many bytes, so that it ends with a word, where parts
     /// of words are accessed atomically.
-    pub(in crate::translate) fn padding(
+    pub(in crate::translate) fn make_padding_type(
         &mut self,
         bytes: Option<u64>,
     ) -> TranslationResult<Option<Id>> {
@@ -56,7 +56,7 @@ impl LlvmTranslator<'_> {
         if !self.small_atomics || rest == 0 {
             return Ok(None);
         }
-        let byte = self.byte();
+        let byte = self.make_byte_type();
         self.array_type(byte, WORD - rest).map(Some)
     }
 }
@@ -89,7 +89,7 @@ impl FunctionTranslator<'_, '_> {
             ..
         } = part.site;
         let word = self.t.b.int_type(32, false);
-        let all = self.op(Op::AtomicLoad, word, [pointer, scope, equal]);
+        let all = self.emit_op(Op::AtomicLoad, word, [pointer, scope, equal]);
         Ok(self.part_of(all, part))
     }
 
@@ -105,16 +105,16 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let part = self.part_at(shape, pointer, orderings, scope)?;
         let word = self.t.b.int_type(32, false);
-        let ones = self.t.u32(mask(shape.width) as u32);
-        let bits = self.op(Op::ShiftLeftLogical, word, [ones, part.shift]);
-        let others = self.op(Op::Not, word, [bits]);
+        let ones = self.t.make_u32(make_width_mask(shape.width) as u32);
+        let bits = self.emit_op(Op::ShiftLeftLogical, word, [ones, part.shift]);
+        let others = self.emit_op(Op::Not, word, [bits]);
         let old = self.exchange_loop(word, part.site, |body, old| {
             let before = body.part_of(old, part);
             let new = new(body, before)?;
-            let new = body.op(Op::UConvert, word, [new]);
-            let new = body.op(Op::ShiftLeftLogical, word, [new, part.shift]);
-            let kept = body.op(Op::BitwiseAnd, word, [old, others]);
-            Ok(body.op(Op::BitwiseOr, word, [kept, new]))
+            let new = body.emit_op(Op::UConvert, word, [new]);
+            let new = body.emit_op(Op::ShiftLeftLogical, word, [new, part.shift]);
+            let kept = body.emit_op(Op::BitwiseAnd, word, [old, others]);
+            Ok(body.emit_op(Op::BitwiseOr, word, [kept, new]))
         })?;
         Ok(self.part_of(old, part))
     }
@@ -127,21 +127,21 @@ impl FunctionTranslator<'_, '_> {
         orderings: [Ordering; 2],
         scope: LlvmSymbol,
     ) -> TranslationResult<WordPart> {
-        let byte = self.t.byte();
-        let pointer = self.pointer(pointer, byte)?;
-        let size = NumericShape::int(self.t.pointer_bits, 1);
+        let byte = self.t.make_byte_type();
+        let pointer = self.lower_pointer(pointer, byte)?;
+        let size = NumericShape::new_int(self.t.pointer_bits, 1);
         let address = self.pointer_bits_as(pointer, size)?;
         let ty = self.t.shape_type(size);
-        let three = self.t.splat(size, 3);
-        let within = self.op(Op::BitwiseAnd, ty, [address, three]);
-        let back = self.op(Op::SNegate, ty, [within]);
+        let three = self.t.make_splat(size, 3);
+        let within = self.emit_op(Op::BitwiseAnd, ty, [address, three]);
+        let back = self.emit_op(Op::SNegate, ty, [within]);
         let bytes = self.t.b.type_of(pointer).unwrap_or(byte);
-        let start = self.op(Op::PtrAccessChain, bytes, [pointer, back]);
+        let start = self.emit_op(Op::PtrAccessChain, bytes, [pointer, back]);
         let word = self.t.b.int_type(32, false);
-        let start = self.cast(start, word);
-        let within = self.resized(size, NumericShape::int(32, 1), within, false);
-        let three = self.t.u32(3);
-        let shift = self.op(Op::ShiftLeftLogical, word, [within, three]);
+        let start = self.cast_pointer(start, word);
+        let within = self.resize_integer(size, NumericShape::new_int(32, 1), within, false);
+        let three = self.t.make_u32(3);
+        let shift = self.emit_op(Op::ShiftLeftLogical, word, [within, three]);
         Ok(WordPart {
             site: self.site_at(start, orderings, scope)?,
             shift,
@@ -151,8 +151,8 @@ impl FunctionTranslator<'_, '_> {
 
     fn part_of(&mut self, word: Id, part: WordPart) -> Id {
         let ty = self.t.b.int_type(32, false);
-        let low = self.op(Op::ShiftRightLogical, ty, [word, part.shift]);
+        let low = self.emit_op(Op::ShiftRightLogical, ty, [word, part.shift]);
         let ty = self.t.shape_type(part.shape);
-        self.op(Op::UConvert, ty, [low])
+        self.emit_op(Op::UConvert, ty, [low])
     }
 }

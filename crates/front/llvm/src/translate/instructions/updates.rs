@@ -3,7 +3,7 @@
 use super::atomic::AtomicSite;
 use crate::ir::RmwOp;
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -51,28 +51,28 @@ impl FunctionTranslator<'_, '_> {
             equal,
             unequal,
         } = site;
-        let relaxed = self.t.u32(0);
-        let first = self.op(Op::AtomicLoad, ty, [pointer, scope, relaxed]);
+        let relaxed = self.t.make_u32(0);
+        let first = self.emit_op(Op::AtomicLoad, ty, [pointer, scope, relaxed]);
         let before = self.current_label();
         let [again, after] = [(); 2].map(|()| self.t.b.fresh_id());
         self.t.b.append_effect(Op::Branch, &[again.word()]);
-        self.begin(again);
+        self.begin_block(again);
         let (old, phi) = self.t.b.append_phi(ty);
         let new = new(self, old)?;
         let operands = [pointer, scope, equal, unequal, new, old];
-        let found = self.op(Op::AtomicCompareExchange, ty, operands);
+        let found = self.emit_op(Op::AtomicCompareExchange, ty, operands);
         let bool = self.t.b.bool_type();
-        let same = self.op(Op::IEqual, bool, [found, old]);
+        let same = self.emit_op(Op::IEqual, bool, [found, old]);
         let words = [same, after, again].map(Id::word);
         self.t.b.append_effect(Op::BranchConditional, &words);
         let words = [first, before, found, again].map(Id::word);
         self.t.b.set_phi(phi, &words);
-        self.begin(after);
+        self.begin_block(after);
         Ok(old)
     }
 
     /// What an update makes of the old value.
-    pub(super) fn updated(
+    pub(super) fn compute_update(
         &mut self,
         op: RmwOp,
         shape: NumericShape,
@@ -84,39 +84,39 @@ impl FunctionTranslator<'_, '_> {
         if shape.is_float() {
             return self.updated_float(op, shape, old, value);
         }
-        let (zero, one) = (self.t.zero(shape), self.t.splat(shape, 1));
+        let (zero, one) = (self.t.make_zero(shape), self.t.make_splat(shape, 1));
         if let Some((_, op)) = COMPUTED.iter().find(|row| row.0 == op) {
-            return Ok(self.op(*op, ty, [old, value]));
+            return Ok(self.emit_op(*op, ty, [old, value]));
         }
         if let Some((_, op)) = CHOSEN.iter().find(|row| row.0 == op) {
-            let keeps = self.op(*op, bool, [old, value]);
-            return Ok(self.select(ty, keeps, old, value));
+            let keeps = self.emit_op(*op, bool, [old, value]);
+            return Ok(self.emit_select(ty, keeps, old, value));
         }
         Ok(match op {
             RmwOp::Nand => {
-                let both = self.op(Op::BitwiseAnd, ty, [old, value]);
-                self.op(Op::Not, ty, [both])
+                let both = self.emit_op(Op::BitwiseAnd, ty, [old, value]);
+                self.emit_op(Op::Not, ty, [both])
             }
             RmwOp::UIncWrap => {
-                let next = self.op(Op::IAdd, ty, [old, one]);
-                let wraps = self.op(Op::UGreaterThanEqual, bool, [old, value]);
-                self.select(ty, wraps, zero, next)
+                let next = self.emit_op(Op::IAdd, ty, [old, one]);
+                let wraps = self.emit_op(Op::UGreaterThanEqual, bool, [old, value]);
+                self.emit_select(ty, wraps, zero, next)
             }
             RmwOp::UDecWrap => {
-                let next = self.op(Op::ISub, ty, [old, one]);
-                let none = self.op(Op::IEqual, bool, [old, zero]);
-                let above = self.op(Op::UGreaterThan, bool, [old, value]);
-                let wraps = self.op(Op::LogicalOr, bool, [none, above]);
-                self.select(ty, wraps, value, next)
+                let next = self.emit_op(Op::ISub, ty, [old, one]);
+                let none = self.emit_op(Op::IEqual, bool, [old, zero]);
+                let above = self.emit_op(Op::UGreaterThan, bool, [old, value]);
+                let wraps = self.emit_op(Op::LogicalOr, bool, [none, above]);
+                self.emit_select(ty, wraps, value, next)
             }
             RmwOp::USubCond | RmwOp::USubSat => {
-                let difference = self.op(Op::ISub, ty, [old, value]);
-                let fits = self.op(Op::UGreaterThanEqual, bool, [old, value]);
+                let difference = self.emit_op(Op::ISub, ty, [old, value]);
+                let fits = self.emit_op(Op::UGreaterThanEqual, bool, [old, value]);
                 let other = if op == RmwOp::USubCond { old } else { zero };
-                self.select(ty, fits, difference, other)
+                self.emit_select(ty, fits, difference, other)
             }
             _ => {
-                return Err(refuse(format!(
+                return Err(make_refusal(format!(
                     "the atomic operation {} has no counterpart in SPIR-V",
                     op.name()
                 )));
@@ -131,7 +131,10 @@ impl FunctionTranslator<'_, '_> {
         old: Id,
         value: Id,
     ) -> TranslationResult<Id> {
-        let (left, right) = (self.widened(shape, old), self.widened(shape, value));
+        let (left, right) = (
+            self.promote_float(shape, old),
+            self.promote_float(shape, value),
+        );
         let ty = self.arithmetic_type(shape);
         let wide = match shape.elem {
             NumericElement::Brain => shape.as_float(),
@@ -139,17 +142,17 @@ impl FunctionTranslator<'_, '_> {
         };
         let found = EXTREMA.iter().find(|row| row.0 == op);
         let new = match (op, found) {
-            (RmwOp::FAdd, _) => self.op(Op::FAdd, ty, [left, right]),
-            (RmwOp::FSub, _) => self.op(Op::FSub, ty, [left, right]),
+            (RmwOp::FAdd, _) => self.emit_op(Op::FAdd, ty, [left, right]),
+            (RmwOp::FSub, _) => self.emit_op(Op::FSub, ty, [left, right]),
             (_, Some((_, number, true))) => self.extremum_or_nan(*number, wide, [left, right]),
-            (_, Some((_, number, false))) => self.ext(*number, ty, &[left, right]),
+            (_, Some((_, number, false))) => self.emit_ext_inst(*number, ty, &[left, right]),
             _ => {
-                return Err(refuse(format!(
+                return Err(make_refusal(format!(
                     "the atomic operation {} has no counterpart in SPIR-V",
                     op.name()
                 )));
             }
         };
-        Ok(self.narrowed(shape, new))
+        Ok(self.demote_float(shape, new))
     }
 }

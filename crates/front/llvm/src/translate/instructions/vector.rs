@@ -2,7 +2,7 @@
 
 use crate::ir::LlvmInst;
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -14,20 +14,20 @@ impl FunctionTranslator<'_, '_> {
     pub(super) fn extract_element(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operands = self.function.operands(inst);
         let shape = self.shape_of(operands[0])?;
-        let vector = self.value(operands[0])?;
+        let vector = self.lower_value(operands[0])?;
         match self.t.module.as_u64(operands[1]) {
             Some(lane) if lane < u64::from(shape.lanes) => {
-                Ok(self.lane(shape, vector, lane as u32))
+                Ok(self.extract_lane(shape, vector, lane as u32))
             }
             Some(_) => {
-                let ty = self.t.shape_type(shape.scalar());
+                let ty = self.t.shape_type(shape.to_scalar());
                 Ok(self.t.b.declare_undef(ty))
             }
             None if shape.padded == 1 => Ok(vector),
             None => {
-                let index = self.value(operands[1])?;
-                let ty = self.t.shape_type(shape.scalar());
-                Ok(self.op(Op::VectorExtractDynamic, ty, [vector, index]))
+                let index = self.lower_value(operands[1])?;
+                let ty = self.t.shape_type(shape.to_scalar());
+                Ok(self.emit_op(Op::VectorExtractDynamic, ty, [vector, index]))
             }
         }
     }
@@ -35,12 +35,12 @@ impl FunctionTranslator<'_, '_> {
     pub(super) fn insert_element(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operands = self.function.operands(inst);
         let shape = self.shape_of(operands[0])?;
-        let element = self.value(operands[1])?;
+        let element = self.lower_value(operands[1])?;
         if shape.padded == 1 {
             return Ok(element);
         }
         let ty = self.t.shape_type(shape);
-        let vector = self.value(operands[0])?;
+        let vector = self.lower_value(operands[0])?;
         match self.t.module.as_u64(operands[2]) {
             Some(lane) if lane < u64::from(shape.lanes) => {
                 let words = [element.word(), vector.word(), lane as u32];
@@ -48,25 +48,25 @@ impl FunctionTranslator<'_, '_> {
             }
             Some(_) => Ok(self.t.b.declare_undef(ty)),
             None => {
-                let index = self.value(operands[2])?;
-                Ok(self.op(Op::VectorInsertDynamic, ty, [vector, element, index]))
+                let index = self.lower_value(operands[2])?;
+                Ok(self.emit_op(Op::VectorInsertDynamic, ty, [vector, element, index]))
             }
         }
     }
 
-    pub(super) fn shuffle(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_shuffle(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operands = self.function.operands(inst);
         let mask = self.function.numbers_of(inst);
         let from = self.shape_of(operands[0])?;
         let to = self.result_shape(inst)?;
         if mask.len() != to.lanes as usize {
-            return Err(refuse("a shuffle whose mask does not fit its type"));
+            return Err(make_refusal("a shuffle whose mask does not fit its type"));
         }
-        let left = self.value(operands[0])?;
+        let left = self.lower_value(operands[0])?;
         let is_one = self.is_undefined(operands[1]);
         let right = match is_one {
             true => left,
-            false => self.value(operands[1])?,
+            false => self.lower_value(operands[1])?,
         };
         if from.padded == 1 || to.padded == 1 {
             return Ok(self.shuffle_lanes(from, to, mask, [left, right]));
@@ -94,15 +94,15 @@ impl FunctionTranslator<'_, '_> {
         let mut lanes = Vec::with_capacity(mask.len());
         for &lane in mask {
             let id = match (lane < from.lanes, lane < from.lanes * 2) {
-                (true, _) => self.lane(from, operands[0], lane),
-                (_, true) => self.lane(from, operands[1], lane - from.lanes),
+                (true, _) => self.extract_lane(from, operands[0], lane),
+                (_, true) => self.extract_lane(from, operands[1], lane - from.lanes),
                 _ => {
-                    let ty = self.t.shape_type(to.scalar());
+                    let ty = self.t.shape_type(to.to_scalar());
                     self.t.b.declare_undef(ty)
                 }
             };
             lanes.push(id);
         }
-        self.composed(to, &lanes)
+        self.compose_vector(to, &lanes)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
-use super::super::refusal::{TranslationResult, refuse};
+use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -19,13 +19,13 @@ const HALVES: &[(u32, u64)] = &[
 ];
 
 /// `llvm.ctpop`
-pub(super) fn count(
+pub(super) fn lower_ctpop(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let (shape, value) = body.integer_argument(call, 0)?;
     let ty = body.t.shape_type(shape);
-    Ok(Some(body.op(Op::BitCount, ty, [value])))
+    Ok(Some(body.emit_op(Op::BitCount, ty, [value])))
 }
 
 /// `llvm.ctlz`
@@ -35,12 +35,14 @@ pub(super) fn leading_zeros(
 ) -> TranslationResult<Option<Id>> {
     let (shape, value) = body.integer_argument(call, 0)?;
     let ty = body.t.shape_type(shape);
-    let all = body.ext(std_::CLZ, ty, &[value]);
+    let all = body.emit_ext_inst(std_::CLZ, ty, &[value]);
     if !shape.is_odd() {
         return Ok(Some(all));
     }
-    let above = body.t.splat(shape, u64::from(shape.width - shape.bits));
-    Ok(Some(body.op(Op::ISub, ty, [all, above])))
+    let above = body
+        .t
+        .make_splat(shape, u64::from(shape.width - shape.bits));
+    Ok(Some(body.emit_op(Op::ISub, ty, [all, above])))
 }
 
 /// `llvm.cttz`
@@ -51,10 +53,10 @@ pub(super) fn trailing_zeros(
     let (shape, mut value) = body.integer_argument(call, 0)?;
     let ty = body.t.shape_type(shape);
     if shape.is_odd() {
-        let above = body.t.splat(shape, 1 << shape.bits);
-        value = body.op(Op::BitwiseOr, ty, [value, above]);
+        let above = body.t.make_splat(shape, 1 << shape.bits);
+        value = body.emit_op(Op::BitwiseOr, ty, [value, above]);
     }
-    Ok(Some(body.ext(std_::CTZ, ty, &[value])))
+    Ok(Some(body.emit_ext_inst(std_::CTZ, ty, &[value])))
 }
 
 /// `llvm.bswap`
@@ -66,7 +68,7 @@ pub(super) fn swap_bytes(
 }
 
 /// `llvm.bitreverse`
-pub(super) fn reverse(
+pub(super) fn lower_bitreverse(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -75,12 +77,18 @@ pub(super) fn reverse(
     }
     let (shape, value) = body.integer_argument(call, 0)?;
     let ty = body.t.shape_type(shape);
-    let reversed = body.op(Op::BitReverse, ty, [value]);
+    let reversed = body.emit_op(Op::BitReverse, ty, [value]);
     if !shape.is_odd() {
         return Ok(Some(reversed));
     }
-    let by = body.t.splat(shape, u64::from(shape.width - shape.bits));
-    Ok(Some(body.op(Op::ShiftRightLogical, ty, [reversed, by])))
+    let by = body
+        .t
+        .make_splat(shape, u64::from(shape.width - shape.bits));
+    Ok(Some(body.emit_op(
+        Op::ShiftRightLogical,
+        ty,
+        [reversed, by],
+    )))
 }
 
 /// `llvm.fshl`
@@ -88,7 +96,7 @@ pub(super) fn funnel_left(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.funnel(call, true).map(Some)
+    body.lower_funnel_shift(call, true).map(Some)
 }
 
 /// `llvm.fshr`
@@ -96,7 +104,7 @@ pub(super) fn funnel_right(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.funnel(call, false).map(Some)
+    body.lower_funnel_shift(call, false).map(Some)
 }
 
 /// `llvm.clmul`: a product whose partial products are added without carries.
@@ -107,20 +115,23 @@ pub(super) fn multiply_without_carries(
     let (shape, left) = body.integer_argument(call, 0)?;
     let (_, right) = body.integer_argument(call, 1)?;
     if shape.width > 64 {
-        return Err(refuse(format!("the operands are of {} bits", shape.bits)));
+        return Err(make_refusal(format!(
+            "the operands are of {} bits",
+            shape.bits
+        )));
     }
     let ty = body.t.shape_type(shape);
-    let mut product = body.t.zero(shape);
-    let one = body.t.splat(shape, 1);
+    let mut product = body.t.make_zero(shape);
+    let one = body.t.make_splat(shape, 1);
     for bit in 0..shape.bits {
-        let by = body.t.splat(shape, u64::from(bit));
-        let partial = body.op(Op::ShiftLeftLogical, ty, [left, by]);
-        let taken = body.op(Op::ShiftRightLogical, ty, [right, by]);
-        let taken = body.op(Op::BitwiseAnd, ty, [taken, one]);
-        let partial = body.op(Op::IMul, ty, [partial, taken]);
-        product = body.op(Op::BitwiseXor, ty, [product, partial]);
+        let by = body.t.make_splat(shape, u64::from(bit));
+        let partial = body.emit_op(Op::ShiftLeftLogical, ty, [left, by]);
+        let taken = body.emit_op(Op::ShiftRightLogical, ty, [right, by]);
+        let taken = body.emit_op(Op::BitwiseAnd, ty, [taken, one]);
+        let partial = body.emit_op(Op::IMul, ty, [partial, taken]);
+        product = body.emit_op(Op::BitwiseXor, ty, [product, partial]);
     }
-    Ok(Some(body.masked(shape, product)))
+    Ok(Some(body.clear_high_bits(shape, product)))
 }
 
 impl FunctionTranslator<'_, '_> {
@@ -128,14 +139,14 @@ impl FunctionTranslator<'_, '_> {
     /// of their bits.
     fn odd_funnel(&mut self, shape: NumericShape, [high, low, by]: [Id; 3], left: bool) -> Id {
         let ty = self.t.shape_type(shape);
-        let bits = self.t.splat(shape, u64::from(shape.bits));
-        let by = self.op(Op::UMod, ty, [by, bits]);
-        let rest = self.op(Op::ISub, ty, [bits, by]);
+        let bits = self.t.make_splat(shape, u64::from(shape.bits));
+        let by = self.emit_op(Op::UMod, ty, [by, bits]);
+        let rest = self.emit_op(Op::ISub, ty, [bits, by]);
         let (up, down) = if left { (by, rest) } else { (rest, by) };
-        let high = self.op(Op::ShiftLeftLogical, ty, [high, up]);
-        let low = self.op(Op::ShiftRightLogical, ty, [low, down]);
-        let all = self.op(Op::BitwiseOr, ty, [high, low]);
-        self.masked(shape, all)
+        let high = self.emit_op(Op::ShiftLeftLogical, ty, [high, up]);
+        let low = self.emit_op(Op::ShiftRightLogical, ty, [low, down]);
+        let all = self.emit_op(Op::BitwiseOr, ty, [high, low]);
+        self.clear_high_bits(shape, all)
     }
 
     fn integer_argument(
@@ -146,9 +157,11 @@ impl FunctionTranslator<'_, '_> {
         let value = call.arg(index)?;
         let shape = self.shape_of(value)?;
         if shape.elem != NumericElement::Int {
-            return Err(refuse("the operand is no integer of two bits or more"));
+            return Err(make_refusal(
+                "the operand is no integer of two bits or more",
+            ));
         }
-        Ok((shape, self.value(value)?))
+        Ok((shape, self.lower_value(value)?))
     }
 
     /// Reverses the order of groups of so many bits by swapping ever larger halves.
@@ -157,8 +170,10 @@ impl FunctionTranslator<'_, '_> {
         let mut value = self.swapped_groups(shape, value, smallest);
         if shape.is_odd() {
             let ty = self.t.shape_type(shape);
-            let by = self.t.splat(shape, u64::from(shape.width - shape.bits));
-            value = self.op(Op::ShiftRightLogical, ty, [value, by]);
+            let by = self
+                .t
+                .make_splat(shape, u64::from(shape.width - shape.bits));
+            value = self.emit_op(Op::ShiftRightLogical, ty, [value, by]);
         }
         Ok(value)
     }
@@ -175,19 +190,19 @@ impl FunctionTranslator<'_, '_> {
             if size < smallest || size >= shape.width {
                 continue;
             }
-            let by = self.t.splat(shape, u64::from(size));
-            let low = self.t.splat(shape, low);
-            let high = self.op(Op::ShiftRightLogical, ty, [value, by]);
-            let high = self.op(Op::BitwiseAnd, ty, [high, low]);
-            let rest = self.op(Op::BitwiseAnd, ty, [value, low]);
-            let rest = self.op(Op::ShiftLeftLogical, ty, [rest, by]);
-            value = self.op(Op::BitwiseOr, ty, [high, rest]);
+            let by = self.t.make_splat(shape, u64::from(size));
+            let low = self.t.make_splat(shape, low);
+            let high = self.emit_op(Op::ShiftRightLogical, ty, [value, by]);
+            let high = self.emit_op(Op::BitwiseAnd, ty, [high, low]);
+            let rest = self.emit_op(Op::BitwiseAnd, ty, [value, low]);
+            let rest = self.emit_op(Op::ShiftLeftLogical, ty, [rest, by]);
+            value = self.emit_op(Op::BitwiseOr, ty, [high, rest]);
         }
         value
     }
 
     /// A shift of two integers as one: a rotation where they are the same.
-    fn funnel(&mut self, call: &ExternalCall<'_>, left: bool) -> TranslationResult<Id> {
+    fn lower_funnel_shift(&mut self, call: &ExternalCall<'_>, left: bool) -> TranslationResult<Id> {
         let (shape, high) = self.integer_argument(call, 0)?;
         let (_, low) = self.integer_argument(call, 1)?;
         let (_, by) = self.integer_argument(call, 2)?;
@@ -198,26 +213,26 @@ impl FunctionTranslator<'_, '_> {
         if high == low {
             let by = match left {
                 true => by,
-                false => self.op(Op::SNegate, ty, [by]),
+                false => self.emit_op(Op::SNegate, ty, [by]),
             };
-            return Ok(self.ext(std_::ROTATE, ty, &[high, by]));
+            return Ok(self.emit_ext_inst(std_::ROTATE, ty, &[high, by]));
         }
-        let width = self.t.splat(shape, u64::from(shape.width - 1));
-        let by = self.op(Op::BitwiseAnd, ty, [by, width]);
-        let rest = self.op(Op::BitwiseXor, ty, [by, width]);
-        let one = self.t.splat(shape, 1);
+        let width = self.t.make_splat(shape, u64::from(shape.width - 1));
+        let by = self.emit_op(Op::BitwiseAnd, ty, [by, width]);
+        let rest = self.emit_op(Op::BitwiseXor, ty, [by, width]);
+        let one = self.t.make_splat(shape, 1);
         let (high, low) = match left {
             true => {
-                let high = self.op(Op::ShiftLeftLogical, ty, [high, by]);
-                let low = self.op(Op::ShiftRightLogical, ty, [low, one]);
-                (high, self.op(Op::ShiftRightLogical, ty, [low, rest]))
+                let high = self.emit_op(Op::ShiftLeftLogical, ty, [high, by]);
+                let low = self.emit_op(Op::ShiftRightLogical, ty, [low, one]);
+                (high, self.emit_op(Op::ShiftRightLogical, ty, [low, rest]))
             }
             false => {
-                let low = self.op(Op::ShiftRightLogical, ty, [low, by]);
-                let high = self.op(Op::ShiftLeftLogical, ty, [high, one]);
-                (self.op(Op::ShiftLeftLogical, ty, [high, rest]), low)
+                let low = self.emit_op(Op::ShiftRightLogical, ty, [low, by]);
+                let high = self.emit_op(Op::ShiftLeftLogical, ty, [high, one]);
+                (self.emit_op(Op::ShiftLeftLogical, ty, [high, rest]), low)
             }
         };
-        Ok(self.op(Op::BitwiseOr, ty, [high, low]))
+        Ok(self.emit_op(Op::BitwiseOr, ty, [high, low]))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
-use super::super::refusal::{TranslationResult, refuse};
+use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::types::{NumericElement, NumericShape};
 use crate::ir::Predicate;
 use spirula_spirv::Id;
@@ -28,13 +28,13 @@ pub(super) fn is_class(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let Some(classes) = body.t.module.as_u64(call.arg(1)?) else {
-        return Err(refuse("the classes have to be a constant"));
+        return Err(make_refusal("the classes have to be a constant"));
     };
     let shape = body.shape_of(call.arg(0)?)?;
     if !shape.is_float() {
-        return Err(refuse("the operand is no float"));
+        return Err(make_refusal("the operand is no float"));
     }
-    let value = body.value(call.arg(0)?)?;
+    let value = body.lower_value(call.arg(0)?)?;
     let found = match covered(classes) {
         // The instructions are for floats that there is arithmetic on.
         _ if shape.elem == NumericElement::Brain => body.in_ranges(shape, value, classes)?,
@@ -43,7 +43,7 @@ pub(super) fn is_class(
             Some(ops) => {
                 let others = body.asked(shape, value, &ops);
                 let ty = body.t.shape_type(shape.as_bool());
-                body.op(Op::LogicalNot, ty, [others])
+                body.emit_op(Op::LogicalNot, ty, [others])
             }
             None => body.in_ranges(shape, value, classes)?,
         },
@@ -99,15 +99,15 @@ impl FunctionTranslator<'_, '_> {
         let ty = self.t.shape_type(shape.as_bool());
         let mut found: Option<Id> = None;
         for op in ops {
-            let is = self.op(*op, ty, [value]);
+            let is = self.emit_op(*op, ty, [value]);
             found = Some(match found {
-                Some(other) => self.op(Op::LogicalOr, ty, [other, is]),
+                Some(other) => self.emit_op(Op::LogicalOr, ty, [other, is]),
                 None => is,
             });
         }
         match found {
             Some(id) => id,
-            None => self.t.zero(shape.as_bool()),
+            None => self.t.make_zero(shape.as_bool()),
         }
     }
 
@@ -116,10 +116,10 @@ impl FunctionTranslator<'_, '_> {
     fn in_ranges(&mut self, shape: NumericShape, value: Id, classes: u64) -> TranslationResult<Id> {
         let int = shape.as_int(shape.width);
         let (ty, bool) = (self.t.shape_type(int), self.t.shape_type(int.as_bool()));
-        let bits = self.op(Op::Bitcast, ty, [value]);
-        let magnitude = self.t.splat(int, (1 << (shape.width - 1)) - 1);
-        let magnitude = self.op(Op::BitwiseAnd, ty, [bits, magnitude]);
-        let mut found = self.t.zero(int.as_bool());
+        let bits = self.emit_op(Op::Bitcast, ty, [value]);
+        let magnitude = self.t.make_splat(int, (1 << (shape.width - 1)) - 1);
+        let magnitude = self.emit_op(Op::BitwiseAnd, ty, [bits, magnitude]);
+        let mut found = self.t.make_zero(int.as_bool());
         for (class, (from, to)) in ranges(shape.width, fraction_bits(shape))
             .into_iter()
             .enumerate()
@@ -127,12 +127,12 @@ impl FunctionTranslator<'_, '_> {
             if classes >> class & 1 == 0 {
                 continue;
             }
-            let start = self.t.splat(int, from);
-            let span = self.t.splat(int, to - from);
+            let start = self.t.make_splat(int, from);
+            let span = self.t.make_splat(int, to - from);
             let of = if class < 2 { magnitude } else { bits };
-            let distance = self.op(Op::ISub, ty, [of, start]);
+            let distance = self.emit_op(Op::ISub, ty, [of, start]);
             let is = self.compare_numbers(Predicate::Ule, int, distance, span)?;
-            found = self.op(Op::LogicalOr, bool, [found, is]);
+            found = self.emit_op(Op::LogicalOr, bool, [found, is]);
         }
         Ok(found)
     }

@@ -3,7 +3,7 @@
 
 use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
-use super::super::refusal::{TranslationResult, refuse};
+use super::super::refusal::{TranslationResult, make_refusal};
 use super::{IntrinsicRule, lookup};
 use crate::ir::{LlvmOpcode, LlvmValue, Predicate, ValueKind};
 use spirula_spirv::Id;
@@ -39,21 +39,21 @@ const ROUNDING: &[(&str, FPRoundingMode)] = &[
 ];
 
 /// The part of a name between a prefix and the types.
-pub(super) fn operation<'a>(name: &'a str, prefix: &str) -> &'a str {
+pub(super) fn extract_operation<'a>(name: &'a str, prefix: &str) -> &'a str {
     let rest = name.strip_prefix(prefix).unwrap_or(name);
     rest.split('.').next().unwrap_or(rest)
 }
 
 /// `llvm.experimental.constrained.NAME`
-pub(super) fn constrained(
+pub(super) fn lower_constrained(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let name = operation(call.name, "llvm.experimental.constrained.");
+    let name = extract_operation(call.name, "llvm.experimental.constrained.");
     if matches!(name, "fcmp" | "fcmps") {
         return body.constrained_comparison(call).map(Some);
     }
-    let id = body.unconstrained(name, call)?;
+    let id = body.lower_unconstrained(name, call)?;
     let last = call.args.len().saturating_sub(2);
     if let (Some(id), Some(mode)) = (id, call.args.get(last))
         && matches!(name, "sitofp" | "uitofp" | "fptrunc")
@@ -64,11 +64,11 @@ pub(super) fn constrained(
 }
 
 /// `llvm.fptrunc.round`: a conversion and how it rounds.
-pub(super) fn rounded(
+pub(super) fn lower_fptrunc_round(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let id = body.unconstrained("fptrunc", call)?;
+    let id = body.lower_unconstrained("fptrunc", call)?;
     if let Some(id) = id {
         body.round_by(id, call.arg(1)?);
     }
@@ -80,16 +80,16 @@ pub(super) fn of_stated_error(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let id = body.unconstrained(operation(call.name, "llvm.fpbuiltin."), call)?;
+    let id = body.lower_unconstrained(extract_operation(call.name, "llvm.fpbuiltin."), call)?;
     if let (Some(id), Some(error)) = (id, body.stated_error(call)) {
         let words = [error.to_bits()];
-        body.decorate(id, Decoration::FPMaxErrorDecorationINTEL, &words);
+        body.decorate_result(id, Decoration::FPMaxErrorDecorationINTEL, &words);
     }
     Ok(id)
 }
 
 impl FunctionTranslator<'_, '_> {
-    fn unconstrained(
+    fn lower_unconstrained(
         &mut self,
         name: &str,
         call: &ExternalCall<'_>,
@@ -100,7 +100,7 @@ impl FunctionTranslator<'_, '_> {
         if let Some(&(_, opcode)) = CONVERSIONS.iter().find(|row| row.0 == name) {
             let value = call.arg(0)?;
             let (from, to) = (self.shape_of(value)?, self.result_shape(call.inst)?);
-            let id = self.value(value)?;
+            let id = self.lower_value(value)?;
             return self.convert_number(opcode, from, to, id).map(Some);
         }
         let found = lookup(&format!("llvm.{name}")).or_else(|| by_extended(name));
@@ -112,18 +112,18 @@ impl FunctionTranslator<'_, '_> {
         let mode = self.text_of(mode);
         let row = mode.and_then(|mode| ROUNDING.iter().find(|row| row.0 == mode));
         if let Some(row) = row {
-            self.decorate(id, Decoration::FPRoundingMode, &[row.1.0]);
+            self.decorate_result(id, Decoration::FPRoundingMode, &[row.1.0]);
         }
     }
 
     fn constrained_comparison(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let predicate = self.text_of(call.arg(2)?);
         let Some(predicate) = predicate.and_then(|p| Predicate::from_name_for(p, false)) else {
-            return Err(refuse("the comparison has no predicate"));
+            return Err(make_refusal("the comparison has no predicate"));
         };
         let shape = self.shape_of(call.arg(0)?)?;
-        let left = self.value(call.arg(0)?)?;
-        let right = self.value(call.arg(1)?)?;
+        let left = self.lower_value(call.arg(0)?)?;
+        let right = self.lower_value(call.arg(1)?)?;
         self.holds(predicate, shape, [left, right])
     }
 

@@ -2,7 +2,7 @@
 
 use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
-use super::super::refusal::{TranslationResult, refuse};
+use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::types::{NumericElement, NumericShape};
 use super::saturate::ends;
 use crate::ir::{LlvmOpcode, Predicate};
@@ -63,13 +63,19 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<(NumericShape, [Id; 2], u32)> {
         let shape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.width > 64 {
-            return Err(refuse(format!("the operands are of {} bits", shape.bits)));
+            return Err(make_refusal(format!(
+                "the operands are of {} bits",
+                shape.bits
+            )));
         }
         let scale = self.t.module.as_u64(call.arg(2)?);
         let Some(scale) = scale.filter(|scale| *scale <= shape.bits.into()) else {
-            return Err(refuse("the place of the point is not known"));
+            return Err(make_refusal("the place of the point is not known"));
         };
-        let mut operands = [self.value(call.arg(0)?)?, self.value(call.arg(1)?)?];
+        let mut operands = [
+            self.lower_value(call.arg(0)?)?,
+            self.lower_value(call.arg(1)?)?,
+        ];
         if signed {
             operands = operands.map(|id| self.sign_extended(shape, id));
         }
@@ -84,52 +90,52 @@ impl FunctionTranslator<'_, '_> {
             true => (std_::S_MUL_HI, Op::ShiftRightArithmetic),
             false => (std_::U_MUL_HI, Op::ShiftRightLogical),
         };
-        let low = self.op(Op::IMul, ty, operands);
-        let high = self.ext(high, ty, &operands);
+        let low = self.emit_op(Op::IMul, ty, operands);
+        let high = self.emit_ext_inst(high, ty, &operands);
         let whole = of_width(shape, shape.width);
-        let zero = self.t.zero(whole);
+        let zero = self.t.make_zero(whole);
         let (product, rest) = match scale {
             0 => (low, high),
             _ if scale == shape.width => (high, zero),
             _ => {
-                let down = self.t.splat(whole, u64::from(scale));
-                let up = self.t.splat(whole, u64::from(shape.width - scale));
-                let low = self.op(Op::ShiftRightLogical, ty, [low, down]);
-                let part = self.op(Op::ShiftLeftLogical, ty, [high, up]);
-                let rest = self.op(back, ty, [high, down]);
-                (self.op(Op::BitwiseOr, ty, [low, part]), rest)
+                let down = self.t.make_splat(whole, u64::from(scale));
+                let up = self.t.make_splat(whole, u64::from(shape.width - scale));
+                let low = self.emit_op(Op::ShiftRightLogical, ty, [low, down]);
+                let part = self.emit_op(Op::ShiftLeftLogical, ty, [high, up]);
+                let rest = self.emit_op(back, ty, [high, down]);
+                (self.emit_op(Op::BitwiseOr, ty, [low, part]), rest)
             }
         };
         if !saturates(call) {
-            return Ok(self.masked(shape, product));
+            return Ok(self.clear_high_bits(shape, product));
         }
         // What is above has to be nothing but signs.
         let signs = match signed {
             true => {
-                let last = self.t.splat(whole, u64::from(shape.width - 1));
-                self.op(Op::ShiftRightArithmetic, ty, [product, last])
+                let last = self.t.make_splat(whole, u64::from(shape.width - 1));
+                self.emit_op(Op::ShiftRightArithmetic, ty, [product, last])
             }
             false => zero,
         };
         let lost = self.holds(Predicate::Ne, whole, [rest, signs])?;
-        let [least, most] = ends(shape, signed).map(|bits| self.t.splat(whole, bits));
+        let [least, most] = ends(shape, signed).map(|bits| self.t.make_splat(whole, bits));
         let mut end = most;
         if signed {
             let negative = self.holds(Predicate::Slt, whole, [high, zero])?;
-            end = self.select(ty, negative, least, most);
+            end = self.emit_select(ty, negative, least, most);
         }
-        let mut found = self.select(ty, lost, end, product);
+        let mut found = self.emit_select(ty, lost, end, product);
         if shape.is_odd() {
             found = self.clamped(shape, signed, found);
         }
-        Ok(self.masked(shape, found))
+        Ok(self.clear_high_bits(shape, found))
     }
 
     /// The quotient of a dividend with as many zeros behind it, in twice the bits.
     fn fixed_quotient(&mut self, signed: bool, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let (shape, operands, scale) = self.fixed_operands(signed, call)?;
         if shape.width > 32 {
-            return Err(refuse(format!(
+            return Err(make_refusal(format!(
                 "a quotient of {} bits with a point",
                 shape.bits
             )));
@@ -144,19 +150,19 @@ impl FunctionTranslator<'_, '_> {
         for (to, from) in wider.iter_mut().zip(operands) {
             *to = self.convert_number(extend, narrow, wide, from)?;
         }
-        let by = self.t.splat(wide, u64::from(scale));
-        let dividend = self.op(Op::ShiftLeftLogical, ty, [wider[0], by]);
-        let mut quotient = self.op(divide, ty, [dividend, wider[1]]);
+        let by = self.t.make_splat(wide, u64::from(scale));
+        let dividend = self.emit_op(Op::ShiftLeftLogical, ty, [wider[0], by]);
+        let mut quotient = self.emit_op(divide, ty, [dividend, wider[1]]);
         if saturates(call) {
             let [least, most] = ends(NumericShape { width: 64, ..shape }, signed);
-            let [least, most] = [least, most].map(|bits| self.t.splat(wide, bits));
+            let [least, most] = [least, most].map(|bits| self.t.make_splat(wide, bits));
             let clamp = match signed {
                 true => std_::S_CLAMP,
                 false => std_::U_CLAMP,
             };
-            quotient = self.ext(clamp, ty, &[quotient, least, most]);
+            quotient = self.emit_ext_inst(clamp, ty, &[quotient, least, most]);
         }
         let found = self.convert_number(LlvmOpcode::Trunc, wide, narrow, quotient)?;
-        Ok(self.masked(shape, found))
+        Ok(self.clear_high_bits(shape, found))
     }
 }

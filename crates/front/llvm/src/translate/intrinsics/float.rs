@@ -10,7 +10,7 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::grammar::opencl_std as std_;
 
 /// `llvm.modf`: fraction and whole part.
-pub(super) fn modf(
+pub(super) fn lower_modf(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -19,7 +19,7 @@ pub(super) fn modf(
 }
 
 /// `llvm.sincos`
-pub(super) fn sincos(
+pub(super) fn lower_sincos(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -28,24 +28,24 @@ pub(super) fn sincos(
 }
 
 /// `llvm.sincospi`: there is no function of both.
-pub(super) fn sincospi(
+pub(super) fn lower_sincospi(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let shape = body.shape_of(call.arg(0)?)?;
-    let value = body.value(call.arg(0)?)?;
-    let value = body.widened(shape, value);
+    let value = body.lower_value(call.arg(0)?)?;
+    let value = body.promote_float(shape, value);
     let ty = body.arithmetic_type(shape);
     let both = [std_::SINPI, std_::COSPI].map(|number| {
-        let made = body.ext(number, ty, &[value]);
-        body.narrowed(shape, made)
+        let made = body.emit_ext_inst(number, ty, &[value]);
+        body.demote_float(shape, made)
     });
     let pair = body.result_type(call.inst)?;
-    Ok(Some(body.op(Op::CompositeConstruct, pair, both)))
+    Ok(Some(body.emit_op(Op::CompositeConstruct, pair, both)))
 }
 
 /// `llvm.frexp`: fraction and exponent.
-pub(super) fn frexp(
+pub(super) fn lower_frexp(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -78,26 +78,29 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
-        let value = self.value(call.arg(0)?)?;
-        let value = self.widened(shape, value);
+        let value = self.lower_value(call.arg(0)?)?;
+        let value = self.promote_float(shape, value);
         let second_type = self.arithmetic_type(second);
         let pointer = self.t.pointer_type(StorageClass::Function, second_type);
         let variable = self.t.b.local_variable(pointer, None);
         let ty = self.arithmetic_type(shape);
-        let first = self.ext(number, ty, &[value, variable]);
-        let other = self.op(Op::Load, second_type, [variable]);
-        let (first, other) = (self.narrowed(shape, first), self.narrowed(second, other));
+        let first = self.emit_ext_inst(number, ty, &[value, variable]);
+        let other = self.emit_op(Op::Load, second_type, [variable]);
+        let (first, other) = (
+            self.demote_float(shape, first),
+            self.demote_float(second, other),
+        );
         let both = self.result_type(call.inst)?;
-        Ok(self.op(Op::CompositeConstruct, both, [first, other]))
+        Ok(self.emit_op(Op::CompositeConstruct, both, [first, other]))
     }
 
     fn rounded_integer(&mut self, number: u32, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
-        let value = self.value(call.arg(0)?)?;
-        let value = self.widened(shape, value);
+        let value = self.lower_value(call.arg(0)?)?;
+        let value = self.promote_float(shape, value);
         let ty = self.arithmetic_type(shape);
-        let whole = self.ext(number, ty, &[value]);
+        let whole = self.emit_ext_inst(number, ty, &[value]);
         let result = self.result_type(call.inst)?;
-        Ok(self.op(Op::ConvertFToS, result, [whole]))
+        Ok(self.emit_op(Op::ConvertFToS, result, [whole]))
     }
 }

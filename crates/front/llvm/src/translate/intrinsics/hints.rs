@@ -10,14 +10,14 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 
 /// `llvm.assume(condition)`
-pub(super) fn assume(
+pub(super) fn lower_assume(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let condition = call.arg(0)?;
     // Operand bundles say something else; their condition is a constant.
     if condition.as_const().is_none() && body.t.may_use("SPV_KHR_expect_assume") {
-        let condition = body.value(condition)?;
+        let condition = body.lower_value(condition)?;
         body.t
             .b
             .append_effect(Op::AssumeTrueKHR, &[condition.word()]);
@@ -26,21 +26,21 @@ pub(super) fn assume(
 }
 
 /// `llvm.expect(value, expected)`, with and without a probability.
-pub(super) fn expect(
+pub(super) fn lower_expect(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let value = body.value(call.arg(0)?)?;
+    let value = body.lower_value(call.arg(0)?)?;
     if !body.t.may_use("SPV_KHR_expect_assume") {
         return Ok(Some(value));
     }
-    let expected = body.value(call.arg(1)?)?;
+    let expected = body.lower_value(call.arg(1)?)?;
     let ty = body.result_type(call.inst)?;
-    Ok(Some(body.op(Op::ExpectKHR, ty, [value, expected])))
+    Ok(Some(body.emit_op(Op::ExpectKHR, ty, [value, expected])))
 }
 
 /// Questions whose answer may always be yes.
-pub(super) fn always(
+pub(super) fn lower_always_true(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -52,12 +52,12 @@ pub(super) fn arithmetic_fence(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let value = body.value(call.arg(0)?)?;
+    let value = body.lower_value(call.arg(0)?)?;
     if !body.t.may_use("SPV_EXT_arithmetic_fence") {
         return Ok(Some(value));
     }
     let ty = body.result_type(call.inst)?;
-    Ok(Some(body.op(Op::ArithmeticFenceEXT, ty, [value])))
+    Ok(Some(body.emit_op(Op::ArithmeticFenceEXT, ty, [value])))
 }
 
 /// `llvm.lifetime.start([size,] pointer)`
@@ -65,7 +65,7 @@ pub(super) fn lifetime_start(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.lifetime(Op::LifetimeStart, call)
+    body.emit_lifetime(Op::LifetimeStart, call)
 }
 
 /// `llvm.lifetime.end([size,] pointer)`
@@ -73,16 +73,16 @@ pub(super) fn lifetime_end(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.lifetime(Op::LifetimeStop, call)
+    body.emit_lifetime(Op::LifetimeStop, call)
 }
 
 /// `llvm.ptr.annotation`, `llvm.annotation`: `(value, text, …)`
-pub(super) fn annotation(
+pub(super) fn lower_annotation(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let value = call.arg(0)?;
-    let id = body.value(value)?;
+    let id = body.lower_value(value)?;
     body.annotated(value, call.arg(1)?, id);
     Ok(Some(id))
 }
@@ -92,7 +92,7 @@ pub(super) fn variable_annotation(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    annotation(body, call).map(|_| None)
+    lower_annotation(body, call).map(|_| None)
 }
 
 /// `llvm.dbg.declare(address, variable, expression)`
@@ -114,13 +114,15 @@ pub(super) fn debug_value(
 impl FunctionTranslator<'_, '_> {
     /// A lifetime begins or ends: that of a whole variable, which is said by a size of zero where it is
     /// no byte.
-    fn lifetime(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
+    fn emit_lifetime(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
         let pointer = call.arg(call.args.len().saturating_sub(1))?;
         let class = |id| {
             let ty = self.t.b.type_of(id)?;
             Some(self.t.pointee_of(ty)?.0)
         };
-        let variable = self.variable_of(pointer).map(|id| self.uncast(id));
+        let variable = self
+            .variable_of(pointer)
+            .map(|id| self.strip_generic_cast(id));
         if let Some(id) = variable.filter(|id| class(*id) == Some(StorageClass::Function)) {
             let size = u32::from(self.is_byte(id));
             self.t.b.append_effect(op, &[id.word(), size]);
@@ -129,14 +131,14 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The variable that a generic pointer is to, where it was made such at once.
-    fn uncast(&self, pointer: Id) -> Id {
+    fn strip_generic_cast(&self, pointer: Id) -> Id {
         let at = self.generic.binary_search_by_key(&pointer, |cast| cast.0);
         at.map_or(pointer, |at| self.generic[at].1)
     }
 
     /// Whether a pointer is to a byte: only there the size of a lifetime may be said.
     fn is_byte(&mut self, pointer: Id) -> bool {
-        let byte = self.t.byte();
+        let byte = self.t.make_byte_type();
         let ty = self.t.b.type_of(pointer);
         ty.and_then(|ty| self.t.pointee_of(ty))
             .is_some_and(|(_, pointee)| pointee == byte)
@@ -151,6 +153,6 @@ impl FunctionTranslator<'_, '_> {
         }
         let count = self.function.value_pool[inst.operands.range()].first()?;
         self.t.module.as_u64(*count)?;
-        self.known(local)
+        self.find_translated(local)
     }
 }

@@ -2,8 +2,8 @@
 
 use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
-use super::super::constants::mask;
-use super::super::refusal::{TranslationResult, refuse};
+use super::super::constants::make_width_mask;
+use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::types::{NumericElement, NumericShape};
 use crate::ir::Predicate;
 use spirula_spirv::Id;
@@ -20,14 +20,14 @@ pub(super) fn power(
         false => std_::LDEXP,
     };
     let shape = body.result_shape(call.inst)?;
-    let base = body.value(call.arg(0)?)?;
+    let base = body.lower_value(call.arg(0)?)?;
     let exponent_shape = body.shape_of(call.arg(1)?)?;
-    let mut exponent = body.value(call.arg(1)?)?;
+    let mut exponent = body.lower_value(call.arg(1)?)?;
     if exponent_shape.lanes == 1 {
-        exponent = body.broadcast(shape.as_int(32), exponent);
+        exponent = body.broadcast_scalar(shape.as_int(32), exponent);
     }
     let ty = body.t.shape_type(shape);
-    Ok(Some(body.ext(number, ty, &[base, exponent])))
+    Ok(Some(body.emit_ext_inst(number, ty, &[base, exponent])))
 }
 
 pub(super) fn minimum(
@@ -50,10 +50,10 @@ pub(super) fn canonicalise(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
-    let value = body.value(call.arg(0)?)?;
+    let value = body.lower_value(call.arg(0)?)?;
     let one = body.t.splat_one(shape, false);
     let ty = body.t.shape_type(shape);
-    Ok(Some(body.op(Op::FMul, ty, [value, one])))
+    Ok(Some(body.emit_op(Op::FMul, ty, [value, one])))
 }
 
 /// `llvm.get.rounding`: to the nearest, which has the number 1.
@@ -61,7 +61,7 @@ pub(super) fn nearest(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    Ok(Some(body.t.u32(1)))
+    Ok(Some(body.t.make_u32(1)))
 }
 
 /// `llvm.abs`
@@ -70,14 +70,14 @@ pub(super) fn absolute(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
-    let value = body.value(call.arg(0)?)?;
+    let value = body.lower_value(call.arg(0)?)?;
     if shape.elem == NumericElement::Bool {
         return Ok(Some(value));
     }
     let value = body.sign_extended(shape, value);
     let ty = body.t.shape_type(shape);
-    let id = body.ext(std_::S_ABS, ty, &[value]);
-    Ok(Some(body.masked(shape, id)))
+    let id = body.emit_ext_inst(std_::S_ABS, ty, &[value]);
+    Ok(Some(body.clear_high_bits(shape, id)))
 }
 
 pub(super) fn add_unsigned_overflow(
@@ -127,9 +127,9 @@ pub(super) fn multiply_signed_overflow(
 ) -> TranslationResult<Option<Id>> {
     body.with_overflow(call, Op::IMul, |body, shape, [left, right], product| {
         let ty = body.t.shape_type(shape);
-        let high = body.ext(std_::S_MUL_HI, ty, &[left, right]);
-        let by = body.t.splat(shape, u64::from(shape.width - 1));
-        let sign = body.op(Op::ShiftRightArithmetic, ty, [product, by]);
+        let high = body.emit_ext_inst(std_::S_MUL_HI, ty, &[left, right]);
+        let by = body.t.make_splat(shape, u64::from(shape.width - 1));
+        let sign = body.emit_op(Op::ShiftRightArithmetic, ty, [product, by]);
         body.holds(Predicate::Ne, shape, [high, sign])
     })
 }
@@ -153,8 +153,8 @@ pub(super) fn compare_unsigned(
 impl FunctionTranslator<'_, '_> {
     fn extremum_with_nan(&mut self, number: u32, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
-        let left = self.value(call.arg(0)?)?;
-        let right = self.value(call.arg(1)?)?;
+        let left = self.lower_value(call.arg(0)?)?;
+        let right = self.lower_value(call.arg(1)?)?;
         Ok(self.extremum_or_nan(number, shape, [left, right]))
     }
 
@@ -166,11 +166,11 @@ impl FunctionTranslator<'_, '_> {
         operands: [Id; 2],
     ) -> Id {
         let ty = self.t.shape_type(shape);
-        let found = self.ext(number, ty, &operands);
+        let found = self.emit_ext_inst(number, ty, &operands);
         let bool = self.t.shape_type(shape.as_bool());
-        let unordered = self.op(Op::Unordered, bool, operands);
-        let nan = self.op(Op::FAdd, ty, operands);
-        self.select(ty, unordered, nan, found)
+        let unordered = self.emit_op(Op::Unordered, bool, operands);
+        let nan = self.emit_op(Op::FAdd, ty, operands);
+        self.emit_select(ty, unordered, nan, found)
     }
 
     /// An operation with a flag beside its result.
@@ -183,15 +183,18 @@ impl FunctionTranslator<'_, '_> {
         let shape = self.shape_of(call.arg(0)?)?;
         let room = op != Op::IMul || shape.width >= 2 * shape.bits;
         if shape.elem != NumericElement::Int || (shape.is_odd() && !room) {
-            return Err(refuse(format!("the operands are of {} bits", shape.bits)));
+            return Err(make_refusal(format!(
+                "the operands are of {} bits",
+                shape.bits
+            )));
         }
-        let left = self.value(call.arg(0)?)?;
-        let right = self.value(call.arg(1)?)?;
+        let left = self.lower_value(call.arg(0)?)?;
+        let right = self.lower_value(call.arg(1)?)?;
         let ty = self.t.shape_type(shape);
         let (result, overflow) = if shape.is_odd() {
             self.narrow_overflow(shape, op, [left, right], call.name.contains(".s"))?
         } else {
-            let result = self.op(op, ty, [left, right]);
+            let result = self.emit_op(op, ty, [left, right]);
             let overflow = overflows(self, shape, [left, right], result)?;
             (result, overflow)
         };
@@ -211,10 +214,13 @@ impl FunctionTranslator<'_, '_> {
                 Ok(body.t.b.constant_bool(false))
             });
         }
-        let operands = [self.value(call.arg(0)?)?, self.value(call.arg(1)?)?];
+        let operands = [
+            self.lower_value(call.arg(0)?)?,
+            self.lower_value(call.arg(1)?)?,
+        ];
         let ty = self.t.shape_type(shape);
         let both = self.t.b.struct_type(&[ty, ty]);
-        let pair = self.op(extended, both, operands);
+        let pair = self.emit_op(extended, both, operands);
         let [result, rest] = [0, 1].map(|n| {
             let words = [pair.word(), n];
             self.t.b.append_value(Op::CompositeExtract, ty, &words)
@@ -234,12 +240,12 @@ impl FunctionTranslator<'_, '_> {
         if self.keep_apart(call.inst, overflow) {
             return Ok(result);
         }
-        let flag = match shape.as_bool().packed() {
-            Some(packed) => self.bitcast(shape.as_bool(), packed, overflow)?,
-            None => self.truth_as(overflow, NumericShape::int(8, 1), false),
+        let flag = match shape.as_bool().to_packed() {
+            Some(packed) => self.emit_bitcast(shape.as_bool(), packed, overflow)?,
+            None => self.truth_as(overflow, NumericShape::new_int(8, 1), false),
         };
         let both = self.result_type(call.inst)?;
-        Ok(self.op(Op::CompositeConstruct, both, [result, flag]))
+        Ok(self.emit_op(Op::CompositeConstruct, both, [result, flag]))
     }
 
     /// An operation on integers that are kept in wider ones, where it does not overflow.
@@ -255,8 +261,8 @@ impl FunctionTranslator<'_, '_> {
             true => operands.map(|id| self.sign_extended(shape, id)),
             false => operands,
         };
-        let exact = self.op(op, ty, operands);
-        let result = self.masked(shape, exact);
+        let exact = self.emit_op(op, ty, operands);
+        let result = self.clear_high_bits(shape, exact);
         let back = match signed {
             true => self.sign_extended(shape, result),
             false => result,
@@ -269,9 +275,9 @@ impl FunctionTranslator<'_, '_> {
     /// Whether the signs differ in both pairs.
     fn signs_differ(&mut self, shape: NumericShape, pairs: [(Id, Id); 2]) -> TranslationResult<Id> {
         let ty = self.t.shape_type(shape);
-        let [a, b] = pairs.map(|(a, b)| self.op(Op::BitwiseXor, ty, [a, b]));
-        let both = self.op(Op::BitwiseAnd, ty, [a, b]);
-        let zero = self.t.zero(shape);
+        let [a, b] = pairs.map(|(a, b)| self.emit_op(Op::BitwiseXor, ty, [a, b]));
+        let both = self.emit_op(Op::BitwiseAnd, ty, [a, b]);
+        let zero = self.t.make_zero(shape);
         self.holds(Predicate::Slt, shape, [both, zero])
     }
 
@@ -283,14 +289,14 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let to = self.result_shape(call.inst)?;
-        let left = self.value(call.arg(0)?)?;
-        let right = self.value(call.arg(1)?)?;
+        let left = self.lower_value(call.arg(0)?)?;
+        let right = self.lower_value(call.arg(1)?)?;
         let [less, greater] = predicates;
         let less = self.holds(less, shape, [left, right])?;
         let greater = self.holds(greater, shape, [left, right])?;
         let ty = self.t.shape_type(to);
         let one = self.truth_as(greater, to, false);
-        let minus = self.t.splat(to, mask(to.bits));
-        Ok(self.select(ty, less, minus, one))
+        let minus = self.t.make_splat(to, make_width_mask(to.bits));
+        Ok(self.emit_select(ty, less, minus, one))
     }
 }

@@ -7,7 +7,7 @@
 use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
 use super::super::parts::OF_POINTERS;
-use super::super::refusal::{TranslationResult, refuse};
+use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::types::NumericShape;
 use crate::ir::{AttrKind, ConstKind, LlvmType, LlvmValue};
 use spirula_spirv::Id;
@@ -15,47 +15,47 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
 
 /// `llvm.masked.load(pointer, [alignment,] mask, otherwise)`
-pub(super) fn load(
+pub(super) fn lower_masked_load(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let [pointer, .., mask, otherwise] = call.args[..] else {
-        return Err(refuse("an argument is missing"));
+        return Err(make_refusal("an argument is missing"));
     };
     let access = body.lane_access(call, 0, call.args.len() == 4)?;
-    let base = body.pointer(pointer, access.memory)?;
+    let base = body.lower_pointer(pointer, access.memory)?;
     body.load_lanes(call, access, mask, Some(otherwise), &mut |body, lane| {
         body.step_to(base, lane)
     })
 }
 
 /// `llvm.masked.store(vector, pointer, [alignment,] mask)`
-pub(super) fn store(
+pub(super) fn lower_masked_store(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let [vector, pointer, .., mask] = call.args[..] else {
-        return Err(refuse("an argument is missing"));
+        return Err(make_refusal("an argument is missing"));
     };
     let access = body.lane_access(call, 1, call.args.len() == 4)?;
-    let base = body.pointer(pointer, access.memory)?;
+    let base = body.lower_pointer(pointer, access.memory)?;
     body.store_lanes(access, vector, mask, &mut |body, lane| {
         body.step_to(base, lane)
     })
 }
 
 /// `llvm.masked.gather(pointers, [alignment,] mask, otherwise)`
-pub(super) fn gather(
+pub(super) fn lower_masked_gather(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let [pointers, .., mask, otherwise] = call.args[..] else {
-        return Err(refuse("an argument is missing"));
+        return Err(make_refusal("an argument is missing"));
     };
     let access = body.lane_access(call, 0, call.args.len() == 4)?;
     if body.t.asked_for(OF_POINTERS) {
-        let pointers = body.value(pointers)?;
-        let [mask, otherwise] = [body.value(mask)?, body.value(otherwise)?];
+        let pointers = body.lower_value(pointers)?;
+        let [mask, otherwise] = [body.lower_value(mask)?, body.lower_value(otherwise)?];
         let words = [pointers.word(), access.align, mask.word(), otherwise.word()];
         let ty = body.result_type(call.inst)?;
         return Ok(Some(body.t.b.append_value(
@@ -66,29 +66,29 @@ pub(super) fn gather(
     }
     body.load_lanes(call, access, mask, Some(otherwise), &mut |body, lane| {
         let pointer = body.lane_value(pointers, lane)?;
-        Ok(body.cast(pointer, access.memory))
+        Ok(body.cast_pointer(pointer, access.memory))
     })
 }
 
 /// `llvm.masked.scatter(vector, pointers, [alignment,] mask)`
-pub(super) fn scatter(
+pub(super) fn lower_masked_scatter(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let [vector, pointers, .., mask] = call.args[..] else {
-        return Err(refuse("an argument is missing"));
+        return Err(make_refusal("an argument is missing"));
     };
     let access = body.lane_access(call, 1, call.args.len() == 4)?;
     if body.t.asked_for(OF_POINTERS) {
-        let vector = body.value(vector)?;
-        let [pointers, mask] = [body.value(pointers)?, body.value(mask)?];
+        let vector = body.lower_value(vector)?;
+        let [pointers, mask] = [body.lower_value(pointers)?, body.lower_value(mask)?];
         let words = [vector.word(), pointers.word(), access.align, mask.word()];
         body.t.b.append_effect(Op::MaskedScatterINTEL, &words);
         return Ok(None);
     }
     body.store_lanes(access, vector, mask, &mut |body, lane| {
         let pointer = body.lane_value(pointers, lane)?;
-        Ok(body.cast(pointer, access.memory))
+        Ok(body.cast_pointer(pointer, access.memory))
     })
 }
 
@@ -100,10 +100,10 @@ pub(super) fn expand_load(
 ) -> TranslationResult<Option<Id>> {
     let (mask, otherwise) = (call.arg(1)?, call.arg(2)?);
     let access = body.lane_access(call, 0, false)?;
-    let base = body.pointer(call.arg(0)?, access.memory)?;
-    let places = body.places(mask)?;
+    let base = body.lower_pointer(call.arg(0)?, access.memory)?;
+    let places = body.count_lanes_before(mask)?;
     body.load_lanes(call, access, mask, Some(otherwise), &mut |body, lane| {
-        Ok(body.step(base, places[lane as usize]))
+        Ok(body.step_pointer(base, places[lane as usize]))
     })
 }
 
@@ -115,10 +115,10 @@ pub(super) fn compress_store(
 ) -> TranslationResult<Option<Id>> {
     let mask = call.arg(2)?;
     let access = body.lane_access(call, 1, false)?;
-    let base = body.pointer(call.arg(1)?, access.memory)?;
-    let places = body.places(mask)?;
+    let base = body.lower_pointer(call.arg(1)?, access.memory)?;
+    let places = body.count_lanes_before(mask)?;
     body.store_lanes(access, call.arg(0)?, mask, &mut |body, lane| {
-        Ok(body.step(base, places[lane as usize]))
+        Ok(body.step_pointer(base, places[lane as usize]))
     })
 }
 
@@ -151,8 +151,12 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             _ => self.type_of(call.arg(0)?),
         };
         let element = self.t.module.types.scalar(vector);
-        if self.t.shape(element).is_some_and(|shape| !shape.is_exact()) {
-            return Err(refuse("the lanes have no addresses"));
+        if self
+            .t
+            .find_shape(element)
+            .is_some_and(|shape| !shape.is_exact())
+        {
+            return Err(make_refusal("the lanes have no addresses"));
         }
         let align = match stated {
             true => self.t.module.as_u64(call.arg(pointer + 1)?),
@@ -184,21 +188,21 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         if lane == 0 {
             return Ok(base);
         }
-        let size = NumericShape::int(self.t.pointer_bits, 1);
-        let lane = self.t.splat(size, u64::from(lane));
-        Ok(self.step(base, lane))
+        let size = NumericShape::new_int(self.t.pointer_bits, 1);
+        let lane = self.t.make_splat(size, u64::from(lane));
+        Ok(self.step_pointer(base, lane))
     }
 
     /// By lane: how many lanes before it the mask names.
-    fn places(&mut self, mask: LlvmValue) -> TranslationResult<Vec<Id>> {
-        let size = NumericShape::int(self.t.pointer_bits, 1);
+    fn count_lanes_before(&mut self, mask: LlvmValue) -> TranslationResult<Vec<Id>> {
+        let size = NumericShape::new_int(self.t.pointer_bits, 1);
         let ty = self.t.shape_type(size);
-        let mut count = self.t.zero(size);
+        let mut count = self.t.make_zero(size);
         let mut places = Vec::new();
         for bit in self.lane_values(mask)? {
             places.push(count);
             let one = self.truth_as(bit, size, false);
-            count = self.op(Op::IAdd, ty, [count, one]);
+            count = self.emit_op(Op::IAdd, ty, [count, one]);
         }
         Ok(places)
     }
@@ -228,13 +232,13 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
                 continue;
             }
             let Some(result) = self.t.b.type_of(other) else {
-                return Err(refuse("a lane has no type"));
+                return Err(make_refusal("a lane has no type"));
             };
             let skipped = self.begin_lane(mask, access, lane, known)?;
             let pointer = place(self, lane)?;
             let words = [pointer.word(), MemoryAccess::Aligned.0, access.align];
             let id = self.t.b.append_value(Op::Load, access.memory, &words);
-            let mut id = self.loaded(access.element, id)?;
+            let mut id = self.convert_to_register(access.element, id)?;
             if let Some((before, after)) = skipped {
                 let from = self.current_label();
                 self.end_lane(after);
@@ -264,7 +268,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             }
             let mut value = self.lane_value(vector, lane)?;
             if let Some((_, pointee)) = pointee {
-                value = self.cast(value, pointee);
+                value = self.cast_pointer(value, pointee);
             }
             let skipped = self.begin_lane(mask, access, lane, known)?;
             let pointer = place(self, lane)?;
@@ -304,7 +308,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// Whether a lane is named and within the length.
-    pub(super) fn active(
+    pub(super) fn emit_lane_active(
         &mut self,
         mask: LlvmValue,
         length: Option<LlvmValue>,
@@ -317,15 +321,15 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             return self.lane_value(mask, lane);
         };
         let shape = self.shape_of(length)?;
-        let end = self.value(length)?;
-        let number = self.t.splat(shape, u64::from(lane));
+        let end = self.lower_value(length)?;
+        let number = self.t.make_splat(shape, u64::from(lane));
         let bool = self.t.b.bool_type();
-        let within = self.op(Op::ULessThan, bool, [number, end]);
+        let within = self.emit_op(Op::ULessThan, bool, [number, end]);
         if self.known_bit(mask, lane) == Some(true) {
             return Ok(within);
         }
         let bit = self.lane_value(mask, lane)?;
-        Ok(self.op(Op::LogicalAnd, bool, [bit, within]))
+        Ok(self.emit_op(Op::LogicalAnd, bool, [bit, within]))
     }
 
     /// Whether a lane is named, where the module says it.
@@ -355,17 +359,17 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         if known == Some(true) {
             return Ok(None);
         }
-        let bit = self.active(mask, access.length, lane)?;
+        let bit = self.emit_lane_active(mask, access.length, lane)?;
         let before = self.current_label();
         let [access, after] = [(); 2].map(|()| self.t.b.fresh_id());
         let words = [bit, access, after].map(Id::word);
         self.t.b.append_effect(Op::BranchConditional, &words);
-        self.begin(access);
+        self.begin_block(access);
         Ok(Some((before, after)))
     }
 
     fn end_lane(&mut self, after: Id) {
         self.t.b.append_effect(Op::Branch, &[after.word()]);
-        self.begin(after);
+        self.begin_block(after);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
-use super::super::refusal::{TranslationResult, refuse};
+use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -36,7 +36,7 @@ pub(super) fn multiply(
     let (product, sum) = match shape.elem {
         NumericElement::Int => (Op::IMul, Op::IAdd),
         NumericElement::Float => (Op::FMul, Op::FAdd),
-        _ => return Err(refuse("a product of matrices of this type")),
+        _ => return Err(make_refusal("a product of matrices of this type")),
     };
     let ty = body.t.shape_type(shape);
     let mut all = Vec::with_capacity(rows * columns);
@@ -45,14 +45,15 @@ pub(super) fn multiply(
             let mut total = None;
             for at in 0..inner {
                 let factors = [left[row + at * rows], right[at + column * inner]];
-                let id = body.op(product, ty, factors);
+                let id = body.emit_op(product, ty, factors);
                 total = Some(match total {
-                    Some(total) => body.op(sum, ty, [total, id]),
+                    Some(total) => body.emit_op(sum, ty, [total, id]),
                     None => id,
                 });
             }
-            let total = total.ok_or_else(|| refuse("a product of matrices without columns"))?;
-            all.push(body.masked(shape, total));
+            let total =
+                total.ok_or_else(|| make_refusal("a product of matrices without columns"))?;
+            all.push(body.clear_high_bits(shape, total));
         }
     }
     body.composed_result(call, &all)
@@ -75,7 +76,7 @@ pub(super) fn load(
         let mut words = vec![pointer.word()];
         words.extend(access);
         let id = body.t.b.append_value(Op::Load, memory, &words);
-        lanes.push(body.loaded(element, id)?);
+        lanes.push(body.convert_to_register(element, id)?);
     }
     debug_assert_eq!(lanes.len(), rows * columns);
     body.composed_result(call, &lanes)
@@ -116,7 +117,7 @@ impl FunctionTranslator<'_, '_> {
         }
         match extents[0].checked_mul(extents[1]) {
             Some(count) if count == lanes && count > 0 => Ok(extents),
-            _ => Err(refuse(
+            _ => Err(make_refusal(
                 "a matrix of another number of elements than its vector",
             )),
         }
@@ -131,17 +132,17 @@ impl FunctionTranslator<'_, '_> {
         memory: Id,
         [row, column]: [usize; 2],
     ) -> TranslationResult<Id> {
-        let base = self.pointer(call.arg(pointer)?, memory)?;
-        let size = NumericShape::int(self.t.pointer_bits, 1);
+        let base = self.lower_pointer(call.arg(pointer)?, memory)?;
+        let size = NumericShape::new_int(self.t.pointer_bits, 1);
         let ty = self.t.shape_type(size);
         let stride = call.arg(pointer + 1)?;
         let from = self.shape_of(stride)?;
-        let stride = self.value(stride)?;
-        let stride = self.resized(from, size, stride, false);
-        let [row, column] = [row, column].map(|n| self.t.splat(size, n as u64));
-        let before = self.op(Op::IMul, ty, [stride, column]);
-        let at = self.op(Op::IAdd, ty, [before, row]);
-        Ok(self.step(base, at))
+        let stride = self.lower_value(stride)?;
+        let stride = self.resize_integer(from, size, stride, false);
+        let [row, column] = [row, column].map(|n| self.t.make_splat(size, n as u64));
+        let before = self.emit_op(Op::IMul, ty, [stride, column]);
+        let at = self.emit_op(Op::IAdd, ty, [before, row]);
+        Ok(self.step_pointer(base, at))
     }
 
     /// The operands of an access of one element.

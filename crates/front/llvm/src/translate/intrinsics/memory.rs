@@ -26,12 +26,12 @@ pub(super) fn save_stack(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    if !body.allocates() {
+    if !body.has_dynamic_allocation() {
         return null(body, call);
     }
-    let byte = body.t.byte();
+    let byte = body.t.make_byte_type();
     let ty = body.t.pointer_type(StorageClass::Function, byte);
-    let id = body.op(Op::SaveMemoryINTEL, ty, []);
+    let id = body.emit_op(Op::SaveMemoryINTEL, ty, []);
     let result = body.function.inst(call.inst).ty;
     let space = body.t.module.types.address_space(result).unwrap_or(0);
     let class = body.t.storage_class(space)?;
@@ -43,9 +43,9 @@ pub(super) fn restore_stack(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    if body.allocates() {
-        let byte = body.t.byte();
-        let saved = body.pointer(call.arg(0)?, byte)?;
+    if body.has_dynamic_allocation() {
+        let byte = body.t.make_byte_type();
+        let saved = body.lower_pointer(call.arg(0)?, byte)?;
         let saved = body.cast_space(saved, StorageClass::Function)?;
         body.t
             .b
@@ -62,7 +62,8 @@ pub(super) fn object_size(
     let shape = body.result_shape(call.inst)?;
     let smallest = call.args.get(1).and_then(|v| body.t.module.as_u64(*v)) == Some(1);
     Ok(Some(
-        body.t.splat(shape, if smallest { 0 } else { u64::MAX }),
+        body.t
+            .make_splat(shape, if smallest { 0 } else { u64::MAX }),
     ))
 }
 
@@ -72,7 +73,7 @@ pub(super) fn zero(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
-    Ok(Some(body.t.zero(shape)))
+    Ok(Some(body.t.make_zero(shape)))
 }
 
 /// `llvm.ptrmask(pointer, mask)`
@@ -80,16 +81,16 @@ pub(super) fn mask_pointer(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let pointer = body.value(call.arg(0)?)?;
-    let size = NumericShape::int(body.t.pointer_bits, 1);
+    let pointer = body.lower_value(call.arg(0)?)?;
+    let size = NumericShape::new_int(body.t.pointer_bits, 1);
     let bits = body.pointer_bits_as(pointer, size)?;
     let from = body.shape_of(call.arg(1)?)?;
-    let mask = body.value(call.arg(1)?)?;
-    let mask = body.resized(from, size, mask, true);
+    let mask = body.lower_value(call.arg(1)?)?;
+    let mask = body.resize_integer(from, size, mask, true);
     let ty = body.t.shape_type(size);
-    let bits = body.op(Op::BitwiseAnd, ty, [bits, mask]);
+    let bits = body.emit_op(Op::BitwiseAnd, ty, [bits, mask]);
     let ty = body.result_type(call.inst)?;
-    Ok(Some(body.op(Op::ConvertUToPtr, ty, [bits])))
+    Ok(Some(body.emit_op(Op::ConvertUToPtr, ty, [bits])))
 }
 
 /// `llvm.load.relative(table, offset)`: the table's address plus the number that lies at the offset.
@@ -97,20 +98,20 @@ pub(super) fn load_relative(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let byte = body.t.byte();
-    let table = body.pointer(call.arg(0)?, byte)?;
-    let size = NumericShape::int(body.t.pointer_bits, 1);
+    let byte = body.t.make_byte_type();
+    let table = body.lower_pointer(call.arg(0)?, byte)?;
+    let size = NumericShape::new_int(body.t.pointer_bits, 1);
     let from = body.shape_of(call.arg(1)?)?;
-    let offset = body.value(call.arg(1)?)?;
-    let offset = body.resized(from, size, offset, true);
-    let entry = body.step(table, offset);
-    let number = NumericShape::int(32, 1);
+    let offset = body.lower_value(call.arg(1)?)?;
+    let offset = body.resize_integer(from, size, offset, true);
+    let entry = body.step_pointer(table, offset);
+    let number = NumericShape::new_int(32, 1);
     let word = body.t.shape_type(number);
-    let entry = body.cast(entry, word);
+    let entry = body.cast_pointer(entry, word);
     let words = [entry.word(), MemoryAccess::Aligned.0, 4];
     let distance = body.t.b.append_value(Op::Load, word, &words);
-    let distance = body.resized(number, size, distance, true);
-    Ok(Some(body.step(table, distance)))
+    let distance = body.resize_integer(number, size, distance, true);
+    Ok(Some(body.step_pointer(table, distance)))
 }
 
 /// `llvm.memcpy(to, from, bytes, volatile)`
@@ -123,9 +124,9 @@ pub(super) fn copy(
         return Ok(None);
     }
     // What the pointers point to does not matter.
-    let to = body.value(call.arg(0)?)?;
-    let from = body.value(call.arg(1)?)?;
-    let bytes = body.value(bytes)?;
+    let to = body.lower_value(call.arg(0)?)?;
+    let from = body.lower_value(call.arg(1)?)?;
+    let bytes = body.lower_value(bytes)?;
     let mut words = [to, from, bytes].map(Id::word).to_vec();
     words.extend(body.copy_access(call));
     body.t.b.append_effect(Op::CopyMemorySized, &words);
@@ -143,10 +144,10 @@ pub(super) fn move_(
     if bytes == 0 {
         return Ok(None);
     }
-    let byte = body.t.byte();
+    let byte = body.t.make_byte_type();
     let array = body.t.array_type(byte, bytes)?;
-    let from = body.pointer(call.arg(1)?, array)?;
-    let to = body.pointer(call.arg(0)?, array)?;
+    let from = body.lower_pointer(call.arg(1)?, array)?;
+    let to = body.lower_pointer(call.arg(0)?, array)?;
     let access = body.copy_access(call);
     let mut words = vec![from.word()];
     words.extend(&access);
@@ -167,9 +168,9 @@ pub(super) fn set(
         Some(0) => Ok(None),
         Some(bytes) if body.is_zero(value) && body.set_typed(to, bytes, call)? => Ok(None),
         Some(count) if count <= ONE_STORE && value.as_const().is_some() => {
-            let byte = body.t.byte();
+            let byte = body.t.make_byte_type();
             let array = body.t.array_type(byte, count)?;
-            let id = body.value(value)?;
+            let id = body.lower_value(value)?;
             let all = match body.is_zero(value) {
                 true => body.t.b.constant_null(array),
                 false => body
@@ -177,7 +178,7 @@ pub(super) fn set(
                     .b
                     .constant_composite(array, &vec![id; count as usize]),
             };
-            let to = body.pointer(to, array)?;
+            let to = body.lower_pointer(to, array)?;
             let mut words = vec![to.word(), all.word()];
             words.extend(body.set_access(call));
             body.t.b.append_effect(Op::Store, &words);
@@ -236,7 +237,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let memory = self.t.memory_type(ty)?;
         let null = self.t.b.constant_null(memory);
-        let to = self.pointer(to, memory)?;
+        let to = self.lower_pointer(to, memory)?;
         let mut words = vec![to.word(), null.word()];
         words.extend(self.set_access(call));
         self.t.b.append_effect(Op::Store, &words);
@@ -245,41 +246,41 @@ impl FunctionTranslator<'_, '_> {
 
     /// Moves byte by byte: upwards where the destination is below the source, else downwards.
     fn move_loop(&mut self, call: &ExternalCall<'_>) -> TranslationResult<()> {
-        let byte = self.t.byte();
-        let to = self.pointer(call.arg(0)?, byte)?;
-        let from = self.pointer(call.arg(1)?, byte)?;
+        let byte = self.t.make_byte_type();
+        let to = self.lower_pointer(call.arg(0)?, byte)?;
+        let from = self.lower_pointer(call.arg(1)?, byte)?;
         let shape = self.shape_of(call.arg(2)?)?;
-        let count = self.value(call.arg(2)?)?;
-        let size = NumericShape::int(self.t.pointer_bits, 1);
+        let count = self.lower_value(call.arg(2)?)?;
+        let size = NumericShape::new_int(self.t.pointer_bits, 1);
         let addresses = [
             self.pointer_bits_as(to, size)?,
             self.pointer_bits_as(from, size)?,
         ];
         let bool = self.t.b.bool_type();
-        let below = self.op(Op::ULessThan, bool, addresses);
+        let below = self.emit_op(Op::ULessThan, bool, addresses);
         let [up, down, after] = [(); 3].map(|()| self.t.b.fresh_id());
         let words = [below, up, down].map(Id::word);
         self.t.b.append_effect(Op::BranchConditional, &words);
         for (label, downwards) in [(up, false), (down, true)] {
-            self.begin(label);
+            self.begin_block(label);
             self.bytes_loop(shape, count, after, &mut |body, index| {
                 let at = match downwards {
                     true => {
                         let ty = body.t.shape_type(shape);
-                        let last = body.op(Op::ISub, ty, [count, index]);
-                        let one = body.t.splat(shape, 1);
-                        body.op(Op::ISub, ty, [last, one])
+                        let last = body.emit_op(Op::ISub, ty, [count, index]);
+                        let one = body.t.make_splat(shape, 1);
+                        body.emit_op(Op::ISub, ty, [last, one])
                     }
                     false => index,
                 };
-                let [to, from] = [to, from].map(|pointer| body.step(pointer, at));
+                let [to, from] = [to, from].map(|pointer| body.step_pointer(pointer, at));
                 let words = [from.word(), MemoryAccess::Aligned.0, 1];
                 let value = body.t.b.append_value(Op::Load, byte, &words);
                 let words = [to.word(), value.word(), MemoryAccess::Aligned.0, 1];
                 body.t.b.append_effect(Op::Store, &words);
             });
         }
-        self.begin(after);
+        self.begin_block(after);
         Ok(())
     }
 
@@ -293,20 +294,20 @@ impl FunctionTranslator<'_, '_> {
     ) {
         let ty = self.t.shape_type(shape);
         let bool = self.t.b.bool_type();
-        let (zero, one) = (self.t.zero(shape), self.t.splat(shape, 1));
+        let (zero, one) = (self.t.make_zero(shape), self.t.make_splat(shape, 1));
         let before = self.current_label();
         let [head, body] = [(); 2].map(|()| self.t.b.fresh_id());
         self.t.b.append_effect(Op::Branch, &[head.word()]);
 
-        self.begin(head);
+        self.begin_block(head);
         let (index, phi) = self.t.b.append_phi(ty);
-        let more = self.op(Op::ULessThan, bool, [index, count]);
+        let more = self.emit_op(Op::ULessThan, bool, [index, count]);
         let words = [more, body, after].map(Id::word);
         self.t.b.append_effect(Op::BranchConditional, &words);
 
-        self.begin(body);
+        self.begin_block(body);
         each(self, index);
-        let next = self.op(Op::IAdd, ty, [index, one]);
+        let next = self.emit_op(Op::IAdd, ty, [index, one]);
         self.t.b.append_effect(Op::Branch, &[head.word()]);
         let words = [zero, before, next, body].map(Id::word);
         self.t.b.set_phi(phi, &words);
@@ -319,18 +320,18 @@ impl FunctionTranslator<'_, '_> {
         value: LlvmValue,
         bytes: LlvmValue,
     ) -> TranslationResult<()> {
-        let byte = self.t.byte();
-        let to = self.pointer(to, byte)?;
-        let value = self.value(value)?;
+        let byte = self.t.make_byte_type();
+        let to = self.lower_pointer(to, byte)?;
+        let value = self.lower_value(value)?;
         let shape = self.shape_of(bytes)?;
-        let count = self.value(bytes)?;
+        let count = self.lower_value(bytes)?;
         let after = self.t.b.fresh_id();
         self.bytes_loop(shape, count, after, &mut |body, index| {
-            let at = body.step(to, index);
+            let at = body.step_pointer(to, index);
             let words = [at.word(), value.word(), MemoryAccess::Aligned.0, 1];
             body.t.b.append_effect(Op::Store, &words);
         });
-        self.begin(after);
+        self.begin_block(after);
         Ok(())
     }
 }

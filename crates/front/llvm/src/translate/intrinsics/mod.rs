@@ -18,7 +18,7 @@ mod vector;
 
 use super::body::FunctionTranslator;
 use super::builtins::ExternalCall;
-use super::refusal::{TranslationResult, refuse};
+use super::refusal::{TranslationResult, make_refusal};
 use super::types::NumericElement;
 use crate::ir::{LlvmInst, LlvmInstFlags, Predicate};
 use rustc_hash::FxHashMap;
@@ -55,7 +55,7 @@ use IntrinsicRule::{By, Ext, First, Ignored, Integer};
 /// Every intrinsic, by its name without the types at its end.
 const ROWS: &[(&str, IntrinsicRule)] = &[
     // Hints.
-    ("llvm.assume", By(hints::assume)),
+    ("llvm.assume", By(hints::lower_assume)),
     ("llvm.lifetime.start", By(hints::lifetime_start)),
     ("llvm.lifetime.end", By(hints::lifetime_end)),
     ("llvm.invariant.end", Ignored),
@@ -75,11 +75,11 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.trap", Ignored),
     ("llvm.debugtrap", Ignored),
     ("llvm.ubsantrap", Ignored),
-    ("llvm.expect", By(hints::expect)),
+    ("llvm.expect", By(hints::lower_expect)),
     ("llvm.launder.invariant.group", First),
     ("llvm.strip.invariant.group", First),
-    ("llvm.annotation", By(hints::annotation)),
-    ("llvm.ptr.annotation", By(hints::annotation)),
+    ("llvm.annotation", By(hints::lower_annotation)),
+    ("llvm.ptr.annotation", By(hints::lower_annotation)),
     ("llvm.experimental.convergence.anchor", Ignored),
     ("llvm.experimental.convergence.entry", Ignored),
     ("llvm.experimental.convergence.loop", Ignored),
@@ -87,11 +87,14 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.arithmetic.fence", By(hints::arithmetic_fence)),
     ("llvm.invariant.start", By(memory::null)),
     ("llvm.stacksave", By(memory::save_stack)),
-    ("llvm.experimental.widenable.condition", By(hints::always)),
-    ("llvm.allow.runtime.check", By(hints::always)),
-    ("llvm.allow.ubsan.check", By(hints::always)),
-    ("llvm.type.test", By(hints::always)),
-    ("llvm.public.type.test", By(hints::always)),
+    (
+        "llvm.experimental.widenable.condition",
+        By(hints::lower_always_true),
+    ),
+    ("llvm.allow.runtime.check", By(hints::lower_always_true)),
+    ("llvm.allow.ubsan.check", By(hints::lower_always_true)),
+    ("llvm.type.test", By(hints::lower_always_true)),
+    ("llvm.public.type.test", By(hints::lower_always_true)),
     ("llvm.clear_cache", Ignored),
     ("llvm.objectsize", By(memory::object_size)),
     ("llvm.is.constant", By(memory::zero)),
@@ -155,15 +158,15 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.fptoui.sat", By(saturate::to_unsigned)),
     (
         "llvm.experimental.constrained",
-        By(constrained::constrained),
+        By(constrained::lower_constrained),
     ),
     ("llvm.fpbuiltin", By(constrained::of_stated_error)),
-    ("llvm.modf", By(float::modf)),
-    ("llvm.sincos", By(float::sincos)),
-    ("llvm.sincospi", By(float::sincospi)),
-    ("llvm.fptrunc.round", By(constrained::rounded)),
+    ("llvm.modf", By(float::lower_modf)),
+    ("llvm.sincos", By(float::lower_sincos)),
+    ("llvm.sincospi", By(float::lower_sincospi)),
+    ("llvm.fptrunc.round", By(constrained::lower_fptrunc_round)),
     ("llvm.get.rounding", By(integer::nearest)),
-    ("llvm.frexp", By(float::frexp)),
+    ("llvm.frexp", By(float::lower_frexp)),
     ("llvm.lround", By(float::round_to_integer)),
     ("llvm.llround", By(float::round_to_integer)),
     ("llvm.lrint", By(float::nearest_integer)),
@@ -213,36 +216,78 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.sdiv.fix.sat", By(fixed::divide_signed)),
     ("llvm.udiv.fix.sat", By(fixed::divide_unsigned)),
     // Bits.
-    ("llvm.ctpop", By(bits::count)),
+    ("llvm.ctpop", By(bits::lower_ctpop)),
     ("llvm.ctlz", By(bits::leading_zeros)),
     ("llvm.cttz", By(bits::trailing_zeros)),
     ("llvm.bswap", By(bits::swap_bytes)),
-    ("llvm.bitreverse", By(bits::reverse)),
+    ("llvm.bitreverse", By(bits::lower_bitreverse)),
     ("llvm.fshl", By(bits::funnel_left)),
     ("llvm.fshr", By(bits::funnel_right)),
     ("llvm.clmul", By(bits::multiply_without_carries)),
     // Lanes, halves, clocks.
-    ("llvm.vector.reverse", By(vector::reverse)),
-    ("llvm.vector.extract", By(vector::extract)),
-    ("llvm.vector.insert", By(vector::insert)),
-    ("llvm.vector.splice", By(vector::splice)),
-    ("llvm.vector.interleave2", By(vector::interleave)),
-    ("llvm.vector.interleave3", By(vector::interleave)),
-    ("llvm.vector.interleave4", By(vector::interleave)),
-    ("llvm.vector.interleave5", By(vector::interleave)),
-    ("llvm.vector.interleave6", By(vector::interleave)),
-    ("llvm.vector.interleave7", By(vector::interleave)),
-    ("llvm.vector.interleave8", By(vector::interleave)),
-    ("llvm.vector.deinterleave2", By(vector::deinterleave)),
-    ("llvm.vector.deinterleave3", By(vector::deinterleave)),
-    ("llvm.vector.deinterleave4", By(vector::deinterleave)),
-    ("llvm.vector.deinterleave5", By(vector::deinterleave)),
-    ("llvm.vector.deinterleave6", By(vector::deinterleave)),
-    ("llvm.vector.deinterleave7", By(vector::deinterleave)),
-    ("llvm.vector.deinterleave8", By(vector::deinterleave)),
+    ("llvm.vector.reverse", By(vector::lower_vector_reverse)),
+    ("llvm.vector.extract", By(vector::lower_vector_extract)),
+    ("llvm.vector.insert", By(vector::lower_vector_insert)),
+    ("llvm.vector.splice", By(vector::lower_vector_splice)),
+    (
+        "llvm.vector.interleave2",
+        By(vector::lower_vector_interleave),
+    ),
+    (
+        "llvm.vector.interleave3",
+        By(vector::lower_vector_interleave),
+    ),
+    (
+        "llvm.vector.interleave4",
+        By(vector::lower_vector_interleave),
+    ),
+    (
+        "llvm.vector.interleave5",
+        By(vector::lower_vector_interleave),
+    ),
+    (
+        "llvm.vector.interleave6",
+        By(vector::lower_vector_interleave),
+    ),
+    (
+        "llvm.vector.interleave7",
+        By(vector::lower_vector_interleave),
+    ),
+    (
+        "llvm.vector.interleave8",
+        By(vector::lower_vector_interleave),
+    ),
+    (
+        "llvm.vector.deinterleave2",
+        By(vector::lower_vector_deinterleave),
+    ),
+    (
+        "llvm.vector.deinterleave3",
+        By(vector::lower_vector_deinterleave),
+    ),
+    (
+        "llvm.vector.deinterleave4",
+        By(vector::lower_vector_deinterleave),
+    ),
+    (
+        "llvm.vector.deinterleave5",
+        By(vector::lower_vector_deinterleave),
+    ),
+    (
+        "llvm.vector.deinterleave6",
+        By(vector::lower_vector_deinterleave),
+    ),
+    (
+        "llvm.vector.deinterleave7",
+        By(vector::lower_vector_deinterleave),
+    ),
+    (
+        "llvm.vector.deinterleave8",
+        By(vector::lower_vector_deinterleave),
+    ),
     ("llvm.vector.partial.reduce.add", By(vector::partial_sum)),
     ("llvm.vector.partial.reduce.fadd", By(vector::partial_sum)),
-    ("llvm.stepvector", By(vector::step)),
+    ("llvm.stepvector", By(vector::lower_stepvector)),
     ("llvm.get.active.lane.mask", By(vector::active_lanes)),
     ("llvm.experimental.cttz.elts", By(vector::leading_false)),
     ("llvm.cttz.elts", By(vector::leading_false)),
@@ -250,22 +295,22 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     // Operations on some lanes.
     ("llvm.vp", By(predicated::predicated)),
     // Accesses to some lanes.
-    ("llvm.masked.load", By(masked::load)),
-    ("llvm.masked.store", By(masked::store)),
-    ("llvm.masked.gather", By(masked::gather)),
-    ("llvm.masked.scatter", By(masked::scatter)),
+    ("llvm.masked.load", By(masked::lower_masked_load)),
+    ("llvm.masked.store", By(masked::lower_masked_store)),
+    ("llvm.masked.gather", By(masked::lower_masked_gather)),
+    ("llvm.masked.scatter", By(masked::lower_masked_scatter)),
     ("llvm.masked.expandload", By(masked::expand_load)),
     ("llvm.masked.compressstore", By(masked::compress_store)),
     ("llvm.convert.to.fp16", By(vector::to_half_bits)),
     ("llvm.convert.from.fp16", By(vector::from_half_bits)),
-    ("llvm.readcyclecounter", By(vector::clock)),
-    ("llvm.readsteadycounter", By(vector::clock)),
+    ("llvm.readcyclecounter", By(vector::lower_read_clock)),
+    ("llvm.readsteadycounter", By(vector::lower_read_clock)),
     // Reductions.
-    ("llvm.vector.reduce.add", By(reduce::add)),
-    ("llvm.vector.reduce.mul", By(reduce::multiply)),
-    ("llvm.vector.reduce.and", By(reduce::and)),
-    ("llvm.vector.reduce.or", By(reduce::or)),
-    ("llvm.vector.reduce.xor", By(reduce::xor)),
+    ("llvm.vector.reduce.add", By(reduce::lower_reduce_add)),
+    ("llvm.vector.reduce.mul", By(reduce::lower_reduce_mul)),
+    ("llvm.vector.reduce.and", By(reduce::lower_reduce_and)),
+    ("llvm.vector.reduce.or", By(reduce::lower_reduce_or)),
+    ("llvm.vector.reduce.xor", By(reduce::lower_reduce_xor)),
     ("llvm.vector.reduce.smax", By(reduce::signed_maximum)),
     ("llvm.vector.reduce.smin", By(reduce::signed_minimum)),
     ("llvm.vector.reduce.umax", By(reduce::unsigned_maximum)),
@@ -328,17 +373,17 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Option<Id>> {
         match intrinsic {
-            None => Err(refuse("the intrinsic has no counterpart in SPIR-V")),
+            None => Err(make_refusal("the intrinsic has no counterpart in SPIR-V")),
             Some(Ignored) => Ok(None),
-            Some(First) => self.value(call.arg(0)?).map(Some),
+            Some(First) => self.lower_value(call.arg(0)?).map(Some),
             Some(Ext(number, count)) => {
                 let operands = self.first_arguments(call, count)?;
                 let shape = self.result_shape(call.inst)?;
                 let ty = self.arithmetic_type(shape);
                 let number = self.native(number, shape, call.inst);
-                let id = self.ext(number, ty, &operands);
+                let id = self.emit_ext_inst(number, ty, &operands);
                 self.fast_math(call.inst, id);
-                Ok(Some(self.narrowed(shape, id)))
+                Ok(Some(self.demote_float(shape, id)))
             }
             Some(IntrinsicRule::Op(op, count)) => {
                 let operands = self.first_arguments(call, count)?;
@@ -346,7 +391,7 @@ impl FunctionTranslator<'_, '_> {
                 let shape = self.result_shape(call.inst)?;
                 let ty = self.arithmetic_type(shape);
                 let id = self.t.b.append_value(op, ty, &words);
-                Ok(Some(self.narrowed(shape, id)))
+                Ok(Some(self.demote_float(shape, id)))
             }
             Some(Integer(number, signed)) => self.extremum(number, signed, call).map(Some),
             Some(IntrinsicRule::BuiltIn(builtin)) => self.work_item(builtin, 0, call).map(Some),
@@ -372,8 +417,8 @@ impl FunctionTranslator<'_, '_> {
         for index in 0..count {
             let argument = call.arg(index)?;
             let shape = self.shape_of(argument)?;
-            let id = self.value(argument)?;
-            ids.push(self.widened(shape, id));
+            let id = self.lower_value(argument)?;
+            ids.push(self.promote_float(shape, id));
         }
         Ok(ids)
     }
@@ -386,8 +431,8 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
-        let mut left = self.value(call.arg(0)?)?;
-        let mut right = self.value(call.arg(1)?)?;
+        let mut left = self.lower_value(call.arg(0)?)?;
+        let mut right = self.lower_value(call.arg(1)?)?;
         if shape.elem == NumericElement::Bool {
             let smaller = matches!(number, std_::U_MIN | std_::S_MIN);
             let op = match smaller != signed {
@@ -395,15 +440,15 @@ impl FunctionTranslator<'_, '_> {
                 false => Op::LogicalOr,
             };
             let ty = self.t.shape_type(shape);
-            return Ok(self.op(op, ty, [left, right]));
+            return Ok(self.emit_op(op, ty, [left, right]));
         }
         if signed {
             left = self.sign_extended(shape, left);
             right = self.sign_extended(shape, right);
         }
         let ty = self.t.shape_type(shape);
-        let id = self.ext(number, ty, &[left, right]);
-        Ok(self.masked(shape, id))
+        let id = self.emit_ext_inst(number, ty, &[left, right]);
+        Ok(self.clear_high_bits(shape, id))
     }
 
     /// A truth value of two numbers.

@@ -6,8 +6,8 @@
 
 use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
-use super::super::refusal::{TranslationResult, refuse};
-use super::constrained::operation;
+use super::super::refusal::{TranslationResult, make_refusal};
+use super::constrained::extract_operation;
 use super::lookup;
 use super::reduce::{LaneReductionRule, join_named};
 use crate::ir::{LlvmOpcode, LlvmValue, Predicate};
@@ -24,7 +24,7 @@ pub(super) fn predicated(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let name = operation(call.name, PREFIX);
+    let name = extract_operation(call.name, PREFIX);
     let opcode = LlvmOpcode::from_name(name);
     match (name, opcode) {
         ("load", _) => return body.predicated_load(call),
@@ -42,7 +42,7 @@ pub(super) fn predicated(
         }
         ("icmp" | "fcmp", _) => return body.predicated_comparison(call).map(Some),
         (_, Some(LlvmOpcode::FNeg)) => {
-            let operand = body.value(call.arg(0)?)?;
+            let operand = body.lower_value(call.arg(0)?)?;
             return body.negate_of(call.inst, operand).map(Some);
         }
         (_, Some(opcode)) if opcode.is_binary() => {
@@ -51,7 +51,7 @@ pub(super) fn predicated(
         (_, Some(opcode)) if opcode.is_cast() => {
             let value = call.arg(0)?;
             let (from, to) = (body.shape_of(value)?, body.result_shape(call.inst)?);
-            let id = body.value(value)?;
+            let id = body.lower_value(value)?;
             return body.convert_number(opcode, from, to, id).map(Some);
         }
         _ => {}
@@ -75,7 +75,7 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<(LlvmValue, Option<LlvmValue>)> {
         match *call.args {
             [.., mask, length] => Ok((mask, Some(length))),
-            _ => Err(refuse("an argument is missing")),
+            _ => Err(make_refusal("an argument is missing")),
         }
     }
 
@@ -85,8 +85,8 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
-        let left = self.value(call.arg(0)?)?;
-        let mut right = self.value(call.arg(1)?)?;
+        let left = self.lower_value(call.arg(0)?)?;
+        let mut right = self.lower_value(call.arg(1)?)?;
         let divides = matches!(
             opcode,
             LlvmOpcode::SDiv | LlvmOpcode::UDiv | LlvmOpcode::SRem | LlvmOpcode::URem
@@ -98,12 +98,12 @@ impl FunctionTranslator<'_, '_> {
                 .clone()
                 .all(|n| self.known_active(mask, length, n) == Some(true));
             if !all {
-                let active = lanes.map(|lane| self.active(mask, length, lane));
+                let active = lanes.map(|lane| self.emit_lane_active(mask, length, lane));
                 let active = active.collect::<TranslationResult<Vec<Id>>>()?;
-                let active = self.composed(shape.as_bool(), &active);
+                let active = self.compose_vector(shape.as_bool(), &active);
                 let ty = self.t.shape_type(shape);
-                let one = self.t.splat(shape, 1);
-                right = self.select(ty, active, right, one);
+                let one = self.t.make_splat(shape, 1);
+                right = self.emit_select(ty, active, right, one);
             }
         }
         self.binary_of(call.inst, opcode, [left, right])
@@ -114,11 +114,11 @@ impl FunctionTranslator<'_, '_> {
         let predicate = self.text_of(call.arg(2)?);
         let predicate = predicate.and_then(|p| Predicate::from_name_for(p, integer));
         let Some(predicate) = predicate else {
-            return Err(refuse("the comparison has no predicate"));
+            return Err(make_refusal("the comparison has no predicate"));
         };
         let shape = self.shape_of(call.arg(0)?)?;
-        let left = self.value(call.arg(0)?)?;
-        let right = self.value(call.arg(1)?)?;
+        let left = self.lower_value(call.arg(0)?)?;
+        let right = self.lower_value(call.arg(1)?)?;
         self.holds(predicate, shape, [left, right])
     }
 
@@ -131,24 +131,24 @@ impl FunctionTranslator<'_, '_> {
         let part = self.t.register_type(element)?;
         let mut lanes = Vec::new();
         for lane in 0..self.lane_count(ty) {
-            let active = self.active(condition, length, lane)?;
+            let active = self.emit_lane_active(condition, length, lane)?;
             let [yes, no] = [self.lane_value(yes, lane)?, self.lane_value(no, lane)?];
-            lanes.push(self.select(part, active, yes, no));
+            lanes.push(self.emit_select(part, active, yes, no));
         }
         self.compose_lanes(ty, &lanes)
     }
 
     /// `llvm.vp.reduce.NAME(start, vector, mask, length)`
     fn predicated_reduction(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
-        let name = operation(call.name, "llvm.vp.reduce.");
+        let name = extract_operation(call.name, "llvm.vp.reduce.");
         let Some(join) = join_named(name) else {
-            return Err(refuse("the intrinsic has no counterpart in SPIR-V"));
+            return Err(make_refusal("the intrinsic has no counterpart in SPIR-V"));
         };
         let (mask, length) = self.lanes_meant(call)?;
         let (start, vector) = (call.arg(0)?, call.arg(1)?);
         let scalar = self.shape_of(start)?;
         let ty = self.t.shape_type(scalar);
-        let mut all = self.value(start)?;
+        let mut all = self.lower_value(start)?;
         if let LaneReductionRule::Ext(_, true) = join {
             all = self.sign_extended(scalar, all);
         }
@@ -162,12 +162,12 @@ impl FunctionTranslator<'_, '_> {
             all = match known {
                 Some(_) => both,
                 None => {
-                    let active = self.active(mask, length, lane)?;
-                    self.select(ty, active, both, all)
+                    let active = self.emit_lane_active(mask, length, lane)?;
+                    self.emit_select(ty, active, both, all)
                 }
             };
         }
-        Ok(self.masked(scalar, all))
+        Ok(self.clear_high_bits(scalar, all))
     }
 
     /// `llvm.vp.cttz.elts(vector, whether zero is poison, mask, length)`: the lanes before the first that is
@@ -175,11 +175,11 @@ impl FunctionTranslator<'_, '_> {
     fn predicated_first(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let (mask, length) = self.lanes_meant(call)?;
         let Some(end) = length else {
-            return Err(refuse("an argument is missing"));
+            return Err(make_refusal("an argument is missing"));
         };
         let to = self.result_shape(call.inst)?;
         let from = self.shape_of(end)?;
-        let none = self.value(end)?;
+        let none = self.lower_value(end)?;
         let none = match to.bits == from.bits {
             true => none,
             false => {
@@ -191,9 +191,9 @@ impl FunctionTranslator<'_, '_> {
             }
         };
         self.first_lane_that_holds(call, none, &mut |body, lane, holds| {
-            let active = body.active(mask, length, lane)?;
+            let active = body.emit_lane_active(mask, length, lane)?;
             let bool = body.t.b.bool_type();
-            Ok(body.op(Op::LogicalAnd, bool, [active, holds]))
+            Ok(body.emit_op(Op::LogicalAnd, bool, [active, holds]))
         })
     }
 
@@ -201,7 +201,7 @@ impl FunctionTranslator<'_, '_> {
         let (mask, length) = self.lanes_meant(call)?;
         let mut access = self.lane_access(call, 0, false)?;
         access.length = length;
-        let base = self.pointer(call.arg(0)?, access.memory)?;
+        let base = self.lower_pointer(call.arg(0)?, access.memory)?;
         self.load_lanes(call, access, mask, None, &mut |body, lane| {
             body.step_to(base, lane)
         })
@@ -211,7 +211,7 @@ impl FunctionTranslator<'_, '_> {
         let (mask, length) = self.lanes_meant(call)?;
         let mut access = self.lane_access(call, 1, false)?;
         access.length = length;
-        let base = self.pointer(call.arg(1)?, access.memory)?;
+        let base = self.lower_pointer(call.arg(1)?, access.memory)?;
         self.store_lanes(access, call.arg(0)?, mask, &mut |body, lane| {
             body.step_to(base, lane)
         })
@@ -224,7 +224,7 @@ impl FunctionTranslator<'_, '_> {
         access.length = length;
         self.load_lanes(call, access, mask, None, &mut |body, lane| {
             let pointer = body.lane_value(pointers, lane)?;
-            Ok(body.cast(pointer, access.memory))
+            Ok(body.cast_pointer(pointer, access.memory))
         })
     }
 
@@ -235,7 +235,7 @@ impl FunctionTranslator<'_, '_> {
         access.length = length;
         self.store_lanes(access, call.arg(0)?, mask, &mut |body, lane| {
             let pointer = body.lane_value(pointers, lane)?;
-            Ok(body.cast(pointer, access.memory))
+            Ok(body.cast_pointer(pointer, access.memory))
         })
     }
 }

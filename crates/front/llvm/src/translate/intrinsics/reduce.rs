@@ -2,7 +2,7 @@
 
 use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
-use super::super::refusal::{TranslationResult, refuse};
+use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -46,47 +46,47 @@ pub(super) fn join_named(name: &str) -> Option<LaneReductionRule> {
     JOINS.iter().find(|row| row.0 == name).map(|row| row.1)
 }
 
-pub(super) fn add(
+pub(super) fn lower_reduce_add(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.reduce(
+    body.reduce_vector(
         LaneReductionRule::Op(Op::IAdd, Op::LogicalNotEqual),
         call,
         0,
     )
 }
 
-pub(super) fn multiply(
+pub(super) fn lower_reduce_mul(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.reduce(LaneReductionRule::Op(Op::IMul, Op::LogicalAnd), call, 0)
+    body.reduce_vector(LaneReductionRule::Op(Op::IMul, Op::LogicalAnd), call, 0)
 }
 
-pub(super) fn and(
+pub(super) fn lower_reduce_and(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.reduce(
+    body.reduce_vector(
         LaneReductionRule::Op(Op::BitwiseAnd, Op::LogicalAnd),
         call,
         0,
     )
 }
 
-pub(super) fn or(
+pub(super) fn lower_reduce_or(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.reduce(LaneReductionRule::Op(Op::BitwiseOr, Op::LogicalOr), call, 0)
+    body.reduce_vector(LaneReductionRule::Op(Op::BitwiseOr, Op::LogicalOr), call, 0)
 }
 
-pub(super) fn xor(
+pub(super) fn lower_reduce_xor(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.reduce(
+    body.reduce_vector(
         LaneReductionRule::Op(Op::BitwiseXor, Op::LogicalNotEqual),
         call,
         0,
@@ -97,28 +97,28 @@ pub(super) fn signed_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.reduce(LaneReductionRule::Ext(std_::S_MAX, true), call, 0)
+    body.reduce_vector(LaneReductionRule::Ext(std_::S_MAX, true), call, 0)
 }
 
 pub(super) fn signed_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.reduce(LaneReductionRule::Ext(std_::S_MIN, true), call, 0)
+    body.reduce_vector(LaneReductionRule::Ext(std_::S_MIN, true), call, 0)
 }
 
 pub(super) fn unsigned_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.reduce(LaneReductionRule::Ext(std_::U_MAX, false), call, 0)
+    body.reduce_vector(LaneReductionRule::Ext(std_::U_MAX, false), call, 0)
 }
 
 pub(super) fn unsigned_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.reduce(LaneReductionRule::Ext(std_::U_MIN, false), call, 0)
+    body.reduce_vector(LaneReductionRule::Ext(std_::U_MIN, false), call, 0)
 }
 
 /// `(start, vector)`
@@ -126,7 +126,7 @@ pub(super) fn float_add(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.reduce(LaneReductionRule::Op(Op::FAdd, Op::FAdd), call, 1)
+    body.reduce_vector(LaneReductionRule::Op(Op::FAdd, Op::FAdd), call, 1)
 }
 
 /// `(start, vector)`
@@ -134,40 +134,40 @@ pub(super) fn float_multiply(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.reduce(LaneReductionRule::Op(Op::FMul, Op::FMul), call, 1)
+    body.reduce_vector(LaneReductionRule::Op(Op::FMul, Op::FMul), call, 1)
 }
 
 pub(super) fn float_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.reduce(LaneReductionRule::Ext(std_::FMAX, false), call, 0)
+    body.reduce_vector(LaneReductionRule::Ext(std_::FMAX, false), call, 0)
 }
 
 pub(super) fn float_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.reduce(LaneReductionRule::Ext(std_::FMIN, false), call, 0)
+    body.reduce_vector(LaneReductionRule::Ext(std_::FMIN, false), call, 0)
 }
 
 pub(super) fn nan_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.reduce(LaneReductionRule::Nan(std_::FMAX), call, 0)
+    body.reduce_vector(LaneReductionRule::Nan(std_::FMAX), call, 0)
 }
 
 pub(super) fn nan_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.reduce(LaneReductionRule::Nan(std_::FMIN), call, 0)
+    body.reduce_vector(LaneReductionRule::Nan(std_::FMIN), call, 0)
 }
 
 impl FunctionTranslator<'_, '_> {
     /// Reduces the argument `vector`; what stands before it is the start.
-    fn reduce(
+    fn reduce_vector(
         &mut self,
         join: LaneReductionRule,
         call: &ExternalCall<'_>,
@@ -178,10 +178,10 @@ impl FunctionTranslator<'_, '_> {
         let scalar = self.t.need_shape(element)?;
         let ty = self.t.shape_type(scalar);
         if let (LaneReductionRule::Op(op, _), 1..) = (join, vector) {
-            let mut all = self.value(call.arg(0)?)?;
+            let mut all = self.lower_value(call.arg(0)?)?;
             for lane in 0..self.lane_count(self.type_of(value)) {
                 let lane = self.lane_value(value, lane)?;
-                all = self.op(op, ty, [all, lane]);
+                all = self.emit_op(op, ty, [all, lane]);
             }
             return Ok(Some(all));
         }
@@ -193,7 +193,7 @@ impl FunctionTranslator<'_, '_> {
         for &lane in &lanes[1..] {
             all = self.join_lanes(join, scalar, [all, lane])?;
         }
-        Ok(Some(self.masked(scalar, all)))
+        Ok(Some(self.clear_high_bits(scalar, all)))
     }
 
     /// Two lanes joined; the first has its sign where there is one.
@@ -206,19 +206,19 @@ impl FunctionTranslator<'_, '_> {
         let ty = self.t.shape_type(scalar);
         Ok(match (join, scalar.elem) {
             (LaneReductionRule::Op(_, op), NumericElement::Bool)
-            | (LaneReductionRule::Op(op, _), _) => self.op(op, ty, [all, lane]),
+            | (LaneReductionRule::Op(op, _), _) => self.emit_op(op, ty, [all, lane]),
             (LaneReductionRule::Nan(number), _) => {
                 self.extremum_or_nan(number, scalar, [all, lane])
             }
             (LaneReductionRule::Ext(..), NumericElement::Bool) => {
-                return Err(refuse("the operand is a vector of truth values"));
+                return Err(make_refusal("the operand is a vector of truth values"));
             }
             (LaneReductionRule::Ext(number, signed), _) => {
                 let lane = match signed {
                     true => self.sign_extended(scalar, lane),
                     false => lane,
                 };
-                self.ext(number, ty, &[all, lane])
+                self.emit_ext_inst(number, ty, &[all, lane])
             }
         })
     }

@@ -2,8 +2,8 @@
 
 use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
-use super::super::constants::mask;
-use super::super::refusal::{TranslationResult, refuse};
+use super::super::constants::make_width_mask;
+use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::types::{NumericElement, NumericShape};
 use crate::ir::Predicate;
 use spirula_spirv::Id;
@@ -77,9 +77,9 @@ pub(super) fn shift_signed(
 
 /// The ends of a type, the lower one sign-extended to the width that holds it.
 pub(super) fn ends(shape: NumericShape, signed: bool) -> [u64; 2] {
-    let all = mask(shape.bits);
+    let all = make_width_mask(shape.bits);
     match signed {
-        true => [mask(shape.width) & !(all >> 1), all >> 1],
+        true => [make_width_mask(shape.width) & !(all >> 1), all >> 1],
         false => [0, all],
     }
 }
@@ -88,30 +88,33 @@ impl FunctionTranslator<'_, '_> {
     fn saturated_conversion(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.width > 64 {
-            return Err(refuse(format!("the result is of {} bits", shape.bits)));
+            return Err(make_refusal(format!(
+                "the result is of {} bits",
+                shape.bits
+            )));
         }
         let from = self.shape_of(call.arg(0)?)?;
-        let value = self.value(call.arg(0)?)?;
-        let value = self.widened(from, value);
+        let value = self.lower_value(call.arg(0)?)?;
+        let value = self.promote_float(from, value);
         let ty = self.t.shape_type(shape);
-        let id = self.op(op, ty, [value]);
-        self.decorate(id, Decoration::SaturatedConversion, &[]);
+        let id = self.emit_op(op, ty, [value]);
+        self.decorate_result(id, Decoration::SaturatedConversion, &[]);
         if !shape.is_odd() {
             return Ok(id);
         }
         let id = self.clamped(shape, op == Op::ConvertFToS, id);
-        Ok(self.masked(shape, id))
+        Ok(self.clear_high_bits(shape, id))
     }
 
     /// An integer clamped to the ends of the narrower type that it is of.
     pub(super) fn clamped(&mut self, shape: NumericShape, signed: bool, id: Id) -> Id {
-        let [low, high] = ends(shape, signed).map(|bits| self.t.splat(shape, bits));
+        let [low, high] = ends(shape, signed).map(|bits| self.t.make_splat(shape, bits));
         let number = match signed {
             true => std_::S_CLAMP,
             false => std_::U_CLAMP,
         };
         let ty = self.t.shape_type(shape);
-        self.ext(number, ty, &[id, low, high])
+        self.emit_ext_inst(number, ty, &[id, low, high])
     }
 
     fn saturated(
@@ -122,50 +125,59 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.width > 64 {
-            return Err(refuse(format!("the operands are of {} bits", shape.bits)));
+            return Err(make_refusal(format!(
+                "the operands are of {} bits",
+                shape.bits
+            )));
         }
-        let mut operands = [self.value(call.arg(0)?)?, self.value(call.arg(1)?)?];
+        let mut operands = [
+            self.lower_value(call.arg(0)?)?,
+            self.lower_value(call.arg(1)?)?,
+        ];
         if signed {
             operands = operands.map(|id| self.sign_extended(shape, id));
         }
         let ty = self.t.shape_type(shape);
-        let id = self.ext(number, ty, &operands);
+        let id = self.emit_ext_inst(number, ty, &operands);
         if !shape.is_odd() {
             return Ok(id);
         }
         let id = self.clamped(shape, signed, id);
-        Ok(self.masked(shape, id))
+        Ok(self.clear_high_bits(shape, id))
     }
 
     fn saturated_shift(&mut self, signed: bool, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.width > 64 {
-            return Err(refuse(format!("the operands are of {} bits", shape.bits)));
+            return Err(make_refusal(format!(
+                "the operands are of {} bits",
+                shape.bits
+            )));
         }
-        let value = self.value(call.arg(0)?)?;
-        let by = self.value(call.arg(1)?)?;
+        let value = self.lower_value(call.arg(0)?)?;
+        let by = self.lower_value(call.arg(1)?)?;
         let ty = self.t.shape_type(shape);
         let (value, back_op) = match signed {
             true => (self.sign_extended(shape, value), Op::ShiftRightArithmetic),
             false => (value, Op::ShiftRightLogical),
         };
-        let shifted = self.op(Op::ShiftLeftLogical, ty, [value, by]);
-        let kept = self.masked(shape, shifted);
+        let shifted = self.emit_op(Op::ShiftLeftLogical, ty, [value, by]);
+        let kept = self.clear_high_bits(shape, shifted);
         let seen = match signed {
             true => self.sign_extended(shape, kept),
             false => kept,
         };
-        let back = self.op(back_op, ty, [seen, by]);
+        let back = self.emit_op(back_op, ty, [seen, by]);
         let whole = shape.as_int(shape.width);
         let lost = self.holds(Predicate::Ne, whole, [back, value])?;
-        let [low, high] = ends(shape, signed).map(|bits| self.t.splat(shape, bits));
+        let [low, high] = ends(shape, signed).map(|bits| self.t.make_splat(shape, bits));
         let mut end = high;
         if signed {
-            let zero = self.t.zero(shape);
+            let zero = self.t.make_zero(shape);
             let negative = self.holds(Predicate::Slt, whole, [value, zero])?;
-            end = self.select(ty, negative, low, high);
+            end = self.emit_select(ty, negative, low, high);
         }
-        let id = self.select(ty, lost, end, kept);
-        Ok(self.masked(shape, id))
+        let id = self.emit_select(ty, lost, end, kept);
+        Ok(self.clear_high_bits(shape, id))
     }
 }

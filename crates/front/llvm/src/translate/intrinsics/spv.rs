@@ -2,7 +2,7 @@
 
 use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
-use super::super::refusal::{TranslationResult, refuse};
+use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::types::{NumericElement, NumericShape};
 use super::IntrinsicRule::{self, By, Ext, Integer};
 use crate::ir::Predicate;
@@ -171,10 +171,14 @@ fn saturate(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
-    let value = body.value(call.arg(0)?)?;
+    let value = body.lower_value(call.arg(0)?)?;
     let ty = body.t.shape_type(shape);
-    let (zero, one) = (body.t.zero(shape), body.t.splat_one(shape, false));
-    Ok(Some(body.ext(std_::FCLAMP, ty, &[value, zero, one])))
+    let (zero, one) = (body.t.make_zero(shape), body.t.splat_one(shape, false));
+    Ok(Some(body.emit_ext_inst(
+        std_::FCLAMP,
+        ty,
+        &[value, zero, one],
+    )))
 }
 
 /// What is above the next whole number below.
@@ -183,10 +187,10 @@ fn fraction(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
-    let value = body.value(call.arg(0)?)?;
+    let value = body.lower_value(call.arg(0)?)?;
     let ty = body.t.shape_type(shape);
-    let whole = body.ext(std_::FLOOR, ty, &[value]);
-    Ok(Some(body.op(Op::FSub, ty, [value, whole])))
+    let whole = body.emit_ext_inst(std_::FLOOR, ty, &[value]);
+    Ok(Some(body.emit_op(Op::FSub, ty, [value, whole])))
 }
 
 /// A barrier of the workgroup and its memory.
@@ -241,7 +245,7 @@ fn count_active(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let ballot = body.ballot(call)?;
-    let scope = body.t.u32(Scope::Subgroup.0);
+    let scope = body.t.make_u32(Scope::Subgroup.0);
     let ty = body.result_type(call.inst)?;
     let reduce = GroupOperation::Reduce.0;
     let words = [scope.word(), reduce, ballot.word()];
@@ -370,12 +374,12 @@ impl FunctionTranslator<'_, '_> {
     /// Whether all or any lanes are not zero.
     fn nonzero_lanes(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
-        let value = self.value(call.arg(0)?)?;
+        let value = self.lower_value(call.arg(0)?)?;
         let truths = match shape.elem {
             NumericElement::Bool => value,
             NumericElement::Int => self.is_nonzero(shape, value),
             NumericElement::Float | NumericElement::Brain => {
-                let zero = self.t.zero(shape);
+                let zero = self.t.make_zero(shape);
                 self.holds(Predicate::FUne, shape, [value, zero])?
             }
         };
@@ -383,22 +387,22 @@ impl FunctionTranslator<'_, '_> {
             return Ok(truths);
         }
         let bool = self.t.b.bool_type();
-        Ok(self.op(op, bool, [truths]))
+        Ok(self.emit_op(op, bool, [truths]))
     }
 
     /// The sum of the products of lanes.
     fn lanes_product(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
-        let left = self.value(call.arg(0)?)?;
-        let right = self.value(call.arg(1)?)?;
+        let left = self.lower_value(call.arg(0)?)?;
+        let right = self.lower_value(call.arg(1)?)?;
         let ty = self.result_type(call.inst)?;
-        Ok(self.op(op, ty, [left, right]))
+        Ok(self.emit_op(op, ty, [left, right]))
     }
 
     fn ballot(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
-        let scope = self.t.u32(Scope::Subgroup.0);
-        let predicate = self.value(call.arg(0)?)?;
-        let ty = self.t.shape_type(NumericShape::int(32, 4));
-        Ok(self.op(Op::GroupNonUniformBallot, ty, [scope, predicate]))
+        let scope = self.t.make_u32(Scope::Subgroup.0);
+        let predicate = self.lower_value(call.arg(0)?)?;
+        let ty = self.t.shape_type(NumericShape::new_int(32, 4));
+        Ok(self.emit_op(Op::GroupNonUniformBallot, ty, [scope, predicate]))
     }
 
     /// A barrier of the workgroup, or a fence alone.
@@ -410,11 +414,11 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Option<Id>> {
         let semantics = self
             .t
-            .u32((MemorySemantics::AcquireRelease | memory).0)
+            .make_u32((MemorySemantics::AcquireRelease | memory).0)
             .word();
-        let scope = self.t.u32(scope.0).word();
+        let scope = self.t.make_u32(scope.0).word();
         if waits {
-            let group = self.t.u32(Scope::Workgroup.0).word();
+            let group = self.t.make_u32(Scope::Workgroup.0).word();
             let words = [group, scope, semantics];
             self.t.b.append_effect(Op::ControlBarrier, &words);
         } else {
@@ -427,7 +431,7 @@ impl FunctionTranslator<'_, '_> {
 
     fn wave_bits(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
         if self.shape_of(call.arg(0)?)?.is_float() {
-            return Err(refuse("bits of floats"));
+            return Err(make_refusal("bits of floats"));
         }
         self.wave_reduction([op, op], call).map(Some)
     }
@@ -444,13 +448,13 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
-        let value = self.value(call.arg(0)?)?;
-        let value = self.widened(shape, value);
+        let value = self.lower_value(call.arg(0)?)?;
+        let value = self.promote_float(shape, value);
         let op = ops[usize::from(!shape.is_float())];
-        let scope = self.t.u32(Scope::Subgroup.0);
+        let scope = self.t.make_u32(Scope::Subgroup.0);
         let ty = self.arithmetic_type(shape);
         let words = [scope.word(), over.0, value.word()];
         let id = self.t.b.append_value(op, ty, &words);
-        Ok(self.narrowed(shape, id))
+        Ok(self.demote_float(shape, id))
     }
 }

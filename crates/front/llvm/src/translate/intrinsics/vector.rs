@@ -2,7 +2,7 @@
 
 use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
-use super::super::refusal::{TranslationResult, refuse};
+use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::types::{NumericElement, NumericShape};
 use crate::ir::ConstKind;
 use spirula_spirv::Id;
@@ -10,7 +10,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Scope;
 
 /// `llvm.vector.reverse(vector)`
-pub(super) fn reverse(
+pub(super) fn lower_vector_reverse(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -20,7 +20,7 @@ pub(super) fn reverse(
 }
 
 /// `llvm.vector.extract(vector, first)`
-pub(super) fn extract(
+pub(super) fn lower_vector_extract(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -29,12 +29,12 @@ pub(super) fn extract(
     let all = body.lane_values(call.arg(0)?)?;
     match all.get(first..first + count) {
         Some(lanes) => body.composed_result(call, lanes),
-        None => Err(refuse("the lanes are not all there")),
+        None => Err(make_refusal("the lanes are not all there")),
     }
 }
 
 /// `llvm.vector.insert(vector, part, first)`
-pub(super) fn insert(
+pub(super) fn lower_vector_insert(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -43,12 +43,12 @@ pub(super) fn insert(
     let new = body.lane_values(call.arg(1)?)?;
     match lanes.get_mut(first..first + new.len()) {
         Some(place) => place.copy_from_slice(&new),
-        None => return Err(refuse("the lanes are not all there")),
+        None => return Err(make_refusal("the lanes are not all there")),
     }
     body.composed_result(call, &lanes)
 }
 
-fn half(shape: NumericShape) -> NumericShape {
+fn to_half_float(shape: NumericShape) -> NumericShape {
     NumericShape {
         elem: NumericElement::Float,
         ..shape.as_int(16)
@@ -61,10 +61,10 @@ pub(super) fn to_half_bits(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
-    let value = body.value(call.arg(0)?)?;
-    let ty = body.t.shape_type(half(shape));
-    let id = body.op(Op::FConvert, ty, [value]);
-    body.bitcast(half(shape), shape, id).map(Some)
+    let value = body.lower_value(call.arg(0)?)?;
+    let ty = body.t.shape_type(to_half_float(shape));
+    let id = body.emit_op(Op::FConvert, ty, [value]);
+    body.emit_bitcast(to_half_float(shape), shape, id).map(Some)
 }
 
 /// `llvm.convert.from.fp16(bits)`
@@ -73,25 +73,25 @@ pub(super) fn from_half_bits(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let from = body.shape_of(call.arg(0)?)?;
-    let value = body.value(call.arg(0)?)?;
-    let id = body.bitcast(from, half(from), value)?;
+    let value = body.lower_value(call.arg(0)?)?;
+    let id = body.emit_bitcast(from, to_half_float(from), value)?;
     let ty = body.result_type(call.inst)?;
-    Ok(Some(body.op(Op::FConvert, ty, [id])))
+    Ok(Some(body.emit_op(Op::FConvert, ty, [id])))
 }
 
 /// `llvm.readcyclecounter`, `llvm.readsteadycounter`: the clock of the sub-group.
-pub(super) fn clock(
+pub(super) fn lower_read_clock(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let scope = body.t.u32(Scope::Subgroup.0);
+    let scope = body.t.make_u32(Scope::Subgroup.0);
     let ty = body.result_type(call.inst)?;
-    Ok(Some(body.op(Op::ReadClockKHR, ty, [scope])))
+    Ok(Some(body.emit_op(Op::ReadClockKHR, ty, [scope])))
 }
 
 /// `llvm.vector.splice(left, right, first)`: lanes of both in a row, counted from the end of the
 /// left where the first is negative.
-pub(super) fn splice(
+pub(super) fn lower_vector_splice(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -103,7 +103,7 @@ pub(super) fn splice(
         .map(|c| body.t.module.consts.kind(c))
     {
         Some(ConstKind::Int(bits)) => *bits as u32 as i32 as i64,
-        _ => return Err(refuse("the first lane is not known")),
+        _ => return Err(make_refusal("the first lane is not known")),
     };
     all.extend(body.lane_values(call.arg(1)?)?);
     let first = if first < 0 {
@@ -116,12 +116,12 @@ pub(super) fn splice(
         .and_then(|first| all.get(first..first.checked_add(count)?));
     match lanes {
         Some(lanes) => body.composed_result(call, lanes),
-        None => Err(refuse("the lanes are not all there")),
+        None => Err(make_refusal("the lanes are not all there")),
     }
 }
 
 /// `llvm.vector.interleaveN(vectors…)`: first lanes of all, second lanes of all, and so on.
-pub(super) fn interleave(
+pub(super) fn lower_vector_interleave(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -137,7 +137,7 @@ pub(super) fn interleave(
 }
 
 /// `llvm.vector.deinterleaveN(vector)`: a structure of N vectors.
-pub(super) fn deinterleave(
+pub(super) fn lower_vector_deinterleave(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -147,14 +147,14 @@ pub(super) fn deinterleave(
     let mut words = Vec::with_capacity(count);
     for first in 0..count {
         let Some(ty) = body.t.module.types.element(result, first as u64) else {
-            return Err(refuse("the result is no structure of vectors"));
+            return Err(make_refusal("the result is no structure of vectors"));
         };
         if body
             .t
-            .shape(ty)
+            .find_shape(ty)
             .is_some_and(|shape| shape.elem == NumericElement::Bool)
         {
-            return Err(refuse("the operand is a vector of truth values"));
+            return Err(make_refusal("the operand is a vector of truth values"));
         }
         let lanes: Vec<Id> = all.iter().skip(first).step_by(count).copied().collect();
         words.push(body.compose_lanes(ty, &lanes)?.word());
@@ -168,14 +168,14 @@ pub(super) fn deinterleave(
 }
 
 /// `llvm.stepvector`: 0, 1, 2, …
-pub(super) fn step(
+pub(super) fn lower_stepvector(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let ty = body.inst_type(call.inst);
     let scalar = body.t.need_shape(body.t.module.types.scalar(ty))?;
     let lanes: Vec<Id> = (0..body.lane_count(ty))
-        .map(|lane| body.t.splat(scalar, u64::from(lane)))
+        .map(|lane| body.t.make_splat(scalar, u64::from(lane)))
         .collect();
     body.composed_result(call, &lanes)
 }
@@ -187,19 +187,19 @@ pub(super) fn active_lanes(
 ) -> TranslationResult<Option<Id>> {
     let ty = body.inst_type(call.inst);
     let shape = body.shape_of(call.arg(0)?)?;
-    let first = body.value(call.arg(0)?)?;
-    let end = body.value(call.arg(1)?)?;
+    let first = body.lower_value(call.arg(0)?)?;
+    let end = body.lower_value(call.arg(1)?)?;
     let number = body.t.shape_type(shape);
     let bool = body.t.b.bool_type();
     // Lanes that are left, at least none.
-    let below = body.op(Op::ULessThan, bool, [first, end]);
-    let rest = body.op(Op::ISub, number, [end, first]);
-    let zero = body.t.zero(shape);
-    let rest = body.select(number, below, rest, zero);
+    let below = body.emit_op(Op::ULessThan, bool, [first, end]);
+    let rest = body.emit_op(Op::ISub, number, [end, first]);
+    let zero = body.t.make_zero(shape);
+    let rest = body.emit_select(number, below, rest, zero);
     let mut lanes = Vec::new();
     for lane in 0..body.lane_count(ty) {
-        let lane = body.t.splat(shape, u64::from(lane));
-        lanes.push(body.op(Op::ULessThan, bool, [lane, rest]));
+        let lane = body.t.make_splat(shape, u64::from(lane));
+        lanes.push(body.emit_op(Op::ULessThan, bool, [lane, rest]));
     }
     body.composed_result(call, &lanes)
 }
@@ -211,7 +211,7 @@ pub(super) fn leading_false(
 ) -> TranslationResult<Option<Id>> {
     let to = body.result_shape(call.inst)?;
     let count = body.lane_count(body.type_of(call.arg(0)?));
-    let none = body.t.splat(to, u64::from(count));
+    let none = body.t.make_splat(to, u64::from(count));
     let found = body.first_lane_that_holds(call, none, &mut |_, _, holds| Ok(holds))?;
     Ok(Some(found))
 }
@@ -243,8 +243,8 @@ pub(super) fn partial_sum(
     };
     let count = sums.len();
     for (at, lane) in all.into_iter().enumerate() {
-        let sum = body.op(op, ty, [sums[at % count], lane]);
-        sums[at % count] = body.masked(scalar, sum);
+        let sum = body.emit_op(op, ty, [sums[at % count], lane]);
+        sums[at % count] = body.clear_high_bits(scalar, sum);
     }
     body.composed_result(call, &sums)
 }
@@ -275,8 +275,8 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
                 _ => self.is_nonzero(scalar, id),
             };
             let holds = counts(self, lane as u32, holds)?;
-            let lane = self.t.splat(to, lane as u64);
-            found = self.select(ty, holds, lane, found);
+            let lane = self.t.make_splat(to, lane as u64);
+            found = self.emit_select(ty, holds, lane, found);
         }
         Ok(found)
     }
@@ -297,7 +297,7 @@ impl FunctionTranslator<'_, '_> {
         let lane = self.t.module.as_u64(call.arg(index)?);
         match lane.filter(|lane| *lane < 1 << 16) {
             Some(lane) => Ok(lane as usize),
-            None => Err(refuse("the first lane is not known")),
+            None => Err(make_refusal("the first lane is not known")),
         }
     }
 }

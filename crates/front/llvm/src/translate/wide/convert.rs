@@ -3,7 +3,7 @@
 use super::{LIMB, LIMB_SHAPE, LimbInteger};
 use crate::ir::{InstructionExtra, LlvmAlign, LlvmInst, LlvmOpcode, LlvmValue, Ordering};
 use crate::translate::body::FunctionTranslator;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
@@ -34,7 +34,7 @@ impl FunctionTranslator<'_, '_> {
                 ordering: Ordering::NotAtomic | Ordering::Unordered,
                 ..
             } => Ok((align, data.flags.has(crate::ir::LlvmInstFlags::VOLATILE))),
-            _ => Err(refuse(
+            _ => Err(make_refusal(
                 "an atomic access to an integer of more than 64 bits",
             )),
         }
@@ -50,7 +50,7 @@ impl FunctionTranslator<'_, '_> {
         let ty = self.t.b.int_type(width, false);
         let at = u64::from(offset / 8);
         let bytes = self.byte_offset(base, at);
-        let pointer = self.cast(bytes, ty);
+        let pointer = self.cast_pointer(bytes, ty);
         let whole = align.bytes().unwrap_or(1);
         let align = if at == 0 {
             whole
@@ -66,21 +66,22 @@ impl FunctionTranslator<'_, '_> {
 
     pub(super) fn load_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<Id> {
         let access = self.plain_access(inst)?;
-        let base = self.value(self.function.operands(inst)[0])?;
+        let base = self.lower_value(self.function.operands(inst)[0])?;
         let number = self.t.shape_type(LIMB_SHAPE());
         let mut limbs: Vec<Option<Id>> = vec![None; wide.limbs];
         for (offset, width) in pieces(wide.bits) {
             let (pointer, ty, words) = self.piece(base, (offset, width), access);
             let words = [pointer.word(), words[0], words[1]];
             let id = self.t.b.append_value(Op::Load, ty, &words);
-            let mut id = self.resized(NumericShape::int(width, 1), LIMB_SHAPE(), id, false);
+            let mut id =
+                self.resize_integer(NumericShape::new_int(width, 1), LIMB_SHAPE(), id, false);
             if !offset.is_multiple_of(LIMB) {
-                let by = self.t.splat(LIMB_SHAPE(), u64::from(offset % LIMB));
-                id = self.op(Op::ShiftLeftLogical, number, [id, by]);
+                let by = self.t.make_splat(LIMB_SHAPE(), u64::from(offset % LIMB));
+                id = self.emit_op(Op::ShiftLeftLogical, number, [id, by]);
             }
             let limb = &mut limbs[(offset / LIMB) as usize];
             *limb = Some(match *limb {
-                Some(low) => self.op(Op::BitwiseOr, number, [low, id]),
+                Some(low) => self.emit_op(Op::BitwiseOr, number, [low, id]),
                 None => id,
             });
         }
@@ -96,18 +97,18 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<()> {
         let access = self.plain_access(inst)?;
         let [value, pointer] = self.function.operands(inst) else {
-            return Err(refuse("a store without two operands"));
+            return Err(make_refusal("a store without two operands"));
         };
         let limbs = self.limbs(*value)?;
-        let base = self.value(*pointer)?;
+        let base = self.lower_value(*pointer)?;
         let number = self.t.shape_type(LIMB_SHAPE());
         for (offset, width) in pieces(wide.bits) {
             let mut part = limbs[(offset / LIMB) as usize];
             if !offset.is_multiple_of(LIMB) {
-                let by = self.t.splat(LIMB_SHAPE(), u64::from(offset % LIMB));
-                part = self.op(Op::ShiftRightLogical, number, [part, by]);
+                let by = self.t.make_splat(LIMB_SHAPE(), u64::from(offset % LIMB));
+                part = self.emit_op(Op::ShiftRightLogical, number, [part, by]);
             }
-            part = self.resized(LIMB_SHAPE(), NumericShape::int(width, 1), part, false);
+            part = self.resize_integer(LIMB_SHAPE(), NumericShape::new_int(width, 1), part, false);
             let (pointer, _, words) = self.piece(base, (offset, width), access);
             let words = [pointer.word(), part.word(), words[0], words[1]];
             self.t.b.append_effect(Op::Store, &words);
@@ -126,7 +127,7 @@ impl FunctionTranslator<'_, '_> {
         match (self.function.inst(inst).opcode, from, to) {
             (LlvmOpcode::ZExt | LlvmOpcode::Trunc, Some(_), Some(to)) => {
                 let limbs = self.limbs(value)?;
-                let zero = self.t.zero(LIMB_SHAPE());
+                let zero = self.t.make_zero(LIMB_SHAPE());
                 let limbs = extended(&limbs, zero, to.limbs);
                 self.composed_limbs(ty, to, &limbs)
             }
@@ -146,7 +147,7 @@ impl FunctionTranslator<'_, '_> {
                 let low = self.first_limb(value, signed)?;
                 let high = match signed {
                     true => self.sign_of(low),
-                    false => self.t.zero(LIMB_SHAPE()),
+                    false => self.t.make_zero(LIMB_SHAPE()),
                 };
                 let limbs = extended(&[low], high, to.limbs);
                 self.composed_limbs(ty, to, &limbs)
@@ -154,14 +155,14 @@ impl FunctionTranslator<'_, '_> {
             (LlvmOpcode::Trunc, Some(_), None) => {
                 let limbs = self.limbs(value)?;
                 let to = self.t.need_shape(ty)?;
-                Ok(self.truncate(LIMB_SHAPE(), to, limbs[0]))
+                Ok(self.truncate_integer(LIMB_SHAPE(), to, limbs[0]))
             }
             (LlvmOpcode::IntToPtr, Some(_), None) => {
                 let limbs = self.limbs(value)?;
-                let size = NumericShape::int(self.t.pointer_bits, 1);
-                let id = self.resized(LIMB_SHAPE(), size, limbs[0], false);
+                let size = NumericShape::new_int(self.t.pointer_bits, 1);
+                let id = self.resize_integer(LIMB_SHAPE(), size, limbs[0], false);
                 let ty = self.result_type(inst)?;
-                Ok(self.op(Op::ConvertUToPtr, ty, [id]))
+                Ok(self.emit_op(Op::ConvertUToPtr, ty, [id]))
             }
             (opcode @ (LlvmOpcode::UiToFp | LlvmOpcode::SiToFp), Some(from), None) => {
                 let limbs = self.limbs(value)?;
@@ -172,22 +173,22 @@ impl FunctionTranslator<'_, '_> {
                 let limbs = self.limbs_of_float(value, to, opcode == LlvmOpcode::FpToSi)?;
                 self.composed_limbs(ty, to, &limbs)
             }
-            (LlvmOpcode::BitCast, Some(_), Some(_)) => self.value(value),
+            (LlvmOpcode::BitCast, Some(_), Some(_)) => self.lower_value(value),
             (LlvmOpcode::BitCast, Some(from), None) if from.last_bits() == LIMB => {
                 let limbs = self.limbs(value)?;
                 let element = self.t.module.types.scalar(ty);
                 let to = self.t.need_shape(element)?;
-                let lanes = self.regrouped(LIMB_SHAPE(), to, &limbs)?;
+                let lanes = self.regroup_bits(LIMB_SHAPE(), to, &limbs)?;
                 self.compose_lanes(ty, &lanes)
             }
             (LlvmOpcode::BitCast, None, Some(to)) if to.last_bits() == LIMB => {
                 let element = self.t.module.types.scalar(self.type_of(value));
                 let from = self.t.need_shape(element)?;
                 let lanes = self.lane_values(value)?;
-                let limbs = self.regrouped(from, LIMB_SHAPE(), &lanes)?;
+                let limbs = self.regroup_bits(from, LIMB_SHAPE(), &lanes)?;
                 self.composed_limbs(ty, to, &limbs)
             }
-            (opcode, ..) => Err(refuse(format!(
+            (opcode, ..) => Err(make_refusal(format!(
                 "the conversion {} of an integer of more than 64 bits",
                 opcode.name()
             ))),
@@ -197,13 +198,13 @@ impl FunctionTranslator<'_, '_> {
     /// All bits as the highest.
     fn sign_of(&mut self, limb: Id) -> Id {
         let ty = self.t.shape_type(LIMB_SHAPE());
-        let most = self.t.splat(LIMB_SHAPE(), u64::from(LIMB - 1));
-        self.op(Op::ShiftRightArithmetic, ty, [limb, most])
+        let most = self.t.make_splat(LIMB_SHAPE(), u64::from(LIMB - 1));
+        self.emit_op(Op::ShiftRightArithmetic, ty, [limb, most])
     }
 
     /// A number of at most 64 bits, or a pointer, as a limb.
     fn first_limb(&mut self, value: LlvmValue, signed: bool) -> TranslationResult<Id> {
-        let id = self.value(value)?;
+        let id = self.lower_value(value)?;
         if self.is_pointer(value) {
             return self.pointer_bits_as(id, LIMB_SHAPE());
         }
@@ -215,7 +216,7 @@ impl FunctionTranslator<'_, '_> {
             true => self.sign_extended(shape, id),
             false => id,
         };
-        Ok(self.resized(shape, LIMB_SHAPE(), id, signed))
+        Ok(self.resize_integer(shape, LIMB_SHAPE(), id, signed))
     }
 
     /// A float, rounded once: of the 64 highest bits, the last of which says whether there are
@@ -228,7 +229,9 @@ impl FunctionTranslator<'_, '_> {
         signed: bool,
     ) -> TranslationResult<Id> {
         if to.elem != NumericElement::Float || to.width == 16 {
-            return Err(refuse("a short float of an integer of more than 64 bits"));
+            return Err(make_refusal(
+                "a short float of an integer of more than 64 bits",
+            ));
         }
         let (number, float) = (self.t.shape_type(LIMB_SHAPE()), self.t.shape_type(to));
         let (limbs, negative) = match signed {
@@ -240,28 +243,28 @@ impl FunctionTranslator<'_, '_> {
         };
         let above = self.leading_zeros_of(&limbs);
         let shifted = self.shift_left(&limbs, above, None);
-        let mut rest = self.t.zero(LIMB_SHAPE());
+        let mut rest = self.t.make_zero(LIMB_SHAPE());
         for &limb in &shifted[..shifted.len() - 1] {
-            rest = self.op(Op::BitwiseOr, number, [rest, limb]);
+            rest = self.emit_op(Op::BitwiseOr, number, [rest, limb]);
         }
         let sticky = self.is_nonzero(LIMB_SHAPE(), rest);
         let sticky = self.truth_as(sticky, LIMB_SHAPE(), false);
         let top = shifted[shifted.len() - 1];
-        let top = self.op(Op::BitwiseOr, number, [top, sticky]);
-        let id = self.op(Op::ConvertUToF, float, [top]);
-        let exponent = NumericShape::int(32, 1);
+        let top = self.emit_op(Op::BitwiseOr, number, [top, sticky]);
+        let id = self.emit_op(Op::ConvertUToF, float, [top]);
+        let exponent = NumericShape::new_int(32, 1);
         let int = self.t.shape_type(exponent);
-        let above = self.resized(LIMB_SHAPE(), exponent, above, false);
+        let above = self.resize_integer(LIMB_SHAPE(), exponent, above, false);
         let most = self
             .t
-            .splat(exponent, u64::from(LIMB) * (limbs.len() as u64 - 1));
-        let scale = self.op(Op::ISub, int, [most, above]);
-        let id = self.ext(std_::LDEXP, float, &[id, scale]);
+            .make_splat(exponent, u64::from(LIMB) * (limbs.len() as u64 - 1));
+        let scale = self.emit_op(Op::ISub, int, [most, above]);
+        let id = self.emit_ext_inst(std_::LDEXP, float, &[id, scale]);
         let Some(negative) = negative else {
             return Ok(id);
         };
-        let minus = self.op(Op::FNegate, float, [id]);
-        Ok(self.select(float, negative, minus, id))
+        let minus = self.emit_op(Op::FNegate, float, [id]);
+        Ok(self.emit_select(float, negative, minus, id))
     }
 
     /// The limbs of a float, rounded towards zero: from the highest down, each without what those
@@ -274,32 +277,34 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Vec<Id>> {
         let shape = self.shape_of(value)?;
         if shape.elem != NumericElement::Float {
-            return Err(refuse("an integer of more than 64 bits of a short float"));
+            return Err(make_refusal(
+                "an integer of more than 64 bits of a short float",
+            ));
         }
         let (float, bool) = (self.t.shape_type(shape), self.t.b.bool_type());
         let number = self.t.shape_type(LIMB_SHAPE());
-        let id = self.value(value)?;
-        let mut rest = self.ext(std_::FABS, float, &[id]);
+        let id = self.lower_value(value)?;
+        let mut rest = self.emit_ext_inst(std_::FABS, float, &[id]);
         let mut limbs = Vec::with_capacity(to.limbs);
         for limb in (0..to.limbs).rev() {
             let exponent = u64::from(LIMB) * limb as u64;
-            let down = self.t.splat(
-                NumericShape::int(32, 1),
+            let down = self.t.make_splat(
+                NumericShape::new_int(32, 1),
                 exponent.wrapping_neg() & 0xffff_ffff,
             );
-            let part = self.ext(std_::LDEXP, float, &[rest, down]);
-            let part = self.ext(std_::TRUNC, float, &[part]);
-            limbs.push(self.op(Op::ConvertFToU, number, [part]));
-            let up = self.t.splat(NumericShape::int(32, 1), exponent);
-            let whole = self.ext(std_::LDEXP, float, &[part, up]);
-            rest = self.op(Op::FSub, float, [rest, whole]);
+            let part = self.emit_ext_inst(std_::LDEXP, float, &[rest, down]);
+            let part = self.emit_ext_inst(std_::TRUNC, float, &[part]);
+            limbs.push(self.emit_op(Op::ConvertFToU, number, [part]));
+            let up = self.t.make_splat(NumericShape::new_int(32, 1), exponent);
+            let whole = self.emit_ext_inst(std_::LDEXP, float, &[part, up]);
+            rest = self.emit_op(Op::FSub, float, [rest, whole]);
         }
         limbs.reverse();
         if !signed {
             return Ok(limbs);
         }
-        let zero = self.t.zero(shape);
-        let negative = self.op(Op::FOrdLessThan, bool, [id, zero]);
+        let zero = self.t.make_zero(shape);
+        let negative = self.emit_op(Op::FOrdLessThan, bool, [id, zero]);
         let minus = self.negated_limbs(&limbs);
         Ok(self.select_limbs(negative, &minus, &limbs))
     }

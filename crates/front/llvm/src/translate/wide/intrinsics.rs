@@ -4,7 +4,7 @@ use super::{LIMB, LIMB_SHAPE, LimbInteger};
 use crate::ir::{LlvmInst, LlvmValue, Predicate, ValueKind};
 use crate::translate::body::FunctionTranslator;
 use crate::translate::builtins::LlvmCallee;
-use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, opencl_std as std_};
@@ -38,7 +38,7 @@ impl FunctionTranslator<'_, '_> {
         let stem = name.strip_prefix("llvm.")?;
         let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
         if matches!(stem, "expect" | "ssa.copy" | "expect.with.probability") {
-            return Some(self.value(first).map(Some));
+            return Some(self.lower_value(first).map(Some));
         }
         let reduction = stem.strip_prefix("vector.reduce.");
         let made = match (stem.split_once(".with."), reduction) {
@@ -83,14 +83,14 @@ impl FunctionTranslator<'_, '_> {
                 let mut swapped = self.swapped(1, &left);
                 let unused = u64::from(LIMB - wide.last_bits());
                 if unused > 0 {
-                    let by = self.t.splat(LIMB_SHAPE(), unused);
+                    let by = self.t.make_splat(LIMB_SHAPE(), unused);
                     swapped = self.shift_right(&swapped, by, Some(unused), false);
                 }
                 swapped
             }
             "fshl" | "fshr" => self.funnel_wide(wide, stem == "fshl", args)?,
             _ => {
-                return Err(refuse(format!(
+                return Err(make_refusal(format!(
                     "the intrinsic on an integer of {} bits",
                     wide.bits
                 )));
@@ -137,7 +137,7 @@ impl FunctionTranslator<'_, '_> {
         right: &[Id],
     ) -> TranslationResult<Vec<Id>> {
         let Some((_, predicate)) = EXTREMES.iter().find(|row| row.0 == operation) else {
-            return Err(refuse(format!(
+            return Err(make_refusal(format!(
                 "the intrinsic on an integer of {} bits",
                 wide.bits
             )));
@@ -147,7 +147,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     fn one_limb(&mut self, limb: Id, wide: LimbInteger) -> Vec<Id> {
-        let mut limbs = vec![self.t.zero(LIMB_SHAPE()); wide.limbs];
+        let mut limbs = vec![self.t.make_zero(LIMB_SHAPE()); wide.limbs];
         limbs[0] = limb;
         limbs
     }
@@ -157,17 +157,17 @@ impl FunctionTranslator<'_, '_> {
             return limb;
         }
         let ty = self.t.shape_type(LIMB_SHAPE());
-        let by = self.t.splat(LIMB_SHAPE(), by);
-        self.op(Op::ISub, ty, [limb, by])
+        let by = self.t.make_splat(LIMB_SHAPE(), by);
+        self.emit_op(Op::ISub, ty, [limb, by])
     }
 
     /// The bits that are set.
     fn each_count(&mut self, limbs: &[Id]) -> Id {
         let ty = self.t.shape_type(LIMB_SHAPE());
-        let mut sum = self.t.zero(LIMB_SHAPE());
+        let mut sum = self.t.make_zero(LIMB_SHAPE());
         for &limb in limbs {
-            let count = self.op(Op::BitCount, ty, [limb]);
-            sum = self.op(Op::IAdd, ty, [sum, count]);
+            let count = self.emit_op(Op::BitCount, ty, [limb]);
+            sum = self.emit_op(Op::IAdd, ty, [sum, count]);
         }
         sum
     }
@@ -181,9 +181,9 @@ impl FunctionTranslator<'_, '_> {
         let mut limbs = limbs.to_vec();
         if wide.last_bits() < LIMB {
             let ty = self.t.shape_type(LIMB_SHAPE());
-            let above = self.t.splat(LIMB_SHAPE(), 1 << wide.last_bits());
+            let above = self.t.make_splat(LIMB_SHAPE(), 1 << wide.last_bits());
             let last = limbs[wide.limbs - 1];
-            limbs[wide.limbs - 1] = self.op(Op::BitwiseOr, ty, [last, above]);
+            limbs[wide.limbs - 1] = self.emit_op(Op::BitwiseOr, ty, [last, above]);
         }
         self.zeros_before(std_::CTZ, limbs.iter().rev().copied())
     }
@@ -193,18 +193,18 @@ impl FunctionTranslator<'_, '_> {
         let ty = self.t.shape_type(LIMB_SHAPE());
         let mut all: Option<Id> = None;
         for limb in limbs {
-            let count = self.ext(number, ty, &[limb]);
+            let count = self.emit_ext_inst(number, ty, &[limb]);
             all = Some(match all {
                 Some(behind) => {
-                    let whole = self.t.splat(LIMB_SHAPE(), u64::from(LIMB));
-                    let behind = self.op(Op::IAdd, ty, [behind, whole]);
+                    let whole = self.t.make_splat(LIMB_SHAPE(), u64::from(LIMB));
+                    let behind = self.emit_op(Op::IAdd, ty, [behind, whole]);
                     let here = self.is_nonzero(LIMB_SHAPE(), limb);
-                    self.select(ty, here, count, behind)
+                    self.emit_select(ty, here, count, behind)
                 }
                 None => count,
             });
         }
-        all.unwrap_or_else(|| self.t.zero(LIMB_SHAPE()))
+        all.unwrap_or_else(|| self.t.make_zero(LIMB_SHAPE()))
     }
 
     /// Limbs in the other order, each with its groups of bits in the other order.
@@ -223,7 +223,7 @@ impl FunctionTranslator<'_, '_> {
         if unused == 0 {
             return swapped;
         }
-        let by = self.t.splat(LIMB_SHAPE(), unused);
+        let by = self.t.make_splat(LIMB_SHAPE(), unused);
         self.shift_right(&swapped, by, Some(unused), false)
     }
 
@@ -235,24 +235,27 @@ impl FunctionTranslator<'_, '_> {
         args: &[LlvmValue],
     ) -> TranslationResult<Vec<Id>> {
         let [high, low, by] = args[..] else {
-            return Err(refuse("an argument is missing"));
+            return Err(make_refusal("an argument is missing"));
         };
         let known = self.t.module.as_u64(by);
         let (high, low) = (self.limbs(high)?, self.limbs(low)?);
         let by = self.limbs(by)?[0];
         if !wide.bits.is_power_of_two() && known.is_none() {
-            return Err(refuse(format!("the operands are of {} bits", wide.bits)));
+            return Err(make_refusal(format!(
+                "the operands are of {} bits",
+                wide.bits
+            )));
         }
         let bits = u64::from(wide.bits);
         let known = known.map(|known| known % bits);
         let ty = self.t.shape_type(LIMB_SHAPE());
-        let most = self.t.splat(LIMB_SHAPE(), bits - 1);
+        let most = self.t.make_splat(LIMB_SHAPE(), bits - 1);
         let amount = match known {
-            Some(known) => self.t.splat(LIMB_SHAPE(), known),
-            None => self.op(Op::BitwiseAnd, ty, [by, most]),
+            Some(known) => self.t.make_splat(LIMB_SHAPE(), known),
+            None => self.emit_op(Op::BitwiseAnd, ty, [by, most]),
         };
-        let back = self.op(Op::ISub, ty, [most, amount]);
-        let one = self.t.splat(LIMB_SHAPE(), 1);
+        let back = self.emit_op(Op::ISub, ty, [most, amount]);
+        let one = self.t.make_splat(LIMB_SHAPE(), 1);
         let back_known = known.map(|known| bits - 1 - known);
         let (first, second) = match left {
             true => {
@@ -292,18 +295,21 @@ impl FunctionTranslator<'_, '_> {
                     false => self.subtract_limbs(&left, &right).0,
                 };
                 // The result goes down where something positive is subtracted or negative added.
-                let zero = vec![self.t.zero(LIMB_SHAPE()); wide.limbs];
+                let zero = vec![self.t.make_zero(LIMB_SHAPE()); wide.limbs];
                 let down = match add {
                     true => self.compare_limbs(wide, Predicate::Slt, &right, &zero),
                     false => self.compare_limbs(wide, Predicate::Sgt, &right, &zero),
                 };
                 let below = self.compare_limbs(wide, Predicate::Slt, &limbs, &left);
-                (limbs, self.op(Op::LogicalNotEqual, bool, [down, below]))
+                (
+                    limbs,
+                    self.emit_op(Op::LogicalNotEqual, bool, [down, below]),
+                )
             }
             "umul" if whole => self.checked_product(&left, &right),
             "smul" if whole => self.checked_signed_product(wide, &left, &right),
             _ => {
-                return Err(refuse(format!(
+                return Err(make_refusal(format!(
                     "the intrinsic on an integer of {} bits",
                     wide.bits
                 )));
@@ -311,16 +317,16 @@ impl FunctionTranslator<'_, '_> {
         };
         let ty = self.type_of(args[0]);
         let number = self.composed_limbs(ty, wide, &limbs)?;
-        let over = self.truth_as(over, NumericShape::int(8, 1), false);
+        let over = self.truth_as(over, NumericShape::new_int(8, 1), false);
         let ty = self.result_type(inst)?;
-        Ok(self.op(Op::CompositeConstruct, ty, [number, over]))
+        Ok(self.emit_op(Op::CompositeConstruct, ty, [number, over]))
     }
 
     fn checked_product(&mut self, left: &[Id], right: &[Id]) -> (Vec<Id>, Id) {
         let count = left.len();
         let mut limbs = self.multiply_limbs(left, right, count * 2);
         let high = limbs.split_off(count);
-        let zero = vec![self.t.zero(LIMB_SHAPE()); count];
+        let zero = vec![self.t.make_zero(LIMB_SHAPE()); count];
         let same = self.same_limbs(&high, &zero);
         (limbs, self.not(same))
     }
@@ -336,17 +342,17 @@ impl FunctionTranslator<'_, '_> {
         let bool = self.t.b.bool_type();
         let (left, minus) = self.magnitude(wide, left);
         let (right, other) = self.magnitude(wide, right);
-        let negative = self.op(Op::LogicalNotEqual, bool, [minus, other]);
+        let negative = self.emit_op(Op::LogicalNotEqual, bool, [minus, other]);
         let (limbs, over) = self.checked_product(&left, &right);
         let turned = self.negated_limbs(&limbs);
         let result = self.select_limbs(negative, &turned, &limbs);
         // The sign of the result is not what it has to be, and it is not zero.
-        let zero = vec![self.t.zero(LIMB_SHAPE()); wide.limbs];
+        let zero = vec![self.t.make_zero(LIMB_SHAPE()); wide.limbs];
         let below = self.compare_limbs(wide, Predicate::Slt, &result, &zero);
-        let differs = self.op(Op::LogicalNotEqual, bool, [below, negative]);
+        let differs = self.emit_op(Op::LogicalNotEqual, bool, [below, negative]);
         let none = self.same_limbs(&result, &zero);
         let some = self.not(none);
-        let differs = self.op(Op::LogicalAnd, bool, [differs, some]);
-        (result, self.op(Op::LogicalOr, bool, [over, differs]))
+        let differs = self.emit_op(Op::LogicalAnd, bool, [differs, some]);
+        (result, self.emit_op(Op::LogicalOr, bool, [over, differs]))
     }
 }

@@ -17,8 +17,8 @@ mod convert;
 mod intrinsics;
 
 use super::body::FunctionTranslator;
-use super::constants::mask;
-use super::refusal::{TranslationResult, refuse};
+use super::constants::make_width_mask;
+use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use super::types::NumericShape;
 use crate::ir::{
@@ -35,7 +35,7 @@ const MAX_BITS: u32 = 1024;
 const LIMB: u32 = 64;
 
 /// The shape of a limb.
-const LIMB_SHAPE: fn() -> NumericShape = || NumericShape::int(LIMB, 1);
+const LIMB_SHAPE: fn() -> NumericShape = || NumericShape::new_int(LIMB, 1);
 
 /// An integer of several limbs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl LlvmTranslator<'_> {
     pub(super) fn wide(&self, ty: LlvmType) -> Option<LimbInteger> {
         match *self.module.types.kind(ty) {
             LlvmTypeKind::Int(bits)
-                if bits > LIMB && bits <= MAX_BITS && self.shape(ty).is_none() =>
+                if bits > LIMB && bits <= MAX_BITS && self.find_shape(ty).is_none() =>
             {
                 Some(LimbInteger {
                     bits,
@@ -92,7 +92,7 @@ impl LlvmTranslator<'_> {
             ConstKind::Int(bits) => vec![*bits],
             ConstKind::Wide(words) => words.to_vec(),
             ConstKind::Undef | ConstKind::Poison => return Ok(self.b.declare_undef(ty)),
-            _ => return Err(refuse("a constant expression of more than 64 bits")),
+            _ => return Err(make_refusal("a constant expression of more than 64 bits")),
         };
         let limbs = self.limb_constants(&bits, wide);
         Ok(self.b.constant_composite(ty, &limbs))
@@ -137,7 +137,7 @@ impl FunctionTranslator<'_, '_> {
                 None => return None,
             },
             _ if opcode.is_cast() => self.convert_wide(inst, operand, result),
-            (LlvmOpcode::AtomicRmw | LlvmOpcode::CmpXchg, _, _) => Err(refuse(
+            (LlvmOpcode::AtomicRmw | LlvmOpcode::CmpXchg, _, _) => Err(make_refusal(
                 "an atomic access to an integer of more than 64 bits",
             )),
             _ => return None,
@@ -149,13 +149,14 @@ impl FunctionTranslator<'_, '_> {
     fn limbs(&mut self, value: LlvmValue) -> TranslationResult<Vec<Id>> {
         let ty = self.type_of(value);
         let wide = self.t.wide(ty);
-        let wide = wide.ok_or_else(|| refuse("an integer of more than 64 bits is missing"))?;
+        let wide =
+            wide.ok_or_else(|| make_refusal("an integer of more than 64 bits is missing"))?;
         let constant = value.as_const().map(|c| self.t.module.consts.kind(c));
         match constant {
             Some(ConstKind::Int(bits)) => Ok(self.t.limb_constants(&[*bits], wide)),
             Some(ConstKind::Wide(words)) => Ok(self.t.limb_constants(words, wide)),
             _ => {
-                let id = self.value(value)?;
+                let id = self.lower_value(value)?;
                 Ok(self.limbs_of(id, wide))
             }
         }
@@ -182,9 +183,11 @@ impl FunctionTranslator<'_, '_> {
         let mut limbs = limbs.to_vec();
         if wide.last_bits() < LIMB {
             let number = self.t.shape_type(LIMB_SHAPE());
-            let bits = self.t.splat(LIMB_SHAPE(), mask(wide.last_bits()));
+            let bits = self
+                .t
+                .make_splat(LIMB_SHAPE(), make_width_mask(wide.last_bits()));
             let last = limbs[wide.limbs - 1];
-            limbs[wide.limbs - 1] = self.op(Op::BitwiseAnd, number, [last, bits]);
+            limbs[wide.limbs - 1] = self.emit_op(Op::BitwiseAnd, number, [last, bits]);
         }
         let ty = self.t.register_type(ty)?;
         let words: Vec<u32> = limbs.iter().map(|id| id.word()).collect();
@@ -197,10 +200,10 @@ impl FunctionTranslator<'_, '_> {
         let unused = LIMB - wide.last_bits();
         if unused > 0 {
             let number = self.t.shape_type(LIMB_SHAPE());
-            let by = self.t.splat(LIMB_SHAPE(), u64::from(unused));
+            let by = self.t.make_splat(LIMB_SHAPE(), u64::from(unused));
             let last = limbs[wide.limbs - 1];
-            let high = self.op(Op::ShiftLeftLogical, number, [last, by]);
-            limbs[wide.limbs - 1] = self.op(Op::ShiftRightArithmetic, number, [high, by]);
+            let high = self.emit_op(Op::ShiftLeftLogical, number, [last, by]);
+            limbs[wide.limbs - 1] = self.emit_op(Op::ShiftRightArithmetic, number, [high, by]);
         }
         limbs
     }
@@ -208,7 +211,7 @@ impl FunctionTranslator<'_, '_> {
     fn binary_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<Id> {
         let ty = self.inst_type(inst);
         let [left, right] = self.function.operands(inst) else {
-            return Err(refuse("an operation without two operands"));
+            return Err(make_refusal("an operation without two operands"));
         };
         let known = self.t.module.as_u64(*right);
         let (left, right) = (self.limbs(*left)?, self.limbs(*right)?);
@@ -230,17 +233,17 @@ impl FunctionTranslator<'_, '_> {
             LlvmOpcode::URem => self.divide_limbs(wide, &left, &right).1,
             LlvmOpcode::SDiv => self.divide_signed(wide, &left, &right).0,
             LlvmOpcode::SRem => self.divide_signed(wide, &left, &right).1,
-            opcode => return Err(refuse(format!("{} of integers", opcode.name()))),
+            opcode => return Err(make_refusal(format!("{} of integers", opcode.name()))),
         };
         self.composed_limbs(ty, wide, &limbs)
     }
 
     fn compare_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<Id> {
         let InstructionExtra::Compare(predicate) = self.function.inst(inst).extra else {
-            return Err(refuse("a comparison without a predicate"));
+            return Err(make_refusal("a comparison without a predicate"));
         };
         let [left, right] = self.function.operands(inst) else {
-            return Err(refuse("a comparison without two operands"));
+            return Err(make_refusal("a comparison without two operands"));
         };
         let (left, right) = (self.limbs(*left)?, self.limbs(*right)?);
         Ok(self.compare_limbs(wide, predicate, &left, &right))
@@ -286,17 +289,17 @@ impl FunctionTranslator<'_, '_> {
         let operands = self.function.operands(inst);
         let targets = self.function.blocks_of(inst);
         let selector = self.limbs(operands[0])?;
-        let number = NumericShape::int(32, 1);
+        let number = NumericShape::new_int(32, 1);
         let ty = self.t.shape_type(number);
-        let mut chosen = self.t.zero(number);
-        let mut words = vec![self.label(targets[0]).word()];
+        let mut chosen = self.t.make_zero(number);
+        let mut words = vec![self.label_of(targets[0]).word()];
         for (case, &target) in operands[1..].iter().zip(&targets[1..]) {
             let limbs = self.limbs(*case)?;
             let here = self.compare_limbs(wide, Predicate::Eq, &selector, &limbs);
             let count = words.len() as u32 / 2 + 1;
-            let case = self.t.splat(number, u64::from(count));
-            chosen = self.select(ty, here, case, chosen);
-            words.extend([count, self.label(target).word()]);
+            let case = self.t.make_splat(number, u64::from(count));
+            chosen = self.emit_select(ty, here, case, chosen);
+            words.extend([count, self.label_of(target).word()]);
         }
         words.insert(0, chosen.word());
         self.t.b.append_effect(Op::Switch, &words);
