@@ -246,7 +246,7 @@ fn named(graph: &Graph, walk: &Walk, idom: &[u32]) -> Vec<u32> {
 fn library(graph: &Graph) -> Vec<u32> {
     let mut order = walk(graph).postorder;
     order.reverse();
-    let tree = DominanceTree::from_order(graph.nodes, &order, |node, visit| {
+    let tree = DominanceTree::from_predecessors(graph.nodes, &order, |node, visit| {
         graph
             .predecessors
             .of_node(node)

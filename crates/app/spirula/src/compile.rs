@@ -423,11 +423,11 @@ pub fn for_devices(module: SpirvModule) -> Result<SpirvModule, CompileError> {
     let mut declared = module
         .section_insts(ModuleSection::Extensions)
         .map(|e| e.string_operand(0));
-    if declared.all(|name| extensions.allows(&name)) {
+    if declared.all(|name| extensions.is_allowed(&name)) {
         return Ok(module);
     }
     let refused = |all| CompileError::from_diagnostics(CompileStage::Translate, all);
-    let lifted = spirula_llvm::lift(&module).map_err(refused)?;
+    let lifted = spirula_llvm::lift_module(&module).map_err(refused)?;
     let options = spirula_llvm::TranslationOptions {
         extensions,
         ..spirula_llvm::TranslationOptions::default()

@@ -35,7 +35,7 @@ fn shaders_come_back_valid() {
             continue;
         }
         checked += 1;
-        let lifted = match spirula_llvm::lift(&module) {
+        let lifted = match spirula_llvm::lift_module(&module) {
             Ok(lifted) => lifted,
             Err(all) => {
                 wrong.push(format!("{name}: {}", all[0].message));

@@ -6,6 +6,6 @@ use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 pub(crate) type BoxedDiagnostic = Box<SourceDiagnostic>;
 
 /// An error at a place.
-pub(crate) fn fault(place: SourceLocation, message: impl Into<String>) -> BoxedDiagnostic {
+pub(crate) fn error_at(place: SourceLocation, message: impl Into<String>) -> BoxedDiagnostic {
     Box::new(SourceDiagnostic::error(place, message))
 }

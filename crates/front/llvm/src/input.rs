@@ -1,8 +1,8 @@
 //! Telling the forms of LLVM IR apart.
 
 use crate::ir::LlvmModule;
-use crate::verify::verify;
-use crate::{BoxedDiagnostic, bitcode, fault, text, upgrade};
+use crate::verify::verify_module;
+use crate::{BoxedDiagnostic, bitcode, error_at, text, upgrade};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 pub use bitcode::is_bitcode;
@@ -23,13 +23,13 @@ pub fn read_module(bytes: &[u8]) -> Result<LlvmModule, SourceDiagnostic> {
 
 fn read_any(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
     if bytes.len() > MAX_INPUT {
-        return Err(fault(
+        return Err(error_at(
             SourceLocation::Unknown,
             "the input is larger than 256 MiB",
         ));
     }
     if bytes.starts_with(ARCHIVE) {
-        let error = fault(SourceLocation::Byte(0), "an archive, not a module");
+        let error = error_at(SourceLocation::Byte(0), "an archive, not a module");
         return Err(Box::new(
             error.with_hint("take its members out with llvm-ar x"),
         ));
@@ -39,7 +39,7 @@ fn read_any(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
     } else {
         text::parse_assembly(bytes)?
     };
-    verify(&module)?;
+    verify_module(&module)?;
     let LlvmModule { types, layout, .. } = &mut module;
     layout.measure_all(types);
     upgrade::complete_alignments(&mut module);

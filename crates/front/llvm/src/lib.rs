@@ -5,7 +5,7 @@
 //! - [`print_assembly()`]: the module as LLVM assembly.
 //! - [`infer`]: what opaque pointers point to.
 //! - [`translate_module()`]: to SPIR-V for OpenCL environments.
-//! - [`lift()`]: from SPIR-V back to LLVM IR.
+//! - [`lift_module()`]: from SPIR-V back to LLVM IR.
 
 pub mod infer;
 pub mod ir;
@@ -19,9 +19,9 @@ mod translate;
 mod upgrade;
 mod verify;
 
-pub(crate) use error::{BoxedDiagnostic, fault};
+pub(crate) use error::{BoxedDiagnostic, error_at};
 pub use input::{is_bitcode, looks_like_llvm_text, read_module};
-pub use lift::lift;
+pub use lift::lift_module;
 pub use text::print_assembly;
 pub use translate::{
     AllowedExtensions, DebugInfo, PointerTyping, TranslationOptions, is_shader, print_reference,

@@ -36,7 +36,7 @@ pub(crate) fn plain_attribute(kind: AttrKind) -> LlvmAttribute {
         // Without a number, before LLVM 15: the asynchronous form.
         AttrKind::UwTable => LlvmAttribute::Number(kind, 2),
         // Without a type, before LLVM 12.
-        _ if kind.form() == AttrForm::Type => LlvmAttribute::Type(kind, None),
+        _ if kind.value_form() == AttrForm::Type => LlvmAttribute::Type(kind, None),
         _ => LlvmAttribute::Plain(kind),
     }
 }
@@ -49,7 +49,7 @@ pub(crate) fn byte_cast(
     from: LlvmType,
     to: LlvmType,
 ) -> LlvmOpcode {
-    let is_pointer = |ty| types.is_pointer_like(types.scalar(ty));
+    let is_pointer = |ty| types.is_pointer_like(types.scalar_type(ty));
     match (opcode, is_pointer(from), is_pointer(to)) {
         (LlvmOpcode::BitCast, true, false) => LlvmOpcode::PtrToInt,
         (LlvmOpcode::BitCast, false, true) => LlvmOpcode::IntToPtr,
@@ -110,7 +110,7 @@ pub(crate) fn complete_alignments(module: &mut LlvmModule) {
     for function in functions {
         for index in 0..function.insts.len() {
             let operand = |at: usize| {
-                let value = function.value_pool[function.insts[index].operands.range()][at];
+                let value = function.value_pool[function.insts[index].operands.to_range()][at];
                 match value.kind() {
                     ValueKind::Local(local) => function.local_type(local),
                     ValueKind::Const(id) => module.consts.ty(id),

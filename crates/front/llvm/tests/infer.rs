@@ -11,14 +11,14 @@ fn module(text: &str) -> LlvmModule {
 /// What the local of this name in the first function with a body points to.
 fn pointee(module: &LlvmModule, pointees: &InferredPointees, name: &str) -> Option<LlvmType> {
     let (func, local) = find(module, name);
-    pointees.local(func, local)
+    pointees.local_pointee(func, local)
 }
 
 fn find(module: &LlvmModule, name: &str) -> (LlvmFunc, usize) {
     for func in module.function_ids() {
         let function = module.function(func);
         for local in 0..function.local_count() {
-            if module.str(function.name(local)) == name {
+            if module.symbol_text(function.local_name(local)) == name {
                 return (func, local);
             }
         }
@@ -43,7 +43,7 @@ fn phis_selects_and_calls_are_one_class() {
            ret void
          }",
     );
-    let pointees = InferredPointees::compute(&module, &NoHints);
+    let pointees = InferredPointees::infer_pointees(&module, &NoHints);
     for name in ["q", "a", "b", "p", "r", "s"] {
         assert_eq!(
             pointee(&module, &pointees, name),
@@ -67,7 +67,7 @@ fn the_heaviest_votes_win() {
            ret void
          }",
     );
-    let pointees = InferredPointees::compute(&module, &NoHints);
+    let pointees = InferredPointees::infer_pointees(&module, &NoHints);
     let is_pair = |name| {
         let ty = pointee(&module, &pointees, name).expect("there are votes");
         matches!(module.types.kind(ty), LlvmTypeKind::Struct { .. })
@@ -92,7 +92,7 @@ fn pointers_in_memory_are_not_followed() {
            ret void
          }",
     );
-    let pointees = InferredPointees::compute(&module, &NoHints);
+    let pointees = InferredPointees::infer_pointees(&module, &NoHints);
     let is_pointer = |name| {
         let ty = pointee(&module, &pointees, name).expect("there are votes");
         matches!(module.types.kind(ty), LlvmTypeKind::Pointer { .. })
@@ -104,11 +104,11 @@ fn pointers_in_memory_are_not_followed() {
 struct HalfPointeeHints;
 
 impl PointeeHints for HalfPointeeHints {
-    fn argument(&self, _: LlvmFunc, index: usize) -> Option<LlvmType> {
+    fn argument_pointee(&self, _: LlvmFunc, index: usize) -> Option<LlvmType> {
         (index == 0).then_some(LlvmType::HALF)
     }
 
-    fn parameter(&self, _: LlvmFunc, _: usize) -> Option<LlvmType> {
+    fn parameter_pointee(&self, _: LlvmFunc, _: usize) -> Option<LlvmType> {
         None
     }
 }
@@ -122,7 +122,7 @@ fn hints_speak_for_declarations() {
            ret void
          }",
     );
-    let pointees = InferredPointees::compute(&module, &HalfPointeeHints);
+    let pointees = InferredPointees::infer_pointees(&module, &HalfPointeeHints);
     assert_eq!(pointee(&module, &pointees, "a"), Some(LlvmType::HALF));
     assert_eq!(pointee(&module, &pointees, "b"), None);
 }

@@ -2,7 +2,9 @@
 //! the corpora.
 
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_llvm::{TranslationOptions, lift, print_assembly, read_module, translate_module};
+use spirula_llvm::{
+    TranslationOptions, lift_module, print_assembly, read_module, translate_module,
+};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse_assembly};
 use spirula_testing::{GoldenFiles, SpirvValTool, find_corpus, list_files};
@@ -69,7 +71,7 @@ fn assembled(path: &Path) -> SpirvModule {
 
 /// What a lifted module becomes when it is brought back, and what its text was.
 fn there_and_back(module: &SpirvModule) -> Result<(String, SpirvModule), String> {
-    let lifted = lift(module).map_err(|all| lines(&all))?;
+    let lifted = lift_module(module).map_err(|all| lines(&all))?;
     let text = print_assembly(&lifted);
     let again = read_module(text.as_bytes()).map_err(|e| format!("reading back: {e}\n{text}"))?;
     if print_assembly(&again) != text {
@@ -89,7 +91,7 @@ fn files_give_what_stands_beside_them() {
     for path in list_files(&folder(), ".spvasm") {
         let module = assembled(&path);
         if path.to_string_lossy().contains("refused") {
-            let all = lift(&module)
+            let all = lift_module(&module)
                 .map(|m| print_assembly(&m))
                 .map_err(|all| lines(&all));
             let text = all.expect_err("a module that cannot be lifted");
@@ -140,7 +142,7 @@ fn damaged_modules_do_no_harm() {
                 };
             }
             let module = SpirvModule::from_words(damaged);
-            if let Some(module) = module.ok().and_then(|module| lift(&module).ok()) {
+            if let Some(module) = module.ok().and_then(|module| lift_module(&module).ok()) {
                 print_assembly(&module);
                 lifted += 1;
             }
@@ -168,7 +170,7 @@ fn sweep(prefixes: &[&str]) -> Option<[usize; 4]> {
         let bytes = std::fs::read(&path).expect("the module can be read");
         let module = SpirvModule::from_bytes(&bytes).expect("the file is a module");
         counts[0] += 1;
-        match lift(&module) {
+        match lift_module(&module) {
             Ok(lifted) => {
                 counts[1] += 1;
                 let text = print_assembly(&lifted);

@@ -187,7 +187,7 @@ fn lift_and_translate(module: spirv::SpirvModule) -> Result<spirv::SpirvModule, 
             faults.first().map(|f| f.to_string()).unwrap_or_default()
         )
     };
-    let lifted = spirula_llvm::lift(&module).map_err(first)?;
+    let lifted = spirula_llvm::lift_module(&module).map_err(first)?;
     let text = spirula_llvm::print_assembly(&lifted);
     let read = spirula_llvm::read_module(text.as_bytes())
         .map_err(|f| format!("reading what was lifted: {f}"))?;

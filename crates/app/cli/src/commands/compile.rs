@@ -99,7 +99,7 @@ fn of_program(
 
 /// Writes a module as the LLVM assembly that it is lifted to.
 fn write_lifted(input: InputFile, module: &SpirvModule, output: &Path) -> CommandResult {
-    match spirula_llvm::lift(module) {
+    match spirula_llvm::lift_module(module) {
         Ok(lifted) => files::write_text(output, &spirula_llvm::print_assembly(&lifted)),
         Err(all) => Err(CommandFailure::from_diagnostics(input, all)),
     }

@@ -67,7 +67,8 @@ impl TestEnvironment {
                 let first = all.first().map(|d| d.message.clone());
                 TestOutcome::failed(format!("lifting: {}", first.unwrap_or_default()))
             };
-            let text = spirula_llvm::print_assembly(&spirula_llvm::lift(&module).map_err(first)?);
+            let text =
+                spirula_llvm::print_assembly(&spirula_llvm::lift_module(&module).map_err(first)?);
             module = spirula::compile_input(text.as_bytes(), &options)?.into_module()?;
         }
         let mut settings = spirula_opt::PipelineOptions::default();

@@ -7,21 +7,25 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 /// The module has every instruction whose name an expected line has: the first that it has not.
-pub fn unnamed<'e>(all: &'e [Expectation], words: &[u32], form: Form) -> Option<&'e Expectation> {
+pub fn find_missing_instruction<'e>(
+    all: &'e [Expectation],
+    words: &[u32],
+    form: Form,
+) -> Option<&'e Expectation> {
     let insts = InstructionStream::new(words).flatten();
     let names: HashSet<&str> = insts
         .filter_map(|i| i.op.info())
         .map(|row| row.name)
         .collect();
     let mut positive = all.iter().filter(|e| e.is_positive());
-    positive.find(|e| e.instructions(form).any(|name| !names.contains(name)))
+    positive.find(|e| e.instruction_names(form).any(|name| !names.contains(name)))
 }
 
 /// Every expected line stands somewhere, whatever its ids and its place: the first that does not.
-pub fn missing<'e>(all: &'e [Expectation], text: &str) -> Option<&'e Expectation> {
+pub fn find_missing_line<'e>(all: &'e [Expectation], text: &str) -> Option<&'e Expectation> {
     let mut kinds = PatternBindings::new();
     for expectation in all {
-        expectation.declare(&mut kinds);
+        expectation.declare_bound_names(&mut kinds);
     }
     let lines: Vec<&str> = text.lines().collect();
     all.iter().filter(|e| e.is_positive()).find(|e| {
@@ -29,7 +33,7 @@ pub fn missing<'e>(all: &'e [Expectation], text: &str) -> Option<&'e Expectation
             Kind::Count(count) => count,
             _ => 1,
         };
-        let Some(regex) = e.loose(&kinds) else {
+        let Some(regex) = e.build_loose_pattern(&kinds) else {
             return true;
         };
         lines
@@ -43,7 +47,10 @@ pub fn missing<'e>(all: &'e [Expectation], text: &str) -> Option<&'e Expectation
 
 /// The expectations in their order and with their names, as FileCheck demands: the first that
 /// fails.
-pub fn violated<'e>(all: &'e [Expectation], text: &str) -> Option<&'e Expectation> {
+pub fn find_violated_expectation<'e>(
+    all: &'e [Expectation],
+    text: &str,
+) -> Option<&'e Expectation> {
     let mut bound = PatternBindings::new();
     let mut at = 0;
     let mut begin = 0;
@@ -52,20 +59,20 @@ pub fn violated<'e>(all: &'e [Expectation], text: &str) -> Option<&'e Expectatio
         .enumerate()
         .filter(|(_, e)| e.kind == Kind::Label);
     for (number, label) in labels {
-        let Some((start, end)) = label.find(&text[at..], &mut bound) else {
+        let Some((start, end)) = label.find_match(&text[at..], &mut bound) else {
             return Some(label);
         };
         let (start, end) = (at + start, at + end);
-        if let Some(fault) = section(&all[begin..number], text, at..start, &mut bound) {
+        if let Some(fault) = match_section(&all[begin..number], text, at..start, &mut bound) {
             return Some(fault);
         }
         (begin, at) = (number + 1, end);
     }
-    section(&all[begin..], text, at..text.len(), &mut bound)
+    match_section(&all[begin..], text, at..text.len(), &mut bound)
 }
 
 /// Checks the expectations between two labels.
-fn section<'e>(
+fn match_section<'e>(
     all: &'e [Expectation],
     text: &str,
     range: Range<usize>,
@@ -79,18 +86,18 @@ fn section<'e>(
         .filter(|e| !e.text.is_empty() || e.kind == Kind::Empty)
     {
         if expectation.kind == Kind::Not {
-            close(&mut dags, &mut at);
+            close_dag_group(&mut dags, &mut at);
             nots.push(expectation);
             continue;
         }
         if expectation.kind == Kind::Dag {
-            let Some(place) = free(expectation, text, at..end, &dags, bound) else {
+            let Some(place) = find_free_match(expectation, text, at..end, &dags, bound) else {
                 return Some(expectation);
             };
             dags.push(place);
             continue;
         }
-        close(&mut dags, &mut at);
+        close_dag_group(&mut dags, &mut at);
         if expectation.kind == Kind::Empty {
             match text[at..end].find('\n') {
                 Some(line) if text[at + line + 1..].starts_with('\n') => at += line + 1,
@@ -103,7 +110,7 @@ fn section<'e>(
             _ => 1,
         };
         for _ in 0..count {
-            let Some((start, stop)) = expectation.find(&text[at..end], bound) else {
+            let Some((start, stop)) = expectation.find_match(&text[at..end], bound) else {
                 return Some(expectation);
             };
             let between = &text[at..at + start];
@@ -115,7 +122,7 @@ fn section<'e>(
             };
             let not = nots
                 .iter()
-                .find(|n| n.find(between, &mut bound.clone()).is_some());
+                .find(|n| n.find_match(between, &mut bound.clone()).is_some());
             if !placed || not.is_some() {
                 return Some(not.copied().unwrap_or(expectation));
             }
@@ -123,20 +130,20 @@ fn section<'e>(
             at += stop;
         }
     }
-    close(&mut dags, &mut at);
+    close_dag_group(&mut dags, &mut at);
     let found = nots
         .iter()
-        .find(|n| n.find(&text[at..end], &mut bound.clone()).is_some());
+        .find(|n| n.find_match(&text[at..end], &mut bound.clone()).is_some());
     found.copied()
 }
 
 /// Ends a group of expectations in any order.
-fn close(dags: &mut Vec<Range<usize>>, at: &mut usize) {
+fn close_dag_group(dags: &mut Vec<Range<usize>>, at: &mut usize) {
     *at = dags.drain(..).map(|d| d.end).fold(*at, usize::max);
 }
 
 /// The first match that none of the group has taken.
-fn free(
+fn find_free_match(
     expectation: &Expectation,
     text: &str,
     range: Range<usize>,
@@ -146,7 +153,7 @@ fn free(
     let mut from = range.start;
     loop {
         let mut names = bound.clone();
-        let (start, end) = expectation.find(&text[from..range.end], &mut names)?;
+        let (start, end) = expectation.find_match(&text[from..range.end], &mut names)?;
         let place = from + start..from + end;
         match taken
             .iter()

@@ -4,7 +4,7 @@
 //! backend the other. In the text of each it is what the tests of that tool expect, whoever wrote
 //! it.
 
-use super::patterns::canonical;
+use super::patterns::collapse_blanks;
 use super::runs::Form;
 use spirula_spirv::binary::{InstructionStream, RawInst};
 use spirula_spirv::grammar::{ExtInstSet, Kind, Op, OperandIter, literal_string};
@@ -13,16 +13,16 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 /// The text of a module.
-pub fn listing(words: &[u32], form: Form) -> String {
+pub fn print_listing(words: &[u32], form: Form) -> String {
     let text = match form {
-        Form::Internal => internal(&zeros(words, form)),
-        Form::Raw => assembly(&zeros(words, form), false),
-        Form::Friendly => assembly(&zeros(words, form), true),
+        Form::Internal => print_internal_form(&rewrite_zeros(words, form)),
+        Form::Raw => print_with_names(&rewrite_zeros(words, form), false),
+        Form::Friendly => print_with_names(&rewrite_zeros(words, form), true),
     };
-    canonical(&text)
+    collapse_blanks(&text)
 }
 
-fn assembly(words: &[u32], friendly_names: bool) -> String {
+fn print_with_names(words: &[u32], friendly_names: bool) -> String {
     let options = PrintOptions {
         header: true,
         indent: false,
@@ -32,7 +32,7 @@ fn assembly(words: &[u32], friendly_names: bool) -> String {
 }
 
 /// The module with all zeros of numbers written in the way that a form's tests expect.
-pub fn zeros(words: &[u32], form: Form) -> Vec<u32> {
+pub fn rewrite_zeros(words: &[u32], form: Form) -> Vec<u32> {
     let as_null = form == Form::Raw;
     let mut out = words[..words.len().min(5)].to_vec();
     let mut widths: HashMap<u32, usize> = HashMap::new();
@@ -64,7 +64,7 @@ pub fn zeros(words: &[u32], form: Form) -> Vec<u32> {
 
 /// Khronos' internal form: the number of words, the name without `Op`, operands as numbers but for
 /// capabilities, decorations, extended instructions and strings.
-fn internal(words: &[u32]) -> String {
+fn print_internal_form(words: &[u32]) -> String {
     let mut out = String::new();
     let Some(header) = words.get(..5) else {
         return out;
@@ -84,12 +84,12 @@ fn internal(words: &[u32]) -> String {
         if matches!(inst.op, Op::FunctionEnd | Op::Label) {
             out.push('\n');
         }
-        instruction(&inst, &sets, &mut out);
+        print_instruction(&inst, &sets, &mut out);
     }
     out
 }
 
-fn instruction(
+fn print_instruction(
     inst: &RawInst<'_>,
     sets: &HashMap<u32, Option<&'static ExtInstSet>>,
     out: &mut String,
@@ -123,7 +123,7 @@ fn instruction(
             Kind::LiteralExtInstInteger => set
                 .and_then(|set| set.instruction_by_number(word))
                 .map(|row| row.name)
-                .or_else(|| later(word)),
+                .or_else(|| later_debug_instruction(word)),
             _ => None,
         };
         if let Some(name) = named {
@@ -140,7 +140,7 @@ fn instruction(
 }
 
 /// The instructions that only the later set of debug information has.
-fn later(number: u32) -> Option<&'static str> {
+fn later_debug_instruction(number: u32) -> Option<&'static str> {
     match number {
         200 => Some("DebugModule"),
         201 => Some("DebugTypeSubrange"),

@@ -19,7 +19,7 @@ mod patterns;
 mod peers;
 mod runs;
 
-use patterns::{Expectation, expectations};
+use patterns::{Expectation, parse_expectations};
 use peers::{Peer, Peers};
 use runs::Run;
 use spirula_llvm::{TranslationOptions, read_module, translate_module};
@@ -114,9 +114,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The checks of a test that expect something.
 fn parse_checks(text: &str) -> Vec<(Run, Vec<Expectation>)> {
-    let runs = runs::runs(text).into_iter();
+    let runs = runs::find_runs(text).into_iter();
     let checks = runs.map(|run| {
-        let all = expectations(text, &run.prefixes);
+        let all = parse_expectations(text, &run.prefixes);
         (run, all)
     });
     let expects = |all: &[Expectation]| all.iter().any(Expectation::is_positive);
@@ -145,7 +145,8 @@ fn compare_test(
         }
     };
     for (run, all) in &test.checks {
-        let peer = |peer| peers.map(|peers| peers.run(peer, test.path, test.triple, &run.flags));
+        let peer =
+            |peer| peers.map(|peers| peers.run_peer(peer, test.path, test.triple, &run.flags));
         let modules = [
             Some(ours.clone()),
             peer(Peer::Translator),
@@ -165,7 +166,7 @@ fn compare_test(
             }
         }
         // Under the conditions of the test, which the peers have, too.
-        let asked = translate_with_options(test.text.as_bytes(), test.triple, run.options());
+        let asked = translate_with_options(test.text.as_bytes(), test.triple, run.to_options());
         if let Ok(words) = asked {
             let (measured, why) = measure_expectations(&words, run, all);
             tell(measured, why);
@@ -183,13 +184,13 @@ fn compare_test(
     if let (Some((run, _)), true) = (test.checks.first(), file == part) {
         for words in [
             &ours,
-            &translate_with_options(test.text.as_bytes(), test.triple, run.options()),
+            &translate_with_options(test.text.as_bytes(), test.triple, run.to_options()),
         ] {
             println!(
                 "{}",
                 words
                     .as_ref()
-                    .map_or_else(String::clone, |w| listing::listing(w, run.form))
+                    .map_or_else(String::clone, |w| listing::print_listing(w, run.form))
             );
         }
     }
@@ -205,10 +206,11 @@ fn measure_expectations(
     run: &Run,
     all: &[Expectation],
 ) -> (MeasuredVerdicts, String) {
-    let text = listing::listing(words, run.form);
-    let unnamed = checker::unnamed(all, &listing::zeros(words, run.form), run.form);
-    let missing = checker::missing(all, &text);
-    let violated = checker::violated(all, &text);
+    let text = listing::print_listing(words, run.form);
+    let unnamed =
+        checker::find_missing_instruction(all, &listing::rewrite_zeros(words, run.form), run.form);
+    let missing = checker::find_missing_line(all, &text);
+    let violated = checker::find_violated_expectation(all, &text);
     let measured = [unnamed, missing, violated].map(|e| e.is_none());
     let faults = [
         ("unnamed", unnamed),

@@ -53,13 +53,13 @@ pub struct Expectation {
 pub type PatternBindings = HashMap<String, String>;
 
 /// The expectations of a test that begin with one of some prefixes.
-pub fn expectations(test: &str, prefixes: &[String]) -> Vec<Expectation> {
+pub fn parse_expectations(test: &str, prefixes: &[String]) -> Vec<Expectation> {
     let lines = test.lines().enumerate();
     lines
         .filter_map(|(number, line)| {
-            let (kind, text) = prefixes.iter().find_map(|p| directive(line, p))?;
-            let text = current(&canonical(text.trim()));
-            let pieces = pieces(&text);
+            let (kind, text) = prefixes.iter().find_map(|p| parse_directive(line, p))?;
+            let text = update_former_names(&collapse_blanks(text.trim()));
+            let pieces = split_pieces(&text);
             Some(Expectation {
                 kind,
                 line: number + 1,
@@ -71,7 +71,7 @@ pub fn expectations(test: &str, prefixes: &[String]) -> Vec<Expectation> {
 }
 
 /// A text whose blanks are single ones.
-pub fn canonical(text: &str) -> String {
+pub fn collapse_blanks(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -85,9 +85,9 @@ pub fn canonical(text: &str) -> String {
 }
 
 /// A text with today's names of what was renamed: modules have numbers, whose text has those.
-fn current(text: &str) -> String {
+fn update_former_names(text: &str) -> String {
     static NAMES: OnceLock<HashMap<&'static str, &'static str>> = OnceLock::new();
-    let names = NAMES.get_or_init(renamed);
+    let names = NAMES.get_or_init(map_former_names);
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -114,7 +114,7 @@ const RENAMED: [OperandKind; 6] = [
 ];
 
 /// Former names with today's, for instructions also without `Op`.
-fn renamed() -> HashMap<&'static str, &'static str> {
+fn map_former_names() -> HashMap<&'static str, &'static str> {
     let mut names = HashMap::new();
     for row in all_instructions() {
         for alias in row.aliases {
@@ -139,7 +139,7 @@ fn renamed() -> HashMap<&'static str, &'static str> {
 }
 
 /// What stands behind `PREFIX:` or `PREFIX-KIND:`.
-fn directive<'t>(line: &'t str, prefix: &str) -> Option<(Kind, &'t str)> {
+fn parse_directive<'t>(line: &'t str, prefix: &str) -> Option<(Kind, &'t str)> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     for (at, _) in line.match_indices(prefix) {
         if line[..at].ends_with(word) {
@@ -167,7 +167,7 @@ fn directive<'t>(line: &'t str, prefix: &str) -> Option<(Kind, &'t str)> {
     None
 }
 
-fn pieces(text: &str) -> Vec<Piece> {
+fn split_pieces(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -180,8 +180,8 @@ fn pieces(text: &str) -> Vec<Piece> {
             pieces.push(Piece::Regex(inner[..end].to_owned()));
             rest = inner.get(end + 2..).unwrap_or("");
         } else if let Some(inner) = rest.strip_prefix("[[") {
-            let end = closing(inner);
-            pieces.push(variable(&inner[..end]));
+            let end = find_closing_brackets(inner);
+            pieces.push(parse_variable(&inner[..end]));
             rest = inner.get(end + 2..).unwrap_or("");
         } else {
             let next = [rest.find("{{"), rest.find("[[")];
@@ -194,7 +194,7 @@ fn pieces(text: &str) -> Vec<Piece> {
 }
 
 /// Where the `]]` of a variable stands, which the brackets of its expression may come before.
-fn closing(text: &str) -> usize {
+fn find_closing_brackets(text: &str) -> usize {
     let mut depth = 0;
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -212,7 +212,7 @@ fn closing(text: &str) -> usize {
 }
 
 /// `NAME`, `NAME:expression`, `#`, `#NAME:`, `#NAME`.
-fn variable(text: &str) -> Piece {
+fn parse_variable(text: &str) -> Piece {
     const NUMBER: &str = "[0-9]+";
     let Some(number) = text.strip_prefix('#') else {
         return match text.split_once(':') {
@@ -241,7 +241,7 @@ impl Expectation {
     }
 
     /// The names of instructions in it, with `Op`.
-    pub fn instructions(&self, form: Form) -> impl Iterator<Item = &'static str> {
+    pub fn instruction_names(&self, form: Form) -> impl Iterator<Item = &'static str> {
         let following = self.pieces.iter().skip(1).map(Some).chain([None]);
         let literals = self.pieces.iter().zip(following);
         let literals = literals.filter_map(|(piece, next)| match (piece, next) {
@@ -271,7 +271,7 @@ impl Expectation {
     }
 
     /// Notes what the names that it binds may stand for.
-    pub fn declare(&self, kinds: &mut PatternBindings) {
+    pub fn declare_bound_names(&self, kinds: &mut PatternBindings) {
         for piece in &self.pieces {
             if let Piece::Define(name, regex) = piece {
                 kinds.insert(name.clone(), regex.clone());
@@ -280,7 +280,7 @@ impl Expectation {
     }
 
     /// An expression that matches whatever the names stand for.
-    pub fn loose(&self, kinds: &PatternBindings) -> Option<Regex> {
+    pub fn build_loose_pattern(&self, kinds: &PatternBindings) -> Option<Regex> {
         let mut source = String::new();
         for piece in &self.pieces {
             match piece {
@@ -297,7 +297,7 @@ impl Expectation {
 
     /// Where it matches first in a text, with the names that it binds. A name that it binds and
     /// uses has to match the same.
-    pub fn find(&self, text: &str, bound: &mut PatternBindings) -> Option<(usize, usize)> {
+    pub fn find_match(&self, text: &str, bound: &mut PatternBindings) -> Option<(usize, usize)> {
         let mut source = String::from("(?m)");
         let mut groups: Vec<&str> = Vec::new();
         let mut kinds: HashMap<&str, &str> = HashMap::new();

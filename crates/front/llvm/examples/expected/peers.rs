@@ -34,7 +34,7 @@ impl Peers {
     }
 
     /// What a peer makes of a file with options that may be the other's.
-    pub fn run(
+    pub fn run_peer(
         &self,
         peer: Peer,
         file: &Path,
@@ -42,8 +42,8 @@ impl Peers {
         flags: &[String],
     ) -> Result<Vec<u32>, String> {
         let mut command = match peer {
-            Peer::Translator => translator(&self.programs, flags),
-            Peer::Backend => backend(&self.programs, triple, flags),
+            Peer::Translator => make_translator_command(&self.programs, flags),
+            Peer::Backend => make_backend_command(&self.programs, triple, flags),
         };
         command.arg(
             self.with_triple(peer, file, triple)
@@ -94,13 +94,13 @@ impl Peers {
 }
 
 /// The extensions that options allow.
-fn extensions(flags: &[String]) -> Option<&str> {
+fn find_extensions_flag(flags: &[String]) -> Option<&str> {
     flags
         .iter()
         .find_map(|f| f.trim_start_matches('-').strip_prefix("spirv-ext="))
 }
 
-fn translator(programs: &Path, flags: &[String]) -> Command {
+fn make_translator_command(programs: &Path, flags: &[String]) -> Command {
     let mut command = Command::new(programs.join("llvm-spirv-22"));
     for flag in flags {
         let name = flag.trim_start_matches('-');
@@ -109,7 +109,7 @@ fn translator(programs: &Path, flags: &[String]) -> Command {
             command.arg(flag);
         }
     }
-    match extensions(flags) {
+    match find_extensions_flag(flags) {
         Some("all" | "khr") => command.arg("--spirv-ext=+all"),
         Some(list) => command.arg(format!("--spirv-ext={list}")),
         None => &mut command,
@@ -117,7 +117,7 @@ fn translator(programs: &Path, flags: &[String]) -> Command {
     command
 }
 
-fn backend(programs: &Path, triple: &str, flags: &[String]) -> Command {
+fn make_backend_command(programs: &Path, triple: &str, flags: &[String]) -> Command {
     let mut command = Command::new(programs.join("llc-22"));
     command.args(["-O0", "-filetype=obj"]);
     let asked = flags.iter().find(|f| f.contains("mtriple="));
@@ -140,7 +140,7 @@ fn backend(programs: &Path, triple: &str, flags: &[String]) -> Command {
             command.arg(flag);
         }
     }
-    match extensions(flags) {
+    match find_extensions_flag(flags) {
         Some("+all" | "all") => command.arg("--spirv-ext=all"),
         Some(list) => command.arg(format!("--spirv-ext={list}")),
         None => &mut command,

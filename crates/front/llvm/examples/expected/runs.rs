@@ -30,7 +30,7 @@ impl Run {
     /// The options of the line, as far as Spirula has them: extensions (none where the line names
     /// none, as with both tools), the form of debug information, pointers without types where
     /// their extension is named, the version, and what is left to others to define.
-    pub fn options(&self) -> TranslationOptions {
+    pub fn to_options(&self) -> TranslationOptions {
         let mut options = TranslationOptions {
             extensions: AllowedExtensions::Only(Vec::new()),
             ..TranslationOptions::default()
@@ -42,7 +42,7 @@ impl Run {
             match name {
                 "spirv-ext" => {
                     let Ok(extensions) = value.parse::<AllowedExtensions>();
-                    if extensions.names("SPV_KHR_untyped_pointers") {
+                    if extensions.is_named("SPV_KHR_untyped_pointers") {
                         options.pointers = PointerTyping::Untyped;
                     }
                     options.extensions = extensions;
@@ -54,7 +54,7 @@ impl Run {
                     options.debug = DebugInfo::NonSemantic;
                 }
                 "spv-emit-nonsemantic-debug-info" => options.debug = DebugInfo::NonSemantic,
-                "spirv-max-version" => options.target = version(value),
+                "spirv-max-version" => options.target = parse_version(value),
                 "mtriple" => options.target = value.split_once('v').and_then(of_triple),
                 "spirv-allow-unknown-intrinsics" | "spv-allow-unknown-intrinsics" => {
                     let prefixes = match value {
@@ -79,7 +79,7 @@ impl Run {
 }
 
 /// The target of a version such as `1.4`.
-fn version(text: &str) -> Option<SpirvTarget> {
+fn parse_version(text: &str) -> Option<SpirvTarget> {
     format!("spv{text}").parse().ok()
 }
 
@@ -87,7 +87,7 @@ fn version(text: &str) -> Option<SpirvTarget> {
 fn of_triple((_, rest): (&str, &str)) -> Option<SpirvTarget> {
     // The first `v` is that of the family's name.
     let (_, rest) = rest.split_once('v')?;
-    version(rest.split('-').next()?)
+    parse_version(rest.split('-').next()?)
 }
 
 /// What a file or a pipe holds.
@@ -100,21 +100,21 @@ enum Held {
 }
 
 /// The checks of translations to SPIR-V that a test asks for, in its order.
-pub fn runs(test: &str) -> Vec<Run> {
+pub fn find_runs(test: &str) -> Vec<Run> {
     let mut held: HashMap<String, Held> = HashMap::new();
     held.insert("%s".to_owned(), Held::Source);
     let mut found = Vec::new();
-    for line in commands(test) {
+    for line in parse_run_commands(test) {
         let mut piped = None;
         for command in line.split('|') {
-            piped = step(command, piped, &mut held, &mut found);
+            piped = trace_command(command, piped, &mut held, &mut found);
         }
     }
     found
 }
 
 /// The RUN lines, with lines that go on put together and conditions taken away.
-fn commands(test: &str) -> Vec<String> {
+fn parse_run_commands(test: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut goes_on = false;
     for line in test.lines() {
@@ -143,7 +143,7 @@ fn commands(test: &str) -> Vec<String> {
 }
 
 /// One command: what it writes to the pipe.
-fn step(
+fn trace_command(
     command: &str,
     piped: Option<Held>,
     held: &mut HashMap<String, Held>,
@@ -157,7 +157,7 @@ fn step(
         .replace('>', " > ");
     let words: Vec<&str> = command.split_whitespace().collect();
     let (&program, rest) = words.split_first()?;
-    let parsed = Words::of(rest);
+    let parsed = Words::parse_words(rest);
     if program == "FileCheck" {
         let checked = match &parsed.checked {
             Some(file) => held.get(file.as_str()).cloned(),
@@ -218,7 +218,7 @@ struct Words {
 }
 
 impl Words {
-    fn of(words: &[&str]) -> Words {
+    fn parse_words(words: &[&str]) -> Words {
         let mut parsed = Words::default();
         let mut words = words.iter().copied();
         let text = |word: Option<&str>| word.map(str::to_owned);

@@ -45,7 +45,7 @@ impl AttributeTable {
         ops: &mut RecordOperands<'_>,
         module: &LlvmModule,
     ) -> Result<AttrSet, BoxedDiagnostic> {
-        Ok(module.attributes.function(self.read_list_number(ops)?))
+        Ok(module.attributes.function_set(self.read_list_number(ops)?))
     }
 
     /// Reads the block of groups.
@@ -85,7 +85,7 @@ impl AttributeTable {
             upgrade::function_memory(&mut attributes);
         }
         self.groups
-            .insert(number, (index, module.attributes.set(attributes)));
+            .insert(number, (index, module.attributes.intern_set(attributes)));
         Ok(())
     }
 
@@ -135,7 +135,7 @@ impl AttributeTable {
             }
         }
         self.lists
-            .push(module.attributes.list(function, result, params));
+            .push(module.attributes.intern_list(function, result, params));
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 //! anything is allocated for it. Records are read into one buffer that is used again.
 
 use crate::BoxedDiagnostic;
-use crate::fault;
+use crate::error_at;
 use spirula_diagnostics::SourceLocation;
 
 /// One piece of the encoding of an abbreviated record.
@@ -111,7 +111,7 @@ impl<'a> BitstreamReader<'a> {
 
     #[cold]
     fn fail_with<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
-        Err(fault(self.place(), message))
+        Err(error_at(self.place(), message))
     }
 
     /// Bits of a number of known width, at most 64.

@@ -64,10 +64,10 @@ impl BitcodeBodyReader<'_> {
         self.func.value_pool.push(callee);
         let (result, arguments) = self.read_arguments(function_type, &mut ops)?;
         let bundles = self.take_bundles();
-        let operands = LlvmPoolRange::since(start, &self.func.value_pool);
+        let operands = LlvmPoolRange::from_start(start, &self.func.value_pool);
         let target_start = self.func.block_pool.len();
         self.func.block_pool.extend_from_slice(&targets);
-        let targets = LlvmPoolRange::since(target_start, &self.func.block_pool);
+        let targets = LlvmPoolRange::from_start(target_start, &self.func.block_pool);
         self.func.calls.push(CallInfo {
             function_type,
             convention: CallingConvention(convention as u32),
@@ -86,7 +86,9 @@ impl BitcodeBodyReader<'_> {
         function: LlvmType,
         ops: &mut RecordOperands<'_>,
     ) -> Result<(LlvmType, u32), BoxedDiagnostic> {
-        let Some((result, params, variadic)) = self.reader.module.types.signature(function) else {
+        let Some((result, params, variadic)) =
+            self.reader.module.types.function_signature(function)
+        else {
             return ops.fail_with("a call of what is no function");
         };
         let mut count = params.len() as u32;
@@ -95,7 +97,7 @@ impl BitcodeBodyReader<'_> {
                 .reader
                 .module
                 .types
-                .signature(function)
+                .function_signature(function)
                 .map_or(result, |it| it.1[index]);
             if ty == LlvmType::LABEL {
                 return ops.fail_with("a call with a label as an argument");

@@ -14,7 +14,7 @@ use crate::ir::{
     LlvmInstFlags, LlvmModule, LlvmOpcode, LlvmPoolRange, LlvmType, LlvmTypeKind, LlvmValue,
     data_element_size, expression_type, shuffle_mask,
 };
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 use spirula_diagnostics::SourceLocation;
 
 /// Values by their numbers in the bitcode, with their types.
@@ -63,7 +63,7 @@ pub fn read_constants(
     }
     let built = reader.entered.iter().filter_map(|entered| entered.built);
     let (consts, slots) = (&reader.module.consts, &mut *reader.slots);
-    slots.extend(built.map(|id| (LlvmValue::constant(id), consts.ty(id))));
+    slots.extend(built.map(|id| (LlvmValue::from_constant(id), consts.ty(id))));
     Ok(())
 }
 
@@ -83,7 +83,7 @@ impl ConstantReader<'_> {
                 BitstreamEntry::Record => {
                     let start = self.pool.len();
                     self.pool.extend_from_slice(&record.ops);
-                    let ops = LlvmPoolRange::since(start, &self.pool);
+                    let ops = LlvmPoolRange::from_start(start, &self.pool);
                     let (code, at) = (record.code, record.at);
                     self.entered.push(PendingConstant {
                         ty,
@@ -115,7 +115,7 @@ impl ConstantReader<'_> {
                 }
                 None if self.entered[top].attempts > 4 => {
                     let at = SourceLocation::Bit(self.entered[top].at as u64);
-                    return Err(fault(at, "a constant that is made of itself"));
+                    return Err(error_at(at, "a constant that is made of itself"));
                 }
                 None => stack.extend_from_slice(&self.missing),
             }
@@ -129,7 +129,7 @@ impl ConstantReader<'_> {
             ty, code, ops, at, ..
         } = self.entered[index];
         let pool = std::mem::take(&mut self.pool);
-        let ops = RecordOperands::new(&pool[ops.range()], SourceLocation::Bit(at as u64));
+        let ops = RecordOperands::new(&pool[ops.to_range()], SourceLocation::Bit(at as u64));
         let result = self.read_constant(ty, code, ops);
         self.pool = pool;
         result
@@ -194,9 +194,9 @@ impl ConstantReader<'_> {
     ) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
         let LlvmModule { types, consts, .. } = &mut *self.module;
         Ok(Some(match code {
-            2 => consts.zero(types, ty),
-            3 => consts.intern(ty, ConstKind::Undef),
-            26 => consts.intern(ty, ConstKind::Poison),
+            2 => consts.make_zero(types, ty),
+            3 => consts.intern_constant(ty, ConstKind::Undef),
+            26 => consts.intern_constant(ty, ConstKind::Poison),
             4 | 35 => self.read_integer(ty, &[sign_rotated(ops.next()?) as u64], &ops)?,
             5 | 36 => {
                 let words: Vec<u64> = ops
@@ -223,7 +223,7 @@ impl ConstantReader<'_> {
                     27 => ConstKind::DsoLocalEquivalent(global),
                     _ => ConstKind::NoCfi(global),
                 };
-                self.module.consts.intern(ty, kind)
+                self.module.consts.intern_constant(ty, kind)
             }
             33 | 34 => {
                 let count = ops.len();
@@ -232,7 +232,7 @@ impl ConstantReader<'_> {
                 };
                 self.module
                     .consts
-                    .intern(ty, ConstKind::PtrAuth(parts.into()))
+                    .intern_constant(ty, ConstKind::PtrAuth(parts.into()))
             }
             _ => return self.read_expression(ty, code, ops),
         }))
@@ -246,12 +246,12 @@ impl ConstantReader<'_> {
         ops: &RecordOperands<'_>,
     ) -> Result<LlvmConst, BoxedDiagnostic> {
         let LlvmModule { types, consts, .. } = &mut *self.module;
-        let scalar = types.scalar(ty);
+        let scalar = types.scalar_type(ty);
         if types.int_width(scalar).is_none() {
             return ops.fail_with("an integer constant of another type");
         }
         let element = consts.wide_int(types, scalar, words);
-        Ok(self.module.splat(ty, element))
+        Ok(self.module.make_splat(ty, element))
     }
 
     fn read_float(
@@ -261,7 +261,7 @@ impl ConstantReader<'_> {
     ) -> Result<LlvmConst, BoxedDiagnostic> {
         let first = ops.next()?;
         let types = &self.module.types;
-        let scalar = types.scalar(ty);
+        let scalar = types.scalar_type(ty);
         let kind = match (types.kind(scalar), types.float_width(scalar)) {
             (LlvmTypeKind::X86Fp80, _) => {
                 let second = ops.next()?;
@@ -272,8 +272,8 @@ impl ConstantReader<'_> {
             (_, Some(width)) => ConstKind::Float(first & ((1 << width) - 1)),
             (_, None) => return ops.fail_with("a floating-point constant of another type"),
         };
-        let element = self.module.consts.intern(scalar, kind);
-        Ok(self.module.splat(ty, element))
+        let element = self.module.consts.intern_constant(scalar, kind);
+        Ok(self.module.make_splat(ty, element))
     }
 
     fn read_aggregate(
@@ -289,7 +289,7 @@ impl ConstantReader<'_> {
             return Ok(None);
         };
         let LlvmModule { types, consts, .. } = &mut *self.module;
-        Ok(Some(consts.aggregate(types, ty, &elements)))
+        Ok(Some(consts.make_aggregate(types, ty, &elements)))
     }
 
     fn read_data(
@@ -314,7 +314,7 @@ impl ConstantReader<'_> {
             bytes.extend_from_slice(&op.to_le_bytes()[..size]);
         }
         bytes.resize(count as usize * size, 0);
-        Ok(consts.data(ty, bytes))
+        Ok(consts.make_data(ty, bytes))
     }
 
     fn inline_asm(
@@ -375,7 +375,7 @@ impl ConstantReader<'_> {
         match func {
             Some(func) => {
                 let kind = ConstKind::BlockAddress(func, block);
-                Ok(Some(self.module.consts.intern(ty, kind)))
+                Ok(Some(self.module.consts.intern_constant(ty, kind)))
             }
             None => ops.fail_with("the address of a block of what is no function"),
         }
@@ -406,7 +406,9 @@ impl ConstantReader<'_> {
             operands: operands.into(),
             extra,
         };
-        Ok(Some(consts.intern(ty, ConstKind::Expr(Box::new(expr)))))
+        Ok(Some(
+            consts.intern_constant(ty, ConstKind::Expr(Box::new(expr))),
+        ))
     }
 
     /// Opcode, flags, operands and the rest of a constant expression.
@@ -590,7 +592,7 @@ impl ConstantReader<'_> {
     fn is_float(&self, operand: LlvmConst) -> bool {
         let types = &self.module.types;
         types
-            .float_width(types.scalar(self.module.consts.ty(operand)))
+            .float_width(types.scalar_type(self.module.consts.ty(operand)))
             .is_some()
     }
 }

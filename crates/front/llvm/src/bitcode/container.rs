@@ -5,7 +5,7 @@ use super::module::{BitcodeModuleReader, SOURCE_FILENAME, block};
 use super::ops::bytes_of;
 use super::symbols;
 use crate::ir::LlvmModule;
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 use spirula_diagnostics::SourceLocation;
 
 const MAGIC: [u8; 4] = [0x42, 0x43, 0xc0, 0xde];
@@ -29,7 +29,7 @@ pub fn read_bitcode(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
         match bits.next_entry(&mut record)? {
             BitstreamEntry::End => break,
             BitstreamEntry::Record => {
-                return Err(fault(bits.place(), "a record outside of any block"));
+                return Err(error_at(bits.place(), "a record outside of any block"));
             }
             BitstreamEntry::Block(block::IDENTIFICATION) => {
                 bits.enter_block(block::IDENTIFICATION)?;
@@ -53,7 +53,7 @@ pub fn read_bitcode(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
     }
     match reader {
         Some(reader) => reader.finish_module(strings),
-        None => Err(fault(bits.place(), "the bitcode holds no module")),
+        None => Err(error_at(bits.place(), "the bitcode holds no module")),
     }
 }
 
@@ -66,7 +66,7 @@ fn refuse_several_modules(bytes: &[u8], place: SourceLocation) -> BoxedDiagnosti
         count => format!("the bitcode holds {count} modules: {}", names.join(", ")),
     };
     let hint = "take one out with llvm-modextract -n NUMBER, or link them into one";
-    Box::new((*fault(place, message)).with_hint(hint))
+    Box::new((*error_at(place, message)).with_hint(hint))
 }
 
 /// Longest name that is told of a module, and most of them.
@@ -113,7 +113,7 @@ fn strip_wrapper(bytes: &[u8]) -> Result<&[u8], BoxedDiagnostic> {
         match range.and_then(|range| bytes.get(range)) {
             Some(stream) => stream,
             None => {
-                return Err(fault(
+                return Err(error_at(
                     SourceLocation::Byte(8),
                     "the wrapper reaches past its contents",
                 ));
@@ -124,7 +124,7 @@ fn strip_wrapper(bytes: &[u8]) -> Result<&[u8], BoxedDiagnostic> {
     };
     match stream.starts_with(&MAGIC) {
         true => Ok(stream),
-        false => Err(fault(SourceLocation::Byte(0), "not LLVM bitcode")),
+        false => Err(error_at(SourceLocation::Byte(0), "not LLVM bitcode")),
     }
 }
 
@@ -135,7 +135,7 @@ fn check_epoch(bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
             BitstreamEntry::End => return Ok(()),
             BitstreamEntry::Block(_) => bits.skip_block()?,
             BitstreamEntry::Record if record.code == 2 && record.ops.first() != Some(&0) => {
-                return Err(fault(bits.place(), "bitcode of an incompatible format"));
+                return Err(error_at(bits.place(), "bitcode of an incompatible format"));
             }
             BitstreamEntry::Record => {}
         }

@@ -13,7 +13,7 @@ use crate::ir::{
     LlvmFunction, LlvmInst, LlvmInstFlags, LlvmInstruction, LlvmMetadata, LlvmOpcode,
     LlvmPoolRange, LlvmSymbol, LlvmType, LlvmValue, MetadataAttachment, OperandBundle,
 };
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 use spirula_diagnostics::SourceLocation;
 
 const CONSTANTS: u64 = 11;
@@ -54,10 +54,10 @@ pub fn read_function_body(
     function.swap_body(&mut room);
     let module_slots = reader.slots.len();
     for (index, &ty) in function.params.iter().enumerate() {
-        reader.slots.push((LlvmValue::local(index), ty));
+        reader.slots.push((LlvmValue::from_local(index), ty));
     }
     reader.metadata.begin_function(&reader.module);
-    let dbg = reader.module.strings.intern("dbg");
+    let dbg = reader.module.strings.intern_text("dbg");
     let mut body = BitcodeBodyReader {
         reader,
         func: function,
@@ -168,7 +168,12 @@ impl BitcodeBodyReader<'_> {
                         node,
                     });
                 }
-                _ => return Err(fault(place, "metadata of an instruction that is not there")),
+                _ => {
+                    return Err(error_at(
+                        place,
+                        "metadata of an instruction that is not there",
+                    ));
+                }
             }
             Ok(())
         })
@@ -314,7 +319,7 @@ impl BitcodeBodyReader<'_> {
     ) -> Result<LlvmValue, BoxedDiagnostic> {
         let number = self.resolve_distance(distance);
         if ty == LlvmType::METADATA {
-            return Ok(LlvmValue::metadata(
+            return Ok(LlvmValue::from_metadata(
                 self.reader.metadata.get(number as u64, ops.place())?,
             ));
         }
@@ -356,7 +361,7 @@ impl BitcodeBodyReader<'_> {
             return ops.fail_with("an operand that is not defined");
         }
         self.forward = true;
-        Ok(LlvmValue::local(FORWARD + number))
+        Ok(LlvmValue::from_local(FORWARD + number))
     }
 
     /// The block with this number.
@@ -375,7 +380,7 @@ impl BitcodeBodyReader<'_> {
     pub fn add_operands(&mut self, operands: &[LlvmValue]) -> LlvmPoolRange {
         let start = self.func.value_pool.len();
         self.func.value_pool.extend_from_slice(operands);
-        LlvmPoolRange::since(start, &self.func.value_pool)
+        LlvmPoolRange::from_start(start, &self.func.value_pool)
     }
 
     /// Puts the operands of the gathered bundles behind those of the call, which are the last in
@@ -388,7 +393,7 @@ impl BitcodeBodyReader<'_> {
             self.func.value_pool.extend(operands.by_ref().take(count));
             bundles.push(OperandBundle {
                 tag,
-                operands: LlvmPoolRange::since(start, &self.func.value_pool),
+                operands: LlvmPoolRange::from_start(start, &self.func.value_pool),
             });
         }
         bundles
@@ -422,7 +427,7 @@ impl BitcodeBodyReader<'_> {
         self.func.insts.push(inst);
         self.func.places.push(place);
         if inst.opcode.is_terminator() {
-            let insts = LlvmPoolRange::since(self.block_start, &self.func.insts);
+            let insts = LlvmPoolRange::from_start(self.block_start, &self.func.insts);
             self.func.blocks.push(LlvmBlockData {
                 name: LlvmSymbol::EMPTY,
                 insts,
@@ -431,14 +436,16 @@ impl BitcodeBodyReader<'_> {
         }
         if inst.ty != LlvmType::VOID {
             let local = self.func.params.len() + number;
-            self.reader.slots.push((LlvmValue::local(local), inst.ty));
+            self.reader
+                .slots
+                .push((LlvmValue::from_local(local), inst.ty));
         }
     }
 
     fn finish_body(&mut self, place: SourceLocation) -> Result<(), BoxedDiagnostic> {
         let complete = self.block_start == self.func.insts.len();
         if self.block_count == 0 || self.func.blocks.len() != self.block_count || !complete {
-            return Err(fault(
+            return Err(error_at(
                 place,
                 "a body with another number of blocks than announced",
             ));
@@ -450,7 +457,7 @@ impl BitcodeBodyReader<'_> {
                 };
                 match self.reader.slots.get(number) {
                     Some(&(value, _)) => *operand = value,
-                    None => return Err(fault(place, "an operand that is never defined")),
+                    None => return Err(error_at(place, "an operand that is never defined")),
                 }
             }
         }

@@ -10,7 +10,7 @@ use crate::ir::{
     Visibility,
 };
 use crate::upgrade;
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 use spirula_diagnostics::SourceLocation;
 
 /// What has a name.
@@ -70,7 +70,7 @@ impl BitcodeModuleReader {
         let ty = self
             .module
             .types
-            .intern(LlvmTypeKind::Pointer { space, pointee });
+            .intern_type(LlvmTypeKind::Pointer { space, pointee });
         let global = LlvmGlobal::new(self.module.globals.len());
         self.names.push((NamedEntity::Global(global), range));
         GlobalData::new(value_type, ty, space, kind, place)
@@ -82,8 +82,8 @@ impl BitcodeModuleReader {
         let id = self
             .module
             .consts
-            .intern(data.ty, ConstKind::Global(global));
-        self.slots.push((LlvmValue::constant(id), data.ty));
+            .intern_constant(data.ty, ConstKind::Global(global));
+        self.slots.push((LlvmValue::from_constant(id), data.ty));
         self.module.globals.push(data);
     }
 
@@ -160,7 +160,7 @@ impl BitcodeModuleReader {
         {
             ty = pointee;
         }
-        let Some((_, params, _)) = self.module.types.signature(ty) else {
+        let Some((_, params, _)) = self.module.types.function_signature(ty) else {
             return ops.fail_with("a function without a function type");
         };
         let params = params.to_vec();
@@ -263,13 +263,16 @@ impl BitcodeModuleReader {
     /// The module, when everything was read and the names are known.
     pub(super) fn finish_module(mut self, strings: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
         if !self.bodies.is_empty() {
-            return Err(fault(SourceLocation::Unknown, "a function lacks its body"));
+            return Err(error_at(
+                SourceLocation::Unknown,
+                "a function lacks its body",
+            ));
         }
         self.set_names(strings)?;
         for (global, part, number) in std::mem::take(&mut self.initializers) {
             let id = self.slots.get(number).and_then(|slot| slot.0.as_const());
             let place = self.module.global(global).place;
-            let id = id.ok_or_else(|| fault(place, "a global made of what is no constant"))?;
+            let id = id.ok_or_else(|| error_at(place, "a global made of what is no constant"))?;
             self.set_part(global, part, id);
         }
         Ok(self.module)
@@ -284,7 +287,7 @@ impl BitcodeModuleReader {
             let bytes = range
                 .and_then(|(start, len)| strings.get(start..start.checked_add(len)?))
                 .ok_or_else(|| {
-                    fault(
+                    error_at(
                         SourceLocation::Unknown,
                         "a name past the end of the strings",
                     )

@@ -106,18 +106,18 @@ impl BitcodeBodyReader<'_> {
     pub(super) fn add_blocks(&mut self, blocks: &[LlvmBlock]) -> InstructionExtra {
         let start = self.func.block_pool.len();
         self.func.block_pool.extend_from_slice(blocks);
-        InstructionExtra::Blocks(LlvmPoolRange::since(start, &self.func.block_pool))
+        InstructionExtra::Blocks(LlvmPoolRange::from_start(start, &self.func.block_pool))
     }
 
     pub(super) fn add_numbers(&mut self, numbers: &[u32]) -> LlvmPoolRange {
         let start = self.func.number_pool.len();
         self.func.number_pool.extend_from_slice(numbers);
-        LlvmPoolRange::since(start, &self.func.number_pool)
+        LlvmPoolRange::from_start(start, &self.func.number_pool)
     }
 
     fn is_float(&self, ty: LlvmType) -> bool {
         let types = &self.reader.module.types;
-        types.float_width(types.scalar(ty)).is_some()
+        types.float_width(types.scalar_type(ty)).is_some()
     }
 
     /// Fast-math flags, if the record has more and the result may have them.
@@ -266,9 +266,11 @@ impl BitcodeBodyReader<'_> {
             self.func.block_pool.push(block);
         }
         let flags = self.fast_math(ty, &mut ops);
-        let operands = LlvmPoolRange::since(start, &self.func.value_pool);
-        let extra =
-            InstructionExtra::Blocks(LlvmPoolRange::since(block_start, &self.func.block_pool));
+        let operands = LlvmPoolRange::from_start(start, &self.func.value_pool);
+        let extra = InstructionExtra::Blocks(LlvmPoolRange::from_start(
+            block_start,
+            &self.func.block_pool,
+        ));
         self.push_pooled(LlvmOpcode::Phi, flags, ty, operands, extra, &ops)
     }
 

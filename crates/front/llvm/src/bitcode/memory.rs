@@ -39,7 +39,7 @@ impl BitcodeBodyReader<'_> {
             .reader
             .module
             .types
-            .intern(LlvmTypeKind::Pointer { space, pointee });
+            .intern_type(LlvmTypeKind::Pointer { space, pointee });
         let mut flags = LlvmInstFlags::NONE;
         if bits & 1 << 5 != 0 {
             flags |= LlvmInstFlags::INALLOCA;
@@ -57,7 +57,7 @@ impl BitcodeBodyReader<'_> {
             return Ok(scope);
         }
         match number {
-            0 => Ok(self.reader.module.strings.intern("singlethread")),
+            0 => Ok(self.reader.module.strings.intern_text("singlethread")),
             1 => Ok(LlvmSymbol::EMPTY),
             _ => ops.fail_with("a synchronisation scope that is not defined"),
         }
@@ -181,7 +181,7 @@ impl BitcodeBodyReader<'_> {
             indices,
         )
         .or_else(|why| ops.fail_with(why))?;
-        let operands = LlvmPoolRange::since(start, &self.func.value_pool);
+        let operands = LlvmPoolRange::from_start(start, &self.func.value_pool);
         let extra = InstructionExtra::SourceType(source);
         self.push_pooled(LlvmOpcode::GetElementPtr, flags, ty, operands, extra, &ops)
     }

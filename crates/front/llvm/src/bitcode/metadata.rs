@@ -12,7 +12,7 @@ use crate::ir::{
     LlvmGlobal, LlvmMetadata, LlvmModule, LlvmPoolRange, LlvmStrings, LlvmSymbol, LlvmValue,
     MetadataArena, MetadataField, MetadataKind, NamedMetadata, ValueKind,
 };
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 
@@ -68,7 +68,7 @@ impl MetadataTable {
             Ok(number) if number - self.module_count < self.function_count => Ok(
                 LlvmMetadata::new(self.function_start + number - self.module_count),
             ),
-            _ => Err(fault(place, format!("metadata {number} is not defined"))),
+            _ => Err(error_at(place, format!("metadata {number} is not defined"))),
         }
     }
 
@@ -92,7 +92,7 @@ impl MetadataTable {
     ) -> Result<LlvmSymbol, BoxedDiagnostic> {
         match self.kinds.get(&number) {
             Some(&kind) => Ok(kind),
-            None => Err(fault(
+            None => Err(error_at(
                 place,
                 format!("metadata kind {number} is not defined"),
             )),
@@ -113,12 +113,12 @@ impl MetadataTable {
     ) -> Result<(), BoxedDiagnostic> {
         for (id, number) in self.locals.drain(..) {
             let Some(&(value, _)) = slots.get(number) else {
-                return Err(fault(
+                return Err(error_at(
                     SourceLocation::Unknown,
                     "metadata of a value that is not defined",
                 ));
             };
-            module.metadata.set(id, wrap_value(value));
+            module.metadata.replace_metadata(id, wrap_value(value));
         }
         self.function_count = 0;
         Ok(())
@@ -134,7 +134,7 @@ impl MetadataTable {
             .ok()
             .filter(|&number| number < 1 << 29)
         else {
-            return Err(fault(place, format!("metadata {number} is not defined")));
+            return Err(error_at(place, format!("metadata {number} is not defined")));
         };
         if self.highest.is_none_or(|(highest, _)| highest < number) {
             self.highest = Some((number, place));
@@ -201,7 +201,7 @@ impl MetadataTable {
         let mut name = LlvmSymbol::EMPTY;
         if !in_function {
             if module.metadata.len() != self.module_count {
-                return Err(fault(
+                return Err(error_at(
                     bits.place(),
                     "metadata of the module after functions",
                 ));
@@ -231,9 +231,10 @@ impl MetadataTable {
         self.record_count(module, in_function);
         let count = self.module_count + self.function_count;
         match self.highest.take() {
-            Some((highest, place)) if highest >= count => {
-                Err(fault(place, format!("metadata {highest} is not defined")))
-            }
+            Some((highest, place)) if highest >= count => Err(error_at(
+                place,
+                format!("metadata {highest} is not defined"),
+            )),
             _ => Ok(()),
         }
     }
@@ -334,7 +335,7 @@ impl MetadataTable {
                         // A local value that follows; it is put here when the function ends.
                         let id = LlvmMetadata::new(module.metadata.len());
                         self.locals.push((id, number));
-                        MetadataKind::Local(LlvmValue::local(0))
+                        MetadataKind::Local(LlvmValue::from_local(0))
                     }
                 }
             }
@@ -354,7 +355,7 @@ impl MetadataTable {
                     .map(|&op| (LlvmSymbol::EMPTY, MetadataField::Int(i128::from(op))))
                     .collect();
                 let fields = module.metadata.push_fields(&fields);
-                let class = module.strings.intern("DIExpression");
+                let class = module.strings.intern_text("DIExpression");
                 MetadataKind::Special {
                     distinct,
                     class,
@@ -408,12 +409,12 @@ impl MetadataTable {
                 RecordFieldForm::Int => MetadataField::Int(i128::from(op)),
                 RecordFieldForm::Signed => MetadataField::Int(i128::from(sign_rotated(op))),
             };
-            read.push((module.strings.intern(name), field));
+            read.push((module.strings.intern_text(name), field));
         }
         let fields = module.metadata.push_fields(&read);
         Ok(MetadataKind::Special {
             distinct,
-            class: module.strings.intern(class),
+            class: module.strings.intern_text(class),
             fields,
         })
     }
@@ -451,12 +452,12 @@ impl MetadataTable {
     ) -> LlvmMetadata {
         let strings = &mut module.strings;
         let names = *self.names.get_or_insert_with(|| DebugLocationFields {
-            class: strings.intern("DILocation"),
-            line: strings.intern("line"),
-            column: strings.intern("column"),
-            scope: strings.intern("scope"),
-            inlined_at: strings.intern("inlinedAt"),
-            implicit: strings.intern("isImplicitCode"),
+            class: strings.intern_text("DILocation"),
+            line: strings.intern_text("line"),
+            column: strings.intern_text("column"),
+            scope: strings.intern_text("scope"),
+            inlined_at: strings.intern_text("inlinedAt"),
+            implicit: strings.intern_text("isImplicitCode"),
         });
         let mut fields = vec![(names.line, MetadataField::Int(i128::from(line)))];
         if column != 0 {

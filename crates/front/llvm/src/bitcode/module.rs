@@ -12,7 +12,7 @@ use super::types::BitcodeTypeTable;
 use crate::ir::{
     ConstKind, DataLayout, LlvmFunc, LlvmFunction, LlvmGlobal, LlvmModule, LlvmSymbol,
 };
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 use spirula_diagnostics::SourceLocation;
 
 /// Kinds of blocks.
@@ -118,7 +118,7 @@ impl BitcodeModuleReader {
                 debug_assert_eq!(kind, block::FUNCTION);
                 match self.bodies.pop_front() {
                     Some(func) => function::read_function_body(self, func, bits),
-                    None => Err(fault(bits.place(), "a body that belongs to no function")),
+                    None => Err(error_at(bits.place(), "a body that belongs to no function")),
                 }
             }
         }
@@ -158,7 +158,7 @@ impl BitcodeModuleReader {
                 }
             }
             2 => self.module.triple = text(&ops),
-            3 => match DataLayout::parse(&text(&ops)) {
+            3 => match DataLayout::from_text(&text(&ops)) {
                 Ok(layout) => self.module.layout = layout,
                 Err(part) => {
                     return ops.fail_with(format!("data layout part `{part}` is not known"));

@@ -1,6 +1,6 @@
 //! Walking the operands of a record.
 
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 use spirula_diagnostics::SourceLocation;
 
 /// The operands of a record, taken one by one.
@@ -24,7 +24,7 @@ impl<'r> RecordOperands<'r> {
     /// An error about the record.
     #[cold]
     pub fn fail_with<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
-        Err(fault(self.place, message))
+        Err(error_at(self.place, message))
     }
 
     /// The next operand.

@@ -3,7 +3,7 @@
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::ops::{RecordOperands, bytes_of};
 use crate::BoxedDiagnostic;
-use crate::fault;
+use crate::error_at;
 use crate::ir::{LlvmModule, LlvmSymbol, LlvmType, LlvmTypeKind};
 use spirula_diagnostics::SourceLocation;
 
@@ -62,7 +62,7 @@ impl BitcodeTypeTable {
             .and_then(|number| self.types.get(number));
         match found {
             Some(&Some(ty)) => Ok(ty),
-            _ => Err(fault(place, format!("type {number} is not defined"))),
+            _ => Err(error_at(place, format!("type {number} is not defined"))),
         }
     }
 
@@ -124,7 +124,7 @@ impl BitcodeTypeTable {
                 ..
             } = module.types.kind(ty)
             {
-                let name = module.strings.intern(&number.to_string());
+                let name = module.strings.intern_text(&number.to_string());
                 module.types.set_name(ty, name);
                 number += 1;
             }
@@ -133,7 +133,7 @@ impl BitcodeTypeTable {
 
     fn check_complete(&self, place: SourceLocation) -> Result<(), BoxedDiagnostic> {
         if self.next != self.types.len() {
-            return Err(fault(place, "fewer types than announced"));
+            return Err(error_at(place, "fewer types than announced"));
         }
         Ok(())
     }
@@ -175,7 +175,7 @@ impl BitcodeTypeTable {
                     ints.push(ops.next_u32()?);
                 }
                 let name = std::mem::replace(name, LlvmSymbol::EMPTY);
-                module.types.intern(LlvmTypeKind::Target {
+                module.types.intern_type(LlvmTypeKind::Target {
                     name,
                     types,
                     ints: ints.into(),
@@ -258,7 +258,7 @@ impl BitcodeTypeTable {
             }
             code => return ops.fail_with(format!("types of code {code} are not known")),
         };
-        Ok(module.types.intern(kind))
+        Ok(module.types.intern_type(kind))
     }
 
     /// A type that may be defined later; then it is a named struct.

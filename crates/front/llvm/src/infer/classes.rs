@@ -15,7 +15,7 @@ impl SlotUnionFind {
     }
 
     /// The slot that stands for the set of `slot`: its smallest.
-    pub(crate) fn find(&mut self, slot: u32) -> u32 {
+    pub(crate) fn find_root(&mut self, slot: u32) -> u32 {
         let mut at = slot;
         while self.parent[at as usize] != at {
             let grandparent = self.parent[self.parent[at as usize] as usize];
@@ -26,8 +26,8 @@ impl SlotUnionFind {
     }
 
     /// Joins the sets of two slots.
-    pub(crate) fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.find(a), self.find(b));
+    pub(crate) fn union_sets(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find_root(a), self.find_root(b));
         self.parent[a.max(b) as usize] = a.min(b);
     }
 }
@@ -39,8 +39,8 @@ mod tests {
     #[test]
     fn joined_slots_share_their_smallest() {
         let mut classes = SlotUnionFind::new(6);
-        classes.join(4, 5);
-        classes.join(5, 1);
-        assert_eq!([1, 1, 0], [4, 5, 0].map(|slot| classes.find(slot)));
+        classes.union_sets(4, 5);
+        classes.union_sets(5, 1);
+        assert_eq!([1, 1, 0], [4, 5, 0].map(|slot| classes.find_root(slot)));
     }
 }

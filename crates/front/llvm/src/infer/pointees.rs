@@ -10,10 +10,10 @@ use crate::ir::{
 /// What is known about functions without bodies, and about parameters from outside of the code.
 pub trait PointeeHints {
     /// What argument `index` of `callee`, a declaration, points to.
-    fn argument(&self, callee: LlvmFunc, index: usize) -> Option<LlvmType>;
+    fn argument_pointee(&self, callee: LlvmFunc, index: usize) -> Option<LlvmType>;
 
     /// What parameter `index` of `func` points to, where its uses do not tell.
-    fn parameter(&self, func: LlvmFunc, index: usize) -> Option<LlvmType>;
+    fn parameter_pointee(&self, func: LlvmFunc, index: usize) -> Option<LlvmType>;
 }
 
 /// No hints.
@@ -21,11 +21,11 @@ pub trait PointeeHints {
 pub struct NoHints;
 
 impl PointeeHints for NoHints {
-    fn argument(&self, _: LlvmFunc, _: usize) -> Option<LlvmType> {
+    fn argument_pointee(&self, _: LlvmFunc, _: usize) -> Option<LlvmType> {
         None
     }
 
-    fn parameter(&self, _: LlvmFunc, _: usize) -> Option<LlvmType> {
+    fn parameter_pointee(&self, _: LlvmFunc, _: usize) -> Option<LlvmType> {
         None
     }
 }
@@ -40,7 +40,7 @@ pub struct InferredPointees {
 
 impl InferredPointees {
     /// Infers the pointees of all pointers of a module.
-    pub fn compute(module: &LlvmModule, hints: &dyn PointeeHints) -> InferredPointees {
+    pub fn infer_pointees(module: &LlvmModule, hints: &dyn PointeeHints) -> InferredPointees {
         let mut first = Vec::with_capacity(module.functions.len());
         let mut count = 0;
         for function in &module.functions {
@@ -56,19 +56,19 @@ impl InferredPointees {
             first,
         };
         for func in module.function_ids() {
-            inference.function(func);
+            inference.infer_function(func);
         }
-        inference.count()
+        inference.count_votes()
     }
 
     /// What a local points to; `None` where it is no pointer or nothing is known.
-    pub fn local(&self, func: LlvmFunc, local: usize) -> Option<LlvmType> {
+    pub fn local_pointee(&self, func: LlvmFunc, local: usize) -> Option<LlvmType> {
         self.types[self.first[func.index()] as usize + local]
     }
 
     /// What the result of a function points to.
-    pub fn result(&self, module: &LlvmModule, func: LlvmFunc) -> Option<LlvmType> {
-        self.local(func, module.function(func).local_count())
+    pub fn result_pointee(&self, module: &LlvmModule, func: LlvmFunc) -> Option<LlvmType> {
+        self.local_pointee(func, module.function(func).local_count())
     }
 }
 
@@ -93,16 +93,16 @@ struct PointeeInference<'a> {
 }
 
 impl PointeeInference<'_> {
-    fn slot(&self, func: LlvmFunc, local: usize) -> u32 {
+    fn slot_of(&self, func: LlvmFunc, local: usize) -> u32 {
         self.first[func.index()] + local as u32
     }
 
     fn result_slot(&self, func: LlvmFunc) -> u32 {
-        self.slot(func, self.module.function(func).local_count())
+        self.slot_of(func, self.module.function(func).local_count())
     }
 
-    fn vote(&mut self, slot: u32, ty: LlvmType, weight: u32) {
-        if let Some(ty) = self.candidates.get(self.module, ty) {
+    fn cast_vote(&mut self, slot: u32, ty: LlvmType, weight: u32) {
+        if let Some(ty) = self.candidates.find_candidate(self.module, ty) {
             self.votes.push(PointeeVote {
                 slot,
                 ty,
@@ -115,19 +115,19 @@ impl PointeeInference<'_> {
     /// Votes for what a value points to, if it is a local.
     fn vote_value(&mut self, func: LlvmFunc, value: LlvmValue, ty: LlvmType, weight: u32) {
         if let Some(local) = value.as_local() {
-            self.vote(self.slot(func, local), ty, weight);
+            self.cast_vote(self.slot_of(func, local), ty, weight);
         }
     }
 
     /// Joins a slot with a value: a local by class, a global by its type.
-    fn join(&mut self, slot: u32, func: LlvmFunc, value: LlvmValue) {
+    fn join_value(&mut self, slot: u32, func: LlvmFunc, value: LlvmValue) {
         match value.kind() {
-            ValueKind::Local(local) => self.classes.join(slot, self.slot(func, local)),
+            ValueKind::Local(local) => self.classes.union_sets(slot, self.slot_of(func, local)),
             ValueKind::Const(constant) => {
                 if let Some(global) = self.module.as_global(constant) {
                     let global = self.module.global(global);
                     if matches!(global.kind, GlobalKind::Variable(_)) {
-                        self.vote(slot, global.value_type, votes::GLOBAL);
+                        self.cast_vote(slot, global.value_type, votes::GLOBAL);
                     }
                 }
             }
@@ -139,7 +139,7 @@ impl PointeeInference<'_> {
         matches!(self.module.types.kind(ty), LlvmTypeKind::Pointer { .. })
     }
 
-    fn declared(&mut self, slot: u32, ty: LlvmType) {
+    fn vote_for_declared(&mut self, slot: u32, ty: LlvmType) {
         if let LlvmTypeKind::Pointer {
             pointee: Some(pointee),
             ..
@@ -149,32 +149,38 @@ impl PointeeInference<'_> {
                 true => votes::BYTES,
                 false => votes::DECLARED,
             };
-            self.vote(slot, pointee, weight);
+            self.cast_vote(slot, pointee, weight);
         }
     }
 
-    fn function(&mut self, func: LlvmFunc) {
+    fn infer_function(&mut self, func: LlvmFunc) {
         let function = self.module.function(func);
         for (index, &ty) in function.params.iter().enumerate() {
             if self.is_pointer(ty) {
-                self.parameter(func, function, index, ty);
+                self.infer_parameter(func, function, index, ty);
             }
         }
         for index in 0..function.insts.len() {
             let inst = LlvmInst::new(index);
             let ty = function.insts[index].ty;
             if self.is_pointer(ty) {
-                self.declared(self.slot(func, function.params.len() + index), ty);
+                self.vote_for_declared(self.slot_of(func, function.params.len() + index), ty);
             }
-            self.instruction(func, function, inst);
+            self.infer_instruction(func, function, inst);
         }
     }
 
-    fn parameter(&mut self, func: LlvmFunc, function: &LlvmFunction, index: usize, ty: LlvmType) {
-        let slot = self.slot(func, index);
-        self.declared(slot, ty);
+    fn infer_parameter(
+        &mut self,
+        func: LlvmFunc,
+        function: &LlvmFunction,
+        index: usize,
+        ty: LlvmType,
+    ) {
+        let slot = self.slot_of(func, index);
+        self.vote_for_declared(slot, ty);
         let attributes = &self.module.attributes;
-        let set = attributes.param(function.attributes, index);
+        let set = attributes.param_set(function.attributes, index);
         let kinds = [
             AttrKind::ByVal,
             AttrKind::StructRet,
@@ -183,22 +189,22 @@ impl PointeeInference<'_> {
         ];
         for kind in kinds {
             if let Some(ty) = attributes.type_of(set, kind) {
-                self.vote(slot, ty, votes::ATTRIBUTE);
+                self.cast_vote(slot, ty, votes::ATTRIBUTE);
             }
         }
-        if let Some(ty) = self.hints.parameter(func, index) {
-            self.vote(slot, ty, votes::BYTES);
+        if let Some(ty) = self.hints.parameter_pointee(func, index) {
+            self.cast_vote(slot, ty, votes::BYTES);
         }
     }
 
-    fn instruction(&mut self, func: LlvmFunc, function: &LlvmFunction, inst: LlvmInst) {
+    fn infer_instruction(&mut self, func: LlvmFunc, function: &LlvmFunction, inst: LlvmInst) {
         let operands = function.operands(inst);
         let data = function.inst(inst);
-        let slot = self.slot(func, function.params.len() + inst.index());
+        let slot = self.slot_of(func, function.params.len() + inst.index());
         match data.opcode {
             LlvmOpcode::Alloca => {
                 if let InstructionExtra::Alloca { ty, .. } = data.extra {
-                    self.vote(slot, ty, votes::ALLOCATION);
+                    self.cast_vote(slot, ty, votes::ALLOCATION);
                 }
             }
             LlvmOpcode::Load => self.vote_value(func, operands[0], data.ty, votes::ACCESS),
@@ -212,37 +218,39 @@ impl PointeeInference<'_> {
             }
             LlvmOpcode::GetElementPtr => {
                 if let InstructionExtra::SourceType(source) = data.extra {
-                    self.vote_value(func, operands[0], source, walked(source));
+                    self.vote_value(func, operands[0], source, walked_vote_weight(source));
                 }
                 if let Some(end) = gep_element(self.module, function, inst) {
-                    let weight = walked(end).min(votes::REACHED);
-                    self.vote(slot, end, weight);
+                    let weight = walked_vote_weight(end).min(votes::REACHED);
+                    self.cast_vote(slot, end, weight);
                 }
             }
             LlvmOpcode::Phi if self.is_pointer(data.ty) => {
                 for &value in operands {
-                    self.join(slot, func, value);
+                    self.join_value(slot, func, value);
                 }
             }
             LlvmOpcode::Select if self.is_pointer(data.ty) => {
-                self.join(slot, func, operands[1]);
-                self.join(slot, func, operands[2]);
+                self.join_value(slot, func, operands[1]);
+                self.join_value(slot, func, operands[2]);
             }
-            LlvmOpcode::Freeze if self.is_pointer(data.ty) => self.join(slot, func, operands[0]),
+            LlvmOpcode::Freeze if self.is_pointer(data.ty) => {
+                self.join_value(slot, func, operands[0])
+            }
             LlvmOpcode::BitCast | LlvmOpcode::AddrSpaceCast if self.is_pointer(data.ty) => {
                 let from = function.type_of(self.module, operands[0]);
                 if self.declared_pointee(from) == self.declared_pointee(data.ty) {
-                    self.join(slot, func, operands[0]);
+                    self.join_value(slot, func, operands[0]);
                 }
             }
             LlvmOpcode::Ret => {
                 if let Some(&value) = operands.first()
                     && self.is_pointer(function.type_of(self.module, value))
                 {
-                    self.join(self.result_slot(func), func, value);
+                    self.join_value(self.result_slot(func), func, value);
                 }
             }
-            LlvmOpcode::Call => self.call(func, function, inst, slot),
+            LlvmOpcode::Call => self.infer_call(func, function, inst, slot),
             _ => {}
         }
     }
@@ -254,7 +262,7 @@ impl PointeeInference<'_> {
         }
     }
 
-    fn call(&mut self, func: LlvmFunc, function: &LlvmFunction, inst: LlvmInst, slot: u32) {
+    fn infer_call(&mut self, func: LlvmFunc, function: &LlvmFunction, inst: LlvmInst, slot: u32) {
         let Some(callee) = function
             .callee(inst)
             .and_then(|value| self.module.as_function(value))
@@ -271,7 +279,7 @@ impl PointeeInference<'_> {
             if let (true, Some(&first)) = (same, arguments.first())
                 && self.is_pointer(function.type_of(self.module, first))
             {
-                self.join(slot, func, first);
+                self.join_value(slot, func, first);
             }
             return;
         }
@@ -279,14 +287,14 @@ impl PointeeInference<'_> {
             if !self.is_pointer(function.type_of(self.module, value)) {
                 continue;
             }
-            if let Some(ty) = self.hints.argument(callee, index) {
+            if let Some(ty) = self.hints.argument_pointee(callee, index) {
                 self.vote_value(func, value, ty, votes::CALLEE);
             } else if index < target.params.len() {
-                self.join(self.slot(callee, index), func, value);
+                self.join_value(self.slot_of(callee, index), func, value);
             }
         }
         if is_pointer_result {
-            self.classes.join(slot, self.result_slot(callee));
+            self.classes.union_sets(slot, self.result_slot(callee));
         }
     }
 
@@ -294,7 +302,7 @@ impl PointeeInference<'_> {
     fn sort_votes(&mut self, slots: usize) {
         let mut begins = vec![0u32; slots + 1];
         for vote in &mut self.votes {
-            vote.slot = self.classes.find(vote.slot);
+            vote.slot = self.classes.find_root(vote.slot);
             begins[vote.slot as usize + 1] += 1;
         }
         for slot in 0..slots {
@@ -313,7 +321,7 @@ impl PointeeInference<'_> {
     }
 
     /// Counts the votes by class.
-    fn count(mut self) -> InferredPointees {
+    fn count_votes(mut self) -> InferredPointees {
         let slots = self.first.last().map_or(0, |first| {
             let last = self.module.functions.last();
             *first as usize + last.map_or(0, |f| f.local_count()) + 1
@@ -339,7 +347,7 @@ impl PointeeInference<'_> {
             }
         }
         let types = (0..slots as u32)
-            .map(|slot| elected[self.classes.find(slot) as usize])
+            .map(|slot| elected[self.classes.find_root(slot) as usize])
             .collect();
         InferredPointees {
             first: self.first,
@@ -348,7 +356,7 @@ impl PointeeInference<'_> {
     }
 }
 
-fn walked(ty: LlvmType) -> u32 {
+fn walked_vote_weight(ty: LlvmType) -> u32 {
     match ty == LlvmType::I8 {
         true => votes::BYTES,
         false => votes::WALKED,

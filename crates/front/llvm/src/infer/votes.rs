@@ -34,7 +34,7 @@ impl PointeeCandidates {
     }
 
     /// The type that a vote for `ty` counts for; `None` where nothing can point to it.
-    pub(super) fn get(&mut self, module: &LlvmModule, ty: LlvmType) -> Option<LlvmType> {
+    pub(super) fn find_candidate(&mut self, module: &LlvmModule, ty: LlvmType) -> Option<LlvmType> {
         match ty == LlvmType::I1 {
             true => Some(LlvmType::I8),
             false => self.is_storable(module, ty).then_some(ty),
@@ -81,7 +81,7 @@ pub(crate) fn element_type(
     for index in indices.into_iter().skip(1) {
         ty = match module.types.kind(ty) {
             LlvmTypeKind::Array { element, .. } | LlvmTypeKind::Vector { element, .. } => *element,
-            LlvmTypeKind::Struct { .. } => module.types.element(ty, module.as_u64(index)?)?,
+            LlvmTypeKind::Struct { .. } => module.types.element_type(ty, module.as_u64(index)?)?,
             _ => return None,
         };
     }

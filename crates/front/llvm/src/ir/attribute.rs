@@ -154,7 +154,7 @@ impl AttrKind {
     }
 
     /// What it carries.
-    pub fn form(self) -> AttrForm {
+    pub fn value_form(self) -> AttrForm {
         ROWS[self as usize].3
     }
 
@@ -208,14 +208,14 @@ impl LlvmAttribute {
         match *self {
             // A number was added to it in LLVM 22.
             LlvmAttribute::Plain(AttrKind::DeadOnReturn) | LlvmAttribute::String(..) => true,
-            LlvmAttribute::Plain(kind) => kind.form() == AttrForm::Plain,
+            LlvmAttribute::Plain(kind) => kind.value_form() == AttrForm::Plain,
             LlvmAttribute::Number(AttrKind::Align | AttrKind::AlignStack, bytes) => {
                 LlvmAlign::from_bytes(bytes).is_some()
             }
-            LlvmAttribute::Number(kind, _) => kind.form() == AttrForm::Number,
-            LlvmAttribute::Type(kind, _) => kind.form() == AttrForm::Type,
-            LlvmAttribute::Range(kind, ..) => kind.form() == AttrForm::Range,
-            LlvmAttribute::RangeList(kind, _) => kind.form() == AttrForm::RangeList,
+            LlvmAttribute::Number(kind, _) => kind.value_form() == AttrForm::Number,
+            LlvmAttribute::Type(kind, _) => kind.value_form() == AttrForm::Type,
+            LlvmAttribute::Range(kind, ..) => kind.value_form() == AttrForm::Range,
+            LlvmAttribute::RangeList(kind, _) => kind.value_form() == AttrForm::RangeList,
         }
     }
 }
@@ -267,8 +267,8 @@ impl Default for LlvmAttributes {
             set_index: HashTable::new(),
             list_index: HashTable::new(),
         };
-        let none = attributes.set(Vec::new());
-        attributes.list(none, none, Vec::new());
+        let none = attributes.intern_set(Vec::new());
+        attributes.intern_list(none, none, Vec::new());
         attributes
     }
 }
@@ -276,8 +276,8 @@ impl Default for LlvmAttributes {
 impl LlvmAttributes {
     /// The set of these attributes. Kinds come first in the order of bitcode, then strings as
     /// they were given; of several of one kind or key the last counts.
-    pub fn set(&mut self, attributes: Vec<LlvmAttribute>) -> AttrSet {
-        let kinds: Box<[LlvmAttribute]> = sorted(attributes).into();
+    pub fn intern_set(&mut self, attributes: Vec<LlvmAttribute>) -> AttrSet {
+        let kinds: Box<[LlvmAttribute]> = sort_attributes(attributes).into();
         let hash = FxBuildHasher.hash_one(&kinds);
         let sets = &mut self.sets;
         if let Some(&found) = self.set_index.find(hash, |set| sets[set.index()] == kinds) {
@@ -291,7 +291,12 @@ impl LlvmAttributes {
     }
 
     /// The list of these sets.
-    pub fn list(&mut self, function: AttrSet, result: AttrSet, params: Vec<AttrSet>) -> AttrList {
+    pub fn intern_list(
+        &mut self,
+        function: AttrSet,
+        result: AttrSet,
+        params: Vec<AttrSet>,
+    ) -> AttrList {
         let mut params = params;
         while params.last() == Some(&AttrSet::EMPTY) {
             params.pop();
@@ -328,17 +333,17 @@ impl LlvmAttributes {
     }
 
     /// The set of a function or call itself.
-    pub fn function(&self, list: AttrList) -> AttrSet {
+    pub fn function_set(&self, list: AttrList) -> AttrSet {
         self.list_data(list).function
     }
 
     /// The set of a result.
-    pub fn result(&self, list: AttrList) -> AttrSet {
+    pub fn result_set(&self, list: AttrList) -> AttrSet {
         self.list_data(list).result
     }
 
     /// The set of parameter `index`.
-    pub fn param(&self, list: AttrList, index: usize) -> AttrSet {
+    pub fn param_set(&self, list: AttrList, index: usize) -> AttrSet {
         self.list_data(list)
             .params
             .get(index)
@@ -347,20 +352,20 @@ impl LlvmAttributes {
     }
 
     /// The attribute of a kind in a set.
-    pub fn find(&self, set: AttrSet, kind: AttrKind) -> Option<&LlvmAttribute> {
+    pub fn find_attribute(&self, set: AttrSet, kind: AttrKind) -> Option<&LlvmAttribute> {
         self.get(set)
             .iter()
             .find(|attribute| attribute.kind() == Some(kind))
     }
 
     /// Whether a set has an attribute of a kind.
-    pub fn has(&self, set: AttrSet, kind: AttrKind) -> bool {
-        self.find(set, kind).is_some()
+    pub fn has_attribute(&self, set: AttrSet, kind: AttrKind) -> bool {
+        self.find_attribute(set, kind).is_some()
     }
 
     /// The number of the attribute of a kind in a set.
-    pub fn number(&self, set: AttrSet, kind: AttrKind) -> Option<u64> {
-        match self.find(set, kind) {
+    pub fn find_number(&self, set: AttrSet, kind: AttrKind) -> Option<u64> {
+        match self.find_attribute(set, kind) {
             Some(&LlvmAttribute::Number(_, number)) => Some(number),
             _ => None,
         }
@@ -368,14 +373,14 @@ impl LlvmAttributes {
 
     /// The type of the attribute of a kind in a set.
     pub fn type_of(&self, set: AttrSet, kind: AttrKind) -> Option<LlvmType> {
-        match self.find(set, kind) {
+        match self.find_attribute(set, kind) {
             Some(&LlvmAttribute::Type(_, ty)) => ty,
             _ => None,
         }
     }
 
     /// The value of a string attribute in a set.
-    pub fn string(&self, set: AttrSet, key: LlvmSymbol) -> Option<LlvmSymbol> {
+    pub fn find_string(&self, set: AttrSet, key: LlvmSymbol) -> Option<LlvmSymbol> {
         self.get(set).iter().find_map(|attribute| match *attribute {
             LlvmAttribute::String(at, value) if at == key => Some(value),
             _ => None,
@@ -383,7 +388,7 @@ impl LlvmAttributes {
     }
 }
 
-fn sorted(attributes: Vec<LlvmAttribute>) -> Vec<LlvmAttribute> {
+fn sort_attributes(attributes: Vec<LlvmAttribute>) -> Vec<LlvmAttribute> {
     let rank =
         |attribute: &LlvmAttribute| attribute.kind().map_or(usize::MAX, |kind| kind as usize);
     let mut sorted = attributes;
@@ -418,19 +423,19 @@ mod tests {
     #[test]
     fn sets_have_one_order_and_no_doubles() {
         let mut all = LlvmAttributes::default();
-        let a = all.set(vec![
+        let a = all.intern_set(vec![
             LlvmAttribute::Plain(AttrKind::NoUnwind),
             LlvmAttribute::Number(AttrKind::Align, 4),
             LlvmAttribute::Number(AttrKind::Align, 8),
         ]);
-        let b = all.set(vec![
+        let b = all.intern_set(vec![
             LlvmAttribute::Number(AttrKind::Align, 8),
             LlvmAttribute::Plain(AttrKind::NoUnwind),
         ]);
         assert_eq!(a, b);
-        assert_eq!(all.number(a, AttrKind::Align), Some(8));
-        let list = all.list(a, AttrSet::EMPTY, vec![AttrSet::EMPTY]);
-        assert_eq!(all.param(list, 0), AttrSet::EMPTY);
-        assert_eq!(all.list(a, AttrSet::EMPTY, vec![]), list);
+        assert_eq!(all.find_number(a, AttrKind::Align), Some(8));
+        let list = all.intern_list(a, AttrSet::EMPTY, vec![AttrSet::EMPTY]);
+        assert_eq!(all.param_set(list, 0), AttrSet::EMPTY);
+        assert_eq!(all.intern_list(a, AttrSet::EMPTY, vec![]), list);
     }
 }

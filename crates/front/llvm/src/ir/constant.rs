@@ -102,7 +102,7 @@ pub struct LlvmConstants {
 impl LlvmConstants {
     /// The constant of this type and kind, as it is: the caller sees to canonical form, or uses
     /// the constructors below.
-    pub fn intern(&mut self, ty: LlvmType, kind: ConstKind) -> LlvmConst {
+    pub fn intern_constant(&mut self, ty: LlvmType, kind: ConstKind) -> LlvmConst {
         let new = ConstData { ty, kind };
         let hash = FxBuildHasher.hash_one(&new);
         let data = &mut self.data;
@@ -150,10 +150,13 @@ impl LlvmConstants {
     }
 
     /// An integer, truncated to the width of its type.
-    pub fn int(&mut self, types: &LlvmTypes, ty: LlvmType, value: u64) -> LlvmConst {
+    pub fn make_int(&mut self, types: &LlvmTypes, ty: LlvmType, value: u64) -> LlvmConst {
         match types.int_width(ty) {
             Some(width) if width > 64 => self.wide_int(types, ty, &[value]),
-            width => self.intern(ty, ConstKind::Int(truncate(value, width.unwrap_or(64)))),
+            width => self.intern_constant(
+                ty,
+                ConstKind::Int(truncate_to_width(value, width.unwrap_or(64))),
+            ),
         }
     }
 
@@ -161,8 +164,8 @@ impl LlvmConstants {
     pub fn wide_int(&mut self, types: &LlvmTypes, ty: LlvmType, words: &[u64]) -> LlvmConst {
         let width = types.int_width(ty).unwrap_or(64);
         if width <= 64 {
-            let value = truncate(words.first().copied().unwrap_or(0), width);
-            return self.intern(ty, ConstKind::Int(value));
+            let value = truncate_to_width(words.first().copied().unwrap_or(0), width);
+            return self.intern_constant(ty, ConstKind::Int(value));
         }
         let mut all = vec![0; width.div_ceil(64) as usize];
         for (to, &from) in all.iter_mut().zip(words) {
@@ -171,57 +174,59 @@ impl LlvmConstants {
         if let Some(last) = all.last_mut()
             && !width.is_multiple_of(64)
         {
-            *last = truncate(*last, width % 64);
+            *last = truncate_to_width(*last, width % 64);
         }
-        self.intern(ty, ConstKind::Wide(all.into()))
+        self.intern_constant(ty, ConstKind::Wide(all.into()))
     }
 
     /// Zero of any type that has one: 0, 0.0, `null`, `none` or `zeroinitializer`.
-    pub fn zero(&mut self, types: &LlvmTypes, ty: LlvmType) -> LlvmConst {
+    pub fn make_zero(&mut self, types: &LlvmTypes, ty: LlvmType) -> LlvmConst {
         match *types.kind(ty) {
             LlvmTypeKind::Int(width) if width > 64 => self.wide_int(types, ty, &[]),
-            LlvmTypeKind::Int(_) => self.intern(ty, ConstKind::Int(0)),
+            LlvmTypeKind::Int(_) => self.intern_constant(ty, ConstKind::Int(0)),
             LlvmTypeKind::Half
             | LlvmTypeKind::BFloat
             | LlvmTypeKind::Float
-            | LlvmTypeKind::Double => self.intern(ty, ConstKind::Float(0)),
+            | LlvmTypeKind::Double => self.intern_constant(ty, ConstKind::Float(0)),
             LlvmTypeKind::X86Fp80 | LlvmTypeKind::Fp128 | LlvmTypeKind::PpcFp128 => {
-                self.intern(ty, ConstKind::WideFloat([0; 2]))
+                self.intern_constant(ty, ConstKind::WideFloat([0; 2]))
             }
-            LlvmTypeKind::Pointer { .. } | LlvmTypeKind::Token => self.intern(ty, ConstKind::Null),
-            _ => self.intern(ty, ConstKind::Zero),
+            LlvmTypeKind::Pointer { .. } | LlvmTypeKind::Token => {
+                self.intern_constant(ty, ConstKind::Null)
+            }
+            _ => self.intern_constant(ty, ConstKind::Zero),
         }
     }
 
     /// An array, struct or vector of these elements, in canonical form.
-    pub fn aggregate(
+    pub fn make_aggregate(
         &mut self,
         types: &LlvmTypes,
         ty: LlvmType,
         elements: &[LlvmConst],
     ) -> LlvmConst {
         if elements.iter().all(|&element| self.is_zero(element)) {
-            return self.intern(ty, ConstKind::Zero);
+            return self.intern_constant(ty, ConstKind::Zero);
         }
         if let Some(&first) = elements.first() {
             for kind in [ConstKind::Poison, ConstKind::Undef] {
                 if *self.kind(first) == kind && elements.iter().all(|&element| element == first) {
-                    return self.intern(ty, kind);
+                    return self.intern_constant(ty, kind);
                 }
             }
         }
         match self.data_bytes(types, ty, elements) {
-            Some(bytes) => self.intern(ty, ConstKind::Data(bytes)),
-            None => self.intern(ty, ConstKind::Aggregate(elements.into())),
+            Some(bytes) => self.intern_constant(ty, ConstKind::Data(bytes)),
+            None => self.intern_constant(ty, ConstKind::Aggregate(elements.into())),
         }
     }
 
     /// An array or vector of plain numbers as little-endian bytes, in canonical form.
-    pub fn data(&mut self, ty: LlvmType, bytes: Vec<u8>) -> LlvmConst {
+    pub fn make_data(&mut self, ty: LlvmType, bytes: Vec<u8>) -> LlvmConst {
         if bytes.iter().all(|&byte| byte == 0) {
-            return self.intern(ty, ConstKind::Zero);
+            return self.intern_constant(ty, ConstKind::Zero);
         }
-        self.intern(ty, ConstKind::Data(bytes.into()))
+        self.intern_constant(ty, ConstKind::Data(bytes.into()))
     }
 
     /// Whether all bits of a constant are known to be zero.
@@ -250,13 +255,18 @@ impl LlvmConstants {
     }
 
     /// Element `index` of an array, struct or vector constant, whatever its form.
-    pub fn element(&mut self, types: &LlvmTypes, id: LlvmConst, index: u64) -> Option<LlvmConst> {
-        let ty = types.element(self.ty(id), index)?;
+    pub fn find_element(
+        &mut self,
+        types: &LlvmTypes,
+        id: LlvmConst,
+        index: u64,
+    ) -> Option<LlvmConst> {
+        let ty = types.element_type(self.ty(id), index)?;
         let at = usize::try_from(index).ok()?;
         match self.kind(id) {
-            ConstKind::Zero => Some(self.zero(types, ty)),
-            ConstKind::Undef => Some(self.intern(ty, ConstKind::Undef)),
-            ConstKind::Poison => Some(self.intern(ty, ConstKind::Poison)),
+            ConstKind::Zero => Some(self.make_zero(types, ty)),
+            ConstKind::Undef => Some(self.intern_constant(ty, ConstKind::Undef)),
+            ConstKind::Poison => Some(self.intern_constant(ty, ConstKind::Poison)),
             ConstKind::Aggregate(elements) => elements.get(at).copied(),
             ConstKind::Splat(element) => Some(*element),
             ConstKind::Data(bytes) => {
@@ -268,7 +278,7 @@ impl LlvmConstants {
                 } else {
                     ConstKind::Int(bits)
                 };
-                Some(self.intern(ty, kind))
+                Some(self.intern_constant(ty, kind))
             }
             _ => None,
         }
@@ -283,7 +293,7 @@ impl LlvmConstants {
         let ConstKind::Data(bytes) = self.kind(id) else {
             return None;
         };
-        let size = data_element_size(types, types.element(self.ty(id), 0)?)?;
+        let size = data_element_size(types, types.element_type(self.ty(id), 0)?)?;
         Some(bytes.chunks_exact(size).map(read_element))
     }
 
@@ -328,7 +338,7 @@ fn read_element(bytes: &[u8]) -> u64 {
         .fold(0, |bits, &byte| bits << 8 | u64::from(byte))
 }
 
-fn truncate(value: u64, width: u32) -> u64 {
+fn truncate_to_width(value: u64, width: u32) -> u64 {
     if width >= 64 {
         value
     } else {
@@ -351,7 +361,7 @@ impl LlvmConstants {
         asm: InlineAsm,
     ) -> LlvmConst {
         all.push(asm);
-        self.intern(ty, ConstKind::InlineAsm(all.len() as u32 - 1))
+        self.intern_constant(ty, ConstKind::InlineAsm(all.len() as u32 - 1))
     }
 }
 
@@ -362,11 +372,11 @@ mod tests {
     #[test]
     fn integers_are_truncated_and_extended() {
         let (mut types, mut consts) = (LlvmTypes::default(), LlvmConstants::default());
-        let i7 = types.int(7);
-        let minus = consts.int(&types, i7, u64::MAX);
+        let i7 = types.make_int(7);
+        let minus = consts.make_int(&types, i7, u64::MAX);
         assert_eq!(consts.as_u64(minus), Some(127));
         assert_eq!(consts.as_i64(&types, minus), Some(-1));
-        let i70 = types.int(70);
+        let i70 = types.make_int(70);
         let wide = consts.wide_int(&types, i70, &[1, u64::MAX]);
         assert_eq!(*consts.kind(wide), ConstKind::Wide([1, 63].into()));
     }
@@ -374,13 +384,13 @@ mod tests {
     #[test]
     fn aggregates_are_canonical() {
         let (mut types, mut consts) = (LlvmTypes::default(), LlvmConstants::default());
-        let array = types.array(LlvmType::I16, 2);
-        let [zero, two] = [0, 2].map(|value| consts.int(&types, LlvmType::I16, value));
-        let all_zero = consts.aggregate(&types, array, &[zero, zero]);
+        let array = types.make_array(LlvmType::I16, 2);
+        let [zero, two] = [0, 2].map(|value| consts.make_int(&types, LlvmType::I16, value));
+        let all_zero = consts.make_aggregate(&types, array, &[zero, zero]);
         assert_eq!(*consts.kind(all_zero), ConstKind::Zero);
-        let some = consts.aggregate(&types, array, &[zero, two]);
+        let some = consts.make_aggregate(&types, array, &[zero, two]);
         assert_eq!(*consts.kind(some), ConstKind::Data([0, 0, 2, 0].into()));
-        assert_eq!(consts.element(&types, some, 1), Some(two));
-        assert_eq!(consts.data(array, vec![0, 0, 2, 0]), some);
+        assert_eq!(consts.find_element(&types, some, 1), Some(two));
+        assert_eq!(consts.make_data(array, vec![0, 0, 2, 0]), some);
     }
 }

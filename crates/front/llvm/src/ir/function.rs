@@ -127,21 +127,21 @@ impl LlvmFunction {
     /// Leaves its body where it is being read to `room`, whose memory the next body will use, and
     /// keeps a copy that has no room to spare.
     pub(crate) fn settle_body(&mut self, room: &mut LlvmFunction) {
-        fn exact<T: Copy>(pool: &mut Vec<T>) -> Vec<T> {
+        fn take_exact_pool<T: Copy>(pool: &mut Vec<T>) -> Vec<T> {
             let copy = pool.as_slice().to_vec();
             pool.clear();
             copy
         }
         self.swap_body(room);
-        self.blocks = exact(&mut room.blocks);
-        self.insts = exact(&mut room.insts);
+        self.blocks = take_exact_pool(&mut room.blocks);
+        self.insts = take_exact_pool(&mut room.insts);
         self.places = room.places.take_exact();
         self.calls = room.calls.drain(..).collect();
-        self.attachments = exact(&mut room.attachments);
+        self.attachments = take_exact_pool(&mut room.attachments);
         self.debug_records = room.debug_records.drain(..).collect();
-        self.value_pool = exact(&mut room.value_pool);
-        self.block_pool = exact(&mut room.block_pool);
-        self.number_pool = exact(&mut room.number_pool);
+        self.value_pool = take_exact_pool(&mut room.value_pool);
+        self.block_pool = take_exact_pool(&mut room.block_pool);
+        self.number_pool = take_exact_pool(&mut room.number_pool);
     }
 
     /// Exchanges what the bodies of two functions are made of.
@@ -169,8 +169,8 @@ impl LlvmFunction {
     }
 
     /// The value of parameter `index`.
-    pub fn param(&self, index: usize) -> LlvmValue {
-        LlvmValue::local(index)
+    pub fn param_value(&self, index: usize) -> LlvmValue {
+        LlvmValue::from_local(index)
     }
 
     /// The instruction behind a local; `None` for a parameter.
@@ -179,8 +179,8 @@ impl LlvmFunction {
     }
 
     /// The value an instruction results in.
-    pub fn result(&self, inst: LlvmInst) -> LlvmValue {
-        LlvmValue::local(self.params.len() + inst.index())
+    pub fn result_value(&self, inst: LlvmInst) -> LlvmValue {
+        LlvmValue::from_local(self.params.len() + inst.index())
     }
 
     /// An instruction.
@@ -189,7 +189,7 @@ impl LlvmFunction {
     }
 
     /// Where an instruction was read.
-    pub fn place(&self, inst: LlvmInst) -> SourceLocation {
+    pub fn inst_place(&self, inst: LlvmInst) -> SourceLocation {
         self.places.get(inst.index())
     }
 
@@ -203,25 +203,28 @@ impl LlvmFunction {
         &self,
         block: LlvmBlock,
     ) -> impl DoubleEndedIterator<Item = LlvmInst> + use<> {
-        self.blocks[block.index()].insts.range().map(LlvmInst::new)
+        self.blocks[block.index()]
+            .insts
+            .to_range()
+            .map(LlvmInst::new)
     }
 
     /// The last instruction of a block.
     pub fn terminator(&self, block: LlvmBlock) -> LlvmInst {
-        LlvmInst::new(self.blocks[block.index()].insts.range().end - 1)
+        LlvmInst::new(self.blocks[block.index()].insts.to_range().end - 1)
     }
 
     /// Operands of an instruction; which is which: [`LlvmInstruction`].
     pub fn operands(&self, inst: LlvmInst) -> &[LlvmValue] {
-        &self.value_pool[self.inst(inst).operands.range()]
+        &self.value_pool[self.inst(inst).operands.to_range()]
     }
 
     /// Successors of a terminator, or the blocks a phi's values come from; empty otherwise.
     pub fn blocks_of(&self, inst: LlvmInst) -> &[LlvmBlock] {
         match self.inst(inst).extra {
-            InstructionExtra::Blocks(span) => &self.block_pool[span.range()],
+            InstructionExtra::Blocks(span) => &self.block_pool[span.to_range()],
             InstructionExtra::Call(call) => {
-                &self.block_pool[self.calls[call as usize].targets.range()]
+                &self.block_pool[self.calls[call as usize].targets.to_range()]
             }
             _ => &[],
         }
@@ -260,7 +263,7 @@ impl LlvmFunction {
 
     /// The blocks that can be reached, as near to their order in the module as it goes that each but
     /// the first stands behind one that leads to it, and so behind those that dominate it.
-    pub fn layout(&self) -> Vec<LlvmBlock> {
+    pub fn compute_block_layout(&self) -> Vec<LlvmBlock> {
         let mut ready: BinaryHeap<Reverse<usize>> = BinaryHeap::new();
         let mut seen = vec![false; self.blocks.len()];
         let mut order = Vec::with_capacity(self.blocks.len());
@@ -284,14 +287,14 @@ impl LlvmFunction {
     pub fn numbers_of(&self, inst: LlvmInst) -> &[u32] {
         match self.inst(inst).extra {
             InstructionExtra::Mask(span) | InstructionExtra::Indices(span) => {
-                &self.number_pool[span.range()]
+                &self.number_pool[span.to_range()]
             }
             _ => &[],
         }
     }
 
     /// What a call carries; `None` for other instructions.
-    pub fn call(&self, inst: LlvmInst) -> Option<&CallInfo> {
+    pub fn call_info(&self, inst: LlvmInst) -> Option<&CallInfo> {
         match self.inst(inst).extra {
             InstructionExtra::Call(call) => Some(&self.calls[call as usize]),
             _ => None,
@@ -300,13 +303,13 @@ impl LlvmFunction {
 
     /// Callee of a call.
     pub fn callee(&self, inst: LlvmInst) -> Option<LlvmValue> {
-        self.call(inst)
+        self.call_info(inst)
             .and_then(|_| self.operands(inst).first().copied())
     }
 
     /// Arguments of a call, without callee and bundles.
     pub fn arguments(&self, inst: LlvmInst) -> &[LlvmValue] {
-        match self.call(inst) {
+        match self.call_info(inst) {
             Some(call) => &self.operands(inst)[1..=call.arguments as usize],
             None => &[],
         }
@@ -322,7 +325,7 @@ impl LlvmFunction {
     }
 
     /// The metadata of one kind attached to an instruction.
-    pub fn attachment(&self, inst: LlvmInst, kind: LlvmSymbol) -> Option<LlvmMetadata> {
+    pub fn find_attachment(&self, inst: LlvmInst, kind: LlvmSymbol) -> Option<LlvmMetadata> {
         self.attachments(inst)
             .iter()
             .find(|a| a.kind == kind)
@@ -330,7 +333,7 @@ impl LlvmFunction {
     }
 
     /// Name of a local; empty if unnamed.
-    pub fn name(&self, local: usize) -> LlvmSymbol {
+    pub fn local_name(&self, local: usize) -> LlvmSymbol {
         self.names.get(local).copied().unwrap_or(LlvmSymbol::EMPTY)
     }
 

@@ -63,7 +63,7 @@ pub struct LlvmPoolRange {
 
 impl LlvmPoolRange {
     /// The span from `start` up to the present end of `pool`.
-    pub fn since<T>(start: usize, pool: &[T]) -> Self {
+    pub fn from_start<T>(start: usize, pool: &[T]) -> Self {
         LlvmPoolRange {
             start: start as u32,
             len: (pool.len() - start) as u32,
@@ -71,7 +71,7 @@ impl LlvmPoolRange {
     }
 
     /// As a range of indices.
-    pub fn range(self) -> std::ops::Range<usize> {
+    pub fn to_range(self) -> std::ops::Range<usize> {
         self.start as usize..self.start as usize + self.len as usize
     }
 }
@@ -99,7 +99,7 @@ const TAG_SHIFT: u32 = 30;
 const PAYLOAD: u32 = (1 << TAG_SHIFT) - 1;
 
 impl LlvmValue {
-    const fn pack(tag: u32, index: usize) -> Self {
+    const fn pack_tagged(tag: u32, index: usize) -> Self {
         assert!(index < PAYLOAD as usize, "too many values");
         match NonZeroU32::new((tag << TAG_SHIFT) | (index as u32 + 1)) {
             Some(word) => LlvmValue(word),
@@ -108,18 +108,18 @@ impl LlvmValue {
     }
 
     /// The local with this number.
-    pub const fn local(number: usize) -> Self {
-        LlvmValue::pack(0, number)
+    pub const fn from_local(number: usize) -> Self {
+        LlvmValue::pack_tagged(0, number)
     }
 
     /// A constant.
-    pub const fn constant(id: LlvmConst) -> Self {
-        LlvmValue::pack(1, id.index())
+    pub const fn from_constant(id: LlvmConst) -> Self {
+        LlvmValue::pack_tagged(1, id.index())
     }
 
     /// Metadata.
-    pub const fn metadata(id: LlvmMetadata) -> Self {
-        LlvmValue::pack(2, id.index())
+    pub const fn from_metadata(id: LlvmMetadata) -> Self {
+        LlvmValue::pack_tagged(2, id.index())
     }
 
     /// What it refers to.

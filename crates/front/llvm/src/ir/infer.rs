@@ -17,7 +17,7 @@ pub fn member_type(types: &LlvmTypes, aggregate: LlvmType, path: &[u32]) -> Opti
     path.iter()
         .try_fold(aggregate, |ty, &index| match types.kind(ty) {
             LlvmTypeKind::Struct { .. } | LlvmTypeKind::Array { .. } => {
-                types.element(ty, u64::from(index))
+                types.element_type(ty, u64::from(index))
             }
             _ => None,
         })
@@ -32,29 +32,29 @@ pub fn address_type(
     base: LlvmType,
     indices: impl IntoIterator<Item = (LlvmType, Option<LlvmConst>)>,
 ) -> Result<LlvmType, &'static str> {
-    let LlvmTypeKind::Pointer { space, pointee } = *types.kind(types.scalar(base)) else {
+    let LlvmTypeKind::Pointer { space, pointee } = *types.kind(types.scalar_type(base)) else {
         return Err("the base of the address is no pointer");
     };
     let mut shape = base;
     let mut ty = source;
     for (position, (index, constant)) in indices.into_iter().enumerate() {
-        if types.int_width(types.scalar(index)).is_none() {
+        if types.int_width(types.scalar_type(index)).is_none() {
             return Err("an index of the address is no integer");
         }
         if matches!(types.kind(index), LlvmTypeKind::Vector { .. }) {
             shape = index;
         }
         if position > 0 {
-            ty = step(types, consts, ty, constant)
+            ty = step_into_type(types, consts, ty, constant)
                 .ok_or("the indices do not lead through the type of the address")?;
         }
     }
     let pointee = pointee.map(|_| ty);
-    let pointer = types.intern(LlvmTypeKind::Pointer { space, pointee });
+    let pointer = types.intern_type(LlvmTypeKind::Pointer { space, pointee });
     Ok(types.with_shape_of(shape, pointer))
 }
 
-fn step(
+fn step_into_type(
     types: &LlvmTypes,
     consts: &LlvmConstants,
     ty: LlvmType,
@@ -64,7 +64,9 @@ fn step(
         LlvmTypeKind::Array { element, .. } | LlvmTypeKind::Vector { element, .. } => {
             Some(*element)
         }
-        LlvmTypeKind::Struct { .. } => types.element(ty, uniform_index(types, consts, index?)?),
+        LlvmTypeKind::Struct { .. } => {
+            types.element_type(ty, uniform_index(types, consts, index?)?)
+        }
         _ => None,
     }
 }
@@ -128,7 +130,7 @@ pub fn shuffle_type(types: &mut LlvmTypes, operand: LlvmType, len: usize) -> Opt
     match *types.kind(operand) {
         LlvmTypeKind::Vector {
             element, scalable, ..
-        } => Some(types.vector(element, u32::try_from(len).ok()?, scalable)),
+        } => Some(types.make_vector(element, u32::try_from(len).ok()?, scalable)),
         _ => None,
     }
 }

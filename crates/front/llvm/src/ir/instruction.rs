@@ -171,7 +171,7 @@ impl LlvmAlign {
     }
 
     /// In bytes, if given.
-    pub fn bytes(self) -> Option<u64> {
+    pub fn to_bytes(self) -> Option<u64> {
         (self.0 != 0).then(|| 1 << (self.0 - 1))
     }
 }
@@ -248,7 +248,7 @@ impl LlvmInstFlags {
     pub const FAST: LlvmInstFlags = LlvmInstFlags(0x7f << 8);
 
     /// Whether all flags of `other` are set.
-    pub const fn has(self, other: LlvmInstFlags) -> bool {
+    pub const fn contains_all(self, other: LlvmInstFlags) -> bool {
         self.0 & other.0 == other.0
     }
 
@@ -258,7 +258,7 @@ impl LlvmInstFlags {
     }
 
     /// The flags in both.
-    pub const fn only(self, other: LlvmInstFlags) -> LlvmInstFlags {
+    pub const fn intersection(self, other: LlvmInstFlags) -> LlvmInstFlags {
         LlvmInstFlags(self.0 & other.0)
     }
 }
@@ -466,8 +466,11 @@ mod tests {
 
     #[test]
     fn alignments() {
-        assert_eq!(LlvmAlign::from_bytes(8).and_then(LlvmAlign::bytes), Some(8));
+        assert_eq!(
+            LlvmAlign::from_bytes(8).and_then(LlvmAlign::to_bytes),
+            Some(8)
+        );
         assert_eq!(LlvmAlign::from_bytes(12), None);
-        assert_eq!(LlvmAlign::NONE.bytes(), None);
+        assert_eq!(LlvmAlign::NONE.to_bytes(), None);
     }
 }

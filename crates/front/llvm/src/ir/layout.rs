@@ -94,7 +94,7 @@ impl DataLayout {
     ///
     /// # Errors
     /// The part that is not understood.
-    pub fn parse(text: &str) -> Result<Self, &str> {
+    pub fn from_text(text: &str) -> Result<Self, &str> {
         let mut layout = DataLayout {
             text: text.to_owned(),
             ..DataLayout::default()
@@ -179,25 +179,25 @@ impl DataLayout {
         Some(())
     }
 
-    fn pointer(&self, space: u32) -> PointerSpec {
+    fn pointer_spec(&self, space: u32) -> PointerSpec {
         let found = self.pointers.iter().find(|spec| spec.space == space);
         *found.unwrap_or(&self.pointers[0])
     }
 
     /// Width in bits of pointers in an address space.
     pub fn pointer_width(&self, space: u32) -> u32 {
-        self.pointer(space).width
+        self.pointer_spec(space).width
     }
 
     /// Width in bits of offsets in an address space.
     pub fn index_width(&self, space: u32) -> u32 {
-        self.pointer(space).index
+        self.pointer_spec(space).index
     }
 
     /// Size in bits without padding; `None` for types without one known, such as scalable
     /// vectors or opaque structs, and for those beyond 2^61 bytes.
     pub fn size_in_bits(&self, types: &LlvmTypes, ty: LlvmType) -> Option<u64> {
-        self.measured(types, ty).map(|measure| measure.bits)
+        self.measure_type(types, ty).map(|measure| measure.bits)
     }
 
     /// Bytes that a store of the type writes.
@@ -207,17 +207,18 @@ impl DataLayout {
 
     /// Bytes from one element of an array of the type to the next.
     pub fn alloc_size(&self, types: &LlvmTypes, ty: LlvmType) -> Option<u64> {
-        self.measured(types, ty)?.alloc_size()
+        self.measure_type(types, ty)?.alloc_size()
     }
 
     /// ABI alignment in bytes; 1 for types without a size.
     pub fn abi_align(&self, types: &LlvmTypes, ty: LlvmType) -> u64 {
-        self.measured(types, ty).map_or(1, |measure| measure.align)
+        self.measure_type(types, ty)
+            .map_or(1, |measure| measure.align)
     }
 
     /// Layout of a struct type; `None` for other types and structs without a size.
     pub fn struct_layout(&self, types: &LlvmTypes, ty: LlvmType) -> Option<StructLayout> {
-        self.place_fields(types, ty, &mut |inner| self.measured(types, inner))
+        self.place_fields(types, ty, &mut |inner| self.measure_type(types, inner))
     }
 
     /// Computes size and alignment of every type once, so that asking costs nothing afterwards.
@@ -226,7 +227,7 @@ impl DataLayout {
         self.measures.clear();
         let mut states = vec![TypeLayoutProgress::Unknown; types.len()];
         for (ty, _) in types.iter() {
-            self.measure(types, ty, 0, &mut states);
+            self.measure_nested(types, ty, 0, &mut states);
         }
         let known = |state| match state {
             TypeLayoutProgress::Known(measure) => measure,
@@ -236,26 +237,25 @@ impl DataLayout {
     }
 
     /// Size and alignment of a type, from the table or computed.
-    fn measured(&self, types: &LlvmTypes, ty: LlvmType) -> Option<SizeAndAlign> {
+    fn measure_type(&self, types: &LlvmTypes, ty: LlvmType) -> Option<SizeAndAlign> {
         match self.measures.get(ty.index()) {
             Some(&measure) => measure,
-            None => self.compute(
-                types,
-                ty,
-                &mut |inner| match self.measures.get(inner.index()) {
-                    Some(&measure) => measure,
-                    None => self.measure(
-                        types,
-                        inner,
-                        1,
-                        &mut vec![TypeLayoutProgress::Unknown; types.len()],
-                    ),
-                },
-            ),
+            None => self.compute_measure(types, ty, &mut |inner| match self
+                .measures
+                .get(inner.index())
+            {
+                Some(&measure) => measure,
+                None => self.measure_nested(
+                    types,
+                    inner,
+                    1,
+                    &mut vec![TypeLayoutProgress::Unknown; types.len()],
+                ),
+            }),
         }
     }
 
-    fn measure(
+    fn measure_nested(
         &self,
         types: &LlvmTypes,
         ty: LlvmType,
@@ -269,15 +269,15 @@ impl DataLayout {
             TypeLayoutProgress::Unknown => {}
         }
         states[ty.index()] = TypeLayoutProgress::Busy;
-        let measure = self.compute(types, ty, &mut |inner| {
-            self.measure(types, inner, depth + 1, states)
+        let measure = self.compute_measure(types, ty, &mut |inner| {
+            self.measure_nested(types, inner, depth + 1, states)
         });
         states[ty.index()] = TypeLayoutProgress::Known(measure);
         measure
     }
 
     /// Size and alignment of a type, given those of the types within it.
-    fn compute(
+    fn compute_measure(
         &self,
         types: &LlvmTypes,
         ty: LlvmType,
@@ -289,7 +289,7 @@ impl DataLayout {
                 align: in_bytes(int_align(&self.ints, width)),
             },
             LlvmTypeKind::Pointer { space, .. } => {
-                let spec = self.pointer(space);
+                let spec = self.pointer_spec(space);
                 SizeAndAlign {
                     bits: u64::from(spec.width),
                     align: in_bytes(spec.align),
@@ -422,10 +422,10 @@ mod tests {
 
     #[test]
     fn spir64_sizes() {
-        let mut layout = DataLayout::parse(SPIR64).unwrap();
+        let mut layout = DataLayout::from_text(SPIR64).unwrap();
         let mut types = LlvmTypes::default();
         layout.measure_all(&types);
-        let vec3 = types.vector(LlvmType::FLOAT, 3, false);
+        let vec3 = types.make_vector(LlvmType::FLOAT, 3, false);
         assert_eq!(layout.alloc_size(&types, vec3), Some(16));
         assert_eq!(layout.store_size(&types, vec3), Some(12));
         assert_eq!(layout.global_space(), 1);
@@ -442,9 +442,9 @@ mod tests {
 
     #[test]
     fn pointers_of_32_bits() {
-        let layout = DataLayout::parse("e-p:32:32-i64:64").unwrap();
+        let layout = DataLayout::from_text("e-p:32:32-i64:64").unwrap();
         assert_eq!(layout.pointer_width(4), 32);
-        assert_eq!(DataLayout::parse("e-zz"), Err("zz"));
+        assert_eq!(DataLayout::from_text("e-zz"), Err("zz"));
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl MetadataArena {
     }
 
     /// Replaces what stands under an id: how readers define what was referred to before.
-    pub fn set(&mut self, id: LlvmMetadata, kind: MetadataKind) {
+    pub fn replace_metadata(&mut self, id: LlvmMetadata, kind: MetadataKind) {
         self.kinds[id.index()] = kind;
     }
 
@@ -81,14 +81,14 @@ impl MetadataArena {
     pub fn push_operands(&mut self, operands: &[Option<LlvmMetadata>]) -> LlvmPoolRange {
         let start = self.operands.len();
         self.operands.extend_from_slice(operands);
-        LlvmPoolRange::since(start, &self.operands)
+        LlvmPoolRange::from_start(start, &self.operands)
     }
 
     /// Puts fields of a specialised node into their pool.
     pub fn push_fields(&mut self, fields: &[(LlvmSymbol, MetadataField)]) -> LlvmPoolRange {
         let start = self.fields.len();
         self.fields.extend_from_slice(fields);
-        LlvmPoolRange::since(start, &self.fields)
+        LlvmPoolRange::from_start(start, &self.fields)
     }
 
     /// What a piece of metadata is.
@@ -97,7 +97,7 @@ impl MetadataArena {
     }
 
     /// All pieces, in the order in which they were added.
-    pub fn ids(&self) -> impl Iterator<Item = LlvmMetadata> + use<> {
+    pub fn iter_ids(&self) -> impl Iterator<Item = LlvmMetadata> + use<> {
         (0..self.kinds.len()).map(LlvmMetadata::new)
     }
 
@@ -115,7 +115,7 @@ impl MetadataArena {
     pub fn operands(&self, id: LlvmMetadata) -> &[Option<LlvmMetadata>] {
         match self.kind(id) {
             MetadataKind::Node { operands, .. } | MetadataKind::ArgList(operands) => {
-                &self.operands[operands.range()]
+                &self.operands[operands.to_range()]
             }
             _ => &[],
         }
@@ -124,13 +124,13 @@ impl MetadataArena {
     /// Fields of a specialised node; empty for anything else.
     pub fn fields(&self, id: LlvmMetadata) -> &[(LlvmSymbol, MetadataField)] {
         match self.kind(id) {
-            MetadataKind::Special { fields, .. } => &self.fields[fields.range()],
+            MetadataKind::Special { fields, .. } => &self.fields[fields.to_range()],
             _ => &[],
         }
     }
 
     /// A field of a specialised node by its name.
-    pub fn field(&self, id: LlvmMetadata, name: LlvmSymbol) -> Option<MetadataField> {
+    pub fn find_field(&self, id: LlvmMetadata, name: LlvmSymbol) -> Option<MetadataField> {
         self.fields(id)
             .iter()
             .find(|field| field.0 == name)

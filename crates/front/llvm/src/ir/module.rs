@@ -63,7 +63,7 @@ pub struct InlineAsm {
 
 impl LlvmModule {
     /// The text of a symbol.
-    pub fn str(&self, symbol: LlvmSymbol) -> &str {
+    pub fn symbol_text(&self, symbol: LlvmSymbol) -> &str {
         self.strings.get(symbol)
     }
 
@@ -89,12 +89,12 @@ impl LlvmModule {
 
     /// The name of a function.
     pub fn function_name(&self, func: LlvmFunc) -> &str {
-        self.str(self.global(self.function(func).global).name)
+        self.symbol_text(self.global(self.function(func).global).name)
     }
 
     /// Metadata attached to a function, by the name of its kind.
     pub fn function_metadata(&self, func: LlvmFunc, kind: &str) -> Option<LlvmMetadata> {
-        let kind = self.strings.find(kind)?;
+        let kind = self.strings.find_symbol(kind)?;
         let attached = &self.global(self.function(func).global).metadata;
         attached
             .iter()
@@ -110,14 +110,14 @@ impl LlvmModule {
         };
         let text = |operand: &Option<LlvmMetadata>| {
             let symbol = operand.and_then(|operand| self.metadata.as_string(operand));
-            symbol.map_or("", |symbol| self.str(symbol))
+            symbol.map_or("", |symbol| self.symbol_text(symbol))
         };
         self.metadata.operands(node).iter().map(text).collect()
     }
 
     /// Operands of the named metadata list; empty if there is none.
-    pub fn named(&self, name: &str) -> &[LlvmMetadata] {
-        let Some(name) = self.strings.find(name) else {
+    pub fn named_metadata(&self, name: &str) -> &[LlvmMetadata] {
+        let Some(name) = self.strings.find_symbol(name) else {
             return &[];
         };
         self.named_metadata
@@ -128,18 +128,18 @@ impl LlvmModule {
 
     /// A constant of type `ty` all of whose elements are `element`, or `element` itself when the
     /// type is no vector.
-    pub fn splat(&mut self, ty: LlvmType, element: LlvmConst) -> LlvmConst {
+    pub fn make_splat(&mut self, ty: LlvmType, element: LlvmConst) -> LlvmConst {
         let LlvmModule { types, consts, .. } = self;
         match *types.kind(ty) {
             LlvmTypeKind::Vector {
                 len,
                 scalable: false,
                 ..
-            } if len <= MAX_SPLAT => consts.aggregate(types, ty, &vec![element; len as usize]),
+            } if len <= MAX_SPLAT => consts.make_aggregate(types, ty, &vec![element; len as usize]),
             LlvmTypeKind::Vector { .. } if consts.is_zero(element) => {
-                consts.intern(ty, ConstKind::Zero)
+                consts.intern_constant(ty, ConstKind::Zero)
             }
-            LlvmTypeKind::Vector { .. } => consts.intern(ty, ConstKind::Splat(element)),
+            LlvmTypeKind::Vector { .. } => consts.intern_constant(ty, ConstKind::Splat(element)),
             _ => element,
         }
     }

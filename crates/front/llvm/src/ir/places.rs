@@ -77,15 +77,15 @@ impl LlvmLocations {
 
     /// A copy without room to spare; what is left is empty and keeps its room.
     pub(crate) fn take_exact(&mut self) -> LlvmLocations {
-        fn exact<T: Copy>(pool: &mut Vec<T>) -> Vec<T> {
+        fn take_exact_pool<T: Copy>(pool: &mut Vec<T>) -> Vec<T> {
             let copy = pool.as_slice().to_vec();
             pool.clear();
             copy
         }
         LlvmLocations(match &mut self.0 {
-            LlvmLocationStorage::Bits(bits) => LlvmLocationStorage::Bits(exact(bits)),
-            LlvmLocationStorage::Texts(texts) => LlvmLocationStorage::Texts(exact(texts)),
-            LlvmLocationStorage::Any(places) => LlvmLocationStorage::Any(exact(places)),
+            LlvmLocationStorage::Bits(bits) => LlvmLocationStorage::Bits(take_exact_pool(bits)),
+            LlvmLocationStorage::Texts(texts) => LlvmLocationStorage::Texts(take_exact_pool(texts)),
+            LlvmLocationStorage::Any(places) => LlvmLocationStorage::Any(take_exact_pool(places)),
         })
     }
 }

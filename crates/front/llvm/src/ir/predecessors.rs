@@ -12,7 +12,7 @@ pub(crate) struct LlvmPredecessors {
 
 impl LlvmPredecessors {
     /// Edges from the blocks in `from`.
-    pub(crate) fn of(function: &LlvmFunction, from: &[LlvmBlock]) -> Self {
+    pub(crate) fn from_blocks(function: &LlvmFunction, from: &[LlvmBlock]) -> Self {
         let count = function.blocks.len();
         // Counted one row further, so that filling moves each begin to its place.
         let mut first = vec![0u32; count + 2];

@@ -38,28 +38,28 @@ impl Default for LlvmStrings {
             ends: Vec::new(),
             index: HashTable::new(),
         };
-        strings.intern("");
+        strings.intern_text("");
         strings
     }
 }
 
 impl LlvmStrings {
     /// The symbol of a text.
-    pub fn intern(&mut self, text: &str) -> LlvmSymbol {
+    pub fn intern_text(&mut self, text: &str) -> LlvmSymbol {
         let hash = FxBuildHasher.hash_one(text);
         let LlvmStrings {
             text: all,
             ends,
             index,
         } = self;
-        if let Some(&found) = index.find(hash, |&at| slice(all, ends, at) == text) {
+        if let Some(&found) = index.find(hash, |&at| slice_text(all, ends, at) == text) {
             return found;
         }
         let symbol = LlvmSymbol::new(ends.len());
         all.push_str(text);
         ends.push(u32::try_from(all.len()).expect("readers bound the size of their input"));
         index.insert_unique(hash, symbol, |&at| {
-            FxBuildHasher.hash_one(slice(all, ends, at))
+            FxBuildHasher.hash_one(slice_text(all, ends, at))
         });
         symbol
     }
@@ -67,22 +67,22 @@ impl LlvmStrings {
     /// The symbol of bytes that are usually text.
     pub fn intern_bytes(&mut self, bytes: &[u8]) -> LlvmSymbol {
         match std::str::from_utf8(bytes) {
-            Ok(text) => self.intern(text),
-            Err(_) => self.intern(&escape_invalid(bytes)),
+            Ok(text) => self.intern_text(text),
+            Err(_) => self.intern_text(&escape_invalid(bytes)),
         }
     }
 
     /// The symbol of a text, if it was ever interned.
-    pub fn find(&self, text: &str) -> Option<LlvmSymbol> {
+    pub fn find_symbol(&self, text: &str) -> Option<LlvmSymbol> {
         let hash = FxBuildHasher.hash_one(text);
         self.index
-            .find(hash, |&at| slice(&self.text, &self.ends, at) == text)
+            .find(hash, |&at| slice_text(&self.text, &self.ends, at) == text)
             .copied()
     }
 
     /// The text of a symbol.
     pub fn get(&self, symbol: LlvmSymbol) -> &str {
-        slice(&self.text, &self.ends, symbol)
+        slice_text(&self.text, &self.ends, symbol)
     }
 }
 
@@ -94,7 +94,7 @@ impl std::ops::Index<LlvmSymbol> for LlvmStrings {
     }
 }
 
-fn slice<'a>(text: &'a str, ends: &[u32], at: LlvmSymbol) -> &'a str {
+fn slice_text<'a>(text: &'a str, ends: &[u32], at: LlvmSymbol) -> &'a str {
     let start = if at.index() == 0 {
         0
     } else {
@@ -121,12 +121,12 @@ mod tests {
     #[test]
     fn one_symbol_for_one_text() {
         let mut strings = LlvmStrings::default();
-        let a = strings.intern("a");
-        assert_eq!(strings.intern("a"), a);
-        assert_ne!(strings.intern("b"), a);
+        let a = strings.intern_text("a");
+        assert_eq!(strings.intern_text("a"), a);
+        assert_ne!(strings.intern_text("b"), a);
         assert_eq!(&strings[a], "a");
-        assert_eq!(strings.intern(""), LlvmSymbol::EMPTY);
-        assert_eq!(strings.find("b").map(|s| &strings[s]), Some("b"));
+        assert_eq!(strings.intern_text(""), LlvmSymbol::EMPTY);
+        assert_eq!(strings.find_symbol("b").map(|s| &strings[s]), Some("b"));
     }
 
     #[test]

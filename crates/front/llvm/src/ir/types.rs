@@ -181,7 +181,7 @@ impl Default for LlvmTypes {
             index: HashTable::new(),
         };
         for kind in WELL_KNOWN {
-            types.intern(kind);
+            types.intern_type(kind);
         }
         types
     }
@@ -189,7 +189,7 @@ impl Default for LlvmTypes {
 
 impl LlvmTypes {
     /// The type with this structure. Not for named structs: see [`LlvmTypes::named_struct`].
-    pub fn intern(&mut self, kind: LlvmTypeKind) -> LlvmType {
+    pub fn intern_type(&mut self, kind: LlvmTypeKind) -> LlvmType {
         let hash = FxBuildHasher.hash_one(&kind);
         let kinds = &mut self.kinds;
         if let Some(&found) = self.index.find(hash, |ty| kinds[ty.index()] == kind) {
@@ -262,7 +262,7 @@ impl LlvmTypes {
             entry.remove();
         }
         self.kinds[LlvmType::PTR.index()] = kind(GENERIC);
-        self.pointer(0)
+        self.make_pointer(0)
     }
 
     /// A pointer type that differs from all others, also from one to the same address space.
@@ -276,21 +276,21 @@ impl LlvmTypes {
     }
 
     /// `iN`
-    pub fn int(&mut self, width: u32) -> LlvmType {
-        self.intern(LlvmTypeKind::Int(width))
+    pub fn make_int(&mut self, width: u32) -> LlvmType {
+        self.intern_type(LlvmTypeKind::Int(width))
     }
 
     /// `ptr addrspace(space)`
-    pub fn pointer(&mut self, space: u32) -> LlvmType {
-        self.intern(LlvmTypeKind::Pointer {
+    pub fn make_pointer(&mut self, space: u32) -> LlvmType {
+        self.intern_type(LlvmTypeKind::Pointer {
             space,
             pointee: None,
         })
     }
 
     /// `<len x element>`
-    pub fn vector(&mut self, element: LlvmType, len: u32, scalable: bool) -> LlvmType {
-        self.intern(LlvmTypeKind::Vector {
+    pub fn make_vector(&mut self, element: LlvmType, len: u32, scalable: bool) -> LlvmType {
+        self.intern_type(LlvmTypeKind::Vector {
             element,
             len,
             scalable,
@@ -298,13 +298,13 @@ impl LlvmTypes {
     }
 
     /// `[len x element]`
-    pub fn array(&mut self, element: LlvmType, len: u64) -> LlvmType {
-        self.intern(LlvmTypeKind::Array { element, len })
+    pub fn make_array(&mut self, element: LlvmType, len: u64) -> LlvmType {
+        self.intern_type(LlvmTypeKind::Array { element, len })
     }
 
     /// A literal struct.
     pub fn literal_struct(&mut self, fields: Box<[LlvmType]>, packed: bool) -> LlvmType {
-        self.intern(LlvmTypeKind::Struct {
+        self.intern_type(LlvmTypeKind::Struct {
             name: LlvmSymbol::EMPTY,
             fields: Some(fields),
             packed,
@@ -341,7 +341,7 @@ impl LlvmTypes {
 
     /// Whether a value of one type can stand where one of the other belongs: the types are equal,
     /// or pointers to the same address space, whatever they are said to point to.
-    pub fn agree(&self, a: LlvmType, b: LlvmType) -> bool {
+    pub fn is_compatible(&self, a: LlvmType, b: LlvmType) -> bool {
         a == b
             || match (self.kind(a), self.kind(b)) {
                 (
@@ -353,7 +353,7 @@ impl LlvmTypes {
     }
 
     /// The element type of a vector, the type itself otherwise.
-    pub fn scalar(&self, ty: LlvmType) -> LlvmType {
+    pub fn scalar_type(&self, ty: LlvmType) -> LlvmType {
         match *self.kind(ty) {
             LlvmTypeKind::Vector { element, .. } => element,
             _ => ty,
@@ -363,18 +363,21 @@ impl LlvmTypes {
     /// The type of the same shape as `like` (scalar or vector) with the elements `element`.
     pub fn with_shape_of(&mut self, like: LlvmType, element: LlvmType) -> LlvmType {
         match *self.kind(like) {
-            LlvmTypeKind::Vector { len, scalable, .. } => self.vector(element, len, scalable),
+            LlvmTypeKind::Vector { len, scalable, .. } => self.make_vector(element, len, scalable),
             _ => element,
         }
     }
 
     /// Whether it is a pointer or a vector of pointers.
     pub fn is_pointer_like(&self, ty: LlvmType) -> bool {
-        matches!(self.kind(self.scalar(ty)), LlvmTypeKind::Pointer { .. })
+        matches!(
+            self.kind(self.scalar_type(ty)),
+            LlvmTypeKind::Pointer { .. }
+        )
     }
 
     /// The element `index` of an array, vector or struct.
-    pub fn element(&self, ty: LlvmType, index: u64) -> Option<LlvmType> {
+    pub fn element_type(&self, ty: LlvmType, index: u64) -> Option<LlvmType> {
         match self.kind(ty) {
             LlvmTypeKind::Array { element, len } if index < *len => Some(*element),
             LlvmTypeKind::Vector { element, len, .. } if index < u64::from(*len) => Some(*element),
@@ -402,7 +405,7 @@ impl LlvmTypes {
     }
 
     /// Result type, parameters and whether variadic, of a function type.
-    pub fn signature(&self, ty: LlvmType) -> Option<(LlvmType, &[LlvmType], bool)> {
+    pub fn function_signature(&self, ty: LlvmType) -> Option<(LlvmType, &[LlvmType], bool)> {
         match self.kind(ty) {
             LlvmTypeKind::Function {
                 result,
@@ -439,6 +442,6 @@ mod tests {
         let a = types.named_struct(LlvmSymbol::EMPTY);
         let b = types.named_struct(LlvmSymbol::EMPTY);
         assert_ne!(a, b);
-        assert_eq!(types.int(7), types.int(7));
+        assert_eq!(types.make_int(7), types.make_int(7));
     }
 }

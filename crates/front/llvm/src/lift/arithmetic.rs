@@ -31,13 +31,17 @@ const WRAPPING: &[LlvmOpcode] = &[
 
 impl<'s> FunctionLifter<'_, 's> {
     /// The values of the operands from `n` on.
-    pub(super) fn values(&self, source: &LiftSource<'s>, n: usize) -> LiftResult<Vec<LlvmValue>> {
-        source.ids(n).map(|id| self.l.value(id)).collect()
+    pub(super) fn operand_values(
+        &self,
+        source: &LiftSource<'s>,
+        n: usize,
+    ) -> LiftResult<Vec<LlvmValue>> {
+        source.iter_ids(n).map(|id| self.l.find_value(id)).collect()
     }
 
     /// The value of operand `n`.
-    pub(super) fn operand(&self, source: &LiftSource<'s>, n: usize) -> LiftResult<LlvmValue> {
-        self.l.value(source.id(n)?)
+    pub(super) fn operand_value(&self, source: &LiftSource<'s>, n: usize) -> LiftResult<LlvmValue> {
+        self.l.find_value(source.read_id(n)?)
     }
 
     /// The type of a value.
@@ -47,13 +51,13 @@ impl<'s> FunctionLifter<'_, 's> {
 
     /// The type of the result.
     pub(super) fn result_type(&self, source: &LiftSource<'s>) -> LiftResult<LlvmType> {
-        self.l.ty(source.result_type()?)
+        self.l.find_type(source.result_type()?)
     }
 
     /// The liberties that decorations give to an operation.
     pub(super) fn fast_math(&self, source: &LiftSource<'s>) -> LlvmInstFlags {
         let mode = source.result.and_then(|id| {
-            let words = self.l.decoration(id, Decoration::FPFastMathMode)?;
+            let words = self.l.find_decoration(id, Decoration::FPFastMathMode)?;
             words.first().copied()
         });
         let mode = FPFastMathMode(mode.unwrap_or(0));
@@ -61,15 +65,23 @@ impl<'s> FunctionLifter<'_, 's> {
         set.fold(LlvmInstFlags::NONE, |flags, row| flags | row.1)
     }
 
-    fn flags(&self, opcode: LlvmOpcode, source: &LiftSource<'s>) -> LlvmInstFlags {
+    fn arithmetic_flags(&self, opcode: LlvmOpcode, source: &LiftSource<'s>) -> LlvmInstFlags {
         let mut flags = LlvmInstFlags::NONE;
         if WRAPPING.contains(&opcode)
             && let Some(id) = source.result
         {
-            if self.l.decoration(id, Decoration::NoSignedWrap).is_some() {
+            if self
+                .l
+                .find_decoration(id, Decoration::NoSignedWrap)
+                .is_some()
+            {
                 flags |= LlvmInstFlags::NSW;
             }
-            if self.l.decoration(id, Decoration::NoUnsignedWrap).is_some() {
+            if self
+                .l
+                .find_decoration(id, Decoration::NoUnsignedWrap)
+                .is_some()
+            {
                 flags |= LlvmInstFlags::NUW;
             }
         }
@@ -90,33 +102,33 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// An instruction on the same operands.
-    pub(super) fn same(
+    pub(super) fn lift_same_operands(
         &mut self,
         opcode: LlvmOpcode,
         source: &LiftSource<'s>,
     ) -> LiftResult<LlvmValue> {
         let ty = self.result_type(source)?;
-        let operands = self.values(source, 0)?;
-        let flags = self.flags(opcode, source);
+        let operands = self.operand_values(source, 0)?;
+        let flags = self.arithmetic_flags(opcode, source);
         Ok(self.push_with(opcode, flags, ty, &operands, InstructionExtra::None))
     }
 
     /// A shift: LLVM wants both operands of one type.
-    pub(super) fn shift(
+    pub(super) fn lift_shift(
         &mut self,
         opcode: LlvmOpcode,
         source: &LiftSource<'s>,
     ) -> LiftResult<LlvmValue> {
         let ty = self.result_type(source)?;
-        let base = self.operand(source, 0)?;
-        let by = self.operand(source, 1)?;
-        let by = self.resized(by, ty, LlvmOpcode::ZExt);
-        let flags = self.flags(opcode, source);
+        let base = self.operand_value(source, 0)?;
+        let by = self.operand_value(source, 1)?;
+        let by = self.resize_integer(by, ty, LlvmOpcode::ZExt);
+        let flags = self.arithmetic_flags(opcode, source);
         Ok(self.push_with(opcode, flags, ty, &[base, by], InstructionExtra::None))
     }
 
     /// An integer in the width of another type, extended by `extend`.
-    pub(super) fn resized(
+    pub(super) fn resize_integer(
         &mut self,
         value: LlvmValue,
         ty: LlvmType,
@@ -124,27 +136,27 @@ impl<'s> FunctionLifter<'_, 's> {
     ) -> LlvmValue {
         let from = self.type_of(value);
         let types = &self.l.out.types;
-        let width = |ty| types.int_width(types.scalar(ty)).unwrap_or(0);
+        let width = |ty| types.int_width(types.scalar_type(ty)).unwrap_or(0);
         match width(from).cmp(&width(ty)) {
-            std::cmp::Ordering::Less => self.push(extend, ty, &[value]),
+            std::cmp::Ordering::Less => self.push_instruction(extend, ty, &[value]),
             std::cmp::Ordering::Equal => value,
-            std::cmp::Ordering::Greater => self.push(LlvmOpcode::Trunc, ty, &[value]),
+            std::cmp::Ordering::Greater => self.push_instruction(LlvmOpcode::Trunc, ty, &[value]),
         }
     }
 
     /// A comparison of integers, floats or pointers.
-    pub(super) fn compare(
+    pub(super) fn lift_compare(
         &mut self,
         predicate: Predicate,
         source: &LiftSource<'s>,
     ) -> LiftResult<LlvmValue> {
         let ty = self.result_type(source)?;
-        let operands = self.values(source, 0)?;
+        let operands = self.operand_values(source, 0)?;
         let opcode = match predicate.is_integer() {
             true => LlvmOpcode::ICmp,
             false => LlvmOpcode::FCmp,
         };
-        let flags = self.flags(opcode, source);
+        let flags = self.arithmetic_flags(opcode, source);
         let extra = InstructionExtra::Compare(predicate);
         Ok(self.push_with(opcode, flags, ty, &operands, extra))
     }
@@ -152,7 +164,7 @@ impl<'s> FunctionLifter<'_, 's> {
     /// Whether a value is no number: it does not compare with itself.
     pub(super) fn is_nan(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
-        let value = self.operand(source, 0)?;
+        let value = self.operand_value(source, 0)?;
         let extra = InstructionExtra::Compare(Predicate::FUno);
         let operands = [value, value];
         Ok(Some(self.push_with(
@@ -165,12 +177,12 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// The difference from zero.
-    pub(super) fn negate(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_negate(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
-        let value = self.operand(source, 0)?;
-        let zero = self.l.out.consts.zero(&self.l.out.types, ty);
-        let flags = self.flags(LlvmOpcode::Sub, source);
-        let operands = [LlvmValue::constant(zero), value];
+        let value = self.operand_value(source, 0)?;
+        let zero = self.l.out.consts.make_zero(&self.l.out.types, ty);
+        let flags = self.arithmetic_flags(LlvmOpcode::Sub, source);
+        let operands = [LlvmValue::from_constant(zero), value];
         Ok(Some(self.push_with(
             LlvmOpcode::Sub,
             flags,
@@ -181,25 +193,32 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// All bits turned round, or the other truth.
-    pub(super) fn complement(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_complement(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
-        let value = self.operand(source, 0)?;
-        let ones = LlvmValue::constant(self.all_ones(ty)?);
-        Ok(Some(self.push(LlvmOpcode::Xor, ty, &[value, ones])))
+        let value = self.operand_value(source, 0)?;
+        let ones = LlvmValue::from_constant(self.all_ones(ty)?);
+        Ok(Some(self.push_instruction(
+            LlvmOpcode::Xor,
+            ty,
+            &[value, ones],
+        )))
     }
 
     fn all_ones(&mut self, ty: LlvmType) -> LiftResult<LlvmConst> {
-        let scalar = self.l.out.types.scalar(ty);
+        let scalar = self.l.out.types.scalar_type(ty);
         let LlvmTypeKind::Int(width) = *self.l.out.types.kind(scalar) else {
             return Err("its type is none of integers or truth values".to_owned());
         };
         let words = vec![u64::MAX; width.div_ceil(64) as usize];
         let out = &mut self.l.out;
         let ones = match width {
-            1 => out.consts.intern(scalar, ConstKind::Int(1)),
+            1 => out.consts.intern_constant(scalar, ConstKind::Int(1)),
             _ => out.consts.wide_int(&out.types, scalar, &words),
         };
-        Ok(self.l.out.splat(ty, ones))
+        Ok(self.l.out.make_splat(ty, ones))
     }
 
     /// A constant that can be specialised: a call with its number and what it is by default.
@@ -209,28 +228,31 @@ impl<'s> FunctionLifter<'_, 's> {
     ) -> LiftResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
         let default = match source.op {
-            Op::SpecConstant => self.l.scalar(ty, source.operands)?,
+            Op::SpecConstant => self.l.lift_scalar_constant(ty, source.operands)?,
             op => {
                 let truth = u64::from(op == Op::SpecConstantTrue);
-                self.l.out.consts.intern(ty, ConstKind::Int(truth))
+                self.l.out.consts.intern_constant(ty, ConstKind::Int(truth))
             }
         };
-        let default = LlvmValue::constant(default);
+        let default = LlvmValue::from_constant(default);
         let number = source.result.and_then(|id| {
-            let words = self.l.decoration(id, Decoration::SpecId)?;
+            let words = self.l.find_decoration(id, Decoration::SpecId)?;
             words.first().copied()
         });
         let Some(number) = number else {
             return Ok(Some(default));
         };
-        let number = LlvmValue::constant(self.l.i32(number));
+        let number = LlvmValue::from_constant(self.l.make_i32(number));
         let mut name = super::mangle::MangledNameBuilder::new("__spirv_SpecConstant");
-        name.letters("i");
-        name.push(&self.l.mangled(source.result_type()?));
+        name.push_letters("i");
+        name.push_param(&self.l.mangle_type(source.result_type()?));
         let args = [number, default];
-        let func = self
-            .l
-            .provided(&name.finish(), ty, &args.map(|a| self.type_of(a)), false);
-        Ok(Some(self.call(func, LlvmInstFlags::NONE, &args)))
+        let func = self.l.declare_provided_function(
+            &name.finish_name(),
+            ty,
+            &args.map(|a| self.type_of(a)),
+            false,
+        );
+        Ok(Some(self.push_call(func, LlvmInstFlags::NONE, &args)))
     }
 }

@@ -1,6 +1,6 @@
 //! The body of one function: blocks, phis, values and their names.
 
-use super::lifter::{LiftResult, SpirvLifter, unique};
+use super::lifter::{LiftResult, SpirvLifter, make_unique_name};
 use super::lines::LiftedFunctionLines;
 use super::table;
 use crate::ir::{
@@ -26,7 +26,7 @@ pub(super) struct LiftSource<'s> {
 }
 
 impl<'s> LiftSource<'s> {
-    fn of(inst: InstRef<'s>) -> Self {
+    fn from_instruction(inst: InstRef<'s>) -> Self {
         LiftSource {
             op: inst.op(),
             ty: inst.result_type(),
@@ -41,23 +41,23 @@ impl<'s> LiftSource<'s> {
         LiftSource {
             op: Op(inst.operand_word(0) as u16),
             operands: &inst.operands()[1..],
-            ..LiftSource::of(inst)
+            ..LiftSource::from_instruction(inst)
         }
     }
 
     /// Word `n` of the operands.
-    pub(super) fn word(&self, n: usize) -> LiftResult<u32> {
+    pub(super) fn read_word(&self, n: usize) -> LiftResult<u32> {
         let word = self.operands.get(n).copied();
         word.ok_or_else(|| "an operand is missing".to_owned())
     }
 
     /// Operand `n` as an id.
-    pub(super) fn id(&self, n: usize) -> LiftResult<Id> {
-        Id::new(self.word(n)?).ok_or_else(|| "an operand has the id 0".to_owned())
+    pub(super) fn read_id(&self, n: usize) -> LiftResult<Id> {
+        Id::new(self.read_word(n)?).ok_or_else(|| "an operand has the id 0".to_owned())
     }
 
     /// The operands from `n` on as ids.
-    pub(super) fn ids(&self, n: usize) -> impl Iterator<Item = Id> + 's {
+    pub(super) fn iter_ids(&self, n: usize) -> impl Iterator<Item = Id> + 's {
         let words = self.operands.get(n..).unwrap_or(&[]);
         words.iter().filter_map(|word| Id::new(*word))
     }
@@ -90,7 +90,7 @@ pub(super) struct FunctionLifter<'l, 's> {
 
 impl<'s> SpirvLifter<'s> {
     /// Lifts a function.
-    pub(super) fn function(&mut self, func: spirv::Func) {
+    pub(super) fn lift_function(&mut self, func: spirv::Func) {
         let source = self.source;
         let id = source.function_id(func);
         let Some(made) = self.functions[id] else {
@@ -108,8 +108,8 @@ impl<'s> SpirvLifter<'s> {
             lines: LiftedFunctionLines::default(),
             defined: Vec::new(),
         };
-        body.parameters(func);
-        body.blocks(func);
+        body.lift_parameters(func);
+        body.lift_blocks(func);
         let FunctionLifter {
             function, defined, ..
         } = body;
@@ -125,16 +125,16 @@ impl<'s> SpirvLifter<'s> {
 }
 
 impl<'s> FunctionLifter<'_, 's> {
-    fn parameters(&mut self, func: spirv::Func) {
+    fn lift_parameters(&mut self, func: spirv::Func) {
         let source = self.l.source;
         let params = source.list_insts(source.function(func).params);
         for (index, id) in params.filter_map(InstRef::result).enumerate() {
-            let value = self.function.param(index);
-            self.define(id, value);
+            let value = self.function.param_value(index);
+            self.define_local(id, value);
         }
     }
 
-    fn blocks(&mut self, func: spirv::Func) {
+    fn lift_blocks(&mut self, func: spirv::Func) {
         let source = self.l.source;
         let blocks = &source.function(func).blocks;
         for (index, &block) in blocks.iter().enumerate() {
@@ -154,9 +154,10 @@ impl<'s> FunctionLifter<'_, 's> {
                 self.special_constants(func);
             }
             for inst in source.body(block) {
-                self.instruction(LiftSource::of(inst));
+                self.lift_instruction(LiftSource::from_instruction(inst));
             }
-            self.function.blocks[index].insts = LlvmPoolRange::since(start, &self.function.insts);
+            self.function.blocks[index].insts =
+                LlvmPoolRange::from_start(start, &self.function.insts);
             self.no_line();
         }
         // What was refused is missing now.
@@ -192,25 +193,25 @@ impl<'s> FunctionLifter<'_, 's> {
         let used = special.iter().zip(used).filter(|row| row.1);
         for (&handle, _) in used {
             let inst = source.inst(handle);
-            self.instruction(match inst.op() {
+            self.lift_instruction(match inst.op() {
                 Op::SpecConstantOp => LiftSource::of_constant(inst),
-                _ => LiftSource::of(inst),
+                _ => LiftSource::from_instruction(inst),
             });
         }
         self.l.special = special;
     }
 
     /// Lifts one instruction, or reports why not.
-    fn instruction(&mut self, source: LiftSource<'s>) {
+    fn lift_instruction(&mut self, source: LiftSource<'s>) {
         self.place = source.place;
         let first = self.function.insts.len();
-        match table::lift(self, &source) {
+        match table::lift_by_opcode(self, &source) {
             Ok(Some(value)) => {
                 if let Some(id) = source.result {
                     let fresh = value.as_local() >= Some(self.function.params.len() + first);
                     if fresh {
-                        self.define(id, value);
-                        self.decorate(id, value);
+                        self.define_local(id, value);
+                        self.attach_decorations(id, value);
                     } else {
                         self.l.values.set(id, Some(value));
                         self.defined.push(id);
@@ -224,7 +225,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// Notes the local that an id stands for, with its name.
-    fn define(&mut self, id: Id, value: LlvmValue) {
+    fn define_local(&mut self, id: Id, value: LlvmValue) {
         self.l.values.set(id, Some(value));
         self.defined.push(id);
         let name = self.local_name(id);
@@ -240,31 +241,31 @@ impl<'s> FunctionLifter<'_, 's> {
 
     fn local_name(&mut self, id: Id) -> LlvmSymbol {
         match self.l.names.get(self.l.source, id) {
-            Some(name) => unique(&mut self.l.out.strings, &mut self.taken, &name),
+            Some(name) => make_unique_name(&mut self.l.out.strings, &mut self.taken, &name),
             None => LlvmSymbol::EMPTY,
         }
     }
 
     /// Attaches the decorations that LLVM has no words for.
-    fn decorate(&mut self, id: Id, value: LlvmValue) {
+    fn attach_decorations(&mut self, id: Id, value: LlvmValue) {
         if let Some(node) = self.l.decoration_node(id)
             && let Some(local) = value.as_local()
             && let Some(inst) = self.function.inst_of(local)
         {
-            self.attach(inst, "spirv.Decorations", node);
+            self.attach_to_instruction(inst, "spirv.Decorations", node);
         }
     }
 
     /// Attaches metadata to an instruction.
-    pub(super) fn attach(&mut self, inst: LlvmInst, kind: &str, node: LlvmMetadata) {
-        let kind = self.l.out.strings.intern(kind);
+    pub(super) fn attach_to_instruction(&mut self, inst: LlvmInst, kind: &str, node: LlvmMetadata) {
+        let kind = self.l.out.strings.intern_text(kind);
         self.function
             .attachments
             .push(MetadataAttachment { inst, kind, node });
     }
 
     /// Adds an instruction without extras.
-    pub(super) fn push(
+    pub(super) fn push_instruction(
         &mut self,
         opcode: LlvmOpcode,
         ty: LlvmType,
@@ -290,7 +291,7 @@ impl<'s> FunctionLifter<'_, 's> {
     ) -> LlvmValue {
         let start = self.function.value_pool.len();
         self.function.value_pool.extend_from_slice(operands);
-        let operands = LlvmPoolRange::since(start, &self.function.value_pool);
+        let operands = LlvmPoolRange::from_start(start, &self.function.value_pool);
         let inst = LlvmInst::new(self.function.insts.len());
         self.function.insts.push(LlvmInstruction {
             opcode,
@@ -300,40 +301,40 @@ impl<'s> FunctionLifter<'_, 's> {
             extra,
         });
         self.function.places.push(self.place);
-        self.function.result(inst)
+        self.function.result_value(inst)
     }
 
     /// The number of the last instruction.
-    pub(super) fn last(&self) -> LlvmInst {
+    pub(super) fn last_instruction(&self) -> LlvmInst {
         LlvmInst::new(self.function.insts.len().saturating_sub(1))
     }
 
     /// Adds numbers for a shuffle or a path.
-    pub(super) fn numbers(&mut self, numbers: &[u32]) -> LlvmPoolRange {
+    pub(super) fn push_numbers(&mut self, numbers: &[u32]) -> LlvmPoolRange {
         let start = self.function.number_pool.len();
         self.function.number_pool.extend_from_slice(numbers);
-        LlvmPoolRange::since(start, &self.function.number_pool)
+        LlvmPoolRange::from_start(start, &self.function.number_pool)
     }
 
     /// The block being lifted.
-    pub(super) fn current(&self) -> LlvmBlock {
+    pub(super) fn current_block(&self) -> LlvmBlock {
         self.current
     }
 
     /// Adds successors.
-    pub(super) fn targets(&mut self, blocks: &[LlvmBlock]) -> InstructionExtra {
+    pub(super) fn push_targets(&mut self, blocks: &[LlvmBlock]) -> InstructionExtra {
         let start = self.function.block_pool.len();
         self.function.block_pool.extend_from_slice(blocks);
-        InstructionExtra::Blocks(LlvmPoolRange::since(start, &self.function.block_pool))
+        InstructionExtra::Blocks(LlvmPoolRange::from_start(start, &self.function.block_pool))
     }
 
     /// The block of a label.
-    pub(super) fn block(&self, label: Id) -> LiftResult<LlvmBlock> {
+    pub(super) fn find_block(&self, label: Id) -> LiftResult<LlvmBlock> {
         self.l.blocks[label].ok_or_else(|| format!("{label} is no block"))
     }
 
     /// Adds a call of a function.
-    pub(super) fn call(
+    pub(super) fn push_call(
         &mut self,
         func: LlvmFunc,
         flags: LlvmInstFlags,
@@ -354,7 +355,7 @@ impl<'s> FunctionLifter<'_, 's> {
         flags: LlvmInstFlags,
         args: &[LlvmValue],
     ) -> LlvmValue {
-        let result = self.l.out.types.signature(ty).map(|s| s.0);
+        let result = self.l.out.types.function_signature(ty).map(|s| s.0);
         let info = CallInfo {
             function_type: ty,
             convention,
@@ -372,10 +373,10 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// Adds a phi, whose values follow when all blocks are there.
-    pub(super) fn phi(&mut self, source: &LiftSource<'s>) -> LiftResult<LlvmValue> {
-        let ty = self.l.ty(source.result_type()?)?;
-        let value = self.push(LlvmOpcode::Phi, ty, &[]);
-        self.phis.push((self.last(), source.operands));
+    pub(super) fn push_phi(&mut self, source: &LiftSource<'s>) -> LiftResult<LlvmValue> {
+        let ty = self.l.find_type(source.result_type()?)?;
+        let value = self.push_instruction(LlvmOpcode::Phi, ty, &[]);
+        self.phis.push((self.last_instruction(), source.operands));
         Ok(value)
     }
 
@@ -396,7 +397,7 @@ impl<'s> FunctionLifter<'_, 's> {
         // By block: the phi that gave it a value last, and the value.
         let mut given: Vec<Option<(LlvmInst, LlvmValue)>> = vec![None; self.function.blocks.len()];
         for (phi, words) in std::mem::take(&mut self.phis) {
-            let place = self.function.place(phi);
+            let place = self.function.inst_place(phi);
             for pair in words.chunks_exact(2) {
                 let (value, label) = (Id::new(pair[0]), Id::new(pair[1]));
                 let value = value.and_then(|id| self.l.values[id]);
@@ -415,8 +416,8 @@ impl<'s> FunctionLifter<'_, 's> {
             };
             let start = self.function.value_pool.len();
             self.function.value_pool.extend(values);
-            let operands = LlvmPoolRange::since(start, &self.function.value_pool);
-            let extra = self.targets(from);
+            let operands = LlvmPoolRange::from_start(start, &self.function.value_pool);
+            let extra = self.push_targets(from);
             let inst = &mut self.function.insts[phi.index()];
             (inst.operands, inst.extra) = (operands, extra);
         }
@@ -436,7 +437,7 @@ impl<'s> FunctionLifter<'_, 's> {
             let mut back = back.filter(|header| **header <= block);
             if let Some(node) = back.find_map(|header| said[header.index()]) {
                 let latch = self.function.terminator(block);
-                self.attach(latch, "llvm.loop", node);
+                self.attach_to_instruction(latch, "llvm.loop", node);
             }
         }
     }

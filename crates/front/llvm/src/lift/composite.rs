@@ -16,38 +16,42 @@ const MAX_PARTS: u64 = 4096;
 const MAX_DEPTH: u32 = 16;
 
 impl<'s> FunctionLifter<'_, 's> {
-    fn lanes(&self, ty: LlvmType) -> Option<u32> {
+    fn lane_count(&self, ty: LlvmType) -> Option<u32> {
         match *self.l.out.types.kind(ty) {
             LlvmTypeKind::Vector { len, .. } => Some(len),
             _ => None,
         }
     }
 
-    fn poison(&mut self, ty: LlvmType) -> LlvmValue {
-        LlvmValue::constant(self.l.out.consts.intern(ty, ConstKind::Poison))
+    fn make_poison(&mut self, ty: LlvmType) -> LlvmValue {
+        LlvmValue::from_constant(self.l.out.consts.intern_constant(ty, ConstKind::Poison))
     }
 
     /// `OpUndef` within a function.
-    pub(super) fn undefined(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_undef(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
-        let undefined = self.l.out.consts.intern(ty, ConstKind::Undef);
-        Ok(Some(LlvmValue::constant(undefined)))
+        let undefined = self.l.out.consts.intern_constant(ty, ConstKind::Undef);
+        Ok(Some(LlvmValue::from_constant(undefined)))
     }
 
     /// The operand itself.
-    pub(super) fn copy(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        self.operand(source, 0).map(Some)
+    pub(super) fn lift_copy(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+        self.operand_value(source, 0).map(Some)
     }
 
-    pub(super) fn shuffled(
+    pub(super) fn push_shuffle(
         &mut self,
         left: LlvmValue,
         right: LlvmValue,
         mask: &[u32],
     ) -> LiftResult<LlvmValue> {
-        let element = self.l.out.types.scalar(self.type_of(left));
-        let ty = self.l.out.types.vector(element, mask.len() as u32, false);
-        let mask = InstructionExtra::Mask(self.numbers(mask));
+        let element = self.l.out.types.scalar_type(self.type_of(left));
+        let ty = self
+            .l
+            .out
+            .types
+            .make_vector(element, mask.len() as u32, false);
+        let mask = InstructionExtra::Mask(self.push_numbers(mask));
         let operands = [left, right];
         Ok(self.push_with(
             LlvmOpcode::ShuffleVector,
@@ -59,7 +63,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// A vector with as many lanes as asked for, those behind its own being poison.
-    fn widened(&mut self, value: LlvmValue, from: u32, to: u32) -> LiftResult<LlvmValue> {
+    fn resize_vector(&mut self, value: LlvmValue, from: u32, to: u32) -> LiftResult<LlvmValue> {
         if from == to {
             return Ok(value);
         }
@@ -67,20 +71,26 @@ impl<'s> FunctionLifter<'_, 's> {
             .map(|lane| if lane < from { lane } else { NO_LANE })
             .collect();
         let ty = self.type_of(value);
-        let poison = self.poison(ty);
-        self.shuffled(value, poison, &mask)
+        let poison = self.make_poison(ty);
+        self.push_shuffle(value, poison, &mask)
     }
 
     /// `OpVectorShuffle`, whose operands may be of two lengths.
-    pub(super) fn shuffle(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let (left, right) = (self.operand(source, 0)?, self.operand(source, 1)?);
-        let lanes = [left, right].map(|v| self.lanes(self.type_of(v)));
+    pub(super) fn lift_vector_shuffle(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
+        let (left, right) = (
+            self.operand_value(source, 0)?,
+            self.operand_value(source, 1)?,
+        );
+        let lanes = [left, right].map(|v| self.lane_count(self.type_of(v)));
         let [Some(a), Some(b)] = lanes else {
             return Err("an operand is no vector".to_owned());
         };
         let both = a.max(b);
-        let left = self.widened(left, a, both)?;
-        let right = self.widened(right, b, both)?;
+        let left = self.resize_vector(left, a, both)?;
+        let right = self.resize_vector(right, b, both)?;
         let mask: Vec<u32> = source.operands[2..]
             .iter()
             .map(|&lane| match lane {
@@ -92,17 +102,20 @@ impl<'s> FunctionLifter<'_, 's> {
         if mask.iter().any(|&lane| lane != NO_LANE && lane >= 2 * both) {
             return Err("a lane is behind the last".to_owned());
         }
-        self.shuffled(left, right, &mask).map(Some)
+        self.push_shuffle(left, right, &mask).map(Some)
     }
 
     /// `OpCompositeConstruct`: parts put in one by one, vectors lane by lane.
-    pub(super) fn construct(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_composite_construct(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
-        let parts = self.values(source, 0)?;
-        let mut whole = self.poison(ty);
-        let Some(lanes) = self.lanes(ty) else {
+        let parts = self.operand_values(source, 0)?;
+        let mut whole = self.make_poison(ty);
+        let Some(lanes) = self.lane_count(ty) else {
             let is_special = matches!(
-                self.l.lowered(source.result_type()?)?.shape,
+                self.l.find_lowered_type(source.result_type()?)?.shape,
                 LiftedTypeShape::Special(_)
             );
             for (index, part) in (0..).zip(parts) {
@@ -113,7 +126,7 @@ impl<'s> FunctionLifter<'_, 's> {
         };
         let mut at = 0;
         for part in parts {
-            match self.lanes(self.type_of(part)) {
+            match self.lane_count(self.type_of(part)) {
                 None => {
                     whole = self.insert_lane(whole, part, at);
                     at += 1;
@@ -122,14 +135,14 @@ impl<'s> FunctionLifter<'_, 's> {
                     if count > lanes {
                         return Err("a part is longer than the whole".to_owned());
                     }
-                    let part = self.widened(part, count, lanes)?;
+                    let part = self.resize_vector(part, count, lanes)?;
                     let mask: Vec<u32> = (0..lanes)
                         .map(|lane| match (at..at + count).contains(&lane) {
                             true => lanes + lane - at,
                             false => lane,
                         })
                         .collect();
-                    whole = self.shuffled(whole, part, &mask)?;
+                    whole = self.push_shuffle(whole, part, &mask)?;
                     at += count;
                 }
             }
@@ -138,9 +151,9 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     pub(super) fn insert_lane(&mut self, whole: LlvmValue, part: LlvmValue, at: u32) -> LlvmValue {
-        let index = LlvmValue::constant(self.l.i32(at));
+        let index = LlvmValue::from_constant(self.l.make_i32(at));
         let ty = self.type_of(whole);
-        self.push(LlvmOpcode::InsertElement, ty, &[whole, part, index])
+        self.push_instruction(LlvmOpcode::InsertElement, ty, &[whole, part, index])
     }
 
     pub(super) fn insert_value(
@@ -150,7 +163,7 @@ impl<'s> FunctionLifter<'_, 's> {
         path: &[u32],
     ) -> LlvmValue {
         let ty = self.type_of(whole);
-        let path = InstructionExtra::Indices(self.numbers(path));
+        let path = InstructionExtra::Indices(self.push_numbers(path));
         self.push_with(
             LlvmOpcode::InsertValue,
             LlvmInstFlags::NONE,
@@ -172,7 +185,7 @@ impl<'s> FunctionLifter<'_, 's> {
         let Some(ty) = crate::ir::member_type(&self.l.out.types, ty, path) else {
             return Err("the indices do not lead through its type".to_owned());
         };
-        let path = InstructionExtra::Indices(self.numbers(path));
+        let path = InstructionExtra::Indices(self.push_numbers(path));
         Ok(self.push_with(
             LlvmOpcode::ExtractValue,
             LlvmInstFlags::NONE,
@@ -184,22 +197,26 @@ impl<'s> FunctionLifter<'_, 's> {
 
     pub(super) fn extract_lane(&mut self, whole: LlvmValue, at: u32) -> LiftResult<LlvmValue> {
         let ty = self.type_of(whole);
-        if self.lanes(ty).is_none_or(|lanes| at >= lanes) {
+        if self.lane_count(ty).is_none_or(|lanes| at >= lanes) {
             return Err("there is no such lane".to_owned());
         }
-        let element = self.l.out.types.scalar(ty);
-        let index = LlvmValue::constant(self.l.i32(at));
-        Ok(self.push(LlvmOpcode::ExtractElement, element, &[whole, index]))
+        let element = self.l.out.types.scalar_type(ty);
+        let index = LlvmValue::from_constant(self.l.make_i32(at));
+        Ok(self.push_instruction(LlvmOpcode::ExtractElement, element, &[whole, index]))
     }
 
     /// A path through a type of SPIR-V, split into the part through aggregates and the lane of a
     /// vector at its end, if it leads there.
-    fn split(&self, value: Id, path: &'s [u32]) -> LiftResult<(Vec<u32>, Option<u32>)> {
+    fn split_composite_path(
+        &self,
+        value: Id,
+        path: &'s [u32],
+    ) -> LiftResult<(Vec<u32>, Option<u32>)> {
         let mut ty = self.l.type_of(value)?;
         let mut steps = Vec::with_capacity(path.len());
         for (at, &index) in path.iter().enumerate() {
-            let lowered = self.l.lowered(ty)?;
-            if self.lanes(lowered.ty).is_some() {
+            let lowered = self.l.find_lowered_type(ty)?;
+            if self.lane_count(lowered.ty).is_some() {
                 let rest = at + 1 < path.len();
                 return match rest {
                     true => Err("the indices lead into a lane".to_owned()),
@@ -214,15 +231,18 @@ impl<'s> FunctionLifter<'_, 's> {
                 _ => {}
             }
             steps.push(index);
-            ty = self.l.part(ty, index.into())?;
+            ty = self.l.find_part_type(ty, index.into())?;
         }
         Ok((steps, None))
     }
 
     /// `OpCompositeExtract`
-    pub(super) fn extract(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let whole = self.operand(source, 0)?;
-        let (path, lane) = self.split(source.id(0)?, &source.operands[1..])?;
+    pub(super) fn lift_composite_extract(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
+        let whole = self.operand_value(source, 0)?;
+        let (path, lane) = self.split_composite_path(source.read_id(0)?, &source.operands[1..])?;
         let part = self.extract_value(whole, &path)?;
         match lane {
             Some(lane) => self.extract_lane(part, lane).map(Some),
@@ -235,11 +255,16 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
-        let (whole, ty) = (self.operand(source, 0)?, self.result_type(source)?);
-        self.copied(whole, ty, 0).map(Some)
+        let (whole, ty) = (self.operand_value(source, 0)?, self.result_type(source)?);
+        self.copy_composite(whole, ty, 0).map(Some)
     }
 
-    fn copied(&mut self, whole: LlvmValue, ty: LlvmType, depth: u32) -> LiftResult<LlvmValue> {
+    fn copy_composite(
+        &mut self,
+        whole: LlvmValue,
+        ty: LlvmType,
+        depth: u32,
+    ) -> LiftResult<LlvmValue> {
         if self.type_of(whole) == ty {
             return Ok(whole);
         }
@@ -247,27 +272,33 @@ impl<'s> FunctionLifter<'_, 's> {
         if depth > MAX_DEPTH || count > MAX_PARTS {
             return Err("an aggregate is too large to be copied part by part".to_owned());
         }
-        let mut copy = self.poison(ty);
+        let mut copy = self.make_poison(ty);
         for index in 0..count {
-            let Some(part) = self.l.out.types.element(ty, index) else {
+            let Some(part) = self.l.out.types.element_type(ty, index) else {
                 break;
             };
             let old = self.extract_value(whole, &[index as u32])?;
-            let new = self.copied(old, part, depth + 1)?;
+            let new = self.copy_composite(old, part, depth + 1)?;
             copy = self.insert_value(copy, new, &[index as u32]);
         }
         Ok(copy)
     }
 
     /// `OpCompositeInsert`
-    pub(super) fn insert(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let (part, whole) = (self.operand(source, 0)?, self.operand(source, 1)?);
-        let (path, lane) = self.split(source.id(1)?, &source.operands[2..])?;
+    pub(super) fn lift_composite_insert(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
+        let (part, whole) = (
+            self.operand_value(source, 0)?,
+            self.operand_value(source, 1)?,
+        );
+        let (path, lane) = self.split_composite_path(source.read_id(1)?, &source.operands[2..])?;
         let part = match lane {
             None => part,
             Some(lane) => {
                 let vector = self.extract_value(whole, &path)?;
-                let lanes = self.lanes(self.type_of(vector));
+                let lanes = self.lane_count(self.type_of(vector));
                 if lanes.is_none_or(|lanes| lane >= lanes) {
                     return Err("there is no such lane".to_owned());
                 }

@@ -25,9 +25,11 @@ impl SpirvLifter<'_> {
             return Err("it has no result".to_owned());
         };
         match self.known_constant(inst, ty)? {
-            Some(constant) => self.values.set(id, Some(LlvmValue::constant(constant))),
+            Some(constant) => self
+                .values
+                .set(id, Some(LlvmValue::from_constant(constant))),
             None => {
-                if self.decoration(id, Decoration::BuiltIn).is_some() {
+                if self.find_decoration(id, Decoration::BuiltIn).is_some() {
                     self.workgroup_size = Some(id);
                 }
                 self.special_at.set(id, Some(self.special.len()));
@@ -40,20 +42,22 @@ impl SpirvLifter<'_> {
 
     /// The constant; none where it is known only after specialisation, or made by a call.
     fn known_constant(&mut self, inst: InstRef<'_>, ty: Id) -> LiftResult<Option<LlvmConst>> {
-        let ty = self.ty(ty)?;
+        let ty = self.find_type(ty)?;
         let constant = match inst.op() {
-            Op::Constant => self.scalar(ty, inst.operands())?,
+            Op::Constant => self.lift_scalar_constant(ty, inst.operands())?,
             Op::ConstantTrue | Op::ConstantFalse => {
                 let truth = inst.op() == Op::ConstantTrue;
-                self.out.consts.intern(ty, ConstKind::Int(truth.into()))
+                self.out
+                    .consts
+                    .intern_constant(ty, ConstKind::Int(truth.into()))
             }
-            Op::ConstantNull => self.out.consts.zero(&self.out.types, ty),
-            Op::Undef => self.out.consts.intern(ty, ConstKind::Undef),
+            Op::ConstantNull => self.out.consts.make_zero(&self.out.types, ty),
+            Op::Undef => self.out.consts.intern_constant(ty, ConstKind::Undef),
             Op::ConstantComposite | Op::SpecConstantComposite => {
-                return self.composite(ty, inst);
+                return self.lift_composite_constant(ty, inst);
             }
             Op::ConstantFunctionPointerINTEL => self.function_pointer(ty, inst.id_operand(0))?,
-            Op::SpecConstantOp => return self.operation(ty, inst),
+            Op::SpecConstantOp => return self.lift_constant_operation(ty, inst),
             _ => return Ok(None),
         };
         Ok(Some(constant))
@@ -61,7 +65,7 @@ impl SpirvLifter<'_> {
 
     /// The address of a function, which comes later in the module.
     fn function_pointer(&mut self, ty: LlvmType, function: Id) -> LiftResult<LlvmConst> {
-        let func = self.declared(function)?;
+        let func = self.find_declared_function(function)?;
         let address = self.function_address(func);
         let address = address.as_const().ok_or("a function without an address")?;
         match self.out.consts.ty(address) == ty {
@@ -71,7 +75,11 @@ impl SpirvLifter<'_> {
     }
 
     /// An integer or float by its words.
-    pub(super) fn scalar(&mut self, ty: LlvmType, words: &[u32]) -> LiftResult<LlvmConst> {
+    pub(super) fn lift_scalar_constant(
+        &mut self,
+        ty: LlvmType,
+        words: &[u32],
+    ) -> LiftResult<LlvmConst> {
         let words: Vec<u64> = words
             .chunks(2)
             .map(|pair| u64::from(pair[0]) | pair.get(1).map_or(0, |high| u64::from(*high) << 32))
@@ -81,13 +89,17 @@ impl SpirvLifter<'_> {
             LlvmTypeKind::Int(_) => Ok(consts.wide_int(types, ty, &words)),
             _ if types.float_width(ty).is_some() => {
                 let bits = words.first().copied().unwrap_or(0);
-                Ok(consts.intern(ty, ConstKind::Float(bits)))
+                Ok(consts.intern_constant(ty, ConstKind::Float(bits)))
             }
             _ => Err("a number of a type that is none".to_owned()),
         }
     }
 
-    fn composite(&mut self, ty: LlvmType, inst: InstRef<'_>) -> LiftResult<Option<LlvmConst>> {
+    fn lift_composite_constant(
+        &mut self,
+        ty: LlvmType,
+        inst: InstRef<'_>,
+    ) -> LiftResult<Option<LlvmConst>> {
         if matches!(self.out.types.kind(ty), LlvmTypeKind::Target { .. }) {
             return Ok(None);
         }
@@ -96,7 +108,7 @@ impl SpirvLifter<'_> {
             if self.special_at[part].is_some() {
                 return Ok(None);
             }
-            parts.push(self.constant(part)?);
+            parts.push(self.find_constant(part)?);
         }
         if !matches!(
             self.out.types.kind(ty),
@@ -108,22 +120,26 @@ impl SpirvLifter<'_> {
             return Err("the number of its parts is not that of its type".to_owned());
         }
         let ir::LlvmModule { types, consts, .. } = &mut self.out;
-        Ok(Some(consts.aggregate(types, ty, &parts)))
+        Ok(Some(consts.make_aggregate(types, ty, &parts)))
     }
 
     /// An operation on constants, where LLVM has it as a constant expression.
-    fn operation(&mut self, ty: LlvmType, inst: InstRef<'_>) -> LiftResult<Option<LlvmConst>> {
+    fn lift_constant_operation(
+        &mut self,
+        ty: LlvmType,
+        inst: InstRef<'_>,
+    ) -> LiftResult<Option<LlvmConst>> {
         let op = Op(inst.operand_word(0) as u16);
         if inst.id_operands(1).any(|id| self.special_at[id].is_some()) {
             return Ok(None);
         }
         if let Some((_, opcode)) = CASTS.iter().find(|row| row.0 == op) {
-            let operand = self.constant(inst.id_operand(1))?;
+            let operand = self.find_constant(inst.id_operand(1))?;
             return Ok(Some(self.cast_constant(*opcode, ty, operand)));
         }
         match op {
             Op::Bitcast => {
-                let operand = self.constant(inst.id_operand(1))?;
+                let operand = self.find_constant(inst.id_operand(1))?;
                 let from = self.out.consts.ty(operand);
                 let opcode = match (self.is_pointer(from), self.is_pointer(ty)) {
                     _ if from == ty => return Ok(Some(operand)),
@@ -136,11 +152,13 @@ impl SpirvLifter<'_> {
             }
             Op::AccessChain | Op::InBoundsAccessChain => {
                 let inbounds = op == Op::InBoundsAccessChain;
-                self.address(ty, inst, false, inbounds).map(Some)
+                self.lift_constant_address(ty, inst, false, inbounds)
+                    .map(Some)
             }
             Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
                 let inbounds = op == Op::InBoundsPtrAccessChain;
-                self.address(ty, inst, true, inbounds).map(Some)
+                self.lift_constant_address(ty, inst, true, inbounds)
+                    .map(Some)
             }
             _ => Ok(None),
         }
@@ -152,11 +170,11 @@ impl SpirvLifter<'_> {
     }
 
     fn cast_constant(&mut self, opcode: LlvmOpcode, ty: LlvmType, operand: LlvmConst) -> LlvmConst {
-        self.expression(opcode, LlvmInstFlags::NONE, ty, &[operand], ExprExtra::None)
+        self.make_constant_expression(opcode, LlvmInstFlags::NONE, ty, &[operand], ExprExtra::None)
     }
 
     /// A constant expression.
-    pub(super) fn expression(
+    pub(super) fn make_constant_expression(
         &mut self,
         opcode: LlvmOpcode,
         flags: LlvmInstFlags,
@@ -170,10 +188,12 @@ impl SpirvLifter<'_> {
             operands: operands.into(),
             extra,
         };
-        self.out.consts.intern(ty, ConstKind::Expr(Box::new(expr)))
+        self.out
+            .consts
+            .intern_constant(ty, ConstKind::Expr(Box::new(expr)))
     }
 
-    fn address(
+    fn lift_constant_address(
         &mut self,
         ty: LlvmType,
         inst: InstRef<'_>,
@@ -181,16 +201,16 @@ impl SpirvLifter<'_> {
         inbounds: bool,
     ) -> LiftResult<LlvmConst> {
         let base = inst.id_operand(1);
-        let pointee = self.pointee(self.type_of(base)?)?;
-        let source = self.ty(pointee)?;
-        let mut operands = vec![self.constant(base)?];
+        let pointee = self.find_pointee(self.type_of(base)?)?;
+        let source = self.find_type(pointee)?;
+        let mut operands = vec![self.find_constant(base)?];
         if !element {
-            operands.push(self.i32(0));
+            operands.push(self.make_i32(0));
         }
         let mut within = pointee;
         for (index, id) in inst.id_operands(2).enumerate() {
             if element && index == 0 {
-                operands.push(self.constant(id)?);
+                operands.push(self.find_constant(id)?);
                 continue;
             }
             let before = self.step_before(within)?;
@@ -205,17 +225,17 @@ impl SpirvLifter<'_> {
             LlvmInstFlags::NONE
         };
         let extra = ExprExtra::SourceType(source);
-        Ok(self.expression(LlvmOpcode::GetElementPtr, flags, ty, &operands, extra))
+        Ok(self.make_constant_expression(LlvmOpcode::GetElementPtr, flags, ty, &operands, extra))
     }
 
     /// A constant index into a type, and the type of what it leads to. Members of structures are
     /// numbered in 32 bits.
     pub(super) fn constant_step(&mut self, within: Id, index: Id) -> LiftResult<(LlvmConst, Id)> {
-        if self.lowered(within)?.shape != super::types::LiftedTypeShape::Struct {
-            return Ok((self.constant(index)?, self.part(within, 0)?));
+        if self.find_lowered_type(within)?.shape != super::types::LiftedTypeShape::Struct {
+            return Ok((self.find_constant(index)?, self.find_part_type(within, 0)?));
         }
-        let n = self.number(index)?;
-        let part = self.part(within, n)?;
-        Ok((self.i32(n as u32), part))
+        let n = self.read_constant_number(index)?;
+        let part = self.find_part_type(within, n)?;
+        Ok((self.make_i32(n as u32), part))
     }
 }

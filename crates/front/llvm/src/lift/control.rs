@@ -43,74 +43,87 @@ const LOOPS: &[(LoopControl, &str, bool)] = &[
 ];
 
 impl<'s> FunctionLifter<'_, 's> {
-    fn jump(&mut self, opcode: LlvmOpcode, operands: &[LlvmValue], blocks: &[LlvmBlock]) {
-        let extra = self.targets(blocks);
+    fn push_terminator(
+        &mut self,
+        opcode: LlvmOpcode,
+        operands: &[LlvmValue],
+        blocks: &[LlvmBlock],
+    ) {
+        let extra = self.push_targets(blocks);
         self.push_with(opcode, LlvmInstFlags::NONE, LlvmType::VOID, operands, extra);
     }
 
     /// `OpPhi`
-    pub(super) fn merged(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        self.phi(source).map(Some)
+    pub(super) fn lift_phi(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+        self.push_phi(source).map(Some)
     }
 
     /// `OpBranch`
-    pub(super) fn branch(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let target = self.block(source.id(0)?)?;
-        self.jump(LlvmOpcode::Br, &[], &[target]);
+    pub(super) fn lift_branch(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+        let target = self.find_block(source.read_id(0)?)?;
+        self.push_terminator(LlvmOpcode::Br, &[], &[target]);
         Ok(None)
     }
 
     /// `OpBranchConditional`; weights become `!prof`.
-    pub(super) fn conditional(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let condition = self.operand(source, 0)?;
-        let targets = [self.block(source.id(1)?)?, self.block(source.id(2)?)?];
-        self.jump(LlvmOpcode::Br, &[condition], &targets);
+    pub(super) fn lift_conditional_branch(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
+        let condition = self.operand_value(source, 0)?;
+        let targets = [
+            self.find_block(source.read_id(1)?)?,
+            self.find_block(source.read_id(2)?)?,
+        ];
+        self.push_terminator(LlvmOpcode::Br, &[condition], &targets);
         if let [_, _, _, yes, no] = source.operands[..] {
             let name = self.l.md_text("branch_weights");
             let parts = [name, self.l.md_number(yes), self.l.md_number(no)];
             let node = self.l.md_node(&parts);
-            let inst = self.last();
-            self.attach(inst, "prof", node);
+            let inst = self.last_instruction();
+            self.attach_to_instruction(inst, "prof", node);
         }
         Ok(None)
     }
 
     /// `OpSwitch`
-    pub(super) fn switch(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let selector = self.operand(source, 0)?;
+    pub(super) fn lift_switch(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+        let selector = self.operand_value(source, 0)?;
         let ty = self.type_of(selector);
         let Some(width) = self.l.out.types.int_width(ty) else {
             return Err("its selector is no integer".to_owned());
         };
         let words = width.div_ceil(32) as usize;
         let mut operands = vec![selector];
-        let mut targets = vec![self.block(source.id(1)?)?];
+        let mut targets = vec![self.find_block(source.read_id(1)?)?];
         for case in source.operands[2..].chunks_exact(words + 1) {
             let (literal, label) = case.split_at(words);
             let label = Id::new(label[0]).ok_or("a label has the id 0")?;
-            operands.push(LlvmValue::constant(self.l.scalar(ty, literal)?));
-            targets.push(self.block(label)?);
+            operands.push(LlvmValue::from_constant(
+                self.l.lift_scalar_constant(ty, literal)?,
+            ));
+            targets.push(self.find_block(label)?);
         }
-        self.jump(LlvmOpcode::Switch, &operands, &targets);
+        self.push_terminator(LlvmOpcode::Switch, &operands, &targets);
         Ok(None)
     }
 
     /// `OpReturn` and `OpReturnValue`
-    pub(super) fn return_(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let values = self.values(source, 0)?;
-        self.push(LlvmOpcode::Ret, LlvmType::VOID, &values);
+    pub(super) fn lift_return(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+        let values = self.operand_values(source, 0)?;
+        self.push_instruction(LlvmOpcode::Ret, LlvmType::VOID, &values);
         Ok(None)
     }
 
     /// `OpUnreachable`
-    pub(super) fn unreachable(&mut self, _: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        self.push(LlvmOpcode::Unreachable, LlvmType::VOID, &[]);
+    pub(super) fn lift_unreachable(&mut self, _: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+        self.push_instruction(LlvmOpcode::Unreachable, LlvmType::VOID, &[]);
         Ok(None)
     }
 
     /// What `OpLoopMerge` says of a loop: a list that begins with itself, as LLVM wants it.
     pub(super) fn loop_merge(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let control = source.word(2)?;
+        let control = source.read_word(2)?;
         let mut numbers = source.operands[3..].iter();
         let mut rows = Vec::new();
         for (_, name, counted) in LOOPS.iter().filter(|row| control & row.0.0 != 0) {
@@ -122,7 +135,7 @@ impl<'s> FunctionLifter<'_, 's> {
         }
         if !rows.is_empty() {
             let node = self.self_referring(rows);
-            self.loops.push((self.current(), node));
+            self.loops.push((self.current_block(), node));
         }
         Ok(None)
     }
@@ -134,7 +147,7 @@ impl<'s> FunctionLifter<'_, 's> {
         all.extend(rows.into_iter().map(Some));
         let operands = metadata.push_operands(&all);
         let distinct = true;
-        metadata.set(node, MetadataKind::Node { distinct, operands });
+        metadata.replace_metadata(node, MetadataKind::Node { distinct, operands });
         node
     }
 
@@ -143,10 +156,10 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
-        let callee = source.id(0)?;
+        let callee = source.read_id(0)?;
         let func = self.l.functions[callee].ok_or_else(|| format!("{callee} is no function"))?;
-        let args = self.values(source, 1)?;
-        let value = self.call(func, LlvmInstFlags::NONE, &args);
+        let args = self.operand_values(source, 1)?;
+        let value = self.push_call(func, LlvmInstFlags::NONE, &args);
         Ok((self.type_of(value) != LlvmType::VOID).then_some(value))
     }
 
@@ -155,11 +168,11 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
-        let callee = source.id(0)?;
-        let pointee = self.l.pointee(self.l.type_of(callee)?)?;
-        let ty = self.l.ty(pointee)?;
-        let address = self.l.value(callee)?;
-        let args = self.values(source, 1)?;
+        let callee = source.read_id(0)?;
+        let pointee = self.l.find_pointee(self.l.type_of(callee)?)?;
+        let ty = self.l.find_type(pointee)?;
+        let address = self.l.find_value(callee)?;
+        let args = self.operand_values(source, 1)?;
         let convention = CallingConvention::SPIR_FUNC;
         let value = self.call_address(address, ty, convention, LlvmInstFlags::NONE, &args);
         Ok((self.type_of(value) != LlvmType::VOID).then_some(value))

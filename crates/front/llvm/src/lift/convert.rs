@@ -11,40 +11,40 @@ impl<'s> FunctionLifter<'_, 's> {
         let stated = |what| {
             source
                 .result
-                .is_some_and(|id| self.l.decoration(id, what).is_some())
+                .is_some_and(|id| self.l.find_decoration(id, what).is_some())
         };
         stated(Decoration::SaturatedConversion) || stated(Decoration::FPRoundingMode)
     }
 
     /// A conversion to the type of the result.
-    pub(super) fn convert(
+    pub(super) fn push_conversion(
         &mut self,
         opcode: LlvmOpcode,
         source: &LiftSource<'s>,
     ) -> LiftResult<LlvmValue> {
         if self.is_particular(source) {
-            let made = self.friendly(source)?;
+            let made = self.lift_friendly_call(source)?;
             return made.ok_or_else(|| "it has no result".to_owned());
         }
         let ty = self.result_type(source)?;
-        let value = self.operand(source, 0)?;
+        let value = self.operand_value(source, 0)?;
         if opcode == LlvmOpcode::AddrSpaceCast && self.type_of(value) == ty {
             return Ok(value);
         }
-        Ok(self.push(opcode, ty, &[value]))
+        Ok(self.push_instruction(opcode, ty, &[value]))
     }
 
-    fn resize(
+    fn lift_resize(
         &mut self,
         extend: LlvmOpcode,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
         if self.is_particular(source) {
-            return self.friendly(source);
+            return self.lift_friendly_call(source);
         }
         let ty = self.result_type(source)?;
-        let value = self.operand(source, 0)?;
-        Ok(Some(self.resized(value, ty, extend)))
+        let value = self.operand_value(source, 0)?;
+        Ok(Some(self.resize_integer(value, ty, extend)))
     }
 
     /// `OpUConvert`
@@ -52,7 +52,7 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
-        self.resize(LlvmOpcode::ZExt, source)
+        self.lift_resize(LlvmOpcode::ZExt, source)
     }
 
     /// `OpSConvert`
@@ -60,7 +60,7 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
-        self.resize(LlvmOpcode::SExt, source)
+        self.lift_resize(LlvmOpcode::SExt, source)
     }
 
     /// `OpFConvert`
@@ -69,25 +69,28 @@ impl<'s> FunctionLifter<'_, 's> {
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
-        let value = self.operand(source, 0)?;
+        let value = self.operand_value(source, 0)?;
         let types = &self.l.out.types;
-        let width = |ty: LlvmType| types.float_width(types.scalar(ty));
+        let width = |ty: LlvmType| types.float_width(types.scalar_type(ty));
         let opcode = match width(self.type_of(value)).cmp(&width(ty)) {
             std::cmp::Ordering::Less => LlvmOpcode::FpExt,
             std::cmp::Ordering::Greater => LlvmOpcode::FpTrunc,
             // Between the two formats of 16 bits.
-            std::cmp::Ordering::Equal => return self.friendly(source),
+            std::cmp::Ordering::Equal => return self.lift_friendly_call(source),
         };
         if self.is_particular(source) {
-            return self.friendly(source);
+            return self.lift_friendly_call(source);
         }
-        Ok(Some(self.push(opcode, ty, &[value])))
+        Ok(Some(self.push_instruction(opcode, ty, &[value])))
     }
 
     /// `OpBitcast`: pointers of one address space are all of one type.
-    pub(super) fn bitcast(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_bitcast(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
-        let value = self.operand(source, 0)?;
+        let value = self.operand_value(source, 0)?;
         let from = self.type_of(value);
         let opcode = match (self.l.is_pointer(from), self.l.is_pointer(ty)) {
             _ if from == ty => return Ok(Some(value)),
@@ -101,14 +104,14 @@ impl<'s> FunctionLifter<'_, 's> {
         let (word, is_through) = (LlvmType::I64, !(integer(from) || integer(ty)));
         Ok(Some(match opcode {
             LlvmOpcode::PtrToInt if is_through => {
-                let number = self.push(opcode, word, &[value]);
-                self.push(LlvmOpcode::BitCast, ty, &[number])
+                let number = self.push_instruction(opcode, word, &[value]);
+                self.push_instruction(LlvmOpcode::BitCast, ty, &[number])
             }
             LlvmOpcode::IntToPtr if is_through => {
-                let number = self.push(LlvmOpcode::BitCast, word, &[value]);
-                self.push(opcode, ty, &[number])
+                let number = self.push_instruction(LlvmOpcode::BitCast, word, &[value]);
+                self.push_instruction(opcode, ty, &[number])
             }
-            _ => self.push(opcode, ty, &[value]),
+            _ => self.push_instruction(opcode, ty, &[value]),
         }))
     }
 }

@@ -40,19 +40,19 @@ const SETS: &[(&str, &str)] = &[("OpenCL.std", "ocl"), ("GLSL.std.450", "glsl")]
 
 impl SpirvLifter<'_> {
     /// A function that SPIR-V or LLVM provides, declared at its first use.
-    pub(super) fn provided(
+    pub(super) fn declare_provided_function(
         &mut self,
         name: &str,
         result: LlvmType,
         params: &[LlvmType],
         variadic: bool,
     ) -> LlvmFunc {
-        let ty = self.out.types.intern(LlvmTypeKind::Function {
+        let ty = self.out.types.intern_type(LlvmTypeKind::Function {
             result,
             params: params.into(),
             variadic,
         });
-        let mut symbol = self.out.strings.intern(name);
+        let mut symbol = self.out.strings.intern_text(name);
         let mut number = 0;
         // Functions of one name have one type.
         while let Some(&func) = self.provided.get(&symbol) {
@@ -60,7 +60,7 @@ impl SpirvLifter<'_> {
                 return func;
             }
             number += 1;
-            symbol = self.out.strings.intern(&format!("{name}.{number}"));
+            symbol = self.out.strings.intern_text(&format!("{name}.{number}"));
         }
         let convention = match name.starts_with("llvm.") {
             true => CallingConvention::C,
@@ -82,9 +82,10 @@ impl SpirvLifter<'_> {
             own.push(LlvmAttribute::Number(AttrKind::Memory, 0));
             own.push(LlvmAttribute::Plain(AttrKind::WillReturn));
         }
-        let own = self.out.attributes.set(own);
+        let own = self.out.attributes.intern_set(own);
         let none = AttrSet::EMPTY;
-        self.out.functions[func.index()].attributes = self.out.attributes.list(own, none, vec![]);
+        self.out.functions[func.index()].attributes =
+            self.out.attributes.intern_list(own, none, vec![]);
     }
 }
 
@@ -97,7 +98,10 @@ struct FriendlyCallArguments {
 
 impl<'s> FunctionLifter<'_, 's> {
     /// A call of the function named after an instruction.
-    pub(super) fn friendly(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_friendly_call(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let Some(row) = source.op.info().filter(|row| CALLABLE.contains(&row.class)) else {
             return Err("it has no counterpart in LLVM IR".to_owned());
         };
@@ -111,30 +115,33 @@ impl<'s> FunctionLifter<'_, 's> {
         for operand in OperandIter::new(source.op, &words) {
             let operand = operand.map_err(|error| error.to_string())?;
             if !matches!(operand.kind, Kind::IdResultType | Kind::IdResult) {
-                self.argument(operand.kind, operand.words, &mut arguments)?;
+                self.lift_friendly_argument(operand.kind, operand.words, &mut arguments)?;
             }
         }
         let name = row.name.strip_prefix("Op").unwrap_or(row.name);
-        let name = format!("__spirv_{name}{}", self.suffixes(source, &arguments));
+        let name = format!(
+            "__spirv_{name}{}",
+            self.make_name_suffixes(source, &arguments)
+        );
         self.call_named(&name, source, &arguments, source.op.effects())
     }
 
     /// The address of a component of a cooperative matrix, which has no parts in LLVM IR.
-    pub(super) fn component(
+    pub(super) fn lift_matrix_component(
         &mut self,
         source: &LiftSource<'s>,
         matrix: LlvmValue,
         index: Id,
     ) -> LiftResult<Option<LlvmValue>> {
         let arguments = FriendlyCallArguments {
-            values: vec![matrix, self.l.value(index)?],
+            values: vec![matrix, self.l.find_value(index)?],
             types: vec![source.ty, Some(self.l.type_of(index)?)],
         };
         let name = "__spirv_AccessChain";
         self.call_named(name, source, &arguments, Op::AccessChain.effects())
     }
 
-    fn argument(
+    fn lift_friendly_argument(
         &mut self,
         kind: Kind,
         words: &[u32],
@@ -146,14 +153,14 @@ impl<'s> FunctionLifter<'_, 's> {
                 match self.l.types[id] {
                     Some(lowered) => {
                         let kind = ConstKind::Undef;
-                        let undefined = self.l.out.consts.intern(lowered.ty, kind);
-                        (LlvmValue::constant(undefined), Some(id))
+                        let undefined = self.l.out.consts.intern_constant(lowered.ty, kind);
+                        (LlvmValue::from_constant(undefined), Some(id))
                     }
-                    None => (self.l.value(id)?, Some(self.l.type_of(id)?)),
+                    None => (self.l.find_value(id)?, Some(self.l.type_of(id)?)),
                 }
             }
             (_, [word]) if kind != Kind::LiteralString => {
-                (LlvmValue::constant(self.l.i32(*word)), None)
+                (LlvmValue::from_constant(self.l.make_i32(*word)), None)
             }
             _ => return Err("an operand that is a text has no counterpart".to_owned()),
         };
@@ -163,7 +170,11 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// What stands behind the name.
-    fn suffixes(&self, source: &LiftSource<'s>, arguments: &FriendlyCallArguments) -> String {
+    fn make_name_suffixes(
+        &self,
+        source: &LiftSource<'s>,
+        arguments: &FriendlyCallArguments,
+    ) -> String {
         let mut suffixes = String::new();
         let said = |ty| arguments.types.contains(&Some(ty));
         if source.op == Op::GenericCastToPtrExplicit {
@@ -174,7 +185,7 @@ impl<'s> FunctionLifter<'_, 's> {
         if let Some(ty) = source.ty.filter(|ty| !said(*ty))
             && self
                 .l
-                .lowered(ty)
+                .find_lowered_type(ty)
                 .is_ok_and(|lowered| lowered.ty != LlvmType::VOID)
         {
             suffixes.push_str("_R");
@@ -185,12 +196,12 @@ impl<'s> FunctionLifter<'_, 's> {
         };
         if self
             .l
-            .decoration(id, Decoration::SaturatedConversion)
+            .find_decoration(id, Decoration::SaturatedConversion)
             .is_some()
         {
             suffixes.push_str("_sat");
         }
-        if let Some(words) = self.l.decoration(id, Decoration::FPRoundingMode) {
+        if let Some(words) = self.l.find_decoration(id, Decoration::FPRoundingMode) {
             let mode = FPRoundingMode(words[0]);
             let row = ROUNDING.iter().find(|row| row.0 == mode);
             suffixes.push_str(row.map_or("", |row| row.1));
@@ -208,36 +219,41 @@ impl<'s> FunctionLifter<'_, 's> {
         let mut mangled = MangledNameBuilder::new(name);
         for ty in &arguments.types {
             match ty {
-                Some(ty) => mangled.push(&self.l.mangled(*ty)),
-                None => mangled.letters("i"),
+                Some(ty) => mangled.push_param(&self.l.mangle_type(*ty)),
+                None => mangled.push_letters("i"),
             }
         }
         if arguments.types.is_empty() {
-            mangled.letters("v");
+            mangled.push_letters("v");
         }
         let result = match source.ty {
-            Some(ty) => self.l.ty(ty)?,
+            Some(ty) => self.l.find_type(ty)?,
             None => LlvmType::VOID,
         };
         let types: Vec<LlvmType> = arguments.values.iter().map(|v| self.type_of(*v)).collect();
-        let func = self.l.provided(&mangled.finish(), result, &types, false);
+        let func = self
+            .l
+            .declare_provided_function(&mangled.finish_name(), result, &types, false);
         self.l.state_effects(func, effects);
         let floating = self
             .l
             .out
             .types
-            .float_width(self.l.out.types.scalar(result));
+            .float_width(self.l.out.types.scalar_type(result));
         let flags = match floating {
             Some(_) => self.fast_math(source),
             None => LlvmInstFlags::NONE,
         };
-        let value = self.call(func, flags, &arguments.values);
+        let value = self.push_call(func, flags, &arguments.values);
         Ok((result != LlvmType::VOID).then_some(value))
     }
 
     /// An extended instruction.
-    pub(super) fn extended(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let import = self.l.definitions.get(self.l.source, source.id(0)?);
+    pub(super) fn lift_extended_instruction(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
+        let import = self.l.definitions.get(self.l.source, source.read_id(0)?);
         let Some(import) = import.filter(|inst| inst.op() == Op::ExtInstImport) else {
             return Err("its set is not imported".to_owned());
         };
@@ -245,7 +261,7 @@ impl<'s> FunctionLifter<'_, 's> {
         if name.starts_with("NonSemantic.") || name.contains("DebugInfo") {
             return Ok(None);
         }
-        let number = source.word(1)?;
+        let number = source.read_word(1)?;
         let prefix = SETS.iter().find(|row| row.0 == name);
         let (Some(set), Some((_, prefix))) = (ExtInstSet::by_name(&name), prefix) else {
             return Err(format!(
@@ -256,7 +272,7 @@ impl<'s> FunctionLifter<'_, 's> {
             return Err(format!("{name} has no instruction {number}"));
         };
         if *prefix == "ocl" && number == opencl_std::PRINTF {
-            return self.printf(source);
+            return self.lift_printf(source);
         }
         let mut arguments = FriendlyCallArguments {
             values: Vec::new(),
@@ -268,34 +284,41 @@ impl<'s> FunctionLifter<'_, 's> {
                 index < row.operands.len() || operand.quantifier == OperandQuantifier::Many
             });
             let kind = operand.ok_or("it has more operands than its row")?.kind;
-            self.argument(kind, std::slice::from_ref(word), &mut arguments)?;
+            self.lift_friendly_argument(kind, std::slice::from_ref(word), &mut arguments)?;
         }
-        let suffixes = self.suffixes(source, &arguments);
+        let suffixes = self.make_name_suffixes(source, &arguments);
         let name = format!("__spirv_{prefix}_{}{suffixes}", row.name);
         self.call_named(&name, source, &arguments, set.instruction_effects(number))
     }
 
     /// `printf`, which any number of arguments may follow.
-    fn printf(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let args = self.values(source, 2)?;
+    fn lift_printf(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+        let args = self.operand_values(source, 2)?;
         let Some(&format) = args.first() else {
             return Err("it has no format".to_owned());
         };
         let result = self.result_type(source)?;
         let params = [self.type_of(format)];
-        let func = self.l.provided("printf", result, &params, true);
-        Ok(Some(self.call(func, LlvmInstFlags::NONE, &args)))
+        let func = self
+            .l
+            .declare_provided_function("printf", result, &params, true);
+        Ok(Some(self.push_call(func, LlvmInstFlags::NONE, &args)))
     }
 
     /// `OpConstantSampler`: a literal as OpenCL C writes them.
-    pub(super) fn sampler(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let (addressing, normalised) = (source.word(0)?, source.word(1)?);
-        let filter = source.word(2)? + 1;
+    pub(super) fn lift_constant_sampler(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
+        let (addressing, normalised) = (source.read_word(0)?, source.read_word(1)?);
+        let filter = source.read_word(2)? + 1;
         let literal = addressing << 1 | normalised & 1 | filter << 4;
         let ty = self.result_type(source)?;
-        let literal = LlvmValue::constant(self.l.i32(literal));
+        let literal = LlvmValue::from_constant(self.l.make_i32(literal));
         let name = "__translate_sampler_initializer";
-        let func = self.l.provided(name, ty, &[LlvmType::I32], false);
-        Ok(Some(self.call(func, LlvmInstFlags::NONE, &[literal])))
+        let func = self
+            .l
+            .declare_provided_function(name, ty, &[LlvmType::I32], false);
+        Ok(Some(self.push_call(func, LlvmInstFlags::NONE, &[literal])))
     }
 }

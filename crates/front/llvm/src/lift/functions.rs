@@ -29,12 +29,12 @@ const TYPED: &[(FunctionParameterAttribute, AttrKind)] = &[
 
 impl SpirvLifter<'_> {
     /// Declares all functions, so that calls find them.
-    pub(super) fn signatures(&mut self) {
+    pub(super) fn declare_functions(&mut self) {
         let source = self.source;
         for &func in source.functions() {
             let def = source.inst(source.function(func).def);
-            if let Err(why) = self.declared(source.function_id(func)) {
-                self.report(def, &why);
+            if let Err(why) = self.find_declared_function(source.function_id(func)) {
+                self.report_unlifted(def, &why);
             }
         }
     }
@@ -47,20 +47,20 @@ impl SpirvLifter<'_> {
     }
 
     /// A function, declared when it is first asked for.
-    pub(super) fn declared(&mut self, id: Id) -> LiftResult<LlvmFunc> {
+    pub(super) fn find_declared_function(&mut self, id: Id) -> LiftResult<LlvmFunc> {
         if let Some(known) = self.functions[id] {
             return Ok(known);
         }
         let func = self.bodies[id].ok_or_else(|| format!("{id} is no function"))?;
-        self.signature(func)
+        self.declare_function(func)
     }
 
-    fn signature(&mut self, func: spirv::Func) -> LiftResult<LlvmFunc> {
+    fn declare_function(&mut self, func: spirv::Func) -> LiftResult<LlvmFunc> {
         let source = self.source;
         let function = source.function(func);
         let def = source.inst(function.def);
         let id = source.function_id(func);
-        let ty = self.ty(def.id_operand(1))?;
+        let ty = self.find_type(def.id_operand(1))?;
         let (name, convention, linkage) = self.function_name(id);
         let made = self.push_function(name, ty, convention, linkage);
         let params: Vec<Id> = source
@@ -86,7 +86,7 @@ impl SpirvLifter<'_> {
     fn function_name(&mut self, id: Id) -> (LlvmSymbol, CallingConvention, Linkage) {
         if let Some(entry) = self.entries[id] {
             let name = self.source.inst(entry).string_operand(2);
-            let name = self.out.strings.intern(&name);
+            let name = self.out.strings.intern_text(&name);
             let convention = match self.is_shader {
                 true => CallingConvention::SPIR_FUNC,
                 false => CallingConvention::SPIR_KERNEL,
@@ -94,10 +94,10 @@ impl SpirvLifter<'_> {
             return (name, convention, Linkage::External);
         }
         let convention = CallingConvention::SPIR_FUNC;
-        let stated = self.decoration(id, Decoration::LinkageAttributes);
+        let stated = self.find_decoration(id, Decoration::LinkageAttributes);
         if let Some(words) = stated {
             let asked = literal_string(words).into_owned();
-            let wanted = self.out.strings.intern(&asked);
+            let wanted = self.out.strings.intern_text(&asked);
             let name = self.global_name(&asked);
             let linkage = match LinkageType(words[words.len() - 1]) {
                 _ if name != wanted => Linkage::Internal,
@@ -124,14 +124,14 @@ impl SpirvLifter<'_> {
         } else if control.contains(FunctionControl::DontInline) {
             own.push(LlvmAttribute::Plain(AttrKind::NoInline));
         }
-        let own = self.out.attributes.set(own);
+        let own = self.out.attributes.intern_set(own);
         let result = self.value_attributes(id, None)?;
         let mut sets = Vec::with_capacity(params.len());
         for &param in params {
             let ty = self.type_of(param)?;
             sets.push(self.value_attributes(param, Some(ty))?);
         }
-        let list = self.out.attributes.list(own, result, sets);
+        let list = self.out.attributes.intern_list(own, result, sets);
         self.out.functions[func.index()].attributes = list;
         Ok(())
     }
@@ -140,7 +140,7 @@ impl SpirvLifter<'_> {
     fn value_attributes(&mut self, id: Id, param: Option<Id>) -> LiftResult<AttrSet> {
         let mut attributes = Vec::new();
         let pointer = match param {
-            Some(ty) => self.is_pointer(self.ty(ty)?),
+            Some(ty) => self.is_pointer(self.find_type(ty)?),
             None => false,
         };
         for (decoration, words) in self.decorations.decorations_of(self.source, id, u32::MAX) {
@@ -160,20 +160,20 @@ impl SpirvLifter<'_> {
                     attributes.push(LlvmAttribute::Plain(*kind));
                 }
                 (_, Some((_, kind)), Some(ty)) if pointer => {
-                    if let Ok(pointee) = self.pointee(ty) {
-                        let pointee = self.ty(pointee)?;
+                    if let Ok(pointee) = self.find_pointee(ty) {
+                        let pointee = self.find_type(pointee)?;
                         attributes.push(LlvmAttribute::Type(*kind, Some(pointee)));
                     }
                 }
                 _ => {}
             }
         }
-        if let (true, Some(words)) = (pointer, self.decoration(id, Decoration::Alignment))
+        if let (true, Some(words)) = (pointer, self.find_decoration(id, Decoration::Alignment))
             && words[0].is_power_of_two()
         {
             attributes.push(LlvmAttribute::Number(AttrKind::Align, words[0].into()));
         }
-        Ok(self.out.attributes.set(attributes))
+        Ok(self.out.attributes.intern_set(attributes))
     }
 
     /// States what parameters point to: shaders cannot cast what is found out wrongly.
@@ -182,15 +182,15 @@ impl SpirvLifter<'_> {
         let mut any = false;
         for &param in params {
             let ty = self.type_of(param)?;
-            let stated = self.pointee(ty).ok();
+            let stated = self.find_pointee(ty).ok();
             any |= stated.is_some();
-            let stated = self.ty(stated.unwrap_or(ty))?;
-            let undefined = self.out.consts.intern(stated, ConstKind::Undef);
+            let stated = self.find_type(stated.unwrap_or(ty))?;
+            let undefined = self.out.consts.intern_constant(stated, ConstKind::Undef);
             parts.push(self.md_constant(undefined));
         }
         if any {
             let node = self.md_node(&parts);
-            self.attach(func, "spirv.ParameterTypes", node);
+            self.attach_to_function(func, "spirv.ParameterTypes", node);
         }
         Ok(())
     }
@@ -210,7 +210,7 @@ impl SpirvLifter<'_> {
             attached.push(("spirv.ParameterDecorations", node));
         }
         for (kind, node) in attached {
-            let kind = self.out.strings.intern(kind);
+            let kind = self.out.strings.intern_text(kind);
             self.out.globals[global.index()].metadata.push((kind, node));
         }
     }

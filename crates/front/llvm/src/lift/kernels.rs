@@ -39,7 +39,7 @@ impl SpirvLifter<'_> {
     pub(super) fn find_entry_points(&mut self) {
         for inst in self.source.section_insts(ModuleSection::EntryPoints) {
             let model = ExecutionModel(inst.operand_word(0));
-            let name = self.out.strings.intern(&inst.string_operand(2));
+            let name = self.out.strings.intern_text(&inst.string_operand(2));
             let known = self.taken.insert(name, 0).is_some();
             let function = inst.id_operand(1);
             let expected = match self.is_shader {
@@ -47,12 +47,12 @@ impl SpirvLifter<'_> {
                 false => ExecutionModel::Kernel,
             };
             if model != expected {
-                self.report(
+                self.report_unlifted(
                     inst,
                     &format!("entry points of the model {model} are not lifted"),
                 );
             } else if known || self.entries[function].is_some() {
-                self.report(
+                self.report_unlifted(
                     inst,
                     "a function or name of two entry points has no counterpart",
                 );
@@ -69,7 +69,7 @@ impl SpirvLifter<'_> {
         for inst in self.source.section_insts(ModuleSection::ExecutionModes) {
             match self.execution_mode(inst) {
                 Ok(node) => modes.extend(node),
-                Err(why) => self.report(inst, &why),
+                Err(why) => self.report_unlifted(inst, &why),
             }
         }
         self.md_named("spirv.ExecutionMode", modes);
@@ -80,7 +80,7 @@ impl SpirvLifter<'_> {
                 && self.functions[function].is_some()
                 && let Err(why) = self.kernel_arguments(function, &inst.string_operand(2), &texts)
             {
-                self.report(inst, &why);
+                self.report_unlifted(inst, &why);
             }
         }
     }
@@ -125,7 +125,7 @@ impl SpirvLifter<'_> {
         }
         if let (Some((_, name)), false) = (ATTACHED.iter().find(|row| row.0 == mode), ids) {
             let node = self.md_numbers(&inst.operands()[2..]);
-            self.attach(func, name, node);
+            self.attach_to_function(func, name, node);
             return Ok(None);
         }
         match mode {
@@ -147,11 +147,11 @@ impl SpirvLifter<'_> {
                 Some(id) if ids => match self.types[id] {
                     Some(lowered) => {
                         let undefined = crate::ir::ConstKind::Undef;
-                        let constant = self.out.consts.intern(lowered.ty, undefined);
+                        let constant = self.out.consts.intern_constant(lowered.ty, undefined);
                         self.md_constant(constant)
                     }
                     None => {
-                        let constant = self.constant(id)?;
+                        let constant = self.find_constant(id)?;
                         self.md_constant(constant)
                     }
                 },
@@ -169,7 +169,7 @@ impl SpirvLifter<'_> {
             let default = self.definitions.default_value(self.source, id);
             let default = default.ok_or_else(|| format!("{id} is no number by default"))?;
             defaults.push(default.to_string());
-            let number = self.decoration(id, Decoration::SpecId);
+            let number = self.find_decoration(id, Decoration::SpecId);
             numbers.push(match number {
                 Some(words) => words.first().map(u32::to_string).unwrap_or_default(),
                 None if self.definitions.defining_op(self.source, id) == Some(Op::Constant) => {
@@ -197,29 +197,40 @@ impl SpirvLifter<'_> {
         };
         let ty = match lanes {
             0 | 1 => scalar,
-            lanes => self.out.types.vector(scalar, lanes, false),
+            lanes => self.out.types.make_vector(scalar, lanes, false),
         };
-        let undefined = self.out.consts.intern(ty, crate::ir::ConstKind::Undef);
+        let undefined = self
+            .out
+            .consts
+            .intern_constant(ty, crate::ir::ConstKind::Undef);
         let parts = [self.md_constant(undefined), self.md_number(0)];
         let node = self.md_node(&parts);
-        self.attach(func, "vec_type_hint", node);
+        self.attach_to_function(func, "vec_type_hint", node);
     }
 
     /// Adds an attribute that is a text to a function.
     pub(super) fn function_text(&mut self, func: crate::ir::LlvmFunc, key: &str, value: &str) {
-        let (key, value) = (self.out.strings.intern(key), self.out.strings.intern(value));
+        let (key, value) = (
+            self.out.strings.intern_text(key),
+            self.out.strings.intern_text(value),
+        );
         let attributes = &mut self.out.attributes;
         let list = attributes.list_data(self.out.functions[func.index()].attributes);
         let (own, result, params) = (list.function, list.result, list.params.to_vec());
         let mut own = attributes.get(own).to_vec();
         own.push(crate::ir::LlvmAttribute::String(key, value));
-        let own = attributes.set(own);
-        self.out.functions[func.index()].attributes = attributes.list(own, result, params);
+        let own = attributes.intern_set(own);
+        self.out.functions[func.index()].attributes = attributes.intern_list(own, result, params);
     }
 
     /// Attaches metadata to a function.
-    pub(super) fn attach(&mut self, func: crate::ir::LlvmFunc, name: &str, node: LlvmMetadata) {
-        let kind = self.out.strings.intern(name);
+    pub(super) fn attach_to_function(
+        &mut self,
+        func: crate::ir::LlvmFunc,
+        name: &str,
+        node: LlvmMetadata,
+    ) {
+        let kind = self.out.strings.intern_text(name);
         let global = self.out.function(func).global;
         let attached = &mut self.out.globals[global.index()].metadata;
         if attached.iter().all(|(at, _)| *at != kind) {
@@ -242,19 +253,21 @@ impl SpirvLifter<'_> {
         let (mut spaces, mut access, mut types) = (Vec::new(), Vec::new(), Vec::new());
         let mut qualifiers = Vec::new();
         for &(param, ty) in &params {
-            let lowered = self.ty(ty)?;
+            let lowered = self.find_type(ty)?;
             spaces.push(self.out.types.address_space(lowered).unwrap_or(0));
             access.push(access_of(self.out.types.kind(lowered), &self.out.strings));
             types.push(self.source_type(ty));
-            let volatile = self.decoration(param, Decoration::Volatile).is_some();
+            let volatile = self.find_decoration(param, Decoration::Volatile).is_some();
             qualifiers.push(if volatile { "volatile" } else { "" }.to_owned());
         }
         let spaces = self.md_numbers(&spaces);
-        self.attach(func, "kernel_arg_addr_space", spaces);
+        self.attach_to_function(func, "kernel_arg_addr_space", spaces);
         self.attach_texts(func, "kernel_arg_access_qual", &access);
         for (kind, default) in TEXTS.iter().zip([types, qualifiers]) {
             let stated = stated.get(&format!("{kind}.{name}"));
-            let stated = stated.map(|text| parts(text)).unwrap_or_default();
+            let stated = stated
+                .map(|text| split_comma_list(text))
+                .unwrap_or_default();
             let texts = match stated.len() == params.len() {
                 true => stated,
                 false => default,
@@ -270,7 +283,7 @@ impl SpirvLifter<'_> {
     fn attach_texts<T: AsRef<str>>(&mut self, func: crate::ir::LlvmFunc, name: &str, texts: &[T]) {
         let parts: Vec<LlvmMetadata> = texts.iter().map(|t| self.md_text(t.as_ref())).collect();
         let node = self.md_node(&parts);
-        self.attach(func, name, node);
+        self.attach_to_function(func, name, node);
     }
 
     /// The parameters of a function with their types.
@@ -327,7 +340,7 @@ impl SpirvLifter<'_> {
 }
 
 /// The parts of `a,b,c,`.
-fn parts(text: &str) -> Vec<String> {
+fn split_comma_list(text: &str) -> Vec<String> {
     let text = text.strip_suffix(',').unwrap_or(text);
     text.split(',').map(str::to_owned).collect()
 }

@@ -38,13 +38,18 @@ impl SpirvLifter<'_> {
     }
 
     /// Notes the layout of a structure.
-    pub(super) fn layout(&mut self, ty: LlvmType, id: Id, inst: InstRef<'_>) -> LiftResult<()> {
-        let undefined = self.out.consts.intern(ty, ConstKind::Undef);
+    pub(super) fn record_struct_layout(
+        &mut self,
+        ty: LlvmType,
+        id: Id,
+        inst: InstRef<'_>,
+    ) -> LiftResult<()> {
+        let undefined = self.out.consts.intern_constant(ty, ConstKind::Undef);
         let own = self.decoration_rows(id, u32::MAX, &[]);
         let mut parts = vec![self.md_constant(undefined), self.md_node(&own)];
         for (member, part) in (0..).zip(inst.id_operands(0)) {
             let mut rows = self.decoration_rows(id, member, SAID);
-            rows.extend(self.strides(id, member, part)?);
+            rows.extend(self.read_member_strides(id, member, part)?);
             parts.push(self.md_node(&rows));
         }
         let row = self.md_node(&parts);
@@ -53,13 +58,18 @@ impl SpirvLifter<'_> {
     }
 
     /// The strides of a member that is an array or a matrix.
-    fn strides(&mut self, id: Id, member: u32, ty: Id) -> LiftResult<Vec<LlvmMetadata>> {
+    fn read_member_strides(
+        &mut self,
+        id: Id,
+        member: u32,
+        ty: Id,
+    ) -> LiftResult<Vec<LlvmMetadata>> {
         let mut rows = Vec::new();
         let mut at = ty;
         for _ in 0..MAX_NESTING {
             let stride = match self.definitions.defining_op(self.source, at) {
                 Some(Op::TypeArray | Op::TypeRuntimeArray) => {
-                    self.decoration(at, Decoration::ArrayStride)
+                    self.find_decoration(at, Decoration::ArrayStride)
                 }
                 Some(Op::TypeMatrix) => {
                     let of = |what| self.decorations.get_member(self.source, id, member, what);
@@ -75,7 +85,7 @@ impl SpirvLifter<'_> {
             if let Some(&[stride]) = stride {
                 rows.push(self.md_numbers(&[Decoration::ArrayStride.0, stride]));
             }
-            let LiftedTypeShape::Parts(part) = self.lowered(at)?.shape else {
+            let LiftedTypeShape::Parts(part) = self.find_lowered_type(at)?.shape else {
                 return Ok(rows);
             };
             at = part;

@@ -62,12 +62,12 @@ impl SpirvLifter<'_> {
         let (id, ty) = (inst.result()?, inst.result_type()?);
         let default = self.default_number(id, ty)?;
         let constant = {
-            let ty = self.ty(ty).ok()?;
+            let ty = self.find_type(ty).ok()?;
             let out = &mut self.out;
-            out.consts.int(&out.types, ty, default.bits)
+            out.consts.make_int(&out.types, ty, default.bits)
         };
         let default_node = self.md_constant(constant);
-        let number = self.decoration(id, Decoration::SpecId);
+        let number = self.find_decoration(id, Decoration::SpecId);
         let node = match number.and_then(|words| words.first().copied()) {
             Some(number) => {
                 let parts = [u32::from(Op::SpecConstant.0), number].map(|n| self.md_number(n));
@@ -103,7 +103,7 @@ impl SpirvLifter<'_> {
         if let Some(known) = self.lengths.known[id] {
             return Some(known);
         }
-        let constant = self.constant(id).ok()?;
+        let constant = self.find_constant(id).ok()?;
         let default = self.default_number(id, self.type_of(id).ok()?)?;
         let node = self.md_constant(constant);
         Some(SpecialisableNumber { default, node })
@@ -122,8 +122,8 @@ impl SpirvLifter<'_> {
         let (op, result) = (inst.operand_word(0), inst.result_type()?);
         let ty = self.number_type(result)?;
         let undefined = {
-            let ty = self.ty(result).ok()?;
-            self.out.consts.intern(ty, ConstKind::Undef)
+            let ty = self.find_type(result).ok()?;
+            self.out.consts.intern_constant(ty, ConstKind::Undef)
         };
         let mut nodes = vec![self.md_number(op), self.md_constant(undefined)];
         let mut values = Vec::new();
@@ -150,19 +150,19 @@ impl SpirvLifter<'_> {
         let Some(number) = self.lengths.known[length] else {
             return Ok(None);
         };
-        if self.decoration(id, Decoration::ArrayStride).is_some() {
+        if self.find_decoration(id, Decoration::ArrayStride).is_some() {
             let why = "an array with a stride whose length can be specialised has no counterpart";
             return Err(why.to_owned());
         }
-        let element = self.ty(part)?;
+        let element = self.find_type(part)?;
         let array = self
             .out
             .types
-            .array(element, self.length_within(number.default.bits)?);
+            .make_array(element, self.length_within(number.default.bits)?);
         let name = self.type_name(&format!("array.{}", id.word()));
         let ty = self.out.types.named_struct(name);
         self.out.types.set_body(ty, [array].into(), false);
-        let undefined = self.out.consts.intern(ty, ConstKind::Undef);
+        let undefined = self.out.consts.intern_constant(ty, ConstKind::Undef);
         let undefined = self.md_constant(undefined);
         let row = self.md_node(&[undefined, number.node]);
         self.lengths.rows.push(row);
@@ -176,7 +176,7 @@ impl SpirvLifter<'_> {
 
     /// Notes the numbers of such a type.
     pub(super) fn note_numbers(&mut self, ty: LlvmType, numbers: &[Id]) -> LiftResult<()> {
-        let undefined = self.out.consts.intern(ty, ConstKind::Undef);
+        let undefined = self.out.consts.intern_constant(ty, ConstKind::Undef);
         let mut nodes = vec![self.md_constant(undefined)];
         for &id in numbers {
             let number = self.number_of(id);
@@ -196,8 +196,8 @@ impl SpirvLifter<'_> {
     /// What an index into a type has to be preceded by: the member of a structure that stands for
     /// an array.
     pub(super) fn step_before(&mut self, within: Id) -> LiftResult<Option<LlvmValue>> {
-        Ok(match self.lowered(within)?.shape {
-            LiftedTypeShape::Special(_) => Some(LlvmValue::constant(self.i32(0))),
+        Ok(match self.find_lowered_type(within)?.shape {
+            LiftedTypeShape::Special(_) => Some(LlvmValue::from_constant(self.make_i32(0))),
             _ => None,
         })
     }

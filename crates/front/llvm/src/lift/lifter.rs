@@ -7,7 +7,7 @@ use crate::ir::{
     self, CallingConvention, ConstKind, GlobalData, GlobalKind, Linkage, LlvmConst, LlvmFunc,
     LlvmFunction, LlvmGlobal, LlvmMetadata, LlvmSymbol, LlvmType, LlvmValue,
 };
-use crate::verify::verify;
+use crate::verify::verify_module;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::analysis::{IdDecorations, IdDefinitions, IdNames};
@@ -24,19 +24,19 @@ pub(super) type LiftResult<T> = Result<T, String>;
 /// # Errors
 /// All instructions that have no counterpart in LLVM IR, or none that is known here, each with
 /// its place.
-pub fn lift(source: &spirv::SpirvModule) -> Result<ir::LlvmModule, Vec<SourceDiagnostic>> {
+pub fn lift_module(source: &spirv::SpirvModule) -> Result<ir::LlvmModule, Vec<SourceDiagnostic>> {
     let mut lifter = SpirvLifter::new(source);
-    lifter.header();
+    lifter.set_target_header();
     lifter.find_entry_points();
     lifter.find_bodies();
     lifter.module_level();
-    lifter.signatures();
+    lifter.declare_functions();
     lifter.entry_points();
     lifter.list_layouts();
     lifter.list_lengths();
     lifter.memory_model();
     for func in source.functions() {
-        lifter.function(*func);
+        lifter.lift_function(*func);
     }
     let SpirvLifter {
         mut out,
@@ -50,7 +50,7 @@ pub fn lift(source: &spirv::SpirvModule) -> Result<ir::LlvmModule, Vec<SourceDia
     layout.measure_all(types);
     crate::upgrade::complete_alignments(&mut out);
     // What obeys SPIR-V's rules obeys LLVM's: a module that does not was invalid before.
-    verify(&out).map_err(|error| vec![*error])?;
+    verify_module(&out).map_err(|error| vec![*error])?;
     Ok(out)
 }
 
@@ -146,7 +146,7 @@ impl<'s> SpirvLifter<'s> {
     }
 
     /// Triple and layout of data, by the memory model.
-    fn header(&mut self) {
+    fn set_target_header(&mut self) {
         let mut model = self.source.section_insts(ModuleSection::MemoryModel);
         let addressing = model
             .next()
@@ -162,7 +162,7 @@ impl<'s> SpirvLifter<'s> {
         };
         self.out.triple = triple.to_owned();
         // The texts above are well-formed.
-        if let Ok(layout) = ir::DataLayout::parse(layout) {
+        if let Ok(layout) = ir::DataLayout::from_text(layout) {
             self.out.layout = layout;
         }
     }
@@ -182,7 +182,7 @@ impl<'s> SpirvLifter<'s> {
     fn module_level(&mut self) {
         for inst in self.source.section_insts(ModuleSection::Globals) {
             let Some(row) = inst.op().info() else {
-                self.report(inst, "the instruction is not known");
+                self.report_unlifted(inst, "the instruction is not known");
                 continue;
             };
             let made = match row.class {
@@ -197,13 +197,13 @@ impl<'s> SpirvLifter<'s> {
                 _ => Err("it has no counterpart in LLVM IR".to_owned()),
             };
             if let Err(why) = made {
-                self.report(inst, &why);
+                self.report_unlifted(inst, &why);
             }
         }
     }
 
     /// Notes that an instruction was not lifted, and why.
-    pub(super) fn report(&mut self, inst: InstRef<'_>, why: &str) {
+    pub(super) fn report_unlifted(&mut self, inst: InstRef<'_>, why: &str) {
         self.report_at(inst.op(), inst.place(), why);
     }
 
@@ -214,12 +214,12 @@ impl<'s> SpirvLifter<'s> {
     }
 
     /// The counterpart of a type.
-    pub(super) fn ty(&self, id: Id) -> LiftResult<LlvmType> {
-        Ok(self.lowered(id)?.ty)
+    pub(super) fn find_type(&self, id: Id) -> LiftResult<LlvmType> {
+        Ok(self.find_lowered_type(id)?.ty)
     }
 
     /// The counterpart of a type with what it is made of.
-    pub(super) fn lowered(&self, id: Id) -> LiftResult<LiftedType> {
+    pub(super) fn find_lowered_type(&self, id: Id) -> LiftResult<LiftedType> {
         self.types[id].ok_or_else(|| format!("{id} is no type that was lifted"))
     }
 
@@ -231,38 +231,38 @@ impl<'s> SpirvLifter<'s> {
     }
 
     /// The value of a constant or global, or of a local of the function being lifted.
-    pub(super) fn value(&self, id: Id) -> LiftResult<LlvmValue> {
+    pub(super) fn find_value(&self, id: Id) -> LiftResult<LlvmValue> {
         self.values[id].ok_or_else(|| format!("{id} is no value that was lifted"))
     }
 
     /// The constant that an id stands for.
-    pub(super) fn constant(&self, id: Id) -> LiftResult<LlvmConst> {
-        let value = self.value(id)?;
+    pub(super) fn find_constant(&self, id: Id) -> LiftResult<LlvmConst> {
+        let value = self.find_value(id)?;
         value
             .as_const()
             .ok_or_else(|| format!("{id} is no constant that is known before specialisation"))
     }
 
     /// The number that an integer constant is.
-    pub(super) fn number(&self, id: Id) -> LiftResult<u64> {
+    pub(super) fn read_constant_number(&self, id: Id) -> LiftResult<u64> {
         let known = self.definitions.constant_value(self.source, id);
         known.ok_or_else(|| format!("{id} is no number that is known before specialisation"))
     }
 
     /// The operands of a decoration of an id.
-    pub(super) fn decoration(&self, id: Id, what: Decoration) -> Option<&'s [u32]> {
+    pub(super) fn find_decoration(&self, id: Id, what: Decoration) -> Option<&'s [u32]> {
         self.decorations.get(self.source, id, what)
     }
 
     /// A constant of 32 bits.
-    pub(super) fn i32(&mut self, value: u32) -> LlvmConst {
+    pub(super) fn make_i32(&mut self, value: u32) -> LlvmConst {
         let ir::LlvmModule { types, consts, .. } = &mut self.out;
-        consts.int(types, LlvmType::I32, u64::from(value))
+        consts.make_int(types, LlvmType::I32, u64::from(value))
     }
 
     /// A name for a global that no other has: the one asked for, or that with a number.
     pub(super) fn global_name(&mut self, asked: &str) -> LlvmSymbol {
-        unique(&mut self.out.strings, &mut self.taken, asked)
+        make_unique_name(&mut self.out.strings, &mut self.taken, asked)
     }
 
     /// Adds a global.
@@ -270,8 +270,11 @@ impl<'s> SpirvLifter<'s> {
         let ty = data.ty;
         let global = LlvmGlobal::new(self.out.globals.len());
         self.out.globals.push(data);
-        let address = self.out.consts.intern(ty, ConstKind::Global(global));
-        (global, LlvmValue::constant(address))
+        let address = self
+            .out
+            .consts
+            .intern_constant(ty, ConstKind::Global(global));
+        (global, LlvmValue::from_constant(address))
     }
 
     /// Adds a function without a body.
@@ -283,7 +286,7 @@ impl<'s> SpirvLifter<'s> {
         linkage: Linkage,
     ) -> LlvmFunc {
         let func = LlvmFunc::new(self.out.functions.len());
-        let params = self.out.types.signature(ty).map(|s| s.1.to_vec());
+        let params = self.out.types.function_signature(ty).map(|s| s.1.to_vec());
         let kind = GlobalKind::Function(func);
         let mut data = GlobalData::new(ty, LlvmType::PTR, 0, kind, SourceLocation::Unknown);
         data.name = name;
@@ -299,17 +302,21 @@ impl<'s> SpirvLifter<'s> {
     pub(super) fn function_address(&mut self, func: LlvmFunc) -> LlvmValue {
         let global = self.out.function(func).global;
         let ty = self.out.global(global).ty;
-        LlvmValue::constant(self.out.consts.intern(ty, ConstKind::Global(global)))
+        LlvmValue::from_constant(
+            self.out
+                .consts
+                .intern_constant(ty, ConstKind::Global(global)),
+        )
     }
 }
 
 /// A name that was not given before: the one asked for, or that with a number behind it.
-pub(super) fn unique(
+pub(super) fn make_unique_name(
     strings: &mut ir::LlvmStrings,
     taken: &mut FxHashMap<LlvmSymbol, u32>,
     asked: &str,
 ) -> LlvmSymbol {
-    let wanted = strings.intern(asked);
+    let wanted = strings.intern_text(asked);
     let Some(&count) = taken.get(&wanted) else {
         taken.insert(wanted, 0);
         return wanted;
@@ -317,7 +324,7 @@ pub(super) fn unique(
     let mut number = count;
     loop {
         number += 1;
-        let other = strings.intern(&format!("{asked}.{number}"));
+        let other = strings.intern_text(&format!("{asked}.{number}"));
         if !taken.contains_key(&other) {
             taken.insert(wanted, number);
             taken.insert(other, 0);

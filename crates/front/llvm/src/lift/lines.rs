@@ -57,10 +57,10 @@ impl SpirvLifter<'_> {
     ) -> LlvmMetadata {
         let fields: Vec<_> = fields
             .iter()
-            .map(|(name, field)| (self.out.strings.intern(name), *field))
+            .map(|(name, field)| (self.out.strings.intern_text(name), *field))
             .collect();
         let fields = self.out.metadata.push_fields(&fields);
-        let class = self.out.strings.intern(class);
+        let class = self.out.strings.intern_text(class);
         self.out.metadata.push(MetadataKind::Special {
             distinct,
             class,
@@ -69,11 +69,11 @@ impl SpirvLifter<'_> {
     }
 
     fn md_word(&mut self, word: &str) -> MetadataField {
-        MetadataField::Word(self.out.strings.intern(word))
+        MetadataField::Word(self.out.strings.intern_text(word))
     }
 
     /// The file whose name an id is.
-    fn file(&mut self, id: Id) -> Option<LlvmMetadata> {
+    fn find_debug_file(&mut self, id: Id) -> Option<LlvmMetadata> {
         if let Some(file) = self.unit.files[id] {
             return Some(file);
         }
@@ -91,7 +91,7 @@ impl SpirvLifter<'_> {
     }
 
     /// The unit that all functions are of.
-    fn unit(&mut self, file: LlvmMetadata) -> LlvmMetadata {
+    fn make_compile_unit(&mut self, file: LlvmMetadata) -> LlvmMetadata {
         if let Some(unit) = self.unit.unit {
             return unit;
         }
@@ -115,8 +115,12 @@ impl SpirvLifter<'_> {
 
 impl<'s> FunctionLifter<'_, 's> {
     /// `OpLine`
-    pub(super) fn line(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        self.lines.line = Some((source.id(0)?, source.word(1)?, source.word(2)?));
+    pub(super) fn lift_line(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+        self.lines.line = Some((
+            source.read_id(0)?,
+            source.read_word(1)?,
+            source.read_word(2)?,
+        ));
         Ok(None)
     }
 
@@ -131,27 +135,27 @@ impl<'s> FunctionLifter<'_, 's> {
         if first == self.function.insts.len() {
             return;
         }
-        let Some(node) = self.location(line) else {
+        let Some(node) = self.find_line_location(line) else {
             return;
         };
         for inst in first..self.function.insts.len() {
-            self.attach(LlvmInst::new(inst), DEBUG, node);
+            self.attach_to_instruction(LlvmInst::new(inst), DEBUG, node);
         }
     }
 
     /// The node of a place.
-    fn location(&mut self, line: LiftedSourceLine) -> Option<LlvmMetadata> {
+    fn find_line_location(&mut self, line: LiftedSourceLine) -> Option<LlvmMetadata> {
         if let Some((last, node)) = self.lines.last
             && last == line
         {
             return Some(node);
         }
         let (id, number, column) = line;
-        let file = self.l.file(id)?;
+        let file = self.l.find_debug_file(id)?;
         let (subprogram, own) = match self.lines.subprogram {
             Some(known) => known,
             None => {
-                let made = (self.subprogram(file, number), id);
+                let made = (self.make_subprogram(file, number), id);
                 self.lines.subprogram = Some(made);
                 made
             }
@@ -168,12 +172,12 @@ impl<'s> FunctionLifter<'_, 's> {
             }
         };
         let column = if column > LAST_COLUMN { 0 } else { column };
-        let node = self.place(number, column, scope);
+        let node = self.make_location(number, column, scope);
         self.lines.last = Some((line, node));
         Some(node)
     }
 
-    fn place(&mut self, line: u32, column: u32, scope: LlvmMetadata) -> LlvmMetadata {
+    fn make_location(&mut self, line: u32, column: u32, scope: LlvmMetadata) -> LlvmMetadata {
         let fields = [
             ("line", MetadataField::Int(line.into())),
             ("column", MetadataField::Int(column.into())),
@@ -183,8 +187,8 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// The function as a part of the unit, which begins where its first place is.
-    fn subprogram(&mut self, file: LlvmMetadata, line: u32) -> LlvmMetadata {
-        let unit = self.l.unit(file);
+    fn make_subprogram(&mut self, file: LlvmMetadata, line: u32) -> LlvmMetadata {
+        let unit = self.l.make_compile_unit(file);
         let l = &mut *self.l;
         let operands = l.out.metadata.push_operands(&[None]);
         let types = l.out.metadata.push(MetadataKind::Node {
@@ -216,7 +220,7 @@ impl<'s> FunctionLifter<'_, 's> {
         let Some((subprogram, _)) = self.lines.subprogram else {
             return;
         };
-        let kind = self.l.out.strings.intern(DEBUG);
+        let kind = self.l.out.strings.intern_text(DEBUG);
         let global = self.function.global;
         let attached = &mut self.l.out.globals[global.index()].metadata;
         attached.push((kind, subprogram));
@@ -229,9 +233,9 @@ impl<'s> FunctionLifter<'_, 's> {
         if calls.is_empty() {
             return;
         }
-        let nowhere = self.place(0, 0, subprogram);
+        let nowhere = self.make_location(0, 0, subprogram);
         for call in calls {
-            self.attach(LlvmInst::new(call), DEBUG, nowhere);
+            self.attach_to_instruction(LlvmInst::new(call), DEBUG, nowhere);
         }
     }
 }

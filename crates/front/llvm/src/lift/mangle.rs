@@ -39,12 +39,12 @@ impl MangledNameBuilder {
     }
 
     /// Adds builtin types by their letters.
-    pub(super) fn letters(&mut self, letters: &str) {
+    pub(super) fn push_letters(&mut self, letters: &str) {
         self.text.push_str(letters);
     }
 
     /// Adds a parameter.
-    pub(super) fn push(&mut self, ty: &MangledType) {
+    pub(super) fn push_param(&mut self, ty: &MangledType) {
         let mut parts = vec![ty.scalar.clone()];
         for around in &ty.around {
             let inner = &parts[parts.len() - 1];
@@ -60,7 +60,7 @@ impl MangledNameBuilder {
             self.text.push_str(around);
         }
         match known {
-            Some((_, index)) => self.text.push_str(&substitution(index)),
+            Some((_, index)) => self.text.push_str(&format_substitution(index)),
             None => self.text.push_str(&ty.scalar),
         }
         let fresh = match known {
@@ -71,13 +71,13 @@ impl MangledNameBuilder {
     }
 
     /// The whole name.
-    pub(super) fn finish(self) -> String {
+    pub(super) fn finish_name(self) -> String {
         self.text
     }
 }
 
 /// The seq-id of the ABI: `S_`, `S0_`, …, in base 36.
-fn substitution(index: usize) -> String {
+fn format_substitution(index: usize) -> String {
     let Some(mut rest) = index.checked_sub(1) else {
         return "S_".to_owned();
     };
@@ -95,7 +95,7 @@ fn substitution(index: usize) -> String {
 
 impl SpirvLifter<'_> {
     /// A type as a parameter of a mangled name.
-    pub(super) fn mangled(&self, id: Id) -> MangledType {
+    pub(super) fn mangle_type(&self, id: Id) -> MangledType {
         let mut around = Vec::new();
         let mut at = id;
         let mut scalar = None;
@@ -140,7 +140,7 @@ impl SpirvLifter<'_> {
                 around,
             },
             None => MangledType {
-                scalar: self.named(at),
+                scalar: self.mangle_opaque_type(at),
                 named: true,
                 around,
             },
@@ -148,14 +148,16 @@ impl SpirvLifter<'_> {
     }
 
     /// A type that has no letter, by a name of its own.
-    fn named(&self, id: Id) -> String {
+    fn mangle_opaque_type(&self, id: Id) -> String {
         let lowered = self.types[id].map(|lowered| self.out.types.kind(lowered.ty));
         let name = match lowered {
-            Some(LlvmTypeKind::Target { name, .. }) if self.out.str(*name) == "spirv.Event" => {
+            Some(LlvmTypeKind::Target { name, .. })
+                if self.out.symbol_text(*name) == "spirv.Event" =>
+            {
                 "ocl_event".to_owned()
             }
             Some(LlvmTypeKind::Target { name, types, ints }) => {
-                let mut text = self.out.str(*name).replace('.', "_");
+                let mut text = self.out.symbol_text(*name).replace('.', "_");
                 for ty in types.iter() {
                     text.push('_');
                     text.push_str(&print_type(&self.out, *ty));
@@ -226,7 +228,7 @@ fn float_letter(width: u32, brain: bool) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn mangled(scalar: &str, around: &[&str]) -> MangledType {
+    fn make_mangled(scalar: &str, around: &[&str]) -> MangledType {
         MangledType {
             scalar: scalar.to_owned(),
             named: scalar.starts_with(|c: char| c.is_ascii_digit()),
@@ -237,23 +239,26 @@ mod tests {
     #[test]
     fn what_was_said_is_not_said_again() {
         let mut name = MangledNameBuilder::new("clamp");
-        let vector = mangled("f", &["Dv4_"]);
-        name.push(&vector);
-        name.push(&mangled("f", &[]));
-        name.push(&vector);
-        assert_eq!(name.finish(), "_Z5clampDv4_ffS_");
+        let vector = make_mangled("f", &["Dv4_"]);
+        name.push_param(&vector);
+        name.push_param(&make_mangled("f", &[]));
+        name.push_param(&vector);
+        assert_eq!(name.finish_name(), "_Z5clampDv4_ffS_");
         let mut name = MangledNameBuilder::new("f");
-        name.push(&mangled("f", &["Dv4_", "U3AS1", "P"]));
-        name.push(&vector);
-        name.push(&mangled("f", &["Dv4_", "U3AS3", "P"]));
-        name.push(&mangled("9ocl_event", &[]));
-        name.push(&mangled("9ocl_event", &["P"]));
-        assert_eq!(name.finish(), "_Z1fPU3AS1Dv4_fS_PU3AS3S_9ocl_eventPS4_");
+        name.push_param(&make_mangled("f", &["Dv4_", "U3AS1", "P"]));
+        name.push_param(&vector);
+        name.push_param(&make_mangled("f", &["Dv4_", "U3AS3", "P"]));
+        name.push_param(&make_mangled("9ocl_event", &[]));
+        name.push_param(&make_mangled("9ocl_event", &["P"]));
+        assert_eq!(
+            name.finish_name(),
+            "_Z1fPU3AS1Dv4_fS_PU3AS3S_9ocl_eventPS4_"
+        );
     }
 
     #[test]
     fn substitutions_count_in_base_36() {
-        let all = [0, 1, 11, 36, 37].map(substitution);
+        let all = [0, 1, 11, 36, 37].map(format_substitution);
         assert_eq!(all, ["S_", "S0_", "SA_", "SZ_", "S10_"]);
     }
 }

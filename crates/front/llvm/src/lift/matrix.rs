@@ -18,16 +18,17 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// A scalar in every lane of a vector type.
-    fn spread(&mut self, scalar: LlvmValue, ty: LlvmType) -> LiftResult<LlvmValue> {
+    fn splat_scalar(&mut self, scalar: LlvmValue, ty: LlvmType) -> LiftResult<LlvmValue> {
         let LlvmTypeKind::Vector { len, .. } = *self.l.out.types.kind(ty) else {
             return Err("a factor is no vector".to_owned());
         };
-        let poison = LlvmValue::constant(self.l.out.consts.intern(ty, ConstKind::Poison));
+        let poison =
+            LlvmValue::from_constant(self.l.out.consts.intern_constant(ty, ConstKind::Poison));
         let one = self.insert_lane(poison, scalar, 0);
-        self.shuffled(one, poison, &vec![0; len as usize])
+        self.push_shuffle(one, poison, &vec![0; len as usize])
     }
 
-    fn columns(&mut self, matrix: LlvmValue) -> LiftResult<Vec<LlvmValue>> {
+    fn extract_columns(&mut self, matrix: LlvmValue) -> LiftResult<Vec<LlvmValue>> {
         let count = self.l.out.types.element_count(self.type_of(matrix));
         let count = count.ok_or("a factor is no matrix")? as u32;
         (0..count)
@@ -36,7 +37,8 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     fn of_columns(&mut self, ty: LlvmType, columns: &[LlvmValue]) -> LlvmValue {
-        let mut whole = LlvmValue::constant(self.l.out.consts.intern(ty, ConstKind::Poison));
+        let mut whole =
+            LlvmValue::from_constant(self.l.out.consts.intern_constant(ty, ConstKind::Poison));
         for (index, column) in columns.iter().enumerate() {
             whole = self.insert_value(whole, *column, &[index as u32]);
         }
@@ -44,7 +46,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// The columns weighted by the lanes of a vector, added up.
-    fn combination(
+    fn combine_columns(
         &mut self,
         columns: &[LlvmValue],
         vector: LlvmValue,
@@ -54,7 +56,7 @@ impl<'s> FunctionLifter<'_, 's> {
         for (index, &column) in columns.iter().enumerate() {
             let weight = self.extract_lane(vector, index as u32)?;
             let ty = self.type_of(column);
-            let weight = self.spread(weight, ty)?;
+            let weight = self.splat_scalar(weight, ty)?;
             let part = self.float_op(LlvmOpcode::FMul, flags, [column, weight]);
             sum = Some(match sum {
                 Some(sum) => self.float_op(LlvmOpcode::FAdd, flags, [sum, part]),
@@ -69,9 +71,12 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
-        let (vector, scalar) = (self.operand(source, 0)?, self.operand(source, 1)?);
+        let (vector, scalar) = (
+            self.operand_value(source, 0)?,
+            self.operand_value(source, 1)?,
+        );
         let flags = self.fast_math(source);
-        let scalar = self.spread(scalar, self.type_of(vector))?;
+        let scalar = self.splat_scalar(scalar, self.type_of(vector))?;
         Ok(Some(self.float_op(
             LlvmOpcode::FMul,
             flags,
@@ -84,11 +89,14 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
-        let (matrix, scalar) = (self.operand(source, 0)?, self.operand(source, 1)?);
+        let (matrix, scalar) = (
+            self.operand_value(source, 0)?,
+            self.operand_value(source, 1)?,
+        );
         let flags = self.fast_math(source);
-        let mut columns = self.columns(matrix)?;
+        let mut columns = self.extract_columns(matrix)?;
         for column in &mut columns {
-            let scalar = self.spread(scalar, self.type_of(*column))?;
+            let scalar = self.splat_scalar(scalar, self.type_of(*column))?;
             *column = self.float_op(LlvmOpcode::FMul, flags, [*column, scalar]);
         }
         Ok(Some(self.of_columns(self.type_of(matrix), &columns)))
@@ -99,10 +107,13 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
-        let (matrix, vector) = (self.operand(source, 0)?, self.operand(source, 1)?);
+        let (matrix, vector) = (
+            self.operand_value(source, 0)?,
+            self.operand_value(source, 1)?,
+        );
         let flags = self.fast_math(source);
-        let columns = self.columns(matrix)?;
-        self.combination(&columns, vector, flags).map(Some)
+        let columns = self.extract_columns(matrix)?;
+        self.combine_columns(&columns, vector, flags).map(Some)
     }
 
     /// `OpVectorTimesMatrix`: products with each column.
@@ -110,10 +121,13 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
-        let (vector, matrix) = (self.operand(source, 0)?, self.operand(source, 1)?);
+        let (vector, matrix) = (
+            self.operand_value(source, 0)?,
+            self.operand_value(source, 1)?,
+        );
         let flags = self.fast_math(source);
-        let rows = self.transposed(matrix)?;
-        self.combination(&rows, vector, flags).map(Some)
+        let rows = self.transpose_columns(matrix)?;
+        self.combine_columns(&rows, vector, flags).map(Some)
     }
 
     /// `OpMatrixTimesMatrix`
@@ -121,12 +135,15 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
-        let (left, right) = (self.operand(source, 0)?, self.operand(source, 1)?);
+        let (left, right) = (
+            self.operand_value(source, 0)?,
+            self.operand_value(source, 1)?,
+        );
         let flags = self.fast_math(source);
-        let left = self.columns(left)?;
-        let mut columns = self.columns(right)?;
+        let left = self.extract_columns(left)?;
+        let mut columns = self.extract_columns(right)?;
         for column in &mut columns {
-            *column = self.combination(&left, *column, flags)?;
+            *column = self.combine_columns(&left, *column, flags)?;
         }
         let ty = self.result_type(source)?;
         Ok(Some(self.of_columns(ty, &columns)))
@@ -137,42 +154,49 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
-        let (column, row) = (self.operand(source, 0)?, self.operand(source, 1)?);
+        let (column, row) = (
+            self.operand_value(source, 0)?,
+            self.operand_value(source, 1)?,
+        );
         let flags = self.fast_math(source);
         let ty = self.result_type(source)?;
         let count = self.l.out.types.element_count(ty).unwrap_or(0) as u32;
         let mut columns = Vec::new();
         for index in 0..count {
             let weight = self.extract_lane(row, index)?;
-            let weight = self.spread(weight, self.type_of(column))?;
+            let weight = self.splat_scalar(weight, self.type_of(column))?;
             columns.push(self.float_op(LlvmOpcode::FMul, flags, [column, weight]));
         }
         Ok(Some(self.of_columns(ty, &columns)))
     }
 
     /// `OpTranspose`
-    pub(super) fn transpose(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let matrix = self.operand(source, 0)?;
-        let rows = self.transposed(matrix)?;
+    pub(super) fn lift_transpose(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
+        let matrix = self.operand_value(source, 0)?;
+        let rows = self.transpose_columns(matrix)?;
         let ty = self.result_type(source)?;
         Ok(Some(self.of_columns(ty, &rows)))
     }
 
     /// The rows of a matrix.
-    fn transposed(&mut self, matrix: LlvmValue) -> LiftResult<Vec<LlvmValue>> {
-        let columns = self.columns(matrix)?;
+    fn transpose_columns(&mut self, matrix: LlvmValue) -> LiftResult<Vec<LlvmValue>> {
+        let columns = self.extract_columns(matrix)?;
         let first = columns.first().ok_or("a matrix without columns")?;
         let column = self.type_of(*first);
-        let element = self.l.out.types.scalar(column);
+        let element = self.l.out.types.scalar_type(column);
         let rows = self.l.out.types.element_count(column).unwrap_or(0) as u32;
         let ty = self
             .l
             .out
             .types
-            .vector(element, columns.len() as u32, false);
+            .make_vector(element, columns.len() as u32, false);
         let mut all = Vec::new();
         for row in 0..rows {
-            let mut lanes = LlvmValue::constant(self.l.out.consts.intern(ty, ConstKind::Poison));
+            let mut lanes =
+                LlvmValue::from_constant(self.l.out.consts.intern_constant(ty, ConstKind::Poison));
             for (index, &column) in (0..).zip(&columns) {
                 let lane = self.extract_lane(column, row)?;
                 lanes = self.insert_lane(lanes, lane, index);

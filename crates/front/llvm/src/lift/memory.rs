@@ -24,19 +24,25 @@ const SAYABLE: u32 =
 
 impl<'s> FunctionLifter<'_, 's> {
     /// A variable of the function.
-    pub(super) fn variable(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_variable(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let (pointee, initial) = match source.op {
-            Op::UntypedVariableKHR => (source.id(1)?, source.ids(2).next()),
-            _ => (self.l.pointee(source.result_type()?)?, source.ids(1).next()),
+            Op::UntypedVariableKHR => (source.read_id(1)?, source.iter_ids(2).next()),
+            _ => (
+                self.l.find_pointee(source.result_type()?)?,
+                source.iter_ids(1).next(),
+            ),
         };
         let pointer = self.result_type(source)?;
-        let ty = self.l.ty(pointee)?;
+        let ty = self.l.find_type(pointee)?;
         let align = source.result.and_then(|id| {
-            let words = self.l.decoration(id, Decoration::Alignment)?;
+            let words = self.l.find_decoration(id, Decoration::Alignment)?;
             LlvmAlign::from_bytes(words[0].into())
         });
         let align = align.unwrap_or(LlvmAlign::NONE);
-        let one = LlvmValue::constant(self.l.i32(1));
+        let one = LlvmValue::from_constant(self.l.make_i32(1));
         let extra = InstructionExtra::Alloca { ty, align };
         let place = self.push_with(
             LlvmOpcode::Alloca,
@@ -46,7 +52,7 @@ impl<'s> FunctionLifter<'_, 's> {
             extra,
         );
         if let Some(initial) = initial {
-            let value = self.l.value(initial)?;
+            let value = self.l.find_value(initial)?;
             let access = LiftedAccess {
                 align,
                 flags: LlvmInstFlags::NONE,
@@ -58,7 +64,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// How operands from `n` on say that memory is accessed; none where LLVM cannot say it.
-    fn access(&self, words: &[u32]) -> Option<LiftedAccess> {
+    fn read_memory_access(&self, words: &[u32]) -> Option<LiftedAccess> {
         let mask = words.first().copied().unwrap_or(0);
         if mask & !SAYABLE != 0 {
             return None;
@@ -77,7 +83,7 @@ impl<'s> FunctionLifter<'_, 's> {
         })
     }
 
-    fn extra(&self, access: &LiftedAccess, ty: LlvmType) -> InstructionExtra {
+    fn access_extra(&self, access: &LiftedAccess, ty: LlvmType) -> InstructionExtra {
         // Layouts of shaders put things where LLVM's rules would not.
         let align = match access.align {
             LlvmAlign::NONE if self.l.is_shader => self.least_align(ty),
@@ -93,29 +99,29 @@ impl<'s> FunctionLifter<'_, 's> {
     /// The alignment of scalars, and none of aggregates.
     fn least_align(&self, ty: LlvmType) -> LlvmAlign {
         let types = &self.l.out.types;
-        let scalar = types.scalar(ty);
+        let scalar = types.scalar_type(ty);
         let width = types.int_width(scalar).or(types.float_width(scalar));
         LlvmAlign::from_bytes(width.map_or(1, |width| u64::from(width.div_ceil(8))))
             .unwrap_or(LlvmAlign::from_exponent(0))
     }
 
-    fn mark(&mut self, access: &LiftedAccess) {
+    fn attach_access_metadata(&mut self, access: &LiftedAccess) {
         if access.nontemporal {
             let node = self.l.md_numbers(&[1]);
-            let inst = self.last();
-            self.attach(inst, "nontemporal", node);
+            let inst = self.last_instruction();
+            self.attach_to_instruction(inst, "nontemporal", node);
         }
     }
 
     fn load_from(&mut self, place: LlvmValue, ty: LlvmType, access: &LiftedAccess) -> LlvmValue {
-        let extra = self.extra(access, ty);
+        let extra = self.access_extra(access, ty);
         let value = self.push_with(LlvmOpcode::Load, access.flags, ty, &[place], extra);
-        self.mark(access);
+        self.attach_access_metadata(access);
         value
     }
 
     fn store_to(&mut self, place: LlvmValue, value: LlvmValue, access: &LiftedAccess) {
-        let extra = self.extra(access, self.type_of(value));
+        let extra = self.access_extra(access, self.type_of(value));
         let operands = [value, place];
         self.push_with(
             LlvmOpcode::Store,
@@ -124,32 +130,38 @@ impl<'s> FunctionLifter<'_, 's> {
             &operands,
             extra,
         );
-        self.mark(access);
+        self.attach_access_metadata(access);
     }
 
     /// `OpLoad`
-    pub(super) fn load(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let Some(access) = self.access(&source.operands[1..]) else {
-            return self.friendly(source);
+    pub(super) fn lift_load(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+        let Some(access) = self.read_memory_access(&source.operands[1..]) else {
+            return self.lift_friendly_call(source);
         };
-        let place = self.operand(source, 0)?;
+        let place = self.operand_value(source, 0)?;
         let ty = self.result_type(source)?;
         Ok(Some(self.load_from(place, ty, &access)))
     }
 
     /// `OpStore`
-    pub(super) fn store(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let Some(access) = self.access(&source.operands[2..]) else {
-            return self.friendly(source);
+    pub(super) fn lift_store(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+        let Some(access) = self.read_memory_access(&source.operands[2..]) else {
+            return self.lift_friendly_call(source);
         };
-        let (place, value) = (self.operand(source, 0)?, self.operand(source, 1)?);
+        let (place, value) = (
+            self.operand_value(source, 0)?,
+            self.operand_value(source, 1)?,
+        );
         self.store_to(place, value, &access);
         Ok(None)
     }
 
     /// `OpCopyMemory`: a load and a store, each accessed in its way.
     pub(super) fn copy_memory(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let (to, from) = (self.operand(source, 0)?, self.operand(source, 1)?);
+        let (to, from) = (
+            self.operand_value(source, 0)?,
+            self.operand_value(source, 1)?,
+        );
         let words = &source.operands[2..];
         let first = usize::from(!words.is_empty())
             + usize::from(
@@ -159,11 +171,14 @@ impl<'s> FunctionLifter<'_, 's> {
             );
         let (write, read) = words.split_at(first.min(words.len()));
         let read = if read.is_empty() { write } else { read };
-        let (Some(write), Some(read)) = (self.access(write), self.access(read)) else {
+        let (Some(write), Some(read)) = (
+            self.read_memory_access(write),
+            self.read_memory_access(read),
+        ) else {
             return Err("LLVM IR cannot say that memory is accessed so".to_owned());
         };
-        let pointee = self.l.pointee(self.l.type_of(source.id(0)?)?)?;
-        let ty = self.l.ty(pointee)?;
+        let pointee = self.l.find_pointee(self.l.type_of(source.read_id(0)?)?)?;
+        let ty = self.l.find_type(pointee)?;
         let value = self.load_from(from, ty, &read);
         self.store_to(to, value, &write);
         Ok(None)
@@ -171,14 +186,17 @@ impl<'s> FunctionLifter<'_, 's> {
 
     /// `OpCopyMemorySized`: `llvm.memcpy`, with the alignment as an attribute of its arguments.
     pub(super) fn copy_bytes(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let (to, from) = (self.operand(source, 0)?, self.operand(source, 1)?);
-        let size = self.operand(source, 2)?;
-        let Some(access) = self.access(&source.operands[3..]) else {
+        let (to, from) = (
+            self.operand_value(source, 0)?,
+            self.operand_value(source, 1)?,
+        );
+        let size = self.operand_value(source, 2)?;
+        let Some(access) = self.read_memory_access(&source.operands[3..]) else {
             return Err("LLVM IR cannot say that memory is accessed so".to_owned());
         };
-        let volatile = u64::from(access.flags.has(LlvmInstFlags::VOLATILE));
+        let volatile = u64::from(access.flags.contains_all(LlvmInstFlags::VOLATILE));
         let out = &mut self.l.out;
-        let volatile = out.consts.int(&out.types, LlvmType::I1, volatile);
+        let volatile = out.consts.make_int(&out.types, LlvmType::I1, volatile);
         let [a, b, c] = [to, from, size].map(|v| self.type_of(v));
         let space = |ty| self.l.out.types.address_space(ty);
         let (Some(a_space), Some(b_space)) = (space(a), space(b)) else {
@@ -189,23 +207,25 @@ impl<'s> FunctionLifter<'_, 's> {
         };
         let name = format!("llvm.memcpy.p{a_space}.p{b_space}.i{width}");
         let params = [a, b, c, LlvmType::I1];
-        let func = self.l.provided(&name, LlvmType::VOID, &params, false);
-        let args = [to, from, size, LlvmValue::constant(volatile)];
-        let call = self.call(func, LlvmInstFlags::NONE, &args);
+        let func = self
+            .l
+            .declare_provided_function(&name, LlvmType::VOID, &params, false);
+        let args = [to, from, size, LlvmValue::from_constant(volatile)];
+        let call = self.push_call(func, LlvmInstFlags::NONE, &args);
         self.align_arguments(call, access.align);
         Ok(None)
     }
 
     /// States the alignment of the first two arguments of a call.
     fn align_arguments(&mut self, call: LlvmValue, align: LlvmAlign) {
-        let (Some(bytes), Some(local)) = (align.bytes(), call.as_local()) else {
+        let (Some(bytes), Some(local)) = (align.to_bytes(), call.as_local()) else {
             return;
         };
         let attributes = &mut self.l.out.attributes;
         let attribute = crate::ir::LlvmAttribute::Number(crate::ir::AttrKind::Align, bytes);
-        let set = attributes.set(vec![attribute]);
+        let set = attributes.intern_set(vec![attribute]);
         let none = crate::ir::AttrSet::EMPTY;
-        let list = attributes.list(none, none, vec![set, set]);
+        let list = attributes.intern_list(none, none, vec![set, set]);
         if let Some(inst) = self.function.inst_of(local)
             && let InstructionExtra::Call(number) = self.function.inst(inst).extra
         {
@@ -223,30 +243,30 @@ impl<'s> FunctionLifter<'_, 's> {
             Op::InBoundsAccessChain | Op::InBoundsPtrAccessChain
         );
         let element = matches!(source.op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain);
-        let base = source.id(0)?;
-        let pointee = self.l.pointee(self.l.type_of(base)?)?;
-        let ty = self.l.ty(pointee)?;
-        let mut operands = vec![self.l.value(base)?];
-        let mut indices = source.ids(1);
+        let base = source.read_id(0)?;
+        let pointee = self.l.find_pointee(self.l.type_of(base)?)?;
+        let ty = self.l.find_type(pointee)?;
+        let mut operands = vec![self.l.find_value(base)?];
+        let mut indices = source.iter_ids(1);
         match element {
             true => {
                 let index = indices.next().ok_or("an index is missing")?;
-                operands.push(self.l.value(index)?);
+                operands.push(self.l.find_value(index)?);
             }
-            false => operands.push(LlvmValue::constant(self.l.i32(0))),
+            false => operands.push(LlvmValue::from_constant(self.l.make_i32(0))),
         }
         let mut within = pointee;
         let mut component = None;
         for index in indices {
             if matches!(
-                self.l.out.types.kind(self.l.ty(within)?),
+                self.l.out.types.kind(self.l.find_type(within)?),
                 LlvmTypeKind::Target { .. }
             ) {
                 component = Some(index);
                 break;
             }
             operands.extend(self.l.step_before(within)?);
-            let (value, part) = self.step(within, index)?;
+            let (value, part) = self.lift_access_index(within, index)?;
             operands.push(value);
             within = part;
         }
@@ -262,24 +282,27 @@ impl<'s> FunctionLifter<'_, 's> {
             false => self.push_with(LlvmOpcode::GetElementPtr, flags, result, &operands, extra),
         };
         match component {
-            Some(index) => self.component(source, whole, index),
+            Some(index) => self.lift_matrix_component(source, whole, index),
             None => Ok(Some(whole)),
         }
     }
 
     /// An index into a type, and the type of what it leads to.
-    fn step(&mut self, within: Id, index: Id) -> LiftResult<(LlvmValue, Id)> {
-        if self.l.lowered(within)?.shape == LiftedTypeShape::Struct {
+    fn lift_access_index(&mut self, within: Id, index: Id) -> LiftResult<(LlvmValue, Id)> {
+        if self.l.find_lowered_type(within)?.shape == LiftedTypeShape::Struct {
             let (constant, part) = self.l.constant_step(within, index)?;
-            return Ok((LlvmValue::constant(constant), part));
+            return Ok((LlvmValue::from_constant(constant), part));
         }
-        Ok((self.l.value(index)?, self.l.part(within, 0)?))
+        Ok((self.l.find_value(index)?, self.l.find_part_type(within, 0)?))
     }
 
     /// `OpLifetimeStart` and `OpLifetimeStop`; a size of zero is one that is not known.
-    pub(super) fn lifetime(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
-        let pointer = self.operand(source, 0)?;
-        let size = match source.word(1)? {
+    pub(super) fn lift_lifetime(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
+        let pointer = self.operand_value(source, 0)?;
+        let size = match source.read_word(1)? {
             0 => u64::MAX,
             size => size.into(),
         };
@@ -292,12 +315,12 @@ impl<'s> FunctionLifter<'_, 's> {
             return Err("its operand is no pointer".to_owned());
         };
         let name = format!("llvm.lifetime.{word}.p{space}");
-        let func = self
-            .l
-            .provided(&name, LlvmType::VOID, &[LlvmType::I64, ty], false);
+        let func =
+            self.l
+                .declare_provided_function(&name, LlvmType::VOID, &[LlvmType::I64, ty], false);
         let out = &mut self.l.out;
-        let size = LlvmValue::constant(out.consts.int(&out.types, LlvmType::I64, size));
-        self.call(func, LlvmInstFlags::NONE, &[size, pointer]);
+        let size = LlvmValue::from_constant(out.consts.make_int(&out.types, LlvmType::I64, size));
+        self.push_call(func, LlvmInstFlags::NONE, &[size, pointer]);
         Ok(None)
     }
 }

@@ -24,7 +24,7 @@ const SAID: &[Decoration] = &[
 impl SpirvLifter<'_> {
     /// A text.
     pub(super) fn md_text(&mut self, text: &str) -> LlvmMetadata {
-        let symbol = self.out.strings.intern(text);
+        let symbol = self.out.strings.intern_text(text);
         self.out.metadata.push(MetadataKind::String(symbol))
     }
 
@@ -35,7 +35,7 @@ impl SpirvLifter<'_> {
 
     /// A number of 32 bits.
     pub(super) fn md_number(&mut self, number: u32) -> LlvmMetadata {
-        let constant = self.i32(number);
+        let constant = self.make_i32(number);
         self.md_constant(constant)
     }
 
@@ -65,7 +65,7 @@ impl SpirvLifter<'_> {
         if operands.is_empty() {
             return;
         }
-        let name = self.out.strings.intern(name);
+        let name = self.out.strings.intern_text(name);
         self.out
             .named_metadata
             .push(NamedMetadata { name, operands });
@@ -112,7 +112,7 @@ impl SpirvLifter<'_> {
                     end.map_or(words.len(), |at| at + 1)
                 }
                 kind if kind.info().category == OperandCategory::Id => {
-                    let number = self.number(Id::new(words[0])?).ok()?;
+                    let number = self.read_constant_number(Id::new(words[0])?).ok()?;
                     parts.push(self.md_number(number as u32));
                     1
                 }

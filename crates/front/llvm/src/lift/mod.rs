@@ -1,6 +1,6 @@
 //! From SPIR-V back to LLVM IR.
 //!
-//! [`lift`] makes of a SPIR-V module one of LLVM IR that LLVM accepts and that
+//! [`lift_module`] makes of a SPIR-V module one of LLVM IR that LLVM accepts and that
 //! [`crate::translate()`] brings back to a module with the same interface and meaning. What LLVM
 //! has an instruction for becomes that instruction; everything else becomes a call of a function
 //! named after what SPIR-V calls it (`__spirv_NAME`, `__spirv_ocl_NAME`), with the operands in the
@@ -54,4 +54,4 @@ mod table;
 mod types;
 mod variables;
 
-pub use lifter::lift;
+pub use lifter::lift_module;

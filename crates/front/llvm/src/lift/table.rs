@@ -58,16 +58,16 @@ const ROWS: &[(Op, LiftRule)] = &[
     (Op::ShiftRightLogical, Shift(LlvmOpcode::LShr)),
     (Op::ShiftRightArithmetic, Shift(LlvmOpcode::AShr)),
     (Op::ShiftLeftLogical, Shift(LlvmOpcode::Shl)),
-    (Op::SNegate, By(|b, s| b.negate(s))),
-    (Op::Not, By(|b, s| b.complement(s))),
-    (Op::LogicalNot, By(|b, s| b.complement(s))),
+    (Op::SNegate, By(|b, s| b.lift_negate(s))),
+    (Op::Not, By(|b, s| b.lift_complement(s))),
+    (Op::LogicalNot, By(|b, s| b.lift_complement(s))),
     (Op::VectorTimesScalar, By(|b, s| b.vector_times_scalar(s))),
     (Op::MatrixTimesScalar, By(|b, s| b.matrix_times_scalar(s))),
     (Op::MatrixTimesVector, By(|b, s| b.matrix_times_vector(s))),
     (Op::VectorTimesMatrix, By(|b, s| b.vector_times_matrix(s))),
     (Op::MatrixTimesMatrix, By(|b, s| b.matrix_times_matrix(s))),
     (Op::OuterProduct, By(|b, s| b.outer_product(s))),
-    (Op::Transpose, By(|b, s| b.transpose(s))),
+    (Op::Transpose, By(|b, s| b.lift_transpose(s))),
     // Comparisons.
     (Op::IEqual, Compare(Predicate::Eq)),
     (Op::INotEqual, Compare(Predicate::Ne)),
@@ -109,53 +109,65 @@ const ROWS: &[(Op, LiftRule)] = &[
     (Op::ConvertUToPtr, Convert(LlvmOpcode::IntToPtr)),
     (Op::PtrCastToGeneric, Convert(LlvmOpcode::AddrSpaceCast)),
     (Op::GenericCastToPtr, Convert(LlvmOpcode::AddrSpaceCast)),
-    (Op::Bitcast, By(|b, s| b.bitcast(s))),
+    (Op::Bitcast, By(|b, s| b.lift_bitcast(s))),
     // Vectors and aggregates.
     (Op::VectorExtractDynamic, Same(LlvmOpcode::ExtractElement)),
     (Op::VectorInsertDynamic, Same(LlvmOpcode::InsertElement)),
-    (Op::VectorShuffle, By(|b, s| b.shuffle(s))),
-    (Op::CompositeConstruct, By(|b, s| b.construct(s))),
-    (Op::CompositeExtract, By(|b, s| b.extract(s))),
-    (Op::CompositeInsert, By(|b, s| b.insert(s))),
-    (Op::CopyObject, By(|b, s| b.copy(s))),
+    (Op::VectorShuffle, By(|b, s| b.lift_vector_shuffle(s))),
+    (
+        Op::CompositeConstruct,
+        By(|b, s| b.lift_composite_construct(s)),
+    ),
+    (Op::CompositeExtract, By(|b, s| b.lift_composite_extract(s))),
+    (Op::CompositeInsert, By(|b, s| b.lift_composite_insert(s))),
+    (Op::CopyObject, By(|b, s| b.lift_copy(s))),
     (Op::CopyLogical, By(|b, s| b.copy_logical(s))),
-    (Op::Undef, By(|b, s| b.undefined(s))),
+    (Op::Undef, By(|b, s| b.lift_undef(s))),
     // Memory.
-    (Op::Variable, By(|b, s| b.variable(s))),
-    (Op::UntypedVariableKHR, By(|b, s| b.variable(s))),
-    (Op::Load, By(|b, s| b.load(s))),
-    (Op::Store, By(|b, s| b.store(s))),
+    (Op::Variable, By(|b, s| b.lift_variable(s))),
+    (Op::UntypedVariableKHR, By(|b, s| b.lift_variable(s))),
+    (Op::Load, By(|b, s| b.lift_load(s))),
+    (Op::Store, By(|b, s| b.lift_store(s))),
     (Op::CopyMemory, By(|b, s| b.copy_memory(s))),
     (Op::CopyMemorySized, By(|b, s| b.copy_bytes(s))),
     (Op::AccessChain, By(|b, s| b.access_chain(s))),
     (Op::InBoundsAccessChain, By(|b, s| b.access_chain(s))),
     (Op::PtrAccessChain, By(|b, s| b.access_chain(s))),
     (Op::InBoundsPtrAccessChain, By(|b, s| b.access_chain(s))),
-    (Op::LifetimeStart, By(|b, s| b.lifetime(s))),
-    (Op::LifetimeStop, By(|b, s| b.lifetime(s))),
+    (Op::LifetimeStart, By(|b, s| b.lift_lifetime(s))),
+    (Op::LifetimeStop, By(|b, s| b.lift_lifetime(s))),
     // Control.
-    (Op::Phi, By(|b, s| b.merged(s))),
+    (Op::Phi, By(|b, s| b.lift_phi(s))),
     (Op::LoopMerge, By(|b, s| b.loop_merge(s))),
     (Op::SelectionMerge, Nothing),
-    (Op::Branch, By(|b, s| b.branch(s))),
-    (Op::BranchConditional, By(|b, s| b.conditional(s))),
-    (Op::Switch, By(|b, s| b.switch(s))),
-    (Op::Return, By(|b, s| b.return_(s))),
-    (Op::ReturnValue, By(|b, s| b.return_(s))),
-    (Op::Unreachable, By(|b, s| b.unreachable(s))),
+    (Op::Branch, By(|b, s| b.lift_branch(s))),
+    (
+        Op::BranchConditional,
+        By(|b, s| b.lift_conditional_branch(s)),
+    ),
+    (Op::Switch, By(|b, s| b.lift_switch(s))),
+    (Op::Return, By(|b, s| b.lift_return(s))),
+    (Op::ReturnValue, By(|b, s| b.lift_return(s))),
+    (Op::Unreachable, By(|b, s| b.lift_unreachable(s))),
     (Op::FunctionCall, By(|b, s| b.function_call(s))),
     (Op::FunctionPointerCallINTEL, By(|b, s| b.pointer_call(s))),
     // Constants that can be specialised.
     (Op::SpecConstant, By(|b, s| b.spec_constant(s))),
     (Op::SpecConstantTrue, By(|b, s| b.spec_constant(s))),
     (Op::SpecConstantFalse, By(|b, s| b.spec_constant(s))),
-    (Op::SpecConstantComposite, By(|b, s| b.construct(s))),
-    (Op::ConstantComposite, By(|b, s| b.construct(s))),
-    (Op::ConstantSampler, By(|b, s| b.sampler(s))),
+    (
+        Op::SpecConstantComposite,
+        By(|b, s| b.lift_composite_construct(s)),
+    ),
+    (
+        Op::ConstantComposite,
+        By(|b, s| b.lift_composite_construct(s)),
+    ),
+    (Op::ConstantSampler, By(|b, s| b.lift_constant_sampler(s))),
     // Extended instructions, and what says nothing to LLVM.
-    (Op::ExtInst, By(|b, s| b.extended(s))),
+    (Op::ExtInst, By(|b, s| b.lift_extended_instruction(s))),
     (Op::Nop, Nothing),
-    (Op::Line, By(|b, s| b.line(s))),
+    (Op::Line, By(|b, s| b.lift_line(s))),
     (
         Op::NoLine,
         By(|b, _| {
@@ -173,7 +185,7 @@ const ON_MATRICES: &[InstructionClass] = &[
 ];
 
 /// A constant with parts that calls make is made as other values are.
-fn constructor(op: Op) -> Op {
+fn to_construct_op(op: Op) -> Op {
     match op {
         Op::ConstantComposite | Op::SpecConstantComposite => Op::CompositeConstruct,
         op => op,
@@ -186,7 +198,7 @@ impl<'s> FunctionLifter<'_, 's> {
         let is_moved = source.op == Op::CopyObject;
         let class = source.op.info().map(|row| row.class);
         let is_on = class.is_some_and(|class| ON_MATRICES.contains(&class));
-        if is_moved || !(is_on || constructor(source.op) != source.op) {
+        if is_moved || !(is_on || to_construct_op(source.op) != source.op) {
             return Ok(false);
         }
         let is_opaque = |ty| matches!(self.l.out.types.kind(ty), LlvmTypeKind::Target { .. });
@@ -194,31 +206,31 @@ impl<'s> FunctionLifter<'_, 's> {
         if source.op != Op::CompositeExtract && is_opaque(self.result_type(source)?) {
             return Ok(true);
         }
-        let first = self.operand(source, 0);
+        let first = self.operand_value(source, 0);
         Ok(first.is_ok_and(|value| is_opaque(self.type_of(value))))
     }
 }
 
 /// Lifts an instruction; the value of its result, if it has one.
-pub(super) fn lift<'s>(
+pub(super) fn lift_by_opcode<'s>(
     body: &mut FunctionLifter<'_, 's>,
     source: &LiftSource<'s>,
 ) -> LiftResult<Option<LlvmValue>> {
     static INDEX: OnceLock<FxHashMap<u16, LiftRule>> = OnceLock::new();
     let index = INDEX.get_or_init(|| ROWS.iter().map(|row| (row.0.0, row.1)).collect());
     if body.is_on_matrices(source)? {
-        return body.friendly(&LiftSource {
-            op: constructor(source.op),
+        return body.lift_friendly_call(&LiftSource {
+            op: to_construct_op(source.op),
             ..*source
         });
     }
     match index.get(&source.op.0) {
-        Some(Same(opcode)) => body.same(*opcode, source).map(Some),
-        Some(Shift(opcode)) => body.shift(*opcode, source).map(Some),
-        Some(Compare(predicate)) => body.compare(*predicate, source).map(Some),
-        Some(Convert(opcode)) => body.convert(*opcode, source).map(Some),
+        Some(Same(opcode)) => body.lift_same_operands(*opcode, source).map(Some),
+        Some(Shift(opcode)) => body.lift_shift(*opcode, source).map(Some),
+        Some(Compare(predicate)) => body.lift_compare(*predicate, source).map(Some),
+        Some(Convert(opcode)) => body.push_conversion(*opcode, source).map(Some),
         Some(By(handler)) => handler(body, source),
         Some(Nothing) => Ok(None),
-        None => body.friendly(source),
+        None => body.lift_friendly_call(source),
     }
 }

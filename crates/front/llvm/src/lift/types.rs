@@ -69,48 +69,51 @@ impl SpirvLifter<'_> {
             ),
             Op::TypeVector => {
                 let part = inst.id_operand(0);
-                let element = self.ty(part)?;
-                let ty = self.out.types.vector(element, inst.operand_word(1), false);
+                let element = self.find_type(part)?;
+                let ty = self
+                    .out
+                    .types
+                    .make_vector(element, inst.operand_word(1), false);
                 (ty, LiftedTypeShape::Parts(part))
             }
             // Of a length that is fixed, as vectors are.
             Op::TypeVectorIdEXT if let Some(len) = self.plain_length(inst.id_operand(1)) => {
                 let part = inst.id_operand(0);
-                let element = self.ty(part)?;
-                let ty = self.out.types.vector(element, len, false);
+                let element = self.find_type(part)?;
+                let ty = self.out.types.make_vector(element, len, false);
                 (ty, LiftedTypeShape::Parts(part))
             }
             Op::TypeArray if let Some(made) = self.special_array(inst)? => made,
             Op::TypeMatrix | Op::TypeArray => {
                 let part = inst.id_operand(0);
-                let element = self.ty(part)?;
+                let element = self.find_type(part)?;
                 let len = match inst.op() {
                     Op::TypeMatrix => u64::from(inst.operand_word(1)),
                     _ => self.array_length(inst.id_operand(1))?,
                 };
                 (
-                    self.out.types.array(element, len),
+                    self.out.types.make_array(element, len),
                     LiftedTypeShape::Parts(part),
                 )
             }
             Op::TypeRuntimeArray => {
                 let part = inst.id_operand(0);
-                let element = self.ty(part)?;
+                let element = self.find_type(part)?;
                 (
-                    self.out.types.array(element, 0),
+                    self.out.types.make_array(element, 0),
                     LiftedTypeShape::Parts(part),
                 )
             }
             Op::TypeStruct => (self.struct_type(id, inst)?, LiftedTypeShape::Struct),
             Op::TypeFunction => (self.function_type(inst)?, LiftedTypeShape::Plain),
             Op::TypeOpaque => {
-                let name = self.out.strings.intern(&inst.string_operand(0));
+                let name = self.out.strings.intern_text(&inst.string_operand(0));
                 (self.out.types.named_struct(name), LiftedTypeShape::Plain)
             }
             Op::TypeVoid => (LlvmType::VOID, LiftedTypeShape::Plain),
             Op::TypeBool => (LlvmType::I1, LiftedTypeShape::Plain),
             Op::TypeInt => (
-                self.out.types.int(inst.operand_word(0)),
+                self.out.types.make_int(inst.operand_word(0)),
                 LiftedTypeShape::Plain,
             ),
             Op::TypeFloat => (float_type(inst)?, LiftedTypeShape::Plain),
@@ -123,18 +126,18 @@ impl SpirvLifter<'_> {
     fn pointer_type(&mut self, class: u32) -> LiftResult<LlvmType> {
         let class = StorageClass(class);
         match address_space(class) {
-            Some(space) => Ok(self.out.types.pointer(space)),
+            Some(space) => Ok(self.out.types.make_pointer(space)),
             None => Err(format!("there is no address space for {class}")),
         }
     }
 
     /// The number of components of a long vector, unless it can be specialised.
     fn plain_length(&self, id: Id) -> Option<u32> {
-        u32::try_from(self.number(id).ok()?).ok()
+        u32::try_from(self.read_constant_number(id).ok()?).ok()
     }
 
     fn array_length(&self, id: Id) -> LiftResult<u64> {
-        self.length_within(self.number(id)?)
+        self.length_within(self.read_constant_number(id)?)
     }
 
     /// A length, unless it is too large.
@@ -148,9 +151,9 @@ impl SpirvLifter<'_> {
     fn struct_type(&mut self, id: Id, inst: InstRef<'_>) -> LiftResult<LlvmType> {
         let mut fields = Vec::new();
         for member in inst.id_operands(0) {
-            fields.push(self.ty(member)?);
+            fields.push(self.find_type(member)?);
         }
-        let packed = self.decoration(id, Decoration::CPacked).is_some();
+        let packed = self.find_decoration(id, Decoration::CPacked).is_some();
         let members = inst.operands().len() as u32;
         let laid_out = self.is_laid_out(id, members);
         let name = match self.names.get(self.source, id) {
@@ -163,29 +166,29 @@ impl SpirvLifter<'_> {
         let ty = self.out.types.named_struct(name);
         self.out.types.set_body(ty, fields.into(), packed);
         if laid_out {
-            self.layout(ty, id, inst)?;
+            self.record_struct_layout(ty, id, inst)?;
         }
         Ok(ty)
     }
 
     /// A name for a type that no other has.
     pub(super) fn type_name(&mut self, asked: &str) -> crate::ir::LlvmSymbol {
-        let mut name = self.out.strings.intern(asked);
+        let mut name = self.out.strings.intern_text(asked);
         let mut number = 0_u32;
         while !self.taken_types.insert(name) {
             number += 1;
-            name = self.out.strings.intern(&format!("{asked}.{number}"));
+            name = self.out.strings.intern_text(&format!("{asked}.{number}"));
         }
         name
     }
 
     fn function_type(&mut self, inst: InstRef<'_>) -> LiftResult<LlvmType> {
-        let result = self.ty(inst.id_operand(0))?;
+        let result = self.find_type(inst.id_operand(0))?;
         let mut params = Vec::new();
         for param in inst.id_operands(1) {
-            params.push(self.ty(param)?);
+            params.push(self.find_type(param)?);
         }
-        Ok(self.out.types.intern(LlvmTypeKind::Function {
+        Ok(self.out.types.intern_type(LlvmTypeKind::Function {
             result,
             params: params.into(),
             variadic: false,
@@ -202,12 +205,13 @@ impl SpirvLifter<'_> {
         if let Some(image) = inst.get_id(0)
             && matches!(inst.op(), Op::TypeSampledImage | Op::TypeVmeImageINTEL)
         {
-            let LlvmTypeKind::Target { types, ints, .. } = self.out.types.kind(self.ty(image)?)
+            let LlvmTypeKind::Target { types, ints, .. } =
+                self.out.types.kind(self.find_type(image)?)
             else {
                 return Err(format!("{image} is no image"));
             };
             let (types, ints) = (types.clone(), ints.clone());
-            return Ok(self.target(name, types, ints));
+            return Ok(self.make_target_type(name, types, ints));
         }
         let (mut types, mut ints) = (Vec::new(), Vec::new());
         let mut numbers = Vec::new();
@@ -221,7 +225,7 @@ impl SpirvLifter<'_> {
                         let default = self.special_default(id);
                         special = special.or(default.and(inst.result()));
                         numbers.push(id);
-                        ints.push(default.map_or_else(|| self.number(id), Ok)? as u32);
+                        ints.push(default.map_or_else(|| self.read_constant_number(id), Ok)? as u32);
                     }
                 },
                 (OperandCategory::Literal, _) if operand.words.len() > 1 => {
@@ -231,24 +235,29 @@ impl SpirvLifter<'_> {
             }
         }
         let Some(distinct) = special else {
-            return Ok(self.target(name, types.into(), ints.into()));
+            return Ok(self.make_target_type(name, types.into(), ints.into()));
         };
         ints.push(distinct.word());
-        let ty = self.target(name, types.into(), ints.into());
+        let ty = self.make_target_type(name, types.into(), ints.into());
         self.note_numbers(ty, &numbers)?;
         Ok(ty)
     }
 
-    fn target(&mut self, name: &str, types: Box<[LlvmType]>, ints: Box<[u32]>) -> LlvmType {
-        let name = self.out.strings.intern(&format!("spirv.{name}"));
+    fn make_target_type(
+        &mut self,
+        name: &str,
+        types: Box<[LlvmType]>,
+        ints: Box<[u32]>,
+    ) -> LlvmType {
+        let name = self.out.strings.intern_text(&format!("spirv.{name}"));
         self.out
             .types
-            .intern(LlvmTypeKind::Target { name, types, ints })
+            .intern_type(LlvmTypeKind::Target { name, types, ints })
     }
 
     /// The type of part `n` of a type that has parts.
-    pub(super) fn part(&self, id: Id, n: u64) -> LiftResult<Id> {
-        match self.lowered(id)?.shape {
+    pub(super) fn find_part_type(&self, id: Id, n: u64) -> LiftResult<Id> {
+        match self.find_lowered_type(id)?.shape {
             LiftedTypeShape::Parts(part) | LiftedTypeShape::Special(part) => Ok(part),
             LiftedTypeShape::Struct => {
                 let inst = self.definitions.get(self.source, id);
@@ -261,7 +270,7 @@ impl SpirvLifter<'_> {
     }
 
     /// What a pointer type points to.
-    pub(super) fn pointee(&self, pointer_type: Id) -> LiftResult<Id> {
+    pub(super) fn find_pointee(&self, pointer_type: Id) -> LiftResult<Id> {
         let inst = self.definitions.get(self.source, pointer_type);
         match inst {
             Some(inst) if inst.op() == Op::TypePointer => Ok(inst.id_operand(1)),

@@ -17,7 +17,11 @@ impl SpirvLifter<'_> {
             return Err("it is no variable".to_owned());
         };
         let (class, pointee, initializer) = match inst.op() {
-            Op::Variable => (inst.operand_word(0), self.pointee(pointer)?, inst.get_id(1)),
+            Op::Variable => (
+                inst.operand_word(0),
+                self.find_pointee(pointer)?,
+                inst.get_id(1),
+            ),
             Op::UntypedVariableKHR => match inst.get_id(1) {
                 Some(ty) => (inst.operand_word(0), ty, inst.get_id(2)),
                 None => return Err("a variable of no type".to_owned()),
@@ -29,28 +33,28 @@ impl SpirvLifter<'_> {
             return Err(format!("there is no address space for {class}"));
         };
         let mut data = GlobalData::new(
-            self.ty(pointee)?,
-            self.ty(pointer)?,
+            self.find_type(pointee)?,
+            self.find_type(pointer)?,
             space,
             GlobalKind::Variable(LlvmGlobalVariable {
                 initializer: None,
                 constant: class == StorageClass::UniformConstant
-                    || self.decoration(id, Decoration::Constant).is_some(),
+                    || self.find_decoration(id, Decoration::Constant).is_some(),
                 externally_initialized: false,
                 attributes: AttrSet::EMPTY,
             }),
             inst.place(),
         );
-        if let Some(builtin) = self.decoration(id, Decoration::BuiltIn) {
-            return self.builtin(id, BuiltIn(builtin[0]), data);
+        if let Some(builtin) = self.find_decoration(id, Decoration::BuiltIn) {
+            return self.lift_builtin_variable(id, BuiltIn(builtin[0]), data);
         }
-        self.linkage(id, class, initializer, &mut data)?;
-        let align = self.decoration(id, Decoration::Alignment);
+        self.lift_linkage(id, class, initializer, &mut data)?;
+        let align = self.find_decoration(id, Decoration::Alignment);
         if let Some(align) = align.and_then(|words| LlvmAlign::from_bytes(words[0].into())) {
             data.align = align;
         }
         if let Some(node) = self.decoration_node(id) {
-            let kind = self.out.strings.intern("spirv.Decorations");
+            let kind = self.out.strings.intern_text("spirv.Decorations");
             data.metadata.push((kind, node));
         }
         let (_, value) = self.push_global(data);
@@ -59,17 +63,22 @@ impl SpirvLifter<'_> {
     }
 
     /// A built-in variable, which is known by its name; several become one.
-    fn builtin(&mut self, id: Id, builtin: BuiltIn, data: GlobalData) -> LiftResult<()> {
+    fn lift_builtin_variable(
+        &mut self,
+        id: Id,
+        builtin: BuiltIn,
+        data: GlobalData,
+    ) -> LiftResult<()> {
         let mut data = data;
         let name = self
             .out
             .strings
-            .intern(&format!("__spirv_BuiltIn{builtin}"));
+            .intern_text(&format!("__spirv_BuiltIn{builtin}"));
         let known = self.builtins.iter().find(|row| row.0 == name);
         let value = match known {
             Some(&(_, global)) if self.out.global(global).value_type == data.value_type => {
                 let address = ConstKind::Global(global);
-                LlvmValue::constant(self.out.consts.intern(data.ty, address))
+                LlvmValue::from_constant(self.out.consts.intern_constant(data.ty, address))
             }
             Some(_) => return Err(format!("{builtin} is a variable of two types")),
             None => {
@@ -85,14 +94,14 @@ impl SpirvLifter<'_> {
     }
 
     /// Name, linkage and initial contents.
-    fn linkage(
+    fn lift_linkage(
         &mut self,
         id: Id,
         class: StorageClass,
         initializer: Option<Id>,
         data: &mut GlobalData,
     ) -> LiftResult<()> {
-        let linkage = self.decoration(id, Decoration::LinkageAttributes);
+        let linkage = self.find_decoration(id, Decoration::LinkageAttributes);
         let linkage = linkage.map(|words| {
             let kind = LinkageType(words[words.len() - 1]);
             (literal_string(words).into_owned(), kind)
@@ -114,13 +123,15 @@ impl SpirvLifter<'_> {
         }
         let imported = resource || matches!(linkage, Some((_, LinkageType::Import)));
         let initial = match initializer {
-            Some(initial) => Some(self.constant(initial)?),
+            Some(initial) => Some(self.find_constant(initial)?),
             None if imported => None,
             // What is not said to have contents has none to begin with.
-            None if class == StorageClass::Workgroup || linkage.is_none() => {
-                Some(self.out.consts.intern(data.value_type, ConstKind::Undef))
-            }
-            None => Some(self.out.consts.zero(&self.out.types, data.value_type)),
+            None if class == StorageClass::Workgroup || linkage.is_none() => Some(
+                self.out
+                    .consts
+                    .intern_constant(data.value_type, ConstKind::Undef),
+            ),
+            None => Some(self.out.consts.make_zero(&self.out.types, data.value_type)),
         };
         if let GlobalKind::Variable(variable) = &mut data.kind {
             variable.initializer = initial;

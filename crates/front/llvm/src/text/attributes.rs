@@ -5,7 +5,7 @@ use super::lexer::LlvmTokenKind;
 use super::parser::LlvmParser;
 use crate::ir::{AttrForm, AttrKind, AttrSet, LlvmAlign, LlvmAttribute, LlvmSymbol};
 use crate::upgrade::{MEMORY_LOCATIONS, all_memory, function_memory, plain_attribute};
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 
 impl LlvmParser<'_> {
     /// Attributes of a result or parameter.
@@ -15,7 +15,7 @@ impl LlvmParser<'_> {
         if attributes.is_empty() {
             return Ok(AttrSet::EMPTY);
         }
-        Ok(self.module.attributes.set(attributes))
+        Ok(self.module.attributes.intern_set(attributes))
     }
 
     /// Attributes of a function or call, groups included.
@@ -78,7 +78,7 @@ impl LlvmParser<'_> {
     }
 
     fn attribute_of(&mut self, kind: AttrKind) -> Result<LlvmAttribute, BoxedDiagnostic> {
-        match kind.form() {
+        match kind.value_form() {
             AttrForm::Plain => Ok(LlvmAttribute::Plain(kind)),
             AttrForm::Type => {
                 if !self.eat_punct(b'(') {
@@ -172,7 +172,7 @@ impl LlvmParser<'_> {
         let place = self.token.place();
         let number = self.parse_unsigned()?;
         if LlvmAlign::from_bytes(number).is_none() {
-            return Err(fault(place, "an alignment that is no power of two"));
+            return Err(error_at(place, "an alignment that is no power of two"));
         }
         if parens {
             self.expect_punct(b')')?;
@@ -195,7 +195,7 @@ impl LlvmParser<'_> {
         let place = self.token.place();
         let ty = self.parse_type()?;
         let Some(width) = self.module.types.int_width(ty) else {
-            return Err(fault(place, "expected an integer type"));
+            return Err(error_at(place, "expected an integer type"));
         };
         let low = self.integer_words(width)?;
         self.expect_punct(b',')?;
@@ -315,7 +315,10 @@ impl LlvmParser<'_> {
             .filter(|part| !part.is_empty())
             .try_fold(0, |bits, part| match find_bits(ALLOC_KINDS, part) {
                 Some(bit) => Ok(bits | bit),
-                None => Err(fault(place, format!("`{part}` is no kind of allocation"))),
+                None => Err(error_at(
+                    place,
+                    format!("`{part}` is no kind of allocation"),
+                )),
             })
     }
 }

@@ -7,7 +7,7 @@ use crate::ir::{
     LlvmInstruction, LlvmOpcode, LlvmPoolRange, LlvmSymbol, LlvmType, LlvmTypeKind, LlvmValue,
     OperandBundle,
 };
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 
 impl LlvmParser<'_> {
     /// `call`, `invoke` and `callbr` behind their flags.
@@ -24,7 +24,7 @@ impl LlvmParser<'_> {
         let callee_token = self.token;
         let undeclared = self.undeclared_intrinsic()?;
         let callee = match undeclared {
-            Some(_) => LlvmValue::local(0),
+            Some(_) => LlvmValue::from_local(0),
             None => self.parse_callee(stated)?,
         };
         let mut operands = vec![callee];
@@ -40,15 +40,15 @@ impl LlvmParser<'_> {
         let attributes = self.function_attributes()?;
         let bundles = self.parse_bundles(&mut operands)?;
         let targets = self.call_targets(opcode)?;
-        let function_set = self.module.attributes.set(attributes);
+        let function_set = self.module.attributes.intern_set(attributes);
         let attributes =
             self.module
                 .attributes
-                .list(function_set, result_attributes, param_attributes);
+                .intern_list(function_set, result_attributes, param_attributes);
         let ty = self
             .module
             .types
-            .signature(function_type)
+            .function_signature(function_type)
             .map_or(LlvmType::VOID, |it| it.0);
         let operands = self.current_body()?.add_operands(&operands);
         let base = operands.start;
@@ -94,20 +94,20 @@ impl LlvmParser<'_> {
         callee: LlvmToken,
     ) -> Result<LlvmType, BoxedDiagnostic> {
         let types = &mut self.module.types;
-        let Some((_, params, variadic)) = types.signature(stated) else {
-            return Ok(types.intern(LlvmTypeKind::Function {
+        let Some((_, params, variadic)) = types.function_signature(stated) else {
+            return Ok(types.intern_type(LlvmTypeKind::Function {
                 result: stated,
                 params: args.into(),
                 variadic: false,
             }));
         };
-        let agree = |(&a, &b): (&LlvmType, &LlvmType)| types.agree(a, b);
+        let agree = |(&a, &b): (&LlvmType, &LlvmType)| types.is_compatible(a, b);
         let fits = args.len() >= params.len()
             && args.iter().zip(params).all(agree)
             && (variadic || args.len() == params.len());
         if !fits {
             let place = self.place_from(callee.start);
-            return Err(fault(
+            return Err(error_at(
                 place,
                 "arguments of other types than the function has",
             ));
@@ -132,7 +132,7 @@ impl LlvmParser<'_> {
 
     fn parse_callee(&mut self, stated: LlvmType) -> Result<LlvmValue, BoxedDiagnostic> {
         match self.token.kind {
-            LlvmTokenKind::Global => Ok(LlvmValue::constant(self.global_reference()?)),
+            LlvmTokenKind::Global => Ok(LlvmValue::from_constant(self.global_reference()?)),
             LlvmTokenKind::Local => {
                 let fallback = self.pointer_to(stated, self.module.layout.program_space());
                 self.local_of_any_type(fallback)
@@ -140,11 +140,11 @@ impl LlvmParser<'_> {
             _ if self.at_word("asm") => {
                 let asm = self.inline_asm(stated)?;
                 self.asm_callee = Some(self.module.inline_asm.len() as u32 - 1);
-                Ok(LlvmValue::constant(asm))
+                Ok(LlvmValue::from_constant(asm))
             }
             _ => {
                 let ty = self.pointer_to(stated, self.module.layout.program_space());
-                Ok(LlvmValue::constant(self.parse_constant(ty)?))
+                Ok(LlvmValue::from_constant(self.parse_constant(ty)?))
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::ir::{
     LlvmInstruction, LlvmMetadata, LlvmPoolRange, LlvmSymbol, LlvmType, LlvmValue,
     MetadataAttachment, MetadataKind,
 };
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 
@@ -72,13 +72,13 @@ impl BodyParseState {
             match name {
                 LlvmName::Symbol(found) => symbol = found,
                 LlvmName::Number(number) if number < next_number => {
-                    return Err(fault(place, "parameters with numbers out of order"));
+                    return Err(error_at(place, "parameters with numbers out of order"));
                 }
                 LlvmName::Number(number) => next_number = number.saturating_add(1),
             }
             func.names.push(symbol);
             if locals.insert(name, index).is_some() {
-                return Err(fault(place, "two parameters of one name"));
+                return Err(error_at(place, "two parameters of one name"));
             }
         }
         Ok(BodyParseState {
@@ -107,7 +107,7 @@ impl BodyParseState {
     pub fn add_operands(&mut self, operands: &[LlvmValue]) -> LlvmPoolRange {
         let start = self.func.value_pool.len();
         self.func.value_pool.extend_from_slice(operands);
-        LlvmPoolRange::since(start, &self.func.value_pool)
+        LlvmPoolRange::from_start(start, &self.func.value_pool)
     }
 }
 
@@ -116,7 +116,7 @@ impl LlvmParser<'_> {
     pub fn current_body(&mut self) -> Result<&mut BodyParseState, BoxedDiagnostic> {
         match &mut self.body {
             Some(body) => Ok(body),
-            None => Err(fault(
+            None => Err(error_at(
                 self.token.place(),
                 "a local value outside of a function",
             )),
@@ -132,15 +132,15 @@ impl LlvmParser<'_> {
     ) -> Result<LlvmValue, BoxedDiagnostic> {
         let place = token.place();
         if self.body.is_none() {
-            return Err(fault(place, "a local value outside of a function"));
+            return Err(error_at(place, "a local value outside of a function"));
         }
         let body = self.current_body()?;
         if let Some(&local) = body.locals.get(&name) {
             let found = body.func.local_type(local);
-            if !self.module.types.agree(found, ty) {
+            if !self.module.types.is_compatible(found, ty) {
                 return Err(self.other_type(place, ty, found));
             }
-            return Ok(LlvmValue::local(local));
+            return Ok(LlvmValue::from_local(local));
         }
         let forwards = &mut body.forwards;
         let index = *body.forward_of.entry(name).or_insert_with(|| {
@@ -148,10 +148,10 @@ impl LlvmParser<'_> {
             forwards.len() - 1
         });
         let stated = body.forwards[index].ty;
-        if !self.module.types.agree(stated, ty) {
+        if !self.module.types.is_compatible(stated, ty) {
             return Err(self.other_type(place, ty, stated));
         }
-        Ok(LlvmValue::local(FORWARD + index))
+        Ok(LlvmValue::from_local(FORWARD + index))
     }
 
     /// The local of a name, of whatever type if it is defined; else it is of the type given.
@@ -160,7 +160,7 @@ impl LlvmParser<'_> {
         let name = self.name_of(token)?;
         let known = self.current_body()?.locals.get(&name).copied();
         match known {
-            Some(local) => Ok(LlvmValue::local(local)),
+            Some(local) => Ok(LlvmValue::from_local(local)),
             None => self.find_local(name, fallback, token),
         }
     }
@@ -204,7 +204,7 @@ impl LlvmParser<'_> {
         };
         let open = body.block_name.is_some() || body.block_start != body.func.insts.len();
         if open || body.func.blocks.is_empty() {
-            return Err(fault(end, "the last block has no terminator"));
+            return Err(error_at(end, "the last block has no terminator"));
         }
         self.resolve_stand_ins(&mut body)?;
         self.module.functions[func.index()] = body.func;
@@ -242,7 +242,10 @@ impl LlvmParser<'_> {
         let name = self.name_of(token)?;
         let body = self.current_body()?;
         if body.block_name.is_some() || body.block_start != body.func.insts.len() {
-            return Err(fault(token.place(), "the block before has no terminator"));
+            return Err(error_at(
+                token.place(),
+                "the block before has no terminator",
+            ));
         }
         let symbol = match name {
             LlvmName::Symbol(symbol) => symbol,
@@ -277,7 +280,7 @@ impl LlvmParser<'_> {
         let block = LlvmBlock::new(body.func.blocks.len());
         let label = body.intern_label(name, place);
         if body.labels[label].block.is_some() || body.locals.contains_key(&name) {
-            return Err(fault(place, "this name is taken already"));
+            return Err(error_at(place, "this name is taken already"));
         }
         body.labels[label].block = Some(block);
         Ok(())
@@ -298,7 +301,10 @@ impl LlvmParser<'_> {
         let ty = body.func.insts[inst].ty;
         if ty == LlvmType::VOID {
             return match name {
-                Some(_) => Err(fault(place, "an instruction without a result has no name")),
+                Some(_) => Err(error_at(
+                    place,
+                    "an instruction without a result has no name",
+                )),
                 None => Ok(()),
             };
         }
@@ -306,7 +312,7 @@ impl LlvmParser<'_> {
         match name {
             LlvmName::Number(number) if number < body.next_number => {
                 let expected = body.next_number;
-                return Err(fault(
+                return Err(error_at(
                     place,
                     format!("expected a number of {expected} or above"),
                 ));
@@ -318,12 +324,12 @@ impl LlvmParser<'_> {
             }
         }
         if body.locals.insert(name, local).is_some() || body.label_is_defined(name) {
-            return Err(fault(place, "this name is taken already"));
+            return Err(error_at(place, "this name is taken already"));
         }
         match body.forward_of.get(&name) {
             Some(&forward) if body.forwards[forward].ty != ty => {
                 let place = body.forwards[forward].place;
-                Err(fault(
+                Err(error_at(
                     place,
                     "a value of another type than it is defined with",
                 ))
@@ -341,7 +347,7 @@ impl LlvmParser<'_> {
             .last()
             .is_some_and(|inst| inst.opcode.is_terminator())
         {
-            let insts = LlvmPoolRange::since(body.block_start, &body.func.insts);
+            let insts = LlvmPoolRange::from_start(body.block_start, &body.func.insts);
             let name = body.block_name.take().unwrap_or(LlvmSymbol::EMPTY);
             body.func.blocks.push(LlvmBlockData { name, insts });
             body.block_start = body.func.insts.len();
@@ -407,7 +413,7 @@ impl LlvmParser<'_> {
         let mut found = Vec::with_capacity(body.forwards.len());
         for forward in &body.forwards {
             match body.locals.get(&forward.name) {
-                Some(&local) => found.push(LlvmValue::local(local)),
+                Some(&local) => found.push(LlvmValue::from_local(local)),
                 None => return Err(self.never_defined(forward.place)),
             }
         }
@@ -425,7 +431,7 @@ impl LlvmParser<'_> {
             if let MetadataKind::Local(value) = self.module.metadata.kind(id) {
                 self.module
                     .metadata
-                    .set(id, MetadataKind::Local(resolve(value)));
+                    .replace_metadata(id, MetadataKind::Local(resolve(value)));
             }
         }
         let mut blocks = Vec::with_capacity(body.labels.len());
@@ -447,7 +453,7 @@ impl LlvmParser<'_> {
             _ => None,
         };
         let name = String::from_utf8_lossy(name.unwrap_or_default());
-        fault(place, format!("`{name}` is never defined"))
+        error_at(place, format!("`{name}` is never defined"))
     }
 
     /// An error about a local whose type is not the one stated.
@@ -458,7 +464,7 @@ impl LlvmParser<'_> {
         found: LlvmType,
     ) -> BoxedDiagnostic {
         let [stated, found] = [stated, found].map(|ty| print_type(&self.module, ty));
-        fault(
+        error_at(
             place,
             format!("a value of type `{found}` where one of type `{stated}` is stated"),
         )

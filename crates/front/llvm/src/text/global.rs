@@ -7,7 +7,7 @@ use crate::ir::{
     LlvmGlobalVariable, LlvmSymbol, LlvmType, Selection, ThreadLocal, UnnamedAddr, Visibility,
 };
 use crate::upgrade;
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 impl LlvmParser<'_> {
     pub(super) fn comdat_definition(&mut self) -> Result<(), BoxedDiagnostic> {
         let token = self.take_token();
@@ -66,7 +66,7 @@ impl LlvmParser<'_> {
     ) -> Result<LlvmGlobal, BoxedDiagnostic> {
         let global = LlvmGlobal::new(self.module.globals.len());
         if self.globals.insert(name, global).is_some() {
-            return Err(fault(place, "a global of this name is defined already"));
+            return Err(error_at(place, "a global of this name is defined already"));
         }
         Ok(global)
     }
@@ -127,7 +127,7 @@ impl LlvmParser<'_> {
         let declared = matches!(data.linkage, Linkage::External | Linkage::ExternWeak);
         self.declared.push(has_linkage && declared);
         if data.value_type == LlvmType::VOID {
-            return Err(fault(token.place(), "a global of type `void`"));
+            return Err(error_at(token.place(), "a global of type `void`"));
         }
         data.ty = self.pointer_to(data.value_type, data.space);
         self.push_global(data, name);
@@ -167,7 +167,7 @@ impl LlvmParser<'_> {
         }
         let attributes = self.function_attributes()?;
         if let GlobalKind::Variable(variable) = &mut data.kind {
-            variable.attributes = self.module.attributes.set(attributes);
+            variable.attributes = self.module.attributes.intern_set(attributes);
         }
         self.module.globals[global.index()] = data;
         Ok(())
@@ -238,7 +238,7 @@ impl LlvmParser<'_> {
         }
         match self.comdats.get(&name) {
             Some(&comdat) => Ok(comdat),
-            None => Err(fault(place, "a comdat that is not defined")),
+            None => Err(error_at(place, "a comdat that is not defined")),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::ir::{
     LlvmType, LlvmTypeKind, LlvmValue, Predicate, compare_type, member_type, shuffle_mask,
     shuffle_type,
 };
-use crate::{BoxedDiagnostic, fault, upgrade};
+use crate::{BoxedDiagnostic, error_at, upgrade};
 
 const FAST_MATH: LlvmInstFlags = LlvmInstFlags::FAST;
 
@@ -136,7 +136,7 @@ impl LlvmParser<'_> {
         let body = self.current_body()?;
         let start = body.func.block_pool.len();
         body.func.block_pool.extend_from_slice(blocks);
-        Ok(InstructionExtra::Blocks(LlvmPoolRange::since(
+        Ok(InstructionExtra::Blocks(LlvmPoolRange::from_start(
             start,
             &body.func.block_pool,
         )))
@@ -149,7 +149,7 @@ impl LlvmParser<'_> {
         let body = self.current_body()?;
         let start = body.func.number_pool.len();
         body.func.number_pool.extend_from_slice(numbers);
-        Ok(LlvmPoolRange::since(start, &body.func.number_pool))
+        Ok(LlvmPoolRange::from_start(start, &body.func.number_pool))
     }
 
     fn parse_binary(
@@ -266,7 +266,7 @@ impl LlvmParser<'_> {
         let place = self.token.place();
         let (ty, condition) = self.typed_value()?;
         if ty != LlvmType::I1 {
-            return Err(fault(place, "a branch on what is no `i1`"));
+            return Err(error_at(place, "a branch on what is no `i1`"));
         }
         self.expect_punct(b',')?;
         let first = self.parse_target()?;
@@ -293,10 +293,10 @@ impl LlvmParser<'_> {
             let place = self.token.place();
             let case = self.typed_constant()?;
             if self.module.consts.ty(case) != ty {
-                return Err(fault(place, "a case of another type"));
+                return Err(error_at(place, "a case of another type"));
             }
             self.expect_punct(b',')?;
-            operands.push(LlvmValue::constant(case));
+            operands.push(LlvmValue::from_constant(case));
             blocks.push(self.parse_target()?);
         }
         let blocks = self.add_blocks(&blocks)?;
@@ -371,8 +371,8 @@ impl LlvmParser<'_> {
         self.expect_punct(b',')?;
         let place = self.token.place();
         let (second_type, second) = self.typed_value()?;
-        if !self.module.types.agree(second_type, ty) {
-            return Err(fault(place, "a value of another type than the first"));
+        if !self.module.types.is_compatible(second_type, ty) {
+            return Err(error_at(place, "a value of another type than the first"));
         }
         self.push_operation(
             LlvmOpcode::Select,
@@ -392,7 +392,7 @@ impl LlvmParser<'_> {
         let place = self.token.place();
         let (ty, first) = self.typed_value()?;
         let LlvmTypeKind::Vector { element, .. } = *self.module.types.kind(ty) else {
-            return Err(fault(place, "expected a vector"));
+            return Err(error_at(place, "expected a vector"));
         };
         self.expect_punct(b',')?;
         let place = self.token.place();
@@ -413,8 +413,8 @@ impl LlvmParser<'_> {
         } else {
             ty
         };
-        if !self.module.types.agree(second_type, expected) {
-            return Err(fault(
+        if !self.module.types.is_compatible(second_type, expected) {
+            return Err(error_at(
                 place,
                 "a value of a type that does not fit the vector",
             ));
@@ -439,7 +439,7 @@ impl LlvmParser<'_> {
             .as_ref()
             .and_then(|mask| shuffle_type(&mut module.types, ty, mask.len()));
         let (Some(mask), Some(ty)) = (mask, ty) else {
-            return Err(fault(
+            return Err(error_at(
                 place,
                 "expected a constant vector of `i32` as the mask",
             ));
@@ -473,7 +473,7 @@ impl LlvmParser<'_> {
         let Some(member) = member_type(&self.module.types, ty, &path).filter(|_| !path.is_empty())
         else {
             let place = self.place_from(start);
-            return Err(fault(
+            return Err(error_at(
                 place,
                 "the indices do not lead through the aggregate",
             ));

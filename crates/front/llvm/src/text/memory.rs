@@ -5,7 +5,7 @@ use crate::ir::{
     InstructionExtra, LlvmAlign, LlvmInstFlags, LlvmOpcode, LlvmSymbol, LlvmType, LlvmValue,
     Ordering, RmwOp, address_type,
 };
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 
 impl LlvmParser<'_> {
     pub(super) fn parse_alloca(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
@@ -25,8 +25,11 @@ impl LlvmParser<'_> {
                 count = Some(self.typed_value()?.1);
             }
         }
-        let one = self.module.consts.int(&self.module.types, LlvmType::I32, 1);
-        let count = count.unwrap_or(LlvmValue::constant(one));
+        let one = self
+            .module
+            .consts
+            .make_int(&self.module.types, LlvmType::I32, 1);
+        let count = count.unwrap_or(LlvmValue::from_constant(one));
         let pointer = self.pointer_to(ty, space);
         let extra = InstructionExtra::Alloca { ty, align };
         self.push_operation(LlvmOpcode::Alloca, flags, pointer, &[count], extra, start)
@@ -145,9 +148,9 @@ impl LlvmParser<'_> {
             base_type,
             indices,
         )
-        .map_err(|why| fault(place, why))?;
+        .map_err(|why| error_at(place, why))?;
         // The flag includes the weaker one.
-        let flags = if flags.has(LlvmInstFlags::INBOUNDS) {
+        let flags = if flags.contains_all(LlvmInstFlags::INBOUNDS) {
             LlvmInstFlags(flags.0 & !LlvmInstFlags::NUSW.0)
         } else {
             flags
@@ -188,8 +191,8 @@ impl LlvmParser<'_> {
         self.expect_punct(b',')?;
         let place = self.token.place();
         let (new_type, new) = self.typed_value()?;
-        if !self.module.types.agree(new_type, ty) {
-            return Err(fault(
+        if !self.module.types.is_compatible(new_type, ty) {
+            return Err(error_at(
                 place,
                 "a value of another type than the one expected in memory",
             ));

@@ -5,7 +5,7 @@ use super::parser::{LlvmParser, NumberedMetadata};
 use crate::ir::{
     LlvmMetadata, LlvmSymbol, LlvmType, MetadataField, MetadataKind, NamedMetadata, ValueKind,
 };
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 
 impl LlvmParser<'_> {
     /// Metadata as a value: a node, a string, or a type and a value.
@@ -110,7 +110,7 @@ impl LlvmParser<'_> {
             let class = unescape_string(&parser.token_bytes(token)[1..]);
             let class = parser.module.strings.intern_bytes(&class);
             parser.expect_punct(b'(')?;
-            if parser.module.str(class) == "DIArgList" {
+            if parser.module.symbol_text(class) == "DIArgList" {
                 let mut operands = Vec::new();
                 parser.parse_list(b')', |parser| {
                     operands.push(Some(parser.metadata_value()?));
@@ -125,7 +125,10 @@ impl LlvmParser<'_> {
                 let mut name = LlvmSymbol::EMPTY;
                 if parser.token.kind == LlvmTokenKind::Label {
                     let label = parser.peek_text();
-                    name = parser.module.strings.intern(label.trim_end_matches(':'));
+                    name = parser
+                        .module
+                        .strings
+                        .intern_text(label.trim_end_matches(':'));
                     parser.take_token();
                 }
                 let field = parser.parse_field()?;
@@ -212,10 +215,13 @@ impl LlvmParser<'_> {
         let place = token.place();
         let id = match self.metadata.get(&number) {
             Some(found) if found.defined => {
-                return Err(fault(place, "metadata of this number is defined already"));
+                return Err(error_at(
+                    place,
+                    "metadata of this number is defined already",
+                ));
             }
             Some(found) => {
-                self.module.metadata.set(found.id, kind);
+                self.module.metadata.replace_metadata(found.id, kind);
                 found.id
             }
             None => self.module.metadata.push(kind),
@@ -268,7 +274,7 @@ impl LlvmParser<'_> {
         let undefined = self.metadata.iter().filter(|(_, found)| !found.defined);
         let first = undefined.min_by_key(|(number, _)| **number);
         match first {
-            Some((number, found)) => Err(fault(
+            Some((number, found)) => Err(error_at(
                 found.place,
                 format!("metadata !{number} is not defined"),
             )),

@@ -10,7 +10,7 @@ use crate::ir::{
     ConstKind, DataLayout, GlobalData, GlobalKind, LlvmFunc, LlvmFunction, LlvmGlobal, LlvmModule,
     LlvmType, LlvmValue,
 };
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 
 /// Sorts of entities, in the order in which they are parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,8 +178,11 @@ impl LlvmParser<'_> {
         let undefined = self.types.iter().filter(|(_, found)| !found.defined);
         match undefined.min_by_key(|(name, _)| **name) {
             Some((&name, found)) => {
-                let name = self.module.str(name);
-                Err(fault(found.place, format!("type `%{name}` is not defined")))
+                let name = self.module.symbol_text(name);
+                Err(error_at(
+                    found.place,
+                    format!("type `%{name}` is not defined"),
+                ))
             }
             None => Ok(()),
         }
@@ -204,11 +207,11 @@ impl LlvmParser<'_> {
                     self.module.triple = text;
                     return Ok(());
                 }
-                match DataLayout::parse(&text) {
+                match DataLayout::from_text(&text) {
                     Ok(layout) => self.module.layout = layout,
                     Err(part) => {
                         let message = format!("data layout part `{part}` is not known");
-                        return Err(fault(place, message));
+                        return Err(error_at(place, message));
                     }
                 }
                 Ok(())
@@ -241,7 +244,7 @@ impl LlvmParser<'_> {
         let params = self
             .module
             .types
-            .signature(ty)
+            .function_signature(ty)
             .map_or(Vec::new(), |it| it.1.to_vec());
         let kind = GlobalKind::Function(LlvmFunc::new(self.module.functions.len()));
         let space = self.module.layout.program_space();
@@ -257,8 +260,8 @@ impl LlvmParser<'_> {
         let constant = self
             .module
             .consts
-            .intern(pointer, ConstKind::Global(global));
-        Ok(LlvmValue::constant(constant))
+            .intern_constant(pointer, ConstKind::Global(global));
+        Ok(LlvmValue::from_constant(constant))
     }
 
     /// Prefix, prologue and personality of functions.

@@ -4,7 +4,7 @@ use super::float::{BFLOAT, FLOAT, HALF, hexadecimal_float, narrow_float};
 use super::lexer::LlvmTokenKind;
 use super::parser::LlvmParser;
 use crate::ir::{ConstKind, LlvmConst, LlvmType};
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 
 impl LlvmParser<'_> {
     pub(super) fn parse_integer(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
@@ -100,7 +100,7 @@ impl LlvmParser<'_> {
         match kind {
             Some(kind) => {
                 self.take_token();
-                Ok(self.module.consts.intern(ty, kind))
+                Ok(self.module.consts.intern_constant(ty, kind))
             }
             None => self.fail_with("a number that its type does not have"),
         }
@@ -120,7 +120,7 @@ impl LlvmParser<'_> {
             LlvmType::FLOAT => FLOAT,
             LlvmType::HALF => HALF,
             LlvmType::BFLOAT => BFLOAT,
-            _ => return Err(fault(place, "a number that its type does not have")),
+            _ => return Err(error_at(place, "a number that its type does not have")),
         };
         let quiet = 1 << (fraction - 1);
         let bits = match word.as_str() {
@@ -128,14 +128,17 @@ impl LlvmParser<'_> {
             "qnan" => quiet,
             "nan" => quiet | self.parse_nan_payload(quiet)?,
             "snan" => match self.parse_nan_payload(quiet)? {
-                0 => return Err(fault(place, "a signalling NaN without a payload")),
+                0 => return Err(error_at(place, "a signalling NaN without a payload")),
                 payload => payload,
             },
-            _ => return Err(fault(place, "a number that its type does not have")),
+            _ => return Err(error_at(place, "a number that its type does not have")),
         };
         let all_ones = (1 << exponent) - 1;
         let bits = sign << (exponent + fraction) | all_ones << fraction | bits;
-        Ok(self.module.consts.intern(ty, ConstKind::Float(bits)))
+        Ok(self
+            .module
+            .consts
+            .intern_constant(ty, ConstKind::Float(bits)))
     }
 
     /// `(0x1)`: less than a bound.

@@ -5,7 +5,7 @@ use super::lexer::{LlvmLexer, LlvmToken, LlvmTokenKind, unescape_string};
 use crate::ir::{
     LlvmAttribute, LlvmFunc, LlvmGlobal, LlvmMetadata, LlvmModule, LlvmSymbol, LlvmType,
 };
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 use std::borrow::Cow;
@@ -142,7 +142,7 @@ impl<'a> LlvmParser<'a> {
 
     /// An error at the token to come.
     pub fn fail_with<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
-        Err(fault(self.token.place(), message))
+        Err(error_at(self.token.place(), message))
     }
 
     /// An error that says what belongs here.
@@ -259,7 +259,7 @@ impl<'a> LlvmParser<'a> {
                 .and_then(|text| text.parse().ok());
             return match number {
                 Some(number) => Ok(LlvmName::Number(number)),
-                None => Err(fault(token.place(), "a number out of range")),
+                None => Err(error_at(token.place(), "a number out of range")),
             };
         }
         Ok(LlvmName::Symbol(self.module.strings.intern_bytes(bytes)))
@@ -269,7 +269,7 @@ impl<'a> LlvmParser<'a> {
     pub fn symbol_of(&mut self, name: LlvmName) -> LlvmSymbol {
         match name {
             LlvmName::Symbol(symbol) => symbol,
-            LlvmName::Number(number) => self.module.strings.intern(&number.to_string()),
+            LlvmName::Number(number) => self.module.strings.intern_text(&number.to_string()),
         }
     }
 
@@ -278,7 +278,7 @@ impl<'a> LlvmParser<'a> {
         let digits = std::str::from_utf8(&self.token_bytes(token)[1..]).ok();
         match digits.and_then(|digits| digits.parse().ok()) {
             Some(number) => Ok(number),
-            None => Err(fault(token.place(), "a number out of range")),
+            None => Err(error_at(token.place(), "a number out of range")),
         }
     }
 
@@ -300,7 +300,7 @@ impl<'a> LlvmParser<'a> {
     pub fn unsigned_32(&mut self) -> Result<u32, BoxedDiagnostic> {
         let place = self.token.place();
         let number = self.parse_unsigned()?;
-        u32::try_from(number).map_err(|_| fault(place, "a number out of range"))
+        u32::try_from(number).map_err(|_| error_at(place, "a number out of range"))
     }
 
     /// `(` number `)`
@@ -374,7 +374,7 @@ impl<'a> LlvmParser<'a> {
             match self.token.kind {
                 LlvmTokenKind::Punct(b'(' | b'[' | b'{' | b'<') => depth += 1,
                 LlvmTokenKind::Punct(b')' | b']' | b'}' | b'>') => depth = depth.saturating_sub(1),
-                LlvmTokenKind::End => return Err(fault(open, "this bracket is never closed")),
+                LlvmTokenKind::End => return Err(error_at(open, "this bracket is never closed")),
                 _ => {}
             }
             self.take_token();

@@ -6,7 +6,7 @@ use crate::ir::{
     AttrKind, AttrSet, CallingConvention, GlobalData, GlobalKind, LlvmAlign, LlvmAttribute,
     LlvmFunc, LlvmFunction, LlvmSymbol, LlvmType,
 };
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 /// The parameters of a function.
 struct ParsedParameters {
     types: Vec<LlvmType>,
@@ -52,11 +52,11 @@ impl LlvmParser<'_> {
         let mut function = LlvmFunction::new(global, ty, params.types);
         function.convention = convention;
         let attributes = self.function_tail(&mut data, &mut function, is_definition)?;
-        let attributes = self.module.attributes.set(attributes);
+        let attributes = self.module.attributes.intern_set(attributes);
         function.attributes =
             self.module
                 .attributes
-                .list(attributes, result_attributes, params.attributes);
+                .intern_list(attributes, result_attributes, params.attributes);
         self.declared.push(true);
         self.push_global(data, name);
         self.module.functions.push(function);
@@ -100,7 +100,7 @@ impl LlvmParser<'_> {
             let place = parser.token.place();
             let ty = parser.parse_type()?;
             if ty == LlvmType::VOID {
-                return Err(fault(place, "a parameter of type `void`"));
+                return Err(error_at(place, "a parameter of type `void`"));
             }
             types.push(ty);
             attributes.push(parser.value_attributes()?);
@@ -118,7 +118,7 @@ impl LlvmParser<'_> {
             params,
             variadic,
         };
-        let function_type = self.module.types.intern(kind);
+        let function_type = self.module.types.intern_type(kind);
         Ok(ParsedParameters {
             types,
             attributes,

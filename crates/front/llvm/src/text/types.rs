@@ -3,7 +3,7 @@
 use super::lexer::LlvmTokenKind;
 use super::parser::{LlvmParser, NamedType};
 use crate::ir::{LlvmSymbol, LlvmType, LlvmTypeKind};
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 
 /// Types that are one word.
 pub(super) const SIMPLE: &[(&str, LlvmType)] = &[
@@ -53,7 +53,7 @@ impl LlvmParser<'_> {
         let pointee = self.typed_pointers.then_some(pointee);
         self.module
             .types
-            .intern(LlvmTypeKind::Pointer { space, pointee })
+            .intern_type(LlvmTypeKind::Pointer { space, pointee })
     }
 
     /// Whether a type comes next.
@@ -85,7 +85,7 @@ impl LlvmParser<'_> {
                 self.expect_word("x")?;
                 let element = self.parse_type()?;
                 self.expect_punct(b']')?;
-                Ok(self.module.types.array(element, len))
+                Ok(self.module.types.make_array(element, len))
             }
             LlvmTokenKind::Punct(b'<') => {
                 self.take_token();
@@ -114,7 +114,7 @@ impl LlvmParser<'_> {
             "ptr" => {
                 self.take_token();
                 let space = self.address_space()?.unwrap_or(0);
-                Ok(self.module.types.pointer(space))
+                Ok(self.module.types.make_pointer(space))
             }
             "target" => {
                 self.take_token();
@@ -124,7 +124,7 @@ impl LlvmParser<'_> {
                 Some(width @ 1..=MAX_INT_WIDTH) => {
                     self.has_bytes |= word.starts_with('b');
                     self.take_token();
-                    Ok(self.module.types.int(width))
+                    Ok(self.module.types.make_int(width))
                 }
                 Some(_) => self.fail_with("an integer type of an impossible width"),
                 None => self.fail_expected("a type"),
@@ -151,7 +151,7 @@ impl LlvmParser<'_> {
             types: types.into(),
             ints: ints.into(),
         };
-        Ok(self.module.types.intern(kind))
+        Ok(self.module.types.intern_type(kind))
     }
 
     fn vector_type(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
@@ -162,12 +162,12 @@ impl LlvmParser<'_> {
         let place = self.token.place();
         let len = self.unsigned_32()?;
         if len == 0 {
-            return Err(fault(place, "a vector type without elements"));
+            return Err(error_at(place, "a vector type without elements"));
         }
         self.expect_word("x")?;
         let element = self.parse_type()?;
         self.expect_punct(b'>')?;
-        Ok(self.module.types.vector(element, len, scalable))
+        Ok(self.module.types.make_vector(element, len, scalable))
     }
 
     fn parse_struct_fields(&mut self) -> Result<Box<[LlvmType]>, BoxedDiagnostic> {
@@ -192,7 +192,7 @@ impl LlvmParser<'_> {
             Ok(())
         })?;
         let params = params.into();
-        Ok(self.module.types.intern(LlvmTypeKind::Function {
+        Ok(self.module.types.intern_type(LlvmTypeKind::Function {
             result,
             params,
             variadic,
@@ -239,7 +239,7 @@ impl LlvmParser<'_> {
         self.expect_punct(b'=')?;
         self.expect_word("type")?;
         if self.types.get(&symbol).is_some_and(|found| found.defined) {
-            return Err(fault(
+            return Err(error_at(
                 token.place(),
                 "a type of this name is defined already",
             ));
@@ -289,7 +289,7 @@ impl LlvmParser<'_> {
         place: spirula_diagnostics::SourceLocation,
     ) -> Result<(), BoxedDiagnostic> {
         if self.types.contains_key(&name) {
-            return Err(fault(
+            return Err(error_at(
                 place,
                 "a type that is no struct is used before its definition",
             ));

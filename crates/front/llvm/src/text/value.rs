@@ -7,7 +7,7 @@ use crate::ir::{
     LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue, Predicate, expression_type,
     shuffle_mask,
 };
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 
 impl LlvmParser<'_> {
     /// A type, then a value of it.
@@ -24,8 +24,8 @@ impl LlvmParser<'_> {
                 let name = self.name_of(token)?;
                 self.find_local(name, ty, token)
             }
-            _ if ty == LlvmType::METADATA => Ok(LlvmValue::metadata(self.metadata_value()?)),
-            _ => Ok(LlvmValue::constant(self.parse_constant(ty)?)),
+            _ if ty == LlvmType::METADATA => Ok(LlvmValue::from_metadata(self.metadata_value()?)),
+            _ => Ok(LlvmValue::from_constant(self.parse_constant(ty)?)),
         }
     }
 
@@ -62,9 +62,13 @@ impl LlvmParser<'_> {
     fn global_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let start = self.token.start;
         let id = self.global_reference()?;
-        if !self.module.types.agree(self.module.consts.ty(id), ty) {
+        if !self
+            .module
+            .types
+            .is_compatible(self.module.consts.ty(id), ty)
+        {
             let place = self.place_from(start);
-            return Err(fault(
+            return Err(error_at(
                 place,
                 "a global where a value of another type belongs",
             ));
@@ -81,10 +85,13 @@ impl LlvmParser<'_> {
         let name = self.name_of(token)?;
         let Some(&global) = self.globals.get(&name) else {
             let name = String::from_utf8_lossy(self.token_bytes(token)).into_owned();
-            return Err(fault(token.place(), format!("`{name}` is not defined")));
+            return Err(error_at(token.place(), format!("`{name}` is not defined")));
         };
         let ty = self.module.global(global).ty;
-        Ok(self.module.consts.intern(ty, ConstKind::Global(global)))
+        Ok(self
+            .module
+            .consts
+            .intern_constant(ty, ConstKind::Global(global)))
     }
 
     fn data_string(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
@@ -95,8 +102,8 @@ impl LlvmParser<'_> {
             LlvmTypeKind::Array {
                 element: LlvmType::I8,
                 len,
-            } if len == data.len() as u64 => Ok(self.module.consts.data(ty, data)),
-            _ => Err(fault(
+            } if len == data.len() as u64 => Ok(self.module.consts.make_data(ty, data)),
+            _ => Err(error_at(
                 token.place(),
                 "a string where a value of another type belongs",
             )),
@@ -124,8 +131,8 @@ impl LlvmParser<'_> {
         let types = &self.module.types;
         let fits = types.element_count(ty) == Some(elements.len() as u64)
             && elements.iter().enumerate().all(|(index, &element)| {
-                let expected = types.element(ty, index as u64);
-                expected.is_some_and(|ty| types.agree(ty, self.module.consts.ty(element)))
+                let expected = types.element_type(ty, index as u64);
+                expected.is_some_and(|ty| types.is_compatible(ty, self.module.consts.ty(element)))
             });
         let shape_fits = match types.kind(ty) {
             LlvmTypeKind::Array { .. } => open == b"[",
@@ -136,12 +143,12 @@ impl LlvmParser<'_> {
             _ => false,
         };
         if !fits || !shape_fits {
-            return Err(fault(
+            return Err(error_at(
                 self.place_from(start),
                 "elements that do not make up their type",
             ));
         }
-        Ok(self.module.consts.aggregate(types, ty, &elements))
+        Ok(self.module.consts.make_aggregate(types, ty, &elements))
     }
 
     fn word_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
@@ -149,15 +156,15 @@ impl LlvmParser<'_> {
         let types = &self.module.types;
         let consts = &mut self.module.consts;
         let constant = match word {
-            "true" if ty == LlvmType::I1 => consts.int(types, ty, 1),
-            "false" if ty == LlvmType::I1 => consts.int(types, ty, 0),
+            "true" if ty == LlvmType::I1 => consts.make_int(types, ty, 1),
+            "false" if ty == LlvmType::I1 => consts.make_int(types, ty, 0),
             "null" if matches!(types.kind(ty), LlvmTypeKind::Pointer { .. }) => {
-                consts.zero(types, ty)
+                consts.make_zero(types, ty)
             }
-            "none" if ty == LlvmType::TOKEN => consts.zero(types, ty),
-            "undef" => consts.intern(ty, ConstKind::Undef),
-            "poison" => consts.intern(ty, ConstKind::Poison),
-            "zeroinitializer" => consts.zero(types, ty),
+            "none" if ty == LlvmType::TOKEN => consts.make_zero(types, ty),
+            "undef" => consts.intern_constant(ty, ConstKind::Undef),
+            "poison" => consts.intern_constant(ty, ConstKind::Poison),
+            "zeroinitializer" => consts.make_zero(types, ty),
             "true" | "false" | "null" | "none" => {
                 return self.fail_with("a constant where a value of another type belongs");
             }
@@ -175,12 +182,12 @@ impl LlvmParser<'_> {
                 self.expect_punct(b'(')?;
                 let element = self.typed_constant()?;
                 self.expect_punct(b')')?;
-                let scalar = self.module.types.scalar(ty);
+                let scalar = self.module.types.scalar_type(ty);
                 if scalar == ty || self.module.consts.ty(element) != scalar {
                     let place = self.place_from(start);
-                    return Err(fault(place, "a splat of another element type"));
+                    return Err(error_at(place, "a splat of another element type"));
                 }
-                Ok(self.module.splat(ty, element))
+                Ok(self.module.make_splat(ty, element))
             }
             "blockaddress" => self.block_address(ty),
             word @ ("dso_local_equivalent" | "no_cfi") => {
@@ -193,7 +200,7 @@ impl LlvmParser<'_> {
                     "no_cfi" => ConstKind::NoCfi(global),
                     _ => ConstKind::DsoLocalEquivalent(global),
                 };
-                Ok(self.module.consts.intern(ty, kind))
+                Ok(self.module.consts.intern_constant(ty, kind))
             }
             "ptrauth" => {
                 self.take_token();
@@ -206,7 +213,7 @@ impl LlvmParser<'_> {
                 Ok(self
                     .module
                     .consts
-                    .intern(ty, ConstKind::PtrAuth(parts.into())))
+                    .intern_constant(ty, ConstKind::PtrAuth(parts.into())))
             }
             "asm" => self.fail_with("inline assembly can only be called"),
             _ => self.parse_expression(ty),
@@ -227,7 +234,7 @@ impl LlvmParser<'_> {
                 }
             });
         let Some(func) = func else {
-            return Err(fault(place, "expected a function"));
+            return Err(error_at(place, "expected a function"));
         };
         self.expect_punct(b',')?;
         if self.token.kind != LlvmTokenKind::Local {
@@ -236,12 +243,12 @@ impl LlvmParser<'_> {
         let token = self.take_token();
         self.expect_punct(b')')?;
         let Some(block) = self.find_label(func, token)? else {
-            return Err(fault(token.place(), "the function has no such block"));
+            return Err(error_at(token.place(), "the function has no such block"));
         };
         Ok(self
             .module
             .consts
-            .intern(ty, ConstKind::BlockAddress(func, block)))
+            .intern_constant(ty, ConstKind::BlockAddress(func, block)))
     }
 
     /// `asm "…", "…"` as a callee of a function type.
@@ -298,9 +305,9 @@ impl LlvmParser<'_> {
         if !opcode.is_cast() {
             let module = &mut self.module;
             match expression_type(&mut module.types, &module.consts, opcode, &operands, &extra) {
-                Ok(inferred) if module.types.agree(inferred, ty) => {}
-                Ok(_) => return Err(fault(place, "a constant expression of another type")),
-                Err(why) => return Err(fault(place, why)),
+                Ok(inferred) if module.types.is_compatible(inferred, ty) => {}
+                Ok(_) => return Err(error_at(place, "a constant expression of another type")),
+                Err(why) => return Err(error_at(place, why)),
             }
         }
         let expr = LlvmConstantExpr {
@@ -312,7 +319,7 @@ impl LlvmParser<'_> {
         Ok(self
             .module
             .consts
-            .intern(ty, ConstKind::Expr(Box::new(expr))))
+            .intern_constant(ty, ConstKind::Expr(Box::new(expr))))
     }
 
     /// `inrange` and its bounds, which say nothing that is kept.
@@ -353,7 +360,7 @@ impl LlvmParser<'_> {
             self.expect_word("to")?;
             let place = self.token.place();
             if self.parse_type()? != ty {
-                return Err(fault(place, "a conversion to another type"));
+                return Err(error_at(place, "a conversion to another type"));
             }
         }
         let arity = match opcode {
@@ -400,7 +407,7 @@ impl LlvmParser<'_> {
                     .map(|row| row.0),
             };
             match found {
-                Some(flag) if allowed.has(flag) => flags |= flag,
+                Some(flag) if allowed.contains_all(flag) => flags |= flag,
                 _ => return flags,
             }
             self.take_token();

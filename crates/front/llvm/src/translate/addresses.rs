@@ -96,7 +96,7 @@ impl FunctionTranslator<'_, '_> {
         match stated {
             LlvmAlign::NONE => {
                 let (layout, types) = (&self.t.module.layout, &self.t.module.types);
-                let natural = layout.abi_align(types, types.scalar(ty));
+                let natural = layout.abi_align(types, types.scalar_type(ty));
                 LlvmAlign::from_bytes(natural).unwrap_or(LlvmAlign::from_exponent(0))
             }
             stated => stated,

@@ -27,7 +27,7 @@ pub(super) struct AliasScopeTable {
 
 impl AliasScopeTable {
     pub(super) fn new(module: &LlvmModule) -> Self {
-        let used = module.strings.find("alias.scope").is_some();
+        let used = module.strings.find_symbol("alias.scope").is_some();
         let count = if used { module.metadata.len() } else { 0 };
         AliasScopeTable {
             made: vec![None; count],
@@ -68,8 +68,8 @@ impl FunctionTranslator<'_, '_> {
         }
         let module = self.t.module;
         let mut list = |name| {
-            let kind = module.strings.find(name)?;
-            let node = self.function.attachment(inst, kind)?;
+            let kind = module.strings.find_symbol(name)?;
+            let node = self.function.find_attachment(inst, kind)?;
             self.t.scope_list(node)
         };
         AccessAliasScopes {

@@ -21,7 +21,10 @@ pub(super) struct TranslatedInlineAsm {
 
 impl LlvmTranslator<'_> {
     /// The assembly of a number in the module, made at its first use.
-    pub(super) fn assembly(&mut self, number: u32) -> TranslationResult<TranslatedInlineAsm> {
+    pub(super) fn declare_assembly(
+        &mut self,
+        number: u32,
+    ) -> TranslationResult<TranslatedInlineAsm> {
         let module = self.module;
         if let Some(Some(made)) = self.assemblies.get(number as usize) {
             return Ok(made.clone());
@@ -32,7 +35,8 @@ impl LlvmTranslator<'_> {
         if asm.text.len() + asm.constraints.len() > MAX_TEXT {
             return Err(make_refusal("the inline assembly is too long"));
         }
-        let Some((result, params, false)) = module.types.signature(asm.function_type) else {
+        let Some((result, params, false)) = module.types.function_signature(asm.function_type)
+        else {
             return Err(make_refusal("inline assembly of any number of operands"));
         };
         let result = self.register_type(result)?;

@@ -80,7 +80,7 @@ pub(super) struct InstructionMetadataKinds {
 impl InstructionMetadataKinds {
     fn new(module: &LlvmModule, function: &LlvmFunction) -> Self {
         let attached = |name: &str| {
-            let kind = module.strings.find(name)?;
+            let kind = module.strings.find_symbol(name)?;
             let mut all = function.attachments.iter();
             all.any(|a| a.kind == kind).then_some(kind)
         };
@@ -133,13 +133,13 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
 
     /// Translates all blocks that can be reached.
     pub(super) fn translate_body(mut self) {
-        let order = self.function.layout();
+        let order = self.function.compute_block_layout();
         self.loops = loop_hints(self.t, self.function);
         for (index, &block) in order.iter().enumerate() {
             let label = self.label_of(block);
             self.begin_block(label);
             let name = self.function.blocks[block.index()].name;
-            self.t.name_id(label, self.t.module.str(name));
+            self.t.name_id(label, self.t.module.symbol_text(name));
             if index == 0 {
                 self.make_stack_variables(&order);
                 self.generic_parameters();
@@ -202,7 +202,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             Ok(None) => {}
             Err(refusal) => {
                 self.t
-                    .report_refusal(self.func, self.function.place(inst), &refusal);
+                    .report_refusal(self.func, self.function.inst_place(inst), &refusal);
                 self.stand_in(inst, opcode);
             }
         }
@@ -265,9 +265,9 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
 
     /// Names a result as the module does.
     pub(super) fn name_result(&mut self, inst: LlvmInst, id: Id) {
-        let name = self.function.name(self.local_of(inst));
+        let name = self.function.local_name(self.local_of(inst));
         if !name.is_empty() {
-            self.t.name_id(id, self.t.module.str(name));
+            self.t.name_id(id, self.t.module.symbol_text(name));
         }
     }
 
@@ -297,7 +297,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
                 .iter()
                 .filter(|i| i.opcode == LlvmOpcode::Phi);
             for phi in phis {
-                let operands = &function.value_pool[phi.operands.range()];
+                let operands = &function.value_pool[phi.operands.to_range()];
                 for local in operands.iter().filter_map(|value| value.as_local()) {
                     self.joined[local] = true;
                 }
@@ -311,7 +311,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         if self.at_lane.is_some() {
             return Ok(self.t.make_byte_type());
         }
-        let pointee = self.t.pointees.local(self.func, local);
+        let pointee = self.t.pointees.local_pointee(self.func, local);
         self.t.pointee_type(pointee)
     }
 
@@ -333,7 +333,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     pub(super) fn type_of(&self, value: LlvmValue) -> LlvmType {
         let ty = self.function.type_of(self.t.module, value);
         match self.at_lane {
-            Some(_) => self.t.module.types.scalar(ty),
+            Some(_) => self.t.module.types.scalar_type(ty),
             None => ty,
         }
     }
@@ -550,7 +550,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             let count = before[block.index()];
             if let Err(refusal) = self.finish_phi(inst, block, phi, count) {
                 self.t
-                    .report_refusal(self.func, self.function.place(inst), &refusal);
+                    .report_refusal(self.func, self.function.inst_place(inst), &refusal);
             }
         }
     }

@@ -95,16 +95,16 @@ impl LlvmTranslator<'_> {
             decorations: FxHashSet::default(),
             seen: vec![false; usize::from(u16::MAX) + 1],
         };
-        needs.types();
+        needs.require_type_capabilities();
         for inst in module.all_insts() {
-            needs.instruction(inst);
+            needs.require_instruction(inst);
         }
         if module
             .section_insts(spirula_spirv::ir::ModuleSection::EntryPoints)
             .next()
             .is_none()
         {
-            needs.capability(Capability::Linkage);
+            needs.require_capability(Capability::Linkage);
         }
         let (mut capabilities, mut extensions) = (needs.capabilities, needs.extensions);
         capabilities.sort_unstable_by_key(|capability| capability.0);
@@ -125,8 +125,8 @@ impl LlvmTranslator<'_> {
 }
 
 impl TranslationRequirements<'_> {
-    fn capability(&mut self, capability: Capability) {
-        if self.has(capability) {
+    fn require_capability(&mut self, capability: Capability) {
+        if self.has_capability(capability) {
             return;
         }
         self.capabilities.push(capability);
@@ -151,19 +151,24 @@ impl TranslationRequirements<'_> {
             );
             self.missing.push(message);
         }
-        self.since(row.name, row.version, row.extensions);
+        self.require_version(row.name, row.version, row.extensions);
     }
 
     fn may_declare(&self, capability: Capability) -> bool {
         if matches!(capability, Capability::Addresses | Capability::Kernel) {
-            return !self.has(Capability::Shader);
+            return !self.has_capability(Capability::Shader);
         }
         self.ceiling
             .is_none_or(|ceiling| ceiling.contains(&capability))
     }
 
     /// Sees to it that something of a version or extension may be used.
-    fn since(&mut self, name: &str, version: SpirvVersion, extensions: &'static [&'static str]) {
+    fn require_version(
+        &mut self,
+        name: &str,
+        version: SpirvVersion,
+        extensions: &'static [&'static str],
+    ) {
         if version <= self.version {
             return;
         }
@@ -186,7 +191,7 @@ impl TranslationRequirements<'_> {
     }
 
     /// Whether a capability is declared. Those that others imply are declared, too.
-    fn has(&self, wanted: Capability) -> bool {
+    fn has_capability(&self, wanted: Capability) -> bool {
         self.capabilities.contains(&wanted)
     }
 
@@ -195,7 +200,7 @@ impl TranslationRequirements<'_> {
             return;
         }
         // Of an extension's two names consumers have known Intel's for longer.
-        let allowed = extensions.iter().filter(|e| self.allowed.allows(e));
+        let allowed = extensions.iter().filter(|e| self.allowed.is_allowed(e));
         match allowed.min_by_key(|e| e.starts_with("SPV_ALTERA_")) {
             Some(extension) => self.extensions.push(extension),
             None => self.missing.push(format!(
@@ -206,8 +211,8 @@ impl TranslationRequirements<'_> {
     }
 
     /// Sees to it that one of several capabilities is there.
-    fn any(&mut self, capabilities: &[Capability]) {
-        if capabilities.is_empty() || capabilities.iter().any(|c| self.has(*c)) {
+    fn require_any_capability(&mut self, capabilities: &[Capability]) {
+        if capabilities.is_empty() || capabilities.iter().any(|c| self.has_capability(*c)) {
             return;
         }
         let preferred = PREFERRED.iter().filter(|c| capabilities.contains(c));
@@ -216,15 +221,15 @@ impl TranslationRequirements<'_> {
             .clone()
             .find(|c| self.may_declare(**c))
             .or(all.into_iter().next());
-        self.capability(*chosen.unwrap_or(&capabilities[0]));
+        self.require_capability(*chosen.unwrap_or(&capabilities[0]));
     }
 
     /// Widths and lengths of types, which the grammar's rows do not tell apart.
-    fn types(&mut self) {
+    fn require_type_capabilities(&mut self) {
         let module = self.module;
         let section = module.section_insts(spirula_spirv::ir::ModuleSection::Globals);
         let mut halves = IdMap::new(0, false);
-        let blocks = self.blocks();
+        let blocks = self.find_block_structs();
         for inst in section {
             self.what = inst.op().info().map_or("a type", |row| row.name);
             if let (Op::TypeInt | Op::TypeFloat, Some(id)) = (inst.op(), inst.result()) {
@@ -235,41 +240,45 @@ impl TranslationRequirements<'_> {
                     .push((id, inst.id_operand(0), inst.operand_word(1)));
             }
             match inst.op() {
-                Op::TypeInt if self.has(Capability::Shader) => {
+                Op::TypeInt if self.has_capability(Capability::Shader) => {
                     self.shader_integer(inst.operand_word(0))
                 }
                 Op::TypeInt => match inst.operand_word(0) {
-                    8 => self.capability(Capability::Int8),
-                    16 => self.capability(Capability::Int16),
-                    64 => self.capability(Capability::Int64),
+                    8 => self.require_capability(Capability::Int8),
+                    16 => self.require_capability(Capability::Int16),
+                    64 => self.require_capability(Capability::Int64),
                     32 => {}
-                    4 if self.allowed.allows(FOUR_BITS) => {
-                        self.capability(Capability::Int4TypeINTEL);
+                    4 if self.allowed.is_allowed(FOUR_BITS) => {
+                        self.require_capability(Capability::Int4TypeINTEL);
                     }
-                    _ => self.capability(Capability::ArbitraryPrecisionIntegersALTERA),
+                    _ => self.require_capability(Capability::ArbitraryPrecisionIntegersALTERA),
                 },
                 // Those of another encoding than IEEE's have it as an operand.
                 Op::TypeFloat if inst.operands().len() > 1 => {}
                 Op::TypeFloat => match (inst.operand_word(0), inst.result()) {
-                    (16, _) if self.has(Capability::Shader) => {
-                        self.capability(Capability::Float16);
-                        self.capability(Capability::StorageBuffer16BitAccess);
+                    (16, _) if self.has_capability(Capability::Shader) => {
+                        self.require_capability(Capability::Float16);
+                        self.require_capability(Capability::StorageBuffer16BitAccess);
                     }
                     (16, Some(id)) => {
-                        self.capability(Capability::Float16Buffer);
+                        self.require_capability(Capability::Float16Buffer);
                         halves.set(id, true);
                     }
-                    (64, _) => self.capability(Capability::Float64),
+                    (64, _) => self.require_capability(Capability::Float64),
                     _ => {}
                 },
-                Op::TypeVector if inst.operand_word(1) > 4 => self.capability(Capability::Vector16),
-                Op::TypeCooperativeMatrixKHR => self.matrix(inst.id_operand(0)),
-                Op::TypeImage | Op::TypeSampler => self.image(inst),
+                Op::TypeVector if inst.operand_word(1) > 4 => {
+                    self.require_capability(Capability::Vector16)
+                }
+                Op::TypeCooperativeMatrixKHR => {
+                    self.require_matrix_capabilities(inst.id_operand(0))
+                }
+                Op::TypeImage | Op::TypeSampler => self.require_image_capabilities(inst),
                 Op::TypePointer
                     if inst.operand_word(0) == StorageClass::Workgroup.0
                         && blocks.contains(&inst.id_operand(1)) =>
                 {
-                    self.capability(Capability::WorkgroupMemoryExplicitLayoutKHR);
+                    self.require_capability(Capability::WorkgroupMemoryExplicitLayoutKHR);
                 }
                 _ => {}
             }
@@ -281,24 +290,24 @@ impl TranslationRequirements<'_> {
                 _ => inst.result_type().is_some_and(|ty| halves[ty]),
             };
             if value {
-                self.capability(Capability::Float16);
+                self.require_capability(Capability::Float16);
             }
         }
         self.vectors.sort_unstable();
-        if self.has(Capability::Float16) || halves.is_empty() {
+        if self.has_capability(Capability::Float16) || halves.is_empty() {
             return;
         }
         for inst in module.all_insts() {
             if inst.result_type().is_some_and(|ty| halves[ty]) {
-                self.capability(Capability::Float16);
+                self.require_capability(Capability::Float16);
                 return;
             }
         }
     }
 
     /// The structures of a shader that are blocks.
-    fn blocks(&self) -> Vec<Id> {
-        if !self.has(Capability::Shader) {
+    fn find_block_structs(&self) -> Vec<Id> {
+        if !self.has_capability(Capability::Shader) {
             return Vec::new();
         }
         let annotations = self
@@ -313,37 +322,37 @@ impl TranslationRequirements<'_> {
     fn shader_integer(&mut self, width: u32) {
         match width {
             8 => {
-                self.capability(Capability::Int8);
-                self.capability(Capability::StorageBuffer8BitAccess);
+                self.require_capability(Capability::Int8);
+                self.require_capability(Capability::StorageBuffer8BitAccess);
             }
             16 => {
-                self.capability(Capability::Int16);
-                self.capability(Capability::StorageBuffer16BitAccess);
+                self.require_capability(Capability::Int16);
+                self.require_capability(Capability::StorageBuffer16BitAccess);
             }
-            64 => self.capability(Capability::Int64),
+            64 => self.require_capability(Capability::Int64),
             _ => {}
         }
     }
 
     /// Images of kernels need a capability, those that are read and written one more.
-    fn image(&mut self, inst: InstRef<'_>) {
-        if self.has(Capability::Shader) {
+    fn require_image_capabilities(&mut self, inst: InstRef<'_>) {
+        if self.has_capability(Capability::Shader) {
             let unknown = inst.operands().get(6) == Some(&ImageFormat::Unknown.0);
             if let Some(id) = inst.result().filter(|_| unknown) {
                 self.formless.set(id, true);
             }
             return;
         }
-        self.capability(Capability::ImageBasic);
+        self.require_capability(Capability::ImageBasic);
         if inst.op() == Op::TypeImage
             && inst.operands().get(7) == Some(&AccessQualifier::ReadWrite.0)
         {
-            self.capability(Capability::ImageReadWrite);
+            self.require_capability(Capability::ImageReadWrite);
         }
     }
 
     /// Cooperative matrices of some components need a capability more.
-    fn matrix(&mut self, component: Id) {
+    fn require_matrix_capabilities(&mut self, component: Id) {
         for inst in self
             .module
             .section_insts(spirula_spirv::ir::ModuleSection::Globals)
@@ -353,13 +362,13 @@ impl TranslationRequirements<'_> {
             }
             match (inst.op(), inst.operands()) {
                 (Op::TypeFloat, [16, _]) => {
-                    self.capability(Capability::BFloat16CooperativeMatrixKHR);
+                    self.require_capability(Capability::BFloat16CooperativeMatrixKHR);
                 }
                 (Op::TypeFloat, [8, _]) => {
-                    self.capability(Capability::Float8CooperativeMatrixEXT);
+                    self.require_capability(Capability::Float8CooperativeMatrixEXT);
                 }
                 (Op::TypeInt, [4, ..]) => {
-                    self.capability(Capability::Int4CooperativeMatrixINTEL);
+                    self.require_capability(Capability::Int4CooperativeMatrixINTEL);
                 }
                 _ => {}
             }
@@ -367,7 +376,7 @@ impl TranslationRequirements<'_> {
         }
     }
 
-    fn instruction(&mut self, inst: InstRef<'_>) {
+    fn require_instruction(&mut self, inst: InstRef<'_>) {
         let op = inst.op();
         if self.seen[usize::from(op.0)] || matches!(op, Op::Capability | Op::Extension) {
             return;
@@ -379,8 +388,8 @@ impl TranslationRequirements<'_> {
         self.what = row.name;
         // What the type says goes first: the row has the capabilities of all types.
         self.by_type(inst);
-        self.any(row.capabilities);
-        self.since(row.name, row.version, row.extensions);
+        self.require_any_capability(row.capabilities);
+        self.require_version(row.name, row.version, row.extensions);
         let plain = |kind: Kind| {
             let category = kind.info().category;
             matches!(category, OperandCategory::Id | OperandCategory::Literal)
@@ -406,14 +415,14 @@ impl TranslationRequirements<'_> {
             let info = operand.kind.info();
             match info.category {
                 OperandCategory::ValueEnum if operand.kind != Kind::Capability => {
-                    self.enumerant(operand.kind, operand.words[0]);
+                    self.require_enumerant(operand.kind, operand.words[0]);
                 }
                 OperandCategory::BitEnum => {
                     let mut rest = operand.words[0];
                     while rest != 0 {
                         let bit = rest & rest.wrapping_neg();
                         rest ^= bit;
-                        self.enumerant(operand.kind, bit);
+                        self.require_enumerant(operand.kind, bit);
                     }
                 }
                 _ => {}
@@ -431,7 +440,7 @@ impl TranslationRequirements<'_> {
     }
 
     /// Component and number of components of a vector type.
-    fn vector(&self, ty: Id) -> Option<(Id, u32)> {
+    fn find_vector_type(&self, ty: Id) -> Option<(Id, u32)> {
         let at = self.vectors.binary_search_by_key(&ty, |row| row.0).ok()?;
         let (_, component, count) = self.vectors[at];
         Some((component, count))
@@ -441,14 +450,14 @@ impl TranslationRequirements<'_> {
     fn dot_product(&mut self, inst: InstRef<'_>) {
         let ty = inst.get_id(0).and_then(|id| self.builder.type_of(id));
         let Some(ty) = ty else { return };
-        let capability = match self.vector(ty) {
+        let capability = match self.find_vector_type(ty) {
             _ if self.widths[ty] == 32 => Capability::DotProductInput4x8BitPacked,
             Some((component, 4)) if self.widths[component] == 8 => {
                 Capability::DotProductInput4x8Bit
             }
             _ => Capability::DotProductInputAll,
         };
-        self.capability(capability);
+        self.require_capability(capability);
     }
 
     fn is_constant(&self, id: Id) -> bool {
@@ -458,13 +467,13 @@ impl TranslationRequirements<'_> {
         globals.any(|inst| inst.result() == Some(id))
     }
 
-    fn enumerant(&mut self, kind: Kind, value: u32) {
+    fn require_enumerant(&mut self, kind: Kind, value: u32) {
         let Some(row) = kind.info().enumerant_by_value(value) else {
             return;
         };
         self.what = row.name;
-        self.any(row.capabilities);
-        self.since(row.name, row.version, row.extensions);
+        self.require_any_capability(row.capabilities);
+        self.require_version(row.name, row.version, row.extensions);
     }
 
     /// Atomic accesses need a capability by their width.
@@ -481,14 +490,14 @@ impl TranslationRequirements<'_> {
         let formless = image.is_some_and(|image| self.formless[image]);
         match op {
             Op::ImageRead if formless => {
-                self.capability(Capability::StorageImageReadWithoutFormat);
+                self.require_capability(Capability::StorageImageReadWithoutFormat);
             }
             Op::ImageWrite if formless => {
-                self.capability(Capability::StorageImageWriteWithoutFormat);
+                self.require_capability(Capability::StorageImageWriteWithoutFormat);
             }
             _ => {}
         }
-        if op == Op::ImageQueryFormat && self.allowed.names(RAW_FORMATS) {
+        if op == Op::ImageQueryFormat && self.allowed.is_named(RAW_FORMATS) {
             self.extensions.push(RAW_FORMATS);
         }
         // The item may be one found out since SPIR-V 1.5.
@@ -503,23 +512,23 @@ impl TranslationRequirements<'_> {
             _ => inst.result_type(),
         };
         let width = ty.map_or(0, |ty| self.widths[ty]);
-        if ty.is_some_and(|ty| self.vector(ty).is_some()) {
-            return self.capability(Capability::AtomicFloat16VectorNV);
+        if ty.is_some_and(|ty| self.find_vector_type(ty).is_some()) {
+            return self.require_capability(Capability::AtomicFloat16VectorNV);
         }
         match (op, width) {
-            (Op::AtomicFAddEXT, 64) => self.capability(Capability::AtomicFloat64AddEXT),
-            (Op::AtomicFAddEXT, 16) => self.capability(Capability::AtomicFloat16AddEXT),
-            (Op::AtomicFAddEXT, _) => self.capability(Capability::AtomicFloat32AddEXT),
+            (Op::AtomicFAddEXT, 64) => self.require_capability(Capability::AtomicFloat64AddEXT),
+            (Op::AtomicFAddEXT, 16) => self.require_capability(Capability::AtomicFloat16AddEXT),
+            (Op::AtomicFAddEXT, _) => self.require_capability(Capability::AtomicFloat32AddEXT),
             (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 64) => {
-                self.capability(Capability::AtomicFloat64MinMaxEXT);
+                self.require_capability(Capability::AtomicFloat64MinMaxEXT);
             }
             (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 16) => {
-                self.capability(Capability::AtomicFloat16MinMaxEXT);
+                self.require_capability(Capability::AtomicFloat16MinMaxEXT);
             }
             (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, _) => {
-                self.capability(Capability::AtomicFloat32MinMaxEXT);
+                self.require_capability(Capability::AtomicFloat32MinMaxEXT);
             }
-            (_, 64) => self.capability(Capability::Int64Atomics),
+            (_, 64) => self.require_capability(Capability::Int64Atomics),
             _ => {}
         }
     }

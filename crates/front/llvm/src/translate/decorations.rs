@@ -57,7 +57,8 @@ impl LlvmTranslator<'_> {
     /// The decorations that a node of metadata lists.
     pub(super) fn stated_decorations(&mut self, id: Id, node: LlvmMetadata) {
         for one in self.module.metadata.operands(node).to_vec() {
-            let Some((decoration, words)) = one.and_then(|one| self.stated(one)) else {
+            let Some((decoration, words)) = one.and_then(|one| self.read_decoration_node(one))
+            else {
                 continue;
             };
             self.decorate_by_row(id, decoration, words);
@@ -67,7 +68,7 @@ impl LlvmTranslator<'_> {
     /// The decorations that a node lists for a parameter, other than those of conversions.
     fn parameter_decorations(&mut self, param: Id, node: LlvmMetadata) {
         for one in self.module.metadata.operands(node).to_vec() {
-            if let Some((decoration, words)) = one.and_then(|one| self.stated(one))
+            if let Some((decoration, words)) = one.and_then(|one| self.read_decoration_node(one))
                 && decoration != Decoration::FPRoundingMode
             {
                 self.decorate_by_row(param, decoration, words);
@@ -76,7 +77,10 @@ impl LlvmTranslator<'_> {
     }
 
     /// A decoration as a node states it: its number, then its operands.
-    pub(super) fn stated(&self, node: LlvmMetadata) -> Option<(Decoration, Vec<u32>)> {
+    pub(super) fn read_decoration_node(
+        &self,
+        node: LlvmMetadata,
+    ) -> Option<(Decoration, Vec<u32>)> {
         let metadata = &self.module.metadata;
         let mut operands = metadata.operands(node).iter();
         let first = metadata.as_constant((*operands.next()?)?)?;
@@ -85,7 +89,7 @@ impl LlvmTranslator<'_> {
         for operand in operands.flatten() {
             match (metadata.as_constant(*operand), metadata.as_string(*operand)) {
                 (Some(constant), _) => words.push(self.module.consts.as_u64(constant)? as u32),
-                (_, Some(symbol)) => push_string(&mut words, self.module.str(symbol)),
+                (_, Some(symbol)) => push_string(&mut words, self.module.symbol_text(symbol)),
                 _ => return None,
             }
         }
@@ -173,7 +177,7 @@ impl LlvmTranslator<'_> {
     pub(super) fn global_annotations(&mut self) {
         let module = self.module;
         for data in &module.globals {
-            if module.str(data.name) != "llvm.global.annotations" {
+            if module.symbol_text(data.name) != "llvm.global.annotations" {
                 continue;
             }
             let GlobalKind::Variable(variable) = data.kind else {
@@ -198,7 +202,7 @@ impl LlvmTranslator<'_> {
         let Some(text) = self.text_behind(text) else {
             return;
         };
-        let Some(target) = self.stripped(target) else {
+        let Some(target) = self.strip_constant_casts(target) else {
             return;
         };
         let Some(global) = self.module.as_global(target) else {
@@ -210,12 +214,12 @@ impl LlvmTranslator<'_> {
             _ => return,
         };
         if let Ok(id) = id {
-            self.annotate(id, &text);
+            self.decorate_by_annotation(id, &text);
         }
     }
 
     /// A constant pointer without the casts around it.
-    pub(super) fn stripped(&self, constant: LlvmConst) -> Option<LlvmConst> {
+    pub(super) fn strip_constant_casts(&self, constant: LlvmConst) -> Option<LlvmConst> {
         let mut at = constant;
         for _ in 0..16 {
             match self.module.consts.kind(at) {
@@ -229,7 +233,7 @@ impl LlvmTranslator<'_> {
     /// The text that a constant pointer leads to, without its terminator.
     pub(super) fn text_behind(&self, pointer: LlvmConst) -> Option<String> {
         let module = self.module;
-        let global = module.as_global(self.stripped(pointer)?)?;
+        let global = module.as_global(self.strip_constant_casts(pointer)?)?;
         let GlobalKind::Variable(variable) = module.global(global).kind else {
             return None;
         };
@@ -242,8 +246,8 @@ impl LlvmTranslator<'_> {
 
     /// Decorates an id by the text of an annotation: `{NUMBER:OPERANDS}…` with OPERANDS numbers or
     /// texts in quotes, `{NAME:OPERANDS}…` with names of [`NAMED`]; other texts are for users.
-    pub(super) fn annotate(&mut self, id: Id, text: &str) {
-        let parts = annotation(text);
+    pub(super) fn decorate_by_annotation(&mut self, id: Id, text: &str) {
+        let parts = parse_annotation(text);
         if self.fpga_accesses(id, text) {
             return;
         }
@@ -266,7 +270,7 @@ impl LlvmTranslator<'_> {
 }
 
 /// The decorations in the text of an annotation; none where it is of another form.
-fn annotation(text: &str) -> Vec<(Decoration, Vec<u32>)> {
+fn parse_annotation(text: &str) -> Vec<(Decoration, Vec<u32>)> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(inner) = rest.strip_prefix('{') {
@@ -308,13 +312,13 @@ impl FunctionTranslator<'_, '_> {
         let Some(kind) = self.attached.decorations else {
             return;
         };
-        let Some(node) = self.function.attachment(inst, kind) else {
+        let Some(node) = self.function.find_attachment(inst, kind) else {
             return;
         };
         let flags = self.function.inst(inst).flags;
-        let fast = !flags.only(LlvmInstFlags::FAST).is_empty();
+        let fast = !flags.intersection(LlvmInstFlags::FAST).is_empty();
         for one in self.t.module.metadata.operands(node).to_vec() {
-            if let Some((decoration, words)) = one.and_then(|one| self.t.stated(one))
+            if let Some((decoration, words)) = one.and_then(|one| self.t.read_decoration_node(one))
                 && !OF_FLAGS.contains(&decoration)
                 && !(fast && decoration == Decoration::NoContraction)
             {
@@ -329,8 +333,8 @@ impl FunctionTranslator<'_, '_> {
             return;
         }
         let module = self.t.module;
-        let kind = module.strings.find("fpmath");
-        let node = kind.and_then(|kind| self.function.attachment(inst, kind));
+        let kind = module.strings.find_symbol("fpmath");
+        let node = kind.and_then(|kind| self.function.find_attachment(inst, kind));
         let operand = node.and_then(|node| *module.metadata.operands(node).first()?);
         let constant = operand.and_then(|operand| module.metadata.as_constant(operand));
         if let Some(ConstKind::Float(bits)) = constant.map(|c| module.consts.kind(c)) {
@@ -343,17 +347,18 @@ impl FunctionTranslator<'_, '_> {
     /// to the end of the instruction. What they stood for before, by local.
     pub(super) fn cache_controls(&mut self, inst: LlvmInst) -> Vec<(usize, Id)> {
         let kind = self.attached.cache_controls;
-        let node = kind.and_then(|kind| self.function.attachment(inst, kind));
+        let node = kind.and_then(|kind| self.function.find_attachment(inst, kind));
         let mut before: Vec<(usize, Id)> = Vec::new();
         let Some(node) = node else { return before };
         for one in self.t.module.metadata.operands(node).to_vec() {
-            let Some((decoration, words)) = one.and_then(|one| self.t.stated(one)) else {
+            let Some((decoration, words)) = one.and_then(|one| self.t.read_decoration_node(one))
+            else {
                 continue;
             };
             let [level, control, operand] = words[..] else {
                 continue;
             };
-            let operands = match self.function.call(inst) {
+            let operands = match self.function.call_info(inst) {
                 Some(_) => self.function.arguments(inst),
                 None => self.function.operands(inst),
             };
@@ -384,10 +389,10 @@ impl FunctionTranslator<'_, '_> {
 
     /// `llvm.ptr.annotation`, `llvm.var.annotation`, `llvm.annotation`: the first argument with the
     /// decorations that the text behind the second asks for.
-    pub(super) fn annotated(&mut self, value: LlvmValue, text: LlvmValue, id: Id) {
+    pub(super) fn annotate_value(&mut self, value: LlvmValue, text: LlvmValue, id: Id) {
         let text = text.as_const().and_then(|c| self.t.text_behind(c));
         if let (Some(text), Some(_)) = (text, value.as_local()) {
-            self.t.annotate(id, &text);
+            self.t.decorate_by_annotation(id, &text);
         }
     }
 }
@@ -399,19 +404,22 @@ mod tests {
     #[test]
     fn annotations_are_numbers_names_or_for_users() {
         assert_eq!(
-            annotation("{44:128}{19}"),
-            [(Decoration(44), vec![128]), (Decoration(19), vec![])]
-        );
-        assert_eq!(annotation("{44:\"128\"}"), [(Decoration(44), vec![128])]);
-        assert_eq!(
-            annotation("{44,128}{19}"),
+            parse_annotation("{44:128}{19}"),
             [(Decoration(44), vec![128]), (Decoration(19), vec![])]
         );
         assert_eq!(
-            annotation("{numbanks:4}{unheard:1}"),
+            parse_annotation("{44:\"128\"}"),
+            [(Decoration(44), vec![128])]
+        );
+        assert_eq!(
+            parse_annotation("{44,128}{19}"),
+            [(Decoration(44), vec![128]), (Decoration(19), vec![])]
+        );
+        assert_eq!(
+            parse_annotation("{numbanks:4}{unheard:1}"),
             [(Decoration::NumbanksINTEL, vec![4])]
         );
-        assert!(annotation("any text").is_empty());
-        assert!(annotation("{44:128").is_empty());
+        assert!(parse_annotation("any text").is_empty());
+        assert!(parse_annotation("{44:128").is_empty());
     }
 }

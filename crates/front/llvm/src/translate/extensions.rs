@@ -31,7 +31,7 @@ impl AllowedExtensions {
     }
 
     /// Whether an extension may be used.
-    pub fn allows(&self, name: &str) -> bool {
+    pub fn is_allowed(&self, name: &str) -> bool {
         let among = |names: &[String]| names.iter().any(|n| n == name);
         match self {
             AllowedExtensions::All => true,
@@ -42,7 +42,7 @@ impl AllowedExtensions {
 
     /// Whether an extension was asked for by its name. What every module could use and few
     /// consumers know is only used then.
-    pub fn names(&self, name: &str) -> bool {
+    pub fn is_named(&self, name: &str) -> bool {
         matches!(self, AllowedExtensions::Only(names) if names.iter().any(|n| n == name))
     }
 }
@@ -88,18 +88,18 @@ mod tests {
     #[test]
     fn lists_allow_and_forbid() {
         let parse = |text: &str| AllowedExtensions::from_str(text).unwrap_or_default();
-        assert!(parse("all").allows("SPV_A"));
-        assert!(!AllowedExtensions::of_devices().allows("SPV_EXT_long_vector"));
-        assert!(!parse("all").names("SPV_A"));
-        assert!(parse("SPV_A").names("SPV_A"));
-        assert!(!parse("none").allows("SPV_A"));
-        assert!(parse("SPV_A,SPV_B").allows("SPV_B"));
-        assert!(!parse("SPV_A,SPV_B").allows("SPV_C"));
-        assert!(!parse("-SPV_A,-SPV_B").allows("SPV_B"));
-        assert!(parse("-SPV_A,-SPV_B").allows("SPV_C"));
-        assert!(parse("+SPV_A,-SPV_B").allows("SPV_A"));
-        assert!(!parse("+SPV_A,-SPV_B").allows("SPV_C"));
-        assert!(!parse("+all,-SPV_B").allows("SPV_B"));
-        assert!(parse("+all,-SPV_B").allows("SPV_C"));
+        assert!(parse("all").is_allowed("SPV_A"));
+        assert!(!AllowedExtensions::of_devices().is_allowed("SPV_EXT_long_vector"));
+        assert!(!parse("all").is_named("SPV_A"));
+        assert!(parse("SPV_A").is_named("SPV_A"));
+        assert!(!parse("none").is_allowed("SPV_A"));
+        assert!(parse("SPV_A,SPV_B").is_allowed("SPV_B"));
+        assert!(!parse("SPV_A,SPV_B").is_allowed("SPV_C"));
+        assert!(!parse("-SPV_A,-SPV_B").is_allowed("SPV_B"));
+        assert!(parse("-SPV_A,-SPV_B").is_allowed("SPV_C"));
+        assert!(parse("+SPV_A,-SPV_B").is_allowed("SPV_A"));
+        assert!(!parse("+SPV_A,-SPV_B").is_allowed("SPV_C"));
+        assert!(!parse("+all,-SPV_B").is_allowed("SPV_B"));
+        assert!(parse("+all,-SPV_B").is_allowed("SPV_C"));
     }
 }

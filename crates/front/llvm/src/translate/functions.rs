@@ -64,7 +64,7 @@ impl<'m> LlvmTranslator<'m> {
             return Ok(signature.clone());
         }
         let function = self.module.function(func);
-        let Some((result, _, variadic)) = self.module.types.signature(function.ty) else {
+        let Some((result, _, variadic)) = self.module.types.function_signature(function.ty) else {
             return Err(make_refusal("a function without a function type"));
         };
         if variadic {
@@ -84,7 +84,7 @@ impl<'m> LlvmTranslator<'m> {
         }
         let result = match self.pointer_space(result) {
             Some(space) => {
-                let pointee = self.pointees.result(self.module, func);
+                let pointee = self.pointees.result_pointee(self.module, func);
                 self.pointer_to(space, pointee)?
             }
             None => self.register_type(result)?,
@@ -111,7 +111,7 @@ impl<'m> LlvmTranslator<'m> {
             Some(space) => {
                 let pointee = match self.stated_pointee(func, local) {
                     Some(stated) => Some(stated),
-                    None => self.pointees.local(func, local),
+                    None => self.pointees.local_pointee(func, local),
                 };
                 self.pointer_to(space, pointee)
             }
@@ -130,11 +130,12 @@ impl<'m> LlvmTranslator<'m> {
     pub(super) fn function_declarations(&mut self) {
         for func in self.module.function_ids() {
             let function = self.module.function(func);
-            if !self.is_elsewhere(func) || !matches!(*self.callee(func), LlvmCallee::Function) {
+            if !self.is_elsewhere(func) || !matches!(*self.find_callee(func), LlvmCallee::Function)
+            {
                 continue;
             }
             // Those of any number of arguments are refused where they are called.
-            let signature = self.module.types.signature(function.ty);
+            let signature = self.module.types.function_signature(function.ty);
             if signature.is_some_and(|(_, _, variadic)| variadic) {
                 continue;
             }
@@ -227,21 +228,21 @@ impl<'m> LlvmTranslator<'m> {
     fn begin_function(&mut self, func: LlvmFunc, signature: &TranslatedSignature) -> Vec<Id> {
         let function = self.module.function(func);
         let attributes = &self.module.attributes;
-        let set = attributes.function(function.attributes);
+        let set = attributes.function_set(function.attributes);
         let mut control = FunctionControl::default();
-        if attributes.has(set, AttrKind::AlwaysInline) {
+        if attributes.has_attribute(set, AttrKind::AlwaysInline) {
             control |= FunctionControl::Inline;
-        } else if attributes.has(set, AttrKind::NoInline) {
+        } else if attributes.has_attribute(set, AttrKind::NoInline) {
             control |= FunctionControl::DontInline;
         }
-        if attributes.has(set, AttrKind::OptNone)
+        if attributes.has_attribute(set, AttrKind::OptNone)
             && OPTIONAL.iter().any(|name| self.asked_for(name))
         {
             control |= FunctionControl::OptNoneEXT;
         }
-        if !attributes.has(set, AttrKind::Convergent) {
+        if !attributes.has_attribute(set, AttrKind::Convergent) {
             control |= match attributes
-                .number(set, AttrKind::Memory)
+                .find_number(set, AttrKind::Memory)
                 .map(combine_effects)
             {
                 Some(0) => FunctionControl::Const,
@@ -252,14 +253,14 @@ impl<'m> LlvmTranslator<'m> {
         self.b
             .begin_function(signature.id, signature.result, control, signature.ty);
         self.name_id(signature.id, self.module.function_name(func));
-        let result = attributes.result(function.attributes);
+        let result = attributes.result_set(function.attributes);
         self.parameter_attributes(signature.id, result);
         // Values may have no names while the source's are kept for those who ask a runtime.
         let source_names = self.module.function_strings(func, "kernel_arg_name");
         let mut params = Vec::with_capacity(signature.params.len());
         for (index, &ty) in signature.params.iter().enumerate() {
             let id = self.b.append_parameter(ty);
-            let name = match self.module.str(function.name(index)) {
+            let name = match self.module.symbol_text(function.local_name(index)) {
                 "" => source_names.get(index).copied().unwrap_or(""),
                 name => name,
             };
@@ -268,7 +269,7 @@ impl<'m> LlvmTranslator<'m> {
         }
         self.function_decorations(func, signature.id, &params);
         for (index, &id) in params.iter().enumerate() {
-            let set = self.module.attributes.param(function.attributes, index);
+            let set = self.module.attributes.param_set(function.attributes, index);
             self.parameter_attributes(id, set);
         }
         params
@@ -283,17 +284,17 @@ impl<'m> LlvmTranslator<'m> {
             let has = match kind {
                 // Since LLVM 21 that of nothing captured.
                 AttrKind::NoCapture => {
-                    attributes.has(set, *kind)
-                        || attributes.number(set, AttrKind::Captures) == Some(0)
+                    attributes.has_attribute(set, *kind)
+                        || attributes.find_number(set, AttrKind::Captures) == Some(0)
                 }
-                _ => attributes.has(set, *kind),
+                _ => attributes.has_attribute(set, *kind),
             };
             if has {
                 self.b
                     .decorate_id(id, Decoration::FuncParamAttr, &[attribute.0]);
             }
         }
-        let align = attributes.number(set, AttrKind::Align);
+        let align = attributes.find_number(set, AttrKind::Align);
         if let Some(align) = align.and_then(|a| u32::try_from(a).ok()) {
             self.b.decorate_id(id, Decoration::Alignment, &[align]);
         }

@@ -26,10 +26,10 @@ impl LlvmTranslator<'_> {
     pub(super) fn global_variables(&mut self) {
         for global in self.module.global_ids() {
             let data = self.module.global(global);
-            let name = self.module.str(data.name);
+            let name = self.module.symbol_text(data.name);
             let variable = matches!(data.kind, GlobalKind::Variable(_));
             // Texts of annotations are read where they are used.
-            let about = self.module.str(data.section) == "llvm.metadata";
+            let about = self.module.symbol_text(data.section) == "llvm.metadata";
             if !variable || about || name.starts_with("llvm.") {
                 continue;
             }
@@ -69,7 +69,7 @@ impl LlvmTranslator<'_> {
     ) -> TranslationResult<Id> {
         let module = self.module;
         let data = module.global(global);
-        let name = module.str(data.name);
+        let name = module.symbol_text(data.name);
         if let Some(builtin) = self.builtin_of_name(name) {
             return self.builtin_variable(builtin);
         }
@@ -93,7 +93,7 @@ impl LlvmTranslator<'_> {
             None => None,
         };
         let size = module.layout.alloc_size(&module.types, data.value_type);
-        let mut align = data.align.bytes();
+        let mut align = data.align.to_bytes();
         if data.linkage.is_local()
             && !variable.constant
             && let Some(padding) = self.make_padding_type(size)?
@@ -120,7 +120,7 @@ impl LlvmTranslator<'_> {
             };
             self.b.set_linkage(id, name, linkage);
         }
-        let stated = self.module.strings.find("spirv.Decorations");
+        let stated = self.module.strings.find_symbol("spirv.Decorations");
         let node = stated.and_then(|kind| data.metadata.iter().find(|m| m.0 == kind));
         if let Some(&(_, node)) = node {
             self.stated_decorations(id, node);

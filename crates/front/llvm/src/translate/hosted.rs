@@ -3,7 +3,7 @@
 //! space 0, such as those of Julia, are brought to the same form: that space is of private memory, where
 //! no variable of a module can be.
 //!
-//! [`hosted`] makes the functions that the options name kernels, and finds out which memory each
+//! [`prepare_hosted_module`] makes the functions that the options name kernels, and finds out which memory each
 //! pointer leads to: parameters of kernels and globals lead to the device's memory, allocations to
 //! private memory, pointers that were loaded or come from elsewhere to any. What an address
 //! computation, a phi, a select or a call joins leads to the same (after Steensgaard, "Points-to
@@ -72,7 +72,7 @@ impl ModuleOrigin {
 
 /// The module with kernels and address spaces; `None` where no kernels are named and no variable is in
 /// address space 0.
-pub(super) fn hosted(
+pub(super) fn prepare_hosted_module(
     module: &LlvmModule,
     options: &TranslationOptions,
 ) -> Result<Option<HostCompiledModule>, Vec<SourceDiagnostic>> {
@@ -87,8 +87,8 @@ pub(super) fn hosted(
     if !unknown.is_empty() {
         return Err(unknown);
     }
-    let spaces = AddressSpaceInference::of(&new, origin);
-    let (flat, generic) = spaces.apply(&mut new);
+    let spaces = AddressSpaceInference::infer_spaces(&new, origin);
+    let (flat, generic) = spaces.apply_spaces(&mut new);
     if origin == ModuleOrigin::Host {
         new.triple = match new.layout.pointer_width(0) {
             32 => "spir-unknown-unknown".to_owned(),
@@ -105,10 +105,13 @@ pub(super) fn hosted(
 /// Whether variables of a module are in address space 0; those that only the compiler reads do not count.
 fn has_flat_variables(module: &LlvmModule) -> bool {
     module.globals.iter().any(|data| {
-        let name = module.str(data.name);
+        let name = module.symbol_text(data.name);
         let read = !name.starts_with("llvm.") && !name.starts_with("__spirv_BuiltIn");
         let variable = matches!(data.kind, GlobalKind::Variable(_));
-        variable && read && data.ty == LlvmType::PTR && module.str(data.section) != "llvm.metadata"
+        variable
+            && read
+            && data.ty == LlvmType::PTR
+            && module.symbol_text(data.section) != "llvm.metadata"
     })
 }
 
@@ -146,7 +149,7 @@ fn could_be_kernel(module: &LlvmModule, func: LlvmFunc) -> bool {
     let mangled = name.starts_with("_Z") || name.starts_with("_R") || name.starts_with("rust_");
     let result = module
         .types
-        .signature(function.ty)
+        .function_signature(function.ty)
         .map(|signature| signature.0);
     module.global(function.global).linkage == Linkage::External
         && !mangled
@@ -166,7 +169,7 @@ struct AddressSpaceInference {
 }
 
 impl AddressSpaceInference {
-    fn of(module: &LlvmModule, origin: ModuleOrigin) -> AddressSpaceInference {
+    fn infer_spaces(module: &LlvmModule, origin: ModuleOrigin) -> AddressSpaceInference {
         let mut count = 0;
         let mut first = Vec::with_capacity(module.functions.len());
         for function in &module.functions {
@@ -182,13 +185,13 @@ impl AddressSpaceInference {
         };
         let taken = address_taken(module);
         for func in module.function_ids() {
-            spaces.parameters(module, func, taken[func.index()]);
+            spaces.constrain_parameters(module, func, taken[func.index()]);
             for index in 0..module.function(func).insts.len() {
-                spaces.instruction(module, func, LlvmInst::new(index));
+                spaces.constrain_instruction(module, func, LlvmInst::new(index));
             }
         }
         for (slot, space) in std::mem::take(&mut spaces.sources) {
-            let class = spaces.classes.find(slot) as usize;
+            let class = spaces.classes.find_root(slot) as usize;
             spaces.spaces[class] = match spaces.spaces[class] {
                 Some(known) if known != space => Some(GENERIC),
                 _ => Some(space),
@@ -197,11 +200,11 @@ impl AddressSpaceInference {
         spaces
     }
 
-    fn slot(&self, func: LlvmFunc, local: usize) -> u32 {
+    fn slot_of(&self, func: LlvmFunc, local: usize) -> u32 {
         self.first[func.index()] + local as u32
     }
 
-    fn parameters(&mut self, module: &LlvmModule, func: LlvmFunc, taken: bool) {
+    fn constrain_parameters(&mut self, module: &LlvmModule, func: LlvmFunc, taken: bool) {
         let function = module.function(func);
         let kernel = function.convention == CallingConvention::SPIR_KERNEL;
         let space = match kernel {
@@ -213,17 +216,17 @@ impl AddressSpaceInference {
             false => return,
         };
         for index in 0..function.params.len() {
-            self.sources.push((self.slot(func, index), space));
+            self.sources.push((self.slot_of(func, index), space));
         }
     }
 
-    fn instruction(&mut self, module: &LlvmModule, func: LlvmFunc, inst: LlvmInst) {
+    fn constrain_instruction(&mut self, module: &LlvmModule, func: LlvmFunc, inst: LlvmInst) {
         let function = module.function(func);
         let data = function.inst(inst);
         let local = function.params.len() + inst.index();
-        let slot = self.slot(func, local);
+        let slot = self.slot_of(func, local);
         if data.opcode == LlvmOpcode::Call {
-            self.call(module, func, inst);
+            self.constrain_call(module, func, inst);
         }
         if data.ty != LlvmType::PTR {
             return;
@@ -232,22 +235,22 @@ impl AddressSpaceInference {
         match data.opcode {
             LlvmOpcode::Alloca => self.sources.push((slot, PRIVATE)),
             LlvmOpcode::GetElementPtr | LlvmOpcode::BitCast | LlvmOpcode::Freeze => {
-                self.join(module, func, slot, operands[0]);
+                self.join_value(module, func, slot, operands[0]);
             }
             LlvmOpcode::Phi => {
                 for &operand in operands {
-                    self.join(module, func, slot, operand);
+                    self.join_value(module, func, slot, operand);
                 }
             }
             LlvmOpcode::Select => {
                 for &operand in &operands[1..] {
-                    self.join(module, func, slot, operand);
+                    self.join_value(module, func, slot, operand);
                 }
             }
             // Intrinsics that return a pointer return one to the memory of the first that they take.
             LlvmOpcode::Call if is_intrinsic(module, function, inst) => {
                 match function.arguments(inst).first() {
-                    Some(first) => self.join(module, func, slot, *first),
+                    Some(first) => self.join_value(module, func, slot, *first),
                     None => self.sources.push((slot, GENERIC)),
                 }
             }
@@ -256,7 +259,7 @@ impl AddressSpaceInference {
     }
 
     /// Arguments lead where the parameters of a known callee do.
-    fn call(&mut self, module: &LlvmModule, func: LlvmFunc, inst: LlvmInst) {
+    fn constrain_call(&mut self, module: &LlvmModule, func: LlvmFunc, inst: LlvmInst) {
         let function = module.function(func);
         let callee = function.callee(inst).and_then(LlvmValue::as_const);
         let callee = callee.and_then(|constant| module.as_global(constant));
@@ -270,18 +273,18 @@ impl AddressSpaceInference {
         }
         for (index, &argument) in function.arguments(inst).iter().enumerate() {
             if params.get(index) == Some(&LlvmType::PTR) {
-                let slot = self.slot(callee, index);
-                self.join(module, func, slot, argument);
+                let slot = self.slot_of(callee, index);
+                self.join_value(module, func, slot, argument);
             }
         }
     }
 
     /// A slot leads where a value does.
-    fn join(&mut self, module: &LlvmModule, func: LlvmFunc, slot: u32, value: LlvmValue) {
+    fn join_value(&mut self, module: &LlvmModule, func: LlvmFunc, slot: u32, value: LlvmValue) {
         match value.kind() {
             ValueKind::Local(local) => {
-                let other = self.slot(func, local);
-                self.classes.join(slot, other);
+                let other = self.slot_of(func, local);
+                self.classes.union_sets(slot, other);
             }
             // Null and undefined pointers lead anywhere.
             ValueKind::Const(constant) if is_address(module, constant) => {
@@ -293,7 +296,7 @@ impl AddressSpaceInference {
 
     /// Gives every local pointer its space, those in memory the generic one. The types that it gave, and the
     /// parameters of kernels that have to become generic.
-    fn apply(mut self, module: &mut LlvmModule) -> ([LlvmType; 3], Vec<(LlvmFunc, usize)>) {
+    fn apply_spaces(mut self, module: &mut LlvmModule) -> ([LlvmType; 3], Vec<(LlvmFunc, usize)>) {
         let mut generic = Vec::new();
         let private = module.types.make_generic();
         let [global, workgroup] =
@@ -303,8 +306,8 @@ impl AddressSpaceInference {
             let params = function.params.len();
             let kernel = function.convention == CallingConvention::SPIR_KERNEL;
             for local in 0..module.function(func).local_count() {
-                let slot = self.slot(func, local);
-                let class = self.classes.find(slot) as usize;
+                let slot = self.slot_of(func, local);
+                let class = self.classes.find_root(slot) as usize;
                 let space = match (kernel && local < params, self.spaces[class]) {
                     (true, Some(GENERIC)) => {
                         generic.push((func, local));
@@ -328,7 +331,7 @@ impl AddressSpaceInference {
                 }
             }
         }
-        let section = module.strings.find(WORKGROUP_SECTION);
+        let section = module.strings.find_symbol(WORKGROUP_SECTION);
         for data in &mut module.globals {
             if matches!(data.kind, GlobalKind::Variable(_)) && data.space == PRIVATE {
                 let shared = section.is_some_and(|section| data.section == section);

@@ -13,9 +13,9 @@ const LISTS: [(&str, ExecutionMode); 2] = [
 
 impl LlvmTranslator<'_> {
     /// Declares the functions that run before and after all kernels, by their priorities.
-    pub(super) fn initialisers(&mut self) {
+    pub(super) fn declare_initialisers(&mut self) {
         for (list, mode) in LISTS {
-            for func in self.listed(list) {
+            for func in self.list_functions(list) {
                 let Some(signature) = self.signatures[func.index()].clone() else {
                     continue;
                 };
@@ -31,9 +31,12 @@ impl LlvmTranslator<'_> {
     }
 
     /// The functions with a body that a list has, each once, in the order of their priorities.
-    fn listed(&self, list: &str) -> Vec<LlvmFunc> {
+    fn list_functions(&self, list: &str) -> Vec<LlvmFunc> {
         let module = self.module;
-        let global = module.globals.iter().find(|g| module.str(g.name) == list);
+        let global = module
+            .globals
+            .iter()
+            .find(|g| module.symbol_text(g.name) == list);
         let Some(GlobalKind::Variable(variable)) = global.map(|g| g.kind) else {
             return Vec::new();
         };
@@ -45,7 +48,9 @@ impl LlvmTranslator<'_> {
         for &row in rows {
             if let ConstKind::Aggregate(fields) = module.consts.kind(row)
                 && let [priority, function, ..] = fields[..]
-                && let Some(func) = self.stripped(function).and_then(|f| self.callee_of(f))
+                && let Some(func) = self
+                    .strip_constant_casts(function)
+                    .and_then(|f| self.callee_of(f))
                 && !self.is_elsewhere(func)
                 && found.iter().all(|row| row.1 != func)
             {

@@ -29,7 +29,7 @@ const MAX_DEPTH: u32 = 64;
 
 impl StatedArrayLengths {
     pub(super) fn new(module: &LlvmModule) -> StatedArrayLengths {
-        let rows = match module.named(LIST) {
+        let rows = match module.named_metadata(LIST) {
             [] => Vec::new(),
             _ => rows_of_types(module, LIST),
         };
@@ -82,7 +82,7 @@ impl LlvmTranslator<'_> {
     /// The constant that a node describes.
     pub(super) fn special_number(&mut self, node: LlvmMetadata) -> TranslationResult<Id> {
         let Some(lengths) = self.shader.as_mut().map(|shader| &mut shader.lengths) else {
-            return Err(malformed());
+            return Err(make_malformed_refusal());
         };
         if let Some(id) = lengths.made.get(&node) {
             return Ok(*id);
@@ -111,20 +111,23 @@ impl LlvmTranslator<'_> {
             metadata.operands(node).iter().flatten().copied().collect();
         let constant = |at: usize| metadata.as_constant(*operands.get(at)?);
         let (Some(first), Some(second)) = (constant(0), constant(1)) else {
-            return Err(malformed());
+            return Err(make_malformed_refusal());
         };
         let number = |constant| {
             let number = module.consts.as_u64(constant);
             number.and_then(|n| u32::try_from(n).ok())
         };
         let op = number(first).and_then(|op| u16::try_from(op).ok());
-        let op = Op(op.ok_or_else(malformed)?);
+        let op = Op(op.ok_or_else(make_malformed_refusal)?);
         if op == Op::SpecConstant {
             let (Some(number), Some(default)) = (number(second), constant(2)) else {
-                return Err(malformed());
+                return Err(make_malformed_refusal());
             };
             let shape = self.need_shape(module.consts.ty(default))?;
-            let bits = module.consts.as_u64(default).ok_or_else(malformed)?;
+            let bits = module
+                .consts
+                .as_u64(default)
+                .ok_or_else(make_malformed_refusal)?;
             return Ok(self.make_spec_constant(number, shape, bits));
         }
         let ty = self.register_type(module.consts.ty(second))?;
@@ -142,7 +145,7 @@ impl LlvmTranslator<'_> {
         source: LlvmType,
         path: &'p [LlvmValue],
     ) -> Cow<'p, [LlvmValue]> {
-        self.shortened(source, path, |value| self.module.as_u64(value))
+        self.shorten_index_path(source, path, |value| self.module.as_u64(value))
     }
 
     /// The same of indices that are known.
@@ -151,10 +154,10 @@ impl LlvmTranslator<'_> {
         source: LlvmType,
         path: &'p [u32],
     ) -> Cow<'p, [u32]> {
-        self.shortened(source, path, |index| Some(index.into()))
+        self.shorten_index_path(source, path, |index| Some(index.into()))
     }
 
-    fn shortened<'p, T: Copy>(
+    fn shorten_index_path<'p, T: Copy>(
         &self,
         source: LlvmType,
         path: &'p [T],
@@ -179,13 +182,13 @@ impl LlvmTranslator<'_> {
                 LlvmTypeKind::Array { element, .. } | LlvmTypeKind::Vector { element, .. } => {
                     Some(*element)
                 }
-                _ => number(index).and_then(|n| types.element(ty, n)),
+                _ => number(index).and_then(|n| types.element_type(ty, n)),
             };
         }
         Cow::Owned(kept)
     }
 }
 
-fn malformed() -> super::refusal::TranslationRefusal {
+fn make_malformed_refusal() -> super::refusal::TranslationRefusal {
     make_refusal("a length in !spirv.Lengths is malformed")
 }

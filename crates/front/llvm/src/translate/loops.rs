@@ -124,7 +124,7 @@ pub(super) fn hint_names() -> Vec<String> {
 pub(super) fn loop_hints(t: &LlvmTranslator<'_>, function: &LlvmFunction) -> Vec<LoopHints> {
     let module = t.module;
     let mut found: Vec<LoopHints> = Vec::new();
-    let Some(kind) = module.strings.find("llvm.loop") else {
+    let Some(kind) = module.strings.find_symbol("llvm.loop") else {
         return found;
     };
     if function.attachments.is_empty() {
@@ -143,19 +143,19 @@ pub(super) fn loop_hints(t: &LlvmTranslator<'_>, function: &LlvmFunction) -> Vec
     // A block is the merge block of one loop alone.
     let mut merges = vec![false; function.blocks.len()];
     for &latch in order {
-        let Some(node) = function.attachment(function.terminator(latch), kind) else {
+        let Some(node) = function.find_attachment(function.terminator(latch), kind) else {
             continue;
         };
         let back = |b: &&LlvmBlock| position[b.index()] <= position[latch.index()];
         let Some(&header) = function.successors(latch).iter().find(back) else {
             continue;
         };
-        let control = control(t, node);
+        let control = read_loop_control(t, node);
         if control.is_empty() || known[header.index()] {
             continue;
         }
-        let before = before.get_or_insert_with(|| LlvmPredecessors::of(function, order));
-        let merge = behind(function, order, before, header, latch);
+        let before = before.get_or_insert_with(|| LlvmPredecessors::from_blocks(function, order));
+        let merge = find_loop_exit(function, order, before, header, latch);
         if let Some(merge) = merge.filter(|merge| !merges[merge.index()]) {
             known[header.index()] = true;
             merges[merge.index()] = true;
@@ -171,7 +171,7 @@ pub(super) fn loop_hints(t: &LlvmTranslator<'_>, function: &LlvmFunction) -> Vec
 }
 
 /// The block behind a loop: where the latch or the header leaves it, else the first exit.
-fn behind(
+fn find_loop_exit(
     function: &LlvmFunction,
     order: &[LlvmBlock],
     before: &LlvmPredecessors,
@@ -198,7 +198,7 @@ fn behind(
 
 /// The loop control that a node asks for: its mask, then the operands; empty where it asks for
 /// nothing that a version of SPIR-V knows.
-fn control(t: &LlvmTranslator<'_>, node: LlvmMetadata) -> Vec<u32> {
+fn read_loop_control(t: &LlvmTranslator<'_>, node: LlvmMetadata) -> Vec<u32> {
     let module = t.module;
     let metadata = &module.metadata;
     let mut hints: Vec<(&str, Option<u32>)> = Vec::new();
@@ -209,7 +209,9 @@ fn control(t: &LlvmTranslator<'_>, node: LlvmMetadata) -> Vec<u32> {
             .next()
             .and_then(|number| metadata.as_constant(*number));
         let number = number.and_then(|number| module.consts.as_u64(number));
-        if let Some(name) = name.and_then(|name| module.str(name).strip_prefix("llvm.loop.")) {
+        if let Some(name) =
+            name.and_then(|name| module.symbol_text(name).strip_prefix("llvm.loop."))
+        {
             hints.push((name, number.map(|n| n as u32)));
         }
     }

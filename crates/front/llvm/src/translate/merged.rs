@@ -16,20 +16,20 @@ use crate::ir::{
 use spirula_diagnostics::SourceLocation;
 
 /// The module with variables merged; `None` where nothing is to be.
-pub(super) fn merged(module: &LlvmModule) -> Option<LlvmModule> {
-    let groups = groups(module);
+pub(super) fn merge_variables(module: &LlvmModule) -> Option<LlvmModule> {
+    let groups = find_merge_groups(module);
     if groups.is_empty() {
         return None;
     }
     let mut new = module.clone();
     for group in groups {
-        merge(&mut new, &group);
+        merge_group(&mut new, &group);
     }
     Some(new)
 }
 
 /// The variables that have to lie in one, in the order of the module.
-fn groups(module: &LlvmModule) -> Vec<Vec<LlvmGlobal>> {
+fn find_merge_groups(module: &LlvmModule) -> Vec<Vec<LlvmGlobal>> {
     let mut forms = AddressForms::default();
     let mut classes = SlotUnionFind::new(module.globals.len());
     let mut joined = false;
@@ -44,9 +44,9 @@ fn groups(module: &LlvmModule) -> Vec<Vec<LlvmGlobal>> {
             plus: Some(plus),
             minus: Some(minus),
             ..
-        }) = forms.of(module, constant)
+        }) = forms.find_layout(module, constant)
         {
-            classes.join(plus.index() as u32, minus.index() as u32);
+            classes.union_sets(plus.index() as u32, minus.index() as u32);
             joined = true;
         }
     }
@@ -55,7 +55,7 @@ fn groups(module: &LlvmModule) -> Vec<Vec<LlvmGlobal>> {
     }
     let mut found: Vec<Vec<LlvmGlobal>> = vec![Vec::new(); module.globals.len()];
     for global in module.global_ids() {
-        let class = classes.find(global.index() as u32);
+        let class = classes.find_root(global.index() as u32);
         found[class as usize].push(global);
     }
     found.retain(|group| group.len() > 1 && can_merge(module, group));
@@ -87,7 +87,7 @@ fn variable_of(data: &GlobalData) -> Option<LlvmGlobalVariable> {
 }
 
 /// Puts the variables of a group into a new one.
-fn merge(module: &mut LlvmModule, group: &[LlvmGlobal]) {
+fn merge_group(module: &mut LlvmModule, group: &[LlvmGlobal]) {
     let mut fields = Vec::new();
     let mut values = Vec::new();
     let mut places = Vec::new();
@@ -104,7 +104,7 @@ fn merge(module: &mut LlvmModule, group: &[LlvmGlobal]) {
         };
         let ty = data.value_type;
         let natural = module.layout.abi_align(&module.types, ty);
-        let align = data.align.bytes().unwrap_or(1).max(natural);
+        let align = data.align.to_bytes().unwrap_or(1).max(natural);
         let Some(size) = module.layout.alloc_size(&module.types, ty) else {
             return;
         };
@@ -112,9 +112,9 @@ fn merge(module: &mut LlvmModule, group: &[LlvmGlobal]) {
         largest = largest.max(align);
         let start = end.next_multiple_of(align);
         if start > end {
-            let padding = module.types.array(LlvmType::I8, start - end);
+            let padding = module.types.make_array(LlvmType::I8, start - end);
             fields.push(padding);
-            values.push(module.consts.intern(padding, ConstKind::Zero));
+            values.push(module.consts.intern_constant(padding, ConstKind::Zero));
         }
         places.push(fields.len() as u64);
         fields.push(ty);
@@ -122,7 +122,7 @@ fn merge(module: &mut LlvmModule, group: &[LlvmGlobal]) {
         end = start + size;
     }
     let whole = module.types.literal_struct(fields.into(), false);
-    let initial = module.consts.aggregate(&module.types, whole, &values);
+    let initial = module.consts.make_aggregate(&module.types, whole, &values);
     let kind = GlobalKind::Variable(LlvmGlobalVariable {
         initializer: Some(initial),
         constant,
@@ -135,7 +135,9 @@ fn merge(module: &mut LlvmModule, group: &[LlvmGlobal]) {
     data.align = LlvmAlign::from_bytes(largest).unwrap_or(LlvmAlign::NONE);
     let merged = LlvmGlobal::new(module.globals.len());
     module.globals.push(data);
-    let base = module.consts.intern(first.ty, ConstKind::Global(merged));
+    let base = module
+        .consts
+        .intern_constant(first.ty, ConstKind::Global(merged));
     for (&global, &place) in group.iter().zip(&places) {
         let target = member_address(module, base, whole, place);
         module.globals[global.index()].kind = GlobalKind::Alias(GlobalAliasee(Some(target)));
@@ -149,7 +151,7 @@ fn member_address(
     whole: LlvmType,
     place: u64,
 ) -> LlvmConst {
-    let [zero, index] = [0, place].map(|n| module.consts.int(&module.types, LlvmType::I32, n));
+    let [zero, index] = [0, place].map(|n| module.consts.make_int(&module.types, LlvmType::I32, n));
     let expr = LlvmConstantExpr {
         opcode: LlvmOpcode::GetElementPtr,
         flags: LlvmInstFlags::INBOUNDS,
@@ -157,5 +159,7 @@ fn member_address(
         extra: ExprExtra::SourceType(whole),
     };
     let ty = module.consts.ty(base);
-    module.consts.intern(ty, ConstKind::Expr(expr.into()))
+    module
+        .consts
+        .intern_constant(ty, ConstKind::Expr(expr.into()))
 }

@@ -51,7 +51,7 @@ impl LlvmTranslator<'_> {
     /// Declares the language of the source, if the module says it.
     pub(super) fn source_language(&mut self) {
         // Modules that were SPIR-V before say it in SPIR-V's own numbers.
-        if let Some(&node) = self.module.named("spirv.Source").first()
+        if let Some(&node) = self.module.named_metadata("spirv.Source").first()
             && let [language, version, ..] = self.read_numbers(node)[..]
             && Kind::SourceLanguage
                 .info()
@@ -61,7 +61,7 @@ impl LlvmTranslator<'_> {
             return self.b.declare_source(language, version);
         }
         for (name, language) in VERSIONS {
-            if let Some(&node) = self.module.named(name).first()
+            if let Some(&node) = self.module.named_metadata(name).first()
                 && let [major, minor] = self.read_numbers(node)[..]
             {
                 let minor = minor.saturating_mul(1000);
@@ -104,7 +104,7 @@ impl LlvmTranslator<'_> {
             && let [mode, ..] = self.read_numbers(node)[..]
             && let Some((_, threads)) = REGISTER_MODES.iter().find(|row| row.0 == mode)
         {
-            self.annotate(entry, &format!("num-thread-per-eu {threads}"));
+            self.decorate_by_annotation(entry, &format!("num-thread-per-eu {threads}"));
         }
         self.vector_compute_modes(func, entry);
         if let Some(node) = self.module.function_metadata(func, "vec_type_hint")
@@ -122,7 +122,7 @@ impl LlvmTranslator<'_> {
         let texts = metadata.operands(node).iter().flatten();
         let texts: Vec<&str> = texts
             .filter_map(|text| metadata.as_string(*text))
-            .map(|text| self.module.str(text))
+            .map(|text| self.module.symbol_text(text))
             .collect();
         if texts.contains(&"streaming") {
             let free = u32::from(texts.contains(&"stall_free_return"));
@@ -136,7 +136,7 @@ impl LlvmTranslator<'_> {
     pub(super) fn stated_modes(&mut self, func: LlvmFunc, entry: Id) -> bool {
         let module = self.module;
         let metadata = &module.metadata;
-        let stated = module.named("spirv.ExecutionMode");
+        let stated = module.named_metadata("spirv.ExecutionMode");
         let defaults = stated.iter().any(|&node| {
             let operands: Vec<LlvmMetadata> =
                 metadata.operands(node).iter().flatten().copied().collect();

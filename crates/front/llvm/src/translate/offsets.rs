@@ -20,7 +20,7 @@ pub(super) struct AddressForm {
 }
 
 impl AddressForm {
-    fn number(bytes: u64) -> Self {
+    fn from_bytes(bytes: u64) -> Self {
         AddressForm {
             bytes,
             ..AddressForm::default()
@@ -32,7 +32,7 @@ impl AddressForm {
         (self.plus.is_none() && self.minus.is_none()).then_some(self.bytes)
     }
 
-    fn negated(self) -> Self {
+    fn negate(self) -> Self {
         AddressForm {
             plus: self.minus,
             minus: self.plus,
@@ -41,7 +41,7 @@ impl AddressForm {
     }
 
     /// The sum; none where more than one address is added or taken away.
-    fn with(self, other: Self) -> Option<Self> {
+    fn checked_add(self, other: Self) -> Option<Self> {
         let bytes = self.bytes.wrapping_add(other.bytes);
         let mut plus = [self.plus, other.plus];
         let mut minus = [self.minus, other.minus];
@@ -73,10 +73,14 @@ pub(super) struct AddressForms {
 
 impl AddressForms {
     /// The form of a pointer or integer; none where it has another.
-    pub(super) fn of(&mut self, module: &LlvmModule, constant: LlvmConst) -> Option<AddressForm> {
+    pub(super) fn find_layout(
+        &mut self,
+        module: &LlvmModule,
+        constant: LlvmConst,
+    ) -> Option<AddressForm> {
         match module.consts.kind(constant) {
-            ConstKind::Null => return Some(AddressForm::number(0)),
-            ConstKind::Int(bits) => return Some(AddressForm::number(*bits)),
+            ConstKind::Null => return Some(AddressForm::from_bytes(0)),
+            ConstKind::Int(bits) => return Some(AddressForm::from_bytes(*bits)),
             ConstKind::Expr(_) | ConstKind::Global(_) => {}
             _ => return None,
         }
@@ -87,27 +91,29 @@ impl AddressForms {
             return None;
         }
         self.depth += 1;
-        let form = self.compute(module, constant);
+        let form = self.compute_layout(module, constant);
         self.depth -= 1;
         self.known.insert(constant, form);
         form
     }
 
-    fn compute(&mut self, module: &LlvmModule, constant: LlvmConst) -> Option<AddressForm> {
+    fn compute_layout(&mut self, module: &LlvmModule, constant: LlvmConst) -> Option<AddressForm> {
         match module.consts.kind(constant) {
             ConstKind::Global(global) => match module.global(*global).kind {
-                GlobalKind::Alias(target) => self.of(module, target.0?),
+                GlobalKind::Alias(target) => self.find_layout(module, target.0?),
                 _ => Some(AddressForm {
                     plus: Some(*global),
                     ..AddressForm::default()
                 }),
             },
-            ConstKind::Expr(expr) => self.expression(module, module.consts.ty(constant), expr),
+            ConstKind::Expr(expr) => {
+                self.compute_expression_layout(module, module.consts.ty(constant), expr)
+            }
             _ => None,
         }
     }
 
-    fn expression(
+    fn compute_expression_layout(
         &mut self,
         module: &LlvmModule,
         ty: LlvmType,
@@ -121,36 +127,36 @@ impl AddressForms {
         let (from, to) = (width(module.consts.ty(first)), width(ty)?);
         match expr.opcode {
             LlvmOpcode::GetElementPtr => {
-                let base = self.of(module, first)?;
-                base.with(AddressForm::number(steps(module, expr)?))
+                let base = self.find_layout(module, first)?;
+                base.checked_add(AddressForm::from_bytes(constant_byte_offset(module, expr)?))
             }
             LlvmOpcode::Add | LlvmOpcode::Sub => {
-                let left = self.of(module, first)?;
-                let right = self.of(module, *expr.operands.get(1)?)?;
+                let left = self.find_layout(module, first)?;
+                let right = self.find_layout(module, *expr.operands.get(1)?)?;
                 match expr.opcode {
-                    LlvmOpcode::Add => left.with(right),
-                    _ => left.with(right.negated()),
+                    LlvmOpcode::Add => left.checked_add(right),
+                    _ => left.checked_add(right.negate()),
                 }
             }
             LlvmOpcode::BitCast | LlvmOpcode::AddrSpaceCast | LlvmOpcode::Trunc if from? >= to => {
-                self.of(module, first)
+                self.find_layout(module, first)
             }
             LlvmOpcode::PtrToInt
             | LlvmOpcode::PtrToAddr
             | LlvmOpcode::IntToPtr
             | LlvmOpcode::ZExt => {
-                let form = self.of(module, first)?;
+                let form = self.find_layout(module, first)?;
                 match form.as_number() {
-                    Some(bytes) => Some(AddressForm::number(
+                    Some(bytes) => Some(AddressForm::from_bytes(
                         bytes & super::constants::make_width_mask(from?),
                     )),
                     None => (from? >= to).then_some(form),
                 }
             }
             LlvmOpcode::SExt => {
-                let bytes = self.of(module, first)?.as_number()?;
+                let bytes = self.find_layout(module, first)?.as_number()?;
                 let unused = 64_u32.checked_sub(from?)?;
-                Some(AddressForm::number(
+                Some(AddressForm::from_bytes(
                     ((bytes << unused) as i64 >> unused) as u64,
                 ))
             }
@@ -160,7 +166,7 @@ impl AddressForms {
 }
 
 /// Bytes that an address computation steps over, where its indices are known; wrapped at 64 bits.
-fn steps(module: &LlvmModule, expr: &LlvmConstantExpr) -> Option<u64> {
+fn constant_byte_offset(module: &LlvmModule, expr: &LlvmConstantExpr) -> Option<u64> {
     let (types, layout) = (&module.types, &module.layout);
     let ExprExtra::SourceType(mut ty) = expr.extra else {
         return None;
@@ -172,7 +178,7 @@ fn steps(module: &LlvmModule, expr: &LlvmConstantExpr) -> Option<u64> {
             LlvmTypeKind::Struct { .. } if n > 0 => {
                 let at = usize::try_from(index).ok()?;
                 let offset = *layout.struct_layout(types, ty)?.offsets.get(at)?;
-                ty = types.element(ty, index as u64)?;
+                ty = types.element_type(ty, index as u64)?;
                 offset
             }
             _ => {

@@ -50,13 +50,15 @@ impl LlvmTranslator<'_> {
                 } => {
                     let held = types.is_pointer_like(ty)
                         || self.find_shape(element).is_some()
-                        || self.wide(element).is_some();
+                        || self.find_wide_type(element).is_some();
                     held && len <= MAX_LANES && self.find_shape(ty).is_none()
                 }
                 _ => false,
             })
             .collect();
-        let wide = types.iter().any(|(ty, _)| self.wide(ty).is_some());
+        let wide = types
+            .iter()
+            .any(|(ty, _)| self.find_wide_type(ty).is_some());
         self.types.wide = wide;
         if apart.contains(&true) {
             self.types.apart = apart;
@@ -95,7 +97,7 @@ impl FunctionTranslator<'_, '_> {
     pub(super) fn inst_type(&self, inst: LlvmInst) -> LlvmType {
         let ty = self.function.inst(inst).ty;
         match self.at_lane {
-            Some(_) => self.t.module.types.scalar(ty),
+            Some(_) => self.t.module.types.scalar_type(ty),
             None => ty,
         }
     }
@@ -180,7 +182,7 @@ impl FunctionTranslator<'_, '_> {
             return false;
         };
         let lanes = self.lane_count(self.function.inst(inst).ty);
-        match *self.t.callee(func) {
+        match *self.t.find_callee(func) {
             LlvmCallee::Intrinsic(Some(_), name) => {
                 lanes > 1 && !AS_A_WHOLE.iter().any(|prefix| name.starts_with(prefix))
             }
@@ -194,7 +196,7 @@ impl FunctionTranslator<'_, '_> {
             LlvmOpcode::Load => self.function.inst(inst).ty,
             _ => self.type_of(self.function.operands(inst)[0]),
         };
-        let element = self.t.module.types.scalar(ty);
+        let element = self.t.module.types.scalar_type(ty);
         match self.t.find_shape(element) {
             Some(shape) if self.t.find_scalarised_vector(ty).is_some() && !shape.is_exact() => {
                 Err(make_refusal(format!(
@@ -210,7 +212,7 @@ impl FunctionTranslator<'_, '_> {
     /// One lane of a vector of the module, in register form.
     pub(super) fn lane_value(&mut self, value: LlvmValue, lane: u32) -> TranslationResult<Id> {
         let ty = self.function.type_of(self.t.module, value);
-        let element = self.t.module.types.scalar(ty);
+        let element = self.t.module.types.scalar_type(ty);
         if let Some(constant) = value.as_const()
             && let Some(id) = self.lane_constant(constant, element, lane)?
         {
@@ -277,7 +279,7 @@ impl FunctionTranslator<'_, '_> {
         if let Some(shape) = self.t.find_shape(ty) {
             return Ok(self.compose_vector(shape, lanes));
         }
-        let element = self.t.module.types.scalar(ty);
+        let element = self.t.module.types.scalar_type(ty);
         let memory = self.t.memory_type(element)?;
         let pointee = self.t.pointee_of(memory);
         let truth = self
@@ -366,7 +368,7 @@ impl FunctionTranslator<'_, '_> {
         let mask = self.function.numbers_of(inst);
         let lanes = self.lane_count(self.type_of(operands[0]));
         let ty = self.function.inst(inst).ty;
-        let element = self.t.module.types.scalar(ty);
+        let element = self.t.module.types.scalar_type(ty);
         let mut all = Vec::with_capacity(mask.len());
         for &lane in mask {
             all.push(if lane < lanes {
@@ -386,7 +388,7 @@ impl FunctionTranslator<'_, '_> {
         let value = self.function.operands(inst)[0];
         let types = &self.t.module.types;
         let (from, to) = (self.type_of(value), self.function.inst(inst).ty);
-        let shapes = [from, to].map(|ty| self.t.find_shape(types.scalar(ty)));
+        let shapes = [from, to].map(|ty| self.t.find_shape(types.scalar_type(ty)));
         let [Some(narrow), Some(wide)] = shapes else {
             return Err(make_refusal("a bit cast of a vector of pointers"));
         };

@@ -86,7 +86,7 @@ impl ShaderTranslation {
 pub(super) fn rows_of_types(module: &LlvmModule, name: &str) -> Vec<Option<LlvmMetadata>> {
     let mut rows = vec![None; module.types.len()];
     let metadata = &module.metadata;
-    for &row in module.named(name) {
+    for &row in module.named_metadata(name) {
         let first = metadata.operands(row).first().copied().flatten();
         if let Some(constant) = first.and_then(|first| metadata.as_constant(first)) {
             rows[module.consts.ty(constant).index()] = Some(row);
@@ -144,17 +144,17 @@ impl LlvmTranslator<'_> {
 
     /// The value of an attribute of a function that is a text.
     fn function_text(&self, func: LlvmFunc, key: &str) -> Option<&str> {
-        let key = self.module.strings.find(key)?;
+        let key = self.module.strings.find_symbol(key)?;
         let attributes = &self.module.attributes;
-        let set = attributes.function(self.module.function(func).attributes);
-        let value = attributes.string(set, key)?;
-        Some(self.module.str(value))
+        let set = attributes.function_set(self.module.function(func).attributes);
+        let value = attributes.find_string(set, key)?;
+        Some(self.module.symbol_text(value))
     }
 
     /// Declares addressing and memory model of a shader.
     pub(super) fn shader_memory_model(&mut self) {
         let metadata = &self.module.metadata;
-        let row = self.module.named("spirv.MemoryModel").first();
+        let row = self.module.named_metadata("spirv.MemoryModel").first();
         let stated = row.and_then(|row| metadata.operands(*row).get(1).copied().flatten());
         let stated = stated.and_then(|number| metadata.as_constant(number));
         let stated = stated.and_then(|number| self.module.consts.as_u64(number));
@@ -240,11 +240,11 @@ impl LlvmTranslator<'_> {
                         depth + 1,
                     )?);
                 }
-                Ok(self.shader_struct(module.str(*name), &members, &rows))
+                Ok(self.shader_struct(module.symbol_text(*name), &members, &rows))
             }
             LlvmTypeKind::Target { name, types, ints } => {
                 let numbers = self.special_numbers(ty);
-                self.target_type_with(module.str(*name), types, ints, &numbers)
+                self.target_type_with(module.symbol_text(*name), types, ints, &numbers)
             }
             _ => Err(self.no_type(ty)),
         }
@@ -285,7 +285,7 @@ impl LlvmTranslator<'_> {
 
     fn read_strides(&self, row: LlvmMetadata) -> Vec<u32> {
         let rows = self.module.metadata.operands(row).iter().flatten();
-        let stated = rows.filter_map(|row| self.stated(*row));
+        let stated = rows.filter_map(|row| self.read_decoration_node(*row));
         stated
             .filter(|(decoration, _)| *decoration == Decoration::ArrayStride)
             .filter_map(|(_, words)| words.first().copied())
@@ -295,7 +295,7 @@ impl LlvmTranslator<'_> {
     fn is_row_major(&self, row: LlvmMetadata) -> bool {
         let mut rows = self.module.metadata.operands(row).iter().flatten();
         rows.any(|row| {
-            let stated = self.stated(*row);
+            let stated = self.read_decoration_node(*row);
             stated.is_some_and(|(decoration, _)| decoration == Decoration::RowMajor)
         })
     }
@@ -361,7 +361,8 @@ impl LlvmTranslator<'_> {
         for (index, row) in rows.iter().enumerate() {
             let Some(row) = row else { continue };
             for one in self.module.metadata.operands(*row).to_vec() {
-                let Some((decoration, words)) = one.and_then(|one| self.stated(one)) else {
+                let Some((decoration, words)) = one.and_then(|one| self.read_decoration_node(one))
+                else {
                     continue;
                 };
                 match index.checked_sub(1) {
@@ -458,7 +459,7 @@ impl FunctionTranslator<'_, '_> {
             return Ok(base);
         }
         let ty = self.t.pointer_type(class, at);
-        let op = match flags.has(LlvmInstFlags::INBOUNDS) {
+        let op = match flags.contains_all(LlvmInstFlags::INBOUNDS) {
             true => Op::InBoundsAccessChain,
             false => Op::AccessChain,
         };

@@ -9,13 +9,13 @@ use super::extensions::AllowedExtensions;
 use super::functions::TranslatedSignature;
 use super::globals::GlobalState;
 use super::handles::upgrade_opaque_types;
-use super::hosted::hosted;
+use super::hosted::prepare_hosted_module;
 use super::instructions::has_small_atomics;
-use super::merged::merged;
+use super::merged::merge_variables;
 use super::order::order_globals;
 use super::shader::ShaderTranslation;
 use super::types::TranslatedTypeTable;
-use super::untyped::{self, PointerTyping, untyped};
+use super::untyped::{self, PointerTyping, make_untyped};
 use crate::infer::InferredPointees;
 use crate::ir::{LlvmFunc, LlvmModule, LlvmType};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -76,15 +76,15 @@ pub fn translate_module(
     module: &LlvmModule,
     options: &TranslationOptions,
 ) -> Result<spirv::SpirvModule, Vec<SourceDiagnostic>> {
-    let merged = merged(module);
+    let merged = merge_variables(module);
     let module = merged.as_ref().unwrap_or(module);
-    let hosted = hosted(module, options)?;
+    let hosted = prepare_hosted_module(module, options)?;
     let generic = hosted.as_ref().map_or(&[][..], |hosted| &hosted.generic);
     let module = hosted.as_ref().map_or(module, |hosted| &hosted.module);
     let upgraded = upgrade_opaque_types(module);
     let module = upgraded.as_ref().unwrap_or(module);
     let pointer_bits = pointer_bits(module, options).map_err(|d| vec![d])?;
-    let pointees = InferredPointees::compute(module, &BuiltinHints::new(module));
+    let pointees = InferredPointees::infer_pointees(module, &BuiltinHints::new(module));
     let shader =
         ShaderTranslation::from_module(module, options.triple.as_deref().unwrap_or(&module.triple));
     let latest = shader
@@ -139,7 +139,7 @@ pub fn translate_module(
         order_globals(&mut module);
         match options.pointers {
             PointerTyping::Typed => Ok(module),
-            PointerTyping::Untyped => untyped(&module).map_err(|fault| vec![fault]),
+            PointerTyping::Untyped => make_untyped(&module).map_err(|fault| vec![fault]),
         }
     } else {
         Err(translator.into_diagnostics())
@@ -234,7 +234,7 @@ impl LlvmTranslator<'_> {
         self.global_annotations();
         self.entry_points();
         if !self.is_shader() {
-            self.initialisers();
+            self.declare_initialisers();
         }
         self.declare_capabilities();
     }
@@ -269,7 +269,7 @@ impl LlvmTranslator<'_> {
     /// Refuses names of globals that are too long to be written, as they cannot be cut.
     fn check_names(&mut self) {
         for data in &self.module.globals {
-            let bytes = self.module.str(data.name).len();
+            let bytes = self.module.symbol_text(data.name).len();
             if bytes > MAX_GLOBAL_NAME {
                 let message = format!("the name of a global is {bytes} bytes long");
                 self.diagnostics
@@ -280,12 +280,12 @@ impl LlvmTranslator<'_> {
 
     /// Whether the module may use an extension.
     pub(super) fn may_use(&self, extension: &str) -> bool {
-        self.options.extensions.allows(extension)
+        self.options.extensions.is_allowed(extension)
     }
 
     /// Whether an extension was asked for by its name.
     pub(super) fn asked_for(&self, extension: &str) -> bool {
-        self.options.extensions.names(extension)
+        self.options.extensions.is_named(extension)
     }
 
     /// Names an id, with a name that is cut where it is very long; not with an empty one.

@@ -464,7 +464,7 @@ impl LlvmTranslator<'_> {
             } => {
                 let Some(fields) = fields else {
                     let mut words = Vec::new();
-                    push_string(&mut words, shorten_name(module.str(*name)));
+                    push_string(&mut words, shorten_name(module.symbol_text(*name)));
                     return Ok(self.b.declare_type(Op::TypeOpaque, &words));
                 };
                 if fields.len() > MAX_MEMBERS {
@@ -477,9 +477,11 @@ impl LlvmTranslator<'_> {
                 for field in fields {
                     members.push(self.memory_type_within(*field, depth + 1)?);
                 }
-                Ok(self.struct_type(module.str(*name), &members, *packed))
+                Ok(self.struct_type(module.symbol_text(*name), &members, *packed))
             }
-            LlvmTypeKind::Int(_) if let Some(wide) = self.wide(ty) => self.wide_type(ty, wide),
+            LlvmTypeKind::Int(_) if let Some(wide) = self.find_wide_type(ty) => {
+                self.wide_type(ty, wide)
+            }
             LlvmTypeKind::Vector { .. }
                 if let Some((element, lanes)) = self.find_scalarised_vector(ty) =>
             {
@@ -487,7 +489,7 @@ impl LlvmTranslator<'_> {
                 self.parted_type(ty, element, lanes)
             }
             LlvmTypeKind::Target { name, types, ints } => {
-                self.target_type(module.str(*name), types, ints)
+                self.target_type(module.symbol_text(*name), types, ints)
             }
             _ => Err(self.no_type(ty)),
         }

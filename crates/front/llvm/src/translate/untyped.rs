@@ -1,6 +1,6 @@
 //! Pointers without pointee types: SPV_KHR_untyped_pointers.
 //!
-//! The translation writes typed pointers; [`untyped`] takes the types away from the finished words:
+//! The translation writes typed pointers; [`make_untyped`] takes the types away from the finished words:
 //! one pointer type for each storage class is left, variables and address computations name what
 //! they are of, and casts between pointers of a class are gone. Pointers to functions and to
 //! built-in variables stay as they are; functions of extended instruction sets, whose pointers have
@@ -43,9 +43,11 @@ impl std::str::FromStr for PointerTyping {
 }
 
 /// The module with pointers that have no pointee types.
-pub(super) fn untyped(module: &spirv::SpirvModule) -> Result<spirv::SpirvModule, SourceDiagnostic> {
+pub(super) fn make_untyped(
+    module: &spirv::SpirvModule,
+) -> Result<spirv::SpirvModule, SourceDiagnostic> {
     let words = module.to_words();
-    let known = UntypedPointerInfo::of(&words);
+    let known = UntypedPointerInfo::from_words(&words);
     let bound = words.get(3).copied().unwrap_or(0);
     let mut writer = UntypedPointerWriter {
         out: words[..5.min(words.len())].to_vec(),
@@ -59,9 +61,9 @@ pub(super) fn untyped(module: &spirv::SpirvModule) -> Result<spirv::SpirvModule,
         if inst.op != Op::Capability && !std::mem::replace(&mut extended, true) {
             let mut name = Vec::new();
             push_string(&mut name, EXTENSION);
-            writer.push(Op::Extension, &name);
+            writer.push_op(Op::Extension, &name);
         }
-        writer.instruction(&inst);
+        writer.rewrite_instruction(&inst);
     }
     if let Some(bound) = writer.out.get_mut(3) {
         *bound = writer.next;
@@ -88,7 +90,7 @@ struct UntypedPointerInfo {
 }
 
 impl UntypedPointerInfo {
-    fn of(words: &[u32]) -> UntypedPointerInfo {
+    fn from_words(words: &[u32]) -> UntypedPointerInfo {
         let bound = words.get(3).copied().unwrap_or(0) as usize;
         let mut known = UntypedPointerInfo {
             instead: (0..bound as u32).collect(),
@@ -114,7 +116,7 @@ impl UntypedPointerInfo {
                     known.instead[*id as usize] = one;
                 }
                 (Op::TypeFunction, [id, types @ ..]) => {
-                    let types = types.iter().map(|ty| known.resolved(*ty)).collect();
+                    let types = types.iter().map(|ty| known.resolve_id(*ty)).collect();
                     let one = *functions.entry(types).or_insert(*id);
                     known.instead[*id as usize] = one;
                 }
@@ -124,15 +126,15 @@ impl UntypedPointerInfo {
                         .insert(*id, ExtInstSet::by_name(&literal_string(name)));
                 }
                 _ => {
-                    known.value(&inst);
-                    known.operands(&inst);
+                    known.record_value(&inst);
+                    known.record_operand_types(&inst);
                 }
             }
         }
         known
     }
 
-    fn value(&mut self, inst: &RawInst<'_>) {
+    fn record_value(&mut self, inst: &RawInst<'_>) {
         let typed = inst
             .op
             .info()
@@ -146,12 +148,12 @@ impl UntypedPointerInfo {
             && self.pointers.contains_key(ty)
             && self.pointers.contains_key(&self.types[*operand as usize])
         {
-            self.instead[*id as usize] = self.resolved(*operand);
+            self.instead[*id as usize] = self.resolve_id(*operand);
         }
     }
 
     /// Notes the types of operands that keep them.
-    fn operands(&mut self, inst: &RawInst<'_>) {
+    fn record_operand_types(&mut self, inst: &RawInst<'_>) {
         if !self.needs_types(inst) {
             return;
         }
@@ -188,7 +190,7 @@ impl UntypedPointerInfo {
         }
     }
 
-    fn resolved(&self, id: u32) -> u32 {
+    fn resolve_id(&self, id: u32) -> u32 {
         self.instead.get(id as usize).copied().unwrap_or(id)
     }
 }
@@ -234,29 +236,29 @@ struct UntypedPointerWriter {
 }
 
 impl UntypedPointerWriter {
-    fn push(&mut self, op: Op, words: &[u32]) {
+    fn push_op(&mut self, op: Op, words: &[u32]) {
         self.out
             .push(((words.len() as u32 + 1) << 16) | u32::from(op.0));
         self.out.extend_from_slice(words);
     }
 
-    fn instruction(&mut self, inst: &RawInst<'_>) {
+    fn rewrite_instruction(&mut self, inst: &RawInst<'_>) {
         let known = &self.known;
         let is_pointer = |ty: &u32| known.pointers.contains_key(ty);
-        let gone = |id: &u32| known.resolved(*id) != *id;
+        let gone = |id: &u32| known.resolve_id(*id) != *id;
         match (inst.op, inst.words) {
             (Op::Capability, words) => {
                 if self.out.len() == 5 {
-                    self.push(Op::Capability, &[Capability::UntypedPointersKHR.0]);
+                    self.push_op(Op::Capability, &[Capability::UntypedPointersKHR.0]);
                 }
-                self.push(inst.op, words);
+                self.push_op(inst.op, words);
             }
             (Op::TypeVoid, words) if known.address.is_none() && self.made_address.is_none() => {
                 let (fresh, bits) = (self.next, known.address_bits);
                 self.next += 1;
                 self.made_address = Some(fresh);
-                self.push(Op::TypeInt, &[fresh, bits, 0]);
-                self.push(Op::TypeVoid, words);
+                self.push_op(Op::TypeInt, &[fresh, bits, 0]);
+                self.push_op(Op::TypeVoid, words);
             }
             (Op::TypeForwardPointer, [id, ..]) if is_pointer(id) => {}
             (Op::TypePointer, [id, class, pointee]) if is_pointer(id) => {
@@ -267,51 +269,62 @@ impl UntypedPointerWriter {
             (Op::Bitcast, [_, id, _]) | (Op::SpecConstantOp, [_, id, ..]) if gone(id) => {}
             (Op::Variable, [ty, id, class, rest @ ..]) if is_pointer(ty) => {
                 let pointee = known.pointers[ty].1;
-                let mut words = vec![known.resolved(*ty), *id, *class, known.resolved(pointee)];
-                words.extend(rest.iter().map(|id| known.resolved(*id)));
-                self.push(Op::UntypedVariableKHR, &words);
+                let mut words = vec![
+                    known.resolve_id(*ty),
+                    *id,
+                    *class,
+                    known.resolve_id(pointee),
+                ];
+                words.extend(rest.iter().map(|id| known.resolve_id(*id)));
+                self.push_op(Op::UntypedVariableKHR, &words);
             }
             (Op::SpecConstantOp, [ty, id, op, base, rest @ ..]) if is_pointer(ty) => {
                 self.constant_chain(inst, [*ty, *id, *op, *base], rest);
             }
             (op, [ty, id, base, rest @ ..]) if is_pointer(ty) && untyped_chain(op).is_some() => {
-                let Some((words, op)) = self.chain(op, [*ty, *id, *base], rest) else {
-                    return self.mapped(inst);
+                let Some((words, op)) = self.rewrite_access_chain(op, [*ty, *id, *base], rest)
+                else {
+                    return self.push_remapped(inst);
                 };
-                self.push(op, &words);
+                self.push_op(op, &words);
             }
             _ if known.is_of_typed_variable(inst) => {}
             _ if known.needs_types(inst) => self.with_types(inst),
-            _ => self.mapped(inst),
+            _ => self.push_remapped(inst),
         }
     }
 
     /// The first pointer type of a class, and any that is needed with its pointee.
     fn pointer_type(&mut self, id: u32, class: u32, pointee: u32) {
-        if self.known.resolved(id) == id {
-            self.push(Op::TypeUntypedPointerKHR, &[id, class]);
+        if self.known.resolve_id(id) == id {
+            self.push_op(Op::TypeUntypedPointerKHR, &[id, class]);
         }
         if self.known.needed.contains(&id) {
             let fresh = self.next;
             self.next += 1;
             self.typed.insert(id, fresh);
-            let pointee = self.known.resolved(pointee);
-            self.push(Op::TypePointer, &[fresh, class, pointee]);
+            let pointee = self.known.resolve_id(pointee);
+            self.push_op(Op::TypePointer, &[fresh, class, pointee]);
         }
     }
 
     /// An address computation: its words and its instruction.
-    fn chain(&self, op: Op, [ty, id, base]: [u32; 3], rest: &[u32]) -> Option<(Vec<u32>, Op)> {
+    fn rewrite_access_chain(
+        &self,
+        op: Op,
+        [ty, id, base]: [u32; 3],
+        rest: &[u32],
+    ) -> Option<(Vec<u32>, Op)> {
         let known = &self.known;
         let (_, pointee) = known.pointers.get(known.types.get(base as usize)?)?;
-        let mut words = vec![known.resolved(ty), id];
-        words.extend([self.strided(*pointee), base].map(|id| known.resolved(id)));
-        words.extend(rest.iter().map(|id| known.resolved(*id)));
+        let mut words = vec![known.resolve_id(ty), id];
+        words.extend([self.find_step_type(*pointee), base].map(|id| known.resolve_id(id)));
+        words.extend(rest.iter().map(|id| known.resolve_id(*id)));
         Some((words, untyped_chain(op)?))
     }
 
     /// What an address computation steps over: pointers, which it may not name, are as large as addresses.
-    fn strided(&self, pointee: u32) -> u32 {
+    fn find_step_type(&self, pointee: u32) -> u32 {
         let address = self.known.address.or(self.made_address);
         let is_pointer = self.known.pointers.contains_key(&pointee);
         address.filter(|_| is_pointer).unwrap_or(pointee)
@@ -319,12 +332,12 @@ impl UntypedPointerWriter {
 
     fn constant_chain(&mut self, inst: &RawInst<'_>, words: [u32; 4], rest: &[u32]) {
         let [ty, id, op, base] = words;
-        match self.chain(Op(op as u16), [ty, id, base], rest) {
+        match self.rewrite_access_chain(Op(op as u16), [ty, id, base], rest) {
             Some((mut words, op)) => {
                 words.insert(2, u32::from(op.0));
-                self.push(Op::SpecConstantOp, &words);
+                self.push_op(Op::SpecConstantOp, &words);
             }
-            None => self.mapped(inst),
+            None => self.push_remapped(inst),
         }
     }
 
@@ -343,16 +356,16 @@ impl UntypedPointerWriter {
                 Some(typed) if value => {
                     let cast = self.next;
                     self.next += 1;
-                    let operand = self.known.resolved(*word);
+                    let operand = self.known.resolve_id(*word);
                     let typed = *typed;
                     self.out.push((4 << 16) | u32::from(Op::Bitcast.0));
                     self.out.extend([typed, cast, operand]);
                     *word = cast;
                 }
-                _ => *word = self.known.resolved(*word),
+                _ => *word = self.known.resolve_id(*word),
             }
         }
-        self.push(inst.op, &words);
+        self.push_op(inst.op, &words);
     }
 
     /// Which words of an instruction are ids.
@@ -370,29 +383,29 @@ impl UntypedPointerWriter {
     }
 
     /// An instruction with other ids.
-    fn mapped(&mut self, inst: &RawInst<'_>) {
+    fn push_remapped(&mut self, inst: &RawInst<'_>) {
         let mut words = Vec::with_capacity(inst.words.len());
         let mut operands = OperandIter::new(inst.op, inst.words);
         if let (Op::ExtInst, [_, _, set, ..]) = (inst.op, inst.words) {
             operands = operands.with_ext(self.known.sets.get(set).copied().flatten());
         }
         if inst.op == Op::Switch {
-            return self.push(inst.op, inst.words);
+            return self.push_op(inst.op, inst.words);
         }
         for operand in operands {
             let Ok(operand) = operand else {
-                return self.push(inst.op, inst.words);
+                return self.push_op(inst.op, inst.words);
             };
             let id = operand.kind.info().category == OperandCategory::Id;
             let map = |word: &u32| {
                 if id {
-                    self.known.resolved(*word)
+                    self.known.resolve_id(*word)
                 } else {
                     *word
                 }
             };
             words.extend(operand.words.iter().map(map));
         }
-        self.push(inst.op, &words);
+        self.push_op(inst.op, &words);
     }
 }

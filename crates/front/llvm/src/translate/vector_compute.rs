@@ -57,10 +57,10 @@ impl LlvmTranslator<'_> {
         }
         let module = self.module;
         let list = module.function(func).attributes;
-        let set = module.attributes.function(list);
+        let set = module.attributes.function_set(list);
         self.by_attributes(id, set, OF_FUNCTIONS);
         for (index, &param) in params.iter().enumerate() {
-            let set = module.attributes.param(list, index);
+            let set = module.attributes.param_set(list, index);
             self.by_attributes(param, set, OF_PARAMETERS);
         }
     }
@@ -69,7 +69,9 @@ impl LlvmTranslator<'_> {
     /// id several times, once for each width, which the Khronos validator refuses.
     pub(super) fn vector_compute_modes(&mut self, func: LlvmFunc, entry: Id) {
         let module = self.module;
-        let set = module.attributes.function(module.function(func).attributes);
+        let set = module
+            .attributes
+            .function_set(module.function(func).attributes);
         let Some(bits) = self.number_of(set, FLOAT_CONTROL) else {
             return;
         };
@@ -104,19 +106,19 @@ impl LlvmTranslator<'_> {
     fn by_attributes(&mut self, id: Id, set: AttrSet, rows: VectorComputeDecorations) {
         for (name, decoration) in rows {
             let module = self.module;
-            let key = module.strings.find(name);
-            let Some(value) = key.and_then(|key| module.attributes.string(set, key)) else {
+            let key = module.strings.find_symbol(name);
+            let Some(value) = key.and_then(|key| module.attributes.find_string(set, key)) else {
                 continue;
             };
-            let number = module.str(value).parse().ok();
+            let number = module.symbol_text(value).parse().ok();
             self.decorate_by_row(id, *decoration, number.into_iter().collect());
         }
     }
 
     /// The number that an attribute states.
     fn number_of(&self, set: AttrSet, name: &str) -> Option<u64> {
-        let key = self.module.strings.find(name)?;
-        let value = self.module.attributes.string(set, key)?;
-        self.module.str(value).parse().ok()
+        let key = self.module.strings.find_symbol(name)?;
+        let value = self.module.attributes.find_string(set, key)?;
+        self.module.symbol_text(value).parse().ok()
     }
 }

@@ -3,12 +3,15 @@
 use crate::ir::{
     LlvmBlock, LlvmFunction, LlvmInst, LlvmModule, LlvmOpcode, LlvmPredecessors, LlvmValue,
 };
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 use spirula_spirv::analysis::DominanceTree;
 use std::cell::OnceCell;
 
 /// Checks that every use in a block that can be reached comes after the definition on every path.
-pub fn verify(module: &LlvmModule, function: &LlvmFunction) -> Result<(), BoxedDiagnostic> {
+pub fn verify_dominance(
+    module: &LlvmModule,
+    function: &LlvmFunction,
+) -> Result<(), BoxedDiagnostic> {
     if function.blocks.is_empty() {
         return Ok(());
     }
@@ -17,17 +20,17 @@ pub fn verify(module: &LlvmModule, function: &LlvmFunction) -> Result<(), BoxedD
         function,
         order: &order,
         tree: OnceCell::new(),
-        homes: homes(function),
+        homes: map_instruction_blocks(function),
     };
     for &block in &order {
         for inst in function.block_insts(block) {
-            if let Some(name) = checker.missing(block, inst) {
-                let shown = match module.str(function.name(name)) {
+            if let Some(name) = checker.find_undominated_use(block, inst) {
+                let shown = match module.symbol_text(function.local_name(name)) {
                     "" => "a value".to_owned(),
                     name => format!("`%{name}`"),
                 };
                 let message = format!("{shown} is used where it may not be defined");
-                return Err(fault(function.place(inst), message));
+                return Err(error_at(function.inst_place(inst), message));
             }
         }
     }
@@ -35,18 +38,18 @@ pub fn verify(module: &LlvmModule, function: &LlvmFunction) -> Result<(), BoxedD
 }
 
 /// By instruction: its block.
-fn homes(function: &LlvmFunction) -> Vec<LlvmBlock> {
+fn map_instruction_blocks(function: &LlvmFunction) -> Vec<LlvmBlock> {
     let mut homes = Vec::with_capacity(function.insts.len());
     for block in function.block_ids() {
-        let end = function.blocks[block.index()].insts.range().end;
+        let end = function.blocks[block.index()].insts.to_range().end;
         homes.resize(end, block);
     }
     homes
 }
 
-fn tree(function: &LlvmFunction, order: &[LlvmBlock]) -> DominanceTree {
+fn build_dominator_tree(function: &LlvmFunction, order: &[LlvmBlock]) -> DominanceTree {
     let numbers: Vec<u32> = order.iter().map(|b| b.index() as u32).collect();
-    let before = LlvmPredecessors::of(function, order);
+    let before = LlvmPredecessors::from_blocks(function, order);
     DominanceTree::from_predecessors(function.blocks.len(), &numbers, |node, visit| {
         let before = before.get(LlvmBlock::new(node as usize)).iter();
         before.for_each(|block| visit(block.index() as u32));
@@ -63,29 +66,36 @@ struct LlvmDominanceChecker<'f> {
 }
 
 impl LlvmDominanceChecker<'_> {
-    fn tree(&self) -> &DominanceTree {
-        self.tree.get_or_init(|| tree(self.function, self.order))
+    fn dominator_tree(&self) -> &DominanceTree {
+        self.tree
+            .get_or_init(|| build_dominator_tree(self.function, self.order))
     }
 
     /// A local that an instruction uses though its definition does not dominate it.
-    fn missing(&self, block: LlvmBlock, inst: LlvmInst) -> Option<usize> {
+    fn find_undominated_use(&self, block: LlvmBlock, inst: LlvmInst) -> Option<usize> {
         let operands = self.function.operands(inst);
         if self.function.inst(inst).opcode == LlvmOpcode::Phi {
             let from = self.function.blocks_of(inst);
             let mut pairs = operands.iter().zip(from);
             // What comes from a block that is not reached may be anything.
             let wrong = pairs.find(|(value, from)| {
-                !self.reaches(**value, **from, None) && self.tree().is_reached(from.index() as u32)
+                !self.is_defined_before(**value, **from, None)
+                    && self.dominator_tree().is_reached(from.index() as u32)
             });
             return wrong.and_then(|(value, _)| value.as_local());
         }
         let mut operands = operands.iter();
-        let wrong = operands.find(|value| !self.reaches(**value, block, Some(inst)));
+        let wrong = operands.find(|value| !self.is_defined_before(**value, block, Some(inst)));
         wrong.and_then(|value| value.as_local())
     }
 
     /// Whether a value is defined on every path to an instruction, or to the end of its block.
-    fn reaches(&self, value: LlvmValue, block: LlvmBlock, before: Option<LlvmInst>) -> bool {
+    fn is_defined_before(
+        &self,
+        value: LlvmValue,
+        block: LlvmBlock,
+        before: Option<LlvmInst>,
+    ) -> bool {
         let Some(local) = value.as_local() else {
             return true;
         };
@@ -100,7 +110,7 @@ impl LlvmDominanceChecker<'_> {
             (false, _) if home.index() == 0 => true,
             (false, _) => {
                 let (home, block) = (home.index() as u32, block.index() as u32);
-                self.tree().is_above(home, block)
+                self.dominator_tree().is_above(home, block)
             }
         }
     }

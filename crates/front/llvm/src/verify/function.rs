@@ -1,20 +1,23 @@
 //! Rules about functions and instructions.
 
-use super::{LlvmVerifyResult, dominance, ensure};
+use super::{LlvmVerifyResult, dominance, ensure_holds};
 use crate::ir::{
     InstructionExtra, LlvmBlock, LlvmFunction, LlvmInst, LlvmInstruction, LlvmModule, LlvmOpcode,
     LlvmType, LlvmTypeKind, LlvmTypes, LlvmValue, member_type,
 };
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 
 /// Checks a function.
-pub fn verify(module: &LlvmModule, function: &LlvmFunction) -> Result<(), BoxedDiagnostic> {
+pub fn verify_function(
+    module: &LlvmModule,
+    function: &LlvmFunction,
+) -> Result<(), BoxedDiagnostic> {
     let place = module.global(function.global).place;
-    let Some((result, params, _)) = module.types.signature(function.ty) else {
-        return Err(fault(place, "a function without a function type"));
+    let Some((result, params, _)) = module.types.function_signature(function.ty) else {
+        return Err(error_at(place, "a function without a function type"));
     };
     if params != function.params {
-        return Err(fault(
+        return Err(error_at(
             place,
             "parameters of other types than the function type has",
         ));
@@ -30,15 +33,15 @@ pub fn verify(module: &LlvmModule, function: &LlvmFunction) -> Result<(), BoxedD
     };
     for (index, inst) in function.insts.iter().enumerate() {
         let id = LlvmInst::new(index);
-        checker.instruction(id, inst).map_err(|why| {
-            fault(
-                function.place(id),
+        checker.verify_instruction(id, inst).map_err(|why| {
+            error_at(
+                function.inst_place(id),
                 format!("`{}`: {why}", inst.opcode.name()),
             )
         })?;
     }
-    checker.phis()?;
-    dominance::verify(module, function)
+    checker.verify_phis()?;
+    dominance::verify_dominance(module, function)
 }
 
 struct LlvmFunctionChecker<'m> {
@@ -49,84 +52,90 @@ struct LlvmFunctionChecker<'m> {
 }
 
 impl LlvmFunctionChecker<'_> {
-    fn ty(&self, value: LlvmValue) -> LlvmType {
+    fn value_type(&self, value: LlvmValue) -> LlvmType {
         self.function.type_of(self.module, value)
     }
 
-    fn agree(&self, a: LlvmValue, b: LlvmValue) -> LlvmVerifyResult {
-        ensure(
-            self.types.agree(self.ty(a), self.ty(b)),
+    fn require_same_type(&self, a: LlvmValue, b: LlvmValue) -> LlvmVerifyResult {
+        ensure_holds(
+            self.types
+                .is_compatible(self.value_type(a), self.value_type(b)),
             "operands of two types",
         )
     }
 
-    fn pointer(&self, value: LlvmValue) -> LlvmVerifyResult {
+    fn require_pointer(&self, value: LlvmValue) -> LlvmVerifyResult {
         let is = matches!(
-            self.types.kind(self.ty(value)),
+            self.types.kind(self.value_type(value)),
             LlvmTypeKind::Pointer { .. }
         );
-        ensure(is, "expected a pointer")
+        ensure_holds(is, "expected a pointer")
     }
 
-    fn integer(&self, value: LlvmValue) -> LlvmVerifyResult {
-        ensure(
-            self.types.int_width(self.ty(value)).is_some(),
+    fn require_integer(&self, value: LlvmValue) -> LlvmVerifyResult {
+        ensure_holds(
+            self.types.int_width(self.value_type(value)).is_some(),
             "expected an integer",
         )
     }
 
-    fn instruction(&self, id: LlvmInst, inst: &LlvmInstruction) -> LlvmVerifyResult {
+    fn verify_instruction(&self, id: LlvmInst, inst: &LlvmInstruction) -> LlvmVerifyResult {
         let operands = self.function.operands(id);
         match inst.opcode {
             opcode if opcode.is_binary() => {
-                self.agree(operands[0], operands[1])?;
-                arithmetic(self.types, opcode, self.ty(operands[0]))
+                self.require_same_type(operands[0], operands[1])?;
+                verify_arithmetic_type(self.types, opcode, self.value_type(operands[0]))
             }
-            opcode if opcode.is_cast() => cast(self.types, opcode, self.ty(operands[0]), inst.ty),
-            opcode if opcode.is_call() => self.call(id),
+            opcode if opcode.is_cast() => {
+                verify_cast(self.types, opcode, self.value_type(operands[0]), inst.ty)
+            }
+            opcode if opcode.is_call() => self.verify_call(id),
             LlvmOpcode::FNeg => {
-                let scalar = self.types.scalar(inst.ty);
-                ensure(
+                let scalar = self.types.scalar_type(inst.ty);
+                ensure_holds(
                     self.types.float_width(scalar).is_some(),
                     "expected a floating-point number",
                 )
             }
-            LlvmOpcode::ICmp | LlvmOpcode::FCmp => self.compare(inst, operands),
-            LlvmOpcode::Ret => self.ret(operands),
+            LlvmOpcode::ICmp | LlvmOpcode::FCmp => self.verify_compare(inst, operands),
+            LlvmOpcode::Ret => self.verify_return(operands),
             LlvmOpcode::Br => operands.first().map_or(Ok(()), |&condition| {
-                ensure(
-                    self.ty(condition) == LlvmType::I1,
+                ensure_holds(
+                    self.value_type(condition) == LlvmType::I1,
                     "a branch on what is no `i1`",
                 )
             }),
-            LlvmOpcode::Switch => self.switch(operands),
-            LlvmOpcode::IndirectBr => self.pointer(operands[0]),
+            LlvmOpcode::Switch => self.verify_switch(operands),
+            LlvmOpcode::IndirectBr => self.require_pointer(operands[0]),
             LlvmOpcode::Phi => {
-                let fits = |&value: &LlvmValue| self.types.agree(self.ty(value), inst.ty);
-                ensure(operands.iter().all(fits), "a value of another type")
+                let fits =
+                    |&value: &LlvmValue| self.types.is_compatible(self.value_type(value), inst.ty);
+                ensure_holds(operands.iter().all(fits), "a value of another type")
             }
-            LlvmOpcode::Select => self.select(operands),
-            LlvmOpcode::Alloca => self.integer(operands[0]),
+            LlvmOpcode::Select => self.verify_select(operands),
+            LlvmOpcode::Alloca => self.require_integer(operands[0]),
             LlvmOpcode::Load => {
                 self.in_memory(inst.ty)?;
-                self.pointer(operands[0])
+                self.require_pointer(operands[0])
             }
             LlvmOpcode::Store => {
-                self.in_memory(self.ty(operands[0]))?;
-                self.pointer(operands[1])
+                self.in_memory(self.value_type(operands[0]))?;
+                self.require_pointer(operands[1])
             }
             LlvmOpcode::CmpXchg => {
-                self.agree(operands[1], operands[2])?;
-                self.pointer(operands[0])
+                self.require_same_type(operands[1], operands[2])?;
+                self.require_pointer(operands[0])
             }
             LlvmOpcode::AtomicRmw => {
                 self.in_memory(inst.ty)?;
-                self.pointer(operands[0])
+                self.require_pointer(operands[0])
             }
             LlvmOpcode::ExtractElement | LlvmOpcode::InsertElement | LlvmOpcode::ShuffleVector => {
-                self.vector(inst.opcode, operands)
+                self.verify_vector_instruction(inst.opcode, operands)
             }
-            LlvmOpcode::ExtractValue | LlvmOpcode::InsertValue => self.aggregate(id, operands),
+            LlvmOpcode::ExtractValue | LlvmOpcode::InsertValue => {
+                self.verify_aggregate_access(id, operands)
+            }
             // The rest take any value, or what their readers saw to.
             _ => Ok(()),
         }
@@ -141,12 +150,12 @@ impl LlvmFunctionChecker<'_> {
                 | LlvmTypeKind::Token
                 | LlvmTypeKind::Function { .. }
         );
-        ensure(!outside, "a value that cannot be in memory")
+        ensure_holds(!outside, "a value that cannot be in memory")
     }
 
-    fn compare(&self, inst: &LlvmInstruction, operands: &[LlvmValue]) -> LlvmVerifyResult {
-        self.agree(operands[0], operands[1])?;
-        let scalar = self.types.scalar(self.ty(operands[0]));
+    fn verify_compare(&self, inst: &LlvmInstruction, operands: &[LlvmValue]) -> LlvmVerifyResult {
+        self.require_same_type(operands[0], operands[1])?;
+        let scalar = self.types.scalar_type(self.value_type(operands[0]));
         let InstructionExtra::Compare(predicate) = inst.extra else {
             return Err("no comparison is given");
         };
@@ -160,92 +169,101 @@ impl LlvmFunctionChecker<'_> {
                 comparable && predicate.is_integer()
             }
         };
-        ensure(fits, "operands that cannot be compared so")
+        ensure_holds(fits, "operands that cannot be compared so")
     }
 
-    fn ret(&self, operands: &[LlvmValue]) -> LlvmVerifyResult {
+    fn verify_return(&self, operands: &[LlvmValue]) -> LlvmVerifyResult {
         let ty = operands
             .first()
-            .map_or(LlvmType::VOID, |&value| self.ty(value));
-        ensure(
-            self.types.agree(ty, self.result),
+            .map_or(LlvmType::VOID, |&value| self.value_type(value));
+        ensure_holds(
+            self.types.is_compatible(ty, self.result),
             "a value of another type than the function has",
         )
     }
 
-    fn switch(&self, operands: &[LlvmValue]) -> LlvmVerifyResult {
-        self.integer(operands[0])?;
+    fn verify_switch(&self, operands: &[LlvmValue]) -> LlvmVerifyResult {
+        self.require_integer(operands[0])?;
         let is_case = |&case: &LlvmValue| {
-            self.ty(case) == self.ty(operands[0])
+            self.value_type(case) == self.value_type(operands[0])
                 && case
                     .as_const()
                     .is_some_and(|case| is_integer_constant(self.module, case))
         };
-        ensure(
+        ensure_holds(
             operands[1..].iter().all(is_case),
             "a case that is no integer of its type",
         )
     }
 
-    fn select(&self, operands: &[LlvmValue]) -> LlvmVerifyResult {
-        self.agree(operands[1], operands[2])?;
-        let condition = self.ty(operands[0]);
-        let same_shape = || shape(self.types, condition) == shape(self.types, self.ty(operands[1]));
-        ensure(
+    fn verify_select(&self, operands: &[LlvmValue]) -> LlvmVerifyResult {
+        self.require_same_type(operands[1], operands[2])?;
+        let condition = self.value_type(operands[0]);
+        let same_shape = || {
+            vector_shape(self.types, condition)
+                == vector_shape(self.types, self.value_type(operands[1]))
+        };
+        ensure_holds(
             condition == LlvmType::I1
-                || self.types.scalar(condition) == LlvmType::I1 && same_shape(),
+                || self.types.scalar_type(condition) == LlvmType::I1 && same_shape(),
             "a condition that is no `i1` or vector of as many",
         )
     }
 
-    fn vector(&self, opcode: LlvmOpcode, operands: &[LlvmValue]) -> LlvmVerifyResult {
-        let LlvmTypeKind::Vector { element, .. } = *self.types.kind(self.ty(operands[0])) else {
+    fn verify_vector_instruction(
+        &self,
+        opcode: LlvmOpcode,
+        operands: &[LlvmValue],
+    ) -> LlvmVerifyResult {
+        let LlvmTypeKind::Vector { element, .. } = *self.types.kind(self.value_type(operands[0]))
+        else {
             return Err("expected a vector");
         };
         match opcode {
-            LlvmOpcode::ExtractElement => self.integer(operands[1]),
+            LlvmOpcode::ExtractElement => self.require_integer(operands[1]),
             LlvmOpcode::InsertElement => {
-                let fits = self.types.agree(self.ty(operands[1]), element);
-                ensure(fits, "an element of another type")?;
-                self.integer(operands[2])
+                let fits = self
+                    .types
+                    .is_compatible(self.value_type(operands[1]), element);
+                ensure_holds(fits, "an element of another type")?;
+                self.require_integer(operands[2])
             }
-            _ => self.agree(operands[0], operands[1]),
+            _ => self.require_same_type(operands[0], operands[1]),
         }
     }
 
-    fn aggregate(&self, id: LlvmInst, operands: &[LlvmValue]) -> LlvmVerifyResult {
+    fn verify_aggregate_access(&self, id: LlvmInst, operands: &[LlvmValue]) -> LlvmVerifyResult {
         let path = self.function.numbers_of(id);
-        let member = member_type(self.types, self.ty(operands[0]), path);
+        let member = member_type(self.types, self.value_type(operands[0]), path);
         let member = member.filter(|_| !path.is_empty());
         let member = member.ok_or("indices that do not lead through the aggregate")?;
         operands.get(1).map_or(Ok(()), |&value| {
-            ensure(
-                self.types.agree(self.ty(value), member),
+            ensure_holds(
+                self.types.is_compatible(self.value_type(value), member),
                 "an element of another type",
             )
         })
     }
 
-    fn call(&self, id: LlvmInst) -> LlvmVerifyResult {
-        let Some(call) = self.function.call(id) else {
+    fn verify_call(&self, id: LlvmInst) -> LlvmVerifyResult {
+        let Some(call) = self.function.call_info(id) else {
             return Err("nothing is called");
         };
-        let Some((_, params, variadic)) = self.types.signature(call.function_type) else {
+        let Some((_, params, variadic)) = self.types.function_signature(call.function_type) else {
             return Err("what is called is no function");
         };
-        self.pointer(self.function.operands(id)[0])?;
+        self.require_pointer(self.function.operands(id)[0])?;
         let arguments = self.function.arguments(id);
         let fits = arguments.len() >= params.len()
             && (variadic || arguments.len() == params.len())
-            && arguments
-                .iter()
-                .zip(params)
-                .all(|(&argument, &param)| self.types.agree(self.ty(argument), param));
-        ensure(fits, "arguments of other types than the function has")
+            && arguments.iter().zip(params).all(|(&argument, &param)| {
+                self.types.is_compatible(self.value_type(argument), param)
+            });
+        ensure_holds(fits, "arguments of other types than the function has")
     }
 
     /// Edges and phis (rule 7).
-    fn phis(&self) -> Result<(), BoxedDiagnostic> {
+    fn verify_phis(&self) -> Result<(), BoxedDiagnostic> {
         let function = self.function;
         let mut edges = vec![0_u32; function.blocks.len()];
         for block in function.block_ids() {
@@ -254,20 +272,20 @@ impl LlvmFunctionChecker<'_> {
             }
         }
         if edges[0] != 0 {
-            let place = function.place(LlvmInst::new(0));
-            return Err(fault(place, "the entry block is branched to"));
+            let place = function.inst_place(LlvmInst::new(0));
+            return Err(error_at(place, "the entry block is branched to"));
         }
         for block in function.block_ids() {
             let mut others = false;
             for id in function.block_insts(block) {
                 let is_phi = function.inst(id).opcode == LlvmOpcode::Phi;
-                if is_phi && (others || !self.covers(id, edges[block.index()])) {
+                if is_phi && (others || !self.has_all_edges(id, edges[block.index()])) {
                     let why = if others {
                         "`phi` behind other instructions"
                     } else {
                         "`phi` with another number of values than edges into its block"
                     };
-                    return Err(fault(function.place(id), why));
+                    return Err(error_at(function.inst_place(id), why));
                 }
                 others |= !is_phi;
             }
@@ -275,7 +293,7 @@ impl LlvmFunctionChecker<'_> {
         Ok(())
     }
 
-    fn covers(&self, phi: LlvmInst, edges: u32) -> bool {
+    fn has_all_edges(&self, phi: LlvmInst, edges: u32) -> bool {
         let blocks: &[LlvmBlock] = self.function.blocks_of(phi);
         blocks.len() as u64 == u64::from(edges)
     }
@@ -289,7 +307,7 @@ fn is_integer_constant(module: &LlvmModule, id: crate::ir::LlvmConst) -> bool {
 }
 
 /// Number of elements and whether scalable; `None` for what is no vector.
-fn shape(types: &LlvmTypes, ty: LlvmType) -> Option<(u32, bool)> {
+fn vector_shape(types: &LlvmTypes, ty: LlvmType) -> Option<(u32, bool)> {
     match *types.kind(ty) {
         LlvmTypeKind::Vector { len, scalable, .. } => Some((len, scalable)),
         _ => None,
@@ -297,8 +315,12 @@ fn shape(types: &LlvmTypes, ty: LlvmType) -> Option<(u32, bool)> {
 }
 
 /// The operands of a binary operation are what it works on.
-pub fn arithmetic(types: &LlvmTypes, opcode: LlvmOpcode, ty: LlvmType) -> LlvmVerifyResult {
-    let scalar = types.scalar(ty);
+pub fn verify_arithmetic_type(
+    types: &LlvmTypes,
+    opcode: LlvmOpcode,
+    ty: LlvmType,
+) -> LlvmVerifyResult {
+    let scalar = types.scalar_type(ty);
     let floats = matches!(
         opcode,
         LlvmOpcode::FAdd
@@ -311,7 +333,7 @@ pub fn arithmetic(types: &LlvmTypes, opcode: LlvmOpcode, ty: LlvmType) -> LlvmVe
         true => types.float_width(scalar).is_some(),
         false => types.int_width(scalar).is_some(),
     };
-    ensure(
+    ensure_holds(
         fits,
         if floats {
             "expected floating-point numbers"
@@ -330,27 +352,27 @@ enum ConversionTypeClass {
     Other,
 }
 
-fn class(types: &LlvmTypes, ty: LlvmType) -> ConversionTypeClass {
-    match types.kind(types.scalar(ty)) {
+fn classify_type(types: &LlvmTypes, ty: LlvmType) -> ConversionTypeClass {
+    match types.kind(types.scalar_type(ty)) {
         LlvmTypeKind::Int(_) => ConversionTypeClass::Int,
         LlvmTypeKind::Pointer { .. } => ConversionTypeClass::Pointer,
-        _ if types.float_width(types.scalar(ty)).is_some() => ConversionTypeClass::Float,
+        _ if types.float_width(types.scalar_type(ty)).is_some() => ConversionTypeClass::Float,
         _ => ConversionTypeClass::Other,
     }
 }
 
 /// A conversion is between types it can convert.
-pub fn cast(
+pub fn verify_cast(
     types: &LlvmTypes,
     opcode: LlvmOpcode,
     from: LlvmType,
     to: LlvmType,
 ) -> LlvmVerifyResult {
-    let (source, target) = (class(types, from), class(types, to));
+    let (source, target) = (classify_type(types, from), classify_type(types, to));
     if opcode == LlvmOpcode::BitCast {
         let pointers =
             source == ConversionTypeClass::Pointer && target == ConversionTypeClass::Pointer;
-        let spaces = |ty| types.address_space(types.scalar(ty));
+        let spaces = |ty| types.address_space(types.scalar_type(ty));
         let numbers =
             source != ConversionTypeClass::Pointer && target != ConversionTypeClass::Pointer;
         let fits = if pointers {
@@ -358,10 +380,10 @@ pub fn cast(
         } else {
             numbers && same_bits(types, from, to)
         };
-        return ensure(fits, "a conversion between types of other sizes or kinds");
+        return ensure_holds(fits, "a conversion between types of other sizes or kinds");
     }
     let bits = |ty: LlvmType| {
-        let scalar = types.scalar(ty);
+        let scalar = types.scalar_type(ty);
         types
             .int_width(scalar)
             .or(types.float_width(scalar))
@@ -402,16 +424,16 @@ pub fn cast(
     let fits = source == source_class
         && target == target_class
         && sizes
-        && shape(types, from) == shape(types, to);
-    ensure(fits, "a conversion between types it cannot convert")
+        && vector_shape(types, from) == vector_shape(types, to);
+    ensure_holds(fits, "a conversion between types it cannot convert")
 }
 
 /// Whether values of two types have equally many bits; what is not known is taken to have.
 fn same_bits(types: &LlvmTypes, a: LlvmType, b: LlvmType) -> bool {
     let bits = |ty: LlvmType| {
-        let scalar = types.scalar(ty);
+        let scalar = types.scalar_type(ty);
         let width = types.int_width(scalar).or(types.float_width(scalar))?;
-        let (len, scalable) = shape(types, ty).unwrap_or((1, false));
+        let (len, scalable) = vector_shape(types, ty).unwrap_or((1, false));
         Some((u64::from(width) * u64::from(len), scalable))
     };
     match (bits(a), bits(b)) {

@@ -1,14 +1,14 @@
 //! Rules about metadata that stands where it is used instead of behind a number.
 
-use super::{LlvmVerifyResult, ensure};
+use super::{LlvmVerifyResult, ensure_holds};
 use crate::ir::{LlvmModule, MetadataField, MetadataKind};
 
 /// Checks that argument lists hold values and that expressions hold no nodes, so that neither can
 /// lead back to itself.
-pub(super) fn verify(module: &LlvmModule) -> LlvmVerifyResult {
+pub(super) fn verify_metadata(module: &LlvmModule) -> LlvmVerifyResult {
     let metadata = &module.metadata;
-    let expression = module.strings.find("DIExpression");
-    for id in metadata.ids() {
+    let expression = module.strings.find_symbol("DIExpression");
+    for id in metadata.iter_ids() {
         match metadata.kind(id) {
             MetadataKind::ArgList(_) => {
                 let is_value =
@@ -17,14 +17,14 @@ pub(super) fn verify(module: &LlvmModule) -> LlvmVerifyResult {
                 let all = operands
                     .iter()
                     .all(|operand| operand.is_some_and(|id| is_value(metadata.kind(id))));
-                ensure(all, "a list of arguments that holds what is no value")?;
+                ensure_holds(all, "a list of arguments that holds what is no value")?;
             }
             MetadataKind::Special { class, .. } if Some(class) == expression => {
                 let fields = metadata.fields(id);
                 let node = fields
                     .iter()
                     .any(|(_, field)| matches!(field, MetadataField::Node(_)));
-                ensure(
+                ensure_holds(
                     !node,
                     "an expression of debug information that holds metadata",
                 )?;

@@ -23,12 +23,12 @@ mod function;
 mod metadata;
 mod module;
 
-pub(crate) use module::verify;
+pub(crate) use module::verify_module;
 
 /// Which rule is broken, in words.
 type LlvmVerifyResult = Result<(), &'static str>;
 
 /// An error unless something holds.
-fn ensure(holds: bool, why: &'static str) -> LlvmVerifyResult {
+fn ensure_holds(holds: bool, why: &'static str) -> LlvmVerifyResult {
     if holds { Ok(()) } else { Err(why) }
 }

@@ -1,11 +1,11 @@
 //! Rules about types, constants and globals.
 
-use super::{LlvmVerifyResult, ensure};
+use super::{LlvmVerifyResult, ensure_holds};
 use crate::ir::{
     ConstData, ConstKind, GlobalAliasee, GlobalKind, LlvmConst, LlvmConstantExpr, LlvmModule,
     LlvmOpcode, LlvmType, LlvmTypeKind, LlvmTypes,
 };
-use crate::{BoxedDiagnostic, fault};
+use crate::{BoxedDiagnostic, error_at};
 use spirula_diagnostics::SourceLocation;
 
 const MAX_TYPE_DEPTH: u32 = 100;
@@ -15,41 +15,42 @@ const MAX_CONSTANT_DEPTH: u32 = 200;
 ///
 /// # Errors
 /// The first rule found broken, with its place as far as it is known.
-pub fn verify(module: &LlvmModule) -> Result<(), BoxedDiagnostic> {
-    types(&module.types).map_err(|why| fault(SourceLocation::Unknown, why))?;
-    constants(module).map_err(|why| fault(SourceLocation::Unknown, why))?;
-    super::metadata::verify(module).map_err(|why| fault(SourceLocation::Unknown, why))?;
+pub fn verify_module(module: &LlvmModule) -> Result<(), BoxedDiagnostic> {
+    verify_types(&module.types).map_err(|why| error_at(SourceLocation::Unknown, why))?;
+    verify_constants(module).map_err(|why| error_at(SourceLocation::Unknown, why))?;
+    super::metadata::verify_metadata(module)
+        .map_err(|why| error_at(SourceLocation::Unknown, why))?;
     for data in &module.globals {
         let result = match data.kind {
             GlobalKind::Variable(variable) => variable.initializer.map_or(Ok(()), |contents| {
                 let fits = module
                     .types
-                    .agree(module.consts.ty(contents), data.value_type);
-                ensure(fits, "the contents of a variable are of another type")
+                    .is_compatible(module.consts.ty(contents), data.value_type);
+                ensure_holds(fits, "the contents of a variable are of another type")
             }),
             GlobalKind::Alias(GlobalAliasee(aliasee))
             | GlobalKind::Ifunc(GlobalAliasee(aliasee)) => {
-                ensure(aliasee.is_some(), "an alias of nothing")
+                ensure_holds(aliasee.is_some(), "an alias of nothing")
             }
             GlobalKind::Function(_) => Ok(()),
         };
-        result.map_err(|why| fault(data.place, why))?;
+        result.map_err(|why| error_at(data.place, why))?;
     }
     for function in &module.functions {
-        super::function::verify(module, function)?;
+        super::function::verify_function(module, function)?;
     }
     Ok(())
 }
 
-fn types(types: &LlvmTypes) -> LlvmVerifyResult {
+fn verify_types(types: &LlvmTypes) -> LlvmVerifyResult {
     for (_, kind) in types.iter() {
         match kind {
-            LlvmTypeKind::Vector { element, .. } => ensure(
+            LlvmTypeKind::Vector { element, .. } => ensure_holds(
                 is_scalar(types, *element),
                 "a vector of what is neither number nor pointer",
             )?,
             LlvmTypeKind::Array { element, .. } => {
-                ensure(
+                ensure_holds(
                     is_element(types, *element),
                     "an array of what cannot be in memory",
                 )?;
@@ -59,7 +60,7 @@ fn types(types: &LlvmTypes) -> LlvmVerifyResult {
                 ..
             } => {
                 let all = fields.iter().all(|&field| is_element(types, field));
-                ensure(all, "a struct of what cannot be in memory")?;
+                ensure_holds(all, "a struct of what cannot be in memory")?;
             }
             LlvmTypeKind::Function { result, params, .. } => {
                 let is_value = |ty: LlvmType| {
@@ -71,7 +72,7 @@ fn types(types: &LlvmTypes) -> LlvmVerifyResult {
                 let all = params
                     .iter()
                     .all(|&param| param != LlvmType::VOID && is_value(param));
-                ensure(
+                ensure_holds(
                     all && is_value(*result),
                     "a function of what cannot be a value",
                 )?;
@@ -128,7 +129,7 @@ fn type_depth(
         TypeNestingDepth::Unknown => {}
     }
     let too_deep = "types that nest too deeply";
-    ensure(level < MAX_TYPE_DEPTH, too_deep)?;
+    ensure_holds(level < MAX_TYPE_DEPTH, too_deep)?;
     depths[ty.index()] = TypeNestingDepth::Busy;
     let mut depth = 0;
     let mut within = |inner: LlvmType, depths: &mut [TypeNestingDepth]| {
@@ -169,12 +170,12 @@ fn type_depth(
         }
         _ => {}
     }
-    ensure(depth < MAX_TYPE_DEPTH, too_deep)?;
+    ensure_holds(depth < MAX_TYPE_DEPTH, too_deep)?;
     depths[ty.index()] = TypeNestingDepth::Known(depth);
     Ok(depth)
 }
 
-fn constants(module: &LlvmModule) -> LlvmVerifyResult {
+fn verify_constants(module: &LlvmModule) -> LlvmVerifyResult {
     // What a constant is made of was interned before it.
     let mut depths: Vec<u32> = Vec::with_capacity(module.consts.len());
     for (_, ConstData { ty, kind }) in module.consts.iter() {
@@ -186,17 +187,17 @@ fn constants(module: &LlvmModule) -> LlvmVerifyResult {
         };
         let depth = match kind {
             ConstKind::Aggregate(parts) | ConstKind::PtrAuth(parts) => {
-                aggregate(module, *ty, parts)?;
+                verify_aggregate_constant(module, *ty, parts)?;
                 deepest(parts).unwrap_or(0)
             }
             ConstKind::Splat(element) => deepest(&[*element]).unwrap_or(0),
             ConstKind::Expr(expr) => {
-                expression(module, *ty, expr)?;
+                verify_expression(module, *ty, expr)?;
                 deepest(&expr.operands).unwrap_or(0)
             }
             ConstKind::BlockAddress(func, block) => {
                 let count = module.function(*func).blocks.len();
-                ensure(
+                ensure_holds(
                     (*block as usize) < count,
                     "the address of a block that is not there",
                 )?;
@@ -204,28 +205,36 @@ fn constants(module: &LlvmModule) -> LlvmVerifyResult {
             }
             _ => 0,
         };
-        ensure(depth < MAX_CONSTANT_DEPTH, "constants that nest too deeply")?;
+        ensure_holds(depth < MAX_CONSTANT_DEPTH, "constants that nest too deeply")?;
         depths.push(depth);
     }
     Ok(())
 }
 
-fn aggregate(module: &LlvmModule, ty: LlvmType, parts: &[LlvmConst]) -> LlvmVerifyResult {
+fn verify_aggregate_constant(
+    module: &LlvmModule,
+    ty: LlvmType,
+    parts: &[LlvmConst],
+) -> LlvmVerifyResult {
     let types = &module.types;
     if matches!(types.kind(ty), LlvmTypeKind::Pointer { .. }) {
         return Ok(());
     }
     let fits = |(index, part): (usize, &LlvmConst)| {
-        let expected = types.element(ty, index as u64);
-        expected.is_some_and(|expected| types.agree(expected, module.consts.ty(*part)))
+        let expected = types.element_type(ty, index as u64);
+        expected.is_some_and(|expected| types.is_compatible(expected, module.consts.ty(*part)))
     };
-    ensure(
+    ensure_holds(
         parts.iter().enumerate().all(fits),
         "an aggregate of elements of other types",
     )
 }
 
-fn expression(module: &LlvmModule, ty: LlvmType, expr: &LlvmConstantExpr) -> LlvmVerifyResult {
+fn verify_expression(
+    module: &LlvmModule,
+    ty: LlvmType,
+    expr: &LlvmConstantExpr,
+) -> LlvmVerifyResult {
     let types = &module.types;
     let of = |index: usize| {
         expr.operands
@@ -234,21 +243,23 @@ fn expression(module: &LlvmModule, ty: LlvmType, expr: &LlvmConstantExpr) -> Llv
     };
     let first = of(0).ok_or("a constant expression without operands")?;
     match expr.opcode {
-        opcode if opcode.is_cast() => super::function::cast(types, opcode, first, ty),
+        opcode if opcode.is_cast() => super::function::verify_cast(types, opcode, first, ty),
         opcode if opcode.is_binary() => {
-            ensure(
-                of(1).is_some_and(|second| types.agree(first, second)),
+            ensure_holds(
+                of(1).is_some_and(|second| types.is_compatible(first, second)),
                 "operands of two types",
             )?;
-            super::function::arithmetic(types, opcode, first)
+            super::function::verify_arithmetic_type(types, opcode, first)
         }
-        LlvmOpcode::ICmp | LlvmOpcode::FCmp | LlvmOpcode::ShuffleVector => ensure(
-            of(1).is_some_and(|second| types.agree(first, second)),
+        LlvmOpcode::ICmp | LlvmOpcode::FCmp | LlvmOpcode::ShuffleVector => ensure_holds(
+            of(1).is_some_and(|second| types.is_compatible(first, second)),
             "operands of two types",
         ),
         LlvmOpcode::Select => {
-            let both = of(1).zip(of(2)).is_some_and(|(a, b)| types.agree(a, b));
-            ensure(both, "a choice between two types")
+            let both = of(1)
+                .zip(of(2))
+                .is_some_and(|(a, b)| types.is_compatible(a, b));
+            ensure_holds(both, "a choice between two types")
         }
         _ => Ok(()),
     }

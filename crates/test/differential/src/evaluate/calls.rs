@@ -168,7 +168,7 @@ impl LlvmEvaluator<'_> {
         }
         let function = module.function(func);
         let types = &function.params;
-        let Some((result, ..)) = module.types.signature(function.ty) else {
+        let Some((result, ..)) = module.types.function_signature(function.ty) else {
             return stop_unsupported(name);
         };
         let matching = TABLE.iter().filter(|(row, _)| {

@@ -73,7 +73,8 @@ impl LlvmEvaluator<'_> {
                 Ok(value)
             }
             ConstKind::Data(_) => {
-                let kind = self.scalar_kind(module.types.element(data.ty, 0).unwrap_or(data.ty))?;
+                let kind =
+                    self.scalar_kind(module.types.element_type(data.ty, 0).unwrap_or(data.ty))?;
                 let elements = module.consts.data_elements(&module.types, constant);
                 let elements = elements.into_iter().flatten();
                 Ok(elements

@@ -42,8 +42,8 @@ fn apply_wrap_flags(
     let (low, high) = width_range(width, true);
     let unsigned = unsigned.is_some_and(|value| value <= width_mask(width));
     let with_sign = with_sign.is_some_and(|value| value >= low && value <= high);
-    match (flags.has(LlvmInstFlags::NUW) && !unsigned)
-        || (flags.has(LlvmInstFlags::NSW) && !with_sign)
+    match (flags.contains_all(LlvmInstFlags::NUW) && !unsigned)
+        || (flags.contains_all(LlvmInstFlags::NSW) && !with_sign)
     {
         true => AbstractScalar::Any,
         false => AbstractScalar::Bits(wrapped & width_mask(width)),

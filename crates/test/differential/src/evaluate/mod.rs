@@ -142,7 +142,7 @@ impl<'a> LlvmEvaluator<'a> {
 
     /// The scalar that a scalar type or the elements of a vector are.
     fn scalar_kind(&mut self, ty: LlvmType) -> EvaluationResult<LeafType> {
-        match self.type_leaves(self.module.types.scalar(ty))?.first() {
+        match self.type_leaves(self.module.types.scalar_type(ty))?.first() {
             Some(leaf) => Ok(leaf.kind),
             None => stop_unsupported("an empty type"),
         }
@@ -187,7 +187,7 @@ impl<'a> LlvmEvaluator<'a> {
                     return stop_unsupported("a phi without its way");
                 };
                 let value = self.eval_operand(&frame, function.operands(inst)[way])?;
-                phis.push((function.result(inst), value));
+                phis.push((function.result_value(inst), value));
             }
             for (to, value) in phis {
                 frame.set_local(to, value);
@@ -213,7 +213,7 @@ impl<'a> LlvmEvaluator<'a> {
                     _ if opcode.is_terminator() => return stop_undefined(opcode.name()),
                     _ => {
                         let value = self.eval_instruction(&frame, inst)?;
-                        frame.set_local(function.result(inst), value);
+                        frame.set_local(function.result_value(inst), value);
                     }
                 }
             }

@@ -218,7 +218,7 @@ impl LlvmEvaluator<'_> {
                 LlvmTypeKind::Struct { .. } => {
                     let fields = layout.struct_layout(types_of, ty);
                     let at = fields.and_then(|f| f.offsets.get(index as usize).copied());
-                    ty = types_of.element(ty, index as u64).unwrap_or(ty);
+                    ty = types_of.element_type(ty, index as u64).unwrap_or(ty);
                     at.unwrap_or(0) as i64
                 }
                 LlvmTypeKind::Array { element, .. } | LlvmTypeKind::Vector { element, .. } => {
@@ -348,10 +348,10 @@ impl LlvmEvaluator<'_> {
         let (mut ty, mut from) = (ty, 0);
         for index in path {
             for before in 0..*index {
-                let element = module.types.element(ty, before.into());
+                let element = module.types.element_type(ty, before.into());
                 from += element.and_then(|e| count_scalars(module, e)).unwrap_or(0);
             }
-            let Some(element) = module.types.element(ty, (*index).into()) else {
+            let Some(element) = module.types.element_type(ty, (*index).into()) else {
                 return stop_unsupported("a path out of an aggregate");
             };
             ty = element;

@@ -34,13 +34,14 @@ impl<'m> LlvmPrinter<'m> {
         self.numbers.clear();
         self.block_numbers.clear();
         for local in 0..function.params.len() {
-            self.numbers.push(number(function.name(local).is_empty()));
+            self.numbers
+                .push(number(function.local_name(local).is_empty()));
         }
         for block in &function.blocks {
             self.block_numbers.push(number(block.name.is_empty()));
-            for inst in block.insts.range() {
+            for inst in block.insts.to_range() {
                 let has_result = function.insts[inst].ty != LlvmType::VOID;
-                let unnamed = function.name(function.params.len() + inst).is_empty();
+                let unnamed = function.local_name(function.params.len() + inst).is_empty();
                 self.numbers.push(number(has_result && unnamed));
             }
         }
@@ -62,18 +63,21 @@ impl<'m> LlvmPrinter<'m> {
         self.linkage_words(data);
         self.print_convention(function.convention);
         self.result_attributes(function.attributes);
-        let (result, _, variadic) =
-            self.module
-                .types
-                .signature(function.ty)
-                .unwrap_or((LlvmType::VOID, &[], false));
+        let (result, _, variadic) = self
+            .module
+            .types
+            .function_signature(function.ty)
+            .unwrap_or((LlvmType::VOID, &[], false));
         self.print_type(result);
         self.put_text(" ");
         self.global_name(function.global);
         self.put_text("(");
         self.print_list(0..function.params.len(), |printer, index| {
             printer.print_type(function.params[index]);
-            let set = printer.module.attributes.param(function.attributes, index);
+            let set = printer
+                .module
+                .attributes
+                .param_set(function.attributes, index);
             printer.value_attributes(set);
             if !function.is_declaration() {
                 printer.put_text(" ");
@@ -95,7 +99,7 @@ impl<'m> LlvmPrinter<'m> {
         if data.space != self.module.layout.program_space() {
             self.put_args(format_args!(" addrspace({})", data.space));
         }
-        self.print_group_number(self.module.attributes.function(function.attributes));
+        self.print_group_number(self.module.attributes.function_set(function.attributes));
         self.print_properties(data, " ");
         self.function_parts(function);
         if !function.is_declaration() {
@@ -228,7 +232,7 @@ impl<'m> LlvmPrinter<'m> {
         let blocks = function.blocks_of(id);
         let tail = inst
             .flags
-            .only(LlvmInstFlags::TAIL | LlvmInstFlags::MUSTTAIL | LlvmInstFlags::NOTAIL);
+            .intersection(LlvmInstFlags::TAIL | LlvmInstFlags::MUSTTAIL | LlvmInstFlags::NOTAIL);
         self.print_flags(tail);
         self.put_text(inst.opcode.name());
         if !matches!(inst.opcode, LlvmOpcode::Fence | LlvmOpcode::Unreachable) {
@@ -324,7 +328,7 @@ impl<'m> LlvmPrinter<'m> {
                 self.print_type(inst.ty);
             }
             opcode if opcode.is_call() => {
-                if let Some(call) = function.call(id) {
+                if let Some(call) = function.call_info(id) {
                     self.print_call(function, id, call, blocks);
                 }
             }
@@ -380,7 +384,7 @@ impl<'m> LlvmPrinter<'m> {
     }
 
     fn print_alignment(&mut self, align: LlvmAlign) {
-        if let Some(bytes) = align.bytes() {
+        if let Some(bytes) = align.to_bytes() {
             self.put_args(format_args!(", align {bytes}"));
         }
     }
@@ -420,8 +424,8 @@ impl<'m> LlvmPrinter<'m> {
     }
 
     fn print_atomic(&mut self, inst: &LlvmInstruction, operands: &[LlvmValue]) {
-        self.print_flags(inst.flags.only(LlvmInstFlags::WEAK));
-        self.print_flags(inst.flags.only(LlvmInstFlags::VOLATILE));
+        self.print_flags(inst.flags.intersection(LlvmInstFlags::WEAK));
+        self.print_flags(inst.flags.intersection(LlvmInstFlags::VOLATILE));
         if let InstructionExtra::Rmw { op, .. } = inst.extra {
             self.put_text(op.name());
             self.put_text(" ");
@@ -462,7 +466,7 @@ impl<'m> LlvmPrinter<'m> {
     ) {
         self.print_convention(call.convention);
         self.result_attributes(call.attributes);
-        let signature = self.module.types.signature(call.function_type);
+        let signature = self.module.types.function_signature(call.function_type);
         let (result, _, variadic) = signature.unwrap_or((LlvmType::VOID, &[], false));
         self.print_type(if variadic { call.function_type } else { result });
         self.put_text(" ");
@@ -470,7 +474,7 @@ impl<'m> LlvmPrinter<'m> {
         self.put_text("(");
         let arguments = function.arguments(id).iter().enumerate();
         self.print_list(arguments, |printer, (index, &argument)| {
-            let set = printer.module.attributes.param(call.attributes, index);
+            let set = printer.module.attributes.param_set(call.attributes, index);
             if let crate::ir::ValueKind::Metadata(id) = argument.kind() {
                 printer.put_text("metadata ");
                 printer.metadata_ref(id);
@@ -482,13 +486,13 @@ impl<'m> LlvmPrinter<'m> {
             printer.print_value(argument);
         });
         self.put_text(")");
-        self.print_group_number(self.module.attributes.function(call.attributes));
+        self.print_group_number(self.module.attributes.function_set(call.attributes));
         if !call.bundles.is_empty() {
             self.put_text(" [ ");
             self.print_list(&call.bundles, |printer, bundle| {
                 printer.quoted_symbol(bundle.tag);
                 printer.put_text("(");
-                printer.print_operands(&function.value_pool[bundle.operands.range()]);
+                printer.print_operands(&function.value_pool[bundle.operands.to_range()]);
                 printer.put_text(")");
             });
             self.put_text(" ]");
@@ -520,7 +524,7 @@ impl<'m> LlvmPrinter<'m> {
         match inst.opcode {
             LlvmOpcode::LandingPad => {
                 self.print_type(inst.ty);
-                if inst.flags.has(LlvmInstFlags::CLEANUP) {
+                if inst.flags.contains_all(LlvmInstFlags::CLEANUP) {
                     self.put_text(" cleanup");
                 }
                 for &clause in operands {
@@ -536,7 +540,7 @@ impl<'m> LlvmPrinter<'m> {
                 self.put_text("within ");
                 self.print_value(operands[0]);
                 self.put_text(" [");
-                let unwinds = inst.flags.has(LlvmInstFlags::CLEANUP);
+                let unwinds = inst.flags.contains_all(LlvmInstFlags::CLEANUP);
                 let (handlers, unwind) = blocks.split_at(blocks.len() - usize::from(unwinds));
                 self.print_labels(handlers);
                 self.put_text("] unwind ");

@@ -22,7 +22,9 @@ impl LlvmPrinter<'_> {
                 });
                 self.put_text(")");
             }
-            MetadataKind::Special { class, .. } if self.module.str(class) == "DIExpression" => {
+            MetadataKind::Special { class, .. }
+                if self.module.symbol_text(class) == "DIExpression" =>
+            {
                 self.print_node(id);
             }
             MetadataKind::Node { .. } | MetadataKind::Special { .. } => self.print_node_number(id),
@@ -73,7 +75,7 @@ impl LlvmPrinter<'_> {
             MetadataKind::Special {
                 distinct, class, ..
             } => {
-                let class = self.module.str(class);
+                let class = self.module.symbol_text(class);
                 self.put_args(format_args!(
                     "{}!{class}(",
                     if distinct { "distinct " } else { "" }
@@ -89,7 +91,7 @@ impl LlvmPrinter<'_> {
     }
 
     fn print_field(&mut self, name: LlvmSymbol, field: MetadataField) {
-        let name = self.module.str(name);
+        let name = self.module.symbol_text(name);
         if !name.is_empty() {
             self.put_args(format_args!("{name}: "));
         }
@@ -104,7 +106,7 @@ impl LlvmPrinter<'_> {
             }
             MetadataField::Int(number) => self.put_args(format_args!("{number}")),
             MetadataField::Word(word) => {
-                let word = self.module.str(word);
+                let word = self.module.symbol_text(word);
                 self.put_text(word);
             }
         }
@@ -119,7 +121,7 @@ impl LlvmPrinter<'_> {
     ) {
         self.put_text(separator);
         self.put_text("!");
-        let kind = self.module.str(kind);
+        let kind = self.module.symbol_text(kind);
         for byte in kind.bytes() {
             if byte.is_ascii_alphanumeric() || b"-$._".contains(&byte) {
                 self.out.push(byte as char);

@@ -89,7 +89,7 @@ impl LlvmPrinter<'_> {
 
     /// A name behind a sigil, in quotes where it needs them.
     fn print_name(&mut self, sigil: &str, name: LlvmSymbol) {
-        let text = self.module.str(name);
+        let text = self.module.symbol_text(name);
         self.put_text(sigil);
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-$._".contains(&byte);
         let digit_first = text.as_bytes().first().is_some_and(u8::is_ascii_digit);
@@ -115,7 +115,7 @@ impl LlvmPrinter<'_> {
 
     /// A symbol in quotes.
     fn quoted_symbol(&mut self, symbol: LlvmSymbol) {
-        let text = self.module.str(symbol);
+        let text = self.module.symbol_text(symbol);
         self.print_quoted(text.as_bytes());
     }
 }

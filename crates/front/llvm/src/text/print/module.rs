@@ -27,7 +27,7 @@ impl LlvmPrinter<'_> {
         self.attribute_groups();
         for list in &module.named_metadata {
             self.put_text("!");
-            let name = module.str(list.name);
+            let name = module.symbol_text(list.name);
             for byte in name.bytes() {
                 if byte.is_ascii_alphanumeric() || b"-$._".contains(&byte) {
                     self.out.push(byte as char);
@@ -90,7 +90,7 @@ impl LlvmPrinter<'_> {
             } = kind
                 && !name.is_empty()
             {
-                named.push((module.str(*name), ty, fields, *packed));
+                named.push((module.symbol_text(*name), ty, fields, *packed));
             }
         }
         named.sort();
@@ -205,7 +205,7 @@ impl LlvmPrinter<'_> {
             self.print_name("$", self.module.comdats[comdat as usize].name);
             self.put_text(")");
         }
-        if let Some(bytes) = data.align.bytes() {
+        if let Some(bytes) = data.align.to_bytes() {
             self.put_args(format_args!("{separator}align {bytes}"));
         }
     }

@@ -96,7 +96,7 @@ impl LlvmPrinter<'_> {
         let LlvmTypeKind::Struct { name, .. } = *self.module.types.kind(ty) else {
             return;
         };
-        let text = self.module.str(name);
+        let text = self.module.symbol_text(name);
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
             self.put_text("%");
             self.put_text(text);
@@ -141,7 +141,7 @@ impl LlvmPrinter<'_> {
     pub(super) fn print_local(&mut self, local: usize) {
         let name = self
             .func
-            .map_or(crate::ir::LlvmSymbol::EMPTY, |func| func.name(local));
+            .map_or(crate::ir::LlvmSymbol::EMPTY, |func| func.local_name(local));
         if name.is_empty() {
             let number = self.numbers.get(local).copied().unwrap_or(0);
             self.put_args(format_args!("%{number}"));
@@ -297,7 +297,7 @@ impl LlvmPrinter<'_> {
 
     fn print_data(&mut self, ty: LlvmType, id: LlvmConst, bytes: &[u8]) {
         let module = self.module;
-        let element = module.types.element(ty, 0).unwrap_or(LlvmType::I8);
+        let element = module.types.element_type(ty, 0).unwrap_or(LlvmType::I8);
         let (open, close) = self.choose_brackets(ty);
         if element == LlvmType::I8 && open == "[" {
             self.put_text("c");
@@ -321,12 +321,12 @@ impl LlvmPrinter<'_> {
 
     pub(super) fn print_flags(&mut self, flags: LlvmInstFlags) {
         let mut flags = flags;
-        if flags.has(LlvmInstFlags::FAST) {
+        if flags.contains_all(LlvmInstFlags::FAST) {
             self.put_text("fast ");
             flags = LlvmInstFlags(flags.0 & !LlvmInstFlags::FAST.0);
         }
         for &(flag, name) in LlvmInstFlags::NAMES {
-            if flags.has(flag) {
+            if flags.contains_all(flag) {
                 self.put_text(name);
                 self.put_text(" ");
             }
@@ -398,7 +398,7 @@ impl LlvmPrinter<'_> {
         for attribute in self
             .module
             .attributes
-            .get(self.module.attributes.result(list))
+            .get(self.module.attributes.result_set(list))
         {
             self.print_attribute(attribute);
             self.put_text(" ");

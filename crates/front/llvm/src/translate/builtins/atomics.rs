@@ -27,7 +27,7 @@ pub(in crate::translate) enum AtomicKind {
     FlagClear,
 }
 
-const fn integer(signed: Op, unsigned: Op) -> AtomicKind {
+const fn integer_atomic(signed: Op, unsigned: Op) -> AtomicKind {
     AtomicKind::Update([None, Some(signed), Some(unsigned)])
 }
 
@@ -39,9 +39,9 @@ impl AtomicKind {
     ]);
     const SUBTRACTION: [Option<Op>; 3] = [None, Some(Op::AtomicISub), Some(Op::AtomicISub)];
     pub(super) const SUB: Self = AtomicKind::Update(Self::SUBTRACTION);
-    pub(super) const AND: Self = integer(Op::AtomicAnd, Op::AtomicAnd);
-    pub(super) const OR: Self = integer(Op::AtomicOr, Op::AtomicOr);
-    pub(super) const XOR: Self = integer(Op::AtomicXor, Op::AtomicXor);
+    pub(super) const AND: Self = integer_atomic(Op::AtomicAnd, Op::AtomicAnd);
+    pub(super) const OR: Self = integer_atomic(Op::AtomicOr, Op::AtomicOr);
+    pub(super) const XOR: Self = integer_atomic(Op::AtomicXor, Op::AtomicXor);
     pub(super) const MIN: Self = AtomicKind::Update([
         Some(Op::AtomicFMinEXT),
         Some(Op::AtomicSMin),
@@ -83,7 +83,7 @@ struct AtomicBuiltinAccess {
 
 impl FunctionTranslator<'_, '_> {
     /// Translates an atomic function.
-    pub(in crate::translate) fn atomic(
+    pub(in crate::translate) fn lower_atomic(
         &mut self,
         kind: AtomicKind,
         order: BuiltinMemoryOrder,
@@ -141,7 +141,7 @@ impl FunctionTranslator<'_, '_> {
             AtomicKind::CompareValue => {
                 let expected = self.atomic_value(&site, call, 1)?;
                 let new = self.atomic_value(&site, call, 2)?;
-                let old = self.exchange(&site, expected, new);
+                let old = self.emit_compare_exchange(&site, expected, new);
                 let result = self.result_shape(call.inst)?;
                 self.emit_bitcast(site.shape, result, old).map(Some)
             }
@@ -240,7 +240,7 @@ impl FunctionTranslator<'_, '_> {
                 }
                 let memory = self.t.make_u32(memory.0);
                 let ty = self.t.b.int_type(32, false);
-                Ok(self.both(ty, order, memory))
+                Ok(self.combine_semantics(ty, order, memory))
             }
         }
     }
@@ -283,7 +283,7 @@ impl FunctionTranslator<'_, '_> {
         self.emit_bitcast(shape, site.shape, id)
     }
 
-    fn exchange(&mut self, site: &AtomicBuiltinAccess, expected: Id, new: Id) -> Id {
+    fn emit_compare_exchange(&mut self, site: &AtomicBuiltinAccess, expected: Id, new: Id) -> Id {
         let operands = [
             site.pointer,
             site.scope,
@@ -303,7 +303,7 @@ impl FunctionTranslator<'_, '_> {
         let object = self.lower_pointer(call.arg(1)?, site.ty)?;
         let expected = self.emit_op(Op::Load, site.ty, [object]);
         let new = self.atomic_value(site, call, 2)?;
-        let old = self.exchange(site, expected, new);
+        let old = self.emit_compare_exchange(site, expected, new);
         self.t
             .b
             .append_effect(Op::Store, &[object.word(), old.word()]);

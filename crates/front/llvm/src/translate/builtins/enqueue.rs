@@ -18,11 +18,11 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 const MAX_CASTS: usize = 16;
 
 /// `(queue, flags, ndrange, invoke, block)`
-pub(super) fn basic(
+pub(super) fn lower_enqueue_basic(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.enqueue(call, false, false).map(Some)
+    body.emit_enqueue_kernel(call, false, false).map(Some)
 }
 
 /// `(queue, flags, ndrange, count, wait, return, invoke, block)`
@@ -30,7 +30,7 @@ pub(super) fn with_events(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.enqueue(call, true, false).map(Some)
+    body.emit_enqueue_kernel(call, true, false).map(Some)
 }
 
 /// `(queue, flags, ndrange, invoke, block, count, sizes)`
@@ -38,7 +38,7 @@ pub(super) fn with_sizes(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.enqueue(call, false, true).map(Some)
+    body.emit_enqueue_kernel(call, false, true).map(Some)
 }
 
 /// `(queue, flags, ndrange, count, wait, return, invoke, block, count, sizes)`
@@ -46,7 +46,7 @@ pub(super) fn with_both(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.enqueue(call, true, true).map(Some)
+    body.emit_enqueue_kernel(call, true, true).map(Some)
 }
 
 /// `(invoke, block)`
@@ -54,15 +54,16 @@ pub(super) fn work_group_size(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.ask(Op::GetKernelWorkGroupSize, false, call).map(Some)
+    body.emit_kernel_query(Op::GetKernelWorkGroupSize, false, call)
+        .map(Some)
 }
 
 /// `(invoke, block)`
-pub(super) fn multiple(
+pub(super) fn lower_enqueue_multiple(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.ask(Op::GetKernelPreferredWorkGroupSizeMultiple, false, call)
+    body.emit_kernel_query(Op::GetKernelPreferredWorkGroupSizeMultiple, false, call)
         .map(Some)
 }
 
@@ -71,7 +72,7 @@ pub(super) fn sub_group_count(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.ask(Op::GetKernelNDrangeSubGroupCount, true, call)
+    body.emit_kernel_query(Op::GetKernelNDrangeSubGroupCount, true, call)
         .map(Some)
 }
 
@@ -80,12 +81,12 @@ pub(super) fn sub_group_size(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.ask(Op::GetKernelNDrangeMaxSubGroupSize, true, call)
+    body.emit_kernel_query(Op::GetKernelNDrangeMaxSubGroupSize, true, call)
         .map(Some)
 }
 
 /// `ndrange_ND(result, [offset,] global [, local])`
-pub(super) fn ndrange(
+pub(super) fn lower_ndrange(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -97,7 +98,7 @@ pub(super) fn ndrange(
     };
     let mut sizes = Vec::new();
     for &argument in &call.args[1..] {
-        sizes.push(body.sizes(argument, call)?);
+        sizes.push(body.lower_ndrange_sizes(argument, call)?);
     }
     let zero = match sizes.first().and_then(|id| body.t.b.type_of(*id)) {
         Some(ty) => body.t.b.constant_null(ty),
@@ -118,7 +119,11 @@ pub(super) fn ndrange(
 
 impl FunctionTranslator<'_, '_> {
     /// A size: a number, or an array of numbers behind a pointer.
-    fn sizes(&mut self, argument: LlvmValue, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_ndrange_sizes(
+        &mut self,
+        argument: LlvmValue,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         if !self.is_pointer(argument) {
             return self.lower_value(argument);
         }
@@ -134,7 +139,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.emit_op(Op::Load, array, [pointer]))
     }
 
-    fn enqueue(
+    fn emit_enqueue_kernel(
         &mut self,
         call: &ExternalCall<'_>,
         events: bool,
@@ -142,13 +147,17 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let queue = self.lower_value(call.arg(0)?)?;
         let flags = self.lower_value(call.arg(1)?)?;
-        let range = self.range(call.arg(2)?)?;
+        let range = self.load_ndrange(call.arg(2)?)?;
         let mut at = 3;
         let (count, wait, returned) = match events {
             true => {
                 at = 6;
                 let count = self.lower_value(call.arg(3)?)?;
-                (count, self.event(call.arg(4)?)?, self.event(call.arg(5)?)?)
+                (
+                    count,
+                    self.lower_event(call.arg(4)?)?,
+                    self.lower_event(call.arg(5)?)?,
+                )
             }
             false => {
                 let ty = self.event_pointer();
@@ -159,7 +168,7 @@ impl FunctionTranslator<'_, '_> {
         let mut words = [queue, flags, range, count, wait, returned]
             .map(Id::word)
             .to_vec();
-        self.block(call.arg(at)?, call.arg(at + 1)?, &mut words)?;
+        self.lower_enqueued_block(call.arg(at)?, call.arg(at + 1)?, &mut words)?;
         if sizes {
             self.local_sizes(call.arg(at + 2)?, call.arg(at + 3)?, &mut words)?;
         }
@@ -167,19 +176,24 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.t.b.append_value(Op::EnqueueKernel, ty, &words))
     }
 
-    fn ask(&mut self, op: Op, range: bool, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn emit_kernel_query(
+        &mut self,
+        op: Op,
+        range: bool,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let mut words = Vec::new();
         if range {
-            words.push(self.range(call.arg(0)?)?.word());
+            words.push(self.load_ndrange(call.arg(0)?)?.word());
         }
         let at = usize::from(range);
-        self.block(call.arg(at)?, call.arg(at + 1)?, &mut words)?;
+        self.lower_enqueued_block(call.arg(at)?, call.arg(at + 1)?, &mut words)?;
         let ty = self.call_type(call)?;
         Ok(self.t.b.append_value(op, ty, &words))
     }
 
     /// A range, which is passed by a pointer to it.
-    fn range(&mut self, value: LlvmValue) -> TranslationResult<Id> {
+    fn load_ndrange(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         let pointer = self.lower_value(value)?;
         let known = self.t.b.type_of(pointer);
         match known.and_then(|ty| self.t.pointee_of(ty)) {
@@ -193,13 +207,13 @@ impl FunctionTranslator<'_, '_> {
         self.t.pointer_type(StorageClass::Generic, event)
     }
 
-    fn event(&mut self, value: LlvmValue) -> TranslationResult<Id> {
+    fn lower_event(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         let event = self.t.b.declare_type(Op::TypeDeviceEvent, &[]);
         self.lower_pointer(value, event)
     }
 
     /// Kernel, literal, and the literal's size and alignment.
-    fn block(
+    fn lower_enqueued_block(
         &mut self,
         invoke: LlvmValue,
         literal: LlvmValue,
@@ -221,7 +235,7 @@ impl FunctionTranslator<'_, '_> {
     /// The function that a pointer is the address of, casts taken off.
     fn function_behind(&self, value: LlvmValue) -> Option<LlvmFunc> {
         let module = self.t.module;
-        let origin = self.origin(value);
+        let origin = self.strip_pointer_casts(value);
         let constant = origin.as_const()?;
         match module.global(module.as_global(constant)?).kind {
             GlobalKind::Function(func) => Some(func),
@@ -230,14 +244,14 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// What a pointer was cast from.
-    fn origin(&self, value: LlvmValue) -> LlvmValue {
+    fn strip_pointer_casts(&self, value: LlvmValue) -> LlvmValue {
         let casts = [LlvmOpcode::AddrSpaceCast, LlvmOpcode::BitCast];
         let mut at = value;
         for _ in 0..MAX_CASTS {
             let next = match at.as_const() {
                 Some(constant) => match self.t.module.consts.kind(constant) {
                     ConstKind::Expr(expr) if casts.contains(&expr.opcode) => {
-                        expr.operands.first().map(|c| LlvmValue::constant(*c))
+                        expr.operands.first().map(|c| LlvmValue::from_constant(*c))
                     }
                     _ => None,
                 },
@@ -258,7 +272,7 @@ impl FunctionTranslator<'_, '_> {
     /// Size and alignment of the structure that a block's literal is.
     fn literal_layout(&self, literal: LlvmValue) -> TranslationResult<(u32, u32)> {
         let module = self.t.module;
-        let origin = self.origin(literal);
+        let origin = self.strip_pointer_casts(literal);
         let ty: Option<LlvmType> = match origin.as_const() {
             Some(constant) => module
                 .as_global(constant)

@@ -18,7 +18,7 @@ pub(in crate::translate) enum GroupKind {
 }
 
 impl FunctionTranslator<'_, '_> {
-    pub(in crate::translate) fn group(
+    pub(in crate::translate) fn lower_group_operation(
         &mut self,
         kind: GroupKind,
         scope: Scope,
@@ -27,7 +27,7 @@ impl FunctionTranslator<'_, '_> {
         let scope = self.t.make_u32(scope.0);
         match kind {
             GroupKind::Vote(op) => {
-                let predicate = self.predicate(call, 0)?;
+                let predicate = self.lower_predicate_argument(call, 0)?;
                 let bool = self.t.b.bool_type();
                 let vote = self.emit_op(op, bool, [scope, predicate]);
                 self.as_result(vote, call)
@@ -56,7 +56,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// An argument as a truth value.
-    pub(super) fn predicate(
+    pub(super) fn lower_predicate_argument(
         &mut self,
         call: &ExternalCall<'_>,
         index: usize,
@@ -92,7 +92,7 @@ impl FunctionTranslator<'_, '_> {
         let mut words = vec![scope.word()];
         for index in 0..call.args.len() {
             let operand = match truth {
-                true => self.predicate(call, index)?,
+                true => self.lower_predicate_argument(call, index)?,
                 false => self.lower_value(call.arg(index)?)?,
             };
             words.push(operand.word());

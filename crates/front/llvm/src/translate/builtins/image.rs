@@ -21,7 +21,7 @@ const TEXELS: &[(Op, usize, Option<usize>)] = &[
 ];
 
 /// Whether a type of OpenCL C is one of signed integers; nothing where it is of others.
-fn sign(name: &str) -> Option<bool> {
+fn parse_signedness(name: &str) -> Option<bool> {
     match name.trim_end_matches(|c: char| c.is_ascii_digit()) {
         "char" | "short" | "int" | "long" => Some(true),
         "uchar" | "ushort" | "uint" | "ulong" => Some(false),
@@ -41,7 +41,7 @@ struct BuiltinImageType {
 
 impl BuiltinImageType {
     /// Lanes of its size, layers included.
-    fn lanes(self) -> u32 {
+    fn size_lanes(self) -> u32 {
         let own = match self.dim {
             Dim::Dim3D => 3,
             Dim::Dim2D | Dim::Cube | Dim::Rect => 2,
@@ -58,13 +58,13 @@ impl BuiltinImageType {
 
 /// `read_imageX(image, sampler, coordinate[, lod | gradients])`,
 /// `read_imageX(image, coordinate[, sample])`
-pub(super) fn read(
+pub(super) fn lower_read_image(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let image = body.image(call.arg(0)?)?;
+    let image = body.find_image_type(call.arg(0)?)?;
     if body.is_sampler_argument(call) {
-        return body.sample(image, call).map(Some);
+        return body.emit_image_sample(image, call).map(Some);
     }
     let id = body.lower_value(call.arg(0)?)?;
     let coordinate = body.lower_value(call.arg(1)?)?;
@@ -87,11 +87,11 @@ pub(super) fn read(
 }
 
 /// `write_imageX(image, coordinate[, lod], colour)`
-pub(super) fn write(
+pub(super) fn lower_write_image(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.image(call.arg(0)?)?;
+    body.find_image_type(call.arg(0)?)?;
     let colour = call.args.len() - 1;
     let image = body.lower_value(call.arg(0)?)?;
     let coordinate = body.lower_value(call.arg(1)?)?;
@@ -113,27 +113,27 @@ pub(super) fn write(
 }
 
 /// `get_image_width(image)`
-pub(super) fn width(
+pub(super) fn lower_image_width(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.extent(0, call).map(Some)
+    body.query_image_extent(0, call).map(Some)
 }
 
 /// `get_image_height(image)`
-pub(super) fn height(
+pub(super) fn lower_image_height(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.extent(1, call).map(Some)
+    body.query_image_extent(1, call).map(Some)
 }
 
 /// `get_image_depth(image)`
-pub(super) fn depth(
+pub(super) fn lower_image_depth(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.extent(2, call).map(Some)
+    body.query_image_extent(2, call).map(Some)
 }
 
 /// `get_image_array_size(image)`
@@ -141,25 +141,26 @@ pub(super) fn array_size(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let image = body.image(call.arg(0)?)?;
-    body.extent(image.lanes() - 1, call).map(Some)
+    let image = body.find_image_type(call.arg(0)?)?;
+    body.query_image_extent(image.size_lanes() - 1, call)
+        .map(Some)
 }
 
 /// `get_image_dim(image)`: two lanes, or four of which the last is 0.
-pub(super) fn dimensions(
+pub(super) fn lower_image_dimensions(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let image = body.image(call.arg(0)?)?;
-    let size = body.size(image, call)?;
-    let from = NumericShape::new_int(32, image.lanes());
+    let image = body.find_image_type(call.arg(0)?)?;
+    let size = body.query_image_size(image, call)?;
+    let from = NumericShape::new_int(32, image.size_lanes());
     let to = body.result_shape(call.inst)?;
     if to.elem != NumericElement::Int || to.width != 32 {
         return Err(make_refusal("a size of an image is of 32 bits"));
     }
     let mut lanes = Vec::new();
     for lane in 0..to.lanes {
-        lanes.push(match lane < image.lanes() - u32::from(image.arrayed) {
+        lanes.push(match lane < image.size_lanes() - u32::from(image.arrayed) {
             true => body.extract_lane(from, size, lane),
             false => body.t.make_u32(0),
         });
@@ -168,19 +169,19 @@ pub(super) fn dimensions(
 }
 
 /// `get_image_num_mip_levels(image)`
-pub(super) fn levels(
+pub(super) fn lower_image_mip_levels(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.query(Op::ImageQueryLevels, call).map(Some)
+    body.emit_image_query(Op::ImageQueryLevels, call).map(Some)
 }
 
 /// `get_image_num_samples(image)`
-pub(super) fn samples(
+pub(super) fn lower_image_samples(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.query(Op::ImageQuerySamples, call).map(Some)
+    body.emit_image_query(Op::ImageQuerySamples, call).map(Some)
 }
 
 /// `CLK_SNORM_INT8`, the first channel data type of OpenCL.
@@ -209,14 +210,14 @@ pub(super) fn literal_sampler(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.sampler(call.arg(0)?).map(Some)
+    body.lower_sampler(call.arg(0)?).map(Some)
 }
 
 impl LlvmTranslator<'_> {
     /// Whether a type is that of samplers.
     pub(in crate::translate) fn is_sampler(&self, ty: LlvmType) -> bool {
         match self.module.types.kind(ty) {
-            LlvmTypeKind::Target { name, .. } => self.module.str(*name) == "spirv.Sampler",
+            LlvmTypeKind::Target { name, .. } => self.module.symbol_text(*name) == "spirv.Sampler",
             _ => false,
         }
     }
@@ -235,10 +236,10 @@ impl LlvmTranslator<'_> {
 
 impl FunctionTranslator<'_, '_> {
     /// What the type of an argument says about the image.
-    fn image(&self, value: LlvmValue) -> TranslationResult<BuiltinImageType> {
+    fn find_image_type(&self, value: LlvmValue) -> TranslationResult<BuiltinImageType> {
         let ty = self.type_of(value);
         if let LlvmTypeKind::Target { name, ints, .. } = self.t.module.types.kind(ty)
-            && self.t.module.str(*name) == "spirv.Image"
+            && self.t.module.symbol_text(*name) == "spirv.Image"
             && let [dim, depth, arrayed, multisampled, ..] = ints[..]
         {
             return Ok(BuiltinImageType {
@@ -260,7 +261,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A sampler: a value of its type, or a literal, perhaps in a constant variable.
-    fn sampler(&mut self, value: LlvmValue) -> TranslationResult<Id> {
+    fn lower_sampler(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         if self.t.is_sampler(self.type_of(value)) {
             return self.lower_value(value);
         }
@@ -313,10 +314,19 @@ impl FunctionTranslator<'_, '_> {
             return;
         };
         let signed = match texel {
-            Some(texel) => call.param(*texel).and_then(super::MangledParameter::sign),
-            None => call.result.as_ref().and_then(super::MangledParameter::sign),
+            Some(texel) => call
+                .param(*texel)
+                .and_then(super::MangledParameter::integer_signedness),
+            None => call
+                .result
+                .as_ref()
+                .and_then(super::MangledParameter::integer_signedness),
         };
-        let named = || call.name.split_once("_R").and_then(|(_, name)| sign(name));
+        let named = || {
+            call.name
+                .split_once("_R")
+                .and_then(|(_, name)| parse_signedness(name))
+        };
         let bit = match signed.or_else(named) {
             Some(true) => ImageOperands::SignExtend,
             Some(false) => ImageOperands::ZeroExtend,
@@ -331,13 +341,13 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    fn sample(
+    fn emit_image_sample(
         &mut self,
         image: BuiltinImageType,
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Id> {
         let id = self.lower_value(call.arg(0)?)?;
-        let sampler = self.sampler(call.arg(1)?)?;
+        let sampler = self.lower_sampler(call.arg(1)?)?;
         let image_type = self.t.register_type(image.ty)?;
         let ty = self
             .t
@@ -388,9 +398,15 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// All lanes of the size of an image.
-    fn size(&mut self, image: BuiltinImageType, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn query_image_size(
+        &mut self,
+        image: BuiltinImageType,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let id = self.lower_value(call.arg(0)?)?;
-        let ty = self.t.shape_type(NumericShape::new_int(32, image.lanes()));
+        let ty = self
+            .t
+            .shape_type(NumericShape::new_int(32, image.size_lanes()));
         Ok(match image.has_levels() {
             true => {
                 let level = self.t.make_u32(0);
@@ -401,20 +417,20 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// One lane of the size of an image.
-    fn extent(&mut self, lane: u32, call: &ExternalCall<'_>) -> TranslationResult<Id> {
-        let image = self.image(call.arg(0)?)?;
-        if lane >= image.lanes() {
+    fn query_image_extent(&mut self, lane: u32, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+        let image = self.find_image_type(call.arg(0)?)?;
+        if lane >= image.size_lanes() {
             return Err(make_refusal("the image has not so many dimensions"));
         }
-        let size = self.size(image, call)?;
-        let shape = NumericShape::new_int(32, image.lanes());
+        let size = self.query_image_size(image, call)?;
+        let shape = NumericShape::new_int(32, image.size_lanes());
         let id = self.extract_lane(shape, size, lane);
         let to = self.result_shape(call.inst)?;
         Ok(self.resize_integer(shape.to_scalar(), to, id, false))
     }
 
-    fn query(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
-        self.image(call.arg(0)?)?;
+    fn emit_image_query(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+        self.find_image_type(call.arg(0)?)?;
         let image = self.lower_value(call.arg(0)?)?;
         let ty = self.call_type(call)?;
         Ok(self.emit_op(op, ty, [image]))
@@ -427,7 +443,7 @@ impl FunctionTranslator<'_, '_> {
         first: u32,
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Option<Id>> {
-        let id = self.query(op, call)?;
+        let id = self.emit_image_query(op, call)?;
         let ty = self.call_type(call)?;
         let first = self.t.make_u32(first);
         Ok(Some(self.emit_op(Op::IAdd, ty, [id, first])))

@@ -22,7 +22,7 @@ pub(super) fn is_unmangled(name: &str) -> bool {
 }
 
 /// What the function of this name becomes.
-pub(super) fn lookup(name: &str) -> Option<OpenClBuiltinRule> {
+pub(super) fn find_builtin(name: &str) -> Option<OpenClBuiltinRule> {
     static INDEX: OnceLock<FxHashMap<&'static str, OpenClBuiltinRule>> = OnceLock::new();
     let index = INDEX.get_or_init(|| ROWS.iter().copied().collect());
     if let Some(lower) = index.get(name) {
@@ -31,11 +31,11 @@ pub(super) fn lookup(name: &str) -> Option<OpenClBuiltinRule> {
     if let Some((_, handler)) = FAMILIES.iter().find(|row| name.starts_with(row.0)) {
         return Some(OpenClBuiltinRule::By(*handler));
     }
-    extended(name).map(OpenClBuiltinRule::Ext)
+    find_extended_instruction(name).map(OpenClBuiltinRule::Ext)
 }
 
 /// The number of an extended instruction of OpenCL.
-pub(super) fn extended(name: &str) -> Option<u32> {
+pub(super) fn find_extended_instruction(name: &str) -> Option<u32> {
     let set = ExtInstSet::by_name("OpenCL.std")?;
     set.instruction_by_name(name).map(|row| row.number)
 }
@@ -67,13 +67,13 @@ mod tests {
     #[test]
     fn extended_instructions_need_no_row() {
         assert!(matches!(
-            lookup("native_cos"),
+            find_builtin("native_cos"),
             Some(OpenClBuiltinRule::Ext(std_::NATIVE_COS))
         ));
         assert!(matches!(
-            lookup("convert_int4_sat_rte"),
+            find_builtin("convert_int4_sat_rte"),
             Some(OpenClBuiltinRule::By(_))
         ));
-        assert!(lookup("nothing_of_this_name").is_none());
+        assert!(find_builtin("nothing_of_this_name").is_none());
     }
 }

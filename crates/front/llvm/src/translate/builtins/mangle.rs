@@ -45,7 +45,7 @@ impl MangledParameter<'_> {
     }
 
     /// Whether the type is a signed integer or a vector of such; nothing where it is of others.
-    pub(crate) fn sign(&self) -> Option<bool> {
+    pub(crate) fn integer_signedness(&self) -> Option<bool> {
         match self.base {
             MangledBaseType::Int(_, signed) if !self.pointer => Some(signed),
             _ => None,
@@ -72,7 +72,7 @@ pub(crate) struct DemangledName<'a> {
 
 impl<'a> DemangledName<'a> {
     /// A function without parameters in its name.
-    pub(crate) fn plain(name: &'a str) -> Self {
+    pub(crate) fn from_plain_name(name: &'a str) -> Self {
         DemangledName {
             name,
             params: Vec::new(),
@@ -82,7 +82,7 @@ impl<'a> DemangledName<'a> {
 }
 
 /// Takes a mangled name apart; `None` where it is none or beyond the subset.
-pub(crate) fn demangle(mangled: &str) -> Option<DemangledName<'_>> {
+pub(crate) fn demangle_name(mangled: &str) -> Option<DemangledName<'_>> {
     let mut parser = ItaniumDemangler {
         rest: mangled.strip_prefix("_Z")?,
         substitutions: Vec::new(),
@@ -92,10 +92,10 @@ pub(crate) fn demangle(mangled: &str) -> Option<DemangledName<'_>> {
     // Templates of the names of OpenCL's functions are somebody else's.
     let friendly = name.starts_with("__spirv_");
     let result = match friendly {
-        true => parser.template(),
+        true => parser.parse_template(),
         false => Some(None),
     };
-    match result.and_then(|result| Some((result, parser.params()?))) {
+    match result.and_then(|result| Some((result, parser.parse_params()?))) {
         Some((result, params)) => Some(DemangledName {
             name,
             params,
@@ -103,7 +103,7 @@ pub(crate) fn demangle(mangled: &str) -> Option<DemangledName<'_>> {
         }),
         // What such a function does its name says; types that are beyond the subset may be taken
         // from the call.
-        None if friendly => Some(DemangledName::plain(name)),
+        None if friendly => Some(DemangledName::from_plain_name(name)),
         None => None,
     }
 }
@@ -117,13 +117,13 @@ struct ItaniumDemangler<'a> {
 
 impl<'a> ItaniumDemangler<'a> {
     /// All parameter types to the end of the name.
-    fn params(&mut self) -> Option<Vec<MangledParameter<'a>>> {
+    fn parse_params(&mut self) -> Option<Vec<MangledParameter<'a>>> {
         let mut params = Vec::new();
         while !self.rest.is_empty() {
-            if self.eat("z") {
+            if self.eat_prefix("z") {
                 continue;
             }
-            let param = self.ty(0)?;
+            let param = self.parse_type(0)?;
             if param.base != MangledBaseType::Void || param.pointer {
                 params.push(param);
             }
@@ -133,20 +133,20 @@ impl<'a> ItaniumDemangler<'a> {
 
     /// The arguments of an instance of a template, which are types, and its result, which stands
     /// in front of the parameters; no result where it is none.
-    fn template(&mut self) -> Option<Option<MangledParameter<'a>>> {
-        if !self.eat("I") {
+    fn parse_template(&mut self) -> Option<Option<MangledParameter<'a>>> {
+        if !self.eat_prefix("I") {
             return Some(None);
         }
         // The name of the template may be referred to.
-        self.remember(scalar(MangledBaseType::Other));
-        while !self.eat("E") {
-            let argument = self.ty(0)?;
+        self.remember_param(scalar_param(MangledBaseType::Other));
+        while !self.eat_prefix("E") {
+            let argument = self.parse_type(0)?;
             self.arguments.push(argument);
         }
-        self.ty(0).map(Some)
+        self.parse_type(0).map(Some)
     }
 
-    fn eat(&mut self, prefix: &str) -> bool {
+    fn eat_prefix(&mut self, prefix: &str) -> bool {
         match self.rest.strip_prefix(prefix) {
             Some(rest) => {
                 self.rest = rest;
@@ -156,7 +156,7 @@ impl<'a> ItaniumDemangler<'a> {
         }
     }
 
-    fn number(&mut self) -> Option<usize> {
+    fn parse_number(&mut self) -> Option<usize> {
         let end = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = self.rest.split_at(end);
         let number = digits.parse().ok()?;
@@ -165,40 +165,40 @@ impl<'a> ItaniumDemangler<'a> {
     }
 
     fn source_name(&mut self) -> Option<&'a str> {
-        let len = self.number()?;
+        let len = self.parse_number()?;
         let name = self.rest.get(..len)?;
         self.rest = &self.rest[len..];
         Some(name)
     }
 
-    fn ty(&mut self, depth: u32) -> Option<MangledParameter<'a>> {
+    fn parse_type(&mut self, depth: u32) -> Option<MangledParameter<'a>> {
         if depth > MAX_DEPTH {
             return None;
         }
-        if self.eat("S") {
-            return self.substitution();
+        if self.eat_prefix("S") {
+            return self.parse_substitution();
         }
-        if self.eat("T") {
-            let index = self.index(10)?;
+        if self.eat_prefix("T") {
+            let index = self.parse_index(10)?;
             let argument = *self.arguments.get(index)?;
-            return Some(self.remember(argument));
+            return Some(self.remember_param(argument));
         }
-        if self.qualifiers()? {
-            let inner = self.ty(depth + 1)?;
-            return Some(self.remember(inner));
+        if self.parse_qualifiers()? {
+            let inner = self.parse_type(depth + 1)?;
+            return Some(self.remember_param(inner));
         }
-        if self.eat("U7_Atomic") {
-            let inner = self.ty(depth + 1)?;
-            return Some(self.remember(inner));
+        if self.eat_prefix("U7_Atomic") {
+            let inner = self.parse_type(depth + 1)?;
+            return Some(self.remember_param(inner));
         }
-        if self.eat("P") {
-            let inner = self.ty(depth + 1)?;
+        if self.eat_prefix("P") {
+            let inner = self.parse_type(depth + 1)?;
             // An opaque type of SPIR-V is written as a pointer to a structure.
             if let MangledBaseType::Named(name) = inner.base
                 && name.starts_with("__spirv_")
                 && !inner.handle
             {
-                return Some(self.remember(MangledParameter {
+                return Some(self.remember_param(MangledParameter {
                     handle: true,
                     ..inner
                 }));
@@ -208,7 +208,7 @@ impl<'a> ItaniumDemangler<'a> {
             } else {
                 inner.base
             };
-            return Some(self.remember(MangledParameter {
+            return Some(self.remember_param(MangledParameter {
                 base,
                 pointer: true,
                 ..inner
@@ -216,47 +216,47 @@ impl<'a> ItaniumDemangler<'a> {
         }
         if self.rest.starts_with("Dv") {
             self.rest = &self.rest[2..];
-            let lanes = u32::try_from(self.number()?).ok()?;
-            if !self.eat("_") {
+            let lanes = u32::try_from(self.parse_number()?).ok()?;
+            if !self.eat_prefix("_") {
                 return None;
             }
-            let inner = self.ty(depth + 1)?;
-            return Some(self.remember(MangledParameter { lanes, ..inner }));
+            let inner = self.parse_type(depth + 1)?;
+            return Some(self.remember_param(MangledParameter { lanes, ..inner }));
         }
         if self.rest.starts_with(|c: char| c.is_ascii_digit()) {
             let name = self.source_name()?;
-            let named = scalar(MangledBaseType::Named(name));
-            return Some(self.remember(named));
+            let named = scalar_param(MangledBaseType::Named(name));
+            return Some(self.remember_param(named));
         }
-        self.builtin().map(scalar)
+        self.parse_builtin_type().map(scalar_param)
     }
 
     /// Address spaces and qualifiers, which together make one new type.
-    fn qualifiers(&mut self) -> Option<bool> {
+    fn parse_qualifiers(&mut self) -> Option<bool> {
         let mut any = false;
         loop {
             if self.rest.starts_with('U') && !self.rest.starts_with("U7_Atomic") {
                 self.rest = &self.rest[1..];
                 self.source_name()?;
-            } else if !["r", "V", "K"].iter().any(|q| self.eat(q)) {
+            } else if !["r", "V", "K"].iter().any(|q| self.eat_prefix(q)) {
                 return Some(any);
             }
             any = true;
         }
     }
 
-    fn remember(&mut self, param: MangledParameter<'a>) -> MangledParameter<'a> {
+    fn remember_param(&mut self, param: MangledParameter<'a>) -> MangledParameter<'a> {
         self.substitutions.push(param);
         param
     }
 
-    fn substitution(&mut self) -> Option<MangledParameter<'a>> {
-        let index = self.index(36)?;
+    fn parse_substitution(&mut self) -> Option<MangledParameter<'a>> {
+        let index = self.parse_index(36)?;
         self.substitutions.get(index).copied()
     }
 
     /// `_`, `0_`, `1_` and so on: 0, 1, 2.
-    fn index(&mut self, radix: u32) -> Option<usize> {
+    fn parse_index(&mut self, radix: u32) -> Option<usize> {
         let (digits, rest) = self.rest.split_once('_')?;
         self.rest = rest;
         match digits {
@@ -267,11 +267,11 @@ impl<'a> ItaniumDemangler<'a> {
         }
     }
 
-    fn builtin(&mut self) -> Option<MangledBaseType<'a>> {
-        if self.eat("DF16b") {
+    fn parse_builtin_type(&mut self) -> Option<MangledBaseType<'a>> {
+        if self.eat_prefix("DF16b") {
             return Some(MangledBaseType::Brain);
         }
-        if self.eat("DF16_") || self.eat("Dh") {
+        if self.eat_prefix("DF16_") || self.eat_prefix("Dh") {
             return Some(MangledBaseType::Float(16));
         }
         let base = match self.rest.as_bytes().first()? {
@@ -294,7 +294,7 @@ impl<'a> ItaniumDemangler<'a> {
     }
 }
 
-fn scalar(base: MangledBaseType<'_>) -> MangledParameter<'_> {
+fn scalar_param(base: MangledBaseType<'_>) -> MangledParameter<'_> {
     MangledParameter {
         base,
         lanes: 1,
@@ -307,8 +307,8 @@ fn scalar(base: MangledBaseType<'_>) -> MangledParameter<'_> {
 mod tests {
     use super::*;
 
-    fn show(mangled: &str) -> String {
-        let Some(d) = demangle(mangled) else {
+    fn show_demangled(mangled: &str) -> String {
+        let Some(d) = demangle_name(mangled) else {
             return "none".to_owned();
         };
         let params: Vec<String> = d
@@ -325,19 +325,19 @@ mod tests {
     #[test]
     fn scalars_and_vectors() {
         assert_eq!(
-            show("_Z13get_global_idj"),
+            show_demangled("_Z13get_global_idj"),
             "get_global_id(Int(32, false)x1)"
         );
         assert_eq!(
-            show("_Z5clampDv16_hhh"),
+            show_demangled("_Z5clampDv16_hhh"),
             "clamp(Int(8, false)x16, Int(8, false)x1, Int(8, false)x1)"
         );
         assert_eq!(
-            show("_Z22get_sub_group_local_idv"),
+            show_demangled("_Z22get_sub_group_local_idv"),
             "get_sub_group_local_id()"
         );
         assert_eq!(
-            show("_Z3fmaDv4_DhS_S_"),
+            show_demangled("_Z3fmaDv4_DhS_S_"),
             "fma(Float(16)x4, Float(16)x4, Float(16)x4)"
         );
     }
@@ -345,9 +345,9 @@ mod tests {
     #[test]
     fn instances_of_templates() {
         let of = |mangled| {
-            let result = demangle(mangled).and_then(|d| d.result);
+            let result = demangle_name(mangled).and_then(|d| d.result);
             let result = result.map_or("none".to_owned(), |p| format!("{:?}x{}", p.base, p.lanes));
-            format!("{} -> {result}", show(mangled))
+            format!("{} -> {result}", show_demangled(mangled))
         };
         assert_eq!(
             of("_Z17__spirv_ImageReadIDv2_j14ocl_image2d_roDv2_iET_T0_T1_"),
@@ -366,12 +366,12 @@ mod tests {
     #[test]
     fn pointers_with_address_spaces_and_substitutions() {
         assert_eq!(
-            show("_Z21async_work_group_copyPU3AS3Dv4_fPU3AS1KS_m9ocl_event"),
+            show_demangled("_Z21async_work_group_copyPU3AS3Dv4_fPU3AS1KS_m9ocl_event"),
             "async_work_group_copy(Float(32)x4*, Float(32)x4*, Int(64, false)x1, \
              Named(\"ocl_event\")x1)"
         );
         assert_eq!(
-            show(
+            show_demangled(
                 "_Z37atomic_compare_exchange_weak_explicitPU3AS4VU7_AtomiciPU3AS4ii12memory_orderS4_12memory_scope"
             ),
             "atomic_compare_exchange_weak_explicit(Int(32, true)x1*, Int(32, true)x1*, \
@@ -379,7 +379,7 @@ mod tests {
              Named(\"memory_scope\")x1)"
         );
         assert_eq!(
-            show("_Z17wait_group_eventsiPU3AS49ocl_event"),
+            show_demangled("_Z17wait_group_eventsiPU3AS49ocl_event"),
             "wait_group_events(Int(32, true)x1, Named(\"ocl_event\")x1*)"
         );
     }
@@ -387,11 +387,11 @@ mod tests {
     #[test]
     fn templates_of_spirv_functions_keep_their_name() {
         assert_eq!(
-            show("_Z16__spirv_IsFiniteIDv4_aDv4_fET_T0_"),
+            show_demangled("_Z16__spirv_IsFiniteIDv4_aDv4_fET_T0_"),
             "__spirv_IsFinite(Float(32)x4)"
         );
         assert_eq!(
-            show("_Z26__spirv_CompositeConstructFloat"),
+            show_demangled("_Z26__spirv_CompositeConstructFloat"),
             "__spirv_CompositeConstruct()"
         );
     }
@@ -406,9 +406,9 @@ mod tests {
             "_Z3fooS_",
             "_Z3fooS",
         ] {
-            assert_eq!(show(name), "none", "{name}");
+            assert_eq!(show_demangled(name), "none", "{name}");
         }
         let deep = format!("_Z1f{}i", "P".repeat(100_000));
-        assert_eq!(show(&deep), "none");
+        assert_eq!(show_demangled(&deep), "none");
     }
 }

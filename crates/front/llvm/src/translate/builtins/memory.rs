@@ -33,7 +33,7 @@ pub(super) fn vector_load(
         _ => return Err(make_refusal("there is no such load")),
     };
     let offset = body.lower_value(call.arg(0)?)?;
-    let pointer = body.argument(call, 1)?;
+    let pointer = body.lower_argument(call, 1)?;
     let ty = body.call_type(call)?;
     let mut words = vec![body.t.opencl_std().word(), number];
     words.extend([offset.word(), pointer.word()]);
@@ -62,7 +62,7 @@ pub(super) fn vector_store(
     };
     let data = body.lower_value(call.arg(0)?)?;
     let offset = body.lower_value(call.arg(1)?)?;
-    let pointer = body.argument(call, 2)?;
+    let pointer = body.lower_argument(call, 2)?;
     let ty = body.t.b.void_type();
     let mut words = vec![body.t.opencl_std().word(), number];
     words.extend([data, offset, pointer].map(Id::word));
@@ -110,7 +110,7 @@ pub(super) fn fence_of(
 }
 
 /// `printf(format, ...)`
-pub(super) fn printf(
+pub(super) fn lower_printf(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {

@@ -31,7 +31,7 @@ use crate::infer::PointeeHints;
 use crate::ir::{LlvmFunc, LlvmInst, LlvmModule, LlvmType, LlvmTypeKind, LlvmValue};
 pub(super) use lookup::{builtin_names, extended_named};
 use mangle::DemangledName;
-pub(super) use mangle::{MangledBaseType, MangledParameter, demangle};
+pub(super) use mangle::{MangledBaseType, MangledParameter, demangle_name};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::ExtInstSet;
@@ -95,13 +95,17 @@ const PANICKING: &str = "4core9panicking";
 
 impl<'m> LlvmTranslator<'m> {
     /// What calls of a function lead to.
-    pub(super) fn callee(&mut self, func: LlvmFunc) -> Rc<LlvmCallee<'m>> {
+    pub(super) fn find_callee(&mut self, func: LlvmFunc) -> Rc<LlvmCallee<'m>> {
         if let Some(callee) = &self.callees[func.index()] {
             return callee.clone();
         }
-        let callee = match classify(self.module, func) {
-            LlvmCallee::Intrinsic(None, name) if self.imports(name) => LlvmCallee::Function,
-            LlvmCallee::Spirv(demangled) if self.imports(demangled.name) => LlvmCallee::Function,
+        let callee = match classify_callee(self.module, func) {
+            LlvmCallee::Intrinsic(None, name) if self.is_import_allowed(name) => {
+                LlvmCallee::Function
+            }
+            LlvmCallee::Spirv(demangled) if self.is_import_allowed(demangled.name) => {
+                LlvmCallee::Function
+            }
             callee => callee,
         };
         let callee = Rc::new(callee);
@@ -112,7 +116,7 @@ impl<'m> LlvmTranslator<'m> {
 
 impl LlvmTranslator<'_> {
     /// Whether a function that is not known is left to whoever links the module.
-    fn imports(&self, name: &str) -> bool {
+    fn is_import_allowed(&self, name: &str) -> bool {
         let vectors = name.starts_with("llvm.genx.") && self.may_use("SPV_INTEL_vector_compute");
         vectors
             || self
@@ -123,26 +127,26 @@ impl LlvmTranslator<'_> {
     }
 }
 
-fn classify(module: &LlvmModule, func: LlvmFunc) -> LlvmCallee<'_> {
+fn classify_callee(module: &LlvmModule, func: LlvmFunc) -> LlvmCallee<'_> {
     let name = module.function_name(func);
     if name.starts_with("llvm.") {
-        return LlvmCallee::Intrinsic(intrinsics::lookup(name), name);
+        return LlvmCallee::Intrinsic(intrinsics::find_intrinsic(name), name);
     }
     if !module.function(func).is_declaration() {
         return LlvmCallee::Function;
     }
     if name == AT_EXIT {
-        return LlvmCallee::Intrinsic(intrinsics::lookup(name), name);
+        return LlvmCallee::Intrinsic(intrinsics::find_intrinsic(name), name);
     }
     // A kernel cannot panic: where Rust would, anything may happen.
     if name.contains(PANICKING) {
         return LlvmCallee::Intrinsic(Some(IntrinsicRule::Ignored), name);
     }
-    let demangled = demangle(name).unwrap_or_else(|| DemangledName::plain(name));
+    let demangled = demangle_name(name).unwrap_or_else(|| DemangledName::from_plain_name(name));
     if spirv::is_friendly(demangled.name) {
         return LlvmCallee::Spirv(demangled);
     }
-    match lookup::lookup(demangled.name) {
+    match lookup::find_builtin(demangled.name) {
         // Conversions of matrices are somebody else's.
         Some(_) if demangled.name.starts_with("__builtin_spirv_") && takes_opaque(module, func) => {
             LlvmCallee::Function
@@ -154,7 +158,7 @@ fn classify(module: &LlvmModule, func: LlvmFunc) -> LlvmCallee<'_> {
                 .params
                 .len()
                 .max(module.function(func).params.len());
-            match lower.operands() {
+            match lower.operand_count() {
                 Some(operands) if taken < operands => LlvmCallee::Function,
                 _ => LlvmCallee::Builtin(lower, demangled),
             }
@@ -171,7 +175,7 @@ fn takes_opaque(module: &LlvmModule, func: LlvmFunc) -> bool {
 
 impl OpenClBuiltinRule {
     /// The operands of what is one instruction of OpenCL's extended set.
-    fn operands(&self) -> Option<usize> {
+    fn operand_count(&self) -> Option<usize> {
         let number = match *self {
             OpenClBuiltinRule::Ext(number)
             | OpenClBuiltinRule::Signed(number, _)
@@ -185,16 +189,16 @@ impl OpenClBuiltinRule {
 
 impl FunctionTranslator<'_, '_> {
     /// Translates a call of a function of OpenCL.
-    pub(super) fn builtin(
+    pub(super) fn lower_builtin(
         &mut self,
         lower: &OpenClBuiltinRule,
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Option<Id>> {
         match *lower {
-            OpenClBuiltinRule::Ext(number) => self.extended(number, call).map(Some),
+            OpenClBuiltinRule::Ext(number) => self.emit_opencl_instruction(number, call).map(Some),
             OpenClBuiltinRule::Signed(signed, unsigned) => {
                 let number = if call.is_signed() { signed } else { unsigned };
-                self.extended(number, call).map(Some)
+                self.emit_opencl_instruction(number, call).map(Some)
             }
             OpenClBuiltinRule::Kinds([float, signed, unsigned]) => {
                 let number = match (call.is_float(), call.is_signed()) {
@@ -202,15 +206,17 @@ impl FunctionTranslator<'_, '_> {
                     (_, true) => signed,
                     _ => unsigned,
                 };
-                self.extended(number, call).map(Some)
+                self.emit_opencl_instruction(number, call).map(Some)
             }
-            OpenClBuiltinRule::Relational(op) => self.relational(op, call).map(Some),
+            OpenClBuiltinRule::Relational(op) => self.emit_relation(op, call).map(Some),
             OpenClBuiltinRule::WorkItem(builtin, default) => {
                 self.work_item(builtin, default, call).map(Some)
             }
-            OpenClBuiltinRule::Group(kind, scope) => self.group(kind, scope, call).map(Some),
+            OpenClBuiltinRule::Group(kind, scope) => {
+                self.lower_group_operation(kind, scope, call).map(Some)
+            }
             OpenClBuiltinRule::NonUniform(op) => self.non_uniform(op, call).map(Some),
-            OpenClBuiltinRule::Atomic(kind, order) => self.atomic(kind, order, call),
+            OpenClBuiltinRule::Atomic(kind, order) => self.lower_atomic(kind, order, call),
             OpenClBuiltinRule::By(handler) => handler(self, call),
             OpenClBuiltinRule::Instruction(op, scope) => self.instruction_of(op, scope, call),
         }
@@ -235,7 +241,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// An argument; a pointer as one to what the name says.
-    fn argument(&mut self, call: &ExternalCall<'_>, index: usize) -> TranslationResult<Id> {
+    fn lower_argument(&mut self, call: &ExternalCall<'_>, index: usize) -> TranslationResult<Id> {
         let value = call.arg(index)?;
         if self.is_pointer(value)
             && let Some(param) = call.param(index)
@@ -275,7 +281,7 @@ impl<'m> BuiltinHints<'m> {
         let vectors = vectors_of(module);
         let arguments = module
             .function_ids()
-            .map(|func| match classify(module, func) {
+            .map(|func| match classify_callee(module, func) {
                 LlvmCallee::Builtin(_, demangled) | LlvmCallee::Spirv(demangled) => Some(
                     demangled
                         .params
@@ -291,14 +297,16 @@ impl<'m> BuiltinHints<'m> {
 }
 
 impl PointeeHints for BuiltinHints<'_> {
-    fn argument(&self, callee: LlvmFunc, index: usize) -> Option<LlvmType> {
+    fn argument_pointee(&self, callee: LlvmFunc, index: usize) -> Option<LlvmType> {
         *self.arguments[callee.index()].as_ref()?.get(index)?
     }
 
-    fn parameter(&self, func: LlvmFunc, index: usize) -> Option<LlvmType> {
+    fn parameter_pointee(&self, func: LlvmFunc, index: usize) -> Option<LlvmType> {
         let node = self.module.function_metadata(func, "kernel_arg_type")?;
         let name = (*self.module.metadata.operands(node).get(index)?)?;
-        let name = self.module.str(self.module.metadata.as_string(name)?);
+        let name = self
+            .module
+            .symbol_text(self.module.metadata.as_string(name)?);
         source_type(name.strip_suffix('*')?)
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn integer_dot(
 }
 
 /// `dot(a, b)`
-pub(super) fn dot(
+pub(super) fn lower_dot(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -95,19 +95,19 @@ pub(super) fn dot(
 }
 
 /// `any(x)`: whether the sign of any lane is set.
-pub(super) fn any(
+pub(super) fn lower_any(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.signs(Op::Any, call).map(Some)
+    body.emit_sign_test(Op::Any, call).map(Some)
 }
 
 /// `all(x)`: whether the signs of all lanes are set.
-pub(super) fn all(
+pub(super) fn lower_all(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.signs(Op::All, call).map(Some)
+    body.emit_sign_test(Op::All, call).map(Some)
 }
 
 /// `bit_reverse(x)`
@@ -184,7 +184,7 @@ pub(super) fn split_rounding(name: &str) -> (&str, Option<FPRoundingMode>) {
 }
 
 /// `convert_TYPE[_sat][_ROUNDING](x)`
-pub(super) fn convert(
+pub(super) fn lower_convert(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -201,7 +201,7 @@ pub(super) fn convert(
     let value = call.arg(0)?;
     let (from, to) = (body.shape_of(value)?, body.result_shape(call.inst)?);
     let id = body.lower_value(value)?;
-    let (op, saturating) = conversion(source, target, saturated);
+    let (op, saturating) = choose_conversion(source, target, saturated);
     let Some(op) = op else {
         return Ok(Some(match from.elem {
             NumericElement::Bool => body.truth_as(id, to, false),
@@ -228,7 +228,7 @@ pub(super) fn convert(
 
 /// The instruction for a conversion, none where there is nothing to do, and whether it is to be
 /// decorated as saturating.
-fn conversion(
+fn choose_conversion(
     from: MangledBaseType<'_>,
     to: MangledBaseType<'_>,
     saturated: bool,
@@ -268,7 +268,7 @@ fn conversion(
 
 impl FunctionTranslator<'_, '_> {
     /// An extended instruction of OpenCL. Where the result has lanes, scalars are spread.
-    pub(in crate::translate) fn extended(
+    pub(in crate::translate) fn emit_opencl_instruction(
         &mut self,
         number: u32,
         call: &ExternalCall<'_>,
@@ -330,7 +330,7 @@ impl FunctionTranslator<'_, '_> {
         index: usize,
     ) -> TranslationResult<Id> {
         let spreads = !OFFSETS.contains(&number);
-        let mut id = self.argument(call, index)?;
+        let mut id = self.lower_argument(call, index)?;
         let mut shape = self.t.find_shape(self.type_of(call.args[index]));
         if let Some(brain) = shape.filter(|shape| shape.elem == NumericElement::Brain) {
             id = self.promote_float(brain, id);
@@ -350,7 +350,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A relation: its truth as 1 for scalars, -1 for vectors.
-    pub(in crate::translate) fn relational(
+    pub(in crate::translate) fn emit_relation(
         &mut self,
         op: Op,
         call: &ExternalCall<'_>,
@@ -365,7 +365,7 @@ impl FunctionTranslator<'_, '_> {
         self.as_result(truth, call)
     }
 
-    fn signs(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn emit_sign_test(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let value = self.lower_value(call.arg(0)?)?;
         let ty = self.t.shape_type(shape.as_bool());

@@ -19,7 +19,7 @@ impl FunctionTranslator<'_, '_> {
         let mut words = Vec::with_capacity(call.args.len() + 1);
         words.extend(scope.map(|scope| self.t.make_u32(scope.0).word()));
         for index in 0..call.args.len() {
-            words.push(self.argument(call, index)?.word());
+            words.push(self.lower_argument(call, index)?.word());
         }
         let Some(row) = op.info() else {
             return Err(make_refusal("there is no such instruction"));

@@ -20,7 +20,7 @@ const FORMATS: &[(&str, u32, Option<FPEncoding>)] = &[
 ];
 
 /// `ConvertFROMToTO(x)`
-pub(super) fn convert(
+pub(super) fn lower_small_float_conversion(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -36,7 +36,7 @@ pub(super) fn convert(
     let shape = body.shape_of(value)?;
     let mut id = body.lower_value(value)?;
     if let Some(encoding) = from.2 {
-        check(shape, from.1)?;
+        require_format_bits(shape, from.1)?;
         if from.1 < shape.width {
             let ty = body.lanes_of(from.1, shape);
             id = body.emit_op(Op::UConvert, ty, [id]);
@@ -49,7 +49,7 @@ pub(super) fn convert(
         let ty = body.t.shape_type(result);
         return Ok(Some(body.emit_op(Op::FConvert, ty, [id])));
     };
-    check(result, to.1)?;
+    require_format_bits(result, to.1)?;
     let ty = body.small_float(to.1, encoding, result);
     id = body.emit_op(Op::FConvert, ty, [id]);
     let ty = body.lanes_of(to.1, result);
@@ -62,7 +62,7 @@ pub(super) fn convert(
 }
 
 /// Refuses what is not the bits of a format.
-fn check(shape: NumericShape, width: u32) -> TranslationResult<()> {
+fn require_format_bits(shape: NumericShape, width: u32) -> TranslationResult<()> {
     match (shape.elem, shape.bits) {
         (NumericElement::Int, bits) if bits == width => Ok(()),
         _ => Err(make_refusal(format!(

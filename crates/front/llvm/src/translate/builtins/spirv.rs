@@ -1,7 +1,7 @@
 //! Functions named after what SPIR-V calls it: `__spirv_NAME`, `__spirv_ocl_NAME` and
 //! `__spirv_BuiltInNAME`, as SYCL and SPIR-V that went through LLVM have them.
 
-use super::memory::{printf, to_space};
+use super::memory::{lower_printf, to_space};
 use super::numeric::split_rounding;
 use super::{ExternalCall, lookup};
 use crate::ir::{AttrKind, ConstKind, LlvmType, LlvmTypeKind};
@@ -50,21 +50,21 @@ impl FunctionTranslator<'_, '_> {
         }
         if let Some(name) = name.strip_prefix("ocl_") {
             let name = name.split("_R").next().unwrap_or(name);
-            return match lookup::extended(name) {
-                Some(opencl_std::PRINTF) => printf(self, call),
-                Some(number) => self.extended(number, call).map(Some),
+            return match lookup::find_extended_instruction(name) {
+                Some(opencl_std::PRINTF) => lower_printf(self, call),
+                Some(number) => self.emit_opencl_instruction(number, call).map(Some),
                 None => Err(make_refusal("there is no such extended instruction")),
             };
         }
         if let Some(name) = name.strip_prefix("glsl_") {
             return self.glsl_function(name, call).map(Some);
         }
-        let (name, saturated, rounding) = suffixes(name);
+        let (name, saturated, rounding) = strip_suffixes(name);
         match Op::by_name(name) {
             Some(Op::GenericCastToPtrExplicit) => to_space(self, call),
             Some(Op::GenericCastToPtr) => self.generic_cast(call).map(Some),
             Some(Op::SpecConstant) => self.spec_constant(call).map(Some),
-            Some(Op::AbortKHR) => self.abort(call).map(|()| None),
+            Some(Op::AbortKHR) => self.lower_abort(call).map(|()| None),
             Some(Op::SpecConstantComposite) => self.spec_composite(call).map(Some),
             // The same since ever, and the only one of the two from SPIR-V 1.6 on.
             Some(Op::LessOrGreater) => {
@@ -170,9 +170,9 @@ impl FunctionTranslator<'_, '_> {
     fn stores_result(&self, call: &ExternalCall<'_>) -> bool {
         let void = self.function.inst(call.inst).ty == LlvmType::VOID;
         let attributes = &self.t.module.attributes;
-        let stated = self.function.call(call.inst).is_some_and(|info| {
-            let set = attributes.param(info.attributes, 0);
-            attributes.has(set, AttrKind::StructRet)
+        let stated = self.function.call_info(call.inst).is_some_and(|info| {
+            let set = attributes.param_set(info.attributes, 0);
+            attributes.has_attribute(set, AttrKind::StructRet)
         });
         void && stated
     }
@@ -186,8 +186,8 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<()> {
         let place = call.arg(0)?;
         let attributes = &self.t.module.attributes;
-        let stated = self.function.call(call.inst).and_then(|info| {
-            let set = attributes.param(info.attributes, 0);
+        let stated = self.function.call_info(call.inst).and_then(|info| {
+            let set = attributes.param_set(info.attributes, 0);
             attributes.type_of(set, AttrKind::StructRet)
         });
         let ty = match stated {
@@ -248,7 +248,7 @@ impl FunctionTranslator<'_, '_> {
             let part = self.matrix_component(op, call)?;
             return self.place_at(call.args[index], part);
         }
-        let id = self.argument(call, index)?;
+        let id = self.lower_argument(call, index)?;
         let votes = matches!(
             op,
             Op::GroupAll | Op::GroupAny | Op::GroupNonUniformAll | Op::GroupNonUniformAny
@@ -300,7 +300,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// `AbortKHR(message)`: it ends its block, so that what follows cannot be reached.
-    fn abort(&mut self, call: &ExternalCall<'_>) -> TranslationResult<()> {
+    fn lower_abort(&mut self, call: &ExternalCall<'_>) -> TranslationResult<()> {
         let message = self.lower_value(call.arg(0)?)?;
         let Some(ty) = self.t.b.type_of(message) else {
             return Err(make_refusal("the message has no type"));
@@ -418,7 +418,7 @@ fn gives_truth(op: Op) -> bool {
 
 /// A name without its suffixes: rounding, saturation, and those that only say what the type of the
 /// result says, too (`_Rfloat4`, `_ToGlobal`). No instruction has an underscore in its name.
-fn suffixes(name: &str) -> (&str, bool, Option<FPRoundingMode>) {
+fn strip_suffixes(name: &str) -> (&str, bool, Option<FPRoundingMode>) {
     let (rest, rounding) = split_rounding(name);
     let mut parts = rest.split('_');
     let stem = parts.next().unwrap_or(rest);

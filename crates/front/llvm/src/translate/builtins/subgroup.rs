@@ -88,85 +88,85 @@ const BEGINNINGS: &[(&str, ParticipatingItems, Scope, GroupOperation)] = &[
 /// among items that are present, and among all.
 type SubgroupOperationRow = (&'static str, [Option<Op>; 3], [Option<Op>; 3]);
 
-const fn numbers(float: Op, signed: Op, unsigned: Op) -> [Option<Op>; 3] {
+const fn numeric_ops(float: Op, signed: Op, unsigned: Op) -> [Option<Op>; 3] {
     [Some(float), Some(signed), Some(unsigned)]
 }
 
-const fn integers(op: Op) -> [Option<Op>; 3] {
+const fn integer_ops(op: Op) -> [Option<Op>; 3] {
     [None, Some(op), Some(op)]
 }
 
 const OPERATIONS: &[SubgroupOperationRow] = &[
     (
         "add",
-        numbers(
+        numeric_ops(
             Op::GroupNonUniformFAdd,
             Op::GroupNonUniformIAdd,
             Op::GroupNonUniformIAdd,
         ),
-        numbers(Op::GroupFAdd, Op::GroupIAdd, Op::GroupIAdd),
+        numeric_ops(Op::GroupFAdd, Op::GroupIAdd, Op::GroupIAdd),
     ),
     (
         "mul",
-        numbers(
+        numeric_ops(
             Op::GroupNonUniformFMul,
             Op::GroupNonUniformIMul,
             Op::GroupNonUniformIMul,
         ),
-        numbers(Op::GroupFMulKHR, Op::GroupIMulKHR, Op::GroupIMulKHR),
+        numeric_ops(Op::GroupFMulKHR, Op::GroupIMulKHR, Op::GroupIMulKHR),
     ),
     (
         "min",
-        numbers(
+        numeric_ops(
             Op::GroupNonUniformFMin,
             Op::GroupNonUniformSMin,
             Op::GroupNonUniformUMin,
         ),
-        numbers(Op::GroupFMin, Op::GroupSMin, Op::GroupUMin),
+        numeric_ops(Op::GroupFMin, Op::GroupSMin, Op::GroupUMin),
     ),
     (
         "max",
-        numbers(
+        numeric_ops(
             Op::GroupNonUniformFMax,
             Op::GroupNonUniformSMax,
             Op::GroupNonUniformUMax,
         ),
-        numbers(Op::GroupFMax, Op::GroupSMax, Op::GroupUMax),
+        numeric_ops(Op::GroupFMax, Op::GroupSMax, Op::GroupUMax),
     ),
     (
         "and",
-        integers(Op::GroupNonUniformBitwiseAnd),
-        integers(Op::GroupBitwiseAndKHR),
+        integer_ops(Op::GroupNonUniformBitwiseAnd),
+        integer_ops(Op::GroupBitwiseAndKHR),
     ),
     (
         "or",
-        integers(Op::GroupNonUniformBitwiseOr),
-        integers(Op::GroupBitwiseOrKHR),
+        integer_ops(Op::GroupNonUniformBitwiseOr),
+        integer_ops(Op::GroupBitwiseOrKHR),
     ),
     (
         "xor",
-        integers(Op::GroupNonUniformBitwiseXor),
-        integers(Op::GroupBitwiseXorKHR),
+        integer_ops(Op::GroupNonUniformBitwiseXor),
+        integer_ops(Op::GroupBitwiseXorKHR),
     ),
     (
         "logical_and",
-        integers(Op::GroupNonUniformLogicalAnd),
-        integers(Op::GroupLogicalAndKHR),
+        integer_ops(Op::GroupNonUniformLogicalAnd),
+        integer_ops(Op::GroupLogicalAndKHR),
     ),
     (
         "logical_or",
-        integers(Op::GroupNonUniformLogicalOr),
-        integers(Op::GroupLogicalOrKHR),
+        integer_ops(Op::GroupNonUniformLogicalOr),
+        integer_ops(Op::GroupLogicalOrKHR),
     ),
     (
         "logical_xor",
-        integers(Op::GroupNonUniformLogicalXor),
-        integers(Op::GroupLogicalXorKHR),
+        integer_ops(Op::GroupNonUniformLogicalXor),
+        integer_ops(Op::GroupLogicalXorKHR),
     ),
 ];
 
 /// Reductions and scans.
-pub(super) fn reduction(
+pub(super) fn lower_reduction(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -193,7 +193,7 @@ pub(super) fn reduction(
     };
     let logical = name.starts_with("logical");
     let value = match logical {
-        true => body.predicate(call, 0)?,
+        true => body.lower_predicate_argument(call, 0)?,
         false => body.lower_value(call.arg(0)?)?,
     };
     let scope = body.t.make_u32(scope.0);
@@ -244,7 +244,7 @@ const BALLOTS: &[(&str, Op, Option<GroupOperation>)] = &[
 ];
 
 /// `sub_group_ballot_NAME(ballot)`
-pub(super) fn ballot(
+pub(super) fn lower_ballot_operation(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -321,7 +321,7 @@ pub(super) fn media_read(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let operands = body.media(call)?;
+    let operands = body.lower_media_block_access(call)?;
     let ty = body.call_type(call)?;
     let op = Op::SubgroupImageMediaBlockReadINTEL;
     Ok(Some(body.emit_op(op, ty, operands)))
@@ -332,7 +332,7 @@ pub(super) fn media_write(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let operands = body.media(call)?;
+    let operands = body.lower_media_block_access(call)?;
     let data = body.lower_value(call.arg(3)?)?;
     let mut words = operands.map(Id::word).to_vec();
     words.push(data.word());
@@ -370,7 +370,7 @@ pub(super) fn tensor_float(
 
 impl FunctionTranslator<'_, '_> {
     /// Image, coordinate, width and height of an access to a block of a picture.
-    fn media(&mut self, call: &ExternalCall<'_>) -> TranslationResult<[Id; 4]> {
+    fn lower_media_block_access(&mut self, call: &ExternalCall<'_>) -> TranslationResult<[Id; 4]> {
         let image = self.lower_value(call.arg(call.args.len().saturating_sub(1))?)?;
         let coordinate = self.lower_value(call.arg(0)?)?;
         let width = self.lower_value(call.arg(1)?)?;

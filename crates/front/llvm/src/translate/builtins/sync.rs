@@ -18,7 +18,7 @@ pub(super) fn work_group_barrier(
 }
 
 /// `intel_work_group_barrier_arrive(flags, scope)`
-pub(super) fn arrive(
+pub(super) fn lower_barrier_arrive(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -27,7 +27,7 @@ pub(super) fn arrive(
 }
 
 /// `intel_work_group_barrier_wait(flags, scope)`
-pub(super) fn wait(
+pub(super) fn lower_barrier_wait(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -84,7 +84,7 @@ pub(super) fn work_item_fence(
         return Ok(None);
     }
     let ty = body.t.b.int_type(32, false);
-    let semantics = body.both(ty, order, flags);
+    let semantics = body.combine_semantics(ty, order, flags);
     let words = [scope.word(), semantics.word()];
     body.t.b.append_effect(Op::MemoryBarrier, &words);
     Ok(None)
@@ -163,7 +163,7 @@ impl FunctionTranslator<'_, '_> {
         let flags = self.fence_flags(call.arg(0)?)?;
         let order = self.t.make_u32(order.0);
         let ty = self.t.b.int_type(32, false);
-        let semantics = self.both(ty, order, flags);
+        let semantics = self.combine_semantics(ty, order, flags);
         let words = [execution, memory, semantics].map(Id::word);
         self.t.b.append_effect(op, &words);
         Ok(None)
@@ -182,7 +182,7 @@ impl FunctionTranslator<'_, '_> {
         let order = MemorySemantics::SequentiallyConsistent.0;
         let order = self.t.make_u32(order);
         let ty = self.t.b.int_type(32, false);
-        let semantics = self.both(ty, order, flags);
+        let semantics = self.combine_semantics(ty, order, flags);
         let execution = self.t.make_u32(execution.0);
         let words = [execution, memory, semantics].map(Id::word);
         self.t.b.append_effect(Op::ControlBarrier, &words);
@@ -197,7 +197,7 @@ impl FunctionTranslator<'_, '_> {
         let flags = self.fence_flags(call.arg(0)?)?;
         let order = self.t.make_u32(order.0);
         let ty = self.t.b.int_type(32, false);
-        let semantics = self.both(ty, order, flags);
+        let semantics = self.combine_semantics(ty, order, flags);
         let scope = self.t.make_u32(Scope::Workgroup.0);
         let words = [scope, semantics].map(Id::word);
         self.t.b.append_effect(Op::MemoryBarrier, &words);
@@ -230,7 +230,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Order and memory together, as one constant where both are.
-    pub(super) fn both(&mut self, ty: Id, order: Id, memory: Id) -> Id {
+    pub(super) fn combine_semantics(&mut self, ty: Id, order: Id, memory: Id) -> Id {
         match (self.t.small_constant(order), self.t.small_constant(memory)) {
             (Some(a), Some(b)) => self.t.make_u32(a | b),
             _ => self.emit_op(Op::BitwiseOr, ty, [order, memory]),
@@ -240,13 +240,13 @@ impl FunctionTranslator<'_, '_> {
     /// A memory order of OpenCL C as bits of memory semantics.
     pub(super) fn memory_order(&mut self, order: LlvmValue) -> TranslationResult<Id> {
         let rows: Vec<(u64, u32)> = ORDERS.iter().map(|row| (row.0, row.1.0)).collect();
-        self.choose(order, &rows)
+        self.map_constant(order, &rows)
     }
 
     /// A memory scope of OpenCL C as a scope.
     pub(super) fn memory_scope(&mut self, scope: LlvmValue) -> TranslationResult<Id> {
         let rows: Vec<(u64, u32)> = SCOPES.iter().map(|row| (row.0, row.1.0)).collect();
-        self.choose(scope, &rows)
+        self.map_constant(scope, &rows)
     }
 
     /// Whether a scope is known to be the invocation, for which nothing has to be ordered.
@@ -255,7 +255,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The number beside the one that a value is.
-    fn choose(&mut self, value: LlvmValue, rows: &[(u64, u32)]) -> TranslationResult<Id> {
+    fn map_constant(&mut self, value: LlvmValue, rows: &[(u64, u32)]) -> TranslationResult<Id> {
         if let Some(value) = self.t.module.as_u64(value) {
             return match rows.iter().find(|row| row.0 == value) {
                 Some(row) => Ok(self.t.make_u32(row.1)),
@@ -304,8 +304,8 @@ impl FunctionTranslator<'_, '_> {
             return Err(make_refusal("events are pointers here, as before LLVM 16"));
         }
         let scope = self.t.make_u32(Scope::Workgroup.0);
-        let destination = self.argument(call, 0)?;
-        let source = self.argument(call, 1)?;
+        let destination = self.lower_argument(call, 0)?;
+        let source = self.lower_argument(call, 1)?;
         let count = self.size_argument(call, 2)?;
         let event = self.lower_value(event)?;
         let ty = self.call_type(call)?;

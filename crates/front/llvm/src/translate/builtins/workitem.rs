@@ -101,11 +101,11 @@ impl FunctionTranslator<'_, '_> {
         if shape.lanes == 1 {
             return Ok(self.resize_integer(shape, result, all, false));
         }
-        let id = self.component(shape, all, default, call)?;
+        let id = self.select_id_component(shape, all, default, call)?;
         Ok(self.resize_integer(shape.to_scalar(), result, id, false))
     }
 
-    fn component(
+    fn select_id_component(
         &mut self,
         shape: NumericShape,
         all: Id,

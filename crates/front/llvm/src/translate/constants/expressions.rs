@@ -130,7 +130,11 @@ impl LlvmTranslator<'_> {
         let ExprExtra::SourceType(source) = expr.extra else {
             return Err(make_refusal("an address computation without a source type"));
         };
-        let indices = || expr.operands[1..].iter().map(|c| LlvmValue::constant(*c));
+        let indices = || {
+            expr.operands[1..]
+                .iter()
+                .map(|c| LlvmValue::from_constant(*c))
+        };
         let Some(end) = element_type(self.module, source, indices()) else {
             return Err(make_refusal(
                 "an address computation steps into what has no members",
@@ -165,7 +169,7 @@ impl LlvmTranslator<'_> {
         }
         let end = self.memory_type(end)?;
         let result = self.pointer_type(class, end);
-        let op = match expr.flags.has(LlvmInstFlags::INBOUNDS) {
+        let op = match expr.flags.contains_all(LlvmInstFlags::INBOUNDS) {
             true => Op::InBoundsPtrAccessChain,
             false => Op::PtrAccessChain,
         };

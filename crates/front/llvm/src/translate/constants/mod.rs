@@ -174,7 +174,7 @@ impl LlvmTranslator<'_> {
         if let Some(shape) = self.find_shape(data.ty) {
             return self.lower_number(shape, data.ty, constant);
         }
-        if let Some(wide) = self.wide(data.ty) {
+        if let Some(wide) = self.find_wide_type(data.ty) {
             return self.wide_composite(constant, wide);
         }
         match &data.kind {
@@ -199,7 +199,7 @@ impl LlvmTranslator<'_> {
                 }
                 GlobalKind::Ifunc(_) => Err(make_refusal(format!(
                     "the function {} is chosen by a loader",
-                    module.str(module.global(*global).name)
+                    module.symbol_text(module.global(*global).name)
                 ))),
             },
             _ => self.constant_in_memory(constant),
@@ -212,7 +212,7 @@ impl LlvmTranslator<'_> {
         if shape.elem != NumericElement::Int || shape.lanes != 1 || shape.bits > 64 {
             return None;
         }
-        let form = self.consts.forms.of(self.module, constant)?;
+        let form = self.consts.forms.find_layout(self.module, constant)?;
         let number = form.as_number()? & make_width_mask(shape.bits);
         let id = self.shape_type(shape);
         Some(self.scalar_constant(id, shape.width, number))
@@ -220,7 +220,7 @@ impl LlvmTranslator<'_> {
 
     /// The address of a function: of the extension SPV_INTEL_function_pointers.
     fn function_pointer(&mut self, func: LlvmFunc) -> TranslationResult<Id> {
-        if !matches!(*self.callee(func), LlvmCallee::Function) {
+        if !matches!(*self.find_callee(func), LlvmCallee::Function) {
             return Err(make_refusal(format!(
                 "the address of the builtin function {} is taken",
                 self.module.function_name(func)
@@ -412,7 +412,7 @@ impl LlvmTranslator<'_> {
             {
                 self.packed_truths(ty, constant)
             }
-            _ if self.find_shape(data.ty).is_some() || self.wide(data.ty).is_some() => {
+            _ if self.find_shape(data.ty).is_some() || self.find_wide_type(data.ty).is_some() => {
                 self.lower_constant(constant)
             }
             ConstKind::Data(_) => self.lower_data(constant, ty),
@@ -469,7 +469,7 @@ impl LlvmTranslator<'_> {
     /// The elements of plain numbers.
     fn data_members(&mut self, constant: LlvmConst) -> TranslationResult<Vec<Id>> {
         let module = self.module;
-        let element = module.types.element(module.consts.ty(constant), 0);
+        let element = module.types.element_type(module.consts.ty(constant), 0);
         let Some(shape) = element.and_then(|ty| self.find_shape(ty)) else {
             return Err(make_refusal(
                 "a constant of this kind has no counterpart in SPIR-V",

@@ -105,7 +105,7 @@ impl LlvmTranslator<'_> {
 
     /// Names from other scopes.
     pub(super) fn debug_imports(&mut self) {
-        for node in self.module.metadata.ids() {
+        for node in self.module.metadata.iter_ids() {
             if self.class_of(node) == "DIImportedEntity" {
                 self.debug_import(node);
             }
@@ -212,7 +212,7 @@ impl LlvmTranslator<'_> {
         if !self.is_non_semantic() || !(self.is_kernel(func) || main) {
             return;
         }
-        let first = self.module.named("llvm.dbg.cu").first().copied();
+        let first = self.module.named_metadata("llvm.dbg.cu").first().copied();
         let Some(unit) = self.node_field(node, "unit").or(first) else {
             return;
         };

@@ -131,7 +131,7 @@ impl LlvmTranslator<'_> {
     pub(super) fn has_debug(&self) -> bool {
         let allowed = !self.is_non_semantic() || self.may_use(NON_SEMANTIC);
         let kept = self.options.debug != DebugInfo::None && allowed;
-        kept && !self.module.named("llvm.dbg.cu").is_empty()
+        kept && !self.module.named_metadata("llvm.dbg.cu").is_empty()
     }
 
     /// Whether debug information is that without meaning.
@@ -147,7 +147,7 @@ impl LlvmTranslator<'_> {
         if !self.has_debug() {
             return;
         }
-        let units = self.module.named("llvm.dbg.cu");
+        let units = self.module.named_metadata("llvm.dbg.cu");
         for &unit in units {
             self.debug_node(Some(unit));
         }
@@ -256,8 +256,8 @@ impl LlvmTranslator<'_> {
     }
 
     fn find_field(&self, node: LlvmMetadata, name: &str) -> Option<MetadataField> {
-        let name = self.module.strings.find(name)?;
-        self.module.metadata.field(node, name)
+        let name = self.module.strings.find_symbol(name)?;
+        self.module.metadata.find_field(node, name)
     }
 
     fn node_field(&self, node: LlvmMetadata, name: &str) -> Option<LlvmMetadata> {
@@ -283,14 +283,14 @@ impl LlvmTranslator<'_> {
     fn text_field(&self, node: LlvmMetadata, name: &str) -> String {
         let text = self.node_field(node, name);
         let text = text.and_then(|m| self.module.metadata.as_string(m));
-        text.map_or("", |s| self.module.str(s)).to_owned()
+        text.map_or("", |s| self.module.symbol_text(s)).to_owned()
     }
 
     /// What a table has for a field that is a word or a number.
     fn row_field(&self, node: LlvmMetadata, name: &str, rows: &[(&str, u64, u32)]) -> Option<u32> {
         let row = match self.find_field(node, name)? {
             MetadataField::Word(word) => {
-                let word = self.module.str(word);
+                let word = self.module.symbol_text(word);
                 rows.iter().find(|row| row.0 == word)
             }
             MetadataField::Int(number) => rows.iter().find(|row| i128::from(row.1) == number),
@@ -303,7 +303,7 @@ impl LlvmTranslator<'_> {
     fn flag_field(&self, node: LlvmMetadata, name: &str, rows: &[(&str, u64, u32)]) -> u32 {
         match self.find_field(node, name) {
             Some(MetadataField::Word(word)) => {
-                let words = self.module.str(word).split('|').map(str::trim);
+                let words = self.module.symbol_text(word).split('|').map(str::trim);
                 words
                     .filter_map(|word| rows.iter().find(|row| row.0 == word))
                     .fold(0, |all, row| all | row.2)

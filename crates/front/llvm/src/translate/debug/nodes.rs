@@ -44,7 +44,7 @@ impl LlvmTranslator<'_> {
 
     pub(super) fn class_of(&self, node: LlvmMetadata) -> &str {
         match self.module.metadata.kind(node) {
-            MetadataKind::Special { class, .. } => self.module.str(class),
+            MetadataKind::Special { class, .. } => self.module.symbol_text(class),
             _ => "",
         }
     }
@@ -130,9 +130,11 @@ impl LlvmTranslator<'_> {
     /// The version of DWARF that a module flag states.
     fn dwarf_version(&self) -> u32 {
         let metadata = &self.module.metadata;
-        for &flag in self.module.named("llvm.module.flags") {
+        for &flag in self.module.named_metadata("llvm.module.flags") {
             if let [_, Some(name), Some(value)] = metadata.operands(flag) {
-                let named = metadata.as_string(*name).map(|s| self.module.str(s));
+                let named = metadata
+                    .as_string(*name)
+                    .map(|s| self.module.symbol_text(s));
                 let number = metadata
                     .as_constant(*value)
                     .and_then(|c| self.module.consts.as_u64(c));
@@ -169,7 +171,7 @@ impl LlvmTranslator<'_> {
             }
             at = self.node_field(node, "scope");
         }
-        let unit = self.module.named("llvm.dbg.cu").first().copied();
+        let unit = self.module.named_metadata("llvm.dbg.cu").first().copied();
         match unit.and_then(|unit| self.node_field(unit, "file")) {
             Some(file) => self.debug_node(Some(file)),
             None => {
@@ -201,7 +203,7 @@ impl LlvmTranslator<'_> {
 
     /// The instruction of a scope.
     pub(super) fn debug_scope(&mut self, scope: Option<LlvmMetadata>) -> Id {
-        let unit = self.module.named("llvm.dbg.cu").first().copied();
+        let unit = self.module.named_metadata("llvm.dbg.cu").first().copied();
         let scope = match scope {
             Some(scope) if self.class_of(scope) != "DIFile" => Some(scope),
             _ => unit,
@@ -489,7 +491,7 @@ impl LlvmTranslator<'_> {
     /// The global variables of the module, then those that units list and that have none.
     pub(super) fn debug_globals(&mut self) {
         self.debug_defined_globals();
-        for &unit in self.module.named("llvm.dbg.cu") {
+        for &unit in self.module.named_metadata("llvm.dbg.cu") {
             let Some(list) = self.node_field(unit, "globals") else {
                 continue;
             };
@@ -505,7 +507,7 @@ impl LlvmTranslator<'_> {
     fn debug_defined_globals(&mut self) {
         for global in self.module.global_ids() {
             let data = self.module.global(global);
-            let Some(kind) = self.module.strings.find("dbg") else {
+            let Some(kind) = self.module.strings.find_symbol("dbg") else {
                 return;
             };
             let variable = matches!(data.kind, GlobalKind::Variable(_));
@@ -564,7 +566,7 @@ impl LlvmTranslator<'_> {
         while let Some(field) = fields.next() {
             let row = match field {
                 MetadataField::Word(word) => {
-                    let word = self.module.str(word);
+                    let word = self.module.symbol_text(word);
                     OPERATIONS.iter().find(|row| row.0 == word)
                 }
                 MetadataField::Int(number) => {

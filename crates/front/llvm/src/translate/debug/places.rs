@@ -23,8 +23,8 @@ impl FunctionTranslator<'_, '_> {
             return;
         }
         self.emit_debug_records(inst);
-        let kind = self.t.module.strings.find("dbg");
-        let node = kind.and_then(|kind| self.function.attachment(inst, kind));
+        let kind = self.t.module.strings.find_symbol("dbg");
+        let node = kind.and_then(|kind| self.function.find_attachment(inst, kind));
         self.locate_at(node);
     }
 
@@ -177,7 +177,7 @@ impl FunctionTranslator<'_, '_> {
         let metadata = &self.t.module.metadata;
         let value = match metadata.kind(value) {
             MetadataKind::Local(value) => value,
-            MetadataKind::Constant(constant) => LlvmValue::constant(constant),
+            MetadataKind::Constant(constant) => LlvmValue::from_constant(constant),
             _ => return,
         };
         let is_variable = self.t.class_of(variable) == "DILocalVariable";
@@ -209,7 +209,7 @@ impl FunctionTranslator<'_, '_> {
         let Some(inst) = inst.map(|inst| self.function.inst(inst)) else {
             return true;
         };
-        let count = self.function.value_pool[inst.operands.range()].first();
+        let count = self.function.value_pool[inst.operands.to_range()].first();
         let fixed = count.is_some_and(|count| self.t.module.as_u64(*count).is_some());
         inst.opcode == LlvmOpcode::Alloca
             && fixed

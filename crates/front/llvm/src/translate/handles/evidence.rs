@@ -6,7 +6,7 @@ use crate::ir::{
     InstructionExtra, LlvmConst, LlvmFunc, LlvmFunction, LlvmInst, LlvmModule, LlvmOpcode,
     LlvmType, LlvmTypeKind, LlvmValue,
 };
-use crate::translate::builtins::{MangledBaseType, MangledParameter, demangle};
+use crate::translate::builtins::{MangledBaseType, MangledParameter, demangle_name};
 
 /// Functions whose result is of an opaque type, with that of OpenCL C.
 const RESULTS: &[(&str, &str)] = &[
@@ -53,7 +53,7 @@ impl OpaqueValueTypes {
 
     /// The type of a slot.
     pub(super) fn find_handle(&mut self, slot: u32) -> Option<&OpaqueHandleType> {
-        let class = self.classes.find(slot);
+        let class = self.classes.find_root(slot);
         self.elected[class as usize].as_ref().map(|found| &found.1)
     }
 }
@@ -61,7 +61,7 @@ impl OpaqueValueTypes {
 /// Whether a module names an opaque type as older modules do: a quick look.
 pub(super) fn has_old_opaque_types(module: &LlvmModule) -> bool {
     let structures = module.types.iter().any(|(_, kind)| match kind {
-        LlvmTypeKind::Struct { name, .. } => parse_handle(module.str(*name)).is_some(),
+        LlvmTypeKind::Struct { name, .. } => parse_handle(module.symbol_text(*name)).is_some(),
         _ => false,
     });
     structures || module.function_ids().any(|func| is_old(module, func))
@@ -71,11 +71,11 @@ pub(super) fn has_old_opaque_types(module: &LlvmModule) -> bool {
 fn is_old(module: &LlvmModule, func: LlvmFunc) -> bool {
     let function = module.function(func);
     let pointer = |ty: LlvmType| module.types.address_space(ty).is_some();
-    let result = module.types.signature(function.ty).map(|s| s.0);
+    let result = module.types.function_signature(function.ty).map(|s| s.0);
     if result.is_some_and(pointer) && result_of(module.function_name(func)).is_some() {
         return true;
     }
-    let Some(demangled) = demangle(module.function_name(func)) else {
+    let Some(demangled) = demangle_name(module.function_name(func)) else {
         return false;
     };
     let mut pairs = demangled.params.iter().zip(&function.params);
@@ -85,7 +85,7 @@ fn is_old(module: &LlvmModule, func: LlvmFunc) -> bool {
 }
 
 fn result_of(name: &str) -> Option<OpaqueHandleType> {
-    let demangled = demangle(name);
+    let demangled = demangle_name(name);
     let name = demangled.as_ref().map_or(name, |d| d.name);
     parse_handle(RESULTS.iter().find(|row| row.0 == name)?.1)
 }
@@ -149,7 +149,7 @@ impl OpaqueEvidenceCollector<'_> {
         };
         match self.module.types.kind(pointee) {
             LlvmTypeKind::Struct { name, .. } => {
-                if let Some(handle) = parse_handle(self.module.str(*name)) {
+                if let Some(handle) = parse_handle(self.module.symbol_text(*name)) {
                     self.add_evidence(slot, DECLARED, handle);
                 }
             }
@@ -168,7 +168,7 @@ impl OpaqueEvidenceCollector<'_> {
         for (index, &ty) in function.params.iter().enumerate() {
             self.gather_from_type(self.found.slot_of(func, index), ty);
         }
-        if let Some((result, ..)) = module.types.signature(function.ty) {
+        if let Some((result, ..)) = module.types.function_signature(function.ty) {
             let slot = self.result_slot(func);
             self.gather_from_type(slot, result);
         }
@@ -188,7 +188,7 @@ impl OpaqueEvidenceCollector<'_> {
             let slot = self.result_slot(func);
             self.add_evidence(slot, QUALIFIED, handle);
         }
-        let Some(demangled) = demangle(name) else {
+        let Some(demangled) = demangle_name(name) else {
             return;
         };
         let implied = u32::from(demangled.name.starts_with("write_image"));
@@ -243,7 +243,7 @@ impl OpaqueEvidenceCollector<'_> {
         match value.as_local() {
             Some(local) => {
                 let other = self.found.slot_of(func, local);
-                self.found.classes.join(slot, other);
+                self.found.classes.union_sets(slot, other);
             }
             None if value.as_const().is_some_and(|c| self.is_stand_in(c)) => {
                 let at = span.start as usize + operand;
@@ -263,7 +263,7 @@ impl OpaqueEvidenceCollector<'_> {
     fn join_contents(&mut self, slot: u32, func: LlvmFunc, value: LlvmValue) {
         if let Some(local) = value.as_local() {
             let other = self.found.slot_of(func, local) + 1;
-            self.found.classes.join(slot + 1, other);
+            self.found.classes.union_sets(slot + 1, other);
         }
     }
 
@@ -283,7 +283,7 @@ impl OpaqueEvidenceCollector<'_> {
             LlvmOpcode::Load => {
                 if let Some(local) = operands[0].as_local() {
                     let content = self.found.slot_of(func, local) + 1;
-                    self.found.classes.join(slot, content);
+                    self.found.classes.union_sets(slot, content);
                 }
             }
             LlvmOpcode::Store => {
@@ -346,13 +346,13 @@ impl OpaqueEvidenceCollector<'_> {
             self.join_contents(param, func, function.arguments(inst)[index]);
         }
         let result = self.result_slot(callee);
-        self.found.classes.join(slot, result);
+        self.found.classes.union_sets(slot, result);
     }
 
     /// The strongest evidence of each class wins, the first of equals.
     fn elect_handles(mut self) -> OpaqueValueTypes {
         for (slot, weight, handle) in self.evidence {
-            let class = self.found.classes.find(slot) as usize;
+            let class = self.found.classes.find_root(slot) as usize;
             let rival = &mut self.found.elected[class];
             if rival.as_ref().is_none_or(|(other, _)| weight > *other) {
                 *rival = Some((weight, handle.with_access(0)));

@@ -34,8 +34,8 @@ fn find_target_type(
 }
 
 fn intern_handle(new: &mut LlvmModule, handle: &OpaqueHandleType) -> LlvmType {
-    let name = new.strings.intern(&handle.name);
-    new.types.intern(LlvmTypeKind::Target {
+    let name = new.strings.intern_text(&handle.name);
+    new.types.intern_type(LlvmTypeKind::Target {
         name,
         types: handle.ty.into_iter().collect(),
         ints: handle.ints.clone().into(),
@@ -49,7 +49,7 @@ fn may_be(module: &LlvmModule, ty: LlvmType) -> bool {
 
 fn rewrite_signature(new: &mut LlvmModule, found: &mut OpaqueValueTypes, func: LlvmFunc) {
     let function = new.function(func);
-    let Some((result, _, variadic)) = new.types.signature(function.ty) else {
+    let Some((result, _, variadic)) = new.types.function_signature(function.ty) else {
         return;
     };
     let mut params = function.params.clone();
@@ -67,7 +67,7 @@ fn rewrite_signature(new: &mut LlvmModule, found: &mut OpaqueValueTypes, func: L
         true => find_target_type(new, found, slot).unwrap_or(result),
         false => result,
     };
-    let ty = new.types.intern(LlvmTypeKind::Function {
+    let ty = new.types.intern_type(LlvmTypeKind::Function {
         result,
         params: params.clone().into(),
         variadic,
@@ -110,7 +110,7 @@ fn rewrite_instructions(new: &mut LlvmModule, found: &mut OpaqueValueTypes, func
 fn replace_pointers(new: &mut LlvmModule, ty: LlvmType, content: LlvmType) -> LlvmType {
     match *new.types.kind(ty) {
         LlvmTypeKind::Array { element, len } if may_be(new, element) => {
-            new.types.array(content, len)
+            new.types.make_array(content, len)
         }
         _ if may_be(new, ty) => content,
         _ => ty,
@@ -153,6 +153,6 @@ fn replace_constant(new: &mut LlvmModule, func: LlvmFunc, at: usize, ty: LlvmTyp
         kind @ (ConstKind::Undef | ConstKind::Poison | ConstKind::Int(_)) => kind.clone(),
         _ => return,
     };
-    let constant = new.consts.intern(ty, kind);
-    new.functions[func.index()].value_pool[at] = LlvmValue::constant(constant);
+    let constant = new.consts.intern_constant(ty, kind);
+    new.functions[func.index()].value_pool[at] = LlvmValue::from_constant(constant);
 }

@@ -86,7 +86,7 @@ impl FunctionTranslator<'_, '_> {
     fn find_member_type(&self, aggregate: LlvmType, path: &[u32]) -> TranslationResult<LlvmType> {
         path.iter()
             .try_fold(aggregate, |ty, &index| {
-                self.t.module.types.element(ty, u64::from(index))
+                self.t.module.types.element_type(ty, u64::from(index))
             })
             .ok_or_else(|| make_refusal("a path leads to no member"))
     }

@@ -77,13 +77,13 @@ const FAST_MATH: &[(LlvmInstFlags, FPFastMathMode)] = &[
 /// allowed where all flags are there.
 fn map_unnamed_flags(flags: LlvmInstFlags) -> FPFastMathMode {
     let mut mode = FPFastMathMode::default();
-    if flags.has(LlvmInstFlags::CONTRACT) {
+    if flags.contains_all(LlvmInstFlags::CONTRACT) {
         mode |= FPFastMathMode::AllowContract;
     }
-    if flags.has(LlvmInstFlags::REASSOC) {
+    if flags.contains_all(LlvmInstFlags::REASSOC) {
         mode |= FPFastMathMode::AllowReassoc;
     }
-    if flags.has(LlvmInstFlags::FAST) {
+    if flags.contains_all(LlvmInstFlags::FAST) {
         mode |= FPFastMathMode::AllowTransform;
     }
     mode
@@ -209,19 +209,19 @@ impl FunctionTranslator<'_, '_> {
     /// Decorates a result with the liberties that the instruction's flags give.
     pub(in crate::translate) fn fast_math(&mut self, inst: LlvmInst, id: Id) {
         let flags = self.function.inst(inst).flags;
-        if flags.only(LlvmInstFlags::FAST).is_empty() {
+        if flags.intersection(LlvmInstFlags::FAST).is_empty() {
             return;
         }
         let mut mode = FPFastMathMode::default();
         for (flag, bit) in FAST_MATH {
-            if flags.has(*flag) {
+            if flags.contains_all(*flag) {
                 mode |= *bit;
             }
         }
         match self.t.asked_for("SPV_KHR_float_controls2") {
             true => mode |= map_unnamed_flags(flags),
             // It has all others in it.
-            false if flags.has(LlvmInstFlags::FAST) => mode = FPFastMathMode::Fast,
+            false if flags.contains_all(LlvmInstFlags::FAST) => mode = FPFastMathMode::Fast,
             false => {}
         }
         if mode != FPFastMathMode::default() {
@@ -236,10 +236,10 @@ impl FunctionTranslator<'_, '_> {
         if !wraps || self.t.version < SpirvVersion::new(1, 4) {
             return;
         }
-        if flags.has(LlvmInstFlags::NSW) {
+        if flags.contains_all(LlvmInstFlags::NSW) {
             self.decorate_result(id, Decoration::NoSignedWrap, &[]);
         }
-        if flags.has(LlvmInstFlags::NUW) {
+        if flags.contains_all(LlvmInstFlags::NUW) {
             self.decorate_result(id, Decoration::NoUnsignedWrap, &[]);
         }
     }

@@ -217,7 +217,7 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<AtomicSite> {
         let known = self.t.b.type_of(pointer);
         let class = known.and_then(|ty| self.t.pointee_of(ty)).map(|p| p.0);
-        let kind = scope_of(self.t.module.str(scope))?;
+        let kind = scope_of(self.t.module.symbol_text(scope))?;
         let scope = self.t.make_u32(kind.0);
         let [equal, unequal] =
             orderings.map(|ordering| self.t.make_u32(semantics_of(ordering, class, kind).0));
@@ -391,7 +391,7 @@ impl FunctionTranslator<'_, '_> {
         let InstructionExtra::Fence { ordering, scope } = self.function.inst(inst).extra else {
             return Err(make_refusal("a fence without an ordering"));
         };
-        let scope = scope_of(self.t.module.str(scope))?;
+        let scope = scope_of(self.t.module.symbol_text(scope))?;
         let semantics = semantics_of(ordering, None, scope);
         if semantics == MemorySemantics::default() {
             return Ok(());

@@ -20,10 +20,10 @@ impl FunctionTranslator<'_, '_> {
                 _ => self.call_pointer(inst),
             };
         };
-        let target = self.t.callee(func);
+        let target = self.t.find_callee(func);
         let (name, params, result) = match &*target {
             LlvmCallee::Function => {
-                let called = self.function.call(inst).map(|info| info.function_type);
+                let called = self.function.call_info(inst).map(|info| info.function_type);
                 if called != Some(self.t.module.function(func).ty) {
                     return Err(make_refusal("a call with other types than its callee has"));
                 }
@@ -42,8 +42,8 @@ impl FunctionTranslator<'_, '_> {
             result,
         };
         match &*target {
-            LlvmCallee::Intrinsic(intrinsic, _) => self.intrinsic(*intrinsic, &call),
-            LlvmCallee::Builtin(lower, _) => self.builtin(lower, &call),
+            LlvmCallee::Intrinsic(intrinsic, _) => self.lower_intrinsic(*intrinsic, &call),
+            LlvmCallee::Builtin(lower, _) => self.lower_builtin(lower, &call),
             _ => self.spirv_function(&call),
         }
         .map_err(|refusal| refusal.in_call_of(name))
@@ -55,14 +55,14 @@ impl FunctionTranslator<'_, '_> {
         let Some(func) = callee.and_then(|constant| self.t.callee_of(constant)) else {
             return false;
         };
-        match &*self.t.callee(func) {
+        match &*self.t.find_callee(func) {
             LlvmCallee::Spirv(demangled) => demangled.name == "__spirv_SpecConstant",
             _ => false,
         }
     }
 
     fn call_assembly(&mut self, inst: LlvmInst, number: u32) -> TranslationResult<Option<Id>> {
-        let assembly = self.t.assembly(number)?;
+        let assembly = self.t.declare_assembly(number)?;
         let mut words = vec![assembly.id.word()];
         let arguments = self.function.arguments(inst);
         for (&argument, &ty) in arguments.iter().zip(&assembly.params) {
@@ -78,8 +78,8 @@ impl FunctionTranslator<'_, '_> {
     /// A call through a pointer: of the extension SPV_INTEL_function_pointers.
     fn call_pointer(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
         let module = self.t.module;
-        let called = self.function.call(inst).map(|info| info.function_type);
-        let signature = called.and_then(|ty| module.types.signature(ty));
+        let called = self.function.call_info(inst).map(|info| info.function_type);
+        let signature = called.and_then(|ty| module.types.function_signature(ty));
         let (Some((result, params, false)), Some(callee)) = (signature, self.function.callee(inst))
         else {
             return Err(make_refusal(

@@ -31,7 +31,7 @@ impl TranslatedAccess {
         if self.volatile {
             mask |= MemoryAccess::Volatile;
         }
-        if let Some(align) = self.align.bytes().and_then(|a| u32::try_from(a).ok()) {
+        if let Some(align) = self.align.to_bytes().and_then(|a| u32::try_from(a).ok()) {
             mask |= MemoryAccess::Aligned;
             words.push(align);
         }
@@ -48,7 +48,7 @@ impl TranslatedAccess {
 
     /// The same for a part so many bytes behind.
     fn with_offset(self, offset: u64) -> TranslatedAccess {
-        let align = self.align.bytes().unwrap_or(1);
+        let align = self.align.to_bytes().unwrap_or(1);
         let known = if offset == 0 {
             align
         } else {
@@ -77,7 +77,7 @@ impl FunctionTranslator<'_, '_> {
                     Ok(None) => {}
                     Err(refusal) => {
                         self.t
-                            .report_refusal(self.func, function.place(inst), &refusal);
+                            .report_refusal(self.func, function.inst_place(inst), &refusal);
                         self.stand_in(inst, LlvmOpcode::Alloca);
                     }
                 }
@@ -99,7 +99,7 @@ impl FunctionTranslator<'_, '_> {
                 }
                 Err(refusal) => {
                     self.t
-                        .report_refusal(self.func, function.place(inst), &refusal);
+                        .report_refusal(self.func, function.inst_place(inst), &refusal);
                     self.stand_in(inst, LlvmOpcode::Alloca);
                 }
             }
@@ -153,7 +153,7 @@ impl FunctionTranslator<'_, '_> {
         let pointer = self.t.pointer_type(StorageClass::Function, pointee);
         let class = StorageClass::Function.0;
         let id = self.t.b.append_value(Op::Variable, pointer, &[class]);
-        let align = align.bytes().unwrap_or(1).max(needed);
+        let align = align.to_bytes().unwrap_or(1).max(needed);
         if align > natural
             && let Ok(align) = u32::try_from(align)
         {
@@ -188,7 +188,7 @@ impl FunctionTranslator<'_, '_> {
     /// Whether the function allocates what is as long as it finds out.
     pub(in crate::translate) fn has_dynamic_allocation(&self) -> bool {
         self.function.insts.iter().any(|inst| {
-            let count = self.function.value_pool[inst.operands.range()].first();
+            let count = self.function.value_pool[inst.operands.to_range()].first();
             inst.opcode == LlvmOpcode::Alloca
                 && count.is_some_and(|count| self.t.module.as_u64(*count).is_none())
         })
@@ -203,7 +203,7 @@ impl FunctionTranslator<'_, '_> {
         let count = self.lower_value(self.function.operands(inst)[0])?;
         let pointer = self.t.pointer_type(StorageClass::Function, pointee);
         let id = self.emit_op(Op::VariableLengthArrayINTEL, pointer, [count]);
-        if let Some(align) = align.bytes().and_then(|a| u32::try_from(a).ok()) {
+        if let Some(align) = align.to_bytes().and_then(|a| u32::try_from(a).ok()) {
             self.decorate_result(id, Decoration::Alignment, &[align]);
         }
         self.settle_stack_variable(inst, id, false)
@@ -227,7 +227,7 @@ impl FunctionTranslator<'_, '_> {
         };
         let nontemporal = self.attached.nontemporal;
         let nontemporal =
-            nontemporal.is_some_and(|kind| self.function.attachment(inst, kind).is_some());
+            nontemporal.is_some_and(|kind| self.function.find_attachment(inst, kind).is_some());
         let access = TranslatedAccess {
             // Logical addresses are aligned as layouts say.
             align: match self.t.is_shader() {
@@ -235,7 +235,7 @@ impl FunctionTranslator<'_, '_> {
                 true => LlvmAlign::NONE,
                 false => align,
             },
-            volatile: data.flags.has(LlvmInstFlags::VOLATILE),
+            volatile: data.flags.contains_all(LlvmInstFlags::VOLATILE),
             nontemporal,
             scopes: self.alias_scopes(inst),
         };
@@ -498,7 +498,7 @@ impl FunctionTranslator<'_, '_> {
             words.push(self.lower_index(index)?.word());
         }
         let ty = self.t.pointer_type(class, end);
-        let op = match data.flags.has(LlvmInstFlags::INBOUNDS) {
+        let op = match data.flags.contains_all(LlvmInstFlags::INBOUNDS) {
             true => Op::InBoundsPtrAccessChain,
             false => Op::PtrAccessChain,
         };
@@ -523,7 +523,7 @@ impl FunctionTranslator<'_, '_> {
                     LlvmTypeKind::Array { element, .. } | LlvmTypeKind::Vector { element, .. } => {
                         *element
                     }
-                    _ => types.element(ty, at).unwrap_or(ty),
+                    _ => types.element_type(ty, at).unwrap_or(ty),
                 };
                 if single {
                     continue;

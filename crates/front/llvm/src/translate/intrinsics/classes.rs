@@ -35,13 +35,13 @@ pub(super) fn is_class(
         return Err(make_refusal("the operand is no float"));
     }
     let value = body.lower_value(call.arg(0)?)?;
-    let found = match covered(classes) {
+    let found = match find_class_tests(classes) {
         // The instructions are for floats that there is arithmetic on.
         _ if shape.elem == NumericElement::Brain => body.in_ranges(shape, value, classes)?,
-        Some(ops) => body.asked(shape, value, &ops),
-        None => match covered(ALL & !classes) {
+        Some(ops) => body.emit_class_tests(shape, value, &ops),
+        None => match find_class_tests(ALL & !classes) {
             Some(ops) => {
-                let others = body.asked(shape, value, &ops);
+                let others = body.emit_class_tests(shape, value, &ops);
                 let ty = body.t.shape_type(shape.as_bool());
                 body.emit_op(Op::LogicalNot, ty, [others])
             }
@@ -52,7 +52,7 @@ pub(super) fn is_class(
 }
 
 /// The instructions that together ask for exactly these classes.
-fn covered(classes: u64) -> Option<Vec<Op>> {
+fn find_class_tests(classes: u64) -> Option<Vec<Op>> {
     let mut rest = classes & ALL;
     let mut ops = Vec::new();
     for &(union, op) in QUERIES {
@@ -75,7 +75,7 @@ fn fraction_bits(shape: NumericShape) -> u32 {
 }
 
 /// The representations of each class of floats of a width, by the bit of the class.
-fn ranges(width: u32, fraction: u32) -> [FloatClassRange; 10] {
+fn class_ranges(width: u32, fraction: u32) -> [FloatClassRange; 10] {
     let sign = 1u64 << (width - 1);
     let infinity = (sign - 1) & !((1 << fraction) - 1);
     let (quiet, normal) = (infinity | 1 << (fraction - 1), 1 << fraction);
@@ -95,7 +95,7 @@ fn ranges(width: u32, fraction: u32) -> [FloatClassRange; 10] {
 
 impl FunctionTranslator<'_, '_> {
     /// Whether one of several instructions says so.
-    fn asked(&mut self, shape: NumericShape, value: Id, ops: &[Op]) -> Id {
+    fn emit_class_tests(&mut self, shape: NumericShape, value: Id, ops: &[Op]) -> Id {
         let ty = self.t.shape_type(shape.as_bool());
         let mut found: Option<Id> = None;
         for op in ops {
@@ -120,7 +120,7 @@ impl FunctionTranslator<'_, '_> {
         let magnitude = self.t.make_splat(int, (1 << (shape.width - 1)) - 1);
         let magnitude = self.emit_op(Op::BitwiseAnd, ty, [bits, magnitude]);
         let mut found = self.t.make_zero(int.as_bool());
-        for (class, (from, to)) in ranges(shape.width, fraction_bits(shape))
+        for (class, (from, to)) in class_ranges(shape.width, fraction_bits(shape))
             .into_iter()
             .enumerate()
         {
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn every_representation_has_one_class() {
-        let all = ranges(16, 10);
+        let all = class_ranges(16, 10);
         for bits in 0..=u64::from(u16::MAX) {
             let magnitude = bits & 0x7fff;
             let found = all.iter().enumerate().filter(|(class, range)| {
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn unions_are_asked_for_by_instructions() {
-        assert_eq!(covered(0x207).map(|ops| ops.len()), Some(2));
-        assert!(covered(0x001).is_none());
+        assert_eq!(find_class_tests(0x207).map(|ops| ops.len()), Some(2));
+        assert!(find_class_tests(0x001).is_none());
     }
 }

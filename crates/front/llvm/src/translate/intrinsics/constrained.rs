@@ -4,7 +4,7 @@
 use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
 use super::super::refusal::{TranslationResult, make_refusal};
-use super::{IntrinsicRule, lookup};
+use super::{IntrinsicRule, find_intrinsic};
 use crate::ir::{LlvmOpcode, LlvmValue, Predicate, ValueKind};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -95,7 +95,7 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Option<Id>> {
         if let Some(&(_, op, count)) = OPERATIONS.iter().find(|row| row.0 == name) {
-            return self.intrinsic(Some(IntrinsicRule::Op(op, count)), call);
+            return self.lower_intrinsic(Some(IntrinsicRule::Op(op, count)), call);
         }
         if let Some(&(_, opcode)) = CONVERSIONS.iter().find(|row| row.0 == name) {
             let value = call.arg(0)?;
@@ -103,8 +103,8 @@ impl FunctionTranslator<'_, '_> {
             let id = self.lower_value(value)?;
             return self.convert_number(opcode, from, to, id).map(Some);
         }
-        let found = lookup(&format!("llvm.{name}")).or_else(|| by_extended(name));
-        self.intrinsic(found, call)
+        let found = find_intrinsic(&format!("llvm.{name}")).or_else(|| by_extended(name));
+        self.lower_intrinsic(found, call)
     }
 
     /// Decorates a conversion with the rounding that metadata says.
@@ -124,7 +124,7 @@ impl FunctionTranslator<'_, '_> {
         let shape = self.shape_of(call.arg(0)?)?;
         let left = self.lower_value(call.arg(0)?)?;
         let right = self.lower_value(call.arg(1)?)?;
-        self.holds(predicate, shape, [left, right])
+        self.emit_comparison(predicate, shape, [left, right])
     }
 
     /// The text of a metadata string.
@@ -133,17 +133,20 @@ impl FunctionTranslator<'_, '_> {
             return None;
         };
         let module = self.t.module;
-        module.metadata.as_string(metadata).map(|s| module.str(s))
+        module
+            .metadata
+            .as_string(metadata)
+            .map(|s| module.symbol_text(s))
     }
 
     /// The error that an attribute of the call states, in units of the last place.
     fn stated_error(&self, call: &ExternalCall<'_>) -> Option<f32> {
         let module = self.t.module;
-        let key = module.strings.find("fpbuiltin-max-error")?;
-        let info = self.function.call(call.inst)?;
-        let set = module.attributes.function(info.attributes);
-        let text = module.attributes.string(set, key)?;
-        module.str(text).parse().ok()
+        let key = module.strings.find_symbol("fpbuiltin-max-error")?;
+        let info = self.function.call_info(call.inst)?;
+        let set = module.attributes.function_set(info.attributes);
+        let text = module.attributes.find_string(set, key)?;
+        module.symbol_text(text).parse().ok()
     }
 }
 

@@ -4,7 +4,7 @@ use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
 use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::types::{NumericElement, NumericShape};
-use super::saturate::ends;
+use super::saturate::integer_bounds;
 use crate::ir::{LlvmOpcode, Predicate};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -42,7 +42,7 @@ pub(super) fn divide_unsigned(
     body.fixed_quotient(false, call).map(Some)
 }
 
-fn saturates(call: &ExternalCall<'_>) -> bool {
+fn is_saturating(call: &ExternalCall<'_>) -> bool {
     call.name.contains(".fix.sat")
 }
 
@@ -106,7 +106,7 @@ impl FunctionTranslator<'_, '_> {
                 (self.emit_op(Op::BitwiseOr, ty, [low, part]), rest)
             }
         };
-        if !saturates(call) {
+        if !is_saturating(call) {
             return Ok(self.clear_high_bits(shape, product));
         }
         // What is above has to be nothing but signs.
@@ -117,16 +117,17 @@ impl FunctionTranslator<'_, '_> {
             }
             false => zero,
         };
-        let lost = self.holds(Predicate::Ne, whole, [rest, signs])?;
-        let [least, most] = ends(shape, signed).map(|bits| self.t.make_splat(whole, bits));
+        let lost = self.emit_comparison(Predicate::Ne, whole, [rest, signs])?;
+        let [least, most] =
+            integer_bounds(shape, signed).map(|bits| self.t.make_splat(whole, bits));
         let mut end = most;
         if signed {
-            let negative = self.holds(Predicate::Slt, whole, [high, zero])?;
+            let negative = self.emit_comparison(Predicate::Slt, whole, [high, zero])?;
             end = self.emit_select(ty, negative, least, most);
         }
         let mut found = self.emit_select(ty, lost, end, product);
         if shape.is_odd() {
-            found = self.clamped(shape, signed, found);
+            found = self.clamp_integer(shape, signed, found);
         }
         Ok(self.clear_high_bits(shape, found))
     }
@@ -153,8 +154,8 @@ impl FunctionTranslator<'_, '_> {
         let by = self.t.make_splat(wide, u64::from(scale));
         let dividend = self.emit_op(Op::ShiftLeftLogical, ty, [wider[0], by]);
         let mut quotient = self.emit_op(divide, ty, [dividend, wider[1]]);
-        if saturates(call) {
-            let [least, most] = ends(NumericShape { width: 64, ..shape }, signed);
+        if is_saturating(call) {
+            let [least, most] = integer_bounds(NumericShape { width: 64, ..shape }, signed);
             let [least, most] = [least, most].map(|bits| self.t.make_splat(wide, bits));
             let clamp = match signed {
                 true => std_::S_CLAMP,

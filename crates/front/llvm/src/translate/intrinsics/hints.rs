@@ -83,7 +83,7 @@ pub(super) fn lower_annotation(
 ) -> TranslationResult<Option<Id>> {
     let value = call.arg(0)?;
     let id = body.lower_value(value)?;
-    body.annotated(value, call.arg(1)?, id);
+    body.annotate_value(value, call.arg(1)?, id);
     Ok(Some(id))
 }
 
@@ -151,7 +151,7 @@ impl FunctionTranslator<'_, '_> {
         if inst.opcode != LlvmOpcode::Alloca {
             return None;
         }
-        let count = self.function.value_pool[inst.operands.range()].first()?;
+        let count = self.function.value_pool[inst.operands.to_range()].first()?;
         self.t.module.as_u64(*count)?;
         self.find_translated(local)
     }

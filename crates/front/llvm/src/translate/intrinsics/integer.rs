@@ -11,7 +11,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
 
 /// `llvm.powi` and `llvm.ldexp`: a float and a scalar integer of 32 bits.
-pub(super) fn power(
+pub(super) fn lower_powi_ldexp(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -30,14 +30,14 @@ pub(super) fn power(
     Ok(Some(body.emit_ext_inst(number, ty, &[base, exponent])))
 }
 
-pub(super) fn minimum(
+pub(super) fn lower_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     body.extremum_with_nan(std_::FMIN, call).map(Some)
 }
 
-pub(super) fn maximum(
+pub(super) fn lower_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -45,7 +45,7 @@ pub(super) fn maximum(
 }
 
 /// Multiplication by one quietens NaNs.
-pub(super) fn canonicalise(
+pub(super) fn lower_canonicalize(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -57,7 +57,7 @@ pub(super) fn canonicalise(
 }
 
 /// `llvm.get.rounding`: to the nearest, which has the number 1.
-pub(super) fn nearest(
+pub(super) fn lower_get_rounding(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -65,7 +65,7 @@ pub(super) fn nearest(
 }
 
 /// `llvm.abs`
-pub(super) fn absolute(
+pub(super) fn lower_abs(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -130,7 +130,7 @@ pub(super) fn multiply_signed_overflow(
         let high = body.emit_ext_inst(std_::S_MUL_HI, ty, &[left, right]);
         let by = body.t.make_splat(shape, u64::from(shape.width - 1));
         let sign = body.emit_op(Op::ShiftRightArithmetic, ty, [product, by]);
-        body.holds(Predicate::Ne, shape, [high, sign])
+        body.emit_comparison(Predicate::Ne, shape, [high, sign])
     })
 }
 
@@ -198,7 +198,8 @@ impl FunctionTranslator<'_, '_> {
             let overflow = overflows(self, shape, [left, right], result)?;
             (result, overflow)
         };
-        self.flagged(call, shape, result, overflow).map(Some)
+        self.compose_overflow_result(call, shape, result, overflow)
+            .map(Some)
     }
 
     /// An operation that gives what does not fit as a second result, which is zero where all does.
@@ -226,11 +227,12 @@ impl FunctionTranslator<'_, '_> {
             self.t.b.append_value(Op::CompositeExtract, ty, &words)
         });
         let overflow = self.is_nonzero(shape, rest);
-        self.flagged(call, shape, result, overflow).map(Some)
+        self.compose_overflow_result(call, shape, result, overflow)
+            .map(Some)
     }
 
     /// A result with a flag beside it.
-    fn flagged(
+    fn compose_overflow_result(
         &mut self,
         call: &ExternalCall<'_>,
         shape: NumericShape,
@@ -268,7 +270,7 @@ impl FunctionTranslator<'_, '_> {
             false => result,
         };
         let whole = shape.as_int(shape.width);
-        let overflow = self.holds(Predicate::Ne, whole, [exact, back])?;
+        let overflow = self.emit_comparison(Predicate::Ne, whole, [exact, back])?;
         Ok((result, overflow))
     }
 
@@ -278,7 +280,7 @@ impl FunctionTranslator<'_, '_> {
         let [a, b] = pairs.map(|(a, b)| self.emit_op(Op::BitwiseXor, ty, [a, b]));
         let both = self.emit_op(Op::BitwiseAnd, ty, [a, b]);
         let zero = self.t.make_zero(shape);
-        self.holds(Predicate::Slt, shape, [both, zero])
+        self.emit_comparison(Predicate::Slt, shape, [both, zero])
     }
 
     /// -1, 0 or 1 for less, equal and greater.
@@ -292,8 +294,8 @@ impl FunctionTranslator<'_, '_> {
         let left = self.lower_value(call.arg(0)?)?;
         let right = self.lower_value(call.arg(1)?)?;
         let [less, greater] = predicates;
-        let less = self.holds(less, shape, [left, right])?;
-        let greater = self.holds(greater, shape, [left, right])?;
+        let less = self.emit_comparison(less, shape, [left, right])?;
+        let greater = self.emit_comparison(greater, shape, [left, right])?;
         let ty = self.t.shape_type(to);
         let one = self.truth_as(greater, to, false);
         let minus = self.t.make_splat(to, make_width_mask(to.bits));

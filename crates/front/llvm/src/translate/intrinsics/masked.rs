@@ -150,7 +150,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             0 => self.inst_type(call.inst),
             _ => self.type_of(call.arg(0)?),
         };
-        let element = self.t.module.types.scalar(vector);
+        let element = self.t.module.types.scalar_type(vector);
         if self
             .t
             .find_shape(element)
@@ -160,10 +160,10 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         }
         let align = match stated {
             true => self.t.module.as_u64(call.arg(pointer + 1)?),
-            false => self.function.call(call.inst).and_then(|info| {
+            false => self.function.call_info(call.inst).and_then(|info| {
                 let attributes = &self.t.module.attributes;
-                let set = attributes.param(info.attributes, pointer);
-                attributes.number(set, AttrKind::Align)
+                let set = attributes.param_set(info.attributes, pointer);
+                attributes.find_number(set, AttrKind::Align)
             }),
         };
         // That of a vector holds for the lanes as far as their size allows.

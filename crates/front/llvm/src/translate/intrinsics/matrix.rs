@@ -9,12 +9,12 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
 
 /// `llvm.matrix.transpose(matrix, rows, columns)`
-pub(super) fn transpose(
+pub(super) fn lower_matrix_transpose(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let lanes = body.lane_values(call.arg(0)?)?;
-    let [rows, columns] = body.extents(call, [1, 2], lanes.len())?;
+    let [rows, columns] = body.read_matrix_extents(call, [1, 2], lanes.len())?;
     let all: Vec<Id> = (0..rows)
         .flat_map(|row| (0..columns).map(move |column| row + column * rows))
         .map(|at| lanes[at])
@@ -23,15 +23,15 @@ pub(super) fn transpose(
 }
 
 /// `llvm.matrix.multiply(left, right, rows, inner, columns)`
-pub(super) fn multiply(
+pub(super) fn lower_matrix_multiply(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let left = body.lane_values(call.arg(0)?)?;
     let right = body.lane_values(call.arg(1)?)?;
-    let [rows, inner] = body.extents(call, [2, 3], left.len())?;
-    let [_, columns] = body.extents(call, [3, 4], right.len())?;
-    let element = body.t.module.types.scalar(body.inst_type(call.inst));
+    let [rows, inner] = body.read_matrix_extents(call, [2, 3], left.len())?;
+    let [_, columns] = body.read_matrix_extents(call, [3, 4], right.len())?;
+    let element = body.t.module.types.scalar_type(body.inst_type(call.inst));
     let shape = body.t.need_shape(element)?;
     let (product, sum) = match shape.elem {
         NumericElement::Int => (Op::IMul, Op::IAdd),
@@ -60,14 +60,14 @@ pub(super) fn multiply(
 }
 
 /// `llvm.matrix.column.major.load(pointer, stride, volatile, rows, columns)`
-pub(super) fn load(
+pub(super) fn lower_matrix_load(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let ty = body.inst_type(call.inst);
     let count = body.lane_count(ty) as usize;
-    let [rows, columns] = body.extents(call, [3, 4], count)?;
-    let element = body.t.module.types.scalar(ty);
+    let [rows, columns] = body.read_matrix_extents(call, [3, 4], count)?;
+    let element = body.t.module.types.scalar_type(ty);
     let memory = body.t.memory_type(element)?;
     let mut lanes = Vec::with_capacity(count);
     for at in 0..count {
@@ -83,14 +83,14 @@ pub(super) fn load(
 }
 
 /// `llvm.matrix.column.major.store(matrix, pointer, stride, volatile, rows, columns)`
-pub(super) fn store(
+pub(super) fn lower_matrix_store(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let matrix = call.arg(0)?;
     let lanes = body.lane_values(matrix)?;
-    let [rows, _] = body.extents(call, [4, 5], lanes.len())?;
-    let element = body.t.module.types.scalar(body.type_of(matrix));
+    let [rows, _] = body.read_matrix_extents(call, [4, 5], lanes.len())?;
+    let element = body.t.module.types.scalar_type(body.type_of(matrix));
     let memory = body.t.memory_type(element)?;
     for (at, lane) in lanes.into_iter().enumerate() {
         let pointer = body.matrix_element(call, 1, memory, [at % rows, at / rows])?;
@@ -104,7 +104,7 @@ pub(super) fn store(
 
 impl FunctionTranslator<'_, '_> {
     /// Rows and columns, as two arguments say; together they have to be all lanes.
-    fn extents(
+    fn read_matrix_extents(
         &self,
         call: &ExternalCall<'_>,
         at: [usize; 2],

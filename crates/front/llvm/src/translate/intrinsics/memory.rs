@@ -13,7 +13,7 @@ use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 const ONE_STORE: u64 = 256;
 
 /// A null pointer: for what only other hints use.
-pub(super) fn null(
+pub(super) fn lower_to_null(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -27,7 +27,7 @@ pub(super) fn save_stack(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     if !body.has_dynamic_allocation() {
-        return null(body, call);
+        return lower_to_null(body, call);
     }
     let byte = body.t.make_byte_type();
     let ty = body.t.pointer_type(StorageClass::Function, byte);
@@ -68,7 +68,7 @@ pub(super) fn object_size(
 }
 
 /// Zero: `llvm.is.constant` says no, `__cxa_atexit` that all went well.
-pub(super) fn zero(
+pub(super) fn lower_to_zero(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -115,7 +115,7 @@ pub(super) fn load_relative(
 }
 
 /// `llvm.memcpy(to, from, bytes, volatile)`
-pub(super) fn copy(
+pub(super) fn lower_memcpy(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -134,7 +134,7 @@ pub(super) fn copy(
 }
 
 /// `llvm.memmove(to, from, bytes, volatile)`: all is loaded before anything is stored.
-pub(super) fn move_(
+pub(super) fn lower_memmove(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -159,7 +159,7 @@ pub(super) fn move_(
 }
 
 /// `llvm.memset(to, value, bytes, volatile)`
-pub(super) fn set(
+pub(super) fn lower_memset(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -191,12 +191,14 @@ pub(super) fn set(
 impl FunctionTranslator<'_, '_> {
     /// The memory operands of a copy: volatile, and the alignment that both ends have.
     fn copy_access(&self, call: &ExternalCall<'_>) -> Vec<u32> {
-        let align = self.alignment(call, 0).min(self.alignment(call, 1));
+        let align = self
+            .argument_alignment(call, 0)
+            .min(self.argument_alignment(call, 1));
         self.memory_operands(call, align)
     }
 
     fn set_access(&self, call: &ExternalCall<'_>) -> Vec<u32> {
-        self.memory_operands(call, self.alignment(call, 0))
+        self.memory_operands(call, self.argument_alignment(call, 0))
     }
 
     fn memory_operands(&self, call: &ExternalCall<'_>, align: u32) -> Vec<u32> {
@@ -209,11 +211,11 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The alignment of an argument as the call says it.
-    fn alignment(&self, call: &ExternalCall<'_>, index: usize) -> u32 {
+    fn argument_alignment(&self, call: &ExternalCall<'_>, index: usize) -> u32 {
         let attributes = &self.t.module.attributes;
-        let found = self.function.call(call.inst).and_then(|info| {
-            let set = attributes.param(info.attributes, index);
-            attributes.number(set, AttrKind::Align)
+        let found = self.function.call_info(call.inst).and_then(|info| {
+            let set = attributes.param_set(info.attributes, index);
+            attributes.find_number(set, AttrKind::Align)
         });
         found.and_then(|a| u32::try_from(a).ok()).unwrap_or(1)
     }
@@ -229,7 +231,7 @@ impl FunctionTranslator<'_, '_> {
             return Ok(false);
         };
         let module = self.t.module;
-        let Some(ty) = self.t.pointees.local(self.func, local) else {
+        let Some(ty) = self.t.pointees.local_pointee(self.func, local) else {
             return Ok(false);
         };
         if module.layout.store_size(&module.types, ty) != Some(bytes) {

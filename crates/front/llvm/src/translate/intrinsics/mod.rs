@@ -85,7 +85,7 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.experimental.convergence.loop", Ignored),
     ("llvm.ssa.copy", First),
     ("llvm.arithmetic.fence", By(hints::arithmetic_fence)),
-    ("llvm.invariant.start", By(memory::null)),
+    ("llvm.invariant.start", By(memory::lower_to_null)),
     ("llvm.stacksave", By(memory::save_stack)),
     (
         "llvm.experimental.widenable.condition",
@@ -97,23 +97,29 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.public.type.test", By(hints::lower_always_true)),
     ("llvm.clear_cache", Ignored),
     ("llvm.objectsize", By(memory::object_size)),
-    ("llvm.is.constant", By(memory::zero)),
+    ("llvm.is.constant", By(memory::lower_to_zero)),
     // Destructors never run.
-    ("__cxa_atexit", By(memory::zero)),
+    ("__cxa_atexit", By(memory::lower_to_zero)),
     // Memory.
-    ("llvm.memcpy", By(memory::copy)),
-    ("llvm.memcpy.inline", By(memory::copy)),
-    ("llvm.memmove", By(memory::move_)),
-    ("llvm.memset", By(memory::set)),
-    ("llvm.memset.inline", By(memory::set)),
+    ("llvm.memcpy", By(memory::lower_memcpy)),
+    ("llvm.memcpy.inline", By(memory::lower_memcpy)),
+    ("llvm.memmove", By(memory::lower_memmove)),
+    ("llvm.memset", By(memory::lower_memset)),
+    ("llvm.memset.inline", By(memory::lower_memset)),
     ("llvm.ptrmask", By(memory::mask_pointer)),
     ("llvm.load.relative", By(memory::load_relative)),
     ("llvm.threadlocal.address", First),
     // Matrices.
-    ("llvm.matrix.transpose", By(matrix::transpose)),
-    ("llvm.matrix.multiply", By(matrix::multiply)),
-    ("llvm.matrix.column.major.load", By(matrix::load)),
-    ("llvm.matrix.column.major.store", By(matrix::store)),
+    ("llvm.matrix.transpose", By(matrix::lower_matrix_transpose)),
+    ("llvm.matrix.multiply", By(matrix::lower_matrix_multiply)),
+    (
+        "llvm.matrix.column.major.load",
+        By(matrix::lower_matrix_load),
+    ),
+    (
+        "llvm.matrix.column.major.store",
+        By(matrix::lower_matrix_store),
+    ),
     // Floats.
     ("llvm.fabs", Ext(std_::FABS, 1)),
     ("llvm.sqrt", Ext(std_::SQRT, 1)),
@@ -134,8 +140,8 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.log2", Ext(std_::LOG2, 1)),
     ("llvm.log10", Ext(std_::LOG10, 1)),
     ("llvm.pow", Ext(std_::POW, 2)),
-    ("llvm.powi", By(integer::power)),
-    ("llvm.ldexp", By(integer::power)),
+    ("llvm.powi", By(integer::lower_powi_ldexp)),
+    ("llvm.ldexp", By(integer::lower_powi_ldexp)),
     ("llvm.floor", Ext(std_::FLOOR, 1)),
     ("llvm.ceil", Ext(std_::CEIL, 1)),
     ("llvm.trunc", Ext(std_::TRUNC, 1)),
@@ -150,9 +156,9 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.maxnum", Ext(std_::FMAX, 2)),
     ("llvm.minimumnum", Ext(std_::FMIN, 2)),
     ("llvm.maximumnum", Ext(std_::FMAX, 2)),
-    ("llvm.minimum", By(integer::minimum)),
-    ("llvm.maximum", By(integer::maximum)),
-    ("llvm.canonicalize", By(integer::canonicalise)),
+    ("llvm.minimum", By(integer::lower_minimum)),
+    ("llvm.maximum", By(integer::lower_maximum)),
+    ("llvm.canonicalize", By(integer::lower_canonicalize)),
     ("llvm.is.fpclass", By(classes::is_class)),
     ("llvm.fptosi.sat", By(saturate::to_signed)),
     ("llvm.fptoui.sat", By(saturate::to_unsigned)),
@@ -165,7 +171,7 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.sincos", By(float::lower_sincos)),
     ("llvm.sincospi", By(float::lower_sincospi)),
     ("llvm.fptrunc.round", By(constrained::lower_fptrunc_round)),
-    ("llvm.get.rounding", By(integer::nearest)),
+    ("llvm.get.rounding", By(integer::lower_get_rounding)),
     ("llvm.frexp", By(float::lower_frexp)),
     ("llvm.lround", By(float::round_to_integer)),
     ("llvm.llround", By(float::round_to_integer)),
@@ -176,7 +182,7 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.umax", Integer(std_::U_MAX, false)),
     ("llvm.smin", Integer(std_::S_MIN, true)),
     ("llvm.smax", Integer(std_::S_MAX, true)),
-    ("llvm.abs", By(integer::absolute)),
+    ("llvm.abs", By(integer::lower_abs)),
     ("llvm.sadd.sat", By(saturate::add_signed)),
     ("llvm.uadd.sat", By(saturate::add_unsigned)),
     ("llvm.ssub.sat", By(saturate::subtract_signed)),
@@ -291,9 +297,9 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.get.active.lane.mask", By(vector::active_lanes)),
     ("llvm.experimental.cttz.elts", By(vector::leading_false)),
     ("llvm.cttz.elts", By(vector::leading_false)),
-    ("llvm.ct.select", By(vector::select)),
+    ("llvm.ct.select", By(vector::lower_ct_select)),
     // Operations on some lanes.
-    ("llvm.vp", By(predicated::predicated)),
+    ("llvm.vp", By(predicated::lower_vp_intrinsic)),
     // Accesses to some lanes.
     ("llvm.masked.load", By(masked::lower_masked_load)),
     ("llvm.masked.store", By(masked::lower_masked_store)),
@@ -349,7 +355,7 @@ pub(super) fn intrinsic_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The row of an intrinsic, whatever types its name ends in.
-pub(super) fn lookup(name: &str) -> Option<IntrinsicRule> {
+pub(super) fn find_intrinsic(name: &str) -> Option<IntrinsicRule> {
     static INDEX: OnceLock<FxHashMap<&'static str, IntrinsicRule>> = OnceLock::new();
     let index = INDEX.get_or_init(|| ROWS.iter().chain(spv::ROWS).copied().collect());
     // Some were experimental at first.
@@ -367,7 +373,7 @@ pub(super) fn lookup(name: &str) -> Option<IntrinsicRule> {
 
 impl FunctionTranslator<'_, '_> {
     /// Translates a call of an intrinsic.
-    pub(super) fn intrinsic(
+    pub(super) fn lower_intrinsic(
         &mut self,
         intrinsic: Option<IntrinsicRule>,
         call: &ExternalCall<'_>,
@@ -380,7 +386,7 @@ impl FunctionTranslator<'_, '_> {
                 let operands = self.first_arguments(call, count)?;
                 let shape = self.result_shape(call.inst)?;
                 let ty = self.arithmetic_type(shape);
-                let number = self.native(number, shape, call.inst);
+                let number = self.choose_native_instruction(number, shape, call.inst);
                 let id = self.emit_ext_inst(number, ty, &operands);
                 self.fast_math(call.inst, id);
                 Ok(Some(self.demote_float(shape, id)))
@@ -393,16 +399,23 @@ impl FunctionTranslator<'_, '_> {
                 let id = self.t.b.append_value(op, ty, &words);
                 Ok(Some(self.demote_float(shape, id)))
             }
-            Some(Integer(number, signed)) => self.extremum(number, signed, call).map(Some),
+            Some(Integer(number, signed)) => {
+                self.emit_integer_extremum(number, signed, call).map(Some)
+            }
             Some(IntrinsicRule::BuiltIn(builtin)) => self.work_item(builtin, 0, call).map(Some),
             Some(By(handler)) => handler(self, call),
         }
     }
 
     /// The native instruction in the place of a precise one, where an approximation is allowed.
-    fn native(&self, number: u32, shape: super::types::NumericShape, inst: LlvmInst) -> u32 {
+    fn choose_native_instruction(
+        &self,
+        number: u32,
+        shape: super::types::NumericShape,
+        inst: LlvmInst,
+    ) -> u32 {
         let flags = self.function.inst(inst).flags;
-        let allowed = flags.has(LlvmInstFlags::AFN)
+        let allowed = flags.contains_all(LlvmInstFlags::AFN)
             && (shape.elem, shape.width) == (NumericElement::Float, 32);
         let row = NATIVE.iter().find(|row| allowed && row.0 == number);
         row.map_or(number, |row| row.1)
@@ -424,7 +437,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The smaller or larger of two integers.
-    fn extremum(
+    fn emit_integer_extremum(
         &mut self,
         number: u32,
         signed: bool,
@@ -452,7 +465,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A truth value of two numbers.
-    pub(super) fn holds(
+    pub(super) fn emit_comparison(
         &mut self,
         predicate: Predicate,
         shape: super::types::NumericShape,
@@ -469,11 +482,14 @@ mod tests {
     #[test]
     fn types_at_the_end_of_names_are_skipped() {
         assert!(matches!(
-            lookup("llvm.fmuladd.v4f32"),
+            find_intrinsic("llvm.fmuladd.v4f32"),
             Some(Ext(std_::MAD, 3))
         ));
-        assert!(matches!(lookup("llvm.memcpy.p0.p1.i64"), Some(By(_))));
-        assert!(lookup("llvm.va_start").is_none());
-        assert!(lookup("llvm").is_none());
+        assert!(matches!(
+            find_intrinsic("llvm.memcpy.p0.p1.i64"),
+            Some(By(_))
+        ));
+        assert!(find_intrinsic("llvm.va_start").is_none());
+        assert!(find_intrinsic("llvm").is_none());
     }
 }

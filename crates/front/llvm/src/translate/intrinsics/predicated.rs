@@ -8,7 +8,7 @@ use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
 use super::super::refusal::{TranslationResult, make_refusal};
 use super::constrained::extract_operation;
-use super::lookup;
+use super::find_intrinsic;
 use super::reduce::{LaneReductionRule, join_named};
 use crate::ir::{LlvmOpcode, LlvmValue, Predicate};
 use spirula_spirv::Id;
@@ -20,7 +20,7 @@ const PREFIX: &str = "llvm.vp.";
 const RENAMED: &[(&str, &str)] = &[("roundtozero", "trunc")];
 
 /// `llvm.vp.NAME(operands…, mask, length)`
-pub(super) fn predicated(
+pub(super) fn lower_vp_intrinsic(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -32,7 +32,7 @@ pub(super) fn predicated(
         ("gather", _) => return body.predicated_gather(call),
         ("scatter", _) => return body.predicated_scatter(call),
         ("reduce", _) => return body.predicated_reduction(call).map(Some),
-        ("merge", _) => return body.merge(call).map(Some),
+        ("merge", _) => return body.lower_vp_merge(call).map(Some),
         ("cttz", _) if call.name.starts_with("llvm.vp.cttz.elts") => {
             return body.predicated_first(call).map(Some);
         }
@@ -59,12 +59,12 @@ pub(super) fn predicated(
     let row = RENAMED.iter().find(|row| row.0 == name);
     let rest = row.map_or(&call.name[PREFIX.len().min(call.name.len())..], |row| row.1);
     let plain = format!("llvm.{rest}");
-    let found = lookup(&plain).filter(|_| !rest.starts_with("experimental"));
+    let found = find_intrinsic(&plain).filter(|_| !rest.starts_with("experimental"));
     let call = ExternalCall {
         name: &plain,
         ..*call
     };
-    body.intrinsic(found, &call)
+    body.lower_intrinsic(found, &call)
 }
 
 impl FunctionTranslator<'_, '_> {
@@ -119,15 +119,15 @@ impl FunctionTranslator<'_, '_> {
         let shape = self.shape_of(call.arg(0)?)?;
         let left = self.lower_value(call.arg(0)?)?;
         let right = self.lower_value(call.arg(1)?)?;
-        self.holds(predicate, shape, [left, right])
+        self.emit_comparison(predicate, shape, [left, right])
     }
 
     /// `llvm.vp.merge(condition, yes, no, length)`: what is behind the length is of `no`.
-    fn merge(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_vp_merge(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let (condition, length) = (call.arg(0)?, Some(call.arg(3)?));
         let (yes, no) = (call.arg(1)?, call.arg(2)?);
         let ty = self.inst_type(call.inst);
-        let element = self.t.module.types.scalar(ty);
+        let element = self.t.module.types.scalar_type(ty);
         let part = self.t.register_type(element)?;
         let mut lanes = Vec::new();
         for lane in 0..self.lane_count(ty) {

@@ -174,7 +174,7 @@ impl FunctionTranslator<'_, '_> {
         vector: usize,
     ) -> TranslationResult<Option<Id>> {
         let value = call.arg(vector)?;
-        let element = self.t.module.types.scalar(self.type_of(value));
+        let element = self.t.module.types.scalar_type(self.type_of(value));
         let scalar = self.t.need_shape(element)?;
         let ty = self.t.shape_type(scalar);
         if let (LaneReductionRule::Op(op, _), 1..) = (join, vector) {

@@ -32,7 +32,8 @@ pub(super) fn add_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.saturated(std_::S_ADD_SAT, true, call).map(Some)
+    body.emit_saturating_op(std_::S_ADD_SAT, true, call)
+        .map(Some)
 }
 
 /// `llvm.uadd.sat`
@@ -40,7 +41,8 @@ pub(super) fn add_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.saturated(std_::U_ADD_SAT, false, call).map(Some)
+    body.emit_saturating_op(std_::U_ADD_SAT, false, call)
+        .map(Some)
 }
 
 /// `llvm.ssub.sat`
@@ -48,7 +50,8 @@ pub(super) fn subtract_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.saturated(std_::S_SUB_SAT, true, call).map(Some)
+    body.emit_saturating_op(std_::S_SUB_SAT, true, call)
+        .map(Some)
 }
 
 /// `llvm.usub.sat`
@@ -56,7 +59,8 @@ pub(super) fn subtract_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.saturated(std_::U_SUB_SAT, false, call).map(Some)
+    body.emit_saturating_op(std_::U_SUB_SAT, false, call)
+        .map(Some)
 }
 
 /// `llvm.ushl.sat`: the largest number where bits are lost.
@@ -76,7 +80,7 @@ pub(super) fn shift_signed(
 }
 
 /// The ends of a type, the lower one sign-extended to the width that holds it.
-pub(super) fn ends(shape: NumericShape, signed: bool) -> [u64; 2] {
+pub(super) fn integer_bounds(shape: NumericShape, signed: bool) -> [u64; 2] {
     let all = make_width_mask(shape.bits);
     match signed {
         true => [make_width_mask(shape.width) & !(all >> 1), all >> 1],
@@ -102,13 +106,13 @@ impl FunctionTranslator<'_, '_> {
         if !shape.is_odd() {
             return Ok(id);
         }
-        let id = self.clamped(shape, op == Op::ConvertFToS, id);
+        let id = self.clamp_integer(shape, op == Op::ConvertFToS, id);
         Ok(self.clear_high_bits(shape, id))
     }
 
     /// An integer clamped to the ends of the narrower type that it is of.
-    pub(super) fn clamped(&mut self, shape: NumericShape, signed: bool, id: Id) -> Id {
-        let [low, high] = ends(shape, signed).map(|bits| self.t.make_splat(shape, bits));
+    pub(super) fn clamp_integer(&mut self, shape: NumericShape, signed: bool, id: Id) -> Id {
+        let [low, high] = integer_bounds(shape, signed).map(|bits| self.t.make_splat(shape, bits));
         let number = match signed {
             true => std_::S_CLAMP,
             false => std_::U_CLAMP,
@@ -117,7 +121,7 @@ impl FunctionTranslator<'_, '_> {
         self.emit_ext_inst(number, ty, &[id, low, high])
     }
 
-    fn saturated(
+    fn emit_saturating_op(
         &mut self,
         number: u32,
         signed: bool,
@@ -142,7 +146,7 @@ impl FunctionTranslator<'_, '_> {
         if !shape.is_odd() {
             return Ok(id);
         }
-        let id = self.clamped(shape, signed, id);
+        let id = self.clamp_integer(shape, signed, id);
         Ok(self.clear_high_bits(shape, id))
     }
 
@@ -169,12 +173,12 @@ impl FunctionTranslator<'_, '_> {
         };
         let back = self.emit_op(back_op, ty, [seen, by]);
         let whole = shape.as_int(shape.width);
-        let lost = self.holds(Predicate::Ne, whole, [back, value])?;
-        let [low, high] = ends(shape, signed).map(|bits| self.t.make_splat(shape, bits));
+        let lost = self.emit_comparison(Predicate::Ne, whole, [back, value])?;
+        let [low, high] = integer_bounds(shape, signed).map(|bits| self.t.make_splat(shape, bits));
         let mut end = high;
         if signed {
             let zero = self.t.make_zero(shape);
-            let negative = self.holds(Predicate::Slt, whole, [value, zero])?;
+            let negative = self.emit_comparison(Predicate::Slt, whole, [value, zero])?;
             end = self.emit_select(ty, negative, low, high);
         }
         let id = self.emit_select(ty, lost, end, kept);

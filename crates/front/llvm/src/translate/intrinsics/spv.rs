@@ -77,8 +77,8 @@ pub(super) const ROWS: &[(&str, IntrinsicRule)] = &[
         "llvm.spv.wave.get.lane.count",
         IntrinsicRule::BuiltIn(BuiltIn::SubgroupSize),
     ),
-    ("llvm.spv.all", By(all)),
-    ("llvm.spv.any", By(any)),
+    ("llvm.spv.all", By(lower_spv_all)),
+    ("llvm.spv.any", By(lower_spv_any)),
     ("llvm.spv.sclamp", Ext(std_::S_CLAMP, 3)),
     ("llvm.spv.uclamp", Ext(std_::U_CLAMP, 3)),
     ("llvm.spv.nclamp", Ext(std_::FCLAMP, 3)),
@@ -98,8 +98,8 @@ pub(super) const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.spv.sdot", By(signed_dot)),
     ("llvm.spv.isnan", IntrinsicRule::Op(Op::IsNan, 1)),
     ("llvm.spv.isinf", IntrinsicRule::Op(Op::IsInf, 1)),
-    ("llvm.spv.saturate", By(saturate)),
-    ("llvm.spv.frac", By(fraction)),
+    ("llvm.spv.saturate", By(lower_spv_saturate)),
+    ("llvm.spv.frac", By(lower_spv_frac)),
     (
         "llvm.spv.group.memory.barrier.with.group.sync",
         By(group_barrier),
@@ -137,14 +137,14 @@ pub(super) const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.spv.umax", Integer(std_::U_MAX, false)),
 ];
 
-fn all(
+fn lower_spv_all(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     body.nonzero_lanes(Op::All, call).map(Some)
 }
 
-fn any(
+fn lower_spv_any(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -166,7 +166,7 @@ fn signed_dot(
 }
 
 /// Between zero and one.
-fn saturate(
+fn lower_spv_saturate(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -182,7 +182,7 @@ fn saturate(
 }
 
 /// What is above the next whole number below.
-fn fraction(
+fn lower_spv_frac(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -198,14 +198,14 @@ fn group_barrier(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.barrier(true, Scope::Workgroup, MemorySemantics::WorkgroupMemory)
+    body.emit_barrier_or_fence(true, Scope::Workgroup, MemorySemantics::WorkgroupMemory)
 }
 
 fn group_fence(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.barrier(false, Scope::Workgroup, MemorySemantics::WorkgroupMemory)
+    body.emit_barrier_or_fence(false, Scope::Workgroup, MemorySemantics::WorkgroupMemory)
 }
 
 /// One of the workgroup, for the device's memory.
@@ -213,14 +213,14 @@ fn device_barrier(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.barrier(true, Scope::Device, DEVICE_MEMORY)
+    body.emit_barrier_or_fence(true, Scope::Device, DEVICE_MEMORY)
 }
 
 fn device_fence(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.barrier(false, Scope::Device, DEVICE_MEMORY)
+    body.emit_barrier_or_fence(false, Scope::Device, DEVICE_MEMORY)
 }
 
 /// One of the workgroup, for all memory.
@@ -229,7 +229,7 @@ fn all_barrier(
     _: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let memory = DEVICE_MEMORY | MemorySemantics::WorkgroupMemory;
-    body.barrier(true, Scope::Device, memory)
+    body.emit_barrier_or_fence(true, Scope::Device, memory)
 }
 
 fn all_fence(
@@ -237,14 +237,14 @@ fn all_fence(
     _: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let memory = DEVICE_MEMORY | MemorySemantics::WorkgroupMemory;
-    body.barrier(false, Scope::Device, memory)
+    body.emit_barrier_or_fence(false, Scope::Device, memory)
 }
 
 fn count_active(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let ballot = body.ballot(call)?;
+    let ballot = body.emit_ballot(call)?;
     let scope = body.t.make_u32(Scope::Subgroup.0);
     let ty = body.result_type(call.inst)?;
     let reduce = GroupOperation::Reduce.0;
@@ -274,7 +274,7 @@ fn wave_ballot(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.ballot(call).map(Some)
+    body.emit_ballot(call).map(Some)
 }
 
 fn wave_elect(
@@ -380,7 +380,7 @@ impl FunctionTranslator<'_, '_> {
             NumericElement::Int => self.is_nonzero(shape, value),
             NumericElement::Float | NumericElement::Brain => {
                 let zero = self.t.make_zero(shape);
-                self.holds(Predicate::FUne, shape, [value, zero])?
+                self.emit_comparison(Predicate::FUne, shape, [value, zero])?
             }
         };
         if shape.lanes == 1 {
@@ -398,7 +398,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.emit_op(op, ty, [left, right]))
     }
 
-    fn ballot(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn emit_ballot(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let scope = self.t.make_u32(Scope::Subgroup.0);
         let predicate = self.lower_value(call.arg(0)?)?;
         let ty = self.t.shape_type(NumericShape::new_int(32, 4));
@@ -406,7 +406,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A barrier of the workgroup, or a fence alone.
-    fn barrier(
+    fn emit_barrier_or_fence(
         &mut self,
         waits: bool,
         scope: Scope,

@@ -146,7 +146,7 @@ pub(super) fn lower_vector_deinterleave(
     let count = body.t.module.types.element_count(result).unwrap_or(0) as usize;
     let mut words = Vec::with_capacity(count);
     for first in 0..count {
-        let Some(ty) = body.t.module.types.element(result, first as u64) else {
+        let Some(ty) = body.t.module.types.element_type(result, first as u64) else {
             return Err(make_refusal("the result is no structure of vectors"));
         };
         if body
@@ -173,7 +173,7 @@ pub(super) fn lower_stepvector(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let ty = body.inst_type(call.inst);
-    let scalar = body.t.need_shape(body.t.module.types.scalar(ty))?;
+    let scalar = body.t.need_shape(body.t.module.types.scalar_type(ty))?;
     let lanes: Vec<Id> = (0..body.lane_count(ty))
         .map(|lane| body.t.make_splat(scalar, u64::from(lane)))
         .collect();
@@ -217,7 +217,7 @@ pub(super) fn leading_false(
 }
 
 /// `llvm.ct.select(condition, yes, no)`, which SPIR-V promises no time for.
-pub(super) fn select(
+pub(super) fn lower_ct_select(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -233,7 +233,7 @@ pub(super) fn partial_sum(
 ) -> TranslationResult<Option<Id>> {
     let mut sums = body.lane_values(call.arg(0)?)?;
     let all = body.lane_values(call.arg(1)?)?;
-    let element = body.t.module.types.scalar(body.inst_type(call.inst));
+    let element = body.t.module.types.scalar_type(body.inst_type(call.inst));
     let scalar = body.t.need_shape(element)?;
     let ty = body.t.shape_type(scalar);
     let op = if scalar.is_float() {
@@ -267,7 +267,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         let value = call.arg(0)?;
         let scalar = self
             .t
-            .need_shape(self.t.module.types.scalar(self.type_of(value)))?;
+            .need_shape(self.t.module.types.scalar_type(self.type_of(value)))?;
         let mut found = none;
         for (lane, id) in self.lane_values(value)?.into_iter().enumerate().rev() {
             let holds = match scalar.elem {

@@ -9,7 +9,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, opencl_std as std_};
 
 impl FunctionTranslator<'_, '_> {
-    pub(super) fn not(&mut self, truth: Id) -> Id {
+    pub(super) fn emit_logical_not(&mut self, truth: Id) -> Id {
         let bool = self.t.b.bool_type();
         self.emit_op(Op::LogicalNot, bool, [truth])
     }
@@ -103,7 +103,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Whether a number is below another; the last limbs are signed where the numbers are.
-    pub(super) fn below(&mut self, left: &[Id], right: &[Id], signed: bool) -> Id {
+    pub(super) fn emit_wide_less_than(&mut self, left: &[Id], right: &[Id], signed: bool) -> Id {
         let bool = self.t.b.bool_type();
         let mut below = None;
         for (at, (&left_limb, &right_limb)) in left.iter().zip(right).enumerate() {
@@ -129,7 +129,7 @@ impl FunctionTranslator<'_, '_> {
         let zero = self.t.make_zero(LIMB_SHAPE());
         let mut reversed: Vec<Id> = limbs.to_vec();
         reversed.reverse();
-        let mut all = self.shifted(&reversed, zero, by, known, true);
+        let mut all = self.shift_limbs(&reversed, zero, by, known, true);
         all.reverse();
         all
     }
@@ -150,12 +150,12 @@ impl FunctionTranslator<'_, '_> {
             }
             _ => self.t.make_zero(LIMB_SHAPE()),
         };
-        self.shifted(limbs, fill, by, known, false)
+        self.shift_limbs(limbs, fill, by, known, false)
     }
 
     /// Shifts towards the beginning of the list: each limb becomes parts of one further on and of
     /// that behind it. Beyond the end is `fill`.
-    fn shifted(
+    fn shift_limbs(
         &mut self,
         limbs: &[Id],
         fill: Id,
@@ -257,8 +257,8 @@ impl FunctionTranslator<'_, '_> {
         let over = self.top_bit(&remainder);
         let mut next = self.shift_left(&remainder, one, Some(1));
         next[0] = self.emit_op(Op::BitwiseOr, ty, [next[0], top]);
-        let below = self.below(&next, right, false);
-        let fits = self.not(below);
+        let below = self.emit_wide_less_than(&next, right, false);
+        let fits = self.emit_logical_not(below);
         let over = self.is_nonzero(shape, over);
         let fits = self.emit_op(Op::LogicalOr, bool, [fits, over]);
         let (less, _) = self.subtract_limbs(&next, right);
@@ -308,8 +308,8 @@ impl FunctionTranslator<'_, '_> {
         right: &[Id],
     ) -> (Vec<Id>, Vec<Id>) {
         let bool = self.t.b.bool_type();
-        let (left, negative) = self.magnitude(wide, left);
-        let (right, other) = self.magnitude(wide, right);
+        let (left, negative) = self.split_sign(wide, left);
+        let (right, other) = self.split_sign(wide, right);
         let (quotient, remainder) = self.divide_limbs(wide, &left, &right);
         let differ = self.emit_op(Op::LogicalNotEqual, bool, [negative, other]);
         let minus = self.negated_limbs(&quotient);
@@ -320,7 +320,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A signed number without its sign, and whether it was negative.
-    pub(super) fn magnitude(&mut self, wide: LimbInteger, limbs: &[Id]) -> (Vec<Id>, Id) {
+    pub(super) fn split_sign(&mut self, wide: LimbInteger, limbs: &[Id]) -> (Vec<Id>, Id) {
         let zero = vec![self.t.make_zero(LIMB_SHAPE()); limbs.len()];
         let negative = self.compare_limbs(wide, Predicate::Slt, limbs, &zero);
         let signed = self.signed_limbs(wide, limbs);

@@ -10,7 +10,7 @@ use spirula_spirv::grammar::enumerants::MemoryAccess;
 use spirula_spirv::grammar::{Op, opencl_std as std_};
 
 /// Offsets and widths in bits of the pieces that an integer has in memory.
-fn pieces(bits: u32) -> Vec<(u32, u32)> {
+fn split_into_pieces(bits: u32) -> Vec<(u32, u32)> {
     let mut rest = bits.next_multiple_of(8);
     let mut offset = 0;
     let mut all = Vec::new();
@@ -33,7 +33,10 @@ impl FunctionTranslator<'_, '_> {
                 align,
                 ordering: Ordering::NotAtomic | Ordering::Unordered,
                 ..
-            } => Ok((align, data.flags.has(crate::ir::LlvmInstFlags::VOLATILE))),
+            } => Ok((
+                align,
+                data.flags.contains_all(crate::ir::LlvmInstFlags::VOLATILE),
+            )),
             _ => Err(make_refusal(
                 "an atomic access to an integer of more than 64 bits",
             )),
@@ -41,7 +44,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The pointer to a piece, and the words of the access to it.
-    fn piece(
+    fn access_piece(
         &mut self,
         base: Id,
         (offset, width): (u32, u32),
@@ -51,7 +54,7 @@ impl FunctionTranslator<'_, '_> {
         let at = u64::from(offset / 8);
         let bytes = self.byte_offset(base, at);
         let pointer = self.cast_pointer(bytes, ty);
-        let whole = align.bytes().unwrap_or(1);
+        let whole = align.to_bytes().unwrap_or(1);
         let align = if at == 0 {
             whole
         } else {
@@ -69,8 +72,8 @@ impl FunctionTranslator<'_, '_> {
         let base = self.lower_value(self.function.operands(inst)[0])?;
         let number = self.t.shape_type(LIMB_SHAPE());
         let mut limbs: Vec<Option<Id>> = vec![None; wide.limbs];
-        for (offset, width) in pieces(wide.bits) {
-            let (pointer, ty, words) = self.piece(base, (offset, width), access);
+        for (offset, width) in split_into_pieces(wide.bits) {
+            let (pointer, ty, words) = self.access_piece(base, (offset, width), access);
             let words = [pointer.word(), words[0], words[1]];
             let id = self.t.b.append_value(Op::Load, ty, &words);
             let mut id =
@@ -99,17 +102,17 @@ impl FunctionTranslator<'_, '_> {
         let [value, pointer] = self.function.operands(inst) else {
             return Err(make_refusal("a store without two operands"));
         };
-        let limbs = self.limbs(*value)?;
+        let limbs = self.lower_limbs(*value)?;
         let base = self.lower_value(*pointer)?;
         let number = self.t.shape_type(LIMB_SHAPE());
-        for (offset, width) in pieces(wide.bits) {
+        for (offset, width) in split_into_pieces(wide.bits) {
             let mut part = limbs[(offset / LIMB) as usize];
             if !offset.is_multiple_of(LIMB) {
                 let by = self.t.make_splat(LIMB_SHAPE(), u64::from(offset % LIMB));
                 part = self.emit_op(Op::ShiftRightLogical, number, [part, by]);
             }
             part = self.resize_integer(LIMB_SHAPE(), NumericShape::new_int(width, 1), part, false);
-            let (pointer, _, words) = self.piece(base, (offset, width), access);
+            let (pointer, _, words) = self.access_piece(base, (offset, width), access);
             let words = [pointer.word(), part.word(), words[0], words[1]];
             self.t.b.append_effect(Op::Store, &words);
         }
@@ -126,16 +129,16 @@ impl FunctionTranslator<'_, '_> {
         let ty = self.inst_type(inst);
         match (self.function.inst(inst).opcode, from, to) {
             (LlvmOpcode::ZExt | LlvmOpcode::Trunc, Some(_), Some(to)) => {
-                let limbs = self.limbs(value)?;
+                let limbs = self.lower_limbs(value)?;
                 let zero = self.t.make_zero(LIMB_SHAPE());
-                let limbs = extended(&limbs, zero, to.limbs);
+                let limbs = resize_limbs(&limbs, zero, to.limbs);
                 self.composed_limbs(ty, to, &limbs)
             }
             (LlvmOpcode::SExt, Some(from), Some(to)) => {
-                let limbs = self.limbs(value)?;
+                let limbs = self.lower_limbs(value)?;
                 let limbs = self.signed_limbs(from, &limbs);
                 let sign = self.sign_of(limbs[limbs.len() - 1]);
-                let limbs = extended(&limbs, sign, to.limbs);
+                let limbs = resize_limbs(&limbs, sign, to.limbs);
                 self.composed_limbs(ty, to, &limbs)
             }
             (
@@ -149,23 +152,23 @@ impl FunctionTranslator<'_, '_> {
                     true => self.sign_of(low),
                     false => self.t.make_zero(LIMB_SHAPE()),
                 };
-                let limbs = extended(&[low], high, to.limbs);
+                let limbs = resize_limbs(&[low], high, to.limbs);
                 self.composed_limbs(ty, to, &limbs)
             }
             (LlvmOpcode::Trunc, Some(_), None) => {
-                let limbs = self.limbs(value)?;
+                let limbs = self.lower_limbs(value)?;
                 let to = self.t.need_shape(ty)?;
                 Ok(self.truncate_integer(LIMB_SHAPE(), to, limbs[0]))
             }
             (LlvmOpcode::IntToPtr, Some(_), None) => {
-                let limbs = self.limbs(value)?;
+                let limbs = self.lower_limbs(value)?;
                 let size = NumericShape::new_int(self.t.pointer_bits, 1);
                 let id = self.resize_integer(LIMB_SHAPE(), size, limbs[0], false);
                 let ty = self.result_type(inst)?;
                 Ok(self.emit_op(Op::ConvertUToPtr, ty, [id]))
             }
             (opcode @ (LlvmOpcode::UiToFp | LlvmOpcode::SiToFp), Some(from), None) => {
-                let limbs = self.limbs(value)?;
+                let limbs = self.lower_limbs(value)?;
                 let to = self.t.need_shape(ty)?;
                 self.float_of_limbs(from, to, &limbs, opcode == LlvmOpcode::SiToFp)
             }
@@ -175,14 +178,14 @@ impl FunctionTranslator<'_, '_> {
             }
             (LlvmOpcode::BitCast, Some(_), Some(_)) => self.lower_value(value),
             (LlvmOpcode::BitCast, Some(from), None) if from.last_bits() == LIMB => {
-                let limbs = self.limbs(value)?;
-                let element = self.t.module.types.scalar(ty);
+                let limbs = self.lower_limbs(value)?;
+                let element = self.t.module.types.scalar_type(ty);
                 let to = self.t.need_shape(element)?;
                 let lanes = self.regroup_bits(LIMB_SHAPE(), to, &limbs)?;
                 self.compose_lanes(ty, &lanes)
             }
             (LlvmOpcode::BitCast, None, Some(to)) if to.last_bits() == LIMB => {
-                let element = self.t.module.types.scalar(self.type_of(value));
+                let element = self.t.module.types.scalar_type(self.type_of(value));
                 let from = self.t.need_shape(element)?;
                 let lanes = self.lane_values(value)?;
                 let limbs = self.regroup_bits(from, LIMB_SHAPE(), &lanes)?;
@@ -236,7 +239,7 @@ impl FunctionTranslator<'_, '_> {
         let (number, float) = (self.t.shape_type(LIMB_SHAPE()), self.t.shape_type(to));
         let (limbs, negative) = match signed {
             true => {
-                let (limbs, negative) = self.magnitude(from, limbs);
+                let (limbs, negative) = self.split_sign(from, limbs);
                 (limbs, Some(negative))
             }
             false => (limbs.to_vec(), None),
@@ -311,7 +314,7 @@ impl FunctionTranslator<'_, '_> {
 }
 
 /// Limbs cut or extended to a number of them.
-fn extended(limbs: &[Id], fill: Id, count: usize) -> Vec<Id> {
+fn resize_limbs(limbs: &[Id], fill: Id, count: usize) -> Vec<Id> {
     let all = limbs.iter().copied().chain(std::iter::repeat(fill));
     all.take(count).collect()
 }

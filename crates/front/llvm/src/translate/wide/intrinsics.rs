@@ -26,7 +26,7 @@ impl FunctionTranslator<'_, '_> {
     ) -> Option<TranslationResult<Option<Id>>> {
         let callee = self.function.callee(inst).and_then(|v| v.as_const());
         let func = callee.and_then(|constant| self.t.callee_of(constant))?;
-        let LlvmCallee::Intrinsic(Some(_), name) = *self.t.callee(func) else {
+        let LlvmCallee::Intrinsic(Some(_), name) = *self.t.find_callee(func) else {
             return None;
         };
         let args = self.function.arguments(inst);
@@ -34,7 +34,7 @@ impl FunctionTranslator<'_, '_> {
         if matches!(first.kind(), ValueKind::Metadata(_)) {
             return None;
         }
-        let wide = self.t.wide(self.type_of(first)).or(result)?;
+        let wide = self.t.find_wide_type(self.type_of(first)).or(result)?;
         let stem = name.strip_prefix("llvm.")?;
         let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
         if matches!(stem, "expect" | "ssa.copy" | "expect.with.probability") {
@@ -57,13 +57,13 @@ impl FunctionTranslator<'_, '_> {
         stem: &str,
         args: &[LlvmValue],
     ) -> TranslationResult<Id> {
-        let left = self.limbs(args[0])?;
+        let left = self.lower_limbs(args[0])?;
         let limbs = match stem {
             "umin" | "umax" | "smin" | "smax" => {
-                let right = self.limbs(args[1])?;
-                self.extreme(wide, stem, &left, &right)?
+                let right = self.lower_limbs(args[1])?;
+                self.emit_wide_extremum(wide, stem, &left, &right)?
             }
-            "abs" => self.magnitude(wide, &left).0,
+            "abs" => self.split_sign(wide, &left).0,
             "ctpop" => {
                 let count = self.each_count(&left);
                 self.one_limb(count, wide)
@@ -71,7 +71,7 @@ impl FunctionTranslator<'_, '_> {
             "ctlz" => {
                 let count = self.leading_zeros_of(&left);
                 let unused = u64::from(LIMB - wide.last_bits());
-                let count = self.less(count, unused);
+                let count = self.subtract_from_limb(count, unused);
                 self.one_limb(count, wide)
             }
             "cttz" => {
@@ -80,7 +80,7 @@ impl FunctionTranslator<'_, '_> {
             }
             "bswap" => self.swapped_bytes(wide, &left),
             "bitreverse" => {
-                let mut swapped = self.swapped(1, &left);
+                let mut swapped = self.reverse_limb_groups(1, &left);
                 let unused = u64::from(LIMB - wide.last_bits());
                 if unused > 0 {
                     let by = self.t.make_splat(LIMB_SHAPE(), unused);
@@ -121,7 +121,7 @@ impl FunctionTranslator<'_, '_> {
                 "and" => self.each_limb(Op::BitwiseAnd, &before, &lane),
                 "or" => self.each_limb(Op::BitwiseOr, &before, &lane),
                 "xor" => self.each_limb(Op::BitwiseXor, &before, &lane),
-                _ => self.extreme(wide, operation, &before, &lane)?,
+                _ => self.emit_wide_extremum(wide, operation, &before, &lane)?,
             });
         }
         let ty = self.inst_type(inst);
@@ -129,7 +129,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The smaller or larger of two numbers.
-    fn extreme(
+    fn emit_wide_extremum(
         &mut self,
         wide: LimbInteger,
         operation: &str,
@@ -152,7 +152,7 @@ impl FunctionTranslator<'_, '_> {
         limbs
     }
 
-    fn less(&mut self, limb: Id, by: u64) -> Id {
+    fn subtract_from_limb(&mut self, limb: Id, by: u64) -> Id {
         if by == 0 {
             return limb;
         }
@@ -208,7 +208,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Limbs in the other order, each with its groups of bits in the other order.
-    fn swapped(&mut self, smallest: u32, limbs: &[Id]) -> Vec<Id> {
+    fn reverse_limb_groups(&mut self, smallest: u32, limbs: &[Id]) -> Vec<Id> {
         let mut all: Vec<Id> = limbs
             .iter()
             .map(|limb| self.swapped_groups(LIMB_SHAPE(), *limb, smallest))
@@ -218,7 +218,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     fn swapped_bytes(&mut self, wide: LimbInteger, limbs: &[Id]) -> Vec<Id> {
-        let swapped = self.swapped(8, limbs);
+        let swapped = self.reverse_limb_groups(8, limbs);
         let unused = u64::from(LIMB - wide.last_bits());
         if unused == 0 {
             return swapped;
@@ -238,8 +238,8 @@ impl FunctionTranslator<'_, '_> {
             return Err(make_refusal("an argument is missing"));
         };
         let known = self.t.module.as_u64(by);
-        let (high, low) = (self.limbs(high)?, self.limbs(low)?);
-        let by = self.limbs(by)?[0];
+        let (high, low) = (self.lower_limbs(high)?, self.lower_limbs(low)?);
+        let by = self.lower_limbs(by)?[0];
         if !wide.bits.is_power_of_two() && known.is_none() {
             return Err(make_refusal(format!(
                 "the operands are of {} bits",
@@ -280,7 +280,7 @@ impl FunctionTranslator<'_, '_> {
         operation: &str,
         args: &[LlvmValue],
     ) -> TranslationResult<Id> {
-        let (left, right) = (self.limbs(args[0])?, self.limbs(args[1])?);
+        let (left, right) = (self.lower_limbs(args[0])?, self.lower_limbs(args[1])?);
         let bool = self.t.b.bool_type();
         let whole = wide.last_bits() == LIMB;
         let (limbs, over) = match operation {
@@ -328,7 +328,7 @@ impl FunctionTranslator<'_, '_> {
         let high = limbs.split_off(count);
         let zero = vec![self.t.make_zero(LIMB_SHAPE()); count];
         let same = self.same_limbs(&high, &zero);
-        (limbs, self.not(same))
+        (limbs, self.emit_logical_not(same))
     }
 
     /// The product of the magnitudes, which fits if it is below the smallest number's, or the same
@@ -340,8 +340,8 @@ impl FunctionTranslator<'_, '_> {
         right: &[Id],
     ) -> (Vec<Id>, Id) {
         let bool = self.t.b.bool_type();
-        let (left, minus) = self.magnitude(wide, left);
-        let (right, other) = self.magnitude(wide, right);
+        let (left, minus) = self.split_sign(wide, left);
+        let (right, other) = self.split_sign(wide, right);
         let negative = self.emit_op(Op::LogicalNotEqual, bool, [minus, other]);
         let (limbs, over) = self.checked_product(&left, &right);
         let turned = self.negated_limbs(&limbs);
@@ -351,7 +351,7 @@ impl FunctionTranslator<'_, '_> {
         let below = self.compare_limbs(wide, Predicate::Slt, &result, &zero);
         let differs = self.emit_op(Op::LogicalNotEqual, bool, [below, negative]);
         let none = self.same_limbs(&result, &zero);
-        let some = self.not(none);
+        let some = self.emit_logical_not(none);
         let differs = self.emit_op(Op::LogicalAnd, bool, [differs, some]);
         (result, self.emit_op(Op::LogicalOr, bool, [over, differs]))
     }

@@ -53,7 +53,7 @@ impl LimbInteger {
 
 impl LlvmTranslator<'_> {
     /// The limbs of a type, where it is an integer that is made of such.
-    pub(super) fn wide(&self, ty: LlvmType) -> Option<LimbInteger> {
+    pub(super) fn find_wide_type(&self, ty: LlvmType) -> Option<LimbInteger> {
         match *self.module.types.kind(ty) {
             LlvmTypeKind::Int(bits)
                 if bits > LIMB && bits <= MAX_BITS && self.find_shape(ty).is_none() =>
@@ -115,11 +115,11 @@ impl FunctionTranslator<'_, '_> {
             return None;
         }
         let opcode = self.function.inst(inst).opcode;
-        let result = self.t.wide(self.inst_type(inst));
+        let result = self.t.find_wide_type(self.inst_type(inst));
         let first = self.function.operands(inst).first().copied();
         let operand = match (opcode, first) {
             (LlvmOpcode::Call, _) => return self.wide_call(inst, result),
-            (_, Some(value)) => self.t.wide(self.type_of(value)),
+            (_, Some(value)) => self.t.find_wide_type(self.type_of(value)),
             (_, None) => None,
         };
         let made = match (opcode, result, operand) {
@@ -146,9 +146,9 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The limbs of a value.
-    fn limbs(&mut self, value: LlvmValue) -> TranslationResult<Vec<Id>> {
+    fn lower_limbs(&mut self, value: LlvmValue) -> TranslationResult<Vec<Id>> {
         let ty = self.type_of(value);
-        let wide = self.t.wide(ty);
+        let wide = self.t.find_wide_type(ty);
         let wide =
             wide.ok_or_else(|| make_refusal("an integer of more than 64 bits is missing"))?;
         let constant = value.as_const().map(|c| self.t.module.consts.kind(c));
@@ -214,7 +214,7 @@ impl FunctionTranslator<'_, '_> {
             return Err(make_refusal("an operation without two operands"));
         };
         let known = self.t.module.as_u64(*right);
-        let (left, right) = (self.limbs(*left)?, self.limbs(*right)?);
+        let (left, right) = (self.lower_limbs(*left)?, self.lower_limbs(*right)?);
         let each = |body: &mut Self, op| body.each_limb(op, &left, &right);
         let limbs = match self.function.inst(inst).opcode {
             LlvmOpcode::Add => self.add_limbs(&left, &right).0,
@@ -245,7 +245,7 @@ impl FunctionTranslator<'_, '_> {
         let [left, right] = self.function.operands(inst) else {
             return Err(make_refusal("a comparison without two operands"));
         };
-        let (left, right) = (self.limbs(*left)?, self.limbs(*right)?);
+        let (left, right) = (self.lower_limbs(*left)?, self.lower_limbs(*right)?);
         Ok(self.compare_limbs(wide, predicate, &left, &right))
     }
 
@@ -261,7 +261,7 @@ impl FunctionTranslator<'_, '_> {
             Predicate::Eq => return self.same_limbs(left, right),
             Predicate::Ne => {
                 let same = self.same_limbs(left, right);
-                return self.not(same);
+                return self.emit_logical_not(same);
             }
             Predicate::Ult => (false, false, false),
             Predicate::Ugt => (false, true, false),
@@ -278,23 +278,27 @@ impl FunctionTranslator<'_, '_> {
             right = self.signed_limbs(wide, &right);
         }
         let below = match swapped {
-            true => self.below(&right, &left, signed),
-            false => self.below(&left, &right, signed),
+            true => self.emit_wide_less_than(&right, &left, signed),
+            false => self.emit_wide_less_than(&left, &right, signed),
         };
-        if not { self.not(below) } else { below }
+        if not {
+            self.emit_logical_not(below)
+        } else {
+            below
+        }
     }
 
     /// A switch: the number of the case first, then a switch on it.
     fn switch_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<()> {
         let operands = self.function.operands(inst);
         let targets = self.function.blocks_of(inst);
-        let selector = self.limbs(operands[0])?;
+        let selector = self.lower_limbs(operands[0])?;
         let number = NumericShape::new_int(32, 1);
         let ty = self.t.shape_type(number);
         let mut chosen = self.t.make_zero(number);
         let mut words = vec![self.label_of(targets[0]).word()];
         for (case, &target) in operands[1..].iter().zip(&targets[1..]) {
-            let limbs = self.limbs(*case)?;
+            let limbs = self.lower_limbs(*case)?;
             let here = self.compare_limbs(wide, Predicate::Eq, &selector, &limbs);
             let count = words.len() as u32 / 2 + 1;
             let case = self.t.make_splat(number, u64::from(count));
