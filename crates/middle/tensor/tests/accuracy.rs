@@ -149,7 +149,8 @@ fn functions_of_subnormals() {
                 let (argument, found) = (number(ty, *argument), number(ty, found));
                 let unit = number(ty, 1);
                 let error = (found - expected).abs();
-                if found != expected && !(error <= (expected.abs() * most).max(unit)) {
+                let is_near = error <= (expected.abs() * most).max(unit);
+                if found != expected && !is_near {
                     let name = op.row().name;
                     worse.push(format!(
                         "{name}.{ty} of {argument:e}: {found:e}, not {expected:e}"

@@ -42,7 +42,7 @@ impl KernelLowering<'_> {
         let values = match self.in_pieces(from, vector)? {
             true => self.read_pieces(from, vector, index)?,
             false => {
-                let whole = self.to_vector_index(index, vector.count);
+                let whole = self.divide_vector_index(index, vector.count);
                 let ty = self.word_type(vector.word_count());
                 let read = match self.p.var(from.memory).ty {
                     VariableType::Memory(MemorySpace::Shared) => {
@@ -78,7 +78,7 @@ impl KernelLowering<'_> {
         if self.in_pieces(to, vector)? {
             return self.write_pieces(to, index, &values);
         }
-        let whole = self.to_vector_index(index, vector.count);
+        let whole = self.divide_vector_index(index, vector.count);
         let words = self.joined_words(vector, &values);
         match self.p.var(to.memory).ty {
             VariableType::Memory(MemorySpace::Shared) => {
@@ -132,7 +132,7 @@ impl KernelLowering<'_> {
     }
 
     /// The number of a vector from that of its first element.
-    fn to_vector_index(&mut self, index: Id, count: u64) -> Id {
+    fn divide_vector_index(&mut self, index: Id, count: u64) -> Id {
         let ty = self.uint_type(32);
         let by = self.const_u32(count.trailing_zeros());
         self.emit_value(Op::ShiftRightLogical, ty, &[index, by])

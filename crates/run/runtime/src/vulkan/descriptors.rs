@@ -115,8 +115,7 @@ impl DescriptorLayouts {
 
     /// Whether the shader stores into images that are bound there.
     pub fn has_stored_image(&self, bound: &LaunchBinding) -> bool {
-        self.find_slot(bound)
-            .is_some_and(|slot| slot.kind.is_stored())
+        self.find_slot(bound).is_some_and(|slot| slot.kind.stored())
     }
 
     fn count_descriptors(&self, kind: vk::DescriptorType) -> u32 {
@@ -136,11 +135,11 @@ fn binding_error(binding: &InterfaceBinding, problem: &str) -> DeviceError {
 
 trait DescriptorTypeExt {
     /// Whether it is for images that are stored into.
-    fn is_stored(self) -> bool;
+    fn stored(self) -> bool;
 }
 
 impl DescriptorTypeExt for vk::DescriptorType {
-    fn is_stored(self) -> bool {
+    fn stored(self) -> bool {
         self == vk::DescriptorType::STORAGE_IMAGE
             || self == vk::DescriptorType::STORAGE_TEXEL_BUFFER
     }
@@ -305,7 +304,7 @@ impl DescriptorSlot {
         if let Some(problem) = self.image.and_then(|ty| ty.find_mismatch(&image.shape)) {
             return Err(problem);
         }
-        let stores = self.kind.is_stored();
+        let stores = self.kind.stored();
         let lacks = || {
             let (id, format) = (&device.physical.info.id, image.shape.format);
             let how = if stores { "stored" } else { "sampled" };
