@@ -1,7 +1,7 @@
 //! Optimising the kernels of programs.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_opt::{PassPipeline, PipelineOptions, optimise};
+use spirula_opt::{PassPipeline, PipelineOptions, optimise_module};
 use spirula_program::CompiledProgram;
 use spirula_spirv::ir::SpirvModule;
 
@@ -46,7 +46,7 @@ pub(crate) fn optimise_kernels(
 
 fn optimise_words(words: &mut Vec<u32>, pipeline: &PassPipeline) -> Result<(), SourceDiagnostic> {
     let mut module = SpirvModule::from_words(std::mem::take(words))?;
-    let optimised = optimise(&mut module, pipeline, &mut PipelineOptions::default());
+    let optimised = optimise_module(&mut module, pipeline, &mut PipelineOptions::default());
     optimised.map_err(|error| to_source_diagnostic(&error))?;
     *words = module.to_words();
     Ok(())

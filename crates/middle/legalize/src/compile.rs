@@ -95,7 +95,7 @@ pub fn compile_kernels(
 pub fn run_passes(module: &mut SpirvModule, passes: &str) -> Result<(), SourceDiagnostic> {
     let broken = |text: String| SourceDiagnostic::error(SourceLocation::Unknown, text);
     let pipeline: PassPipeline = passes.parse().map_err(|e| broken(format!("{e}")))?;
-    let outcome = spirula_opt::optimise(module, &pipeline, &mut Default::default());
+    let outcome = spirula_opt::optimise_module(module, &pipeline, &mut Default::default());
     match outcome {
         Ok(_) => Ok(()),
         Err(spirula_opt::OptimiseError::Module(diagnostic)) => Err(*diagnostic),

@@ -5,7 +5,8 @@
 
 use cpu_time::ProcessTime;
 use spirula_opt::{
-    PassObserver, PassOutcome, PassPipeline, PipelineOptions, PipelineReport, SpirvPass, optimise,
+    PassObserver, PassOutcome, PassPipeline, PipelineOptions, PipelineReport, SpirvPass,
+    optimise_module,
 };
 use spirula_spirv::ir::SpirvModule;
 use std::collections::BTreeMap;
@@ -21,11 +22,11 @@ struct Times {
 }
 
 impl PassObserver for Times {
-    fn before(&mut self, _pass: &SpirvPass, _module: &SpirvModule) {
+    fn before_pass(&mut self, _pass: &SpirvPass, _module: &SpirvModule) {
         self.began = Some(ProcessTime::now());
     }
 
-    fn after(&mut self, pass: &SpirvPass, _module: &SpirvModule, _outcome: &PassOutcome) {
+    fn after_pass(&mut self, pass: &SpirvPass, _module: &SpirvModule, _outcome: &PassOutcome) {
         if let Some(began) = self.began.take() {
             *self.sums.entry(pass.name).or_default() += began.elapsed();
         }
@@ -35,7 +36,7 @@ impl PassObserver for Times {
 /// By pass and what it counts: in how many modules it did so, and how often.
 type PassCounts = BTreeMap<(&'static str, &'static str), (usize, usize)>;
 
-fn count(counts: &mut PassCounts, report: &PipelineReport) {
+fn add_statistics(counts: &mut PassCounts, report: &PipelineReport) {
     for run in &report.runs {
         for (what, number) in run.outcome.statistics.iter().filter(|s| s.1 > 0) {
             let sum = counts.entry((run.name, what)).or_default();
@@ -70,10 +71,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             observer: timed.then_some(&mut times as &mut dyn PassObserver),
             ..PipelineOptions::default()
         };
-        let report = optimise(&mut module, &pipeline, &mut options)?;
+        let report = optimise_module(&mut module, &pipeline, &mut options)?;
         let written = module.to_bytes();
         let time = began.elapsed().as_secs_f64();
-        count(&mut counts, &report);
+        add_statistics(&mut counts, &report);
         if let (Some(folder), Some(name)) = (&folder, Path::new(&path).file_name()) {
             std::fs::write(Path::new(folder).join(name), &written)?;
         }

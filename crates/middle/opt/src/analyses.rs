@@ -26,7 +26,7 @@ impl AnalysisSet {
     pub const FACTS: AnalysisSet = AnalysisSet(8);
 
     /// Both sets.
-    pub const fn and(self, other: AnalysisSet) -> AnalysisSet {
+    pub const fn union(self, other: AnalysisSet) -> AnalysisSet {
         AnalysisSet(self.0 | other.0)
     }
 
@@ -77,7 +77,7 @@ impl AnalysisCache {
     }
 
     /// Which words of instructions are ids.
-    pub fn ids(&mut self, module: &SpirvModule) -> Rc<IdWords> {
+    pub fn id_words(&mut self, module: &SpirvModule) -> Rc<IdWords> {
         let made = || Rc::new(IdWords::new(module));
         self.ids.get_or_insert_with(made).clone()
     }
@@ -97,7 +97,7 @@ impl AnalysisCache {
     }
 
     /// The call graph.
-    pub fn calls(&mut self, module: &SpirvModule) -> Rc<SpirvCallGraph> {
+    pub fn call_graph(&mut self, module: &SpirvModule) -> Rc<SpirvCallGraph> {
         let made = || Rc::new(SpirvCallGraph::from_module(module));
         self.calls.get_or_insert_with(made).clone()
     }
@@ -137,7 +137,7 @@ impl AnalysisCache {
     ///
     /// # Errors
     /// When a branch goes to what is no label of the function.
-    pub fn flow(
+    pub fn function_flow(
         &mut self,
         module: &SpirvModule,
         func: Func,
@@ -145,7 +145,7 @@ impl AnalysisCache {
         if let Some(Some(flow)) = self.flows.get(func.index()) {
             return Ok(flow.clone());
         }
-        let ids = self.ids(module);
+        let ids = self.id_words(module);
         self.flow_by(module, &ids, func)
     }
 
@@ -177,7 +177,7 @@ impl AnalysisCache {
     }
 
     /// Drops all but the analyses that are kept.
-    pub fn keep(&mut self, kept: AnalysisSet) {
+    pub fn retain_analyses(&mut self, kept: AnalysisSet) {
         self.ids = None;
         self.memory = None;
         if !kept.contains(AnalysisSet::FACTS) {
@@ -198,10 +198,10 @@ impl AnalysisCache {
     ///
     /// # Errors
     /// The name of the first analysis that is not.
-    pub fn verify(&mut self, module: &SpirvModule) -> Result<(), &'static str> {
+    pub fn verify_cached(&mut self, module: &SpirvModule) -> Result<(), &'static str> {
         if let Some(facts) = &mut self.facts {
             facts.catch_up(module);
-            if facts.differing(module).is_some() {
+            if facts.find_stale_id(module).is_some() {
                 return Err("values");
             }
         }

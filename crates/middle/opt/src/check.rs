@@ -16,7 +16,7 @@ use spirula_spirv::{Id, IdMap};
 ///
 /// # Errors
 /// The first breach.
-pub fn module(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
+pub fn verify_module(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
     let ids = IdWords::new(module);
     let definitions = IdDefinitions::from_module(module);
     let mut seen = IdMap::new(module.bound(), false);
@@ -24,7 +24,7 @@ pub fn module(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
         if let Some(id) = inst.result()
             && std::mem::replace(seen.get_mut(id), true)
         {
-            return Err(breach(inst, format!("{id} is defined twice")));
+            return Err(breach_diagnostic(inst, format!("{id} is defined twice")));
         }
     }
     for inst in module.all_insts() {
@@ -35,12 +35,12 @@ pub fn module(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
             }
         });
         if let Some(id) = missing {
-            return Err(breach(inst, format!("{id} is not defined")));
+            return Err(breach_diagnostic(inst, format!("{id} is not defined")));
         }
     }
     let mut places = IdMap::new(module.bound(), None);
     for func in module.functions() {
-        function(module, &ids, &definitions, *func, &mut places)?;
+        verify_function(module, &ids, &definitions, *func, &mut places)?;
     }
     Ok(())
 }
@@ -48,7 +48,7 @@ pub fn module(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
 /// Function, block and number of an instruction.
 type DefinitionSites = IdMap<Option<(Func, u32, u32)>>;
 
-fn function(
+fn verify_function(
     module: &SpirvModule,
     ids: &IdWords,
     definitions: &IdDefinitions,
@@ -72,7 +72,7 @@ fn function(
                 at: at as u32,
             };
             if inst.op() == Op::Phi {
-                phi(module, &cfg, &dominators, inst, &use_, places)?;
+                verify_phi(module, &cfg, &dominators, inst, &use_, places)?;
             } else if dominators.is_reachable(block) {
                 let mut wrong = None;
                 ids.visit_uses(inst, |_, id| {
@@ -81,7 +81,10 @@ fn function(
                     }
                 });
                 if let Some(id) = wrong {
-                    return Err(breach(inst, format!("{id} does not dominate its use")));
+                    return Err(breach_diagnostic(
+                        inst,
+                        format!("{id} does not dominate its use"),
+                    ));
                 }
             }
         }
@@ -109,7 +112,7 @@ impl UsePosition {
     }
 }
 
-fn phi(
+fn verify_phi(
     module: &SpirvModule,
     cfg: &FlowGraph,
     dominators: &BlockDominators,
@@ -128,7 +131,7 @@ fn phi(
     parents.sort_unstable();
     if parents != sources {
         let label = module.label(cfg.block(use_.block));
-        return Err(breach(
+        return Err(breach_diagnostic(
             inst,
             format!("the phi does not have the predecessors of {label}"),
         ));
@@ -149,7 +152,7 @@ fn phi(
             at: u32::MAX,
         };
         if !end.is_dominated(dominators, places[value]) {
-            return Err(breach(
+            return Err(breach_diagnostic(
                 inst,
                 format!("{value} does not reach the end of {label}"),
             ));
@@ -158,7 +161,7 @@ fn phi(
     Ok(())
 }
 
-fn breach(inst: InstRef<'_>, message: String) -> SourceDiagnostic {
+fn breach_diagnostic(inst: InstRef<'_>, message: String) -> SourceDiagnostic {
     let result = inst.result().map_or(String::new(), |id| format!("{id} = "));
     SourceDiagnostic::error(inst.place(), format!("{result}{}: {message}", inst.op()))
 }

@@ -1,6 +1,6 @@
 //! Passes that make SPIR-V modules small and quick to run, and the manager that runs them.
 //!
-//! - [`optimise`]: runs a [`PassPipeline`] over a module.
+//! - [`optimise_module`]: runs a [`PassPipeline`] over a module.
 //! - [`PASSES`]: every pass, one record each.
 //! - [`AnalysisCache`]: the analyses that passes share.
 //! - [`check`]: the structural rules that every pass keeps.
@@ -30,7 +30,7 @@ mod values;
 
 pub use analyses::{AnalysisCache, AnalysisSet};
 pub use manager::{
-    OptimiseError, PassObserver, PassRun, PipelineOptions, PipelineReport, optimise,
+    OptimiseError, PassObserver, PassRun, PipelineOptions, PipelineReport, optimise_module,
 };
 pub use pass::{PASSES, PassArgument, PassFunction, PassOutcome, SpirvPass};
 pub use pipeline::{PassPipeline, PipelineError, PipelineStep};

@@ -12,10 +12,10 @@ use std::fmt;
 /// Who is told of each pass: printers, clocks.
 pub trait PassObserver {
     /// Before a pass runs.
-    fn before(&mut self, _pass: &SpirvPass, _module: &SpirvModule) {}
+    fn before_pass(&mut self, _pass: &SpirvPass, _module: &SpirvModule) {}
 
     /// After it has run.
-    fn after(&mut self, _pass: &SpirvPass, _module: &SpirvModule, _outcome: &PassOutcome) {}
+    fn after_pass(&mut self, _pass: &SpirvPass, _module: &SpirvModule, _outcome: &PassOutcome) {}
 }
 
 /// How a pipeline is run.
@@ -50,8 +50,8 @@ pub struct PipelineReport {
 
 impl PipelineReport {
     /// Whether any pass changed the module.
-    pub fn changed(&self) -> bool {
-        !self.reverted && self.runs.iter().any(|r| r.outcome.changed())
+    pub fn has_changed(&self) -> bool {
+        !self.reverted && self.runs.iter().any(|r| r.outcome.has_changed())
     }
 }
 
@@ -115,7 +115,7 @@ const SPARE_IDS: usize = 1 << 16;
 ///
 /// # Errors
 /// When the module is malformed, or, with [`PipelineOptions::verify_each`], a pass is at fault.
-pub fn optimise(
+pub fn optimise_module(
     module: &mut SpirvModule,
     pipeline: &PassPipeline,
     options: &mut PipelineOptions<'_>,
@@ -138,20 +138,20 @@ pub fn optimise(
     for step in pipeline.steps() {
         let pass = step.pass;
         if let Some(observer) = &mut options.observer {
-            observer.before(pass, module);
+            observer.before_pass(pass, module);
         }
         let outcome = match pass.run {
             PassFunction::Plain(run) => run(module, &mut cache)?,
             PassFunction::With(_, run) => run(module, &mut cache, &step.argument)?,
         };
-        if outcome.changed() {
-            cache.keep(pass.keeps);
+        if outcome.has_changed() {
+            cache.retain_analyses(pass.keeps);
         }
         if let Some(observer) = &mut options.observer {
-            observer.after(pass, module, &outcome);
+            observer.after_pass(pass, module, &outcome);
         }
         if options.verify_each {
-            verify(pass, module, &mut cache)?;
+            verify_after_pass(pass, module, &mut cache)?;
         }
         report.runs.push(PassRun {
             name: pass.name,
@@ -167,7 +167,7 @@ pub fn optimise(
     Ok(report)
 }
 
-fn verify(
+fn verify_after_pass(
     pass: &SpirvPass,
     module: &SpirvModule,
     cache: &mut AnalysisCache,
@@ -176,9 +176,9 @@ fn verify(
         pass: pass.name,
         fault,
     };
-    check::module(module).map_err(|e| fault(e.to_string()))?;
+    check::verify_module(module).map_err(|e| fault(e.to_string()))?;
     cache
-        .verify(module)
+        .verify_cached(module)
         .map_err(|name| fault(format!("the {name} kept is not what it would be now")))?;
     let words = module.to_words();
     let again = SpirvModule::from_words(words.clone()).map_err(|e| fault(e.to_string()))?;

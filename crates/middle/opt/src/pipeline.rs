@@ -136,18 +136,18 @@ impl FromStr for PassPipeline {
                 pipeline.steps.extend(passes.steps);
                 pipeline.never_larger |= preset.never_larger;
             } else {
-                pipeline.steps.push(step(name)?);
+                pipeline.steps.push(parse_step(name)?);
             }
         }
         Ok(pipeline)
     }
 }
 
-fn step(text: &str) -> Result<PipelineStep, PipelineError> {
+fn parse_step(text: &str) -> Result<PipelineStep, PipelineError> {
     let (name, argument) = text.split_once('=').unwrap_or((text, ""));
     let pass = SpirvPass::by_name(name).ok_or_else(|| PipelineError::Unknown(name.to_owned()))?;
-    let form = pass.argument().map_or("", |a| a.form);
-    let is_right = match pass.argument() {
+    let form = pass.required_argument().map_or("", |a| a.form);
+    let is_right = match pass.required_argument() {
         None => !text.contains('='),
         Some(known) => (known.is_right)(argument),
     };

@@ -49,14 +49,14 @@ impl InternPool {
         };
         for inst in module.section_insts(ModuleSection::Globals) {
             if inst.result().is_some_and(|id| !decorated[id]) {
-                pool.learn(inst);
+                pool.record_global(inst);
             }
         }
         pool
     }
 
     /// Takes note of an instruction of the globals that is not decorated.
-    pub fn learn(&mut self, inst: InstRef<'_>) {
+    pub fn record_global(&mut self, inst: InstRef<'_>) {
         let class = inst.op().info().map(|i| i.class);
         let constant = class == Some(InstructionClass::ConstantCreation)
             && !matches!(
@@ -71,20 +71,20 @@ impl InternPool {
             && let Some(id) = inst.result()
         {
             let ty = inst.result_type().map_or(0, Id::word);
-            if let Err(free) = self.lookup(inst.op(), ty, inst.operands()) {
-                self.remember(free, inst.op(), ty, inst.operands(), id);
+            if let Err(free) = self.lookup_key(inst.op(), ty, inst.operands()) {
+                self.record_entry(free, inst.op(), ty, inst.operands(), id);
             }
         }
     }
 
     /// One of the known of which this holds.
-    pub fn missing(&self, is_gone: impl Fn(Id) -> bool) -> Option<Id> {
+    pub fn find_missing(&self, is_gone: impl Fn(Id) -> bool) -> Option<Id> {
         let all = self.known.values().map(|e| e.id);
         all.filter(|id| is_gone(*id)).min()
     }
 
     /// What has a key, or the hash under which it would be.
-    fn lookup(&self, op: Op, ty: u32, operands: &[u32]) -> Result<Id, u64> {
+    fn lookup_key(&self, op: Op, ty: u32, operands: &[u32]) -> Result<Id, u64> {
         let mut hasher = FxHasher::default();
         hasher.write_u32(u32::from(op.0));
         hasher.write_u32(ty);
@@ -100,7 +100,7 @@ impl InternPool {
         Err(hash)
     }
 
-    fn remember(&mut self, free: u64, op: Op, ty: u32, operands: &[u32], id: Id) {
+    fn record_entry(&mut self, free: u64, op: Op, ty: u32, operands: &[u32], id: Id) {
         let begin = self.words.len() as u32;
         self.words.extend([u32::from(op.0), ty]);
         self.words.extend_from_slice(operands);
@@ -109,23 +109,35 @@ impl InternPool {
     }
 
     /// A type by its opcode and operands.
-    pub fn ty(&mut self, module: &mut SpirvModule, op: Op, operands: &[u32]) -> Id {
-        self.find(module, op, None, operands)
+    pub fn intern_type(&mut self, module: &mut SpirvModule, op: Op, operands: &[u32]) -> Id {
+        self.find_or_create(module, op, None, operands)
     }
 
     /// A constant, or an undefined value, by its opcode, type and operands.
-    pub fn constant(&mut self, module: &mut SpirvModule, op: Op, ty: Id, operands: &[u32]) -> Id {
-        self.find(module, op, Some(ty), operands)
+    pub fn intern_constant(
+        &mut self,
+        module: &mut SpirvModule,
+        op: Op,
+        ty: Id,
+        operands: &[u32],
+    ) -> Id {
+        self.find_or_create(module, op, Some(ty), operands)
     }
 
     /// A type or constant that the module has already.
-    pub fn known(&self, op: Op, ty: Option<Id>, operands: &[u32]) -> Option<Id> {
-        self.lookup(op, ty.map_or(0, Id::word), operands).ok()
+    pub fn find_existing(&self, op: Op, ty: Option<Id>, operands: &[u32]) -> Option<Id> {
+        self.lookup_key(op, ty.map_or(0, Id::word), operands).ok()
     }
 
-    fn find(&mut self, module: &mut SpirvModule, op: Op, ty: Option<Id>, operands: &[u32]) -> Id {
+    fn find_or_create(
+        &mut self,
+        module: &mut SpirvModule,
+        op: Op,
+        ty: Option<Id>,
+        operands: &[u32],
+    ) -> Id {
         let type_word = ty.map_or(0, Id::word);
-        let free = match self.lookup(op, type_word, operands) {
+        let free = match self.lookup_key(op, type_word, operands) {
             Ok(id) => return id,
             Err(free) => free,
         };
@@ -136,43 +148,43 @@ impl InternPool {
         let inst = module.create_inst(op, &words);
         module.append_inst(ModuleSection::Globals.list(), inst);
         self.made.push(inst);
-        self.remember(free, op, type_word, operands, id);
+        self.record_entry(free, op, type_word, operands, id);
         id
     }
 
     /// `OpTypeBool`.
-    pub fn bool(&mut self, module: &mut SpirvModule) -> Id {
-        self.ty(module, Op::TypeBool, &[])
+    pub fn intern_bool_type(&mut self, module: &mut SpirvModule) -> Id {
+        self.intern_type(module, Op::TypeBool, &[])
     }
 
     /// A pointer to a variable of a function.
     pub fn local_pointer(&mut self, module: &mut SpirvModule, pointee: Id) -> Id {
         let operands = [StorageClass::Function.0, pointee.word()];
-        self.ty(module, Op::TypePointer, &operands)
+        self.intern_type(module, Op::TypePointer, &operands)
     }
 
     /// A Boolean constant of a type.
-    pub fn truth(&mut self, module: &mut SpirvModule, ty: Id, value: bool) -> Id {
+    pub fn intern_bool_constant(&mut self, module: &mut SpirvModule, ty: Id, value: bool) -> Id {
         let op = if value {
             Op::ConstantTrue
         } else {
             Op::ConstantFalse
         };
-        self.constant(module, op, ty, &[])
+        self.intern_constant(module, op, ty, &[])
     }
 
     /// A 32-bit number, of the type that the module has already where it has only one.
-    pub fn u32(&mut self, module: &mut SpirvModule, value: u32) -> Id {
-        let signed = self.known(Op::TypeInt, None, &[32, 1]);
-        let ty = match (self.known(Op::TypeInt, None, &[32, 0]), signed) {
+    pub fn intern_u32_constant(&mut self, module: &mut SpirvModule, value: u32) -> Id {
+        let signed = self.find_existing(Op::TypeInt, None, &[32, 1]);
+        let ty = match (self.find_existing(Op::TypeInt, None, &[32, 0]), signed) {
             (Some(ty), _) | (None, Some(ty)) => ty,
-            _ => self.ty(module, Op::TypeInt, &[32, 0]),
+            _ => self.intern_type(module, Op::TypeInt, &[32, 0]),
         };
-        self.constant(module, Op::Constant, ty, &[value])
+        self.intern_constant(module, Op::Constant, ty, &[value])
     }
 
     /// An undefined value.
-    pub fn undef(&mut self, module: &mut SpirvModule, ty: Id) -> Id {
-        self.constant(module, Op::Undef, ty, &[])
+    pub fn intern_undef(&mut self, module: &mut SpirvModule, ty: Id) -> Id {
+        self.intern_constant(module, Op::Undef, ty, &[])
     }
 }

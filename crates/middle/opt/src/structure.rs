@@ -50,7 +50,7 @@ pub fn change_interfaces(
 
 /// Whether each block is in the continue construct of a loop, by position. A loop of one block has
 /// none apart from itself.
-pub fn continuing(
+pub fn find_continue_blocks(
     module: &SpirvModule,
     cfg: &FlowGraph,
     dominators: &BlockDominators,
@@ -81,7 +81,7 @@ pub fn continuing(
 }
 
 /// Declares a capability, where it is not.
-pub fn declare(module: &mut SpirvModule, wanted: Capability) {
+pub fn declare_capability(module: &mut SpirvModule, wanted: Capability) {
     let mut declared = module.section_insts(ModuleSection::Capabilities);
     if !declared.any(|c| c.op() == Op::Capability && c.operand_word(0) == wanted.0) {
         let capability = module.create_inst(Op::Capability, &[wanted.0]);

@@ -36,7 +36,7 @@ impl ValueUsers {
     }
 
     /// Takes note of a user.
-    pub fn add(&mut self, id: Id, user: Inst) {
+    pub fn add_user(&mut self, id: Id, user: Inst) {
         let last = self.last[id];
         if last == END {
             self.touched.push(id);
@@ -46,7 +46,7 @@ impl ValueUsers {
     }
 
     /// The users of a value, last ones first; one that uses it twice comes twice.
-    pub fn of(&self, id: Id) -> impl Iterator<Item = Inst> + '_ {
+    pub fn users_of(&self, id: Id) -> impl Iterator<Item = Inst> + '_ {
         let mut at = self.last[id];
         std::iter::from_fn(move || {
             let (user, before) = *self.entries.get(at as usize)?;

@@ -2,7 +2,7 @@
 //! with what is kept of analyses right, valid by the verifier, and by Khronos' validator where that is installed.
 
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_opt::{PASSES, PassPipeline, PipelineOptions, optimise};
+use spirula_opt::{PASSES, PassPipeline, PipelineOptions, optimise_module};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::target::SpirvTarget;
 use spirula_spirv::{binary, text, verify};
@@ -40,7 +40,10 @@ fn passes_keep_modules_valid() {
     };
     let validator = SpirvValTool::find_program();
     let environments = environments(&folder);
-    let mut pipelines: Vec<String> = PASSES.iter().map(spirula_opt::SpirvPass::example).collect();
+    let mut pipelines: Vec<String> = PASSES
+        .iter()
+        .map(spirula_opt::SpirvPass::example_pipeline)
+        .collect();
     pipelines.extend(["O1".to_owned(), "O2".to_owned()]);
     if let Ok(only) = std::env::var("SPIRULA_PASSES") {
         pipelines = vec![only];
@@ -104,7 +107,7 @@ fn one(
         observer: None,
     };
     let was_valid = verified(&module).is_ok();
-    optimise(&mut module, &pipeline, &mut options).map_err(|e| e.to_string())?;
+    optimise_module(&mut module, &pipeline, &mut options).map_err(|e| e.to_string())?;
     let changed = module.to_bytes() != bytes;
     if changed && was_valid {
         verified(&module).map_err(|all| all[0].to_string())?;
@@ -146,7 +149,7 @@ impl CorpusRandom {
     /// Passes in any order, also several times.
     fn pipeline(&mut self) -> String {
         let names: Vec<String> = (0..1 + self.below(7))
-            .map(|_| PASSES[self.below(PASSES.len())].example())
+            .map(|_| PASSES[self.below(PASSES.len())].example_pipeline())
             .collect();
         names.join(",")
     }
@@ -202,7 +205,7 @@ fn random_pipeline(bytes: &[u8], pipeline: &str) -> Option<Result<(), String>> {
         verify_each: true,
         observer: None,
     };
-    let done = optimise(&mut module, &passes, &mut options).map_err(|e| e.to_string());
+    let done = optimise_module(&mut module, &passes, &mut options).map_err(|e| e.to_string());
     let valid = verified(&module).map_err(|all| all[0].message.clone());
     Some(done.map(|_| ()).and(valid))
 }
@@ -239,7 +242,7 @@ fn damaged_modules_do_no_harm() {
                 read += 1;
                 // Errors are as good as results.
                 let pipeline = &presets[random.below(presets.len())];
-                _ = optimise(&mut module, pipeline, &mut PipelineOptions::default());
+                _ = optimise_module(&mut module, pipeline, &mut PipelineOptions::default());
             }
         }
     }

@@ -157,7 +157,7 @@ fn edits_keep_modules_valid() {
                 continue;
             }
             let place = file.display();
-            check::module(&module).unwrap_or_else(|e| panic!("{name}: {place}: {e}"));
+            check::verify_module(&module).unwrap_or_else(|e| panic!("{name}: {place}: {e}"));
             let environment = format!("spv{}", module.version);
             if let Some(validator) = &validator
                 && validator.validate_module(&bytes, &environment).is_ok()

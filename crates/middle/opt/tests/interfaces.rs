@@ -1,7 +1,7 @@
 //! Entry points whose names are of any length, and of bytes that are no text: their interfaces are
 //! found all the same.
 
-use spirula_opt::{PipelineOptions, optimise};
+use spirula_opt::{PipelineOptions, optimise_module};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::text;
@@ -68,9 +68,9 @@ fn interfaces_are_found_behind_any_name() {
         assert_eq!(interface(&module, name_words).len(), 2, "{name}");
         let run = |module: &mut SpirvModule, passes: &str| {
             let pipeline = passes.parse().expect("passes exist");
-            let report = optimise(module, &pipeline, &mut PipelineOptions::default());
+            let report = optimise_module(module, &pipeline, &mut PipelineOptions::default());
             assert!(
-                report.expect("it is well-formed").changed(),
+                report.expect("it is well-formed").has_changed(),
                 "{name}: {passes}"
             );
         };

@@ -1,7 +1,7 @@
 //! File tests: `tests/<pass>/<name>.spvasm` after the pass of the folder's name is
 //! `<name>.expected`. A line `; passes: a,b` names other passes.
 
-use spirula_opt::{PASSES, PassPipeline, PipelineOptions, optimise};
+use spirula_opt::{PASSES, PassPipeline, PipelineOptions, optimise_module};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::{binary, text};
 use spirula_testing::{GoldenFiles, SpirvValTool, list_files};
@@ -25,14 +25,14 @@ fn files_are_as_expected() {
                 .next()
                 .and_then(|l| l.strip_prefix("; passes: "));
             let pipeline: PassPipeline = passes
-                .map_or_else(|| pass.example(), str::to_owned)
+                .map_or_else(|| pass.example_pipeline(), str::to_owned)
                 .parse()
                 .expect("passes exist");
             let mut options = PipelineOptions {
                 verify_each: true,
                 observer: None,
             };
-            let report = optimise(&mut module, &pipeline, &mut options)
+            let report = optimise_module(&mut module, &pipeline, &mut options)
                 .unwrap_or_else(|e| panic!("{}: {e}", input.display()));
             if let Some(validator) = &validator {
                 for bytes in [binary::to_bytes(&words), module.to_bytes()] {

@@ -159,7 +159,7 @@ pub fn verify_way(
 
 fn optimise_module(mut module: spirv::SpirvModule) -> Result<spirv::SpirvModule, String> {
     let pipeline: spirula_opt::PassPipeline = "O2".parse().map_err(|e| format!("{e}"))?;
-    spirula_opt::optimise(&mut module, &pipeline, &mut Default::default())
+    spirula_opt::optimise_module(&mut module, &pipeline, &mut Default::default())
         .map_err(|e| format!("optimiser: {e}"))?;
     Ok(module)
 }

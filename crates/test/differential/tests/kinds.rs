@@ -34,7 +34,8 @@ fn optimised(module: &SpirvModule) -> Result<SpirvModule, String> {
         verify_each: true,
         observer: None,
     };
-    spirula_opt::optimise(&mut module, &pipeline, &mut options).map_err(|e| e.to_string())?;
+    spirula_opt::optimise_module(&mut module, &pipeline, &mut options)
+        .map_err(|e| e.to_string())?;
     Ok(module)
 }
 

@@ -162,7 +162,7 @@ pub fn check_optimise(bytes: &[u8]) {
     };
     let pipeline: PassPipeline = "O2".parse().expect("there is such a pipeline");
     let mut how = spirula_opt::PipelineOptions::default();
-    if let Err(error) = spirula_opt::optimise(&mut module, &pipeline, &mut how) {
+    if let Err(error) = spirula_opt::optimise_module(&mut module, &pipeline, &mut how) {
         panic!("a valid module was refused: {error}");
     }
     if let Err(faults) = verifier::verify_module(&module, &options) {
@@ -181,7 +181,7 @@ pub fn check_transforms(bytes: &[u8]) {
     // Faults are as good as results.
     let pipeline: PassPipeline = "O2".parse().expect("there is such a pipeline");
     let mut how = spirula_opt::PipelineOptions::default();
-    _ = spirula_opt::optimise(&mut module.clone(), &pipeline, &mut how);
+    _ = spirula_opt::optimise_module(&mut module.clone(), &pipeline, &mut how);
     let options = LinkOptions {
         allow_partial: true,
         entry_names: EntryNames::Number,

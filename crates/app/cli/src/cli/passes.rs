@@ -34,7 +34,7 @@ pub fn describe_passes() -> String {
     let mut text = "Passes:\n".to_owned();
     for pass in PASSES {
         let form = pass
-            .argument()
+            .required_argument()
             .map_or(String::new(), |a| format!("={}", a.form));
         text += &format!("  {:24}{}\n", format!("{}{form}", pass.name), pass.help);
     }

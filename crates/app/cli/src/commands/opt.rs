@@ -8,7 +8,7 @@ use crate::cli::say::{say, say_line};
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_opt::{
     OptimiseError, PassObserver, PassOutcome as Done, PassPipeline, PipelineOptions, SpirvPass,
-    optimise,
+    optimise_module,
 };
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text;
@@ -28,7 +28,7 @@ pub fn run_opt(args: &OptArgs) -> CommandResult {
         verify_each: args.verify_each,
         observer: Some(&mut watcher),
     };
-    let report = match optimise(&mut module, &build_pipeline(args)?, &mut settings) {
+    let report = match optimise_module(&mut module, &build_pipeline(args)?, &mut settings) {
         Ok(report) => report,
         Err(OptimiseError::Module(error)) => {
             return Err(CommandFailure::from_diagnostics(input, vec![*error]));
@@ -64,16 +64,16 @@ struct PassReporter {
 }
 
 impl PassObserver for PassReporter {
-    fn before(&mut self, _pass: &SpirvPass, _module: &SpirvModule) {
+    fn before_pass(&mut self, _pass: &SpirvPass, _module: &SpirvModule) {
         self.began = Instant::now();
     }
 
-    fn after(&mut self, pass: &SpirvPass, module: &SpirvModule, outcome: &Done) {
+    fn after_pass(&mut self, pass: &SpirvPass, module: &SpirvModule, outcome: &Done) {
         self.times.push((pass.name, self.began.elapsed()));
         let shown = match self.print_after {
             None => false,
             Some(PrintAfterPass::All) => true,
-            Some(PrintAfterPass::Changed) => outcome.changed(),
+            Some(PrintAfterPass::Changed) => outcome.has_changed(),
             Some(PrintAfterPass::Pass(only)) => only.name == pass.name,
         };
         if shown {

@@ -6,7 +6,7 @@ use crate::values::compare::{ArrayTolerance, compare_arrays};
 use serde_json::{Map, Value};
 use spirula::{CompileOptions, ScheduleProfile};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_opt::{PassPipeline, optimise};
+use spirula_opt::{PassPipeline, optimise_module};
 use spirula_runtime::data::{ElementArray, ElementNumber, ElementType};
 use spirula_runtime::{ComputeDevice, DeviceBuffer, DeviceOptions};
 use spirula_spirv::ir::SpirvModule;
@@ -72,7 +72,7 @@ impl TestEnvironment {
             module = spirula::compile_input(text.as_bytes(), &options)?.into_module()?;
         }
         let mut settings = spirula_opt::PipelineOptions::default();
-        optimise(&mut module, &self.passes, &mut settings).map_err(TestOutcome::failed)?;
+        optimise_module(&mut module, &self.passes, &mut settings).map_err(TestOutcome::failed)?;
         Ok(module)
     }
 }

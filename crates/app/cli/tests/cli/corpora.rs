@@ -87,7 +87,10 @@ fn every_pass_keeps_results() {
             "workgroup-size",
         ];
         if !others.contains(&pass.name) {
-            pass_optimised(&format!("inline,sroa,mem2reg,{}", pass.example()), "5");
+            pass_optimised(
+                &format!("inline,sroa,mem2reg,{}", pass.example_pipeline()),
+                "5",
+            );
         }
     }
 }

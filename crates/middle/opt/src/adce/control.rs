@@ -26,7 +26,7 @@ pub enum ControlDependence {
 }
 
 impl ControlDependence {
-    pub fn compute(
+    pub fn compute_dependence(
         module: &SpirvModule,
         flow: &FlowAnalysis,
         structured: bool,

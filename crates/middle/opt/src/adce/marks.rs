@@ -55,14 +55,14 @@ struct LivenessMarker<'a> {
 
 impl LivenessMarks {
     /// With `bindings`, variables that have one matter.
-    pub fn compute(
+    pub fn compute_marks(
         module: &SpirvModule,
         cache: &mut AnalysisCache,
         bindings: bool,
     ) -> Result<LivenessMarks, SourceDiagnostic> {
         let definitions = cache.definitions(module);
-        let calls = cache.calls(module);
-        let ids = cache.ids(module);
+        let calls = cache.call_graph(module);
+        let ids = cache.id_words(module);
         let size = module
             .functions()
             .iter()
@@ -71,7 +71,7 @@ impl LivenessMarks {
             .unwrap_or(0);
         let mut flows = vec![None; size];
         for func in module.functions() {
-            flows[func.index()] = Some(cache.flow(module, *func)?);
+            flows[func.index()] = Some(cache.function_flow(module, *func)?);
         }
         let marks = LivenessMarks {
             live: vec![false; module.inst_count()],
@@ -92,14 +92,14 @@ impl LivenessMarks {
             writes: IdMap::new(0, Vec::new()),
             decorations: IdMap::new(0, Vec::new()),
         };
-        marker.globals();
-        marker.run();
+        marker.mark_global_roots();
+        marker.propagate_marks();
         Ok(marker.marks)
     }
 }
 
 impl LivenessMarker<'_> {
-    fn mark(&mut self, inst: Inst) {
+    fn mark_live(&mut self, inst: Inst) {
         if !std::mem::replace(&mut self.marks.live[inst.index()], true) {
             self.work.push(inst);
         }
@@ -107,7 +107,7 @@ impl LivenessMarker<'_> {
 
     fn mark_id(&mut self, id: Id) {
         if let Some(inst) = self.marks.definitions.defining_inst(id) {
-            self.mark(inst);
+            self.mark_live(inst);
         }
     }
 
@@ -128,7 +128,7 @@ impl LivenessMarker<'_> {
     }
 
     /// What matters outside of functions.
-    fn globals(&mut self) {
+    fn mark_global_roots(&mut self) {
         let module = self.module;
         for entry in module.section_insts(ModuleSection::EntryPoints) {
             if entry.op() != Op::EntryPoint {
@@ -153,7 +153,7 @@ impl LivenessMarker<'_> {
         }
         for source in module.section_insts(ModuleSection::Sources) {
             if source.op() != Op::String {
-                self.mark(source.handle());
+                self.mark_live(source.handle());
             }
         }
         let outside = module
@@ -161,20 +161,20 @@ impl LivenessMarker<'_> {
             .chain(module.section_insts(ModuleSection::Trailer));
         for inst in outside {
             if inst.op() == Op::ExtInst {
-                match self.roots.verdict(inst) {
-                    LivenessClass::Debug => self.debug(inst),
-                    _ => self.mark(inst.handle()),
+                match self.roots.classify_inst(inst) {
+                    LivenessClass::Debug => self.mark_debug_operands(inst),
+                    _ => self.mark_live(inst.handle()),
                 }
             } else if inst.op().is_line() {
-                self.mark(inst.handle());
+                self.mark_live(inst.handle());
             }
         }
         for decoration in module.section_insts(ModuleSection::Annotations) {
-            self.decoration(decoration);
+            self.mark_decoration(decoration);
         }
     }
 
-    fn decoration(&mut self, inst: InstRef<'_>) {
+    fn mark_decoration(&mut self, inst: InstRef<'_>) {
         match inst.op() {
             Op::Decorate => match Decoration(inst.operand_word(1)) {
                 Decoration::LinkageAttributes => {
@@ -206,13 +206,13 @@ impl LivenessMarker<'_> {
         }
     }
 
-    fn run(&mut self) {
+    fn propagate_marks(&mut self) {
         while let Some(inst) = self.work.pop() {
             let i = self.module.inst(inst);
             match i.op() {
-                Op::Function => self.function(i),
+                Op::Function => self.mark_function(i),
                 Op::Label => continue,
-                Op::Phi => self.phi(i),
+                Op::Phi => self.mark_phi_edges(i),
                 _ => {}
             }
             self.mark_operands(i);
@@ -220,7 +220,7 @@ impl LivenessMarker<'_> {
                 if i.op() == Op::Variable {
                     let writes = std::mem::take(self.writes.get_mut(id));
                     for write in writes {
-                        self.mark(write);
+                        self.mark_live(write);
                     }
                 }
                 for decoration in self.decorations[id].clone() {
@@ -228,23 +228,23 @@ impl LivenessMarker<'_> {
                 }
             }
             if let Some((func, block)) = self.home[inst.index()] {
-                self.block(func, block);
+                self.mark_block(func, block);
                 if i.op().is_terminator() {
-                    self.headed(func, block);
+                    self.mark_headed_construct(func, block);
                 }
             }
         }
     }
 
     /// A function is called, exported or an entry point: looks for what matters in it.
-    fn function(&mut self, def: InstRef<'_>) {
+    fn mark_function(&mut self, def: InstRef<'_>) {
         let module = self.module;
-        let func = def.result().and_then(|id| self.roots.function(id));
+        let func = def.result().and_then(|id| self.roots.function_of_id(id));
         let flow = func.and_then(|f| self.flows[f.index()].clone());
         let (Some(func), Some(flow)) = (func, flow) else {
             return;
         };
-        let control = ControlDependence::compute(module, &flow, self.structured);
+        let control = ControlDependence::compute_dependence(module, &flow, self.structured);
         let constructs = match &control {
             ControlDependence::Structured { constructs, .. } => constructs.constructs().len(),
             ControlDependence::Free { .. } => 0,
@@ -254,10 +254,10 @@ impl LivenessMarker<'_> {
             .list_insts(function.lead)
             .chain(module.list_insts(function.params))
         {
-            self.mark(inst.handle());
+            self.mark_live(inst.handle());
         }
         for inst in module.list_insts(function.tail) {
-            self.mark(inst.handle());
+            self.mark_live(inst.handle());
         }
         let blocks = flow.cfg.len();
         self.marks.functions[func.index()] = Some(LiveFunction {
@@ -268,9 +268,9 @@ impl LivenessMarker<'_> {
             constructs: vec![false; constructs],
         });
         if blocks > 0 {
-            self.block(func, 0);
+            self.mark_block(func, 0);
         }
-        self.unconditional(func);
+        self.mark_unconditional_branches(func);
         for at in 0..blocks as u32 {
             for inst in module.list_insts(module.block(flow.cfg.block(at)).lead) {
                 self.mark_operands(inst);
@@ -282,35 +282,35 @@ impl LivenessMarker<'_> {
         for at in 0..blocks as u32 {
             let reachable = flow.dominators.is_reachable(at);
             for inst in module.body(flow.cfg.block(at)) {
-                self.inst(inst, reachable);
+                self.seed_inst(inst, reachable);
             }
         }
     }
 
-    fn inst(&mut self, inst: InstRef<'_>, reachable: bool) {
+    fn seed_inst(&mut self, inst: InstRef<'_>, reachable: bool) {
         let handle = inst.handle();
-        match self.roots.verdict(inst) {
+        match self.roots.classify_inst(inst) {
             // What stands in blocks that are not reached is what merge instructions need of them.
             _ if !reachable => self.marks.live[handle.index()] = true,
-            LivenessClass::Root => self.mark(handle),
+            LivenessClass::Root => self.mark_live(handle),
             LivenessClass::WritesTo(variable) => {
                 let known = self.marks.definitions.defining_inst(variable);
                 if known.is_some_and(|v| self.marks.live[v.index()]) {
-                    self.mark(handle);
+                    self.mark_live(handle);
                 } else {
                     self.writes.get_mut(variable).push(handle);
                 }
             }
             LivenessClass::Removable if inst.op().is_line() => self.mark_operands(inst),
             LivenessClass::Removable => {}
-            LivenessClass::Debug => self.debug(inst),
+            LivenessClass::Debug => self.mark_debug_operands(inst),
         }
     }
 
     /// A debug instruction stays for now. It keeps types, constants, strings and other debug
     /// instructions alive; variables, values and functions are looked at again when it is known
     /// which of them stay.
-    fn debug(&mut self, inst: InstRef<'_>) {
+    fn mark_debug_operands(&mut self, inst: InstRef<'_>) {
         self.marks.live[inst.handle().index()] = true;
         self.marks.debug.push(inst.handle());
         let mut used = Vec::new();
@@ -323,7 +323,7 @@ impl LivenessMarker<'_> {
     }
 
     /// Which way a phi is reached matters.
-    fn phi(&mut self, phi: InstRef<'_>) {
+    fn mark_phi_edges(&mut self, phi: InstRef<'_>) {
         let Some((func, _)) = self.home[phi.handle().index()] else {
             return;
         };
@@ -332,19 +332,19 @@ impl LivenessMarker<'_> {
         };
         let labels = phi.id_operands(0).skip(1).step_by(2);
         for at in labels.filter_map(|l| flow.cfg.block_position(l)) {
-            self.terminator(func, &flow, at);
+            self.mark_terminator(func, &flow, at);
         }
     }
 
-    fn terminator(&mut self, func: Func, flow: &FlowAnalysis, at: u32) {
+    fn mark_terminator(&mut self, func: Func, flow: &FlowAnalysis, at: u32) {
         if flow.dominators.is_reachable(at) {
             let terminator = self.module.terminator(flow.cfg.block(at)).handle();
-            self.mark(terminator);
-            self.block(func, at);
+            self.mark_live(terminator);
+            self.mark_block(func, at);
         }
     }
 
-    fn block(&mut self, func: Func, at: u32) {
+    fn mark_block(&mut self, func: Func, at: u32) {
         let Some(live) = &mut self.marks.functions[func.index()] else {
             return;
         };
@@ -355,31 +355,31 @@ impl LivenessMarker<'_> {
         match &live.control {
             ControlDependence::Structured { constructs, .. } => {
                 if let Some(construct) = constructs.innermost_construct(at) {
-                    self.construct(func, construct);
+                    self.mark_construct(func, construct);
                 }
             }
             ControlDependence::Free { dependence, .. } => {
                 for branch in dependence.of_block(at).to_vec() {
-                    self.terminator(func, &flow, branch);
+                    self.mark_terminator(func, &flow, branch);
                 }
             }
         }
     }
 
     /// A header whose branch matters has its construct matter.
-    fn headed(&mut self, func: Func, at: u32) {
+    fn mark_headed_construct(&mut self, func: Func, at: u32) {
         let Some(live) = &self.marks.functions[func.index()] else {
             return;
         };
         if let ControlDependence::Structured { constructs, .. } = &live.control
             && let Some(own) = constructs.headed_by(at)
         {
-            self.construct(func, own);
+            self.mark_construct(func, own);
         }
     }
 
     /// A construct matters: its header's branch does, and what leaves or continues it.
-    fn construct(&mut self, func: Func, construct: u32) {
+    fn mark_construct(&mut self, func: Func, construct: u32) {
         let Some(live) = &mut self.marks.functions[func.index()] else {
             return;
         };
@@ -404,13 +404,13 @@ impl LivenessMarker<'_> {
             self.marks.live[merge.index()] = true;
         }
         for at in deciding {
-            self.terminator(func, &flow, at);
+            self.mark_terminator(func, &flow, at);
         }
     }
 
     /// Branches that a function always has: those of regions that never end, and conditional ones
     /// outside of all constructs.
-    fn unconditional(&mut self, func: Func) {
+    fn mark_unconditional_branches(&mut self, func: Func) {
         let Some(live) = &self.marks.functions[func.index()] else {
             return;
         };
@@ -420,7 +420,7 @@ impl LivenessMarker<'_> {
             ControlDependence::Free { tree, .. } => tree.infinite_region_blocks().to_vec(),
         };
         for at in always {
-            self.terminator(func, &flow, at);
+            self.mark_terminator(func, &flow, at);
         }
     }
 }

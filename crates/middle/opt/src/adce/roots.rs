@@ -80,7 +80,7 @@ impl<'a> LivenessRoots<'a> {
     }
 
     /// The function of an id.
-    pub fn function(&self, id: Id) -> Option<Func> {
+    pub fn function_of_id(&self, id: Id) -> Option<Func> {
         self.by_id[id]
     }
 
@@ -89,7 +89,7 @@ impl<'a> LivenessRoots<'a> {
         if matches!(inst.op(), Op::Return | Op::ReturnValue) {
             return true;
         }
-        match self.verdict(inst) {
+        match self.classify_inst(inst) {
             LivenessClass::Root => false,
             LivenessClass::WritesTo(variable) => {
                 let class = self
@@ -103,13 +103,13 @@ impl<'a> LivenessRoots<'a> {
     }
 
     /// Whether and why an instruction in a block stays.
-    pub fn verdict(&self, inst: InstRef<'_>) -> LivenessClass {
+    pub fn classify_inst(&self, inst: InstRef<'_>) -> LivenessClass {
         match inst.op() {
             // Branches are marked by what they decide on.
             Op::Branch | Op::BranchConditional | Op::Switch => LivenessClass::Removable,
             Op::LoopMerge | Op::SelectionMerge | Op::Line | Op::NoLine => LivenessClass::Removable,
-            Op::Store | Op::CopyMemory | Op::CopyMemorySized => self.write(inst),
-            Op::LifetimeStart | Op::LifetimeStop => self.local(inst.id_operand(0)),
+            Op::Store | Op::CopyMemory | Op::CopyMemorySized => self.classify_write(inst),
+            Op::LifetimeStart | Op::LifetimeStop => self.classify_local_write(inst.id_operand(0)),
             Op::Load if is_volatile(inst.operands().get(1)) => LivenessClass::Root,
             Op::ImageRead | Op::ImageSparseRead
                 if inst
@@ -132,7 +132,7 @@ impl<'a> LivenessRoots<'a> {
         }
     }
 
-    fn write(&self, inst: InstRef<'_>) -> LivenessClass {
+    fn classify_write(&self, inst: InstRef<'_>) -> LivenessClass {
         let masks = inst.operands().get(2..).unwrap_or(&[]);
         // Copies have up to two masks with parameters between: any volatile-looking word counts.
         let volatile = match inst.op() {
@@ -142,12 +142,12 @@ impl<'a> LivenessRoots<'a> {
         if volatile {
             return LivenessClass::Root;
         }
-        self.local(inst.id_operand(0))
+        self.classify_local_write(inst.id_operand(0))
     }
 
     /// A write to memory that only this module's invocation, or its workgroup, can read.
-    fn local(&self, pointer: Id) -> LivenessClass {
-        let Some(variable) = self.base(pointer) else {
+    fn classify_local_write(&self, pointer: Id) -> LivenessClass {
+        let Some(variable) = self.find_base_variable(pointer) else {
             return LivenessClass::Root;
         };
         let own = [
@@ -165,7 +165,7 @@ impl<'a> LivenessRoots<'a> {
     }
 
     /// The variable that a pointer is derived from.
-    fn base(&self, mut pointer: Id) -> Option<InstRef<'a>> {
+    fn find_base_variable(&self, mut pointer: Id) -> Option<InstRef<'a>> {
         // Chains of addresses are short; one that is not is left alone.
         for _ in 0..64 {
             let inst = self.definitions.get(self.module, pointer)?;

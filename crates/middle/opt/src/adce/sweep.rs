@@ -9,14 +9,14 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, ErasedIds, Inst, InstRef, ModuleSection, SpirvModule};
 
 /// Deletes everything that is not marked.
-pub fn run(module: &mut SpirvModule, marks: &LivenessMarks) -> PassOutcome {
+pub fn sweep_unmarked(module: &mut SpirvModule, marks: &LivenessMarks) -> PassOutcome {
     let mut erased = ErasedIds::new();
     let functions = module.functions().len();
     module.erase_functions(|f| marks.functions[f.index()].is_none(), &mut erased);
     let functions = functions - module.functions().len();
     let mut insts = 0;
     for live in marks.functions.iter().flatten() {
-        insts += instructions(module, marks, live, &mut erased);
+        insts += sweep_instructions(module, marks, live, &mut erased);
     }
     let mut branches = 0;
     for live in marks.functions.iter().flatten() {
@@ -27,9 +27,9 @@ pub fn run(module: &mut SpirvModule, marks: &LivenessMarks) -> PassOutcome {
         }
         branches += here;
     }
-    let variables = interfaces(module, marks);
-    let globals = globals(module, marks, &mut erased);
-    debug(module, marks, &mut erased);
+    let variables = sweep_interfaces(module, marks);
+    let globals = sweep_globals(module, marks, &mut erased);
+    sweep_debug_insts(module, marks, &mut erased);
     module.sweep_annotations(&erased);
     PassOutcome {
         statistics: vec![
@@ -44,7 +44,7 @@ pub fn run(module: &mut SpirvModule, marks: &LivenessMarks) -> PassOutcome {
 
 /// Deletes a function's instructions, but for terminators and merge instructions, and lines that
 /// nothing follows.
-fn instructions(
+fn sweep_instructions(
     module: &mut SpirvModule,
     marks: &LivenessMarks,
     live: &LiveFunction,
@@ -101,14 +101,20 @@ fn control_flow(module: &mut SpirvModule, marks: &LivenessMarks, live: &LiveFunc
             }
         };
         if let Some(target) = target {
-            lead(module, live, block, at, target);
+            redirect_branch(module, live, block, at, target);
             changed += 1;
         }
     }
     changed
 }
 
-fn lead(module: &mut SpirvModule, live: &LiveFunction, block: Block, at: u32, target: u32) {
+fn redirect_branch(
+    module: &mut SpirvModule,
+    live: &LiveFunction,
+    block: Block,
+    at: u32,
+    target: u32,
+) {
     let label = module.label(block);
     for &old in live.flow.cfg.successors(at) {
         if old != target {
@@ -123,7 +129,7 @@ fn lead(module: &mut SpirvModule, live: &LiveFunction, block: Block, at: u32, ta
 }
 
 /// Takes variables that go out of the entry points' interfaces.
-fn interfaces(module: &mut SpirvModule, marks: &LivenessMarks) -> usize {
+fn sweep_interfaces(module: &mut SpirvModule, marks: &LivenessMarks) -> usize {
     let is_live = |id: Id| {
         let definition = marks.definitions.defining_inst(id);
         definition.is_some_and(|d| marks.live[d.index()])
@@ -136,7 +142,7 @@ fn interfaces(module: &mut SpirvModule, marks: &LivenessMarks) -> usize {
 }
 
 /// Deletes types, constants, variables, imports and strings.
-fn globals(module: &mut SpirvModule, marks: &LivenessMarks, erased: &mut ErasedIds) -> usize {
+fn sweep_globals(module: &mut SpirvModule, marks: &LivenessMarks, erased: &mut ErasedIds) -> usize {
     let mut deleted = 0;
     for section in [
         ModuleSection::Imports,
@@ -164,7 +170,7 @@ fn globals(module: &mut SpirvModule, marks: &LivenessMarks, erased: &mut ErasedI
 
 /// Debug instructions about what is no more: those in functions go, in those outside the place of
 /// what is gone is taken by `DebugInfoNone`.
-fn debug(module: &mut SpirvModule, marks: &LivenessMarks, erased: &mut ErasedIds) {
+fn sweep_debug_insts(module: &mut SpirvModule, marks: &LivenessMarks, erased: &mut ErasedIds) {
     let mut none = None;
     for inst in &marks.debug {
         let Some(list) = module.list_of(*inst) else {

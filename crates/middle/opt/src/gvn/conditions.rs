@@ -31,14 +31,14 @@ impl DecidedConditions {
     }
 
     /// Takes note of what a block knows. Those that dominate it were entered before.
-    pub fn enter(
+    pub fn enter_block(
         &mut self,
         facts: &ModuleValues,
         module: &SpirvModule,
         flow: &FlowAnalysis,
         at: u32,
     ) {
-        let Some((condition, value)) = decision(module, flow, at) else {
+        let Some((condition, value)) = find_deciding_condition(module, flow, at) else {
             return;
         };
         let mut open = vec![(condition, value)];
@@ -47,7 +47,7 @@ impl DecidedConditions {
                 return;
             };
             self.decided.entry(id).or_default().push((at, value));
-            let Some(inst) = facts.def(module, id) else {
+            let Some(inst) = facts.definition(module, id) else {
                 continue;
             };
             match (inst.op(), value) {
@@ -61,7 +61,7 @@ impl DecidedConditions {
     }
 
     /// What a condition is in a block, where that is decided.
-    pub fn value(&self, flow: &FlowAnalysis, condition: Id, at: u32) -> Option<bool> {
+    pub fn condition_value(&self, flow: &FlowAnalysis, condition: Id, at: u32) -> Option<bool> {
         let entries = self.decided.get(&condition)?.iter().rev();
         let mut entries = entries.take(MOST_ENTRIES);
         let found = entries.find(|(block, _)| flow.dominators.dominates(*block, at));
@@ -70,7 +70,11 @@ impl DecidedConditions {
 }
 
 /// The condition by which alone a block is reached, and its value.
-fn decision(module: &SpirvModule, flow: &FlowAnalysis, at: u32) -> Option<(Id, bool)> {
+fn find_deciding_condition(
+    module: &SpirvModule,
+    flow: &FlowAnalysis,
+    at: u32,
+) -> Option<(Id, bool)> {
     let [before] = *flow.cfg.predecessors(at) else {
         return None;
     };

@@ -116,13 +116,13 @@ impl AliasAnalysis {
             }
         }
         if own {
-            memory.escapes(module, facts);
+            memory.mark_escaping_variables(module, facts);
         }
         memory
     }
 
     /// Variables whose address is used otherwise than to access them are everybody's.
-    fn escapes(&mut self, module: &SpirvModule, facts: &ModuleValues) {
+    fn mark_escaping_variables(&mut self, module: &SpirvModule, facts: &ModuleValues) {
         for inst in module.all_insts() {
             let op = inst.op();
             let known = op.is_about_ids() || op == Op::EntryPoint || is_chain(op);
@@ -152,13 +152,18 @@ impl AliasAnalysis {
     }
 
     /// The place that a pointer points to.
-    pub fn place(&self, facts: &ModuleValues, module: &SpirvModule, pointer: Id) -> MemoryLocation {
+    pub fn pointer_location(
+        &self,
+        facts: &ModuleValues,
+        module: &SpirvModule,
+        pointer: Id,
+    ) -> MemoryLocation {
         let base = self.base[pointer];
         let kind = match base.and_then(|b| self.kinds[b]) {
             Some(kind) => kind,
             None => {
                 let ty = facts.type_of(module, pointer);
-                let ty = ty.and_then(|ty| facts.def(module, ty));
+                let ty = ty.and_then(|ty| facts.definition(module, ty));
                 match ty.map(|ty| (ty.op(), ty.operands().first().copied())) {
                     Some((Op::TypePointer, Some(class)))
                         if of_class(StorageClass(class)) == WriterScope::ReadOnly =>
@@ -177,7 +182,7 @@ impl AliasAnalysis {
     }
 
     /// Takes note of a pointer that was made since.
-    pub fn learn(&mut self, inst: InstRef<'_>) {
+    pub fn record_pointer(&mut self, inst: InstRef<'_>) {
         if let Some(id) = inst.result().filter(|_| is_chain(inst.op())) {
             let base = self.base[inst.id_operand(0)];
             self.base.set(id, base);
@@ -185,13 +190,17 @@ impl AliasAnalysis {
     }
 
     /// What an instruction does to memory.
-    pub fn event(
+    pub fn classify_event(
         &self,
         facts: &ModuleValues,
         module: &SpirvModule,
         inst: InstRef<'_>,
     ) -> Option<MemoryEvent> {
-        let write = |pointer| Some(MemoryEvent::Write(self.place(facts, module, pointer)));
+        let write = |pointer| {
+            Some(MemoryEvent::Write(
+                self.pointer_location(facts, module, pointer),
+            ))
+        };
         match inst.op() {
             Op::Store if is_plain(inst.operands().get(2)) => write(inst.id_operand(0)),
             Op::CopyMemory if inst.operands().len() == 2 => write(inst.id_operand(0)),
@@ -220,7 +229,7 @@ impl AliasAnalysis {
             | Op::AtomicIDecrement
             | Op::AtomicFAddEXT => {
                 let semantics = facts
-                    .scalar(module, inst.id_operand(2))
+                    .scalar_constant_bits(module, inst.id_operand(2))
                     .map(|v| v.bits as u32);
                 let order = MemorySemantics::Acquire
                     | MemorySemantics::Release
@@ -238,7 +247,7 @@ impl AliasAnalysis {
     }
 
     /// Whether an event may change what is at a place.
-    pub fn clobbers(
+    pub fn may_clobber(
         &self,
         facts: &ModuleValues,
         module: &SpirvModule,
@@ -277,7 +286,7 @@ impl AliasAnalysis {
 /// Whether two addresses within one variable differ in a constant index.
 fn are_apart(facts: &ModuleValues, module: &SpirvModule, a: Id, b: Id) -> bool {
     let chain = |id| {
-        let inst = facts.def(module, id)?;
+        let inst = facts.definition(module, id)?;
         matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain).then(|| inst.operands())
     };
     let (Some([x, left @ ..]), Some([y, right @ ..])) = (chain(a), chain(b)) else {
@@ -290,7 +299,7 @@ fn are_apart(facts: &ModuleValues, module: &SpirvModule, a: Id, b: Id) -> bool {
         if l == r {
             continue;
         }
-        let value = |w: &u32| facts.scalar(module, Id::new(*w)?);
+        let value = |w: &u32| facts.scalar_constant_bits(module, Id::new(*w)?);
         return match (value(l), value(r)) {
             (Some(l), Some(r)) => l.bits != r.bits,
             _ => false,
@@ -334,7 +343,7 @@ fn is_block(
     let mut ty = pointer.map(|p| p.id_operand(1));
     // Arrays of arrays of descriptors are not deep.
     for _ in 0..8 {
-        let Some(inst) = ty.and_then(|ty| facts.def(module, ty)) else {
+        let Some(inst) = ty.and_then(|ty| facts.definition(module, ty)) else {
             break;
         };
         match inst.op() {

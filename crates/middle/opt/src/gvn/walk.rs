@@ -92,13 +92,13 @@ impl<'a> GvnWalker<'a> {
     }
 
     /// The same, with what two blocks compute computed once, in the block that is above both.
-    pub fn hoisting(mut self) -> Self {
+    pub fn with_hoisting(mut self) -> Self {
         self.hoists = true;
         self
     }
 
     /// Walks over a function.
-    pub fn function(
+    pub fn number_function(
         &mut self,
         module: &mut SpirvModule,
         flow: &FlowAnalysis,
@@ -110,7 +110,7 @@ impl<'a> GvnWalker<'a> {
         self.note_events(module, flow);
         let before = self.counts;
         for &at in flow.dominators.preorder() {
-            self.block(module, flow, at, erased);
+            self.number_block(module, flow, at, erased);
         }
         let after = self.counts;
         let renamed = after.simplified > before.simplified
@@ -132,7 +132,7 @@ impl<'a> GvnWalker<'a> {
         self.stamp = 0;
         for at in 0..flow.cfg.len() as u32 {
             let body = module.body(flow.cfg.block(at));
-            let events = body.filter_map(|i| memory.event(self.facts, module, i));
+            let events = body.filter_map(|i| memory.classify_event(self.facts, module, i));
             self.events.extend(events);
             self.first_event.push(self.events.len() as u32);
         }
@@ -144,14 +144,14 @@ impl<'a> GvnWalker<'a> {
         &self.events[begin..end]
     }
 
-    fn resolve(&self, mut id: Id) -> Id {
+    fn resolve_value(&self, mut id: Id) -> Id {
         while let Some(next) = self.replaced[id] {
             id = next;
         }
         id
     }
 
-    fn block(
+    fn number_block(
         &mut self,
         module: &mut SpirvModule,
         flow: &FlowAnalysis,
@@ -159,7 +159,7 @@ impl<'a> GvnWalker<'a> {
         erased: &mut ErasedIds,
     ) {
         let block = flow.cfg.block(at);
-        self.conditions.enter(self.facts, module, flow, at);
+        self.conditions.enter_block(self.facts, module, flow, at);
         let mut state = GvnPosition {
             block: at,
             events: 0,
@@ -175,13 +175,19 @@ impl<'a> GvnWalker<'a> {
                 }
                 id
             });
-            self.decide(module, flow, inst, at);
-            self.inst(module, flow, inst, &mut state, erased);
+            self.fold_decided_condition(module, flow, inst, at);
+            self.process_inst(module, flow, inst, &mut state, erased);
         }
     }
 
     /// Gives a branch or a choice the value of its condition, where that is decided.
-    fn decide(&mut self, module: &mut SpirvModule, flow: &FlowAnalysis, inst: Inst, at: u32) {
+    fn fold_decided_condition(
+        &mut self,
+        module: &mut SpirvModule,
+        flow: &FlowAnalysis,
+        inst: Inst,
+        at: u32,
+    ) {
         let i = module.inst(inst);
         let place = match i.op() {
             Op::BranchConditional => 0,
@@ -189,18 +195,18 @@ impl<'a> GvnWalker<'a> {
             _ => return,
         };
         let condition = i.id_operand(0);
-        let Some(value) = self.conditions.value(flow, condition, at) else {
+        let Some(value) = self.conditions.condition_value(flow, condition, at) else {
             return;
         };
         let ty = self.facts.type_of(module, condition);
-        let decided = ty.and_then(|ty| self.facts.numbers(module, ty, &[u64::from(value)]));
+        let decided = ty.and_then(|ty| self.facts.intern_lanes(module, ty, &[u64::from(value)]));
         if let Some(decided) = decided.filter(|id| *id != condition) {
             module.words_mut(inst)[place] = decided.word();
             self.counts.simplified += 1;
         }
     }
 
-    fn inst(
+    fn process_inst(
         &mut self,
         module: &mut SpirvModule,
         flow: &FlowAnalysis,
@@ -209,10 +215,10 @@ impl<'a> GvnWalker<'a> {
         erased: &mut ErasedIds,
     ) {
         for _ in 0..8 {
-            match rules::simplify(self.facts, module, inst) {
+            match rules::simplify_inst(self.facts, module, inst) {
                 Some(SimplifyOutcome::Value(value)) => {
                     self.counts.simplified += 1;
-                    return self.replace(module, inst, value, erased);
+                    return self.replace_inst(module, inst, value, erased);
                 }
                 Some(SimplifyOutcome::Changed) => self.counts.simplified += 1,
                 None => break,
@@ -223,18 +229,18 @@ impl<'a> GvnWalker<'a> {
             && let Some(value) = self.only_value(i)
         {
             self.counts.simplified += 1;
-            return self.replace(module, inst, value, erased);
+            return self.replace_inst(module, inst, value, erased);
         }
         let Some(memory) = &mut self.memory else {
             return;
         };
-        memory.learn(i);
+        memory.record_pointer(i);
         match i.op() {
-            Op::Load => self.load(module, flow, inst, state, erased),
-            Op::Store => self.store(module, flow, inst, state, erased),
-            op if op.is_terminator() => self.end(module, op, state, erased),
+            Op::Load => self.process_load(module, flow, inst, state, erased),
+            Op::Store => self.process_store(module, flow, inst, state, erased),
+            op if op.is_terminator() => self.process_function_end(module, op, state, erased),
             _ => {
-                if memory.event(self.facts, module, i).is_some() {
+                if memory.classify_event(self.facts, module, i).is_some() {
                     state.events += 1;
                     state.pending.clear();
                     return;
@@ -243,13 +249,19 @@ impl<'a> GvnWalker<'a> {
                     // It may read.
                     state.pending.clear();
                 }
-                self.number(module, flow, inst, state.block, erased);
+                self.number_inst(module, flow, inst, state.block, erased);
             }
         }
     }
 
-    fn replace(&mut self, module: &mut SpirvModule, inst: Inst, value: Id, erased: &mut ErasedIds) {
-        let value = self.resolve(value);
+    fn replace_inst(
+        &mut self,
+        module: &mut SpirvModule,
+        inst: Inst,
+        value: Id,
+        erased: &mut ErasedIds,
+    ) {
+        let value = self.resolve_value(value);
         if let Some(result) = module.inst(inst).result()
             && result != value
         {
@@ -272,7 +284,7 @@ impl<'a> GvnWalker<'a> {
     }
 
     /// Looks for an instruction that computed the same.
-    fn number(
+    fn number_inst(
         &mut self,
         module: &mut SpirvModule,
         flow: &FlowAnalysis,
@@ -296,7 +308,7 @@ impl<'a> GvnWalker<'a> {
         if !effects.is_pure() && effects != InstructionEffects::TRAPS {
             return;
         }
-        let Some(marks) = self.facts.marks(result) else {
+        let Some(marks) = self.facts.decoration_marks(result) else {
             return;
         };
         let mut hash = FxHasher::default();
@@ -305,21 +317,25 @@ impl<'a> GvnWalker<'a> {
         if i.op() == Op::Phi {
             hash.write_u32(block);
         }
-        for word in ordered(i.op(), i.operands()).as_slice(i.operands()) {
+        for word in canonicalise_operands(i.op(), i.operands()).as_slice(i.operands()) {
             hash.write_u32(*word);
         }
         let hash = hash.finish();
         let pure = effects.is_pure() && i.op() != Op::Phi;
         if let Some(known) = self.known.get(&hash).copied()
-            && let Some(above) = self.above(flow, known.block, block, pure)
+            && let Some(above) = self.find_common_block(flow, known.block, block, pure)
         {
             let other = module.inst(known.inst);
             let same = other.op() == i.op()
                 && other.result_type() == Some(ty)
                 && (i.op() != Op::Phi || known.block == block)
-                && other.result().and_then(|id| self.facts.marks(id)) == Some(marks)
-                && ordered(i.op(), i.operands()).as_slice(i.operands())
-                    == ordered(other.op(), other.operands()).as_slice(other.operands());
+                && other
+                    .result()
+                    .and_then(|id| self.facts.decoration_marks(id))
+                    == Some(marks)
+                && canonicalise_operands(i.op(), i.operands()).as_slice(i.operands())
+                    == canonicalise_operands(other.op(), other.operands())
+                        .as_slice(other.operands());
             if let (true, Some(value)) = (same, other.result()) {
                 self.counts.redundant += 1;
                 if above != known.block {
@@ -329,7 +345,7 @@ impl<'a> GvnWalker<'a> {
                     self.known.insert(hash, AvailableValue { inst, block });
                     self.counts.hoisted += 1;
                 }
-                return self.replace(module, inst, value, erased);
+                return self.replace_inst(module, inst, value, erased);
             }
             return;
         }
@@ -338,7 +354,13 @@ impl<'a> GvnWalker<'a> {
 
     /// The block from which a value reaches both: where it is, if that is above, or one to which it
     /// can be moved.
-    fn above(&self, flow: &FlowAnalysis, known: u32, block: u32, pure: bool) -> Option<u32> {
+    fn find_common_block(
+        &self,
+        flow: &FlowAnalysis,
+        known: u32,
+        block: u32,
+        pure: bool,
+    ) -> Option<u32> {
         let mut at = known;
         for _ in 0..MOST_BLOCKS {
             if flow.dominators.dominates(at, block) {
@@ -353,7 +375,7 @@ impl<'a> GvnWalker<'a> {
         None
     }
 
-    fn load(
+    fn process_load(
         &mut self,
         module: &mut SpirvModule,
         flow: &FlowAnalysis,
@@ -365,8 +387,8 @@ impl<'a> GvnWalker<'a> {
         let (pointer, ty) = (i.id_operand(0), i.result_type());
         let plain = is_plain(i.operands().get(1));
         let Some(memory) = &self.memory else { return };
-        let place = memory.place(self.facts, module, pointer);
-        let (facts, event) = (&*self.facts, memory.event(self.facts, module, i));
+        let place = memory.pointer_location(self.facts, module, pointer);
+        let (facts, event) = (&*self.facts, memory.classify_event(self.facts, module, i));
         state
             .pending
             .retain(|(p, _)| !memory.may_be_same(facts, module, p, &place));
@@ -379,7 +401,7 @@ impl<'a> GvnWalker<'a> {
         else {
             return;
         };
-        if self.facts.marks(result).is_none() {
+        if self.facts.decoration_marks(result).is_none() {
             return;
         }
         if let Some(held) = self.held.get(&pointer).copied()
@@ -389,12 +411,12 @@ impl<'a> GvnWalker<'a> {
             && self.is_held(module, flow, &held, &place, state)
         {
             self.counts.loads += 1;
-            return self.replace(module, inst, held.value, erased);
+            return self.replace_inst(module, inst, held.value, erased);
         }
-        self.held.insert(pointer, state.held(result));
+        self.held.insert(pointer, state.location_contents(result));
     }
 
-    fn store(
+    fn process_store(
         &mut self,
         module: &mut SpirvModule,
         flow: &FlowAnalysis,
@@ -406,7 +428,7 @@ impl<'a> GvnWalker<'a> {
         let (pointer, value) = (i.id_operand(0), i.id_operand(1));
         let plain = is_plain(i.operands().get(2));
         let Some(memory) = &self.memory else { return };
-        let place = memory.place(self.facts, module, pointer);
+        let place = memory.pointer_location(self.facts, module, pointer);
         if !plain || place.kind == WriterScope::Volatile {
             state.events += 1;
             state.pending.clear();
@@ -432,11 +454,11 @@ impl<'a> GvnWalker<'a> {
             state.pending.remove(0);
         }
         state.pending.push((place, inst));
-        self.held.insert(pointer, state.held(value));
+        self.held.insert(pointer, state.location_contents(value));
     }
 
     /// What is stored to a function's own variables when it is left is lost.
-    fn end(
+    fn process_function_end(
         &mut self,
         module: &mut SpirvModule,
         op: Op,
@@ -474,7 +496,7 @@ impl<'a> GvnWalker<'a> {
         let changes = |events: &[MemoryEvent]| {
             events
                 .iter()
-                .any(|e| memory.clobbers(facts, module, e, place))
+                .any(|e| memory.may_clobber(facts, module, e, place))
         };
         let here = self.events_of(state.block);
         let passed = (state.events as usize).min(here.len());
@@ -516,7 +538,7 @@ impl<'a> GvnWalker<'a> {
                 if op == Op::Phi || !reached {
                     self.facts
                         .ids
-                        .rewrite_uses(module, inst, |id| self.resolve(id));
+                        .rewrite_uses(module, inst, |id| self.resolve_value(id));
                 } else if !op.is_line() {
                     break;
                 }
@@ -538,7 +560,7 @@ struct GvnPosition {
 }
 
 impl GvnPosition {
-    fn held(&self, value: Id) -> LocationContents {
+    fn location_contents(&self, value: Id) -> LocationContents {
         LocationContents {
             value,
             block: self.block,
@@ -563,7 +585,7 @@ impl CanonicalOperands {
     }
 }
 
-fn ordered(op: Op, operands: &[u32]) -> CanonicalOperands {
+fn canonicalise_operands(op: Op, operands: &[u32]) -> CanonicalOperands {
     let commutes = matches!(
         op,
         Op::IAdd

@@ -107,7 +107,7 @@ impl CalleeTable {
                 }
             }
         }
-        found.outside(module);
+        found.scan_module_level(module);
         found
     }
 
@@ -117,7 +117,7 @@ impl CalleeTable {
     }
 
     /// What the module says of its functions outside of them.
-    fn outside(&mut self, module: &SpirvModule) {
+    fn scan_module_level(&mut self, module: &SpirvModule) {
         for entry in module.section_insts(ModuleSection::EntryPoints) {
             let func = entry.get_id(1).and_then(|id| self.by_id[id]);
             if let Some(func) = func.filter(|_| entry.op() == Op::EntryPoint) {
@@ -150,7 +150,7 @@ impl CalleeTable {
 
     /// The function that a call goes to, where a copy of it should stand there instead. `single` is
     /// asked to make its returns one, and says whether they are.
-    pub fn choose(
+    pub fn choose_callee(
         &mut self,
         module: &mut SpirvModule,
         function: Id,
@@ -163,20 +163,20 @@ impl CalleeTable {
         let body = match self.bodies[callee.index()] {
             Some(body) => body,
             None => {
-                let mut body = self.measure(module, callee);
+                let mut body = self.measure_body(module, callee);
                 let divided = self.structured && body.returns > 0 && body.blocks > 1;
-                if divided && self.worth(callee, body) {
+                if divided && self.is_worth_inlining(callee, body) {
                     if !single(module, callee) {
                         self.barred[callee.index()] = true;
                         return None;
                     }
-                    body = self.measure(module, callee);
+                    body = self.measure_body(module, callee);
                 }
                 self.bodies[callee.index()] = Some(body);
                 body
             }
         };
-        if !self.worth(callee, body) {
+        if !self.is_worth_inlining(callee, body) {
             return None;
         }
         // What goes with its only call makes the module no longer.
@@ -187,7 +187,7 @@ impl CalleeTable {
         Some((callee, body))
     }
 
-    fn worth(&self, callee: Func, body: CalleeSummary) -> bool {
+    fn is_worth_inlining(&self, callee: Func, body: CalleeSummary) -> bool {
         let calls = self.calls[callee.index()] as usize;
         let kept = self.seen_outside[callee.index()];
         let slack = match self.policy {
@@ -202,7 +202,7 @@ impl CalleeTable {
         calls * body.cost <= calls * (body.saved + slack) + gone
     }
 
-    fn measure(&self, module: &SpirvModule, func: Func) -> CalleeSummary {
+    fn measure_body(&self, module: &SpirvModule, func: Func) -> CalleeSummary {
         let f = module.function(func);
         let mut body = CalleeSummary {
             words: 0,

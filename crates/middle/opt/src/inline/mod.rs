@@ -6,6 +6,6 @@ mod splice;
 mod told;
 
 pub use callees::{CalleeTable, InlinePolicy};
-pub use scopes::{DebugInstKind as DebugKind, kind as debug_kind};
+pub use scopes::{DebugInstKind as DebugKind, classify_debug_inst as debug_kind};
 pub use splice::CallInliner;
 pub use told::{IdAnnotations, InstRefId};

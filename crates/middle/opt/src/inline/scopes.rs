@@ -24,7 +24,7 @@ pub enum DebugInstKind {
 }
 
 /// The kind of an instruction of a debug information set, `None` for every other.
-pub fn kind(ids: &IdWords, inst: InstRef<'_>) -> Option<DebugInstKind> {
+pub fn classify_debug_inst(ids: &IdWords, inst: InstRef<'_>) -> Option<DebugInstKind> {
     if inst.op() != Op::ExtInst {
         return None;
     }
@@ -40,8 +40,8 @@ pub fn kind(ids: &IdWords, inst: InstRef<'_>) -> Option<DebugInstKind> {
 
 impl CallDebugLocation {
     /// Takes note of an instruction before the call.
-    pub fn note(&mut self, ids: &IdWords, inst: InstRef<'_>) {
-        match (inst.op(), kind(ids, inst)) {
+    pub fn record_inst(&mut self, ids: &IdWords, inst: InstRef<'_>) {
+        match (inst.op(), classify_debug_inst(ids, inst)) {
             (Op::Line | Op::NoLine, _) | (_, Some(DebugInstKind::Line)) => {
                 self.line = Some(inst.handle())
             }
@@ -75,12 +75,12 @@ impl CallDebugLocation {
 }
 
 /// A `DebugInlinedAt` like `known`, of code within a function that is itself put at `site`.
-pub fn chained(module: &mut SpirvModule, known: Id, site: Id, depth: u32) -> Option<Id> {
+pub fn chain_inlined_at(module: &mut SpirvModule, known: Id, site: Id, depth: u32) -> Option<Id> {
     let globals = module.section_insts(ModuleSection::Globals).rev();
     let found = globals.take(4096).find(|i| i.result() == Some(known))?;
     let mut words = found.words().to_vec();
     let end = match words.get(6).copied().and_then(Id::new) {
-        Some(outer) if depth < 16 => chained(module, outer, site, depth + 1)?,
+        Some(outer) if depth < 16 => chain_inlined_at(module, outer, site, depth + 1)?,
         Some(_) => return None,
         None => site,
     };

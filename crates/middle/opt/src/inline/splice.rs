@@ -69,7 +69,7 @@ impl CallInliner {
     }
 
     /// Replaces the calls of a function whose callees are as they shall be copied.
-    pub fn function(
+    pub fn inline_calls(
         &mut self,
         module: &mut SpirvModule,
         func: Func,
@@ -89,24 +89,24 @@ impl CallInliner {
             if !calling {
                 continue;
             }
-            let calls = self.calls(module, *block, erased);
+            let calls = self.take_inlinable_calls(module, *block, erased);
             let mut behind: Vec<Vec<Block>> = Vec::new();
             for call in calls.into_iter().rev() {
                 if call.body.ends && self.structured {
                     if continuing.is_none() {
-                        continuing = Some(self.continuing(module, func)?);
+                        continuing = Some(self.find_continue_blocks(module, func)?);
                     }
                     if continuing.as_ref().is_some_and(|c| c.contains(block)) {
                         continue;
                     }
                 }
-                behind.extend(self.splice(module, func, *block, &call, erased));
+                behind.extend(self.splice_callee(module, func, *block, &call, erased));
             }
             order.extend(behind.into_iter().rev().flatten());
         }
         if self.inlined > before {
             module.set_block_order(func, order);
-            self.rename(module, func);
+            self.rewrite_results(module, func);
         }
         Ok(())
     }
@@ -137,7 +137,7 @@ impl CallInliner {
         gone.len()
     }
 
-    fn calls(
+    fn take_inlinable_calls(
         &mut self,
         module: &mut SpirvModule,
         block: Block,
@@ -146,7 +146,7 @@ impl CallInliner {
         let mut site = CallDebugLocation::default();
         let mut found: Vec<(Inst, Id, CallDebugLocation)> = Vec::new();
         for inst in module.body(block) {
-            site.note(&self.ids, inst);
+            site.record_inst(&self.ids, inst);
             if inst.op() == Op::FunctionCall {
                 found.push((inst.handle(), inst.id_operand(0), site));
             }
@@ -155,9 +155,11 @@ impl CallInliner {
         for (inst, function, site) in found {
             let (merger, ids) = (&mut self.merger, &self.ids);
             let single = |module: &mut SpirvModule, func| {
-                merger.run(module, ids, func, erased).unwrap_or(false)
+                merger
+                    .merge_returns(module, ids, func, erased)
+                    .unwrap_or(false)
             };
-            if let Some((callee, body)) = self.callees.choose(module, function, single) {
+            if let Some((callee, body)) = self.callees.choose_callee(module, function, single) {
                 calls.push(InlineCallSite {
                     inst,
                     callee,
@@ -170,7 +172,7 @@ impl CallInliner {
     }
 
     /// Gives the ids of a callee new names, or those of the arguments.
-    fn name(&mut self, module: &mut SpirvModule, call: &InlineCallSite) -> bool {
+    fn assign_callee_ids(&mut self, module: &mut SpirvModule, call: &InlineCallSite) -> bool {
         let arguments: Vec<Id> = module.inst(call.inst).id_operands(1).collect();
         let function = module.function(call.callee);
         let params: Vec<Id> = module
@@ -186,21 +188,21 @@ impl CallInliner {
         let mut results: Vec<InstRefId> = Vec::new();
         for block in &function.blocks {
             let label = module.inst(module.block(*block).label);
-            results.extend(InstRefId::of(label));
+            results.extend(InstRefId::from_inst(label));
             let body = module.body(*block);
             let copied = body.filter(|i| !self.ids.is_unknown_remark(*i));
-            results.extend(copied.filter_map(InstRefId::of));
+            results.extend(copied.filter_map(InstRefId::from_inst));
         }
         for old in results {
             let new = module.fresh_id();
             self.copy.set(old.id, Some(new));
-            self.told.copy(module, old, new);
+            self.told.copy_annotations(module, old, new);
         }
         true
     }
 
     /// A copy of an instruction, in no list.
-    fn copied(&mut self, module: &mut SpirvModule, inst: Inst) -> Inst {
+    fn clone_inst(&mut self, module: &mut SpirvModule, inst: Inst) -> Inst {
         let source = module.inst(inst);
         self.words.clear();
         self.words.extend_from_slice(source.words());
@@ -220,20 +222,21 @@ impl CallInliner {
     }
 
     /// The blocks that are in the continue construct of a loop.
-    fn continuing(
+    fn find_continue_blocks(
         &self,
         module: &SpirvModule,
         func: Func,
     ) -> Result<FxHashSet<Block>, SourceDiagnostic> {
         let cfg = FlowGraph::with_ids(module, &self.ids, func)?;
-        let within = structure::continuing(module, &cfg, &BlockDominators::from_cfg(&cfg));
+        let within =
+            structure::find_continue_blocks(module, &cfg, &BlockDominators::from_cfg(&cfg));
         let blocks = (0..cfg.len() as u32).map(|at| cfg.block(at));
         Ok(blocks.zip(within).filter(|b| b.1).map(|b| b.0).collect())
     }
 
     /// Puts a copy in the place of a call; returns the blocks that come behind the call's, in their
     /// order.
-    fn splice(
+    fn splice_callee(
         &mut self,
         module: &mut SpirvModule,
         func: Func,
@@ -247,19 +250,20 @@ impl CallInliner {
                 module.terminator(blocks[0]).op(),
                 Op::Return | Op::ReturnValue
             );
-        if !single && self.is_undivided(module, block) || !self.name(module, call) {
+        if !single && self.is_undivided(module, block) || !self.assign_callee_ids(module, call) {
             return None;
         }
         self.inlined += 1;
         self.copied.push(call.callee);
         let mut place = InlineCopy::new(self, module, func, call);
         if single {
-            let value = place.body(module, self, blocks[0], InsertionPoint::Before(call.inst));
-            place.restore(module, InsertionPoint::Before(call.inst));
-            self.result(module, call, value, erased);
+            let value =
+                place.copy_block_body(module, self, blocks[0], InsertionPoint::Before(call.inst));
+            place.restore_caller_scope(module, InsertionPoint::Before(call.inst));
+            self.replace_call_result(module, call, value, erased);
             return Some(Vec::new());
         }
-        let post = self.split(module, func, block, call.inst);
+        let post = self.split_after_call(module, func, block, call.inst);
         let mut made = Vec::with_capacity(blocks.len() + 1);
         let mut returned: Vec<(Id, Option<Id>)> = Vec::new();
         let entry_label = module.label(blocks[0]);
@@ -288,7 +292,7 @@ impl CallInliner {
                 module.append_inst(module.block(block).body, branch);
             }
             let list = module.block(target).body;
-            let value = place.body(module, self, *source, InsertionPoint::End(list));
+            let value = place.copy_block_body(module, self, *source, InsertionPoint::End(list));
             let returns = matches!(
                 module.terminator(*source).op(),
                 Op::Return | Op::ReturnValue
@@ -300,8 +304,8 @@ impl CallInliner {
             }
         }
         let first = module.first_after_phis(post);
-        place.restore(module, InsertionPoint::Before(first));
-        self.join(module, call, post, &returned, erased);
+        place.restore_caller_scope(module, InsertionPoint::Before(first));
+        self.join_returns(module, call, post, &returned, erased);
         made.push(post);
         Some(made)
     }
@@ -326,7 +330,13 @@ impl CallInliner {
 
     /// Moves what stands behind a call into a block of its own, but for a loop's merge instruction.
     /// The first part is left without a terminator.
-    fn split(&mut self, module: &mut SpirvModule, func: Func, block: Block, call: Inst) -> Block {
+    fn split_after_call(
+        &mut self,
+        module: &mut SpirvModule,
+        func: Func,
+        block: Block,
+        call: Inst,
+    ) -> Block {
         let label = module.fresh_id();
         let post = module.create_block(func, label);
         self.blocks.set(label, Some(post));
@@ -356,7 +366,7 @@ impl CallInliner {
     }
 
     /// Has what the call gave come from where the copy returns.
-    fn join(
+    fn join_returns(
         &mut self,
         module: &mut SpirvModule,
         call: &InlineCallSite,
@@ -370,10 +380,10 @@ impl CallInliner {
         if values.len() < 2 {
             let value = match (values.first(), returned.is_empty()) {
                 (Some((value, _)), _) => Some(*value),
-                (None, true) => self.undefined(module, ty),
+                (None, true) => self.make_undefined_result(module, ty),
                 (None, false) => None,
             };
-            return self.result(module, call, value, erased);
+            return self.replace_call_result(module, call, value, erased);
         }
         let pairs = values.iter().flat_map(|(v, l)| [v.word(), l.word()]);
         let words: Vec<u32> = [ty, result].into_iter().chain(pairs).collect();
@@ -386,7 +396,7 @@ impl CallInliner {
     }
 
     /// What a function that never returns gives; nothing for `void`.
-    fn undefined(&self, module: &mut SpirvModule, ty: u32) -> Option<Id> {
+    fn make_undefined_result(&self, module: &mut SpirvModule, ty: u32) -> Option<Id> {
         let ty = Id::new(ty)?;
         let globals = module.section_insts(spirula_spirv::ir::ModuleSection::Globals);
         let is_void = globals
@@ -395,7 +405,7 @@ impl CallInliner {
         (!is_void).then(|| module.ensure_undef(ty))
     }
 
-    fn result(
+    fn replace_call_result(
         &mut self,
         module: &mut SpirvModule,
         call: &InlineCallSite,
@@ -408,19 +418,20 @@ impl CallInliner {
         module.erase_inst(call.inst, erased);
     }
 
-    fn resolve(&self, mut id: Id) -> Id {
+    fn resolve_result(&self, mut id: Id) -> Id {
         while let Some(next) = self.replaced[id] {
             id = next;
         }
         id
     }
 
-    fn rename(&self, module: &mut SpirvModule, func: Func) {
+    fn rewrite_results(&self, module: &mut SpirvModule, func: Func) {
         for block in module.function(func).blocks.clone() {
             let mut next = module.body(block).next().map(InstRef::handle);
             while let Some(inst) = next {
                 next = module.next(inst);
-                self.ids.rewrite_uses(module, inst, |id| self.resolve(id));
+                self.ids
+                    .rewrite_uses(module, inst, |id| self.resolve_result(id));
             }
         }
     }
@@ -434,7 +445,7 @@ enum InsertionPoint {
 }
 
 impl InsertionPoint {
-    fn put(self, module: &mut SpirvModule, inst: Inst) {
+    fn insert_inst(self, module: &mut SpirvModule, inst: Inst) {
         match self {
             InsertionPoint::Before(at) => module.insert_before(at, inst),
             InsertionPoint::End(list) => module.append_inst(list, inst),
@@ -472,7 +483,7 @@ impl InlineCopy {
     }
 
     /// Copies the instructions of a block; returns what it returns.
-    fn body(
+    fn copy_block_body(
         &mut self,
         module: &mut SpirvModule,
         splicer: &mut CallInliner,
@@ -484,19 +495,19 @@ impl InlineCopy {
         while let Some(inst) = next {
             next = module.next(inst);
             let i = module.inst(inst);
-            match (i.op(), scopes::kind(&splicer.ids, i)) {
+            match (i.op(), scopes::classify_debug_inst(&splicer.ids, i)) {
                 (Op::Return, _) | (_, Some(DebugInstKind::Definition)) => {}
                 _ if splicer.ids.is_unknown_remark(i) => {}
                 (Op::ReturnValue, _) => {
                     let id = i.id_operand(0);
                     value = Some(splicer.copy[id].unwrap_or(id));
                 }
-                (Op::Variable, _) => self.variable(module, splicer, inst, at),
-                (_, Some(DebugInstKind::Scope)) => self.scope(module, splicer, inst, at),
+                (Op::Variable, _) => self.copy_variable(module, splicer, inst, at),
+                (_, Some(DebugInstKind::Scope)) => self.copy_debug_scope(module, splicer, inst, at),
                 (op, kind) => {
                     self.lines |= op.is_line() || kind == Some(DebugInstKind::Line);
-                    let copy = splicer.copied(module, inst);
-                    at.put(module, copy);
+                    let copy = splicer.clone_inst(module, inst);
+                    at.insert_inst(module, copy);
                 }
             }
         }
@@ -505,24 +516,24 @@ impl InlineCopy {
 
     /// Variables go to the caller's begin; what they begin with they get where the copy begins, as
     /// it may stand in a loop.
-    fn variable(
+    fn copy_variable(
         &mut self,
         module: &mut SpirvModule,
         splicer: &mut CallInliner,
         inst: Inst,
         at: InsertionPoint,
     ) {
-        let copy = splicer.copied(module, inst);
+        let copy = splicer.clone_inst(module, inst);
         let words = module.inst(copy).words().to_vec();
         if let [ty, id, class, initial] = words[..] {
             module.replace_words(copy, &[ty, id, class]);
             let store = module.create_inst(Op::Store, &[id, initial]);
-            at.put(module, store);
+            at.insert_inst(module, store);
         }
         module.insert_before(self.variables, copy);
     }
 
-    fn scope(
+    fn copy_debug_scope(
         &mut self,
         module: &mut SpirvModule,
         splicer: &mut CallInliner,
@@ -532,11 +543,11 @@ impl InlineCopy {
         let Some(mut site) = self.inlined_at else {
             return;
         };
-        let copy = splicer.copied(module, inst);
+        let copy = splicer.clone_inst(module, inst);
         let mut words = module.inst(copy).words().to_vec();
         if words.len() >= 5 {
             if let Some(inner) = words.get(5).copied().and_then(Id::new) {
-                let Some(chain) = scopes::chained(module, inner, site, 0) else {
+                let Some(chain) = scopes::chain_inlined_at(module, inner, site, 0) else {
                     return;
                 };
                 site = chain;
@@ -545,12 +556,12 @@ impl InlineCopy {
             words.push(site.word());
             module.replace_words(copy, &words);
         }
-        at.put(module, copy);
+        at.insert_inst(module, copy);
         self.scopes = true;
     }
 
     /// Tells debuggers that what follows is the caller's again.
-    fn restore(&self, module: &mut SpirvModule, at: InsertionPoint) {
+    fn restore_caller_scope(&self, module: &mut SpirvModule, at: InsertionPoint) {
         let told = [
             self.site.line.filter(|_| self.lines),
             self.site.scope.filter(|_| self.scopes),
@@ -562,11 +573,11 @@ impl InlineCopy {
                 words[1] = module.fresh_id().word();
             }
             let copy = module.create_inst(op, &words);
-            at.put(module, copy);
+            at.insert_inst(module, copy);
         }
         if self.lines && self.site.line.is_none() {
             let none = module.create_inst(Op::NoLine, &[]);
-            at.put(module, none);
+            at.insert_inst(module, none);
         }
     }
 }

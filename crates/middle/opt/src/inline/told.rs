@@ -39,7 +39,7 @@ impl IdAnnotations {
     }
 
     /// Says of a copy what is said of the original; names are given to variables only.
-    pub fn copy(&mut self, module: &mut SpirvModule, old: InstRefId, new: Id) {
+    pub fn copy_annotations(&mut self, module: &mut SpirvModule, old: InstRefId, new: Id) {
         for decoration in self.decorations[old.id].clone() {
             let inst = module.inst(decoration);
             let mut words = inst.words().to_vec();
@@ -79,7 +79,7 @@ pub struct InstRefId {
 }
 
 impl InstRefId {
-    pub fn of(inst: InstRef<'_>) -> Option<Self> {
+    pub fn from_inst(inst: InstRef<'_>) -> Option<Self> {
         Some(InstRefId {
             id: inst.result()?,
             is_variable: inst.op() == Op::Variable,

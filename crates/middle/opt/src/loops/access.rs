@@ -20,7 +20,7 @@ pub struct LoopAccesses {
 }
 
 /// What blocks read and write; `None` where more happens than that.
-pub fn accesses(
+pub fn gather_accesses(
     module: &SpirvModule,
     facts: &ModuleValues,
     memory: &AliasAnalysis,
@@ -29,7 +29,7 @@ pub fn accesses(
     let mut found = LoopAccesses::default();
     for i in blocks.iter().flat_map(|b| module.body(*b)) {
         let (inst, op) = (i.handle(), i.op());
-        match memory.event(facts, module, i) {
+        match memory.classify_event(facts, module, i) {
             Some(MemoryEvent::Write(place))
                 if op == Op::Store && place.kind != WriterScope::Volatile =>
             {
@@ -40,7 +40,7 @@ pub fn accesses(
             None => {}
         }
         if op == Op::Load {
-            let place = memory.place(facts, module, i.id_operand(0));
+            let place = memory.pointer_location(facts, module, i.id_operand(0));
             if place.kind == WriterScope::Volatile {
                 return None;
             }

@@ -45,20 +45,20 @@ impl BlockCloner {
     }
 
     /// What an id is in the copy made last.
-    pub fn resolve(&self, id: Id) -> Id {
+    pub fn resolve_clone(&self, id: Id) -> Id {
         self.new[id].unwrap_or(id)
     }
 
     /// Makes `count` rounds, at least one, none of which leaves the loop. In the first the header's
     /// phis are `values`; where those are none, what they are when the loop is entered.
-    pub fn rounds(
+    pub fn clone_iterations(
         &mut self,
         module: &mut SpirvModule,
         shape: &LoopShape,
         count: usize,
         values: Option<Vec<Id>>,
     ) -> IterationChain {
-        self.forget();
+        self.forget_clones();
         let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
         let from = |module: &SpirvModule, label: Id| -> Vec<Id> {
             let value = |p: &Inst| module.phi_value(*p, label).unwrap_or(Id::MAX);
@@ -70,10 +70,11 @@ impl BlockCloner {
         for _ in 0..count {
             for (phi, value) in phis.iter().zip(&values) {
                 let own = module.inst(*phi).result();
-                own.into_iter().for_each(|id| self.set(id, *value));
+                own.into_iter()
+                    .for_each(|id| self.set_replacement(id, *value));
             }
-            let copies = self.round(module, shape);
-            values = next.iter().map(|v| self.resolve(*v)).collect();
+            let copies = self.clone_iteration(module, shape);
+            values = next.iter().map(|v| self.resolve_clone(*v)).collect();
             let latch = shape.blocks.iter().position(|b| *b == shape.latch);
             let (head, latch) = (copies[0], copies[latch.unwrap_or(0)]);
             if let Some((_, before)) = ends {
@@ -91,10 +92,10 @@ impl BlockCloner {
     }
 
     /// One round: its blocks, of which the last leads nowhere.
-    fn round(&mut self, module: &mut SpirvModule, shape: &LoopShape) -> Vec<Block> {
-        self.name(module, &shape.blocks, Some(shape.header));
-        let stays = self.resolve(shape.stays);
-        self.fill(module, &shape.blocks, |block, op| {
+    fn clone_iteration(&mut self, module: &mut SpirvModule, shape: &LoopShape) -> Vec<Block> {
+        self.assign_new_ids(module, &shape.blocks, Some(shape.header));
+        let stays = self.resolve_clone(shape.stays);
+        self.fill_blocks(module, &shape.blocks, |block, op| {
             let of_header = block == shape.header && (op == Op::LoopMerge || op == Op::Phi);
             if of_header || op.is_terminator() && block == shape.latch {
                 CloneAction::Nothing
@@ -108,22 +109,22 @@ impl BlockCloner {
 
     /// Copies blocks as they are; ids that are defined in them have copies too, labels included. Others
     /// stand for what `outside` says, in pairs.
-    pub fn blocks(
+    pub fn clone_blocks(
         &mut self,
         module: &mut SpirvModule,
         blocks: &[Block],
         outside: &[(Id, Id)],
     ) -> Vec<Block> {
-        self.forget();
+        self.forget_clones();
         for (old, new) in outside {
-            self.set(*old, *new);
+            self.set_replacement(*old, *new);
         }
-        self.name(module, blocks, None);
-        self.fill(module, blocks, |_, _| CloneAction::Copy)
+        self.assign_new_ids(module, blocks, None);
+        self.fill_blocks(module, blocks, |_, _| CloneAction::Copy)
     }
 
     /// Makes blocks of what becomes of the instructions of others.
-    fn fill(
+    fn fill_blocks(
         &mut self,
         module: &mut SpirvModule,
         blocks: &[Block],
@@ -132,7 +133,7 @@ impl BlockCloner {
         let mut copies = Vec::with_capacity(blocks.len());
         for block in blocks {
             let func = module.block(*block).func;
-            let label = self.resolve(module.label(*block));
+            let label = self.resolve_clone(module.label(*block));
             let copy = module.create_block(func, label);
             copies.push(copy);
             let list = module.block(copy).body;
@@ -144,7 +145,7 @@ impl BlockCloner {
                 }
                 let new = match becomes(*block, module.inst(inst).op()) {
                     CloneAction::Nothing => continue,
-                    CloneAction::Copy => self.copied(module, inst),
+                    CloneAction::Copy => self.clone_inst(module, inst),
                     CloneAction::BranchTo(label) => module.create_inst(Op::Branch, &[label.word()]),
                 };
                 module.append_inst(list, new);
@@ -154,23 +155,28 @@ impl BlockCloner {
     }
 
     /// Has an id stand for another in the copy made next.
-    fn set(&mut self, id: Id, new: Id) {
+    fn set_replacement(&mut self, id: Id, new: Id) {
         self.new.set(id, Some(new));
         self.named.push(id);
     }
 
     /// Has all ids stand for themselves: what was copied before is used where it is not copied.
-    fn forget(&mut self) {
+    fn forget_clones(&mut self) {
         for id in self.named.drain(..) {
             self.new.set(id, None);
         }
     }
 
     /// Gives new ids to everything that blocks define, but for the phis of one of them.
-    fn name(&mut self, module: &mut SpirvModule, blocks: &[Block], header: Option<Block>) {
+    fn assign_new_ids(
+        &mut self,
+        module: &mut SpirvModule,
+        blocks: &[Block],
+        header: Option<Block>,
+    ) {
         for block in blocks {
             let label = module.fresh_id();
-            self.set(module.label(*block), label);
+            self.set_replacement(module.label(*block), label);
             let mut next = module.body(*block).next().map(InstRef::handle);
             while let Some(inst) = next {
                 next = module.next(inst);
@@ -179,16 +185,16 @@ impl BlockCloner {
                 if is_known || self.ids.is_unknown_remark(i) {
                     continue;
                 }
-                if let Some(old) = InstRefId::of(i) {
+                if let Some(old) = InstRefId::from_inst(i) {
                     let id = module.fresh_id();
-                    self.set(old.id, id);
-                    self.told.copy(module, old, id);
+                    self.set_replacement(old.id, id);
+                    self.told.copy_annotations(module, old, id);
                 }
             }
         }
     }
 
-    fn copied(&mut self, module: &mut SpirvModule, inst: Inst) -> Inst {
+    fn clone_inst(&mut self, module: &mut SpirvModule, inst: Inst) -> Inst {
         let old = module.inst(inst);
         let op = old.op();
         let mut words = old.words().to_vec();
@@ -197,7 +203,7 @@ impl BlockCloner {
         });
         if let Some(id) = old.result() {
             let at = words.len() - old.operands().len() - 1;
-            words[at] = self.resolve(id).word();
+            words[at] = self.resolve_clone(id).word();
         }
         let new = module.create_inst(op, &words);
         self.ids.record_inst(module.inst(new));
@@ -225,7 +231,7 @@ pub fn end_with(module: &mut SpirvModule, block: Block, label: Id) {
 }
 
 /// Puts an instruction at the end of a block that has none which ends it; its result.
-pub fn append(module: &mut SpirvModule, block: Block, op: Op, ty: Id, operands: &[Id]) -> Id {
+pub fn append_inst(module: &mut SpirvModule, block: Block, op: Op, ty: Id, operands: &[Id]) -> Id {
     let id = module.fresh_id();
     let mut words = vec![ty.word(), id.word()];
     words.extend(operands.iter().map(|id| id.word()));

@@ -6,8 +6,8 @@ mod shape;
 mod trips;
 mod walk;
 
-pub use access::{LoopAccess, accesses, are_apart, is_plain};
-pub use chain::{BlockCloner, IterationChain, append, come_from, end_with};
-pub use shape::{LoopShape, merges_inside, prepare, shapes};
-pub use trips::{TripCounter, words};
-pub use walk::{LoopPass, LoopPassContext, count, walk};
+pub use access::{LoopAccess, are_apart, gather_accesses, is_plain};
+pub use chain::{BlockCloner, IterationChain, append_inst, come_from, end_with};
+pub use shape::{LoopShape, create_preheaders, find_loop_shapes, merges_inside};
+pub use trips::{TripCounter, count_loop_words};
+pub use walk::{LoopPass, LoopPassContext, count_loop_iterations, run_loop_pass};

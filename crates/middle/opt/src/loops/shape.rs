@@ -31,13 +31,13 @@ pub struct LoopShape {
 
 /// Has every loop of a function be entered from one block that leads nowhere else; returns the
 /// number of blocks made.
-pub fn prepare(
+pub fn create_preheaders(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
     ids: &IdWords,
     func: Func,
 ) -> Result<usize, SourceDiagnostic> {
-    let flow = cache.flow(module, func)?;
+    let flow = cache.function_flow(module, func)?;
     let cfg = &flow.cfg;
     let loops = LoopNest::from_cfg(cfg, &flow.dominators);
     let mut named = vec![false; cfg.len()];
@@ -88,7 +88,11 @@ pub fn prepare(
 }
 
 /// The loops of a function that have this shape, inner ones first.
-pub fn shapes(module: &SpirvModule, flow: &FlowAnalysis, structured: bool) -> Vec<LoopShape> {
+pub fn find_loop_shapes(
+    module: &SpirvModule,
+    flow: &FlowAnalysis,
+    structured: bool,
+) -> Vec<LoopShape> {
     let loops = LoopNest::from_cfg(&flow.cfg, &flow.dominators);
     if loops.loops().is_empty() {
         return Vec::new();
@@ -97,11 +101,13 @@ pub fn shapes(module: &SpirvModule, flow: &FlowAnalysis, structured: bool) -> Ve
     let constructs =
         structured.then(|| ConstructTree::from_cfg(module, &flow.cfg, &flow.dominators));
     (0..loops.loops().len())
-        .filter_map(|at| shape(module, flow, constructs.as_ref(), &loops, at, &members[at]))
+        .filter_map(|at| {
+            match_loop_shape(module, flow, constructs.as_ref(), &loops, at, &members[at])
+        })
         .collect()
 }
 
-fn shape(
+fn match_loop_shape(
     module: &SpirvModule,
     flow: &FlowAnalysis,
     constructs: Option<&ConstructTree>,

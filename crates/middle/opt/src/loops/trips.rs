@@ -40,7 +40,7 @@ impl TripCounter {
     }
 
     /// Rounds that stay in the loop before one leaves it, where that is known and at most `limit`.
-    pub fn count(
+    pub fn count_iterations(
         &mut self,
         facts: &ModuleValues,
         module: &SpirvModule,
@@ -55,13 +55,13 @@ impl TripCounter {
             }
         }
         let condition = module.terminator(shape.exit).id_operand(0);
-        let slice = self.slice(facts, module, shape, condition)?;
+        let slice = self.slice_value(facts, module, shape, condition)?;
         let all = || slice.phis.iter().chain(&slice.insts);
         for (at, inst) in all().enumerate() {
             let id = module.inst(*inst).result()?;
             self.slot.set(id, at as u32);
         }
-        let found = self.run(facts, module, shape, &slice, condition, limit);
+        let found = self.simulate_iterations(facts, module, shape, &slice, condition, limit);
         for inst in all() {
             let id = module.inst(*inst).result()?;
             self.slot.set(id, NONE);
@@ -74,7 +74,7 @@ impl TripCounter {
     }
 
     /// What a value is computed of, in the order of the blocks.
-    fn slice(
+    fn slice_value(
         &self,
         facts: &ModuleValues,
         module: &SpirvModule,
@@ -90,10 +90,10 @@ impl TripCounter {
         let mut work = vec![root];
         while let Some(id) = work.pop() {
             if !self.is_inside(id) {
-                facts.scalar(module, id)?;
+                facts.scalar_constant_bits(module, id)?;
                 continue;
             }
-            let inst = facts.def(module, id)?;
+            let inst = facts.definition(module, id)?;
             let handle = inst.handle();
             if slice.phis.contains(&handle) || slice.insts.contains(&handle) {
                 continue;
@@ -117,7 +117,7 @@ impl TripCounter {
         Some(slice)
     }
 
-    fn run(
+    fn simulate_iterations(
         &self,
         facts: &ModuleValues,
         module: &SpirvModule,
@@ -128,7 +128,7 @@ impl TripCounter {
     ) -> Option<u32> {
         let mut values: Vec<Option<FoldConstant>> = Vec::new();
         let get = |values: &[Option<FoldConstant>], id: Id| match self.slot[id] {
-            NONE => facts.scalar(module, id),
+            NONE => facts.scalar_constant_bits(module, id),
             at => *values.get(at as usize)?,
         };
         let from =
@@ -146,7 +146,7 @@ impl TripCounter {
                     .id_operands(first_value(i.op()))
                     .map(|id| Some(vec![get(&values, id)?]))
                     .collect();
-                let bits = *facts.computed(module, i, &operands?)?.first()?;
+                let bits = *facts.evaluate_components(module, i, &operands?)?.first()?;
                 let ty = facts.scalar_type(module, i.result_type()?)?;
                 values.push(Some(FoldConstant { ty, bits }));
             }
@@ -161,7 +161,7 @@ impl TripCounter {
 }
 
 /// Words of a round.
-pub fn words(module: &SpirvModule, shape: &LoopShape) -> usize {
+pub fn count_loop_words(module: &SpirvModule, shape: &LoopShape) -> usize {
     let insts = shape.blocks.iter().flat_map(|b| module.body(*b));
     let words = insts.filter(|i| i.op() != Op::Phi && !i.op().is_line());
     words.map(|i| 1 + i.words().len()).sum::<usize>() + 2 * shape.blocks.len()

@@ -2,7 +2,7 @@
 //! made once, at the first function that has something for them, and kept up while loops change, so
 //! that they take time linear in the module.
 
-use super::{BlockCloner, LoopShape, TripCounter, prepare, shapes};
+use super::{BlockCloner, LoopShape, TripCounter, create_preheaders, find_loop_shapes};
 use crate::analyses::{AnalysisCache, AnalysisSet, FlowAnalysis};
 use crate::gvn::AliasAnalysis;
 use crate::pass::PassOutcome;
@@ -27,11 +27,11 @@ pub trait LoopPass {
         module: &SpirvModule,
         flow: &FlowAnalysis,
     ) -> bool {
-        !shapes(module, flow, tools.structured).is_empty()
+        !find_loop_shapes(module, flow, tools.structured).is_empty()
     }
 
     /// What it would change in a function.
-    fn find(
+    fn find_candidates(
         &self,
         tools: &mut LoopPassContext,
         module: &SpirvModule,
@@ -39,10 +39,10 @@ pub trait LoopPass {
     ) -> Vec<Self::Found>;
 
     /// The blocks of what it would change. Of what shares blocks, only the first is changed.
-    fn blocks<'a>(&self, found: &'a Self::Found) -> &'a [Block];
+    fn candidate_blocks<'a>(&self, found: &'a Self::Found) -> &'a [Block];
 
-    /// Changes it, or says no. It touches blocks that are not its own through [`LoopPassContext::touch`].
-    fn change(
+    /// Changes it, or says no. It touches blocks that are not its own through [`LoopPassContext::mark_changed`].
+    fn transform_candidate(
         &mut self,
         tools: &mut LoopPassContext,
         module: &mut SpirvModule,
@@ -79,7 +79,7 @@ impl LoopPassContext {
     }
 
     /// What is known of memory, and of values.
-    pub fn memory(&mut self, module: &SpirvModule) -> (&AliasAnalysis, &ModuleValues) {
+    pub fn alias_analysis(&mut self, module: &SpirvModule) -> (&AliasAnalysis, &ModuleValues) {
         let facts = &*self.facts;
         let memory = self
             .memory
@@ -88,12 +88,12 @@ impl LoopPassContext {
     }
 
     /// What copies blocks.
-    pub fn copier(&mut self, module: &SpirvModule) -> &mut BlockCloner {
+    pub fn block_cloner(&mut self, module: &SpirvModule) -> &mut BlockCloner {
         self.copier.get_or_insert_with(|| BlockCloner::new(module))
     }
 
     /// Says that a block is not what it was when the function was gone over.
-    pub fn touch(&mut self, block: Block) {
+    pub fn mark_changed(&mut self, block: Block) {
         if self.touched.len() <= block.index() {
             self.touched.resize(block.index() + 1, 0);
         }
@@ -111,7 +111,7 @@ impl LoopPassContext {
 }
 
 /// Has a pass change the loops of a module. What it does is counted under `what`.
-pub fn walk<P: LoopPass>(
+pub fn run_loop_pass<P: LoopPass>(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
     pass: &mut P,
@@ -122,7 +122,7 @@ pub fn walk<P: LoopPass>(
     let mut erased = ErasedIds::new();
     let mut tools = None;
     for func in module.functions().to_vec() {
-        let flow = cache.flow(module, func)?;
+        let flow = cache.function_flow(module, func)?;
         if !LoopNest::are_in(&flow.cfg, &flow.dominators) {
             continue;
         }
@@ -132,12 +132,12 @@ pub fn walk<P: LoopPass>(
             if !pass.is_worth(tools, module, &flow) {
                 break;
             }
-            let entries = prepare(module, cache, &tools.facts.ids, func)?;
+            let entries = create_preheaders(module, cache, &tools.facts.ids, func)?;
             if entries > 0 {
                 tools.catch_up(module);
                 made += entries;
             }
-            let here = level(module, cache, tools, pass, func)?;
+            let here = transform_function(module, cache, tools, pass, func)?;
             if here == 0 {
                 break;
             }
@@ -146,7 +146,7 @@ pub fn walk<P: LoopPass>(
             module.order_blocks(&tools.facts.ids, func);
             tools.catch_up(module);
             cache.drop_flow(func);
-            cache.keep(AnalysisSet::FLOW);
+            cache.retain_analyses(AnalysisSet::FLOW);
         }
     }
     module.sweep_annotations(&erased);
@@ -159,7 +159,7 @@ pub fn walk<P: LoopPass>(
 }
 
 /// Goes over a function once; returns how much was changed.
-fn level<P: LoopPass>(
+fn transform_function<P: LoopPass>(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
     tools: &mut LoopPassContext,
@@ -169,13 +169,15 @@ fn level<P: LoopPass>(
     let flow = cache.flow_by(module, &tools.facts.ids, func)?;
     tools.time += 1;
     let mut changed = 0;
-    for found in pass.find(tools, module, &flow) {
-        let blocks = pass.blocks(&found);
-        if blocks.iter().any(|b| tools.is_touched(*b)) || !pass.change(tools, module, &found) {
+    for found in pass.find_candidates(tools, module, &flow) {
+        let blocks = pass.candidate_blocks(&found);
+        if blocks.iter().any(|b| tools.is_touched(*b))
+            || !pass.transform_candidate(tools, module, &found)
+        {
             continue;
         }
-        for block in pass.blocks(&found) {
-            tools.touch(*block);
+        for block in pass.candidate_blocks(&found) {
+            tools.mark_changed(*block);
         }
         changed += 1;
     }
@@ -183,12 +185,12 @@ fn level<P: LoopPass>(
 }
 
 /// Rounds of a loop before it leaves, where that is known and at most `limit`.
-pub fn count(
+pub fn count_loop_iterations(
     tools: &mut LoopPassContext,
     module: &SpirvModule,
     shape: &LoopShape,
     limit: u32,
 ) -> Option<u32> {
     let LoopPassContext { trips, facts, .. } = tools;
-    trips.count(facts, module, shape, limit)
+    trips.count_iterations(facts, module, shape, limit)
 }

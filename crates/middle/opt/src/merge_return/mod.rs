@@ -59,7 +59,7 @@ impl ReturnMerger {
     ///
     /// # Errors
     /// When a branch goes to what is no label of the function.
-    pub fn run(
+    pub fn merge_returns(
         &mut self,
         module: &mut SpirvModule,
         ids: &IdWords,
@@ -70,7 +70,7 @@ impl ReturnMerger {
         let cfg = FlowGraph::with_ids(module, ids, func)?;
         let dominators = BlockDominators::from_cfg(&cfg);
         let constructs = ConstructTree::from_cfg(module, &cfg, &dominators);
-        let returns = plan::returns(module, &cfg, &dominators);
+        let returns = plan::find_return_blocks(module, &cfg, &dominators);
         if returns.is_empty()
             || returns.len() == 1 && constructs.innermost_construct(returns[0]).is_none()
         {
@@ -100,14 +100,14 @@ impl ReturnMerger {
             module.move_before(end, definition);
         }
         let mut pool = self.pool.take().unwrap_or_else(|| InternPool::new(module));
-        self.edit(module, ids, func, &cfg, &plan, &mut pool);
-        self.repair.run(module, ids, func, &mut pool)?;
+        self.apply_plan(module, ids, func, &cfg, &plan, &mut pool);
+        self.repair.repair_function(module, ids, func, &mut pool)?;
         self.pool = Some(pool);
         self.merged += 1;
         Ok(true)
     }
 
-    fn edit(
+    fn apply_plan(
         &mut self,
         module: &mut SpirvModule,
         ids: &IdWords,
@@ -116,17 +116,17 @@ impl ReturnMerger {
         plan: &ReturnPlan,
         pool: &mut InternPool,
     ) {
-        let parts = self.parts(module, func, plan, pool);
-        self.wrap(module, func, &parts, pool);
+        let parts = self.create_merged_return(module, func, plan, pool);
+        self.wrap_in_switch(module, func, &parts, pool);
         for exit in &plan.returns {
-            self.leave(module, cfg, exit.block, exit.target, &parts, pool);
+            self.redirect_return(module, cfg, exit.block, exit.target, &parts, pool);
         }
         for exit in &plan.merges {
             self.pass_on(module, ids, cfg, exit, &parts, pool);
         }
     }
 
-    fn parts(
+    fn create_merged_return(
         &self,
         module: &mut SpirvModule,
         func: Func,
@@ -138,7 +138,7 @@ impl ReturnMerger {
         let list = module.block(end).body;
         let result = module.inst(module.function(func).def).result_type();
         let value = result.filter(|ty| !self.void[*ty]).map(|ty| {
-            let variable = variable(module, func, ty, pool);
+            let variable = create_variable(module, func, ty, pool);
             let loaded = module.fresh_id();
             let words = [ty, loaded, variable].map(Id::word);
             let load = module.create_inst(Op::Load, &words);
@@ -152,16 +152,16 @@ impl ReturnMerger {
             module.append_inst(list, give);
         }
         let done = (!plan.merges.is_empty()).then(|| {
-            let ty = pool.bool(module);
-            let variable = variable(module, func, ty, pool);
-            let yes = pool.truth(module, ty, true);
+            let ty = pool.intern_bool_type(module);
+            let variable = create_variable(module, func, ty, pool);
+            let yes = pool.intern_bool_constant(module, ty, true);
             (ty, variable, yes)
         });
         MergedReturn { value, done, end }
     }
 
     /// Puts the body into a switch of one case, so that it can be left from within selections.
-    fn wrap(
+    fn wrap_in_switch(
         &self,
         module: &mut SpirvModule,
         func: Func,
@@ -172,7 +172,7 @@ impl ReturnMerger {
         let terminator = module.terminator(entry);
         let (branch, body) = (terminator.handle(), terminator.id_operand(0));
         if let Some((ty, variable, _)) = parts.done {
-            let no = pool.truth(module, ty, false);
+            let no = pool.intern_bool_constant(module, ty, false);
             let store = module.create_inst(Op::Store, &[variable.word(), no.word()]);
             module.insert_before(branch, store);
         }
@@ -180,12 +180,12 @@ impl ReturnMerger {
         let merge = [end.word(), SelectionControl::None.0];
         let merge = module.create_inst(Op::SelectionMerge, &merge);
         module.insert_before(branch, merge);
-        let zero = pool.u32(module, 0);
+        let zero = pool.intern_u32_constant(module, 0);
         module.set_terminator(entry, Op::Switch, &[zero.word(), body.word()]);
     }
 
     /// Has a block branch out of its construct where it returned.
-    fn leave(
+    fn redirect_return(
         &self,
         module: &mut SpirvModule,
         cfg: &FlowGraph,
@@ -253,14 +253,14 @@ fn extend_phis(module: &mut SpirvModule, block: Block, parent: Block, pool: &mut
     let phis: Vec<Inst> = module.phis(block).map(InstRef::handle).collect();
     for phi in phis {
         if let Some(ty) = module.inst(phi).result_type() {
-            let undef = pool.undef(module, ty);
+            let undef = pool.intern_undef(module, ty);
             module.set_phi_value(phi, parent, undef);
         }
     }
 }
 
 /// A new variable of a function.
-fn variable(module: &mut SpirvModule, func: Func, ty: Id, pool: &mut InternPool) -> Id {
+fn create_variable(module: &mut SpirvModule, func: Func, ty: Id, pool: &mut InternPool) -> Id {
     let pointer = pool.local_pointer(module, ty);
     let id = module.fresh_id();
     let words = [pointer.word(), id.word(), StorageClass::Function.0];

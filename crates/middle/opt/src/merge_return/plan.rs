@@ -27,7 +27,11 @@ pub struct ReturnPlan {
 }
 
 /// The blocks that return.
-pub fn returns(module: &SpirvModule, cfg: &FlowGraph, dominators: &BlockDominators) -> Vec<u32> {
+pub fn find_return_blocks(
+    module: &SpirvModule,
+    cfg: &FlowGraph,
+    dominators: &BlockDominators,
+) -> Vec<u32> {
     let blocks = (0..cfg.len() as u32).filter(|at| dominators.is_reachable(*at));
     blocks
         .filter(|at| {
@@ -47,7 +51,7 @@ impl ReturnPlan {
         constructs: &ConstructTree,
         returns: Vec<u32>,
     ) -> Option<ReturnPlan> {
-        let continuing = structure::continuing(module, cfg, dominators);
+        let continuing = structure::find_continue_blocks(module, cfg, dominators);
         let mut marked = vec![false; constructs.constructs().len()];
         let mut work = Vec::new();
         let mut plan = ReturnPlan {
@@ -58,7 +62,7 @@ impl ReturnPlan {
             if continuing[block as usize] {
                 return None;
             }
-            let left = breakable(
+            let left = find_breakable_construct(
                 module,
                 cfg,
                 constructs,
@@ -80,7 +84,8 @@ impl ReturnPlan {
             if continuing[block as usize] || merge.is_some_and(|m| m.op() == Op::LoopMerge) {
                 return None;
             }
-            let left = breakable(module, cfg, constructs, constructs.parent(construct));
+            let left =
+                find_breakable_construct(module, cfg, constructs, constructs.parent(construct));
             work.extend(left);
             plan.merges.push(ReturnExit {
                 block,
@@ -94,7 +99,7 @@ impl ReturnPlan {
 
 /// The construct that a block within `from` can leave: the innermost loop, else the innermost
 /// switch.
-fn breakable(
+fn find_breakable_construct(
     module: &SpirvModule,
     cfg: &FlowGraph,
     constructs: &ConstructTree,

@@ -111,7 +111,7 @@ impl SsaRepair {
     }
 
     /// Repairs a function whose edges have changed.
-    pub fn run(
+    pub fn repair_function(
         &mut self,
         module: &mut SpirvModule,
         ids: &IdWords,
@@ -135,7 +135,7 @@ impl SsaRepair {
         for at in 0..cfg.len() as u32 {
             if dominators.is_reachable(at) {
                 for inst in module.body(cfg.block(at)) {
-                    self.uses(
+                    self.find_broken_uses(
                         module,
                         ids,
                         &cfg,
@@ -163,7 +163,7 @@ impl SsaRepair {
                 let copied = module.inst(copy);
                 let (block, before) = (use_.block, copy);
                 ids.visit_uses(copied, |at, id| {
-                    if !self.reaches(&dominators, func, block, id) {
+                    if !self.is_dominated_by_definition(&dominators, func, block, id) {
                         broken.push(BrokenUse {
                             user: copy,
                             at,
@@ -174,7 +174,7 @@ impl SsaRepair {
                     }
                 });
             } else {
-                let variable = self.variable(module, func, home, use_.id, pool);
+                let variable = self.variable_for_value(module, func, home, use_.id, pool);
                 let load = [words[0], fresh.word(), variable.word()];
                 let load = module.create_inst(Op::Load, &load);
                 module.insert_before(use_.before, load);
@@ -185,7 +185,7 @@ impl SsaRepair {
     }
 
     /// The variable of a value, which is stored where it is defined.
-    fn variable(
+    fn variable_for_value(
         &mut self,
         module: &mut SpirvModule,
         func: Func,
@@ -198,7 +198,7 @@ impl SsaRepair {
         }
         let inst = module.inst(home);
         let (op, ty) = (inst.op(), inst.result_type());
-        let variable = super::variable(module, func, ty.unwrap_or(id), pool);
+        let variable = super::create_variable(module, func, ty.unwrap_or(id), pool);
         self.variables.set(id, Some(variable));
         let mut at = module.next(home);
         while let Some(next) = at.filter(|n| op == Op::Phi && module.inst(*n).op() == Op::Phi) {
@@ -211,7 +211,7 @@ impl SsaRepair {
         variable
     }
 
-    fn uses(
+    fn find_broken_uses(
         &self,
         module: &SpirvModule,
         ids: &IdWords,
@@ -237,7 +237,7 @@ impl SsaRepair {
                 (block, user)
             };
             // Within a block nothing has changed.
-            if !self.reaches(dominators, func, block, id) {
+            if !self.is_dominated_by_definition(dominators, func, block, id) {
                 broken.push(BrokenUse {
                     user,
                     at,
@@ -249,7 +249,13 @@ impl SsaRepair {
         });
     }
 
-    fn reaches(&self, dominators: &BlockDominators, func: Func, block: u32, id: Id) -> bool {
+    fn is_dominated_by_definition(
+        &self,
+        dominators: &BlockDominators,
+        func: Func,
+        block: u32,
+        id: Id,
+    ) -> bool {
         match self.places[id] {
             Some((home, from)) if home == func => dominators.dominates(from, block),
             _ => true,

@@ -34,12 +34,12 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::{ErasedIds, ModuleSection, SpirvModule};
 
-pub fn run(
+pub fn run_adce(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let launched = is_launched(module);
-    with(module, cache, launched)
+    run_dead_code_elimination(module, cache, launched)
 }
 
 /// Whether the module's entry points are launched, with arguments for what it has, rather than parts of
@@ -56,19 +56,19 @@ pub fn run_bindings(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    with(module, cache, false)
+    run_dead_code_elimination(module, cache, false)
 }
 
-fn with(
+fn run_dead_code_elimination(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
     bindings: bool,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    let ids = cache.ids(module);
+    let ids = cache.id_words(module);
     let mut erased = ErasedIds::new();
     let mut unreachable = 0;
     for func in module.functions().to_vec() {
-        if !cache.flow(module, func)?.is_all_reachable()
+        if !cache.function_flow(module, func)?.is_all_reachable()
             && module.remove_unreachable(&ids, func, &mut erased)
         {
             unreachable += 1;
@@ -77,10 +77,10 @@ fn with(
     }
     if unreachable > 0 {
         module.sweep_annotations(&erased);
-        cache.keep(crate::AnalysisSet::FLOW);
+        cache.retain_analyses(crate::AnalysisSet::FLOW);
     }
-    let marks = LivenessMarks::compute(module, cache, bindings)?;
-    let mut outcome = sweep::run(module, &marks);
+    let marks = LivenessMarks::compute_marks(module, cache, bindings)?;
+    let mut outcome = sweep::sweep_unmarked(module, &marks);
     outcome
         .statistics
         .push(("functions freed of unreachable blocks", unreachable));

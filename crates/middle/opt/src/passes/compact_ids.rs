@@ -10,7 +10,7 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::ir::SpirvModule;
 
-pub fn run(
+pub fn run_compact_ids(
     module: &mut SpirvModule,
     _cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {

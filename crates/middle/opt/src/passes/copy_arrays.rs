@@ -33,7 +33,7 @@ use spirula_spirv::ir::{ErasedIds, Func, Inst, InstRef, SpirvModule};
 /// Parts of which a copy may be put together.
 const MOST_PARTS: usize = 256;
 
-pub fn run(
+pub fn run_copy_arrays(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -47,11 +47,11 @@ pub fn run(
     let mut erased = ErasedIds::new();
     let mut copies = 0;
     for func in module.functions().to_vec() {
-        let variables = accesses.gather(&facts, module, func);
+        let variables = accesses.gather_variables(&facts, module, func);
         if variables.is_empty() {
             continue;
         }
-        let flow = cache.flow(module, func)?;
+        let flow = cache.function_flow(module, func)?;
         note_places(module, &flow, &mut places);
         for variable in variables {
             let search = CopySearch {
@@ -62,7 +62,7 @@ pub fn run(
                 places: &places,
                 func,
             };
-            if let Some(copy) = search.copy(module, &variable) {
+            if let Some(copy) = search.find_copy(module, &variable) {
                 read_source(module, &mut facts, &accesses, &copy);
                 module.erase_inst(copy.store, &mut erased);
                 copies += 1;
@@ -109,13 +109,17 @@ struct CopySearch<'a> {
 }
 
 impl CopySearch<'_> {
-    fn copy(&self, module: &SpirvModule, variable: &AggregateVariable) -> Option<AggregateCopy> {
+    fn find_copy(
+        &self,
+        module: &SpirvModule,
+        variable: &AggregateVariable,
+    ) -> Option<AggregateCopy> {
         if module.inst(variable.inst).operands().len() > 1 {
             return None;
         }
         let mut store = None;
         let mut chains = Vec::new();
-        for user in self.accesses.users(variable.id) {
+        for user in self.accesses.address_users(variable.id) {
             let inst = module.inst(*user);
             match inst.op() {
                 Op::Store
@@ -132,15 +136,17 @@ impl CopySearch<'_> {
         }
         let store = store?;
         let mut left = MOST_PARTS;
-        let (load, path) = self.origin(module, module.inst(store).id_operand(1), &mut left, 0)?;
+        let (load, path) =
+            self.find_origin_load(module, module.inst(store).id_operand(1), &mut left, 0)?;
         let load = module.inst(load);
         let source = load.id_operand(0);
         if !chains.iter().all(|c| self.is_before(store, *c)) || chains.is_empty() {
             return None;
         }
         self.is_kept(module, source, load.handle()).then_some(())?;
-        let pointee = self.pointee(module, self.facts.type_of(module, source)?)?;
-        let top = self.walk(module, pointee, path.iter().map(|_| None).zip(&path))?;
+        let pointee = self.pointee_type(module, self.facts.type_of(module, source)?)?;
+        let top =
+            self.resolve_indexed_type(module, pointee, path.iter().map(|_| None).zip(&path))?;
         let mut typed = Vec::with_capacity(chains.len());
         for chain in chains {
             let inst = module.inst(chain);
@@ -148,8 +154,8 @@ impl CopySearch<'_> {
                 return None;
             }
             let indices = inst.id_operands(1).map(Some).zip(std::iter::repeat(&0));
-            let leaf = self.walk(module, top, indices)?;
-            let own = self.pointee(module, inst.result_type()?)?;
+            let leaf = self.resolve_indexed_type(module, top, indices)?;
+            let own = self.pointee_type(module, inst.result_type()?)?;
             // What is read of another layout would be of another type.
             if leaf != own {
                 return None;
@@ -165,7 +171,7 @@ impl CopySearch<'_> {
     }
 
     /// The load that a value is all of, or a part of at constant indices.
-    fn origin(
+    fn find_origin_load(
         &self,
         module: &SpirvModule,
         value: Id,
@@ -173,24 +179,25 @@ impl CopySearch<'_> {
         depth: u32,
     ) -> Option<(Inst, Vec<u32>)> {
         *left = left.checked_sub(1)?;
-        let inst = self.facts.def(module, value)?;
+        let inst = self.facts.definition(module, value)?;
         match inst.op() {
             Op::Load if is_plain(inst.operands().get(1)) => Some((inst.handle(), Vec::new())),
             Op::CopyLogical | Op::CopyObject if depth < 8 => {
-                self.origin(module, inst.id_operand(0), left, depth + 1)
+                self.find_origin_load(module, inst.id_operand(0), left, depth + 1)
             }
             Op::CompositeExtract if depth < 8 => {
-                let (load, mut path) = self.origin(module, inst.id_operand(0), left, depth + 1)?;
+                let (load, mut path) =
+                    self.find_origin_load(module, inst.id_operand(0), left, depth + 1)?;
                 path.extend_from_slice(&inst.operands()[1..]);
                 Some((load, path))
             }
             Op::CompositeConstruct if depth < 8 => {
                 let ty = inst.result_type()?;
-                let vector = self.facts.op(module, ty) == Op::TypeVector;
+                let vector = self.facts.defining_op(module, ty) == Op::TypeVector;
                 let count = self.facts.part_count(module, ty)?;
                 let mut whole: Option<(Inst, Vec<u32>)> = None;
                 for (at, part) in inst.id_operands(0).enumerate() {
-                    let (load, mut path) = self.origin(module, part, left, depth + 1)?;
+                    let (load, mut path) = self.find_origin_load(module, part, left, depth + 1)?;
                     let last = path.pop()?;
                     let known = whole.get_or_insert_with(|| (load, path.clone()));
                     if last != at as u32 || known.0 != load || known.1 != path {
@@ -213,7 +220,7 @@ impl CopySearch<'_> {
         Some(ty)
     }
 
-    fn pointee(&self, module: &SpirvModule, pointer: Id) -> Option<Id> {
+    fn pointee_type(&self, module: &SpirvModule, pointer: Id) -> Option<Id> {
         Some(
             self.facts
                 .def_of(module, pointer, Op::TypePointer)?
@@ -222,7 +229,7 @@ impl CopySearch<'_> {
     }
 
     /// The type that indices, values or numbers, lead to.
-    fn walk<'n>(
+    fn resolve_indexed_type<'n>(
         &self,
         module: &SpirvModule,
         mut ty: Id,
@@ -231,8 +238,8 @@ impl CopySearch<'_> {
         for (index, number) in indices {
             let at = match index {
                 None => *number,
-                Some(index) if self.facts.op(module, ty) == Op::TypeStruct => {
-                    self.facts.scalar(module, index)?.bits as u32
+                Some(index) if self.facts.defining_op(module, ty) == Op::TypeStruct => {
+                    self.facts.scalar_constant_bits(module, index)?.bits as u32
                 }
                 Some(_) => 0,
             };
@@ -245,7 +252,7 @@ impl CopySearch<'_> {
     fn is_only_read(&self, module: &SpirvModule, address: Id) -> bool {
         let mut work = vec![address];
         while let Some(address) = work.pop() {
-            for user in self.accesses.users(address) {
+            for user in self.accesses.address_users(address) {
                 let inst = module.inst(*user);
                 match inst.op() {
                     Op::Load if is_plain(inst.operands().get(1)) => {}
@@ -269,7 +276,7 @@ impl CopySearch<'_> {
 
     /// Whether what is at a place stays as it is from when it is loaded.
     fn is_kept(&self, module: &SpirvModule, source: Id, load: Inst) -> bool {
-        let place = self.memory.place(self.facts, module, source);
+        let place = self.memory.pointer_location(self.facts, module, source);
         if place.kind == WriterScope::ReadOnly {
             return true;
         }
@@ -284,7 +291,10 @@ impl CopySearch<'_> {
                 op if is_chain(op) || op == Op::Load || op == Op::Variable => return false,
                 _ => return false,
             };
-            self.memory.place(self.facts, module, target).base == Some(base)
+            self.memory
+                .pointer_location(self.facts, module, target)
+                .base
+                == Some(base)
         };
         module
             .function_insts(self.func)
@@ -302,23 +312,23 @@ fn read_source(
 ) {
     let pointer = facts.type_of(module, copy.source);
     let class = pointer
-        .and_then(|ty| facts.def(module, ty))
+        .and_then(|ty| facts.definition(module, ty))
         .map_or(0, |ty| ty.operand_word(0));
     let prefix: Vec<u32> = copy
         .path
         .iter()
-        .map(|at| facts.pool.u32(module, *at).word())
+        .map(|at| facts.pool.intern_u32_constant(module, *at).word())
         .collect();
     for (chain, leaf) in &copy.chains {
         let ty = facts
             .pool
-            .ty(module, Op::TypePointer, &[class, leaf.word()]);
+            .intern_type(module, Op::TypePointer, &[class, leaf.word()]);
         let inst = module.inst(*chain);
         let [_, id] = [inst.words()[0], inst.words()[1]];
         let head = [ty.word(), id, copy.source.word()];
         let words = [&head[..], &prefix, &inst.operands()[1..]].concat();
         module.replace_words(*chain, &words);
-        let loads = Id::new(id).map_or(&[][..], |id| accesses.users(id));
+        let loads = Id::new(id).map_or(&[][..], |id| accesses.address_users(id));
         for load in loads {
             // What was known of the copy's place does not hold for the source's.
             if module.inst(*load).operands().len() > 1 {

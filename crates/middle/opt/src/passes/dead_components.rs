@@ -22,7 +22,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{ErasedIds, Func, Inst, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(
+pub fn run_dead_components(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -39,14 +39,16 @@ pub fn run(
     let mut replaced: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
     let (mut freed, mut dropped) = (0, 0);
     for func in module.functions().to_vec() {
-        need.function(module, &facts, func);
+        need.compute_demand(module, &facts, func);
         let insts: Vec<Inst> = module.function_insts(func).map(InstRef::handle).collect();
         let before = dropped;
         for inst in &insts {
             match module.inst(*inst).op() {
-                Op::CompositeConstruct => freed += free(module, &mut facts, &need, *inst),
+                Op::CompositeConstruct => {
+                    freed += undefine_unneeded(module, &mut facts, &need, *inst)
+                }
                 Op::CompositeInsert => {
-                    if let Some((id, into)) = passed(module, &facts, &need, *inst) {
+                    if let Some((id, into)) = find_forwarded_vector(module, &facts, &need, *inst) {
                         replaced.set(id, Some(into));
                         module.erase_inst(*inst, &mut erased);
                         dropped += 1;
@@ -76,7 +78,7 @@ pub fn run(
 const ALL: u32 = u32::MAX;
 
 /// A component; none for a number that no vector has.
-fn bit(component: u32) -> u32 {
+fn component_bit(component: u32) -> u32 {
     1u32.checked_shl(component).unwrap_or(0)
 }
 
@@ -87,20 +89,20 @@ struct DemandedComponents {
 }
 
 impl DemandedComponents {
-    fn function(&mut self, module: &SpirvModule, facts: &ModuleValues, func: Func) {
+    fn compute_demand(&mut self, module: &SpirvModule, facts: &ModuleValues, func: Func) {
         for inst in module.function_insts(func) {
             if !is_followed(module, facts, inst) {
-                facts.ids.visit_uses(inst, |_, id| self.add(id, ALL));
+                facts.ids.visit_uses(inst, |_, id| self.add_demand(id, ALL));
             }
         }
         while let Some(id) = self.work.pop() {
-            if let Some(inst) = facts.def(module, id) {
-                self.through(module, facts, inst, self.components[id]);
+            if let Some(inst) = facts.definition(module, id) {
+                self.propagate_demand(module, facts, inst, self.components[id]);
             }
         }
     }
 
-    fn add(&mut self, id: Id, components: u32) {
+    fn add_demand(&mut self, id: Id, components: u32) {
         let known = self.components.get_mut(id);
         if *known | components != *known {
             *known |= components;
@@ -109,7 +111,7 @@ impl DemandedComponents {
     }
 
     /// What an instruction needs where these components of its result are needed.
-    fn through(
+    fn propagate_demand(
         &mut self,
         module: &SpirvModule,
         facts: &ModuleValues,
@@ -121,44 +123,46 @@ impl DemandedComponents {
         }
         let op = inst.op();
         match op {
-            Op::CompositeExtract => self.add(inst.id_operand(0), bit(inst.operand_word(1))),
+            Op::CompositeExtract => {
+                self.add_demand(inst.id_operand(0), component_bit(inst.operand_word(1)))
+            }
             Op::CompositeInsert => {
-                let bit = bit(inst.operand_word(2));
+                let bit = component_bit(inst.operand_word(2));
                 if needed & bit != 0 {
-                    self.add(inst.id_operand(0), ALL);
+                    self.add_demand(inst.id_operand(0), ALL);
                 }
-                self.add(inst.id_operand(1), needed & !bit);
+                self.add_demand(inst.id_operand(1), needed & !bit);
             }
             Op::CompositeConstruct => {
                 for (at, part) in inst.id_operands(0).enumerate() {
-                    if needed & bit(at as u32) != 0 {
-                        self.add(part, ALL);
+                    if needed & component_bit(at as u32) != 0 {
+                        self.add_demand(part, ALL);
                     }
                 }
             }
             Op::VectorShuffle => {
-                let first = width(module, facts, inst.id_operand(0)).unwrap_or(0);
+                let first = vector_width(module, facts, inst.id_operand(0)).unwrap_or(0);
                 for (at, from) in inst.operands()[2..].iter().enumerate() {
-                    if needed & bit(at as u32) == 0 {
+                    if needed & component_bit(at as u32) == 0 {
                         continue;
                     }
                     match from.checked_sub(first) {
-                        None => self.add(inst.id_operand(0), bit(*from)),
-                        Some(from) => self.add(inst.id_operand(1), bit(from)),
+                        None => self.add_demand(inst.id_operand(0), component_bit(*from)),
+                        Some(from) => self.add_demand(inst.id_operand(1), component_bit(from)),
                     }
                 }
             }
             Op::Phi => {
                 for pair in inst.operands().chunks_exact(2) {
                     if let Some(value) = Id::new(pair[0]) {
-                        self.add(value, needed);
+                        self.add_demand(value, needed);
                     }
                 }
             }
             _ => {
                 for id in inst.id_operands(first_value(op)) {
-                    let vector = width(module, facts, id).is_some();
-                    self.add(id, if vector { needed } else { ALL });
+                    let vector = vector_width(module, facts, id).is_some();
+                    self.add_demand(id, if vector { needed } else { ALL });
                 }
             }
         }
@@ -166,7 +170,7 @@ impl DemandedComponents {
 }
 
 /// The components of a vector.
-fn width(module: &SpirvModule, facts: &ModuleValues, id: Id) -> Option<u32> {
+fn vector_width(module: &SpirvModule, facts: &ModuleValues, id: Id) -> Option<u32> {
     let ty = facts.type_of(module, id)?;
     let vector = facts.def_of(module, ty, Op::TypeVector)?;
     Some(vector.operand_word(1)).filter(|n| *n <= 16)
@@ -178,10 +182,10 @@ fn is_followed(module: &SpirvModule, facts: &ModuleValues, inst: InstRef<'_>) ->
     let Some(id) = inst.result() else {
         return false;
     };
-    let own = width(module, facts, id);
+    let own = vector_width(module, facts, id);
     match inst.op() {
         Op::CompositeExtract => {
-            inst.operands().len() == 2 && width(module, facts, inst.id_operand(0)).is_some()
+            inst.operands().len() == 2 && vector_width(module, facts, inst.id_operand(0)).is_some()
         }
         Op::CompositeInsert => inst.operands().len() == 3 && own.is_some(),
         Op::CompositeConstruct => own.is_some_and(|n| n as usize == inst.operands().len()),
@@ -196,7 +200,7 @@ fn is_followed(module: &SpirvModule, facts: &ModuleValues, inst: InstRef<'_>) ->
 }
 
 /// Has what is not needed of a construction be undefined; returns how much that is.
-fn free(
+fn undefine_unneeded(
     module: &mut SpirvModule,
     facts: &mut ModuleValues,
     need: &DemandedComponents,
@@ -210,11 +214,11 @@ fn free(
     let parts: Vec<Id> = i.id_operands(0).collect();
     let mut freed = 0;
     for (at, part) in parts.into_iter().enumerate() {
-        let idle = needed & bit(at as u32) == 0;
-        let cheap = facts.is_constant(module, part) || facts.op(module, part) == Op::Undef;
+        let idle = needed & component_bit(at as u32) == 0;
+        let cheap = facts.is_constant(module, part) || facts.defining_op(module, part) == Op::Undef;
         let ty = facts.type_of(module, part).filter(|_| idle && !cheap);
         if let Some(ty) = ty {
-            let undefined = facts.constant(module, Op::Undef, ty, &[]);
+            let undefined = facts.intern_constant(module, Op::Undef, ty, &[]);
             let first = module.inst(inst).words().len() - module.inst(inst).operands().len();
             module.words_mut(inst)[first + at] = undefined.word();
             freed += 1;
@@ -224,7 +228,7 @@ fn free(
 }
 
 /// The vector that is left as it is where it matters.
-fn passed(
+fn find_forwarded_vector(
     module: &SpirvModule,
     facts: &ModuleValues,
     need: &DemandedComponents,
@@ -232,7 +236,7 @@ fn passed(
 ) -> Option<(Id, Id)> {
     let i = module.inst(inst);
     let id = i.result()?;
-    let plain = is_followed(module, facts, i) && facts.marks(id).is_some();
-    let idle = plain && need.components[id] & bit(i.operand_word(2)) == 0;
+    let plain = is_followed(module, facts, i) && facts.decoration_marks(id).is_some();
+    let idle = plain && need.components[id] & component_bit(i.operand_word(2)) == 0;
     idle.then(|| (id, i.id_operand(1)))
 }

@@ -31,23 +31,23 @@ use spirula_spirv::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 use std::rc::Rc;
 
-pub fn run(
+pub fn run_dead_members(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let mut deleted = 0;
     if !is_excluded(module) {
         let definitions = cache.definitions(module);
-        let ids = cache.ids(module);
+        let ids = cache.id_words(module);
         let mut members = LiveMembers::new(module, &definitions, &ids);
-        members.globals(module);
+        members.scan_globals(module);
         let funcs = module.functions().to_vec();
         for func in &funcs {
             for inst in module.function_insts(*func) {
-                members.inst(module, inst);
+                members.mark_inst_members(module, inst);
             }
         }
-        deleted = members.delete(module);
+        deleted = members.delete_dead_members(module);
     }
     Ok(PassOutcome {
         statistics: vec![("members deleted", deleted)],
@@ -92,7 +92,7 @@ impl<'a> LiveMembers<'a> {
         members
     }
 
-    fn globals(&mut self, module: &SpirvModule) {
+    fn scan_globals(&mut self, module: &SpirvModule) {
         for inst in module.section_insts(ModuleSection::Globals) {
             match inst.op() {
                 Op::Variable => match StorageClass(inst.operand_word(0)) {
@@ -103,7 +103,7 @@ impl<'a> LiveMembers<'a> {
                 Op::TypePointer => {
                     // Memory that is reached by addresses is shared with others.
                     if inst.operand_word(0) == StorageClass::PhysicalStorageBuffer.0 {
-                        self.keep(module, inst.id_operand(1));
+                        self.keep_all_members(module, inst.id_operand(1));
                     }
                 }
                 op if op
@@ -119,14 +119,14 @@ impl<'a> LiveMembers<'a> {
         let Some(ty) = inst.result_type() else { return };
         match self.definitions.defining_op(module, ty) {
             Some(Op::TypePointer | Op::TypeVoid | Op::TypeFunction) => {}
-            _ => self.keep(module, ty),
+            _ => self.keep_all_members(module, ty),
         }
     }
 
     fn keep_pointee(&mut self, module: &SpirvModule, pointer: Option<Id>) {
         let pointer = pointer.and_then(|p| self.definitions.get(module, p));
         if let Some(ty) = pointer.filter(|p| p.op() == Op::TypePointer) {
-            self.keep(module, ty.id_operand(1));
+            self.keep_all_members(module, ty.id_operand(1));
         }
     }
 
@@ -142,14 +142,14 @@ impl<'a> LiveMembers<'a> {
         let last = inst.operands().len().saturating_sub(1);
         match (inst.op(), inst.result(), inst.get_id(last)) {
             (Op::TypeStruct, Some(id), Some(member)) => {
-                self.reach(id, last as u32);
-                self.keep(module, member);
+                self.mark_member(id, last as u32);
+                self.keep_all_members(module, member);
             }
             _ => self.keep_pointee(module, pointer.and_then(InstRef::result)),
         }
     }
 
-    fn keep(&mut self, module: &SpirvModule, ty: Id) {
+    fn keep_all_members(&mut self, module: &SpirvModule, ty: Id) {
         let mut work = vec![ty];
         while let Some(ty) = work.pop() {
             let Some(inst) = self.definitions.get(module, ty) else {
@@ -166,10 +166,10 @@ impl<'a> LiveMembers<'a> {
         }
     }
 
-    fn inst(&mut self, module: &SpirvModule, inst: InstRef<'_>) {
+    fn mark_inst_members(&mut self, module: &SpirvModule, inst: InstRef<'_>) {
         match inst.op() {
             Op::Variable => self.keep_pointee(module, inst.result_type()),
-            Op::AccessChain | Op::InBoundsAccessChain => self.chain(module, inst),
+            Op::AccessChain | Op::InBoundsAccessChain => self.mark_chain_members(module, inst),
             Op::ArrayLength => {
                 let base = self.type_of(module, inst.id_operand(0));
                 let base = base.and_then(|b| self.definitions.get(module, b));
@@ -177,7 +177,7 @@ impl<'a> LiveMembers<'a> {
                     .filter(|b| b.op() == Op::TypePointer)
                     .map(|b| b.id_operand(1))
                 {
-                    self.reach(ty, inst.operand_word(1));
+                    self.mark_member(ty, inst.operand_word(1));
                     self.chains.push(inst.handle());
                 }
             }
@@ -207,26 +207,26 @@ impl<'a> LiveMembers<'a> {
         self.definitions.get(module, id)?.result_type()
     }
 
-    fn reach(&mut self, ty: Id, member: u32) {
+    fn mark_member(&mut self, ty: Id, member: u32) {
         if let Some(reached) = self.reached.get_mut(ty).get_mut(member as usize) {
             *reached = true;
         }
     }
 
     /// Marks the members that a chain passes.
-    fn chain(&mut self, module: &SpirvModule, chain: InstRef<'_>) {
+    fn mark_chain_members(&mut self, module: &SpirvModule, chain: InstRef<'_>) {
         self.chains.push(chain.handle());
         let mut passed = Vec::new();
-        walk(module, &self.definitions, chain, |_, ty, member| {
+        visit_chain_members(module, &self.definitions, chain, |_, ty, member| {
             passed.push((ty, member));
         });
         for (ty, member) in passed {
-            self.reach(ty, member);
+            self.mark_member(ty, member);
         }
     }
 
     /// Deletes what is not reached; returns the number of members.
-    fn delete(&mut self, module: &mut SpirvModule) -> usize {
+    fn delete_dead_members(&mut self, module: &mut SpirvModule) -> usize {
         let mut new: IdMap<Option<Rc<[u32]>>> = IdMap::new(0, None);
         let mut deleted = 0;
         let structs: Vec<Inst> = module
@@ -265,7 +265,7 @@ impl<'a> LiveMembers<'a> {
             let words: Vec<u32> = std::iter::once(id.word()).chain(kept).collect();
             module.replace_words(inst, &words);
         }
-        told(module, &new);
+        remap_member_annotations(module, &new);
         deleted
     }
 
@@ -287,7 +287,7 @@ impl<'a> LiveMembers<'a> {
                 continue;
             }
             let mut changes = Vec::new();
-            walk(module, &self.definitions, inst, |at, ty, member| {
+            visit_chain_members(module, &self.definitions, inst, |at, ty, member| {
                 let number = new[ty]
                     .as_ref()
                     .and_then(|n| n.get(member as usize).copied());
@@ -302,7 +302,7 @@ impl<'a> LiveMembers<'a> {
                         .get(module, old)
                         .map(|c| c.operands().len());
                     let words = &[number, 0][..wide.unwrap_or(1).clamp(1, 2)];
-                    let constant = pool.constant(module, Op::Constant, ty, words);
+                    let constant = pool.intern_constant(module, Op::Constant, ty, words);
                     module.words_mut(*chain)[2 + at] = constant.word();
                 }
             }
@@ -315,7 +315,7 @@ const GONE: u32 = u32::MAX;
 
 /// Visits the structures that a chain goes into: position of the index among the operands, type and
 /// member.
-fn walk(
+fn visit_chain_members(
     module: &SpirvModule,
     definitions: &IdDefinitions,
     chain: InstRef<'_>,
@@ -352,7 +352,7 @@ fn walk(
 }
 
 /// Names and decorations of members follow them.
-fn told(module: &mut SpirvModule, new: &IdMap<Option<Rc<[u32]>>>) {
+fn remap_member_annotations(module: &mut SpirvModule, new: &IdMap<Option<Rc<[u32]>>>) {
     for section in [ModuleSection::Names, ModuleSection::Annotations] {
         let insts: Vec<Inst> = module.section_insts(section).map(InstRef::handle).collect();
         for inst in insts {

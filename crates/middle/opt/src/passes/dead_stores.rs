@@ -26,7 +26,7 @@ use spirula_spirv::{Id, IdMap};
 /// Variables of a function that are looked at: one bit of a set each.
 const MOST: usize = 64;
 
-pub fn run(
+pub fn run_dead_stores(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -42,14 +42,14 @@ pub fn run(
         if note_variables(module, &facts, func, &mut bits) == 0 {
             continue;
         }
-        let flow = cache.flow(module, func)?;
+        let flow = cache.function_flow(module, func)?;
         let stores = StoreLiveness {
             facts: &facts,
             memory: &memory,
             bits: &bits,
             flow: &flow,
         };
-        for store in stores.dead(module) {
+        for store in stores.find_dead_stores(module) {
             module.erase_inst(store, &mut erased);
             deleted += 1;
         }
@@ -74,7 +74,7 @@ fn note_variables(
     let variables = insts.filter(|i| i.op() == Op::Variable);
     let plain = variables
         .filter_map(|v| v.result())
-        .filter(|id| facts.marks(*id).is_some());
+        .filter(|id| facts.decoration_marks(*id).is_some());
     let mut found = 0;
     for id in plain.take(MOST) {
         bits.set(id, 1 << found);
@@ -100,8 +100,8 @@ struct StoreLiveness<'a> {
 }
 
 impl StoreLiveness<'_> {
-    fn bit(&self, module: &SpirvModule, pointer: Id) -> u64 {
-        let place = self.memory.place(self.facts, module, pointer);
+    fn variable_bit(&self, module: &SpirvModule, pointer: Id) -> u64 {
+        let place = self.memory.pointer_location(self.facts, module, pointer);
         let local = place.kind == WriterScope::Local;
         place
             .base
@@ -109,24 +109,24 @@ impl StoreLiveness<'_> {
             .map_or(0, |base| self.bits[base])
     }
 
-    fn access(&self, module: &SpirvModule, inst: InstRef<'_>) -> VariableEffects {
+    fn classify_access(&self, module: &SpirvModule, inst: InstRef<'_>) -> VariableEffects {
         let mut access = VariableEffects::default();
         match inst.op() {
-            Op::Load => access.reads = self.bit(module, inst.id_operand(0)),
+            Op::Load => access.reads = self.variable_bit(module, inst.id_operand(0)),
             Op::Store => {
-                access.writes = self.bit(module, inst.id_operand(0));
+                access.writes = self.variable_bit(module, inst.id_operand(0));
                 access.whole = self.bits[inst.id_operand(0)] != 0;
                 if !is_plain(inst.operands().get(2)) {
                     access.reads = access.writes;
                 }
             }
             Op::CopyMemory => {
-                access.reads = self.bit(module, inst.id_operand(1));
+                access.reads = self.variable_bit(module, inst.id_operand(1));
                 if inst.operands().len() == 2 {
-                    access.writes = self.bit(module, inst.id_operand(0));
+                    access.writes = self.variable_bit(module, inst.id_operand(0));
                     access.whole = self.bits[inst.id_operand(0)] != 0;
                 } else {
-                    access.reads |= self.bit(module, inst.id_operand(0));
+                    access.reads |= self.variable_bit(module, inst.id_operand(0));
                 }
             }
             _ => {}
@@ -135,12 +135,12 @@ impl StoreLiveness<'_> {
     }
 
     /// What is read behind an instruction, going backwards past it.
-    fn past(access: VariableEffects, live: u64) -> u64 {
+    fn live_before(access: VariableEffects, live: u64) -> u64 {
         let killed = if access.whole { access.writes } else { 0 };
         live & !killed | access.reads
     }
 
-    fn dead(&self, module: &SpirvModule) -> Vec<Inst> {
+    fn find_dead_stores(&self, module: &SpirvModule) -> Vec<Inst> {
         let cfg = &self.flow.cfg;
         let mut before = vec![0u64; cfg.len()];
         let after = |before: &[u64], at: u32| {
@@ -150,7 +150,7 @@ impl StoreLiveness<'_> {
         let accesses: Vec<Vec<(Inst, VariableEffects)>> = (0..cfg.len() as u32)
             .map(|at| {
                 let body = module.body(cfg.block(at));
-                let known = body.map(|i| (i.handle(), self.access(module, i)));
+                let known = body.map(|i| (i.handle(), self.classify_access(module, i)));
                 known.filter(|(_, a)| a.reads | a.writes != 0).collect()
             })
             .collect();
@@ -160,7 +160,7 @@ impl StoreLiveness<'_> {
             for &at in cfg.reverse_postorder().iter().rev() {
                 let mut live = after(&before, at);
                 for (_, access) in accesses[at as usize].iter().rev() {
-                    live = Self::past(*access, live);
+                    live = Self::live_before(*access, live);
                 }
                 changed |= std::mem::replace(&mut before[at as usize], live) != live;
             }
@@ -173,7 +173,7 @@ impl StoreLiveness<'_> {
                     dead.push(*inst);
                     continue;
                 }
-                live = Self::past(*access, live);
+                live = Self::live_before(*access, live);
             }
         }
         dead

@@ -13,11 +13,11 @@ use spirula_spirv::grammar::{InstructionClass, Op, ResultForm};
 use spirula_spirv::ir::{ErasedIds, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(
+pub fn run_dedup(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    let ids = cache.ids(module);
+    let ids = cache.id_words(module);
     let mut decorated = IdMap::new(module.bound(), false);
     for inst in module.section_insts(ModuleSection::Annotations) {
         ids.visit_uses(inst, |_, id| decorated.set(id, true));
@@ -61,7 +61,7 @@ pub fn run(
             nulls += 1;
         }
         let i = module.inst(inst);
-        let first = *known.entry(key(i)).or_insert(id);
+        let first = *known.entry(inst_key(i)).or_insert(id);
         if first != id {
             new.set(id, Some(first));
             equal.push(inst);
@@ -123,7 +123,7 @@ fn can_be_joined(op: Op) -> bool {
 }
 
 /// Opcode and all words but the result.
-fn key(inst: InstRef<'_>) -> Box<[u32]> {
+fn inst_key(inst: InstRef<'_>) -> Box<[u32]> {
     let ty = inst.result_type().map_or(0, Id::word);
     let head = [u32::from(inst.op().0), ty];
     head.into_iter()

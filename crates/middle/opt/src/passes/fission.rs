@@ -16,7 +16,8 @@
 
 use crate::analyses::{AnalysisCache, FlowAnalysis};
 use crate::loops::{
-    LoopAccess, LoopPass, LoopPassContext, LoopShape, accesses, are_apart, shapes, walk, words,
+    LoopAccess, LoopPass, LoopPassContext, LoopShape, are_apart, count_loop_words,
+    find_loop_shapes, gather_accesses, run_loop_pass,
 };
 use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
@@ -29,11 +30,11 @@ const MOST_STORES: usize = 64;
 /// Words that it may have.
 const MOST_WORDS: usize = 1024;
 
-pub fn run(
+pub fn run_fission(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    walk(module, cache, &mut LoopFission, "loops split")
+    run_loop_pass(module, cache, &mut LoopFission, "loops split")
 }
 
 struct LoopFission;
@@ -57,37 +58,37 @@ impl LoopPass for LoopFission {
         module: &SpirvModule,
         flow: &FlowAnalysis,
     ) -> bool {
-        !self.find(tools, module, flow).is_empty()
+        !self.find_candidates(tools, module, flow).is_empty()
     }
 
-    fn find(
+    fn find_candidates(
         &self,
         tools: &mut LoopPassContext,
         module: &SpirvModule,
         flow: &FlowAnalysis,
     ) -> Vec<FissionSplit> {
-        let mut straight = shapes(module, flow, tools.structured);
+        let mut straight = find_loop_shapes(module, flow, tools.structured);
         straight.retain(|shape| is_straight(module, shape));
         let behind = used_behind(module, &tools.facts.ids, &straight);
         straight
             .into_iter()
             .zip(behind)
-            .filter_map(|(shape, behind)| split(module, tools, shape, &behind))
+            .filter_map(|(shape, behind)| plan_split(module, tools, shape, &behind))
             .collect()
     }
 
-    fn blocks<'a>(&self, split: &'a FissionSplit) -> &'a [Block] {
+    fn candidate_blocks<'a>(&self, split: &'a FissionSplit) -> &'a [Block] {
         &split.shape.blocks
     }
 
-    fn change(
+    fn transform_candidate(
         &mut self,
         tools: &mut LoopPassContext,
         module: &mut SpirvModule,
         split: &FissionSplit,
     ) -> bool {
         put_before(module, tools, split);
-        tools.touch(split.shape.entry);
+        tools.mark_changed(split.shape.entry);
         true
     }
 }
@@ -99,7 +100,7 @@ fn is_straight(module: &SpirvModule, shape: &LoopShape) -> bool {
         plain || *b == shape.header
     };
     let at_header = shape.exit == shape.header && shape.latch != shape.header;
-    at_header && words(module, shape) <= MOST_WORDS && shape.blocks.iter().all(goes_on)
+    at_header && count_loop_words(module, shape) <= MOST_WORDS && shape.blocks.iter().all(goes_on)
 }
 
 /// What each loop computes that is used behind it, of loops that have no blocks in common.
@@ -136,14 +137,14 @@ fn used_behind(module: &SpirvModule, ids: &IdWords, shapes: &[LoopShape]) -> Vec
 }
 
 /// What of a loop can become a loop of its own.
-fn split(
+fn plan_split(
     module: &SpirvModule,
     tools: &mut LoopPassContext,
     shape: LoopShape,
     behind: &[Id],
 ) -> Option<FissionSplit> {
-    let (memory, facts) = tools.memory(module);
-    let found = accesses(module, facts, memory, &shape.blocks)?;
+    let (memory, facts) = tools.alias_analysis(module);
+    let found = gather_accesses(module, facts, memory, &shape.blocks)?;
     let (stores, loads) = (found.writes, found.reads);
     let in_header =
         |a: &LoopAccess| module.list_of(a.inst) == Some(module.block(shape.header).body);
@@ -152,7 +153,7 @@ fn split(
     }
     let slicer = LoopSlicer::new(module, &facts.ids, &shape);
     let condition = module.terminator(shape.header).id_operand(0);
-    let control = slicer.slice(&[condition]);
+    let control = slicer.slice_roots(&[condition]);
     if loads.iter().any(|l| control.contains(&l.inst)) {
         return None;
     }
@@ -162,9 +163,9 @@ fn split(
         let mut roots = Vec::new();
         let i = module.inst(store.inst);
         facts.ids.visit_uses(i, |_, id| roots.push(id));
-        needs.push(slicer.slice(&roots));
+        needs.push(slicer.slice_roots(&roots));
     }
-    needs.push(slicer.slice(behind));
+    needs.push(slicer.slice_roots(behind));
     for need in &mut needs {
         need.retain(|inst| !control.contains(inst));
     }
@@ -172,24 +173,24 @@ fn split(
     let apart = |a: &LoopAccess, b: &LoopAccess| are_apart(module, facts, memory, a, b);
     for (at, store) in stores.iter().enumerate() {
         let other = (0..at).filter(|o| !apart(store, &stores[*o]));
-        other.for_each(|o| groups.join(at, o));
+        other.for_each(|o| groups.join_sets(at, o));
         let clobbered = loads.iter().filter(|l| !apart(store, l));
         for load in clobbered {
             let readers = (0..needs.len()).filter(|n| needs[*n].contains(&load.inst));
-            readers.for_each(|n| groups.join(at, n));
+            readers.for_each(|n| groups.join_sets(at, n));
         }
     }
     for phi in module.phis(shape.header).map(InstRef::handle) {
         let mut users = (0..needs.len()).filter(|n| needs[*n].contains(&phi));
         if let Some(first) = users.next() {
-            users.for_each(|n| groups.join(first, n));
+            users.for_each(|n| groups.join_sets(first, n));
         }
     }
-    let last = groups.of(stores.len());
+    let last = groups.find_root(stores.len());
     let first = (0..stores.len())
-        .map(|s| groups.of(s))
+        .map(|s| groups.find_root(s))
         .find(|g| *g != last)?;
-    let own = |at: &usize| groups.of(*at) == first;
+    let own = |at: &usize| groups.find_root(*at) == first;
     let (own, rest): (Vec<usize>, Vec<usize>) = (0..stores.len()).partition(own);
     let used = !needs[stores.len()].is_empty();
     (!rest.is_empty() || used).then(|| FissionSplit {
@@ -202,15 +203,15 @@ fn split(
 struct DisjointSets(Vec<usize>);
 
 impl DisjointSets {
-    fn of(&self, mut at: usize) -> usize {
+    fn find_root(&self, mut at: usize) -> usize {
         while self.0[at] != at {
             at = self.0[at];
         }
         at
     }
 
-    fn join(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.of(a), self.of(b));
+    fn join_sets(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.find_root(a), self.find_root(b));
         self.0[a.max(b)] = a.min(b);
     }
 }
@@ -240,7 +241,7 @@ impl<'a> LoopSlicer<'a> {
     }
 
     /// The instructions of the loop that values are computed of, in this round and those before.
-    fn slice(&self, roots: &[Id]) -> Vec<Inst> {
+    fn slice_roots(&self, roots: &[Id]) -> Vec<Inst> {
         let mut found = Vec::new();
         let mut work = roots.to_vec();
         while let Some(id) = work.pop() {
@@ -270,7 +271,9 @@ fn put_before(module: &mut SpirvModule, tools: &mut LoopPassContext, split: &Fis
     let label = module.fresh_id();
     let between = module.create_block(func, label);
     let outside = [(shape.leaves, label)];
-    let copies = tools.copier(module).blocks(module, &shape.blocks, &outside);
+    let copies = tools
+        .block_cloner(module)
+        .clone_blocks(module, &shape.blocks, &outside);
     let pairs = |module: &SpirvModule, a: Block, b: Block| -> Vec<(Inst, Inst)> {
         let handles = |b| module.body(b).map(InstRef::handle);
         handles(a).zip(handles(b)).collect()

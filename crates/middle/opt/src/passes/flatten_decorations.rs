@@ -20,7 +20,7 @@ use spirula_spirv::IdMap;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{ErasedIds, Inst, InstRef, ModuleSection, SpirvModule};
 
-pub fn run(
+pub fn run_flatten_decorations(
     module: &mut SpirvModule,
     _cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -49,8 +49,8 @@ pub fn run(
     let mut erased = ErasedIds::new();
     for inst in &insts {
         match module.inst(*inst).op() {
-            Op::GroupDecorate => spread(module, &groups, *inst, 1),
-            Op::GroupMemberDecorate => spread(module, &groups, *inst, 2),
+            Op::GroupDecorate => expand_group_decorate(module, &groups, *inst, 1),
+            Op::GroupMemberDecorate => expand_group_decorate(module, &groups, *inst, 2),
             Op::DecorationGroup => {}
             _ => continue,
         }
@@ -63,7 +63,12 @@ pub fn run(
 }
 
 /// Says of each target what the group says; a target has so many words.
-fn spread(module: &mut SpirvModule, groups: &IdMap<Option<Vec<Inst>>>, inst: Inst, step: usize) {
+fn expand_group_decorate(
+    module: &mut SpirvModule,
+    groups: &IdMap<Option<Vec<Inst>>>,
+    inst: Inst,
+    step: usize,
+) {
     let words = module.inst(inst).words().to_vec();
     let group = module.inst(inst).id_operand(0);
     for target in words[1..].chunks_exact(step) {

@@ -11,7 +11,8 @@
 use crate::analyses::{AnalysisCache, FlowAnalysis};
 use crate::gvn::AliasAnalysis;
 use crate::loops::{
-    LoopAccess, LoopPass, LoopPassContext, LoopShape, accesses, are_apart, count, shapes, walk,
+    LoopAccess, LoopPass, LoopPassContext, LoopShape, are_apart, count_loop_iterations,
+    find_loop_shapes, gather_accesses, run_loop_pass,
 };
 use crate::pass::PassOutcome;
 use crate::values::ModuleValues;
@@ -23,11 +24,11 @@ use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, SpirvModule};
 /// Rounds that are computed.
 const MOST_ROUNDS: u32 = 1 << 12;
 
-pub fn run(
+pub fn run_fuse(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    walk(module, cache, &mut LoopFusion, "loops fused")
+    run_loop_pass(module, cache, &mut LoopFusion, "loops fused")
 }
 
 struct LoopFusion;
@@ -44,29 +45,29 @@ impl LoopPass for LoopFusion {
         module: &SpirvModule,
         flow: &FlowAnalysis,
     ) -> bool {
-        shapes(module, flow, tools.structured).len() > 1
+        find_loop_shapes(module, flow, tools.structured).len() > 1
     }
 
-    fn find(
+    fn find_candidates(
         &self,
         tools: &mut LoopPassContext,
         module: &SpirvModule,
         flow: &FlowAnalysis,
     ) -> Vec<LoopPair> {
-        pair(tools, module, flow).into_iter().collect()
+        find_fusible_pair(tools, module, flow).into_iter().collect()
     }
 
-    fn blocks<'a>(&self, pair: &'a LoopPair) -> &'a [Block] {
+    fn candidate_blocks<'a>(&self, pair: &'a LoopPair) -> &'a [Block] {
         &pair.first.blocks
     }
 
-    fn change(
+    fn transform_candidate(
         &mut self,
         tools: &mut LoopPassContext,
         module: &mut SpirvModule,
         pair: &LoopPair,
     ) -> bool {
-        fuse(module, &tools.facts.ids, &pair.first, &pair.second);
+        fuse_loops(module, &tools.facts.ids, &pair.first, &pair.second);
         true
     }
 }
@@ -78,20 +79,21 @@ struct LoopPair {
 }
 
 /// Two loops of a function that can be fused.
-fn pair(
+fn find_fusible_pair(
     tools: &mut LoopPassContext,
     module: &SpirvModule,
     flow: &FlowAnalysis,
 ) -> Option<LoopPair> {
-    let all = shapes(module, flow, tools.structured);
+    let all = find_loop_shapes(module, flow, tools.structured);
     let follows = |a: &LoopShape, b: &LoopShape| module.label(b.entry) == a.leaves;
     let at_header = |s: &LoopShape| s.exit == s.header && s.latch != s.header;
     for first in all.iter().filter(|s| at_header(s)) {
         let Some(second) = all.iter().find(|s| follows(first, s) && at_header(s)) else {
             continue;
         };
-        let rounds = count(tools, module, first, MOST_ROUNDS);
-        let same = rounds.is_some() && rounds == count(tools, module, second, MOST_ROUNDS);
+        let rounds = count_loop_iterations(tools, module, first, MOST_ROUNDS);
+        let same =
+            rounds.is_some() && rounds == count_loop_iterations(tools, module, second, MOST_ROUNDS);
         if same && may_fuse(module, tools, flow, first, second) {
             let (first, second) = (first.clone(), second.clone());
             return Some(LoopPair { first, second });
@@ -107,7 +109,7 @@ fn may_fuse(
     first: &LoopShape,
     second: &LoopShape,
 ) -> bool {
-    let (memory, facts) = tools.memory(module);
+    let (memory, facts) = tools.alias_analysis(module);
     let func = module.block(first.header).func;
     let between = second.entry;
     let joins = flow.cfg.block_position(module.label(between));
@@ -163,7 +165,8 @@ fn touch_nothing_common(
     a: &[Block],
     b: &[Block],
 ) -> bool {
-    let found = accesses(module, facts, memory, a).zip(accesses(module, facts, memory, b));
+    let found =
+        gather_accesses(module, facts, memory, a).zip(gather_accesses(module, facts, memory, b));
     let Some((a, b)) = found else {
         return false;
     };
@@ -174,7 +177,7 @@ fn touch_nothing_common(
     all(&a.writes, &b.writes) && all(&a.writes, &b.reads) && all(&a.reads, &b.writes)
 }
 
-fn fuse(module: &mut SpirvModule, ids: &IdWords, first: &LoopShape, second: &LoopShape) {
+fn fuse_loops(module: &mut SpirvModule, ids: &IdWords, first: &LoopShape, second: &LoopShape) {
     // What stands between goes before both.
     let between: Vec<Inst> = module.body(second.entry).map(InstRef::handle).collect();
     let end = module.before_end(first.entry);
@@ -194,11 +197,11 @@ fn fuse(module: &mut SpirvModule, ids: &IdWords, first: &LoopShape, second: &Loo
             }
         }
     };
-    for phi in phis(module, first.header) {
+    for phi in gather_phis(module, first.header) {
         rename(module, phi, [(latch, last), (entry, entry)]);
     }
     let place = module.first_after_phis(first.header);
-    for phi in phis(module, second.header) {
+    for phi in gather_phis(module, second.header) {
         rename(module, phi, [(between, entry), (last, last)]);
         module.move_before(place, phi);
     }
@@ -231,6 +234,6 @@ fn fuse(module: &mut SpirvModule, ids: &IdWords, first: &LoopShape, second: &Loo
     module.branch_to(second.entry, None);
 }
 
-fn phis(module: &SpirvModule, block: Block) -> Vec<Inst> {
+fn gather_phis(module: &SpirvModule, block: Block) -> Vec<Inst> {
     module.phis(block).map(InstRef::handle).collect()
 }

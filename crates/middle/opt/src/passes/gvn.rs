@@ -27,11 +27,11 @@ use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::{ErasedIds, SpirvModule};
 
-pub fn run(
+pub fn run_gvn(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    with(module, cache, false)
+    run_value_numbering(module, cache, false)
 }
 
 /// With what two blocks compute in the block above both.
@@ -39,10 +39,10 @@ pub fn run_hoist(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    with(module, cache, true)
+    run_value_numbering(module, cache, true)
 }
 
-fn with(
+fn run_value_numbering(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
     hoist: bool,
@@ -52,12 +52,12 @@ fn with(
     let mut memory = cache.take_memory(module, &facts);
     let mut walker = GvnWalker::new(module, &mut facts, Some(&mut memory));
     if hoist {
-        walker = walker.hoisting();
+        walker = walker.with_hoisting();
     }
     let mut erased = ErasedIds::new();
     for func in module.functions().to_vec() {
-        let flow = cache.flow(module, func)?;
-        walker.function(module, &flow, &mut erased);
+        let flow = cache.function_flow(module, func)?;
+        walker.number_function(module, &flow, &mut erased);
     }
     module.sweep_annotations(&erased);
     let counts = walker.counts;

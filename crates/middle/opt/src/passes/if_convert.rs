@@ -42,13 +42,13 @@ const MOST_PHIS: usize = 4;
 /// Rounds in which what encloses a branch that is no more is looked at.
 const ROUNDS: usize = 4;
 
-pub fn run(
+pub fn run_if_convert(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let mut converted = 0;
     let mut pass = IfConversion {
-        ids: cache.ids(module),
+        ids: cache.id_words(module),
         pool: None,
         structured: module.is_structured(),
         physical: structure::is_physical(module),
@@ -61,11 +61,12 @@ pub fn run(
         }
         for _ in 0..ROUNDS {
             let definitions = cache.definitions(module);
-            let flow = cache.flow(module, func)?;
+            let flow = cache.function_flow(module, func)?;
             let before = converted;
             for at in 0..flow.cfg.len() as u32 {
-                if let Some(branch) = pass.find(module, &definitions, &flow, at) {
-                    pass.convert(module, &definitions, &branch);
+                if let Some(branch) = pass.find_convertible_branch(module, &definitions, &flow, at)
+                {
+                    pass.convert_branch(module, &definitions, &branch);
                     converted += 1;
                 }
             }
@@ -74,7 +75,7 @@ pub fn run(
             }
             module.remove_unreachable(&pass.ids, func, &mut erased);
             if replaced.join_blocks(module, &pass.ids, func, &mut erased) > 0 {
-                replaced.rewrite(module, &pass.ids, func);
+                replaced.rewrite_uses(module, &pass.ids, func);
             }
             cache.drop_flow(func);
         }
@@ -106,7 +107,7 @@ struct IfConversion {
 
 impl IfConversion {
     /// The branch whose sides meet in a block.
-    fn find(
+    fn find_convertible_branch(
         &self,
         module: &SpirvModule,
         definitions: &IdDefinitions,
@@ -162,7 +163,7 @@ impl IfConversion {
                 return None;
             }
             for inst in module.body(cfg.block(side)) {
-                cost += self.cost(inst)?;
+                cost += self.speculation_cost(inst)?;
             }
             branch.from[n] = module.label(cfg.block(side));
             branch.sides.push(cfg.block(side));
@@ -175,7 +176,7 @@ impl IfConversion {
     }
 
     /// What it costs to run an instruction in any case; `None` where it must not.
-    fn cost(&self, inst: InstRef<'_>) -> Option<usize> {
+    fn speculation_cost(&self, inst: InstRef<'_>) -> Option<usize> {
         let op = inst.op();
         if op.is_line() || op == Op::Branch {
             return Some(0);
@@ -218,7 +219,7 @@ impl IfConversion {
         }
     }
 
-    fn convert(
+    fn convert_branch(
         &mut self,
         module: &mut SpirvModule,
         definitions: &IdDefinitions,
@@ -239,13 +240,13 @@ impl IfConversion {
         }
         let phis: Vec<Inst> = module.phis(branch.join).map(InstRef::handle).collect();
         for phi in phis {
-            self.select(module, definitions, branch, phi);
+            self.replace_phi_with_select(module, definitions, branch, phi);
         }
         let label = module.label(branch.join);
         module.branch_to(branch.head, Some(label));
     }
 
-    fn select(
+    fn replace_phi_with_select(
         &mut self,
         module: &mut SpirvModule,
         definitions: &IdDefinitions,
@@ -265,8 +266,8 @@ impl IfConversion {
         let mut condition = branch.condition;
         if let Some(count) = vector {
             let mut pool = self.pool.take().unwrap_or_else(|| InternPool::new(module));
-            let truth = pool.bool(module);
-            let many = pool.ty(module, Op::TypeVector, &[truth.word(), count]);
+            let truth = pool.intern_bool_type(module);
+            let many = pool.intern_type(module, Op::TypeVector, &[truth.word(), count]);
             self.pool = Some(pool);
             let spread = module.fresh_id();
             let mut words = vec![many.word(), spread.word()];

@@ -28,11 +28,11 @@ use spirula_spirv::ir::{ErasedIds, SpirvModule};
 const SLACK: usize = 12;
 
 /// What nothing outside sees, and the rest by cost.
-pub fn run(
+pub fn run_inline(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    with(module, cache, InlinePolicy::Hidden(SLACK))
+    run_with_policy(module, cache, InlinePolicy::Hidden(SLACK))
 }
 
 /// Where it makes the module no longer.
@@ -40,7 +40,7 @@ pub fn run_small(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    with(module, cache, InlinePolicy::Words(0))
+    run_with_policy(module, cache, InlinePolicy::Words(0))
 }
 
 /// Whatever it costs.
@@ -48,15 +48,15 @@ pub fn run_all(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    with(module, cache, InlinePolicy::All)
+    run_with_policy(module, cache, InlinePolicy::All)
 }
 
-fn with(
+fn run_with_policy(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
     policy: InlinePolicy,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    let calls = cache.calls(module);
+    let calls = cache.call_graph(module);
     if module
         .functions()
         .iter()
@@ -68,7 +68,7 @@ fn with(
     let mut splicer = CallInliner::new(module, callees);
     let mut erased = ErasedIds::new();
     for func in calls.bottom_up() {
-        splicer.function(module, *func, &mut erased)?;
+        splicer.inline_calls(module, *func, &mut erased)?;
     }
     let dropped = splicer.drop_uncalled(module, &mut erased);
     module.sweep_annotations(&erased);

@@ -33,18 +33,18 @@ use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 use spirula_spirv::grammar::{InstructionEffects, Op};
 use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, SpirvModule};
 
-pub fn run(
+pub fn run_licm(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    let ids = cache.ids(module);
+    let ids = cache.id_words(module);
     let definitions = cache.definitions(module);
     let (mut moved, mut made) = (0, 0);
     // Block of each instruction of the functions seen so far, by instruction.
     let mut home: Vec<Option<Block>> = vec![None; module.inst_count()];
     let mut innermost: Vec<Option<u32>> = vec![None; module.block_count()];
     for func in module.functions().to_vec() {
-        let flow = cache.flow(module, func)?;
+        let flow = cache.function_flow(module, func)?;
         let loops = LoopNest::from_cfg(&flow.cfg, &flow.dominators);
         if loops.loops().is_empty() {
             continue;
@@ -56,7 +56,7 @@ pub fn run(
         }
         let mut motion =
             InvariantMotion::new(&ids, &definitions, &flow, &loops, &mut home, &mut innermost);
-        motion.run(module);
+        motion.hoist_invariants(module);
         moved += motion.moved;
         made += motion.made;
         if motion.made > 0 {
@@ -111,7 +111,7 @@ impl<'a> InvariantMotion<'a> {
         }
     }
 
-    fn run(&mut self, module: &mut SpirvModule) {
+    fn hoist_invariants(&mut self, module: &mut SpirvModule) {
         for at in 0..self.loops.loops().len() as u32 {
             self.one_loop(module, at);
         }
@@ -119,9 +119,11 @@ impl<'a> InvariantMotion<'a> {
 
     fn one_loop(&mut self, module: &mut SpirvModule, at: u32) {
         let header = self.flow.cfg.block(self.loops.loops()[at as usize].header);
-        let writes = self.members[at as usize]
-            .iter()
-            .any(|b| module.body(*b).any(|i| !self.effects(i).is_removable()));
+        let writes = self.members[at as usize].iter().any(|b| {
+            module
+                .body(*b)
+                .any(|i| !self.classify_effects(i).is_removable())
+        });
         let mut target = None;
         for block in self.members[at as usize].clone() {
             let mut undisturbed = block == header;
@@ -132,7 +134,7 @@ impl<'a> InvariantMotion<'a> {
                 let allowed =
                     self.may_move(module, i, undisturbed, writes) && self.is_invariant(i, at);
                 if !allowed {
-                    undisturbed &= self.effects(i).is_removable();
+                    undisturbed &= self.classify_effects(i).is_removable();
                     continue;
                 }
                 if target.is_none() {
@@ -147,7 +149,7 @@ impl<'a> InvariantMotion<'a> {
         }
     }
 
-    fn effects(&self, inst: InstRef<'_>) -> InstructionEffects {
+    fn classify_effects(&self, inst: InstRef<'_>) -> InstructionEffects {
         match inst.op() {
             Op::ExtInst => match self.ids.ext_inst_set(inst) {
                 Some(set) if set.is_debug_info() => InstructionEffects::CONVERGENT,
@@ -173,7 +175,7 @@ impl<'a> InvariantMotion<'a> {
         if inst.result_type().is_none() || inst.op() == Op::Undef {
             return false;
         }
-        let effects = self.effects(inst);
+        let effects = self.classify_effects(inst);
         if inst.op() == Op::Load {
             let volatile = inst.operands().get(1).is_some_and(|m| {
                 let plain = MemoryAccess::Aligned | MemoryAccess::Nontemporal;
@@ -225,7 +227,7 @@ impl<'a> InvariantMotion<'a> {
         let latches = &self.loops.loops()[at as usize].latches;
         // Pre-headers made for other loops may lead here, so that the graph is asked anew.
         let mut outside: Vec<Block> = Vec::new();
-        for source in self.sources(module, header) {
+        for source in self.find_predecessors(module, header) {
             let known = latches.iter().any(|l| self.flow.cfg.block(*l) == source);
             if !known && !self.is_in(at, source) && !outside.contains(&source) {
                 outside.push(source);
@@ -256,7 +258,7 @@ impl<'a> InvariantMotion<'a> {
     }
 
     /// The blocks that lead to a header now.
-    fn sources(&self, module: &SpirvModule, header: Block) -> Vec<Block> {
+    fn find_predecessors(&self, module: &SpirvModule, header: Block) -> Vec<Block> {
         let label = module.label(header);
         let leads = |b: &Block| {
             module

@@ -20,7 +20,7 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::ssa;
 
-pub fn run(
+pub fn run_mem2reg(
     module: &mut SpirvModule,
     _: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {

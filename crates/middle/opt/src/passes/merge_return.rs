@@ -40,16 +40,16 @@ use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::{ErasedIds, SpirvModule};
 
-pub fn run(
+pub fn run_merge_return(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    let ids = cache.ids(module);
+    let ids = cache.id_words(module);
     let mut merger = ReturnMerger::new(module);
     let mut erased = ErasedIds::new();
     if module.is_structured() {
         for func in module.functions().to_vec() {
-            merger.run(module, &ids, func, &mut erased)?;
+            merger.merge_returns(module, &ids, func, &mut erased)?;
         }
     }
     module.sweep_annotations(&erased);

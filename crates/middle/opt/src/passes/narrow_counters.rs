@@ -22,9 +22,9 @@
 //! ```
 
 use crate::analyses::AnalysisCache;
-use crate::loops::{LoopShape, shapes};
+use crate::loops::{LoopShape, find_loop_shapes};
 use crate::pass::PassOutcome;
-use crate::passes::unroll_runtime::{LoopCounter, counter};
+use crate::passes::unroll_runtime::{LoopCounter, find_loop_counter};
 use crate::values::{LowHalves, ModuleValues};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
@@ -35,7 +35,7 @@ use spirula_spirv::ir::{Inst, SpirvModule};
 /// Sums that a bound is looked through, one of the other.
 const DEEPEST: u32 = 16;
 
-pub fn run(
+pub fn run_narrow_counters(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -49,8 +49,8 @@ pub fn run(
     for func in module.functions().to_vec() {
         let flow = cache.flow_by(module, &pass.facts.ids, func)?;
         // Outer loops first: bounds of inner ones may be made of their counters.
-        for shape in shapes(module, &flow, structured).iter().rev() {
-            narrowed += usize::from(pass.narrow(module, shape).is_some());
+        for shape in find_loop_shapes(module, &flow, structured).iter().rev() {
+            narrowed += usize::from(pass.narrow_loop(module, shape).is_some());
         }
     }
     cache.put_facts(pass.facts);
@@ -68,19 +68,19 @@ struct CounterNarrowing {
 
 impl CounterNarrowing {
     /// Has a loop count in 32 bits, if it can.
-    fn narrow(&mut self, module: &mut SpirvModule, shape: &LoopShape) -> Option<()> {
+    fn narrow_loop(&mut self, module: &mut SpirvModule, shape: &LoopShape) -> Option<()> {
         if shape.exit != shape.header || !shape.stays_when {
             return None;
         }
-        let counter = counter(module, &self.facts, shape)?;
+        let counter = find_loop_counter(module, &self.facts, shape)?;
         let phi = module.phis(shape.header).nth(counter.at)?;
         let (phi, value) = (phi.handle(), phi.result()?);
         let entry = module.label(shape.entry);
         let begun = module.phi_value(phi, entry)?;
-        let first = self.facts.scalar(module, begun)?.bits as i64;
+        let first = self.facts.scalar_constant_bits(module, begun)?.bits as i64;
         let is_wide = counter.less == Op::SLessThan && counter.width == 64;
-        self.facts.marks(value).filter(|_| is_wide)?;
-        let (least, most) = self.range(module, counter.bound, DEEPEST)?;
+        self.facts.decoration_marks(value).filter(|_| is_wide)?;
+        let (least, most) = self.value_range(module, counter.bound, DEEPEST)?;
         let step = counter.step as i64;
         let last = most.checked_add(step - 1)?.max(first);
         let fits = |n: i64| i32::try_from(n).is_ok();
@@ -88,10 +88,10 @@ impl CounterNarrowing {
             return None;
         }
         self.ranges.insert(value, (first, last));
-        self.change(module, shape, &counter, (phi, first))
+        self.rewrite_counter(module, shape, &counter, (phi, first))
     }
 
-    fn change(
+    fn rewrite_counter(
         &mut self,
         module: &mut SpirvModule,
         shape: &LoopShape,
@@ -101,21 +101,25 @@ impl CounterNarrowing {
         let value = module.inst(phi).result()?;
         let [entry, latch] = [shape.entry, shape.latch].map(|b| module.label(b));
         let next = module.phi_value(phi, latch)?;
-        let next = self.facts.def(module, next)?.handle();
+        let next = self.facts.definition(module, next)?.handle();
         let condition = self
             .facts
-            .def(module, module.terminator(shape.header).id_operand(0))?;
+            .definition(module, module.terminator(shape.header).id_operand(0))?;
         let condition = condition.handle();
-        let uint = self.facts.ty(module, Op::TypeInt, &[32, 0]);
-        let first = self.facts.number(module, uint, u64::from(first as u32))?;
-        let step = self.facts.number(module, uint, counter.step)?;
+        let uint = self.facts.intern_type(module, Op::TypeInt, &[32, 0]);
+        let first = self
+            .facts
+            .intern_scalar(module, uint, u64::from(first as u32))?;
+        let step = self.facts.intern_scalar(module, uint, counter.step)?;
         let before = module.before_end(shape.entry);
         let at = (uint, before);
-        let bound = self.halves.low(&mut self.facts, module, counter.bound, at);
+        let bound = self
+            .halves
+            .lower_half(&mut self.facts, module, counter.bound, at);
 
         let narrow = module.fresh_id();
         let words = [narrow, step].map(Id::word);
-        let more = self.facts.insert(module, next, Op::IAdd, uint, &words);
+        let more = self.facts.insert_inst(module, next, Op::IAdd, uint, &words);
         let words = [uint, narrow, first, entry, more, latch].map(Id::word);
         let counted = module.create_inst(Op::Phi, &words);
         module.insert_before(phi, counted);
@@ -124,27 +128,28 @@ impl CounterNarrowing {
         let extended = module.create_inst(Op::SConvert, &words);
         module.insert_before(module.first_after_phis(shape.header), extended);
         let words = [narrow, bound].map(Id::word);
-        self.facts.become_(module, condition, Op::SLessThan, &words);
+        self.facts
+            .rewrite_inst(module, condition, Op::SLessThan, &words);
         self.facts.catch_up(module);
         Some(())
     }
 
     /// The least and greatest number that a value in 64 bits can be, where that is known.
-    fn range(&self, module: &SpirvModule, id: Id, depth: u32) -> Option<(i64, i64)> {
+    fn value_range(&self, module: &SpirvModule, id: Id, depth: u32) -> Option<(i64, i64)> {
         if let Some(range) = self.ranges.get(&id) {
             return Some(*range);
         }
-        if let Some(value) = self.facts.scalar(module, id) {
+        if let Some(value) = self.facts.scalar_constant_bits(module, id) {
             return Some((value.bits as i64, value.bits as i64));
         }
-        let def = self.facts.def(module, id)?;
+        let def = self.facts.definition(module, id)?;
         match def.op() {
             Op::SConvert if self.facts.int_width(module, def.id_operand(0)) == Some(32) => {
                 Some((i64::from(i32::MIN), i64::from(i32::MAX)))
             }
             Op::IAdd if depth > 0 => {
                 let [a, b] = [def.id_operand(0), def.id_operand(1)]
-                    .map(|n| self.range(module, n, depth - 1));
+                    .map(|n| self.value_range(module, n, depth - 1));
                 let ((a, b), (c, d)) = (a?, b?);
                 Some((a.checked_add(c)?, b.checked_add(d)?))
             }

@@ -18,14 +18,14 @@
 
 use crate::analyses::AnalysisCache;
 use crate::pass::PassOutcome;
-use crate::values::{LowHalves, ModuleValues, operands};
+use crate::values::{LowHalves, ModuleValues, count_low_bits_operands};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::{Inst, InstRef, SpirvModule};
 
-pub fn run(
+pub fn run_narrow_indices(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -39,7 +39,7 @@ pub fn run(
             .function_insts(func)
             .filter(|i| pass.is_shared(module, *i));
         for chain in chains.map(InstRef::handle).collect::<Vec<_>>() {
-            narrowed += pass.indices(module, chain);
+            narrowed += pass.narrow_chain_indices(module, chain);
         }
     }
     cache.put_facts(pass.facts);
@@ -63,39 +63,39 @@ impl IndexNarrowing {
     }
 
     /// Narrows the indices of a chain; how many.
-    fn indices(&mut self, module: &mut SpirvModule, chain: Inst) -> usize {
+    fn narrow_chain_indices(&mut self, module: &mut SpirvModule, chain: Inst) -> usize {
         let indices: Vec<Id> = module.inst(chain).id_operands(1).collect();
         let mut words = vec![module.inst(chain).id_operand(0).word()];
         let mut narrowed = 0;
         for index in &indices {
-            let low = self.index(module, *index, chain);
+            let low = self.narrow_index(module, *index, chain);
             narrowed += usize::from(low.is_some());
             words.push(low.unwrap_or(*index).word());
         }
         if narrowed > 0 {
             let op = module.inst(chain).op();
-            self.facts.become_(module, chain, op, &words);
+            self.facts.rewrite_inst(module, chain, op, &words);
         }
         narrowed
     }
 
     /// An index in 32 bits, where it is a sum or the like that is computed in 64.
-    fn index(&mut self, module: &mut SpirvModule, index: Id, chain: Inst) -> Option<Id> {
-        let def = self.facts.def(module, index)?;
+    fn narrow_index(&mut self, module: &mut SpirvModule, index: Id, chain: Inst) -> Option<Id> {
+        let def = self.facts.definition(module, index)?;
         let wide = match def.op() {
             Op::UConvert | Op::SConvert if self.facts.int_width(module, index) == Some(32) => {
                 def.id_operand(0)
             }
             _ => index,
         };
-        let is_computed = operands(self.facts.op(module, wide)).is_some();
+        let is_computed = count_low_bits_operands(self.facts.defining_op(module, wide)).is_some();
         if !is_computed || self.facts.int_width(module, wide) != Some(64) {
             return None;
         }
-        let uint = self.facts.ty(module, Op::TypeInt, &[32, 0]);
+        let uint = self.facts.intern_type(module, Op::TypeInt, &[32, 0]);
         let low = self
             .halves
-            .low(&mut self.facts, module, wide, (uint, chain));
+            .lower_half(&mut self.facts, module, wide, (uint, chain));
         Some(low)
     }
 }

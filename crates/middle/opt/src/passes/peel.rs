@@ -11,7 +11,10 @@
 //! After: a copy of the round with `%first`, and a loop with `%other` in the place of `%x`.
 
 use crate::analyses::{AnalysisCache, FlowAnalysis};
-use crate::loops::{LoopPass, LoopPassContext, LoopShape, count, shapes, walk, words};
+use crate::loops::{
+    LoopPass, LoopPassContext, LoopShape, count_loop_iterations, count_loop_words,
+    find_loop_shapes, run_loop_pass,
+};
 use crate::pass::PassOutcome;
 use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
@@ -24,11 +27,11 @@ const MOST_WORDS: usize = 256;
 /// Rounds that are computed to know that a loop runs at all.
 const MOST_ROUNDS: u32 = 1 << 12;
 
-pub fn run(
+pub fn run_peel(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    walk(module, cache, &mut LoopPeeling, "loops peeled")
+    run_loop_pass(module, cache, &mut LoopPeeling, "loops peeled")
 }
 
 struct LoopPeeling;
@@ -36,35 +39,39 @@ struct LoopPeeling;
 impl LoopPass for LoopPeeling {
     type Found = LoopShape;
 
-    fn find(
+    fn find_candidates(
         &self,
         tools: &mut LoopPassContext,
         module: &SpirvModule,
         flow: &FlowAnalysis,
     ) -> Vec<LoopShape> {
-        shapes(module, flow, tools.structured)
+        find_loop_shapes(module, flow, tools.structured)
     }
 
-    fn blocks<'a>(&self, shape: &'a LoopShape) -> &'a [Block] {
+    fn candidate_blocks<'a>(&self, shape: &'a LoopShape) -> &'a [Block] {
         &shape.blocks
     }
 
-    fn change(
+    fn transform_candidate(
         &mut self,
         tools: &mut LoopPassContext,
         module: &mut SpirvModule,
         shape: &LoopShape,
     ) -> bool {
-        if words(module, shape) > MOST_WORDS || !becomes_simpler(&tools.facts, module, shape) {
+        if count_loop_words(module, shape) > MOST_WORDS
+            || !becomes_simpler(&tools.facts, module, shape)
+        {
             return false;
         }
-        let rounds = count(tools, module, shape, MOST_ROUNDS);
+        let rounds = count_loop_iterations(tools, module, shape, MOST_ROUNDS);
         if rounds.is_none_or(|c| c < 2) {
             return false;
         }
-        let chain = tools.copier(module).rounds(module, shape, 1, None);
+        let chain = tools
+            .block_cloner(module)
+            .clone_iterations(module, shape, 1, None);
         chain.put_before(module, shape);
-        tools.touch(shape.entry);
+        tools.mark_changed(shape.entry);
         true
     }
 }
@@ -88,12 +95,12 @@ fn becomes_simpler(facts: &ModuleValues, module: &SpirvModule, shape: &LoopShape
             return true;
         }
         facts.is_constant(module, first)
-            && own.is_some_and(|own| asks(facts, module, shape, own, first))
+            && own.is_some_and(|own| has_first_iteration_test(facts, module, shape, own, first))
     })
 }
 
 /// Whether something within the loop is decided by a counter being what it is at first.
-fn asks(
+fn has_first_iteration_test(
     facts: &ModuleValues,
     module: &SpirvModule,
     shape: &LoopShape,
@@ -106,11 +113,11 @@ fn asks(
         .flat_map(|b| module.body(*b))
         .filter(|i| deciding(*i));
     insts.any(|i| {
-        let Some(test) = facts.def(module, i.id_operand(0)) else {
+        let Some(test) = facts.definition(module, i.id_operand(0)) else {
             return false;
         };
         let compared = matches!(test.op(), Op::IEqual | Op::INotEqual);
-        let value = |id| facts.scalar(module, id);
+        let value = |id| facts.scalar_constant_bits(module, id);
         let is_first = |id| id == first || value(id).is_some() && value(id) == value(first);
         compared
             && (test.id_operand(0) == counter && is_first(test.id_operand(1))

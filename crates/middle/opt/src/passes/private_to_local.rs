@@ -25,7 +25,7 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::{Func, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(
+pub fn run_private_to_local(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -36,14 +36,14 @@ pub fn run(
         .section_insts(ModuleSection::Globals)
         .any(|i| is_private(&i))
     {
-        let calls = cache.calls(module);
+        let calls = cache.call_graph(module);
         let mut facts = cache.take_facts(module);
         let variables: Vec<Inst> = module
             .section_insts(ModuleSection::Globals)
             .filter(is_private)
             .map(InstRef::handle)
             .collect();
-        let found = PrivateVariableUses::of(module, &facts, &calls, &variables);
+        let found = PrivateVariableUses::from_variables(module, &facts, &calls, &variables);
         for variable in variables {
             let Some(id) = module.inst(variable).result() else {
                 continue;
@@ -80,7 +80,7 @@ struct PrivateVariableUses {
 }
 
 impl PrivateVariableUses {
-    fn of(
+    fn from_variables(
         module: &SpirvModule,
         facts: &ModuleValues,
         calls: &SpirvCallGraph,
@@ -97,7 +97,7 @@ impl PrivateVariableUses {
             let constant = inst.get_id(1).is_none_or(|i| facts.is_constant(module, i));
             if let Some(id) = inst
                 .result()
-                .filter(|id| facts.marks(*id).is_some() && constant)
+                .filter(|id| facts.decoration_marks(*id).is_some() && constant)
             {
                 uses.home.set(id, VariableHome::Unused);
                 base.set(id, Some(id));
@@ -113,7 +113,7 @@ impl PrivateVariableUses {
                 }
             });
         }
-        let entries = entries(module, calls);
+        let entries = find_pure_entry_points(module, calls);
         for func in module.functions() {
             for inst in module.function_insts(*func) {
                 let begin = inst.words().len() - inst.operands().len();
@@ -147,7 +147,7 @@ impl PrivateVariableUses {
 }
 
 /// The functions that are entry points and nothing else, by [`Func::index`].
-pub fn entries(module: &SpirvModule, calls: &SpirvCallGraph) -> Vec<bool> {
+pub fn find_pure_entry_points(module: &SpirvModule, calls: &SpirvCallGraph) -> Vec<bool> {
     let size = module.functions().iter().map(|f| f.index() + 1).max();
     let mut found = vec![false; size.unwrap_or(0)];
     let mut named: IdMap<bool> = IdMap::new(module.bound(), false);
@@ -179,14 +179,14 @@ fn move_to(
         return;
     };
     let mut words = inst.words().to_vec();
-    let Some(local) = local(module, facts, ty) else {
+    let Some(local) = function_pointer_type(module, facts, ty) else {
         return;
     };
     words[0] = local.word();
     words[2] = StorageClass::Function.0;
     for chain in &uses.chains[id] {
         let ty = module.inst(*chain).result_type();
-        if let Some(local) = ty.and_then(|ty| self::local(module, facts, ty)) {
+        if let Some(local) = ty.and_then(|ty| function_pointer_type(module, facts, ty)) {
             module.words_mut(*chain)[0] = local.word();
         }
     }
@@ -200,7 +200,7 @@ fn move_to(
 }
 
 /// The pointer type to a variable of a function with the same pointee.
-fn local(module: &mut SpirvModule, facts: &mut ModuleValues, ty: Id) -> Option<Id> {
+fn function_pointer_type(module: &mut SpirvModule, facts: &mut ModuleValues, ty: Id) -> Option<Id> {
     let pointee = facts.def_of(module, ty, Op::TypePointer)?.id_operand(1);
     Some(facts.local_pointer(module, pointee))
 }

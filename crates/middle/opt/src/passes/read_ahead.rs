@@ -29,10 +29,11 @@
 use crate::analyses::{AnalysisCache, FlowAnalysis};
 use crate::gvn::{AliasAnalysis, WriterScope};
 use crate::loops::{
-    IterationChain, LoopPass, LoopPassContext, LoopShape, append, end_with, is_plain, shapes, words,
+    IterationChain, LoopPass, LoopPassContext, LoopShape, append_inst, count_loop_words, end_with,
+    find_loop_shapes, is_plain,
 };
 use crate::pass::PassOutcome;
-use crate::passes::unroll_runtime::{LoopCounter, counter, unroll};
+use crate::passes::unroll_runtime::{LoopCounter, find_loop_counter, unroll_with_remainder};
 use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
@@ -44,13 +45,13 @@ use spirula_spirv::ir::{Block, Inst, InstRef, SpirvModule};
 const MOST_WORDS: usize = 384;
 const MOST_INSTS: usize = 64;
 
-pub fn run(
+pub fn run_read_ahead(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
     factor: &str,
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let factor = factor.parse().unwrap_or(2);
-    crate::loops::walk(
+    crate::loops::run_loop_pass(
         module,
         cache,
         &mut ReadAhead { factor },
@@ -93,65 +94,66 @@ impl LoopPass for ReadAhead {
         flow: &FlowAnalysis,
     ) -> bool {
         // Where control flow is not structured, more than selections decides what a round comes to.
-        let mut shapes = shapes(module, flow, tools.structured).into_iter();
-        tools.structured && shapes.any(|s| waits(module, &tools.facts, &s))
+        let mut shapes = find_loop_shapes(module, flow, tools.structured).into_iter();
+        tools.structured && shapes.any(|s| is_barrier_loop(module, &tools.facts, &s))
     }
 
-    fn find(
+    fn find_candidates(
         &self,
         tools: &mut LoopPassContext,
         module: &SpirvModule,
         flow: &FlowAnalysis,
     ) -> Vec<ReadAheadLoop> {
-        let all = shapes(module, flow, tools.structured).into_iter();
-        let waiting = all.filter(|s| waits(module, &tools.facts, s));
+        let all = find_loop_shapes(module, flow, tools.structured).into_iter();
+        let waiting = all.filter(|s| is_barrier_loop(module, &tools.facts, s));
         let found = waiting.map(|shape| ReadAheadLoop {
             decided: shape
                 .blocks
                 .iter()
-                .map(|block| decided(module, flow, &shape, *block))
+                .map(|block| find_path_conditions(module, flow, &shape, *block))
                 .collect(),
             shape,
         });
         found.collect()
     }
 
-    fn blocks<'a>(&self, found: &'a ReadAheadLoop) -> &'a [Block] {
+    fn candidate_blocks<'a>(&self, found: &'a ReadAheadLoop) -> &'a [Block] {
         &found.shape.blocks
     }
 
-    fn change(
+    fn transform_candidate(
         &mut self,
         tools: &mut LoopPassContext,
         module: &mut SpirvModule,
         found: &ReadAheadLoop,
     ) -> bool {
         let shape = &found.shape;
-        let Some(counter) = counter(module, &tools.facts, shape) else {
+        let Some(counter) = find_loop_counter(module, &tools.facts, shape) else {
             return false;
         };
-        let Some(reads) = reads(module, tools, found, counter.at) else {
+        let Some(reads) = find_hoistable_reads(module, tools, found, counter.at) else {
             return false;
         };
         let factor = self.factor;
-        unroll(
+        unroll_with_remainder(
             module,
             tools,
             shape,
             &counter,
             factor,
             |module, tools, count, values| {
-                rounds(module, tools, shape, &counter, &reads, (count, values))
+                emit_read_iterations(module, tools, shape, &counter, &reads, (count, values))
             },
         )
     }
 }
 
 /// Whether a loop is short, left at its header, has no loop within, and waits for the workgroup alone.
-fn waits(module: &SpirvModule, facts: &ModuleValues, shape: &LoopShape) -> bool {
+fn is_barrier_loop(module: &SpirvModule, facts: &ModuleValues, shape: &LoopShape) -> bool {
     let mut barriers = 0;
-    let mut is_fit =
-        shape.exit == shape.header && shape.stays_when && words(module, shape) <= MOST_WORDS;
+    let mut is_fit = shape.exit == shape.header
+        && shape.stays_when
+        && count_loop_words(module, shape) <= MOST_WORDS;
     for block in &shape.blocks {
         for inst in module.body(*block) {
             match inst.op() {
@@ -176,12 +178,12 @@ fn is_for_workgroup(module: &SpirvModule, facts: &ModuleValues, semantics: Id) -
         | MemorySemantics::SequentiallyConsistent.0;
     let allowed = u64::from(orders | MemorySemantics::WorkgroupMemory.0);
     facts
-        .scalar(module, semantics)
+        .scalar_constant_bits(module, semantics)
         .is_some_and(|s| s.bits & !allowed == 0)
 }
 
 /// What decides whether a round comes to a block, if that are selections alone.
-fn decided(
+fn find_path_conditions(
     module: &SpirvModule,
     flow: &FlowAnalysis,
     shape: &LoopShape,
@@ -213,13 +215,13 @@ fn decided(
 }
 
 /// The reads of a loop that can be made ahead of its rounds; `None` where there are none, or others may change what is read.
-fn reads(
+fn find_hoistable_reads(
     module: &SpirvModule,
     tools: &mut LoopPassContext,
     found: &ReadAheadLoop,
     counter: usize,
 ) -> Option<Vec<ReadAheadLoad>> {
-    let (memory, facts) = tools.memory(module);
+    let (memory, facts) = tools.alias_analysis(module);
     let shape = &found.shape;
     let mut reads = Vec::new();
     for (block, decided) in shape.blocks.iter().zip(&found.decided) {
@@ -227,7 +229,7 @@ fn reads(
             match inst.op() {
                 Op::Load => {
                     let conditions = decided.as_deref();
-                    reads.extend(read(
+                    reads.extend(match_hoistable_read(
                         module,
                         (memory, facts),
                         shape,
@@ -237,7 +239,7 @@ fn reads(
                 }
                 Op::Store if is_own(module, facts, memory, inst.id_operand(0)) => {}
                 Op::ControlBarrier => {}
-                _ if memory.event(facts, module, inst).is_some() => return None,
+                _ if memory.classify_event(facts, module, inst).is_some() => return None,
                 _ if is_plain(facts, inst) => {}
                 _ => return None,
             }
@@ -250,26 +252,26 @@ fn reads(
 fn is_own(module: &SpirvModule, facts: &ModuleValues, memory: &AliasAnalysis, pointer: Id) -> bool {
     let class = facts
         .type_of(module, pointer)
-        .and_then(|ty| facts.def(module, ty));
+        .and_then(|ty| facts.definition(module, ty));
     let classes = [
         StorageClass::Workgroup,
         StorageClass::Private,
         StorageClass::Function,
     ];
     let is_here = class.is_some_and(|ty| classes.iter().any(|c| c.0 == ty.operand_word(0)));
-    is_here && memory.place(facts, module, pointer).kind != WriterScope::Volatile
+    is_here && memory.pointer_location(facts, module, pointer).kind != WriterScope::Volatile
 }
 
 /// A load as one that can be made ahead.
-fn read(
+fn match_hoistable_read(
     module: &SpirvModule,
     (memory, facts): (&AliasAnalysis, &ModuleValues),
     shape: &LoopShape,
     counter: usize,
     (load, conditions): (InstRef, &[PathCondition]),
 ) -> Option<ReadAheadLoad> {
-    let place = memory.place(facts, module, load.id_operand(0));
-    let base = facts.def(module, place.base?)?;
+    let place = memory.pointer_location(facts, module, load.id_operand(0));
+    let base = facts.definition(module, place.base?)?;
     let is_buffer = base.op() == Op::Variable
         && [StorageClass::StorageBuffer, StorageClass::Uniform]
             .iter()
@@ -307,7 +309,7 @@ fn read(
 }
 
 /// Reads of so many rounds, and these behind them, with values in the place of the header's phis.
-fn rounds(
+fn emit_read_iterations(
     module: &mut SpirvModule,
     tools: &mut LoopPassContext,
     shape: &LoopShape,
@@ -329,27 +331,36 @@ fn rounds(
         let ahead = counter.step * u64::from(round);
         let ahead = tools
             .facts
-            .number(module, counter.ty, ahead)
+            .intern_scalar(module, counter.ty, ahead)
             .filter(|_| round > 0);
         let value = ahead.map_or(start, |ahead| {
-            append(module, last, Op::IAdd, counter.ty, &[start, ahead])
+            append_inst(module, last, Op::IAdd, counter.ty, &[start, ahead])
         });
         for read in reads {
-            made.push(ask(module, tools, read, (own, value), &mut last));
+            made.push(emit_guarded_read(
+                module,
+                tools,
+                read,
+                (own, value),
+                &mut last,
+            ));
         }
     }
     let mut values = values.to_vec();
     for made in made.chunks(reads.len()) {
-        let chain = tools.copier(module).rounds(module, shape, 1, Some(values));
+        let chain = tools
+            .block_cloner(module)
+            .clone_iterations(module, shape, 1, Some(values));
         let copies: Vec<Id> = reads
             .iter()
             .filter_map(|read| module.inst(read.load).result())
-            .map(|id| tools.copier(module).resolve(id))
+            .map(|id| tools.block_cloner(module).resolve_clone(id))
             .collect();
         tools.facts.catch_up(module);
         for (copy, id) in copies.into_iter().zip(made) {
-            let load = tools.facts.def(module, copy).map(InstRef::handle);
-            load.into_iter().for_each(|load| becomes(module, load, *id));
+            let load = tools.facts.definition(module, copy).map(InstRef::handle);
+            load.into_iter()
+                .for_each(|load| replace_load(module, load, *id));
         }
         let label = module.label(chain.first);
         end_with(module, last, label);
@@ -363,7 +374,7 @@ fn rounds(
 }
 
 /// Makes a read where a block ends, with a value in the place of the counter, and what that is.
-fn ask(
+fn emit_guarded_read(
     module: &mut SpirvModule,
     tools: &mut LoopPassContext,
     read: &ReadAheadLoad,
@@ -372,27 +383,27 @@ fn ask(
 ) -> Id {
     let mut map = vec![counter];
     for inst in &read.slice {
-        copy(module, &tools.facts, *inst, &mut map, *last);
+        clone_inst_to_end(module, &tools.facts, *inst, &mut map, *last);
     }
     let get = |map: &[(Id, Id)], id: Id| {
         map.iter()
             .find(|(old, _)| *old == id)
             .map_or(id, |(_, new)| *new)
     };
-    let bool = tools.facts.ty(module, Op::TypeBool, &[]);
+    let bool = tools.facts.intern_type(module, Op::TypeBool, &[]);
     let mut guard = None;
     for condition in &read.conditions {
         let mut is = get(&map, condition.value);
         if !condition.holds {
-            is = append(module, *last, Op::LogicalNot, bool, &[is]);
+            is = append_inst(module, *last, Op::LogicalNot, bool, &[is]);
         }
         guard = Some(match guard {
             None => is,
-            Some(before) => append(module, *last, Op::LogicalAnd, bool, &[before, is]),
+            Some(before) => append_inst(module, *last, Op::LogicalAnd, bool, &[before, is]),
         });
     }
     let Some(guard) = guard else {
-        return copy(module, &tools.facts, read.load, &mut map, *last);
+        return clone_inst_to_end(module, &tools.facts, read.load, &mut map, *last);
     };
     let func = module.block(*last).func;
     let [there, behind] = [(); 2].map(|()| {
@@ -407,13 +418,13 @@ fn ask(
     }
     let branch = module.create_inst(Op::BranchConditional, &[guard.word(), labels[0], labels[1]]);
     module.append_inst(body, branch);
-    let value = copy(module, &tools.facts, read.load, &mut map, there);
+    let value = clone_inst_to_end(module, &tools.facts, read.load, &mut map, there);
     end_with(module, there, module.label(behind));
     let ty = module.inst(read.load).result_type().unwrap_or(bool);
-    let none = tools.facts.constant(module, Op::Undef, ty, &[]);
+    let none = tools.facts.intern_constant(module, Op::Undef, ty, &[]);
     let from = [there, *last].map(|b| module.label(b));
     *last = behind;
-    append(
+    append_inst(
         module,
         behind,
         Op::Phi,
@@ -423,7 +434,7 @@ fn ask(
 }
 
 /// Copies an instruction to the end of a block, with what others became, and takes note of it.
-fn copy(
+fn clone_inst_to_end(
     module: &mut SpirvModule,
     facts: &ModuleValues,
     inst: Inst,
@@ -447,7 +458,7 @@ fn copy(
 }
 
 /// Has a load be the value that was read ahead.
-fn becomes(module: &mut SpirvModule, load: Inst, value: Id) {
+fn replace_load(module: &mut SpirvModule, load: Inst, value: Id) {
     let inst = module.inst(load);
     let (ty, id) = (inst.result_type(), inst.result());
     let (Some(ty), Some(id)) = (ty, id) else {

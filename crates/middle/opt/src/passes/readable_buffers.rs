@@ -17,7 +17,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
-pub fn run(
+pub fn run_readable_buffers(
     module: &mut SpirvModule,
     _cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -45,7 +45,7 @@ pub fn run(
 /// Whether a variable is an image or several.
 fn is_image(module: &SpirvModule, facts: &ModuleValues, variable: Id) -> bool {
     let mut ty = facts.type_of(module, variable);
-    while let Some(def) = ty.and_then(|ty| facts.def(module, ty)) {
+    while let Some(def) = ty.and_then(|ty| facts.definition(module, ty)) {
         ty = match def.op() {
             Op::TypePointer => Some(def.id_operand(1)),
             Op::TypeArray | Op::TypeRuntimeArray => Some(def.id_operand(0)),

@@ -18,7 +18,7 @@
 
 use crate::analyses::AnalysisCache;
 use crate::pass::PassOutcome;
-use crate::structure::declare;
+use crate::structure::declare_capability;
 use crate::values::{ModuleValues, first_value};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::FloatEncoding;
@@ -80,7 +80,7 @@ const FUNCTIONS: &[&str] = &[
 fn is_float(module: &SpirvModule, facts: &ModuleValues, inst: InstRef<'_>) -> bool {
     let single = |id: Id| {
         let ty = facts.type_of(module, id);
-        let shape = ty.and_then(|ty| facts.shape(module, ty));
+        let shape = ty.and_then(|ty| facts.scalar_shape(module, ty));
         shape.is_some_and(|s| s.0 == FoldType::Float(FloatEncoding::F32))
     };
     let op = inst.op();
@@ -99,7 +99,7 @@ fn is_float(module: &SpirvModule, facts: &ModuleValues, inst: InstRef<'_>) -> bo
 }
 
 /// The instructions of all functions that compute floats.
-fn floats(module: &SpirvModule, facts: &ModuleValues) -> Vec<Inst> {
+fn gather_float_insts(module: &SpirvModule, facts: &ModuleValues) -> Vec<Inst> {
     let funcs = module.functions().iter();
     let insts = funcs.flat_map(|f| module.function_insts(*f));
     let found = insts.filter(|i| is_float(module, facts, *i));
@@ -114,7 +114,7 @@ pub fn run_relax(
     let facts = ModuleValues::new(module);
     let mut relaxed = 0;
     if module.is_structured() {
-        for inst in floats(module, &facts) {
+        for inst in gather_float_insts(module, &facts) {
             let Some(id) = module
                 .inst(inst)
                 .result()
@@ -141,16 +141,16 @@ pub fn run_half(
     let mut facts = ModuleValues::new(module);
     let relaxed = |module: &SpirvModule, inst: &Inst| {
         let id = module.inst(*inst).result();
-        id.is_some_and(|id| facts.is_relaxed(id) && facts.marks(id).is_some())
+        id.is_some_and(|id| facts.is_relaxed(id) && facts.decoration_marks(id).is_some())
     };
-    let mut found = floats(module, &facts);
+    let mut found = gather_float_insts(module, &facts);
     found.retain(|i| relaxed(module, i));
     if found.is_empty() {
         return Ok(PassOutcome::default());
     }
     let mut halved: IdMap<bool> = IdMap::new(module.bound(), false);
     for inst in &found {
-        if let Some(id) = halve(module, &mut facts, *inst) {
+        if let Some(id) = halve_precision(module, &mut facts, *inst) {
             halved.set(id, true);
         }
     }
@@ -164,32 +164,32 @@ pub fn run_half(
     for decoration in decorations {
         module.remove_inst(decoration);
     }
-    declare(module, Capability::Float16);
+    declare_capability(module, Capability::Float16);
     Ok(PassOutcome {
         statistics: vec![("operations halved", found.len())],
     })
 }
 
 /// Has an instruction compute in 16 bits; returns its result, which is converted.
-fn halve(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Option<Id> {
+fn halve_precision(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Option<Id> {
     let i = module.inst(inst);
     let (op, ty, id) = (i.op(), i.result_type()?, i.result()?);
     let mut operands = i.operands().to_vec();
-    let half = half(module, facts, ty);
+    let half = half_type(module, facts, ty);
     for operand in operands.iter_mut().skip(first_value(op)) {
         let wide = facts.type_of(module, Id::new(*operand)?)?;
-        let narrow = self::half(module, facts, wide);
+        let narrow = half_type(module, facts, wide);
         let words = [*operand];
-        let new = facts.insert(module, inst, Op::FConvert, narrow, &words);
+        let new = facts.insert_inst(module, inst, Op::FConvert, narrow, &words);
         *operand = new.word();
     }
-    let computed = facts.insert(module, inst, op, half, &operands);
-    facts.become_(module, inst, Op::FConvert, &[computed.word()]);
+    let computed = facts.insert_inst(module, inst, op, half, &operands);
+    facts.rewrite_inst(module, inst, Op::FConvert, &[computed.word()]);
     Some(id)
 }
 
 /// The type of the same shape with 16 bits.
-fn half(module: &mut SpirvModule, facts: &mut ModuleValues, ty: Id) -> Id {
-    let scalar = facts.ty(module, Op::TypeFloat, &[16]);
-    facts.shaped(module, ty, scalar)
+fn half_type(module: &mut SpirvModule, facts: &mut ModuleValues, ty: Id) -> Id {
+    let scalar = facts.intern_type(module, Op::TypeFloat, &[16]);
+    facts.intern_same_shape(module, ty, scalar)
 }

@@ -24,7 +24,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{ErasedIds, Func, Inst, InstRef, ModuleSection, SpirvModule, switch_cases};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(
+pub fn run_sccp(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -38,13 +38,13 @@ pub fn run(
         return Ok(PassOutcome::default());
     }
     let mut facts = cache.take_facts(module);
-    let mut lattice = outside(&facts, module);
+    let mut lattice = initial_states(&facts, module);
     let mut users = ValueUsers::new(module.bound());
     let mut home = vec![0; module.inst_count()];
     let mut erased = ErasedIds::new();
     let mut found = 0;
     for func in joining {
-        let flow = cache.flow(module, func)?;
+        let flow = cache.function_flow(module, func)?;
         let mut solver = SccpSolver {
             facts: &mut facts,
             flow: &flow,
@@ -60,8 +60,8 @@ pub fn run(
             using: Vec::new(),
         };
         solver.note_uses(module);
-        solver.solve(module);
-        found += solver.replace(module, &mut erased);
+        solver.solve_lattice(module);
+        found += solver.replace_constants(module, &mut erased);
     }
     module.sweep_annotations(&erased);
     cache.put_facts(facts);
@@ -71,7 +71,7 @@ pub fn run(
 }
 
 /// What is known of values before: all but the results of instructions in blocks.
-fn outside(facts: &ModuleValues, module: &SpirvModule) -> IdMap<LatticeValue> {
+fn initial_states(facts: &ModuleValues, module: &SpirvModule) -> IdMap<LatticeValue> {
     let mut lattice = IdMap::new(module.bound(), LatticeValue::Unseen);
     for inst in module.section_insts(ModuleSection::Globals) {
         if let Some(id) = inst.result() {
@@ -151,29 +151,29 @@ impl SccpSolver<'_> {
                 let (users, lattice) = (&mut *self.users, &*self.lattice);
                 self.facts.ids.visit_uses(inst, |_, id| {
                     if lattice[id] == LatticeValue::Unseen {
-                        users.add(id, inst.handle());
+                        users.add_user(id, inst.handle());
                     }
                 });
             }
         }
     }
 
-    fn solve(&mut self, module: &mut SpirvModule) {
+    fn solve_lattice(&mut self, module: &mut SpirvModule) {
         if self.flow.cfg.is_empty() {
             return;
         }
-        self.block(module, 0);
+        self.visit_block(module, 0);
         loop {
             if let Some((from, to)) = self.edges.pop() {
-                self.edge(module, from, to);
+                self.visit_edge(module, from, to);
             } else if let Some(value) = self.values.pop() {
                 let mut users = std::mem::take(&mut self.using);
                 users.clear();
-                users.extend(self.users.of(value));
+                users.extend(self.users.users_of(value));
                 for user in &users {
                     let at = self.home[user.index()];
                     if self.reached[at as usize] {
-                        self.inst(module, *user, at);
+                        self.visit_inst(module, *user, at);
                     }
                 }
                 self.using = users;
@@ -183,41 +183,41 @@ impl SccpSolver<'_> {
         }
     }
 
-    fn edge(&mut self, module: &mut SpirvModule, from: u32, to: u32) {
+    fn visit_edge(&mut self, module: &mut SpirvModule, from: u32, to: u32) {
         let taken = &mut self.taken[from as usize];
         if taken.contains(&to) {
             return;
         }
         taken.push(to);
         if !self.reached[to as usize] {
-            return self.block(module, to);
+            return self.visit_block(module, to);
         }
         let block = self.flow.cfg.block(to);
         let mut next = module.body(block).next().map(InstRef::handle);
         while let Some(inst) = next {
             next = module.next(inst);
             match module.inst(inst).op() {
-                Op::Phi => self.inst(module, inst, to),
+                Op::Phi => self.visit_inst(module, inst, to),
                 op if op.is_line() => {}
                 _ => return,
             }
         }
     }
 
-    fn block(&mut self, module: &mut SpirvModule, at: u32) {
+    fn visit_block(&mut self, module: &mut SpirvModule, at: u32) {
         self.reached[at as usize] = true;
         let block = self.flow.cfg.block(at);
         let mut next = module.body(block).next().map(InstRef::handle);
         while let Some(inst) = next {
             next = module.next(inst);
-            self.inst(module, inst, at);
+            self.visit_inst(module, inst, at);
         }
     }
 
-    fn inst(&mut self, module: &mut SpirvModule, inst: Inst, at: u32) {
+    fn visit_inst(&mut self, module: &mut SpirvModule, inst: Inst, at: u32) {
         let i = module.inst(inst);
         if i.op().is_terminator() {
-            return self.branch(module, inst, at);
+            return self.visit_branch(module, inst, at);
         }
         let Some(id) = i.result() else { return };
         let old = self.lattice[id];
@@ -225,8 +225,8 @@ impl SccpSolver<'_> {
             return;
         }
         let new = match i.op() {
-            Op::Phi => self.phi(module, i, at),
-            _ => self.evaluate(module, inst),
+            Op::Phi => self.evaluate_phi(module, i, at),
+            _ => self.evaluate_inst(module, inst),
         };
         let lowered = match (old, new) {
             (_, LatticeValue::Unseen) => return,
@@ -239,13 +239,13 @@ impl SccpSolver<'_> {
         self.values.push(id);
     }
 
-    fn state(&self, id: Id) -> LatticeValue {
+    fn value_state(&self, id: Id) -> LatticeValue {
         self.lattice[id]
     }
 
     /// Whether two states are the same constant.
     fn are_equal(&self, module: &SpirvModule, a: LatticeValue, b: LatticeValue) -> bool {
-        let lanes = |state| self.lanes(module, state);
+        let lanes = |state| self.constant_lanes(module, state);
         match (a, b) {
             (LatticeValue::Unseen | LatticeValue::Varying, _)
             | (_, LatticeValue::Unseen | LatticeValue::Varying) => false,
@@ -254,13 +254,17 @@ impl SccpSolver<'_> {
     }
 
     /// The components of a constant.
-    fn lanes(&self, module: &SpirvModule, state: LatticeValue) -> Option<Vec<FoldConstant>> {
+    fn constant_lanes(
+        &self,
+        module: &SpirvModule,
+        state: LatticeValue,
+    ) -> Option<Vec<FoldConstant>> {
         let mut lanes = Vec::new();
         match state {
-            LatticeValue::Constant(id) => self.facts.lanes(module, id, &mut lanes)?,
+            LatticeValue::Constant(id) => self.facts.read_constant_lanes(module, id, &mut lanes)?,
             LatticeValue::Computed(at) => {
                 let (ty, bits) = &self.computed[at as usize];
-                let (ty, _) = self.facts.shape(module, *ty)?;
+                let (ty, _) = self.facts.scalar_shape(module, *ty)?;
                 lanes.extend(bits.iter().map(|bits| FoldConstant { ty, bits: *bits }));
             }
             _ => return None,
@@ -268,7 +272,7 @@ impl SccpSolver<'_> {
         Some(lanes)
     }
 
-    fn phi(&self, module: &SpirvModule, phi: InstRef<'_>, at: u32) -> LatticeValue {
+    fn evaluate_phi(&self, module: &SpirvModule, phi: InstRef<'_>, at: u32) -> LatticeValue {
         let mut all = LatticeValue::Unseen;
         for pair in phi.operands().chunks_exact(2) {
             let (Some(value), Some(parent)) = (Id::new(pair[0]), Id::new(pair[1])) else {
@@ -278,7 +282,7 @@ impl SccpSolver<'_> {
             if !from.is_some_and(|f| self.taken[f as usize].contains(&at)) {
                 continue;
             }
-            all = match (all, self.state(value)) {
+            all = match (all, self.value_state(value)) {
                 (all, LatticeValue::Unseen) => all,
                 (LatticeValue::Unseen, state) => state,
                 (all, state) if self.are_equal(module, all, state) => all,
@@ -288,13 +292,13 @@ impl SccpSolver<'_> {
         all
     }
 
-    fn evaluate(&mut self, module: &mut SpirvModule, inst: Inst) -> LatticeValue {
+    fn evaluate_inst(&mut self, module: &mut SpirvModule, inst: Inst) -> LatticeValue {
         let i = module.inst(inst);
         let Some(ty) = i.result_type() else {
             return LatticeValue::Varying;
         };
         if i.op() == Op::Select {
-            return self.select(module, i);
+            return self.evaluate_select(module, i);
         }
         if !self.facts.is_foldable(i) {
             return LatticeValue::Varying;
@@ -302,10 +306,10 @@ impl SccpSolver<'_> {
         let mut operands: Vec<Vec<FoldConstant>> = Vec::with_capacity(3);
         let mut waiting = false;
         for id in i.id_operands(first_value(i.op())) {
-            match self.state(id) {
+            match self.value_state(id) {
                 LatticeValue::Unseen => waiting = true,
                 LatticeValue::Varying => return LatticeValue::Varying,
-                known => match self.lanes(module, known) {
+                known => match self.constant_lanes(module, known) {
                     Some(lanes) => operands.push(lanes),
                     None => return LatticeValue::Varying,
                 },
@@ -314,7 +318,7 @@ impl SccpSolver<'_> {
         if waiting {
             return LatticeValue::Unseen;
         }
-        match self.facts.computed(module, i, &operands) {
+        match self.facts.evaluate_components(module, i, &operands) {
             Some(results) => {
                 self.computed.push((ty, results));
                 LatticeValue::Computed(self.computed.len() as u32 - 1)
@@ -323,29 +327,29 @@ impl SccpSolver<'_> {
         }
     }
 
-    fn select(&self, module: &SpirvModule, select: InstRef<'_>) -> LatticeValue {
-        let sides = [1, 2].map(|n| self.state(select.id_operand(n)));
-        match self.state(select.id_operand(0)) {
+    fn evaluate_select(&self, module: &SpirvModule, select: InstRef<'_>) -> LatticeValue {
+        let sides = [1, 2].map(|n| self.value_state(select.id_operand(n)));
+        match self.value_state(select.id_operand(0)) {
             LatticeValue::Unseen => LatticeValue::Unseen,
             LatticeValue::Varying => match sides {
                 [LatticeValue::Unseen, _] | [_, LatticeValue::Unseen] => LatticeValue::Unseen,
                 [a, b] if self.are_equal(module, a, b) => a,
                 _ => LatticeValue::Varying,
             },
-            known => match self.lanes(module, known).as_deref() {
+            known => match self.constant_lanes(module, known).as_deref() {
                 Some([value]) => sides[usize::from(value.bits == 0)],
                 _ => LatticeValue::Varying,
             },
         }
     }
 
-    fn branch(&mut self, module: &SpirvModule, inst: Inst, at: u32) {
+    fn visit_branch(&mut self, module: &SpirvModule, inst: Inst, at: u32) {
         let i = module.inst(inst);
         let decided = match i.op() {
-            Op::BranchConditional | Op::Switch => match self.state(i.id_operand(0)) {
+            Op::BranchConditional | Op::Switch => match self.value_state(i.id_operand(0)) {
                 LatticeValue::Unseen => return,
                 LatticeValue::Varying => None,
-                known => self.target(module, i, known),
+                known => self.find_taken_target(module, i, known),
             },
             _ => None,
         };
@@ -359,13 +363,13 @@ impl SccpSolver<'_> {
     }
 
     /// Where a branch goes whose condition or selector is a constant.
-    fn target(
+    fn find_taken_target(
         &self,
         module: &SpirvModule,
         branch: InstRef<'_>,
         constant: LatticeValue,
     ) -> Option<Id> {
-        let value = *self.lanes(module, constant)?.first()?;
+        let value = *self.constant_lanes(module, constant)?.first()?;
         let (width, value) = (value.ty.width(), value.bits);
         if branch.op() == Op::BranchConditional {
             return branch.get_id(if value != 0 { 1 } else { 2 });
@@ -379,11 +383,11 @@ impl SccpSolver<'_> {
     }
 
     /// Puts constants in the place of values; returns their number.
-    fn replace(&mut self, module: &mut SpirvModule, erased: &mut ErasedIds) -> usize {
+    fn replace_constants(&mut self, module: &mut SpirvModule, erased: &mut ErasedIds) -> usize {
         if !self.any {
             return 0;
         }
-        let found = self.materialise(module);
+        let found = self.materialise_constants(module);
         if found == 0 {
             return 0;
         }
@@ -393,10 +397,10 @@ impl SccpSolver<'_> {
             while let Some(inst) = next {
                 next = module.next(inst);
                 let known = module.inst(inst).result();
-                if known.is_some_and(|id| self.constant(id).is_some()) {
+                if known.is_some_and(|id| self.replacement_constant(id).is_some()) {
                     module.erase_inst(inst, erased);
                 } else {
-                    let new = |id: Id| self.constant(id).unwrap_or(id);
+                    let new = |id: Id| self.replacement_constant(id).unwrap_or(id);
                     self.facts.ids.rewrite_uses(module, inst, new);
                 }
             }
@@ -405,7 +409,7 @@ impl SccpSolver<'_> {
     }
 
     /// The other id that a value has.
-    fn constant(&self, id: Id) -> Option<Id> {
+    fn replacement_constant(&self, id: Id) -> Option<Id> {
         match self.lattice[id] {
             LatticeValue::Constant(constant) if constant != id => Some(constant),
             _ => None,
@@ -413,7 +417,7 @@ impl SccpSolver<'_> {
     }
 
     /// Makes the constants that the module lacks; returns the number of values that are constant.
-    fn materialise(&mut self, module: &mut SpirvModule) -> usize {
+    fn materialise_constants(&mut self, module: &mut SpirvModule) -> usize {
         let mut found = 0;
         for at in 0..self.flow.cfg.len() as u32 {
             let block = self.flow.cfg.block(at);
@@ -427,11 +431,11 @@ impl SccpSolver<'_> {
                     LatticeValue::Constant(constant) => Some(constant),
                     LatticeValue::Computed(at) => {
                         let (ty, bits) = self.computed[at as usize].clone();
-                        self.facts.numbers(module, ty, &bits)
+                        self.facts.intern_lanes(module, ty, &bits)
                     }
                     _ => None,
                 };
-                let constant = constant.filter(|_| self.facts.marks(id).is_some());
+                let constant = constant.filter(|_| self.facts.decoration_marks(id).is_some());
                 found += usize::from(constant.is_some());
                 let state = constant.map_or(LatticeValue::Varying, LatticeValue::Constant);
                 self.lattice.set(id, state);

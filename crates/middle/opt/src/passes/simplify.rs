@@ -17,7 +17,7 @@ use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::{ErasedIds, SpirvModule};
 
-pub fn run(
+pub fn run_simplify(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -26,8 +26,8 @@ pub fn run(
     let mut walker = GvnWalker::new(module, &mut facts, None);
     let mut erased = ErasedIds::new();
     for func in module.functions().to_vec() {
-        let flow = cache.flow(module, func)?;
-        walker.function(module, &flow, &mut erased);
+        let flow = cache.function_flow(module, func)?;
+        walker.number_function(module, &flow, &mut erased);
     }
     module.sweep_annotations(&erased);
     let simplified = walker.counts.simplified;

@@ -28,18 +28,18 @@ use spirula_spirv::analysis::{ConstructTree, IdDefinitions};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, ErasedIds, Func, IdWords, InstRef, SpirvModule, switch_cases};
 
-pub fn run(
+pub fn run_simplify_cfg(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    let ids = cache.ids(module);
+    let ids = cache.id_words(module);
     let mut erased = ErasedIds::new();
     let mut new = ValueReplacements::new(module);
     let (mut decided, mut removed, mut joined, mut phis) = (0, 0, 0, 0);
     for func in module.functions().to_vec() {
         let definitions = cache.definitions(module);
-        let flow = cache.flow(module, func)?;
-        let here = decide(module, &ids, &definitions, &flow);
+        let flow = cache.function_flow(module, func)?;
+        let here = fold_known_branches(module, &ids, &definitions, &flow);
         decided += here;
         let gone = (here > 0 || !flow.is_all_reachable())
             && module.remove_unreachable(&ids, func, &mut erased);
@@ -50,7 +50,7 @@ pub fn run(
         let single = single_valued(module, func, &mut new, &mut erased);
         let merged = new.join_blocks(module, &ids, func, &mut erased);
         if single + merged > 0 {
-            new.rewrite(module, &ids, func);
+            new.rewrite_uses(module, &ids, func);
         }
         phis += single;
         joined += merged;
@@ -70,7 +70,7 @@ pub fn run(
 }
 
 /// Replaces branches whose target is known.
-fn decide(
+fn fold_known_branches(
     module: &mut SpirvModule,
     ids: &IdWords,
     definitions: &IdDefinitions,
@@ -102,7 +102,7 @@ fn decide(
         }
         let can_go = || constructs.is_left_directly(module, cfg, &flow.dominators, at);
         if structured && merge.is_some() && !can_go() {
-            decided += usize::from(narrow(module, flow, at, target));
+            decided += usize::from(narrow_selection(module, flow, at, target));
             continue;
         }
         forget_others(module, flow, at, target);
@@ -130,7 +130,7 @@ fn forget_others(module: &mut SpirvModule, flow: &FlowAnalysis, at: u32, target:
 
 /// Leaves a selection that has to stay the target that is taken: a switch has no cases, and of a
 /// branch the other side is the merge block. Returns whether that changes anything.
-fn narrow(module: &mut SpirvModule, flow: &FlowAnalysis, at: u32, target: Id) -> bool {
+fn narrow_selection(module: &mut SpirvModule, flow: &FlowAnalysis, at: u32, target: Id) -> bool {
     let cfg = &flow.cfg;
     let block = cfg.block(at);
     let position = |label| {
@@ -237,7 +237,7 @@ fn single_valued(
                 }
                 let Some(id) = inst.result() else { continue };
                 if let Some(value) = only_value(inst, id, new) {
-                    new.set(id, value);
+                    new.set_replacement(id, value);
                     module.erase_inst(phi, erased);
                     found += 1;
                 }
@@ -253,7 +253,7 @@ fn single_valued(
 fn only_value(phi: InstRef<'_>, own: Id, new: &ValueReplacements) -> Option<Id> {
     let mut only = None;
     for pair in phi.operands().chunks_exact(2) {
-        let value = new.resolve(Id::new(pair[0])?);
+        let value = new.resolve_replacement(Id::new(pair[0])?);
         if value != own && *only.get_or_insert(value) != value {
             return None;
         }

@@ -31,7 +31,7 @@ use spirula_spirv::analysis::{LoopNest, PostDominators};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Func, Inst, InstRef, SpirvModule};
 
-pub fn run(
+pub fn run_sink(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -60,8 +60,8 @@ pub fn run(
         sunk: 0,
     };
     for func in branching {
-        let flow = cache.flow(module, func)?;
-        sinker.function(module, &flow);
+        let flow = cache.function_flow(module, func)?;
+        sinker.sink_function(module, &flow);
     }
     let sunk = sinker.sunk;
     cache.put_facts(facts);
@@ -83,7 +83,7 @@ struct CodeSinker<'a> {
 }
 
 impl CodeSinker<'_> {
-    fn function(&mut self, module: &mut SpirvModule, flow: &FlowAnalysis) {
+    fn sink_function(&mut self, module: &mut SpirvModule, flow: &FlowAnalysis) {
         let cfg = &flow.cfg;
         let loops = LoopNest::from_cfg(cfg, &flow.dominators);
         let behind = PostDominators::from_cfg(cfg);
@@ -94,9 +94,11 @@ impl CodeSinker<'_> {
                 let users = &mut self.users;
                 let facts = self.facts;
                 facts.ids.visit_uses(inst, |_, id| {
-                    let local = facts.def(module, id).is_some_and(|d| can_be_moved(d.op()));
+                    let local = facts
+                        .definition(module, id)
+                        .is_some_and(|d| can_be_moved(d.op()));
                     if local {
-                        users.add(id, inst.handle());
+                        users.add_user(id, inst.handle());
                     }
                 });
             }
@@ -105,7 +107,7 @@ impl CodeSinker<'_> {
         for &at in flow.dominators.preorder().iter().rev() {
             let body: Vec<Inst> = module.body(cfg.block(at)).map(InstRef::handle).collect();
             for inst in body.into_iter().rev() {
-                let Some(target) = self.target(module, flow, &loops, inst, at) else {
+                let Some(target) = self.find_sink_target(module, flow, &loops, inst, at) else {
                     continue;
                 };
                 let left = loops
@@ -123,7 +125,7 @@ impl CodeSinker<'_> {
     }
 
     /// The block below its own to which an instruction may go.
-    fn target(
+    fn find_sink_target(
         &self,
         module: &SpirvModule,
         flow: &FlowAnalysis,
@@ -137,14 +139,14 @@ impl CodeSinker<'_> {
             return None;
         }
         let mut target = None;
-        for user in self.users.of(id) {
+        for user in self.users.users_of(id) {
             for block in self.blocks_of(module, flow, user, id) {
                 if !flow.dominators.is_reachable(block) {
                     return None;
                 }
                 target = Some(match target {
                     None => block,
-                    Some(other) => common(flow, other, block)?,
+                    Some(other) => find_common_dominator(flow, other, block)?,
                 });
             }
         }
@@ -174,7 +176,9 @@ impl CodeSinker<'_> {
     fn may_sink(&self, module: &SpirvModule, inst: InstRef<'_>) -> bool {
         match inst.op() {
             Op::Load => {
-                let place = self.memory.place(self.facts, module, inst.id_operand(0));
+                let place = self
+                    .memory
+                    .pointer_location(self.facts, module, inst.id_operand(0));
                 place.kind == WriterScope::ReadOnly && is_plain(inst.operands().get(1))
             }
             Op::ExtInst => {
@@ -195,7 +199,7 @@ fn can_be_moved(op: Op) -> bool {
 }
 
 /// The nearest block that dominates both.
-fn common(flow: &FlowAnalysis, mut a: u32, b: u32) -> Option<u32> {
+fn find_common_dominator(flow: &FlowAnalysis, mut a: u32, b: u32) -> Option<u32> {
     while !flow.dominators.dominates(a, b) {
         a = flow.dominators.immediate_dominator(a)?;
     }

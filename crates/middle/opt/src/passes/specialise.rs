@@ -32,13 +32,13 @@ use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode};
 use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
 /// What `set-spec-const` is told: the constant and its value.
-fn assignment(text: &str) -> Option<(u32, &str)> {
+fn parse_assignment(text: &str) -> Option<(u32, &str)> {
     let (id, value) = text.split_once(':')?;
-    Some((id.parse().ok()?, value)).filter(|(_, v)| number(v).is_some())
+    Some((id.parse().ok()?, value)).filter(|(_, v)| parse_number(v).is_some())
 }
 
 /// A number as its bits, and whether they are those of a 64-bit float.
-fn number(text: &str) -> Option<(u64, bool)> {
+fn parse_number(text: &str) -> Option<(u64, bool)> {
     if let Some(digits) = text.strip_prefix("0x") {
         return u64::from_str_radix(digits, 16).ok().map(|n| (n, false));
     }
@@ -55,7 +55,7 @@ fn number(text: &str) -> Option<(u64, bool)> {
 
 /// Whether a text is an assignment.
 pub fn is_assignment(text: &str) -> bool {
-    assignment(text).is_some()
+    parse_assignment(text).is_some()
 }
 
 /// Gives a specialisation constant another default.
@@ -65,7 +65,7 @@ pub fn run_set(
     argument: &str,
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let facts = ModuleValues::new(module);
-    let (id, text) = assignment(argument).unwrap_or((0, "0"));
+    let (id, text) = parse_assignment(argument).unwrap_or((0, "0"));
     let targets: Vec<Id> = module
         .section_insts(ModuleSection::Annotations)
         .filter(|d| is_spec_id(d) && d.operands().get(2) == Some(&id))
@@ -73,13 +73,13 @@ pub fn run_set(
         .collect();
     let mut set = 0;
     for target in targets {
-        let Some(constant) = facts.def(module, target) else {
+        let Some(constant) = facts.definition(module, target) else {
             continue;
         };
         let ty = constant
             .result_type()
             .and_then(|ty| facts.scalar_type(module, ty));
-        let (Some(ty), Some(bits)) = (ty, number(text)) else {
+        let (Some(ty), Some(bits)) = (ty, parse_number(text)) else {
             continue;
         };
         let handle = constant.handle();
@@ -95,7 +95,11 @@ pub fn run_set(
                 module.replace_inst(handle, op, &words);
             }
             _ => {
-                let value = [&words[..], &literal(module, &facts, handle, ty, bits)].concat();
+                let value = [
+                    &words[..],
+                    &encode_literal(module, &facts, handle, ty, bits),
+                ]
+                .concat();
                 module.replace_words(handle, &value);
             }
         }
@@ -107,7 +111,7 @@ pub fn run_set(
 }
 
 /// The words of a number as a constant of a type.
-fn literal(
+fn encode_literal(
     module: &SpirvModule,
     facts: &ModuleValues,
     inst: Inst,
@@ -133,7 +137,7 @@ fn literal(
     let signed = module
         .inst(inst)
         .result_type()
-        .and_then(|ty| facts.def(module, ty));
+        .and_then(|ty| facts.definition(module, ty));
     let signed = signed.is_some_and(|t| t.op() == Op::TypeInt && t.operand_word(1) == 1);
     number_words(ty, signed, value)
 }
@@ -161,7 +165,7 @@ pub fn run_freeze(
     _cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let open = open_sizes(module);
-    let frozen = freeze(module, |id| !open.contains(&id));
+    let frozen = freeze_constants(module, |id| !open.contains(&id));
     let sizes = freeze_sizes(module);
     Ok(PassOutcome {
         statistics: vec![("constants frozen", frozen), ("sizes said", sizes)],
@@ -203,7 +207,7 @@ fn freeze_sizes(module: &mut SpirvModule) -> usize {
         let inst = module.inst(mode);
         let size: Option<Vec<u32>> = inst
             .id_operands(2)
-            .map(|id| u32::try_from(facts.scalar(module, id)?.bits).ok())
+            .map(|id| u32::try_from(facts.scalar_constant_bits(module, id)?.bits).ok())
             .collect();
         if let Some(size) = size {
             let head = [inst.operand_word(0), ExecutionMode::LocalSize.0];
@@ -215,7 +219,7 @@ fn freeze_sizes(module: &mut SpirvModule) -> usize {
 }
 
 /// Makes constants of those that are picked, and of what is computed of constants only.
-pub fn freeze(module: &mut SpirvModule, picked: impl Fn(Id) -> bool) -> usize {
+pub fn freeze_constants(module: &mut SpirvModule, picked: impl Fn(Id) -> bool) -> usize {
     let mut facts = ModuleValues::new(module);
     let decorations: Vec<Inst> = module
         .section_insts(ModuleSection::Annotations)
@@ -241,7 +245,7 @@ pub fn freeze(module: &mut SpirvModule, picked: impl Fn(Id) -> bool) -> usize {
                 Op::ConstantComposite
             }
             Op::SpecConstantOp => {
-                frozen += usize::from(compute(module, &mut facts, inst).is_some());
+                frozen += usize::from(fold_spec_constant_op(module, &mut facts, inst).is_some());
                 continue;
             }
             _ => continue,
@@ -254,11 +258,15 @@ pub fn freeze(module: &mut SpirvModule, picked: impl Fn(Id) -> bool) -> usize {
 }
 
 fn is_known(module: &SpirvModule, facts: &ModuleValues, id: Id) -> bool {
-    facts.is_constant(module, id) || facts.op(module, id) == Op::Undef
+    facts.is_constant(module, id) || facts.defining_op(module, id) == Op::Undef
 }
 
 /// Makes a computed constant one, where what it is computed of is constant.
-fn compute(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Option<()> {
+fn fold_spec_constant_op(
+    module: &mut SpirvModule,
+    facts: &mut ModuleValues,
+    inst: Inst,
+) -> Option<()> {
     let i = module.inst(inst);
     let (ty, id) = (i.result_type()?, i.result()?);
     let op = Op(u16::try_from(i.operand_word(0)).ok()?);
@@ -267,7 +275,7 @@ fn compute(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Op
     if op == Op::CompositeExtract {
         let mut part = Id::new(operands[0])?;
         for at in &operands[1..] {
-            let composite = facts.def(module, part)?;
+            let composite = facts.definition(module, part)?;
             part = match composite.op() {
                 Op::ConstantComposite => composite.get_id(*at as usize)?,
                 Op::ConstantNull => {
@@ -278,7 +286,7 @@ fn compute(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Op
             };
         }
         let known = facts
-            .def(module, part)
+            .definition(module, part)
             .filter(|_| facts.is_constant(module, part))?;
         let words = [&head, known.operands()].concat();
         let op = known.op();
@@ -294,16 +302,16 @@ fn compute(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Op
     let mut lanes: Vec<Vec<FoldConstant>> = Vec::new();
     for operand in operands {
         let mut values = Vec::new();
-        facts.lanes(module, Id::new(operand)?, &mut values)?;
+        facts.read_constant_lanes(module, Id::new(operand)?, &mut values)?;
         lanes.push(values);
     }
-    let results = facts.computed(module, module.inst(like), &lanes)?;
+    let results = facts.evaluate_components(module, module.inst(like), &lanes)?;
     let vector = facts
         .def_of(module, ty, Op::TypeVector)
         .map(|v| v.id_operand(0));
     let part = vector.unwrap_or(ty);
     let scalar = facts.scalar_type(module, part)?;
-    let signed = facts.def(module, part)?;
+    let signed = facts.definition(module, part)?;
     let signed = signed.op() == Op::TypeInt && signed.operand_word(1) == 1;
     let constant = |bits: u64| match scalar {
         FoldType::Bool if bits & 1 == 1 => (Op::ConstantTrue, Vec::new()),
@@ -319,7 +327,7 @@ fn compute(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Op
     for bits in results {
         let (op, words) = constant(bits);
         let words: Vec<u32> = words;
-        parts.push(facts.insert(module, inst, op, part, &words).word());
+        parts.push(facts.insert_inst(module, inst, op, part, &words).word());
     }
     module.replace_inst(inst, Op::ConstantComposite, &parts);
     Some(())

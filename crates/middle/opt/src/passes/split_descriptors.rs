@@ -27,23 +27,23 @@ use spirula_spirv::{Id, IdMap};
 /// Elements that an array may have.
 const MOST: u32 = 256;
 
-pub fn run(
+pub fn run_split_descriptors(
     module: &mut SpirvModule,
     _cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let mut facts = ModuleValues::new(module);
-    let mut arrays = gather(module, &facts);
+    let mut arrays = gather_splittable_arrays(module, &facts);
     let mut erased = ErasedIds::new();
     let mut replaced: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
     let mut parts: IdMap<Vec<Id>> = IdMap::new(module.bound(), Vec::new());
     arrays.retain(|a| !a.chains.is_empty());
     for array in &arrays {
-        let made = split(module, &mut facts, array, &mut replaced, &mut erased);
+        let made = split_array(module, &mut facts, array, &mut replaced, &mut erased);
         parts.set(array.id, made);
         module.erase_inst(array.inst, &mut erased);
     }
     if !arrays.is_empty() {
-        interfaces(module, &parts);
+        rewrite_interfaces(module, &parts);
         let all: Vec<Inst> = module.all_insts().map(InstRef::handle).collect();
         for inst in all {
             facts
@@ -68,7 +68,7 @@ struct DescriptorArrayUse {
 }
 
 /// The arrays that can be split.
-fn gather(module: &SpirvModule, facts: &ModuleValues) -> Vec<DescriptorArrayUse> {
+fn gather_splittable_arrays(module: &SpirvModule, facts: &ModuleValues) -> Vec<DescriptorArrayUse> {
     let classes = [
         StorageClass::UniformConstant,
         StorageClass::Uniform,
@@ -92,7 +92,7 @@ fn gather(module: &SpirvModule, facts: &ModuleValues) -> Vec<DescriptorArrayUse>
             .and_then(|ty| facts.def_of(module, ty, Op::TypePointer));
         let array = pointer.and_then(|p| facts.def_of(module, p.id_operand(1), Op::TypeArray));
         let length = array
-            .and_then(|a| facts.scalar(module, a.id_operand(1)))
+            .and_then(|a| facts.scalar_constant_bits(module, a.id_operand(1)))
             .map(|v| v.bits);
         let short = length.is_some_and(|n| n <= u64::from(MOST));
         if let Some(array) = array.filter(|_| short && bound[id])
@@ -122,7 +122,7 @@ fn gather(module: &SpirvModule, facts: &ModuleValues) -> Vec<DescriptorArrayUse>
             let index = inst
                 .get_id(1)
                 .filter(|_| chain && is_chain(inst.op()) && at == begin);
-            match index.and_then(|i| facts.scalar(module, i)) {
+            match index.and_then(|i| facts.scalar_constant_bits(module, i)) {
                 Some(index) if index.bits < u64::from(MOST) => {
                     arrays[own].chains.push((inst.handle(), index.bits as u32));
                 }
@@ -139,7 +139,7 @@ fn gather(module: &SpirvModule, facts: &ModuleValues) -> Vec<DescriptorArrayUse>
 }
 
 /// Makes variables of an array's elements; returns them.
-fn split(
+fn split_array(
     module: &mut SpirvModule,
     facts: &mut ModuleValues,
     array: &DescriptorArrayUse,
@@ -147,7 +147,7 @@ fn split(
     erased: &mut ErasedIds,
 ) -> Vec<Id> {
     let pointer = [array.class, array.element.word()];
-    let ty = facts.ty(module, Op::TypePointer, &pointer);
+    let ty = facts.intern_type(module, Op::TypePointer, &pointer);
     let mut made: Vec<(u32, Id)> = Vec::new();
     for (chain, at) in &array.chains {
         let known = made.iter().find(|m| m.0 == *at).map(|m| m.1);
@@ -157,7 +157,7 @@ fn split(
             let variable = module.create_inst(Op::Variable, &words);
             // Behind its type, which may be new.
             module.append_inst(ModuleSection::Globals.list(), variable);
-            describe(module, array.id, id, *at);
+            copy_element_decorations(module, array.id, id, *at);
             made.push((*at, id));
             id
         });
@@ -165,7 +165,7 @@ fn split(
         if inst.operands().len() > 2 {
             let words = [&[part.word()], &inst.operands()[2..]].concat();
             let op = inst.op();
-            facts.become_(module, *chain, op, &words);
+            facts.rewrite_inst(module, *chain, op, &words);
         } else if let Some(id) = inst.result() {
             replaced.set(id, Some(part));
             module.erase_inst(*chain, erased);
@@ -175,7 +175,7 @@ fn split(
 }
 
 /// Says of an element what is said of its array; its binding is so many further.
-fn describe(module: &mut SpirvModule, array: Id, part: Id, at: u32) {
+fn copy_element_decorations(module: &mut SpirvModule, array: Id, part: Id, at: u32) {
     for section in [ModuleSection::Names, ModuleSection::Annotations] {
         let about: Vec<Inst> = module
             .section_insts(section)
@@ -198,7 +198,7 @@ fn describe(module: &mut SpirvModule, array: Id, part: Id, at: u32) {
 }
 
 /// Puts the elements in the places of arrays in the interfaces of entry points.
-fn interfaces(module: &mut SpirvModule, parts: &IdMap<Vec<Id>>) {
+fn rewrite_interfaces(module: &mut SpirvModule, parts: &IdMap<Vec<Id>>) {
     change_interfaces(module, |_, id, new| match &parts[id][..] {
         [] => new.push(id.word()),
         made => new.extend(made.iter().map(|id| id.word())),

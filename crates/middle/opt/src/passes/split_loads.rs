@@ -22,7 +22,7 @@ use spirula_spirv::{Id, IdMap};
 /// Parts that a load is split into at most.
 const MOST_PARTS: usize = 16;
 
-pub fn run(
+pub fn run_split_loads(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -36,7 +36,7 @@ pub fn run(
     let mut replaced: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
     let mut split = 0;
     for func in module.functions().to_vec() {
-        let loads = gather(module, &facts, func, &mut users);
+        let loads = gather_partial_loads(module, &facts, func, &mut users);
         let before = split;
         for load in loads {
             let Some(id) = module.inst(load).result() else {
@@ -77,7 +77,7 @@ fn has_composite_loads(module: &SpirvModule) -> bool {
 }
 
 /// The loads of a function of which only parts are used.
-fn gather(
+fn gather_partial_loads(
     module: &SpirvModule,
     facts: &ModuleValues,
     func: Func,
@@ -95,7 +95,10 @@ fn gather(
             }
             let part = inst.op() == Op::CompositeExtract && inst.operands().len() > 1;
             facts.ids.visit_uses(inst, |_, id| {
-                let known = part && inst.result().is_some_and(|r| facts.marks(r).is_some());
+                let known = part
+                    && inst
+                        .result()
+                        .is_some_and(|r| facts.decoration_marks(r).is_some());
                 if known && let Some(list) = users.get_mut(id) {
                     list.push(inst.handle());
                 } else if users[id].is_some() {
@@ -111,28 +114,31 @@ fn can_be_split(module: &SpirvModule, facts: &ModuleValues, load: InstRef<'_>) -
     let (Some(id), Some(ty)) = (load.result(), load.result_type()) else {
         return false;
     };
-    let composite = matches!(facts.op(module, ty), Op::TypeStruct | Op::TypeArray);
+    let composite = matches!(
+        facts.defining_op(module, ty),
+        Op::TypeStruct | Op::TypeArray
+    );
     let plain = load.operands().get(1).is_none_or(|mask| *mask == 0);
     let pointer = facts.type_of(module, load.id_operand(0));
-    let typed = pointer.is_some_and(|p| facts.op(module, p) == Op::TypePointer);
-    composite && plain && typed && facts.marks(id) == Some(0)
+    let typed = pointer.is_some_and(|p| facts.defining_op(module, p) == Op::TypePointer);
+    composite && plain && typed && facts.decoration_marks(id) == Some(0)
 }
 
 /// The number of scalars in a type, as far as that matters.
-fn scalars(module: &SpirvModule, facts: &ModuleValues, ty: Id, depth: u32) -> u32 {
+fn count_scalars(module: &SpirvModule, facts: &ModuleValues, ty: Id, depth: u32) -> u32 {
     let count = facts.part_count(module, ty).unwrap_or(1);
     if depth == 0 {
         return count;
     }
-    match facts.op(module, ty) {
+    match facts.defining_op(module, ty) {
         Op::TypeStruct => (0..count.min(64))
             .filter_map(|at| facts.part_type(module, ty, at))
             .fold(0, |sum, part| {
-                sum.saturating_add(scalars(module, facts, part, depth - 1))
+                sum.saturating_add(count_scalars(module, facts, part, depth - 1))
             }),
         Op::TypeArray | Op::TypeMatrix | Op::TypeVector => {
             let part = facts.part_type(module, ty, 0);
-            let each = part.map_or(1, |part| scalars(module, facts, part, depth - 1));
+            let each = part.map_or(1, |part| count_scalars(module, facts, part, depth - 1));
             count.saturating_mul(each)
         }
         _ => 1,
@@ -154,9 +160,12 @@ fn is_worth(module: &SpirvModule, facts: &ModuleValues, load: Inst, parts: &[Ins
     if paths.len() > MOST_PARTS {
         return false;
     }
-    let used: u32 = paths.iter().map(|p| scalars(module, facts, p.1, 4)).sum();
+    let used: u32 = paths
+        .iter()
+        .map(|p| count_scalars(module, facts, p.1, 4))
+        .sum();
     let ty = module.inst(load).result_type();
-    ty.is_some_and(|ty| used < scalars(module, facts, ty, 4))
+    ty.is_some_and(|ty| used < count_scalars(module, facts, ty, 4))
 }
 
 fn take_apart(
@@ -170,7 +179,7 @@ fn take_apart(
     let base = module.inst(load).id_operand(0);
     let class = facts
         .type_of(module, base)
-        .and_then(|ty| facts.def(module, ty))
+        .and_then(|ty| facts.definition(module, ty))
         .map_or(0, |ty| ty.operand_word(0));
     let mut known: Vec<(Vec<u32>, Id)> = Vec::new();
     for part in parts {
@@ -184,11 +193,13 @@ fn take_apart(
             None => {
                 let mut words = vec![base.word()];
                 for at in &path {
-                    words.push(facts.pool.u32(module, *at).word());
+                    words.push(facts.pool.intern_u32_constant(module, *at).word());
                 }
-                let pointer = facts.pool.ty(module, Op::TypePointer, &[class, ty.word()]);
-                let chain = facts.insert(module, load, Op::AccessChain, pointer, &words);
-                let value = facts.insert(module, load, Op::Load, ty, &[chain.word()]);
+                let pointer = facts
+                    .pool
+                    .intern_type(module, Op::TypePointer, &[class, ty.word()]);
+                let chain = facts.insert_inst(module, load, Op::AccessChain, pointer, &words);
+                let value = facts.insert_inst(module, load, Op::Load, ty, &[chain.word()]);
                 known.push((path, value));
                 value
             }

@@ -33,7 +33,7 @@ const MOST_INSERTIONS: usize = 16;
 /// How deep structures within structures are split.
 const ROUNDS: usize = 4;
 
-pub fn run(
+pub fn run_split_phis(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -41,7 +41,8 @@ pub fn run(
     let mut split = 0;
     for func in module.functions().to_vec() {
         for _ in 0..ROUNDS {
-            let here = PhiSplitter::new(module, &facts, func).run(module, &mut facts, func);
+            let here =
+                PhiSplitter::new(module, &facts, func).split_candidates(module, &mut facts, func);
             split += here;
             if here == 0 {
                 break;
@@ -90,13 +91,13 @@ impl PhiSplitter {
         };
         for block in &module.function(func).blocks {
             for phi in module.phis(*block) {
-                found.consider(module, facts, *block, phi);
+                found.add_candidate(module, facts, *block, phi);
             }
         }
         found
     }
 
-    fn consider(
+    fn add_candidate(
         &mut self,
         module: &SpirvModule,
         facts: &ModuleValues,
@@ -106,13 +107,16 @@ impl PhiSplitter {
         let (Some(id), Some(ty)) = (phi.result(), phi.result_type()) else {
             return;
         };
-        if !matches!(facts.op(module, ty), Op::TypeStruct | Op::TypeArray) {
+        if !matches!(
+            facts.defining_op(module, ty),
+            Op::TypeStruct | Op::TypeArray
+        ) {
             return;
         }
         let count = facts
             .part_count(module, ty)
             .filter(|c| (1..=MOST_PARTS).contains(c));
-        if let Some(count) = count.filter(|_| facts.marks(id) == Some(0)) {
+        if let Some(count) = count.filter(|_| facts.decoration_marks(id) == Some(0)) {
             self.by_id.set(id, Some(self.candidates.len() as u32));
             self.candidates.push(PhiCandidate {
                 inst: phi.handle(),
@@ -126,36 +130,41 @@ impl PhiSplitter {
     }
 
     /// Splits what should be; returns how many phis that are.
-    fn run(mut self, module: &mut SpirvModule, facts: &mut ModuleValues, func: Func) -> usize {
+    fn split_candidates(
+        mut self,
+        module: &mut SpirvModule,
+        facts: &mut ModuleValues,
+        func: Func,
+    ) -> usize {
         if self.candidates.is_empty() {
             return 0;
         }
-        let possible = self.possible(module, facts);
-        let wanted = self.wanted(module, func, &possible);
+        let possible = self.find_splittable(module, facts);
+        let wanted = self.find_extracted(module, func, &possible);
         let chosen: Vec<u32> = (0..self.candidates.len() as u32)
             .filter(|at| wanted[*at as usize])
             .collect();
         for at in &chosen {
-            self.make(module, facts, *at);
+            self.create_component_phis(module, facts, *at);
         }
         for at in &chosen {
-            self.fill(module, facts, *at);
+            self.fill_component_phis(module, facts, *at);
         }
         for at in &chosen {
-            self.assemble(module, facts, *at);
+            self.assemble_composite(module, facts, *at);
         }
-        self.shorten(module, facts, func);
+        self.forward_extracts(module, facts, func);
         chosen.len()
     }
 
     /// Which candidates have only values whose parts are known or those of such candidates.
-    fn possible(&mut self, module: &SpirvModule, facts: &ModuleValues) -> Vec<bool> {
+    fn find_splittable(&mut self, module: &SpirvModule, facts: &ModuleValues) -> Vec<bool> {
         let mut possible = vec![true; self.candidates.len()];
         let mut work = Vec::new();
         for at in 0..self.candidates.len() as u32 {
             let phi = module.inst(self.candidates[at as usize].inst);
             for value in phi.id_operands(0).step_by(2) {
-                match self.value(module, facts, value) {
+                match self.classify_input(module, facts, value) {
                     PhiInput::Known => {}
                     PhiInput::Candidate(other) => {
                         self.candidates[other as usize].users.push(at);
@@ -175,7 +184,7 @@ impl PhiSplitter {
     }
 
     /// Which of these something takes a part of, or of what they are joined to.
-    fn wanted(&self, module: &SpirvModule, func: Func, possible: &[bool]) -> Vec<bool> {
+    fn find_extracted(&self, module: &SpirvModule, func: Func, possible: &[bool]) -> Vec<bool> {
         let mut wanted = vec![false; possible.len()];
         let extracts = module
             .function_insts(func)
@@ -191,12 +200,17 @@ impl PhiSplitter {
         wanted
     }
 
-    fn value(&self, module: &SpirvModule, facts: &ModuleValues, mut value: Id) -> PhiInput {
+    fn classify_input(
+        &self,
+        module: &SpirvModule,
+        facts: &ModuleValues,
+        mut value: Id,
+    ) -> PhiInput {
         for _ in 0..MOST_INSERTIONS {
             if let Some(at) = self.by_id[value] {
                 return PhiInput::Candidate(at);
             }
-            match facts.def(module, value) {
+            match facts.definition(module, value) {
                 Some(i) if i.op() == Op::CompositeInsert && i.operands().len() == 3 => {
                     value = i.id_operand(1);
                 }
@@ -211,7 +225,7 @@ impl PhiSplitter {
     }
 
     /// Part `at` of a value.
-    fn part(
+    fn extract_component(
         &self,
         module: &mut SpirvModule,
         facts: &mut ModuleValues,
@@ -224,7 +238,7 @@ impl PhiSplitter {
             {
                 return Some(part.0);
             }
-            let inst = facts.def(module, value)?;
+            let inst = facts.definition(module, value)?;
             match inst.op() {
                 Op::CompositeInsert if inst.operands().get(2) == Some(&at) => {
                     return inst.get_id(0);
@@ -233,22 +247,27 @@ impl PhiSplitter {
                 Op::CompositeConstruct => return inst.get_id(at as usize),
                 Op::Undef => {
                     let ty = facts.part_type(module, inst.result_type()?, at)?;
-                    return Some(facts.constant(module, Op::Undef, ty, &[]));
+                    return Some(facts.intern_constant(module, Op::Undef, ty, &[]));
                 }
-                _ => return facts.part(module, value, at),
+                _ => return facts.extract_constant_component(module, value, at),
             }
         }
     }
 
     /// Makes the phis of a candidate's parts, without values.
-    fn make(&mut self, module: &mut SpirvModule, facts: &mut ModuleValues, at: u32) {
+    fn create_component_phis(
+        &mut self,
+        module: &mut SpirvModule,
+        facts: &mut ModuleValues,
+        at: u32,
+    ) {
         let candidate = &mut self.candidates[at as usize];
         let Some(ty) = module.inst(candidate.inst).result_type() else {
             return;
         };
         for part in 0..candidate.count {
             if let Some(ty) = facts.part_type(module, ty, part) {
-                let id = facts.insert(module, candidate.inst, Op::Phi, ty, &[]);
+                let id = facts.insert_inst(module, candidate.inst, Op::Phi, ty, &[]);
                 let inst = module.previous(candidate.inst);
                 candidate.parts.extend(inst.map(|inst| (id, inst)));
             }
@@ -256,32 +275,32 @@ impl PhiSplitter {
     }
 
     /// Gives the phis of a candidate's parts their values.
-    fn fill(&self, module: &mut SpirvModule, facts: &mut ModuleValues, at: u32) {
+    fn fill_component_phis(&self, module: &mut SpirvModule, facts: &mut ModuleValues, at: u32) {
         let candidate = &self.candidates[at as usize];
         let pairs: Vec<Id> = module.inst(candidate.inst).id_operands(0).collect();
         for (part, (_, phi)) in candidate.parts.iter().enumerate() {
             let mut operands = Vec::with_capacity(pairs.len());
             for pair in pairs.chunks_exact(2) {
-                if let Some(value) = self.part(module, facts, pair[0], part as u32) {
+                if let Some(value) = self.extract_component(module, facts, pair[0], part as u32) {
                     operands.extend([value.word(), pair[1].word()]);
                 }
             }
-            facts.become_(module, *phi, Op::Phi, &operands);
+            facts.rewrite_inst(module, *phi, Op::Phi, &operands);
         }
     }
 
     /// Has a candidate be put together from its parts, behind the phis.
-    fn assemble(&self, module: &mut SpirvModule, facts: &mut ModuleValues, at: u32) {
+    fn assemble_composite(&self, module: &mut SpirvModule, facts: &mut ModuleValues, at: u32) {
         let candidate = &self.candidates[at as usize];
         let parts: Vec<u32> = candidate.parts.iter().map(|p| p.0.word()).collect();
-        facts.become_(module, candidate.inst, Op::CompositeConstruct, &parts);
+        facts.rewrite_inst(module, candidate.inst, Op::CompositeConstruct, &parts);
         module.remove_inst(candidate.inst);
         let behind = module.first_after_phis(candidate.block);
         module.insert_before(behind, candidate.inst);
     }
 
     /// Has what takes a part of a part take it from the part's phi, which may be split in turn.
-    fn shorten(&self, module: &mut SpirvModule, facts: &mut ModuleValues, func: Func) {
+    fn forward_extracts(&self, module: &mut SpirvModule, facts: &mut ModuleValues, func: Func) {
         let extracts: Vec<Inst> = module
             .function_insts(func)
             .filter(|i| i.op() == Op::CompositeExtract && i.operands().len() > 2)
@@ -293,7 +312,7 @@ impl PhiSplitter {
             let parts = candidate.map(|at| &self.candidates[at as usize].parts);
             if let Some((part, _)) = parts.and_then(|p| p.get(operands[1] as usize)) {
                 let words = [&[part.word()], &operands[2..]].concat();
-                facts.become_(module, extract, Op::CompositeExtract, &words);
+                facts.rewrite_inst(module, extract, Op::CompositeExtract, &words);
             }
         }
     }

@@ -18,12 +18,12 @@
 
 use crate::analyses::AnalysisCache;
 use crate::pass::PassOutcome;
-use crate::sroa::{AggregateAccesses, AggregateSplitter, widen};
+use crate::sroa::{AggregateAccesses, AggregateSplitter, vectorise_accesses};
 use crate::structure::has_variables;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::{ErasedIds, SpirvModule};
 
-pub fn run(
+pub fn run_sroa(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -35,7 +35,7 @@ pub fn run(
     let mut erased = ErasedIds::new();
     let (mut split, mut widened) = (0, 0);
     for func in module.functions().to_vec() {
-        let found = accesses.gather(&facts, module, func);
+        let found = accesses.gather_variables(&facts, module, func);
         if found.is_empty() {
             continue;
         }
@@ -46,11 +46,11 @@ pub fn run(
         };
         let mut whole = Vec::new();
         for variable in found {
-            splitter.run(module, variable, &mut whole, &mut erased);
+            splitter.split_variable(module, variable, &mut whole, &mut erased);
         }
         split += splitter.split;
         for variable in whole {
-            widened += widen(&mut facts, &accesses, module, &variable, &mut erased);
+            widened += vectorise_accesses(&mut facts, &accesses, module, &variable, &mut erased);
         }
     }
     module.sweep_annotations(&erased);

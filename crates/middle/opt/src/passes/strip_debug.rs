@@ -20,11 +20,11 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{ErasedIds, InstRef, ModuleSection, SpirvModule};
 
-pub fn run(
+pub fn run_strip_debug(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    strip(module, cache, true)
+    strip_debug_insts(module, cache, true)
 }
 
 /// Leaves the names.
@@ -32,15 +32,15 @@ pub fn run_lines(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    strip(module, cache, false)
+    strip_debug_insts(module, cache, false)
 }
 
-fn strip(
+fn strip_debug_insts(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
     names: bool,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    let ids = cache.ids(module);
+    let ids = cache.id_words(module);
     let is_debug = |inst: InstRef<'_>| {
         inst.op().is_line()
             || (names && matches!(inst.op(), Op::Name | Op::MemberName))

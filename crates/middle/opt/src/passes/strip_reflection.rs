@@ -28,11 +28,11 @@ const EXTENSIONS: [&str; 4] = [
     "SPV_KHR_non_semantic_info",
 ];
 
-pub fn run(
+pub fn run_strip_reflection(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    let ids = cache.ids(module);
+    let ids = cache.id_words(module);
     let sets: Vec<Id> = module
         .section_insts(ModuleSection::Imports)
         .filter(|i| i.op() == Op::ExtInstImport && is_reflection_set(&i.string_operand(0)))
@@ -44,7 +44,7 @@ pub fn run(
         i.op() == Op::ExtInstImport && i.string_operand(0).starts_with("NonSemantic.")
     };
     deleted += erase_unused(module, &ids, ModuleSection::Imports, &mut erased, is_set);
-    deleted += extensions(module);
+    deleted += delete_unneeded_extensions(module);
     module.sweep_annotations(&erased);
     Ok(PassOutcome {
         statistics: vec![("instructions deleted", deleted)],
@@ -72,7 +72,7 @@ fn is_reflection(sets: &[Id], inst: InstRef<'_>) -> bool {
 }
 
 /// Deletes the extensions that are not needed any more.
-fn extensions(module: &mut SpirvModule) -> usize {
+fn delete_unneeded_extensions(module: &mut SpirvModule) -> usize {
     let strings = module
         .section_insts(ModuleSection::Annotations)
         .any(|d| matches!(d.op(), Op::DecorateString | Op::MemberDecorateString));

@@ -11,14 +11,14 @@ use spirula_spirv::analysis::RequirementCeiling;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::recompute::recompute_capabilities;
 
-pub fn run(
+pub fn run_trim_capabilities(
     module: &mut SpirvModule,
     _cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    let before = declarations(module);
+    let before = count_declarations(module);
     let changed = recompute_capabilities(module, &RequirementCeiling::default()).unwrap_or(false);
     let after = if changed {
-        declarations(module)
+        count_declarations(module)
     } else {
         before
     };
@@ -28,7 +28,7 @@ pub fn run(
 }
 
 /// Number of capabilities and extensions that a module declares.
-fn declarations(module: &SpirvModule) -> usize {
+fn count_declarations(module: &SpirvModule) -> usize {
     let sections = [ModuleSection::Capabilities, ModuleSection::Extensions];
     sections
         .map(|s| module.section_insts(s).count())

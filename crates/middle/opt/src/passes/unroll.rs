@@ -26,7 +26,10 @@
 //! ```
 
 use crate::analyses::{AnalysisCache, FlowAnalysis};
-use crate::loops::{BlockCloner, LoopPass, LoopPassContext, LoopShape, count, shapes, walk, words};
+use crate::loops::{
+    BlockCloner, LoopPass, LoopPassContext, LoopShape, count_loop_iterations, count_loop_words,
+    find_loop_shapes, run_loop_pass,
+};
 use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
@@ -43,11 +46,11 @@ const SMALL: usize = 192;
 const MOST_COUNTED: u32 = 1 << 12;
 
 /// Those that ask for it.
-pub fn run(
+pub fn run_unroll(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    fully(module, cache, 0)
+    run_full_unrolling(module, cache, 0)
 }
 
 /// Small ones too.
@@ -55,7 +58,7 @@ pub fn run_small(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    fully(module, cache, SMALL)
+    run_full_unrolling(module, cache, SMALL)
 }
 
 /// Whether a text is a number of rounds.
@@ -64,19 +67,19 @@ pub fn is_factor(text: &str) -> bool {
 }
 
 /// What a loop asks for.
-pub fn control(module: &SpirvModule, shape: &LoopShape) -> LoopControl {
+pub fn loop_control(module: &SpirvModule, shape: &LoopShape) -> LoopControl {
     let merge = module.merge_inst(shape.header);
     let merge = merge.filter(|m| m.op() == Op::LoopMerge);
     LoopControl(merge.map_or(0, |m| m.operand_word(2)))
 }
 
-fn fully(
+fn run_full_unrolling(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
     small: usize,
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let mut pass = FullUnrolling { small, rounds: 0 };
-    let mut outcome = walk(module, cache, &mut pass, "loops unrolled")?;
+    let mut outcome = run_loop_pass(module, cache, &mut pass, "loops unrolled")?;
     outcome.statistics.push(("rounds copied", pass.rounds));
     Ok(outcome)
 }
@@ -101,64 +104,71 @@ impl LoopPass for FullUnrolling {
         flow: &FlowAnalysis,
     ) -> bool {
         let asks =
-            |s: &LoopShape| self.small > 0 || control(module, s).contains(LoopControl::Unroll);
-        shapes(module, flow, tools.structured).iter().any(asks)
+            |s: &LoopShape| self.small > 0 || loop_control(module, s).contains(LoopControl::Unroll);
+        find_loop_shapes(module, flow, tools.structured)
+            .iter()
+            .any(asks)
     }
 
-    fn find(
+    fn find_candidates(
         &self,
         tools: &mut LoopPassContext,
         module: &SpirvModule,
         flow: &FlowAnalysis,
     ) -> Vec<LoopShape> {
-        shapes(module, flow, tools.structured)
+        find_loop_shapes(module, flow, tools.structured)
     }
 
-    fn blocks<'a>(&self, shape: &'a LoopShape) -> &'a [Block] {
+    fn candidate_blocks<'a>(&self, shape: &'a LoopShape) -> &'a [Block] {
         &shape.blocks
     }
 
-    fn change(
+    fn transform_candidate(
         &mut self,
         tools: &mut LoopPassContext,
         module: &mut SpirvModule,
         shape: &LoopShape,
     ) -> bool {
-        let Some(rounds) = count(tools, module, shape, MOST_ROUNDS) else {
+        let Some(rounds) = count_loop_iterations(tools, module, shape, MOST_ROUNDS) else {
             return false;
         };
-        let control = control(module, shape);
+        let control = loop_control(module, shape);
         let most = match control.contains(LoopControl::Unroll) {
             true => MOST_WORDS,
             false => self.small,
         };
-        let size = words(module, shape) * rounds as usize;
+        let size = count_loop_words(module, shape) * rounds as usize;
         if control.contains(LoopControl::DontUnroll) || size > most {
             return false;
         }
-        all(module, tools, shape, rounds);
-        tools.touch(shape.entry);
+        unroll_all_iterations(module, tools, shape, rounds);
+        tools.mark_changed(shape.entry);
         self.rounds += rounds as usize;
         true
     }
 }
 
 /// Puts all rounds before the loop, and has what is left of the loop leave it.
-fn all(module: &mut SpirvModule, tools: &mut LoopPassContext, shape: &LoopShape, count: u32) {
+fn unroll_all_iterations(
+    module: &mut SpirvModule,
+    tools: &mut LoopPassContext,
+    shape: &LoopShape,
+    count: u32,
+) {
     if count > 0 {
-        let copier = tools.copier(module);
-        let chain = copier.rounds(module, shape, count as usize, None);
+        let copier = tools.block_cloner(module);
+        let chain = copier.clone_iterations(module, shape, count as usize, None);
         chain.put_before(module, shape);
     }
     let merge = module.merge_inst(shape.header).map(InstRef::handle);
     if let Some(merge) = merge.filter(|m| module.inst(*m).op() == Op::LoopMerge) {
         module.remove_inst(merge);
     }
-    leave(module, shape);
+    force_loop_exit(module, shape);
 }
 
 /// Has a loop's exit always leave.
-pub fn leave(module: &mut SpirvModule, shape: &LoopShape) {
+pub fn force_loop_exit(module: &mut SpirvModule, shape: &LoopShape) {
     let func = module.block(shape.header).func;
     if let Some(stays) = module.find_block(func, shape.stays) {
         module.remove_phi_parent(stays, module.label(shape.exit));
@@ -173,7 +183,7 @@ pub fn run_by(
     factor: &str,
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let factor = factor.parse().unwrap_or(2);
-    walk(
+    run_loop_pass(
         module,
         cache,
         &mut PartialUnrolling { factor },
@@ -189,47 +199,52 @@ struct PartialUnrolling {
 impl LoopPass for PartialUnrolling {
     type Found = LoopShape;
 
-    fn find(
+    fn find_candidates(
         &self,
         tools: &mut LoopPassContext,
         module: &SpirvModule,
         flow: &FlowAnalysis,
     ) -> Vec<LoopShape> {
-        shapes(module, flow, tools.structured)
+        find_loop_shapes(module, flow, tools.structured)
     }
 
-    fn blocks<'a>(&self, shape: &'a LoopShape) -> &'a [Block] {
+    fn candidate_blocks<'a>(&self, shape: &'a LoopShape) -> &'a [Block] {
         &shape.blocks
     }
 
-    fn change(
+    fn transform_candidate(
         &mut self,
         tools: &mut LoopPassContext,
         module: &mut SpirvModule,
         shape: &LoopShape,
     ) -> bool {
-        let kept = control(module, shape).contains(LoopControl::DontUnroll);
-        if kept || words(module, shape) * self.factor as usize > MOST_WORDS {
+        let kept = loop_control(module, shape).contains(LoopControl::DontUnroll);
+        if kept || count_loop_words(module, shape) * self.factor as usize > MOST_WORDS {
             return false;
         }
-        let rounds = count(tools, module, shape, MOST_COUNTED);
+        let rounds = count_loop_iterations(tools, module, shape, MOST_COUNTED);
         if !rounds.is_some_and(|c| c > 0 && c.is_multiple_of(self.factor)) {
             return false;
         }
-        by(module, tools.copier(module), shape, self.factor);
+        unroll_by_factor(module, tools.block_cloner(module), shape, self.factor);
         true
     }
 }
 
-fn by(module: &mut SpirvModule, copier: &mut BlockCloner, shape: &LoopShape, factor: u32) {
+fn unroll_by_factor(
+    module: &mut SpirvModule,
+    copier: &mut BlockCloner,
+    shape: &LoopShape,
+    factor: u32,
+) {
     let latch = module.label(shape.latch);
     let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
     let values = phis.iter().filter_map(|p| module.phi_value(*p, latch));
     let values: Vec<_> = values.collect();
-    let chain = copier.rounds(module, shape, factor as usize - 1, Some(values));
+    let chain = copier.clone_iterations(module, shape, factor as usize - 1, Some(values));
     let merge = module.merge_inst(shape.header);
     let merge = merge.filter(|m| m.op() == Op::LoopMerge);
-    let continues = merge.map(|m| copier.resolve(m.id_operand(1)));
+    let continues = merge.map(|m| copier.resolve_clone(m.id_operand(1)));
     chain.put_behind(module, shape, continues);
     leave_rolled(module, shape.header);
 }

@@ -35,11 +35,11 @@
 
 use crate::analyses::{AnalysisCache, FlowAnalysis};
 use crate::loops::{
-    IterationChain, LoopPass, LoopPassContext, LoopShape, accesses, append, come_from, end_with,
-    shapes, words,
+    IterationChain, LoopPass, LoopPassContext, LoopShape, append_inst, come_from, count_loop_words,
+    end_with, find_loop_shapes, gather_accesses,
 };
 use crate::pass::PassOutcome;
-use crate::passes::unroll::{control, leave};
+use crate::passes::unroll::{force_loop_exit, loop_control};
 use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::fold::FoldType;
@@ -51,13 +51,13 @@ use spirula_spirv::ir::{Block, Inst, InstRef, SpirvModule};
 /// Words of a round that is made several at once.
 const MOST_WORDS: usize = 128;
 
-pub fn run(
+pub fn run_unroll_runtime(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
     factor: &str,
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let factor = factor.parse().unwrap_or(2);
-    crate::loops::walk(
+    crate::loops::run_loop_pass(
         module,
         cache,
         &mut RuntimeUnrolling { factor },
@@ -92,24 +92,24 @@ impl LoopPass for RuntimeUnrolling {
         module: &SpirvModule,
         flow: &FlowAnalysis,
     ) -> bool {
-        let mut shapes = shapes(module, flow, tools.structured).into_iter();
+        let mut shapes = find_loop_shapes(module, flow, tools.structured).into_iter();
         shapes.any(|s| is_short(module, &s))
     }
 
-    fn find(
+    fn find_candidates(
         &self,
         tools: &mut LoopPassContext,
         module: &SpirvModule,
         flow: &FlowAnalysis,
     ) -> Vec<LoopShape> {
-        shapes(module, flow, tools.structured)
+        find_loop_shapes(module, flow, tools.structured)
     }
 
-    fn blocks<'a>(&self, shape: &'a LoopShape) -> &'a [Block] {
+    fn candidate_blocks<'a>(&self, shape: &'a LoopShape) -> &'a [Block] {
         &shape.blocks
     }
 
-    fn change(
+    fn transform_candidate(
         &mut self,
         tools: &mut LoopPassContext,
         module: &mut SpirvModule,
@@ -118,19 +118,19 @@ impl LoopPass for RuntimeUnrolling {
         if !is_short(module, shape) || !reads_only(module, tools, shape) {
             return false;
         }
-        let Some(counter) = counter(module, &tools.facts, shape) else {
+        let Some(counter) = find_loop_counter(module, &tools.facts, shape) else {
             return false;
         };
         let factor = self.factor;
-        unroll(
+        unroll_with_remainder(
             module,
             tools,
             shape,
             &counter,
             factor,
             |module, tools, count, values| {
-                let copier = tools.copier(module);
-                copier.rounds(module, shape, count as usize, Some(values.to_vec()))
+                let copier = tools.block_cloner(module);
+                copier.clone_iterations(module, shape, count as usize, Some(values.to_vec()))
             },
         )
     }
@@ -138,29 +138,29 @@ impl LoopPass for RuntimeUnrolling {
 
 /// Whether a loop is a header that decides and one short block, and may be unrolled.
 fn is_short(module: &SpirvModule, shape: &LoopShape) -> bool {
-    let control = control(module, shape);
+    let control = loop_control(module, shape);
     let said = [LoopControl::Unroll, LoopControl::DontUnroll];
     shape.blocks.len() == 2
         && shape.exit == shape.header
         && shape.stays_when
         && !said.iter().any(|s| control.contains(*s))
-        && words(module, shape) <= MOST_WORDS
+        && count_loop_words(module, shape) <= MOST_WORDS
 }
 
 /// Whether a loop reads memory and has no other effect.
 fn reads_only(module: &SpirvModule, tools: &mut LoopPassContext, shape: &LoopShape) -> bool {
-    let (memory, facts) = tools.memory(module);
-    let found = accesses(module, facts, memory, &shape.blocks);
+    let (memory, facts) = tools.alias_analysis(module);
+    let found = gather_accesses(module, facts, memory, &shape.blocks);
     found.is_some_and(|found| !found.reads.is_empty() && found.writes.is_empty())
 }
 
 /// How a loop counts, if it does so until its counter is not below a bound.
-pub fn counter(
+pub fn find_loop_counter(
     module: &SpirvModule,
     facts: &ModuleValues,
     shape: &LoopShape,
 ) -> Option<LoopCounter> {
-    let condition = facts.def(module, module.terminator(shape.header).id_operand(0))?;
+    let condition = facts.definition(module, module.terminator(shape.header).id_operand(0))?;
     let (less, [value, bound]) = match condition.op() {
         Op::SLessThan | Op::ULessThan => (
             condition.op(),
@@ -178,11 +178,11 @@ pub fn counter(
     };
     let mut phis = module.phis(shape.header);
     let at = phis.position(|p| p.result() == Some(value))?;
-    let phi = facts.def(module, value)?.handle();
-    let next = facts.def(module, module.phi_value(phi, module.label(shape.latch))?)?;
+    let phi = facts.definition(module, value)?.handle();
+    let next = facts.definition(module, module.phi_value(phi, module.label(shape.latch))?)?;
     let steps = match [next.get_id(0)?, next.get_id(1)?] {
-        [of, step] if of == value => facts.scalar(module, step),
-        [step, of] if of == value => facts.scalar(module, step),
+        [of, step] if of == value => facts.scalar_constant_bits(module, step),
+        [step, of] if of == value => facts.scalar_constant_bits(module, step),
         _ => None,
     };
     let ty = facts.type_of(module, value)?;
@@ -206,7 +206,7 @@ pub fn counter(
 }
 
 /// The numbers of rounds that any number below a factor is put together of, once each at most.
-fn parts(factor: u32) -> impl Iterator<Item = u32> {
+fn remainder_factors(factor: u32) -> impl Iterator<Item = u32> {
     let most = (factor - 1).checked_ilog2();
     most.into_iter()
         .flat_map(|most| (0..=most).rev())
@@ -214,7 +214,7 @@ fn parts(factor: u32) -> impl Iterator<Item = u32> {
 }
 
 /// What the counter has to be below for so many rounds to be left, computed before the loop.
-fn most(
+fn compute_unrolled_bound(
     module: &mut SpirvModule,
     facts: &mut ModuleValues,
     shape: &LoopShape,
@@ -228,16 +228,16 @@ fn most(
         return Some(bound);
     }
     let before = module.terminator(shape.entry).handle();
-    let ahead = facts.number(module, ty, counter.step * u64::from(factor - 1))?;
+    let ahead = facts.intern_scalar(module, ty, counter.step * u64::from(factor - 1))?;
     let lowest = match less {
         Op::SLessThan => 1 << (counter.width - 1),
         _ => 0,
     };
-    let lowest = facts.number(module, ty, lowest)?;
-    let bool = facts.ty(module, Op::TypeBool, &[]);
+    let lowest = facts.intern_scalar(module, ty, lowest)?;
+    let bool = facts.intern_type(module, Op::TypeBool, &[]);
     let mut insert = |op, ty, operands: &[Id]| {
         let words: Vec<u32> = operands.iter().map(|id| id.word()).collect();
-        facts.insert(module, before, op, ty, &words)
+        facts.insert_inst(module, before, op, ty, &words)
     };
     let reduced = insert(Op::ISub, ty, &[bound, ahead]);
     // The lowest numbers have none below by as much.
@@ -247,7 +247,7 @@ fn most(
 
 /// Has a loop make so many rounds at once, and then those that are left, or says no. The rounds are made with values in the
 /// place of the header's phis.
-pub fn unroll(
+pub fn unroll_with_remainder(
     module: &mut SpirvModule,
     tools: &mut LoopPassContext,
     shape: &LoopShape,
@@ -255,10 +255,12 @@ pub fn unroll(
     factor: u32,
     mut rounds: impl FnMut(&mut SpirvModule, &mut LoopPassContext, u32, &[Id]) -> IterationChain,
 ) -> bool {
-    let counts: Vec<u32> = std::iter::once(factor).chain(parts(factor)).collect();
+    let counts: Vec<u32> = std::iter::once(factor)
+        .chain(remainder_factors(factor))
+        .collect();
     let bounds = counts
         .iter()
-        .map(|count| most(module, &mut tools.facts, shape, counter, *count));
+        .map(|count| compute_unrolled_bound(module, &mut tools.facts, shape, counter, *count));
     let Some(bounds) = bounds.collect::<Option<Vec<Id>>>() else {
         return false;
     };
@@ -279,7 +281,7 @@ pub fn unroll(
         let rounds = |module: &mut SpirvModule, tools: &mut LoopPassContext, values: &[Id]| {
             rounds(module, tools, count, values)
         };
-        (at, values) = place.put(module, tools, (at, values), rounds);
+        (at, values) = place.emit_guarded_iterations(module, tools, (at, values), rounds);
     }
     end_with(module, at, module.label(shape.header));
     come_from(module, shape.header, [shape.entry, at], &values);
@@ -287,8 +289,8 @@ pub fn unroll(
     merge
         .into_iter()
         .for_each(|merge| module.remove_inst(merge));
-    leave(module, shape);
-    tools.touch(shape.entry);
+    force_loop_exit(module, shape);
+    tools.mark_changed(shape.entry);
     true
 }
 
@@ -310,7 +312,7 @@ struct UnrollTarget<'a> {
 impl UnrollTarget<'_> {
     /// Puts rounds behind a block that leads nowhere, with what the header's phis are there: the block behind the rounds,
     /// likewise.
-    fn put(
+    fn emit_guarded_iterations(
         &self,
         module: &mut SpirvModule,
         tools: &mut LoopPassContext,
@@ -329,19 +331,25 @@ impl UnrollTarget<'_> {
         };
         let before = if self.is_loop { &made } else { &values };
         let chain = rounds(module, tools, before);
-        self.join(
+        self.create_join_phis(
             module,
             joined,
             &made,
             [(&values, at), (&chain.values, chain.last)],
         );
-        self.decide(module, tools, &chain, [head, end], before[self.counter.at]);
+        self.emit_entry_guard(module, tools, &chain, [head, end], before[self.counter.at]);
         end_with(module, chain.last, module.label(joined));
         (end, made)
     }
 
     /// Has a block begin with the values that come from two others.
-    fn join(&self, module: &mut SpirvModule, block: Block, made: &[Id], from: [(&[Id], Block); 2]) {
+    fn create_join_phis(
+        &self,
+        module: &mut SpirvModule,
+        block: Block,
+        made: &[Id],
+        from: [(&[Id], Block); 2],
+    ) {
         let phis: Vec<Inst> = module
             .phis(self.shape.header)
             .map(InstRef::handle)
@@ -356,7 +364,7 @@ impl UnrollTarget<'_> {
     }
 
     /// Has a block enter the rounds where the counter's value is below the bound.
-    fn decide(
+    fn emit_entry_guard(
         &self,
         module: &mut SpirvModule,
         tools: &mut LoopPassContext,
@@ -365,8 +373,8 @@ impl UnrollTarget<'_> {
         value: Id,
     ) {
         let body = module.block(head).body;
-        let bool = tools.facts.ty(module, Op::TypeBool, &[]);
-        let condition = append(module, head, self.counter.less, bool, &[value, self.most]);
+        let bool = tools.facts.intern_type(module, Op::TypeBool, &[]);
+        let condition = append_inst(module, head, self.counter.less, bool, &[value, self.most]);
         let [first, last, behind] = [chain.first, chain.last, end].map(|b| module.label(b));
         if tools.structured {
             let merge = match self.is_loop {

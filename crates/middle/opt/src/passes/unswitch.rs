@@ -14,7 +14,7 @@
 //! ```
 
 use crate::analyses::{AnalysisCache, FlowAnalysis};
-use crate::loops::{BlockCloner, LoopPass, LoopPassContext, merges_inside, walk};
+use crate::loops::{BlockCloner, LoopPass, LoopPassContext, merges_inside, run_loop_pass};
 use crate::pass::PassOutcome;
 use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
@@ -26,11 +26,11 @@ use spirula_spirv::ir::{Block, Func, IdWords, Inst, InstRef, SpirvModule};
 /// Words that a loop may have to be copied.
 const MOST_WORDS: usize = 256;
 
-pub fn run(
+pub fn run_unswitch(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    walk(module, cache, &mut LoopUnswitching, "loops unswitched")
+    run_loop_pass(module, cache, &mut LoopUnswitching, "loops unswitched")
 }
 
 struct LoopUnswitching;
@@ -44,32 +44,32 @@ impl LoopPass for LoopUnswitching {
         module: &SpirvModule,
         flow: &FlowAnalysis,
     ) -> bool {
-        !self.find(tools, module, flow).is_empty()
+        !self.find_candidates(tools, module, flow).is_empty()
     }
 
-    fn find(
+    fn find_candidates(
         &self,
         tools: &mut LoopPassContext,
         module: &SpirvModule,
         flow: &FlowAnalysis,
     ) -> Vec<UnswitchCandidate> {
-        candidates(module, &tools.facts, flow, tools.structured)
+        find_candidates(module, &tools.facts, flow, tools.structured)
     }
 
-    fn blocks<'a>(&self, candidate: &'a UnswitchCandidate) -> &'a [Block] {
+    fn candidate_blocks<'a>(&self, candidate: &'a UnswitchCandidate) -> &'a [Block] {
         &candidate.blocks
     }
 
-    fn change(
+    fn transform_candidate(
         &mut self,
         tools: &mut LoopPassContext,
         module: &mut SpirvModule,
         candidate: &UnswitchCandidate,
     ) -> bool {
-        split(module, tools, candidate);
+        unswitch_loop(module, tools, candidate);
         // One loop of a nest at a time.
-        tools.touch(candidate.entry);
-        tools.touch(candidate.left);
+        tools.mark_changed(candidate.entry);
+        tools.mark_changed(candidate.left);
         true
     }
 }
@@ -86,7 +86,7 @@ struct UnswitchCandidate {
     branch: Block,
 }
 
-fn candidates(
+fn find_candidates(
     module: &SpirvModule,
     facts: &ModuleValues,
     flow: &FlowAnalysis,
@@ -95,11 +95,11 @@ fn candidates(
     let loops = LoopNest::from_cfg(&flow.cfg, &flow.dominators);
     let found = (0..loops.loops().len()).rev();
     found
-        .filter_map(|at| candidate(module, facts, flow, &loops, at, structured))
+        .filter_map(|at| match_candidate(module, facts, flow, &loops, at, structured))
         .collect()
 }
 
-fn candidate(
+fn match_candidate(
     module: &SpirvModule,
     facts: &ModuleValues,
     flow: &FlowAnalysis,
@@ -144,7 +144,7 @@ fn candidate(
             && branch.id_operand(1) != branch.id_operand(2)
             && cfg.successors(*b).iter().all(|s| inside[*s as usize])
             && !facts.is_constant(module, branch.id_operand(0))
-            && facts.op(module, branch.id_operand(0)) != Op::Undef
+            && facts.defining_op(module, branch.id_operand(0)) != Op::Undef
             && !inside_defines(branch.id_operand(0))
     })?;
     Some(UnswitchCandidate {
@@ -215,9 +215,13 @@ fn is_copyable(
     true
 }
 
-fn split(module: &mut SpirvModule, tools: &mut LoopPassContext, candidate: &UnswitchCandidate) {
+fn unswitch_loop(
+    module: &mut SpirvModule,
+    tools: &mut LoopPassContext,
+    candidate: &UnswitchCandidate,
+) {
     let func = module.block(candidate.header).func;
-    close(module, &tools.facts.ids, func, candidate);
+    insert_exit_phis(module, &tools.facts.ids, func, candidate);
     // Each copy is left to a block of its own.
     let old = module.label(candidate.left);
     let ends = [(); 2].map(|()| {
@@ -225,9 +229,9 @@ fn split(module: &mut SpirvModule, tools: &mut LoopPassContext, candidate: &Unsw
         module.create_block(func, label)
     });
     let outside = [(old, module.label(ends[1]))];
-    let copier = tools.copier(module);
-    let copies = copier.blocks(module, &candidate.blocks, &outside);
-    leave(module, candidate, copier, ends);
+    let copier = tools.block_cloner(module);
+    let copies = copier.clone_blocks(module, &candidate.blocks, &outside);
+    split_loop_exits(module, candidate, copier, ends);
     let own = module.label(ends[0]);
     for block in &candidate.blocks {
         let merge = module.merge_inst(*block).map(InstRef::handle);
@@ -241,7 +245,7 @@ fn split(module: &mut SpirvModule, tools: &mut LoopPassContext, candidate: &Unsw
     let condition = module.terminator(candidate.branch).id_operand(0);
     for (block, value) in [(candidate.branch, 1), (copy_of(candidate, &copies), 0)] {
         let ty = facts.type_of(module, condition);
-        let known = ty.and_then(|ty| facts.number(module, ty, value));
+        let known = ty.and_then(|ty| facts.intern_scalar(module, ty, value));
         let branch = module.terminator(block).handle();
         if let Some(known) = known {
             module.words_mut(branch)[0] = known.word();
@@ -264,7 +268,12 @@ fn copy_of(candidate: &UnswitchCandidate, copies: &[Block]) -> Block {
 }
 
 /// Has what the loop computes and what is used behind it go through phis where it is left.
-fn close(module: &mut SpirvModule, ids: &IdWords, func: Func, candidate: &UnswitchCandidate) {
+fn insert_exit_phis(
+    module: &mut SpirvModule,
+    ids: &IdWords,
+    func: Func,
+    candidate: &UnswitchCandidate,
+) {
     let mut defined: Vec<(Id, Id)> = Vec::new();
     for block in &candidate.blocks {
         for inst in module.body(*block) {
@@ -326,7 +335,7 @@ fn close(module: &mut SpirvModule, ids: &IdWords, func: Func, candidate: &Unswit
 }
 
 /// Has both loops be left to blocks of their own, and those lead to where the loop was left to.
-fn leave(
+fn split_loop_exits(
     module: &mut SpirvModule,
     candidate: &UnswitchCandidate,
     copier: &BlockCloner,
@@ -339,7 +348,7 @@ fn leave(
         let mut joined = words[..2].to_vec();
         for (n, end) in ends.iter().enumerate() {
             let new = |word: u32| match (n, Id::new(word)) {
-                (1, Some(id)) => copier.resolve(id).word(),
+                (1, Some(id)) => copier.resolve_clone(id).word(),
                 _ => word,
             };
             let id = module.fresh_id();

@@ -8,7 +8,7 @@
 //! Before: `OpExecutionModeId %main LocalSizeId %x %y %z` with specialisation constants. After:
 //! `OpExecutionMode %main LocalSize 64 1 1`.
 
-use super::specialise::freeze;
+use super::specialise::freeze_constants;
 use crate::analyses::AnalysisCache;
 use crate::pass::PassOutcome;
 use crate::values::ModuleValues;
@@ -19,7 +19,7 @@ use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, Exe
 use spirula_spirv::ir::{ErasedIds, Inst, InstRef, ModuleSection, SpirvModule};
 
 /// Three numbers above zero.
-fn size(text: &str) -> Option<[u32; 3]> {
+fn parse_size(text: &str) -> Option<[u32; 3]> {
     let mut numbers = text
         .split(':')
         .map(|n| n.parse::<u32>().ok().filter(|n| *n > 0));
@@ -29,15 +29,15 @@ fn size(text: &str) -> Option<[u32; 3]> {
 
 /// Whether a text is a size.
 pub fn is_size(text: &str) -> bool {
-    size(text).is_some()
+    parse_size(text).is_some()
 }
 
-pub fn run(
+pub fn run_workgroup_size(
     module: &mut SpirvModule,
     _cache: &mut AnalysisCache,
     argument: &str,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    let size = size(argument).unwrap_or([1; 3]);
+    let size = parse_size(argument).unwrap_or([1; 3]);
     let facts = ModuleValues::new(module);
     let constants = built_ins(module, BuiltIn::WorkgroupSize);
     let mut components: Vec<(Id, u32)> = Vec::new();
@@ -47,7 +47,7 @@ pub fn run(
         }
     }
     let mut sized = 0;
-    for entry in entries(module) {
+    for entry in find_compute_entries(module) {
         sized += usize::from(entry_size(module, &facts, entry, size, &mut components));
     }
     let mut set = 0;
@@ -60,7 +60,7 @@ pub fn run(
         }
     }
     if set > 0 {
-        freeze(module, |id| components.iter().any(|c| c.0 == id));
+        freeze_constants(module, |id| components.iter().any(|c| c.0 == id));
     }
     let answered = answer_kernels(module, &constants, size);
     Ok(PassOutcome {
@@ -84,7 +84,7 @@ fn built_ins(module: &SpirvModule, wanted: BuiltIn) -> Vec<Id> {
 }
 
 /// The compute entry points.
-fn entries(module: &SpirvModule) -> Vec<Id> {
+fn find_compute_entries(module: &SpirvModule) -> Vec<Id> {
     let models = [ExecutionModel::GLCompute, ExecutionModel::Kernel];
     let entries = module.section_insts(ModuleSection::EntryPoints);
     let compute = entries
@@ -123,7 +123,7 @@ fn entry_size(
         if inst.operand_word(1) == ExecutionMode::LocalSizeId.0 {
             let open = inst
                 .id_operands(2)
-                .any(|id| facts.op(module, id) == Op::SpecConstant);
+                .any(|id| facts.defining_op(module, id) == Op::SpecConstant);
             components.extend(inst.id_operands(2).zip(size));
             if open {
                 module.replace_inst(mode, Op::ExecutionMode, &words);
@@ -139,7 +139,7 @@ fn entry_size(
 /// Puts the size in the place of loads of the built-in variable, which kernels have.
 fn answer_kernels(module: &mut SpirvModule, variables: &[Id], size: [u32; 3]) -> usize {
     let mut facts = ModuleValues::new(module);
-    let is_variable = |id: &Id| facts.op(module, *id) == Op::Variable;
+    let is_variable = |id: &Id| facts.defining_op(module, *id) == Op::Variable;
     let variables: Vec<Id> = variables.iter().copied().filter(is_variable).collect();
     if variables.is_empty() {
         return 0;
@@ -156,7 +156,7 @@ fn answer_kernels(module: &mut SpirvModule, variables: &[Id], size: [u32; 3]) ->
         let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
             continue;
         };
-        let Some(constant) = facts.numbers(module, ty, &size.map(u64::from)) else {
+        let Some(constant) = facts.intern_lanes(module, ty, &size.map(u64::from)) else {
             continue;
         };
         replaced.push((id, constant));

@@ -20,7 +20,7 @@
 //!      OpStore %x %v
 //! ```
 
-use super::private_to_local::{entries, leave_interfaces};
+use super::private_to_local::{find_pure_entry_points, leave_interfaces};
 use crate::analyses::AnalysisCache;
 use crate::gvn::is_plain;
 use crate::pass::PassOutcome;
@@ -31,7 +31,7 @@ use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, Sto
 use spirula_spirv::ir::{Func, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(
+pub fn run_workgroup_to_local(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -42,12 +42,12 @@ pub fn run(
         .collect();
     let mut moved = 0;
     if !variables.is_empty() {
-        let calls = cache.calls(module);
+        let calls = cache.call_graph(module);
         let mut facts = cache.take_facts(module);
-        let alone = entries(module, &calls);
+        let alone = find_pure_entry_points(module, &calls);
         let mut uses = WorkgroupArrayAnalysis::new(module, &facts, &variables);
         for func in module.functions() {
-            uses.count(module, &facts, *func, alone[func.index()]);
+            uses.count_uses(module, &facts, *func, alone[func.index()]);
         }
         for variable in variables {
             moved += usize::from(uses.move_to(module, &mut facts, variable).is_some());
@@ -70,7 +70,7 @@ struct InvocationNumbers {
 }
 
 impl InvocationNumbers {
-    fn of(module: &SpirvModule, facts: &ModuleValues) -> InvocationNumbers {
+    fn from_module(module: &SpirvModule, facts: &ModuleValues) -> InvocationNumbers {
         let mut built_ins = IdMap::new(module.bound(), None);
         let mut size = None;
         for inst in module.section_insts(ModuleSection::Annotations) {
@@ -84,7 +84,7 @@ impl InvocationNumbers {
             }
         }
         // What is so decorated counts more than what modes say.
-        let is_flat = match size.and_then(|size| facts.def(module, size)) {
+        let is_flat = match size.and_then(|size| facts.definition(module, size)) {
             Some(size) => [1, 2]
                 .iter()
                 .all(|at| is_one(module, facts, size.get_id(*at))),
@@ -95,7 +95,7 @@ impl InvocationNumbers {
 
     /// Whether a value is another one in each invocation of a workgroup, counted from zero.
     fn is_own(&self, module: &SpirvModule, facts: &ModuleValues, id: Id) -> bool {
-        let Some(def) = facts.def(module, id) else {
+        let Some(def) = facts.definition(module, id) else {
             return false;
         };
         let loaded = |load: Option<InstRef<'_>>| {
@@ -107,7 +107,7 @@ impl InvocationNumbers {
                 self.is_own(module, facts, def.id_operand(0))
             }
             Op::CompositeExtract if def.operands().get(1..) == Some(&[0]) => {
-                let of = loaded(facts.def(module, def.id_operand(0)));
+                let of = loaded(facts.definition(module, def.id_operand(0)));
                 self.is_flat && of == Some(BuiltIn::LocalInvocationId)
             }
             _ => loaded(Some(def)) == Some(BuiltIn::LocalInvocationIndex),
@@ -117,7 +117,7 @@ impl InvocationNumbers {
 
 /// Whether an id is the number one, whatever is specialised.
 fn is_one(module: &SpirvModule, facts: &ModuleValues, id: Option<Id>) -> bool {
-    let value = id.and_then(|id| facts.scalar(module, id));
+    let value = id.and_then(|id| facts.scalar_constant_bits(module, id));
     value.is_some_and(|value| value.bits == 1)
 }
 
@@ -165,7 +165,7 @@ impl WorkgroupArrayAnalysis {
         variables: &[Inst],
     ) -> WorkgroupArrayAnalysis {
         let mut uses = WorkgroupArrayAnalysis {
-            numbers: InvocationNumbers::of(module, facts),
+            numbers: InvocationNumbers::from_module(module, facts),
             found: IdMap::new(module.bound(), None),
             base: IdMap::new(module.bound(), None),
         };
@@ -173,8 +173,10 @@ impl WorkgroupArrayAnalysis {
             let inst = module.inst(*variable);
             // One with a value to begin with has none.
             let plain = inst.result().filter(|_| inst.get_id(1).is_none());
-            let array = element(module, facts, inst);
-            if let Some(id) = plain.filter(|id| array.is_some() && facts.marks(*id).is_some()) {
+            let array = array_element_type(module, facts, inst);
+            if let Some(id) =
+                plain.filter(|id| array.is_some() && facts.decoration_marks(*id).is_some())
+            {
                 let (chains, accesses) = (Vec::new(), Vec::new());
                 let found = WorkgroupArrayUse {
                     func: None,
@@ -194,7 +196,13 @@ impl WorkgroupArrayAnalysis {
         uses
     }
 
-    fn count(&mut self, module: &SpirvModule, facts: &ModuleValues, func: Func, is_alone: bool) {
+    fn count_uses(
+        &mut self,
+        module: &SpirvModule,
+        facts: &ModuleValues,
+        func: Func,
+        is_alone: bool,
+    ) {
         for inst in module.function_insts(func) {
             let begin = inst.words().len() - inst.operands().len();
             let mut used: Option<Id> = None;
@@ -248,7 +256,7 @@ impl WorkgroupArrayAnalysis {
         let inst = module.inst(variable);
         let id = inst.result()?;
         let found = self.found[id].as_ref()?;
-        let (func, element) = (found.func?, element(module, facts, inst)?);
+        let (func, element) = (found.func?, array_element_type(module, facts, inst)?);
         let pointer = facts.local_pointer(module, element);
         for access in &found.accesses {
             let inst = module.inst(*access);
@@ -277,7 +285,11 @@ impl WorkgroupArrayAnalysis {
 }
 
 /// The type of the elements of an array that a variable is.
-fn element(module: &SpirvModule, facts: &ModuleValues, variable: InstRef<'_>) -> Option<Id> {
+fn array_element_type(
+    module: &SpirvModule,
+    facts: &ModuleValues,
+    variable: InstRef<'_>,
+) -> Option<Id> {
     let pointer = facts.def_of(module, variable.result_type()?, Op::TypePointer)?;
     Some(
         facts

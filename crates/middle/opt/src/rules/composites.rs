@@ -7,12 +7,12 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, SpirvModule};
 
 pub const RULES: &[(Op, SimplifyRule)] = &[
-    (Op::CompositeExtract, extract),
-    (Op::CompositeConstruct, whole),
-    (Op::CompositeConstruct, constant),
+    (Op::CompositeExtract, simplify_extract),
+    (Op::CompositeConstruct, simplify_reconstruction),
+    (Op::CompositeConstruct, fold_constant_composite),
     (Op::CompositeConstruct, shuffle_of_extracts),
-    (Op::CompositeInsert, insert),
-    (Op::VectorShuffle, shuffle),
+    (Op::CompositeInsert, simplify_insert),
+    (Op::VectorShuffle, simplify_shuffle),
     (Op::VectorExtractDynamic, known_extract),
     (Op::VectorInsertDynamic, known_insert),
 ];
@@ -20,7 +20,7 @@ pub const RULES: &[(Op, SimplifyRule)] = &[
 /// Component that a shuffle leaves undefined.
 const UNDEFINED: u32 = u32::MAX;
 
-fn extract(
+fn simplify_extract(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -32,18 +32,18 @@ fn extract(
         let same = facts.type_of(module, composite) == i.result_type();
         return same.then_some(SimplifyOutcome::Value(composite));
     };
-    let source = facts.def(module, composite)?;
+    let source = facts.definition(module, composite)?;
     match source.op() {
         Op::CompositeExtract => {
             let words = [source.operands(), path].concat();
-            Some(facts.become_(module, inst, Op::CompositeExtract, &words))
+            Some(facts.rewrite_inst(module, inst, Op::CompositeExtract, &words))
         }
         Op::CompositeConstruct => {
-            let (part, at) = constructed(facts, module, composite, first)?;
+            let (part, at) = find_constructed_operand(facts, module, composite, first)?;
             let mut words = vec![part.word()];
             words.extend(at);
             words.extend_from_slice(rest);
-            Some(taken(facts, module, inst, part, &words))
+            Some(emit_extract(facts, module, inst, part, &words))
         }
         Op::CompositeInsert => {
             let (object, into) = (source.id_operand(0), source.id_operand(1));
@@ -51,13 +51,13 @@ fn extract(
             let common = place.iter().zip(path).take_while(|(a, b)| a == b).count();
             if common == place.len() {
                 let words = [&[object.word()], &path[common..]].concat();
-                return Some(taken(facts, module, inst, object, &words));
+                return Some(emit_extract(facts, module, inst, object, &words));
             }
             if common == path.len() {
                 return None;
             }
             let words = [&[into.word()], path].concat();
-            Some(facts.become_(module, inst, Op::CompositeExtract, &words))
+            Some(facts.rewrite_inst(module, inst, Op::CompositeExtract, &words))
         }
         Op::VectorShuffle => {
             let (a, b) = (source.id_operand(0), source.id_operand(1));
@@ -66,7 +66,7 @@ fn extract(
             let component = *source.operands().get(2 + first as usize)?;
             if component == UNDEFINED {
                 let ty = i.result_type()?;
-                return Some(SimplifyOutcome::Value(facts.constant(
+                return Some(SimplifyOutcome::Value(facts.intern_constant(
                     module,
                     Op::Undef,
                     ty,
@@ -79,13 +79,13 @@ fn extract(
                 (b, component - count)
             };
             let words = [from.word(), at];
-            Some(facts.become_(module, inst, Op::CompositeExtract, &words))
+            Some(facts.rewrite_inst(module, inst, Op::CompositeExtract, &words))
         }
         Op::ConstantComposite | Op::ConstantNull | Op::Undef => {
             let path = path.to_vec();
             let mut value = composite;
             for at in path {
-                value = facts.part(module, value, at)?;
+                value = facts.extract_constant_component(module, value, at)?;
             }
             Some(SimplifyOutcome::Value(value))
         }
@@ -94,7 +94,7 @@ fn extract(
 }
 
 /// The value itself where nothing is left to be taken out of it.
-fn taken(
+fn emit_extract(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -104,19 +104,19 @@ fn taken(
     if words.len() == 1 {
         return SimplifyOutcome::Value(value);
     }
-    facts.become_(module, inst, Op::CompositeExtract, words)
+    facts.rewrite_inst(module, inst, Op::CompositeExtract, words)
 }
 
 /// Which operand of a construction a part is, and which component of it where that is a vector.
-fn constructed(
+fn find_constructed_operand(
     facts: &ModuleValues,
     module: &SpirvModule,
     composite: Id,
     at: u32,
 ) -> Option<(Id, Option<u32>)> {
-    let source = facts.def(module, composite)?;
+    let source = facts.definition(module, composite)?;
     let ty = source.result_type()?;
-    if facts.op(module, ty) != Op::TypeVector {
+    if facts.defining_op(module, ty) != Op::TypeVector {
         return Some((source.get_id(at as usize)?, None));
     }
     let mut before = 0;
@@ -127,7 +127,7 @@ fn constructed(
             None => 1,
         };
         if at - before < count {
-            let vector = facts.op(module, part_type) == Op::TypeVector;
+            let vector = facts.defining_op(module, part_type) == Op::TypeVector;
             return Some((part, vector.then_some(at - before)));
         }
         before += count;
@@ -136,7 +136,7 @@ fn constructed(
 }
 
 /// Everything that is in a composite, put together again.
-fn whole(
+fn simplify_reconstruction(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -158,16 +158,18 @@ fn whole(
         .then_some(SimplifyOutcome::Value(source))
 }
 
-fn constant(
+fn fold_constant_composite(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let ty = i.result_type()?;
-    let undefined = i.id_operands(0).all(|p| facts.op(module, p) == Op::Undef);
+    let undefined = i
+        .id_operands(0)
+        .all(|p| facts.defining_op(module, p) == Op::Undef);
     if undefined && !i.operands().is_empty() {
-        return Some(SimplifyOutcome::Value(facts.constant(
+        return Some(SimplifyOutcome::Value(facts.intern_constant(
             module,
             Op::Undef,
             ty,
@@ -178,7 +180,7 @@ fn constant(
         return None;
     }
     let parts: Vec<Id> = i.id_operands(0).collect();
-    let vector = facts.op(module, ty) == Op::TypeVector;
+    let vector = facts.defining_op(module, ty) == Op::TypeVector;
     let mut words = Vec::new();
     for part in parts {
         let part_type = facts.type_of(module, part)?;
@@ -191,14 +193,14 @@ fn constant(
             Some(count) if count > MOST_COMPONENTS => return None,
             Some(count) => {
                 for at in 0..count {
-                    words.push(facts.part(module, part, at)?.word());
+                    words.push(facts.extract_constant_component(module, part, at)?.word());
                 }
             }
         }
     }
     let op = Op::ConstantComposite;
     Some(SimplifyOutcome::Value(
-        facts.constant(module, op, ty, &words),
+        facts.intern_constant(module, op, ty, &words),
     ))
 }
 
@@ -220,7 +222,7 @@ fn shuffle_of_extracts(
     for part in i.id_operands(0) {
         // Where the component is needed by itself as well, nothing is won.
         let taken = facts.def_of(module, part, Op::CompositeExtract)?;
-        if taken.operands().len() != 2 || facts.uses(part) > 1 {
+        if taken.operands().len() != 2 || facts.use_count(part) > 1 {
             return None;
         }
         let source = taken.id_operand(0);
@@ -247,10 +249,10 @@ fn shuffle_of_extracts(
             .iter()
             .map(|(which, at)| if *which == 0 { *at } else { at + count }),
     );
-    Some(facts.become_(module, inst, Op::VectorShuffle, &words))
+    Some(facts.rewrite_inst(module, inst, Op::VectorShuffle, &words))
 }
 
-fn insert(
+fn simplify_insert(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -273,13 +275,13 @@ fn insert(
     {
         let mut words = vec![object.word(), before.operand_word(1)];
         words.extend_from_slice(&path);
-        return Some(facts.become_(module, inst, Op::CompositeInsert, &words));
+        return Some(facts.rewrite_inst(module, inst, Op::CompositeInsert, &words));
     }
-    complete(facts, module, inst, ty)
+    simplify_complete_insertions(facts, module, inst, ty)
 }
 
 /// Insertions that give a composite all of its parts.
-fn complete(
+fn simplify_complete_insertions(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -304,11 +306,11 @@ fn complete(
             break;
         }
         let into = at.id_operand(1);
-        let next = facts.def(module, into)?;
+        let next = facts.definition(module, into)?;
         match next.op() {
             // Where what was put together is needed otherwise as well, nothing is won.
-            Op::CompositeInsert if facts.uses(into) == 1 => at = next,
-            Op::CompositeConstruct if facts.uses(into) == 1 => {
+            Op::CompositeInsert if facts.use_count(into) == 1 => at = next,
+            Op::CompositeConstruct if facts.use_count(into) == 1 => {
                 if next.operands().len() != count {
                     return None;
                 }
@@ -322,10 +324,10 @@ fn complete(
     }
     // Some part may be missing still.
     let words: Option<Vec<u32>> = parts.into_iter().map(|p| p.map(Id::word)).collect();
-    Some(facts.become_(module, inst, Op::CompositeConstruct, &words?))
+    Some(facts.rewrite_inst(module, inst, Op::CompositeConstruct, &words?))
 }
 
-fn shuffle(
+fn simplify_shuffle(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -351,18 +353,18 @@ fn shuffle(
                 c if c < count => (a, c),
                 c => (b, c - count),
             };
-            words.push(facts.part(module, from, at)?.word());
+            words.push(facts.extract_constant_component(module, from, at)?.word());
         }
         let op = Op::ConstantComposite;
         return Some(SimplifyOutcome::Value(
-            facts.constant(module, op, ty, &words),
+            facts.intern_constant(module, op, ty, &words),
         ));
     }
-    through(facts, module, inst, &components)
+    merge_shuffles(facts, module, inst, &components)
 }
 
 /// A shuffle of shuffles, where two vectors are enough.
-fn through(
+fn merge_shuffles(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -371,7 +373,7 @@ fn through(
     let i = module.inst(inst);
     let (a, b) = (i.id_operand(0), i.id_operand(1));
     let count = facts.part_count(module, facts.type_of(module, a)?)?;
-    let is_shuffle = |id| facts.op(module, id) == Op::VectorShuffle;
+    let is_shuffle = |id| facts.defining_op(module, id) == Op::VectorShuffle;
     if !is_shuffle(a) && !is_shuffle(b) {
         return None;
     }
@@ -417,7 +419,7 @@ fn through(
         (0, at) => at,
         (_, at) => at + width,
     }));
-    Some(facts.become_(module, inst, Op::VectorShuffle, &words))
+    Some(facts.rewrite_inst(module, inst, Op::VectorShuffle, &words))
 }
 
 fn known_extract(
@@ -427,10 +429,10 @@ fn known_extract(
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (vector, index) = (i.id_operand(0), i.id_operand(1));
-    let at = facts.scalar(module, index)?.bits;
+    let at = facts.scalar_constant_bits(module, index)?.bits;
     let count = facts.part_count(module, facts.type_of(module, vector)?)?;
     let words = [vector.word(), at as u32];
-    (at < u64::from(count)).then(|| facts.become_(module, inst, Op::CompositeExtract, &words))
+    (at < u64::from(count)).then(|| facts.rewrite_inst(module, inst, Op::CompositeExtract, &words))
 }
 
 fn known_insert(
@@ -440,8 +442,8 @@ fn known_insert(
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (vector, object, index) = (i.id_operand(0), i.id_operand(1), i.id_operand(2));
-    let at = facts.scalar(module, index)?.bits;
+    let at = facts.scalar_constant_bits(module, index)?.bits;
     let count = facts.part_count(module, facts.type_of(module, vector)?)?;
     let words = [object.word(), vector.word(), at as u32];
-    (at < u64::from(count)).then(|| facts.become_(module, inst, Op::CompositeInsert, &words))
+    (at < u64::from(count)).then(|| facts.rewrite_inst(module, inst, Op::CompositeInsert, &words))
 }

@@ -6,21 +6,21 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, SpirvModule};
 
 pub const RULES: &[(Op, SimplifyRule)] = &[
-    (Op::CopyObject, copy),
+    (Op::CopyObject, simplify_copy),
     (Op::CopyLogical, to_same_type),
     (Op::Bitcast, to_same_type),
-    (Op::Bitcast, again),
+    (Op::Bitcast, merge_conversions),
     (Op::UConvert, to_same_type),
     (Op::SConvert, to_same_type),
     (Op::FConvert, to_same_type),
-    (Op::FConvert, back),
-    (Op::UConvert, again),
-    (Op::SConvert, again),
-    (Op::UConvert, cut),
-    (Op::SConvert, cut),
+    (Op::FConvert, cancel_float_round_trip),
+    (Op::UConvert, merge_conversions),
+    (Op::SConvert, merge_conversions),
+    (Op::UConvert, simplify_integer_truncation),
+    (Op::SConvert, simplify_integer_truncation),
 ];
 
-fn copy(
+fn simplify_copy(
     _facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -39,7 +39,7 @@ fn to_same_type(
 }
 
 /// A conversion of the same conversion: of bits, or to ever wider or ever narrower numbers.
-fn again(
+fn merge_conversions(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -49,7 +49,7 @@ fn again(
     let inner = facts.def_of(module, i.id_operand(0), op)?;
     let value = inner.id_operand(0);
     if op != Op::Bitcast {
-        let width = |facts: &ModuleValues, ty| Some(facts.shape(module, ty)?.0.width());
+        let width = |facts: &ModuleValues, ty| Some(facts.scalar_shape(module, ty)?.0.width());
         let from = width(facts, facts.type_of(module, value)?)?;
         let through = width(facts, inner.result_type()?)?;
         let to = width(facts, i.result_type()?)?;
@@ -58,37 +58,45 @@ fn again(
             return None;
         }
     }
-    Some(facts.become_(module, inst, op, &[value.word()]))
+    Some(facts.rewrite_inst(module, inst, op, &[value.word()]))
 }
 
 /// An integer that was made wider, and is made what it was again, or narrower.
-fn cut(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
+fn simplify_integer_truncation(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     // Both conversions cut bits off alike; only OpSConvert has results with a sign.
     let (op, to) = (i.op(), i.result_type()?);
-    let inner = facts.def(module, i.id_operand(0))?;
+    let inner = facts.definition(module, i.id_operand(0))?;
     let is_widened = matches!(inner.op(), Op::UConvert | Op::SConvert);
     let value = inner.get_id(0).filter(|_| is_widened)?;
     let from = facts.type_of(module, value)?;
-    let width = |ty| Some(facts.shape(module, ty)?.0.width());
+    let width = |ty| Some(facts.scalar_shape(module, ty)?.0.width());
     let (whole, through, left) = (width(from)?, width(inner.result_type()?)?, width(to)?);
     if whole > through || left > whole {
         return None;
     }
     match (from == to, left < whole) {
         (true, _) => Some(SimplifyOutcome::Value(value)),
-        (_, true) => Some(facts.become_(module, inst, op, &[value.word()])),
+        (_, true) => Some(facts.rewrite_inst(module, inst, op, &[value.word()])),
         _ => None,
     }
 }
 
 /// A number that was made wider, and is made what it was again.
-fn back(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
+fn cancel_float_round_trip(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let ty = i.result_type()?;
     let inner = facts.def_of(module, i.id_operand(0), Op::FConvert)?;
     let value = inner.id_operand(0);
-    let through = facts.shape(module, inner.result_type()?)?.0.width();
-    let wider = through > facts.shape(module, ty)?.0.width();
+    let through = facts.scalar_shape(module, inner.result_type()?)?.0.width();
+    let wider = through > facts.scalar_shape(module, ty)?.0.width();
     (wider && facts.type_of(module, value) == Some(ty)).then_some(SimplifyOutcome::Value(value))
 }

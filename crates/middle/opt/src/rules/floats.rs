@@ -10,15 +10,15 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, SpirvModule};
 
 pub const RULES: &[(Op, SimplifyRule)] = &[
-    (Op::FNegate, twice),
-    (Op::FAdd, add),
-    (Op::FSub, subtract),
-    (Op::FMul, multiply),
-    (Op::FDiv, divide),
-    (Op::VectorTimesScalar, scale),
+    (Op::FNegate, cancel_double_negation),
+    (Op::FAdd, simplify_fadd),
+    (Op::FSub, simplify_fsub),
+    (Op::FMul, simplify_fmul),
+    (Op::FDiv, simplify_fdiv),
+    (Op::VectorTimesScalar, simplify_vector_scale),
 ];
 
-fn is(value: Option<FoldConstant>, wanted: f64) -> bool {
+fn is_float_constant(value: Option<FoldConstant>, wanted: f64) -> bool {
     let Some(FoldConstant {
         ty: FoldType::Float(format),
         bits,
@@ -35,55 +35,64 @@ fn is(value: Option<FoldConstant>, wanted: f64) -> bool {
     known == wanted.to_bits()
 }
 
-fn same(facts: &ModuleValues, module: &SpirvModule, inst: Inst, id: Id) -> Option<SimplifyOutcome> {
+fn reuse_operand(
+    facts: &ModuleValues,
+    module: &SpirvModule,
+    inst: Inst,
+    id: Id,
+) -> Option<SimplifyOutcome> {
     (facts.type_of(module, id) == module.inst(inst).result_type())
         .then_some(SimplifyOutcome::Value(id))
 }
 
-fn twice(
+fn cancel_double_negation(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let inner = facts.def_of(module, module.inst(inst).id_operand(0), Op::FNegate)?;
     let value = inner.id_operand(0);
-    same(facts, module, inst, value)
+    reuse_operand(facts, module, inst, value)
 }
 
 /// `x + -0` is `x`; `x + -y` is `x - y`.
-fn add(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
+fn simplify_fadd(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id_operand(0), i.id_operand(1));
     for (x, y) in [(a, b), (b, a)] {
-        if is(facts.splat(module, y), -0.0) {
-            return same(facts, module, inst, x);
+        if is_float_constant(facts.splat_bits(module, y), -0.0) {
+            return reuse_operand(facts, module, inst, x);
         }
         if let Some(negated) = facts.def_of(module, y, Op::FNegate) {
             let words = [x.word(), negated.operand_word(0)];
-            return Some(facts.become_(module, inst, Op::FSub, &words));
+            return Some(facts.rewrite_inst(module, inst, Op::FSub, &words));
         }
     }
     None
 }
 
 /// `x - 0` is `x`; `x - -y` is `x + y`.
-fn subtract(
+fn simplify_fsub(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id_operand(0), i.id_operand(1));
-    if is(facts.splat(module, b), 0.0) {
-        return same(facts, module, inst, a);
+    if is_float_constant(facts.splat_bits(module, b), 0.0) {
+        return reuse_operand(facts, module, inst, a);
     }
     let negated = facts.def_of(module, b, Op::FNegate)?;
     let words = [a.word(), negated.operand_word(0)];
-    Some(facts.become_(module, inst, Op::FAdd, &words))
+    Some(facts.rewrite_inst(module, inst, Op::FAdd, &words))
 }
 
 /// `x * 1` is `x`; `-x * -y` is `x * y`.
-fn multiply(
+fn simplify_fmul(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -91,8 +100,8 @@ fn multiply(
     let i = module.inst(inst);
     let (a, b) = (i.id_operand(0), i.id_operand(1));
     for (x, y) in [(a, b), (b, a)] {
-        if is(facts.splat(module, y), 1.0) {
-            return same(facts, module, inst, x);
+        if is_float_constant(facts.splat_bits(module, y), 1.0) {
+            return reuse_operand(facts, module, inst, x);
         }
     }
     let (x, y) = (
@@ -100,39 +109,39 @@ fn multiply(
         facts.def_of(module, b, Op::FNegate)?,
     );
     let words = [x.operand_word(0), y.operand_word(0)];
-    Some(facts.become_(module, inst, Op::FMul, &words))
+    Some(facts.rewrite_inst(module, inst, Op::FMul, &words))
 }
 
 /// `x / 1` is `x`; `x * f / c` is `x / (c / f)` for `f` of 1/2, 1/4, ..., which is exact.
-fn divide(
+fn simplify_fdiv(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id_operand(0), i.id_operand(1));
-    let divisor = facts.splat(module, b);
-    if is(divisor, 1.0) {
-        return same(facts, module, inst, a);
+    let divisor = facts.splat_bits(module, b);
+    if is_float_constant(divisor, 1.0) {
+        return reuse_operand(facts, module, inst, a);
     }
     let product = facts.def_of(module, a, Op::FMul)?;
     let (x, y) = (product.id_operand(0), product.id_operand(1));
-    let (factor, other) = match [x, y].map(|id| facts.splat(module, id)) {
+    let (factor, other) = match [x, y].map(|id| facts.splat_bits(module, id)) {
         [Some(factor), _] => (factor, y),
         [_, Some(factor)] => (factor, x),
         _ => return None,
     };
     let (result, ty) = (i.result()?, i.result_type()?);
     let fits = facts.may_contract(a) && facts.may_contract(result);
-    let bits = scaled(divisor?, factor).filter(|_| fits)?;
-    let lanes = facts.shape(module, ty)?.1 as usize;
-    let divisor = facts.numbers(module, ty, &vec![bits; lanes])?;
+    let bits = scale_divisor(divisor?, factor).filter(|_| fits)?;
+    let lanes = facts.scalar_shape(module, ty)?.1 as usize;
+    let divisor = facts.intern_lanes(module, ty, &vec![bits; lanes])?;
     let words = [other, divisor].map(Id::word);
-    Some(facts.become_(module, inst, Op::FDiv, &words))
+    Some(facts.rewrite_inst(module, inst, Op::FDiv, &words))
 }
 
 /// A divisor by a power of two that is below 1, where that is a normal number.
-fn scaled(divisor: FoldConstant, factor: FoldConstant) -> Option<u64> {
+fn scale_divisor(divisor: FoldConstant, factor: FoldConstant) -> Option<u64> {
     let both = (divisor.ty, factor.ty);
     let (FoldType::Float(FloatEncoding::F32), FoldType::Float(FloatEncoding::F32)) = both else {
         return None;
@@ -145,15 +154,15 @@ fn scaled(divisor: FoldConstant, factor: FoldConstant) -> Option<u64> {
     (fits && divisor.is_normal()).then(|| scaled.to_bits().into())
 }
 
-fn scale(
+fn simplify_vector_scale(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id_operand(0), i.id_operand(1));
-    if is(facts.scalar(module, b), 1.0) {
-        return same(facts, module, inst, a);
+    if is_float_constant(facts.scalar_constant_bits(module, b), 1.0) {
+        return reuse_operand(facts, module, inst, a);
     }
     None
 }

@@ -8,57 +8,68 @@ use spirula_spirv::ir::{Inst, SpirvModule};
 
 pub const RULES: &[(Op, SimplifyRule)] = &[
     (Op::IAdd, constant_last),
-    (Op::IAdd, add),
-    (Op::IAdd, chained),
-    (Op::ISub, subtract),
+    (Op::IAdd, simplify_iadd),
+    (Op::IAdd, reassociate_constants),
+    (Op::ISub, simplify_isub),
     (Op::IMul, constant_last),
-    (Op::IMul, multiply),
-    (Op::IMul, chained),
+    (Op::IMul, simplify_imul),
+    (Op::IMul, reassociate_constants),
     (Op::UDiv, of_nothing),
-    (Op::UDiv, divide),
+    (Op::UDiv, simplify_integer_division),
     (Op::SDiv, of_nothing),
-    (Op::SDiv, divide),
+    (Op::SDiv, simplify_integer_division),
     (Op::UMod, of_nothing),
-    (Op::UMod, remainder),
+    (Op::UMod, simplify_remainder),
     (Op::SRem, of_nothing),
     (Op::SMod, of_nothing),
     (Op::BitwiseAnd, constant_last),
-    (Op::BitwiseAnd, and),
-    (Op::BitwiseAnd, chained),
+    (Op::BitwiseAnd, simplify_bitwise_and),
+    (Op::BitwiseAnd, reassociate_constants),
     (Op::BitwiseOr, constant_last),
-    (Op::BitwiseOr, or),
-    (Op::BitwiseOr, chained),
+    (Op::BitwiseOr, simplify_bitwise_or),
+    (Op::BitwiseOr, reassociate_constants),
     (Op::BitwiseXor, constant_last),
-    (Op::BitwiseXor, xor),
-    (Op::BitwiseXor, chained),
-    (Op::ShiftLeftLogical, shift),
-    (Op::ShiftRightLogical, shift),
-    (Op::ShiftRightArithmetic, shift),
-    (Op::Not, twice),
-    (Op::SNegate, twice),
+    (Op::BitwiseXor, simplify_bitwise_xor),
+    (Op::BitwiseXor, reassociate_constants),
+    (Op::ShiftLeftLogical, simplify_shift),
+    (Op::ShiftRightLogical, simplify_shift),
+    (Op::ShiftRightArithmetic, simplify_shift),
+    (Op::Not, cancel_involution),
+    (Op::SNegate, cancel_involution),
 ];
 
 /// Whether decorations say that the operation does not overflow: what it becomes might.
 fn is_wrapping(facts: &ModuleValues, module: &SpirvModule, inst: Inst) -> bool {
     let result = module.inst(inst).result();
-    result.and_then(|id| facts.marks(id)) == Some(0)
+    result.and_then(|id| facts.decoration_marks(id)) == Some(0)
 }
 
 /// All bits of the type of a value.
-fn ones(facts: &ModuleValues, module: &SpirvModule, id: Id) -> Option<u64> {
+fn all_ones_bits(facts: &ModuleValues, module: &SpirvModule, id: Id) -> Option<u64> {
     let ty = facts.type_of(module, id)?;
-    let (scalar, _) = facts.shape(module, ty)?;
+    let (scalar, _) = facts.scalar_shape(module, ty)?;
     Some(u64::MAX >> (64 - scalar.width()))
 }
 
 /// The zero of an instruction's type.
-fn zero(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
+fn fold_to_zero(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let ty = module.inst(inst).result_type()?;
-    facts.numbers(module, ty, &[0]).map(SimplifyOutcome::Value)
+    facts
+        .intern_lanes(module, ty, &[0])
+        .map(SimplifyOutcome::Value)
 }
 
 /// A value of the operand in the type of the result, which may differ in sign.
-fn same(facts: &ModuleValues, module: &SpirvModule, inst: Inst, id: Id) -> Option<SimplifyOutcome> {
+fn reuse_operand(
+    facts: &ModuleValues,
+    module: &SpirvModule,
+    inst: Inst,
+    id: Id,
+) -> Option<SimplifyOutcome> {
     (facts.type_of(module, id) == module.inst(inst).result_type())
         .then_some(SimplifyOutcome::Value(id))
 }
@@ -73,16 +84,20 @@ fn constant_last(
     let (a, b) = (i.id_operand(0), i.id_operand(1));
     if facts.is_constant(module, a) && !facts.is_constant(module, b) {
         let op = i.op();
-        return Some(facts.become_(module, inst, op, &[b.word(), a.word()]));
+        return Some(facts.rewrite_inst(module, inst, op, &[b.word(), a.word()]));
     }
     None
 }
 
-fn add(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
+fn simplify_iadd(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id_operand(0), i.id_operand(1));
-    if facts.splat(module, b).is_some_and(|v| v.bits == 0) {
-        return same(facts, module, inst, a);
+    if facts.splat_bits(module, b).is_some_and(|v| v.bits == 0) {
+        return reuse_operand(facts, module, inst, a);
     }
     // (x - b) + b, a + (y - a), a + -b
     for (one, other) in [(a, b), (b, a)] {
@@ -90,13 +105,13 @@ fn add(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option
             && sub.id_operand(1) == other
         {
             let value = sub.id_operand(0);
-            return same(facts, module, inst, value);
+            return reuse_operand(facts, module, inst, value);
         }
         if let Some(negated) = facts.def_of(module, one, Op::SNegate) {
             let value = negated.id_operand(0);
             if is_wrapping(facts, module, inst) {
                 let words = [other.word(), value.word()];
-                return Some(facts.become_(module, inst, Op::ISub, &words));
+                return Some(facts.rewrite_inst(module, inst, Op::ISub, &words));
             }
         }
     }
@@ -104,7 +119,7 @@ fn add(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option
 }
 
 /// `(x op c) op d` is `x op (c op d)`.
-fn chained(
+fn reassociate_constants(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -121,9 +136,9 @@ fn chained(
         return None;
     }
     let (mut left, mut right) = (Vec::new(), Vec::new());
-    facts.lanes(module, c, &mut left)?;
-    facts.lanes(module, outer, &mut right)?;
-    let (scalar, _) = facts.shape(module, ty)?;
+    facts.read_constant_lanes(module, c, &mut left)?;
+    facts.read_constant_lanes(module, outer, &mut right)?;
+    let (scalar, _) = facts.scalar_shape(module, ty)?;
     let mut joined = Vec::with_capacity(left.len());
     for (l, r) in left.iter().zip(&right) {
         joined.push(spirula_scalar::fold::eval_core(
@@ -132,11 +147,11 @@ fn chained(
             &[*l, *r],
         )?);
     }
-    let constant = facts.numbers(module, ty, &joined)?;
-    Some(facts.become_(module, inst, op, &[x.word(), constant.word()]))
+    let constant = facts.intern_lanes(module, ty, &joined)?;
+    Some(facts.rewrite_inst(module, inst, op, &[x.word(), constant.word()]))
 }
 
-fn subtract(
+fn simplify_isub(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -144,16 +159,16 @@ fn subtract(
     let i = module.inst(inst);
     let (a, b, ty) = (i.id_operand(0), i.id_operand(1), i.result_type()?);
     if a == b {
-        return zero(facts, module, inst);
+        return fold_to_zero(facts, module, inst);
     }
-    if let Some(value) = facts.splat(module, b) {
+    if let Some(value) = facts.splat_bits(module, b) {
         if value.bits == 0 {
-            return same(facts, module, inst, a);
+            return reuse_operand(facts, module, inst, a);
         }
         if is_wrapping(facts, module, inst) {
-            let ones = ones(facts, module, b)?;
-            let negated = facts.numbers(module, ty, &[value.bits.wrapping_neg() & ones])?;
-            return Some(facts.become_(module, inst, Op::IAdd, &[a.word(), negated.word()]));
+            let ones = all_ones_bits(facts, module, b)?;
+            let negated = facts.intern_lanes(module, ty, &[value.bits.wrapping_neg() & ones])?;
+            return Some(facts.rewrite_inst(module, inst, Op::IAdd, &[a.word(), negated.word()]));
         }
     }
     // (x + b) - b, (b + x) - b, a - (a - x)
@@ -163,7 +178,7 @@ fn subtract(
             (sum.id_operand(1), sum.id_operand(0)),
         ] {
             if one == b {
-                return same(facts, module, inst, other);
+                return reuse_operand(facts, module, inst, other);
             }
         }
     }
@@ -171,22 +186,22 @@ fn subtract(
         && sub.id_operand(0) == a
     {
         let value = sub.id_operand(1);
-        return same(facts, module, inst, value);
+        return reuse_operand(facts, module, inst, value);
     }
     None
 }
 
-fn multiply(
+fn simplify_imul(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id_operand(0), i.id_operand(1));
-    let value = facts.splat(module, b)?.bits;
+    let value = facts.splat_bits(module, b)?.bits;
     match value {
-        0 => zero(facts, module, inst),
-        1 => same(facts, module, inst, a),
+        0 => fold_to_zero(facts, module, inst),
+        1 => reuse_operand(facts, module, inst, a),
         _ => None,
     }
 }
@@ -197,13 +212,13 @@ fn of_nothing(
     module: &mut SpirvModule,
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
-    let divided = facts.splat(module, module.inst(inst).id_operand(0))?;
+    let divided = facts.splat_bits(module, module.inst(inst).id_operand(0))?;
     (divided.bits == 0)
-        .then(|| zero(facts, module, inst))
+        .then(|| fold_to_zero(facts, module, inst))
         .flatten()
 }
 
-fn divide(
+fn simplify_integer_division(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -211,19 +226,19 @@ fn divide(
     let i = module.inst(inst);
     let (a, b, op) = (i.id_operand(0), i.id_operand(1), i.op());
     let ty = facts.type_of(module, b)?;
-    let value = facts.splat(module, b)?.bits;
+    let value = facts.splat_bits(module, b)?.bits;
     if value == 1 {
-        return same(facts, module, inst, a);
+        return reuse_operand(facts, module, inst, a);
     }
     if op == Op::UDiv && value.is_power_of_two() {
-        let by = facts.numbers(module, ty, &[u64::from(value.trailing_zeros())])?;
+        let by = facts.intern_lanes(module, ty, &[u64::from(value.trailing_zeros())])?;
         let words = [a.word(), by.word()];
-        return Some(facts.become_(module, inst, Op::ShiftRightLogical, &words));
+        return Some(facts.rewrite_inst(module, inst, Op::ShiftRightLogical, &words));
     }
     None
 }
 
-fn remainder(
+fn simplify_remainder(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -231,80 +246,92 @@ fn remainder(
     let i = module.inst(inst);
     let (a, b) = (i.id_operand(0), i.id_operand(1));
     let ty = facts.type_of(module, b)?;
-    let value = facts.splat(module, b)?.bits;
+    let value = facts.splat_bits(module, b)?.bits;
     if value == 1 {
-        return zero(facts, module, inst);
+        return fold_to_zero(facts, module, inst);
     }
     if value.is_power_of_two() {
-        let mask = facts.numbers(module, ty, &[value - 1])?;
+        let mask = facts.intern_lanes(module, ty, &[value - 1])?;
         let words = [a.word(), mask.word()];
-        return Some(facts.become_(module, inst, Op::BitwiseAnd, &words));
+        return Some(facts.rewrite_inst(module, inst, Op::BitwiseAnd, &words));
     }
     None
 }
 
-fn and(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
-    let i = module.inst(inst);
-    let (a, b) = (i.id_operand(0), i.id_operand(1));
-    if a == b {
-        return same(facts, module, inst, a);
-    }
-    let value = facts.splat(module, b)?.bits;
-    if value == 0 {
-        return zero(facts, module, inst);
-    }
-    if value == ones(facts, module, b)? {
-        return same(facts, module, inst, a);
-    }
-    None
-}
-
-fn or(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
-    let i = module.inst(inst);
-    let (a, b) = (i.id_operand(0), i.id_operand(1));
-    if a == b {
-        return same(facts, module, inst, a);
-    }
-    let value = facts.splat(module, b)?.bits;
-    if value == 0 {
-        return same(facts, module, inst, a);
-    }
-    if value == ones(facts, module, b)? {
-        return same(facts, module, inst, b);
-    }
-    None
-}
-
-fn xor(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
-    let i = module.inst(inst);
-    let (a, b) = (i.id_operand(0), i.id_operand(1));
-    if a == b {
-        return zero(facts, module, inst);
-    }
-    if facts.splat(module, b)?.bits == 0 {
-        return same(facts, module, inst, a);
-    }
-    None
-}
-
-fn shift(
+fn simplify_bitwise_and(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id_operand(0), i.id_operand(1));
-    if facts.splat(module, b).is_some_and(|v| v.bits == 0) {
-        return same(facts, module, inst, a);
+    if a == b {
+        return reuse_operand(facts, module, inst, a);
     }
-    if facts.splat(module, a).is_some_and(|v| v.bits == 0) {
-        return same(facts, module, inst, a);
+    let value = facts.splat_bits(module, b)?.bits;
+    if value == 0 {
+        return fold_to_zero(facts, module, inst);
+    }
+    if value == all_ones_bits(facts, module, b)? {
+        return reuse_operand(facts, module, inst, a);
+    }
+    None
+}
+
+fn simplify_bitwise_or(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
+    let i = module.inst(inst);
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
+    if a == b {
+        return reuse_operand(facts, module, inst, a);
+    }
+    let value = facts.splat_bits(module, b)?.bits;
+    if value == 0 {
+        return reuse_operand(facts, module, inst, a);
+    }
+    if value == all_ones_bits(facts, module, b)? {
+        return reuse_operand(facts, module, inst, b);
+    }
+    None
+}
+
+fn simplify_bitwise_xor(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
+    let i = module.inst(inst);
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
+    if a == b {
+        return fold_to_zero(facts, module, inst);
+    }
+    if facts.splat_bits(module, b)?.bits == 0 {
+        return reuse_operand(facts, module, inst, a);
+    }
+    None
+}
+
+fn simplify_shift(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
+    let i = module.inst(inst);
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
+    if facts.splat_bits(module, b).is_some_and(|v| v.bits == 0) {
+        return reuse_operand(facts, module, inst, a);
+    }
+    if facts.splat_bits(module, a).is_some_and(|v| v.bits == 0) {
+        return reuse_operand(facts, module, inst, a);
     }
     None
 }
 
 /// An operation that undoes itself.
-fn twice(
+fn cancel_involution(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -312,5 +339,5 @@ fn twice(
     let i = module.inst(inst);
     let inner = facts.def_of(module, i.id_operand(0), i.op())?;
     let value = inner.id_operand(0);
-    same(facts, module, inst, value)
+    reuse_operand(facts, module, inst, value)
 }

@@ -6,30 +6,30 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, SpirvModule};
 
 pub const RULES: &[(Op, SimplifyRule)] = &[
-    (Op::LogicalNot, not),
+    (Op::LogicalNot, simplify_logical_not),
     (Op::LogicalAnd, and_or),
     (Op::LogicalOr, and_or),
-    (Op::LogicalEqual, equal),
-    (Op::LogicalNotEqual, equal),
-    (Op::Select, select),
-    (Op::IEqual, reflexive),
-    (Op::INotEqual, reflexive),
-    (Op::ULessThan, reflexive),
-    (Op::ULessThan, bounds),
-    (Op::ULessThanEqual, reflexive),
-    (Op::UGreaterThan, reflexive),
-    (Op::UGreaterThanEqual, reflexive),
-    (Op::UGreaterThanEqual, bounds),
-    (Op::SLessThan, reflexive),
-    (Op::SLessThanEqual, reflexive),
-    (Op::SGreaterThan, reflexive),
-    (Op::SGreaterThanEqual, reflexive),
-    (Op::IEqual, extended),
-    (Op::INotEqual, extended),
-    (Op::SLessThan, extended),
-    (Op::SLessThanEqual, extended),
-    (Op::SGreaterThan, extended),
-    (Op::SGreaterThanEqual, extended),
+    (Op::LogicalEqual, simplify_logical_equal),
+    (Op::LogicalNotEqual, simplify_logical_equal),
+    (Op::Select, simplify_select),
+    (Op::IEqual, fold_self_comparison),
+    (Op::INotEqual, fold_self_comparison),
+    (Op::ULessThan, fold_self_comparison),
+    (Op::ULessThan, fold_unsigned_bounds),
+    (Op::ULessThanEqual, fold_self_comparison),
+    (Op::UGreaterThan, fold_self_comparison),
+    (Op::UGreaterThanEqual, fold_self_comparison),
+    (Op::UGreaterThanEqual, fold_unsigned_bounds),
+    (Op::SLessThan, fold_self_comparison),
+    (Op::SLessThanEqual, fold_self_comparison),
+    (Op::SGreaterThan, fold_self_comparison),
+    (Op::SGreaterThanEqual, fold_self_comparison),
+    (Op::IEqual, simplify_extended_comparison),
+    (Op::INotEqual, simplify_extended_comparison),
+    (Op::SLessThan, simplify_extended_comparison),
+    (Op::SLessThanEqual, simplify_extended_comparison),
+    (Op::SGreaterThan, simplify_extended_comparison),
+    (Op::SGreaterThanEqual, simplify_extended_comparison),
 ];
 
 /// Comparisons and what holds when they do not.
@@ -48,12 +48,12 @@ const OPPOSITES: &[(Op, Op)] = &[
     (Op::LogicalEqual, Op::LogicalNotEqual),
 ];
 
-fn opposite(op: Op) -> Option<Op> {
+fn opposite_comparison(op: Op) -> Option<Op> {
     let found = OPPOSITES.iter().find(|(a, b)| *a == op || *b == op);
     found.map(|(a, b)| if *a == op { *b } else { *a })
 }
 
-fn truth(
+fn fold_to_truth(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -61,12 +61,12 @@ fn truth(
 ) -> Option<SimplifyOutcome> {
     let ty = module.inst(inst).result_type()?;
     facts
-        .numbers(module, ty, &[u64::from(value)])
+        .intern_lanes(module, ty, &[u64::from(value)])
         .map(SimplifyOutcome::Value)
 }
 
 /// Numbers that were extended with their signs are compared as they were, also with constants that fit.
-fn extended(
+fn simplify_extended_comparison(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -87,13 +87,13 @@ fn extended(
         let narrow = match own {
             Some(id) => id,
             None => {
-                let bits = facts.scalar(module, given)?.bits;
+                let bits = facts.scalar_constant_bits(module, given)?.bits;
                 let whole = facts.scalar_type(module, widened)?.width();
                 let value = ((bits << (64 - whole)) as i64) >> (64 - whole);
                 let fits = value << (64 - width) >> (64 - width) == value;
                 let mask = u64::MAX >> (64 - width);
                 facts
-                    .number(module, ty, value as u64 & mask)
+                    .intern_scalar(module, ty, value as u64 & mask)
                     .filter(|_| fits)?
             }
         };
@@ -102,19 +102,23 @@ fn extended(
         }
         *word = narrow.word();
     }
-    Some(facts.become_(module, inst, op, &words))
+    Some(facts.rewrite_inst(module, inst, op, &words))
 }
 
 /// `!!x` is `x`; the opposite of a comparison that has no other use is the opposite comparison.
-fn not(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
+fn simplify_logical_not(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let operand = module.inst(inst).id_operand(0);
-    let inner = facts.def(module, operand)?;
+    let inner = facts.definition(module, operand)?;
     if inner.op() == Op::LogicalNot {
         return Some(SimplifyOutcome::Value(inner.id_operand(0)));
     }
-    let op = opposite(inner.op())?;
+    let op = opposite_comparison(inner.op())?;
     let words = inner.operands().to_vec();
-    (facts.uses(operand) == 1).then(|| facts.become_(module, inst, op, &words))
+    (facts.use_count(operand) == 1).then(|| facts.rewrite_inst(module, inst, op, &words))
 }
 
 fn and_or(
@@ -130,7 +134,7 @@ fn and_or(
         return Some(SimplifyOutcome::Value(a));
     }
     for (x, y) in [(a, b), (b, a)] {
-        if let Some(value) = facts.splat(module, y) {
+        if let Some(value) = facts.splat_bits(module, y) {
             return Some(SimplifyOutcome::Value(if value.bits == neutral {
                 x
             } else {
@@ -140,13 +144,13 @@ fn and_or(
         if let Some(negated) = facts.def_of(module, y, Op::LogicalNot)
             && negated.id_operand(0) == x
         {
-            return truth(facts, module, inst, neutral == 0);
+            return fold_to_truth(facts, module, inst, neutral == 0);
         }
     }
     None
 }
 
-fn equal(
+fn simplify_logical_equal(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -155,20 +159,20 @@ fn equal(
     let (a, b) = (i.id_operand(0), i.id_operand(1));
     let wanted = u64::from(i.op() == Op::LogicalEqual);
     if a == b {
-        return truth(facts, module, inst, wanted == 1);
+        return fold_to_truth(facts, module, inst, wanted == 1);
     }
     for (x, y) in [(a, b), (b, a)] {
-        if let Some(value) = facts.splat(module, y) {
+        if let Some(value) = facts.splat_bits(module, y) {
             if value.bits == wanted {
                 return Some(SimplifyOutcome::Value(x));
             }
-            return Some(facts.become_(module, inst, Op::LogicalNot, &[x.word()]));
+            return Some(facts.rewrite_inst(module, inst, Op::LogicalNot, &[x.word()]));
         }
     }
     None
 }
 
-fn select(
+fn simplify_select(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -183,27 +187,29 @@ fn select(
     if a == b {
         return Some(SimplifyOutcome::Value(a));
     }
-    if let Some(value) = facts.splat(module, c) {
+    if let Some(value) = facts.splat_bits(module, c) {
         return Some(SimplifyOutcome::Value(if value.bits != 0 { a } else { b }));
     }
     if let Some(negated) = facts.def_of(module, c, Op::LogicalNot) {
         let words = [negated.operand_word(0), b.word(), a.word()];
-        return Some(facts.become_(module, inst, Op::Select, &words));
+        return Some(facts.rewrite_inst(module, inst, Op::Select, &words));
     }
     // A choice of yes and no is the condition.
     if facts.type_of(module, c) == Some(ty) {
-        let values = (facts.splat(module, a), facts.splat(module, b));
+        let values = (facts.splat_bits(module, a), facts.splat_bits(module, b));
         let bits = |v: Option<spirula_scalar::fold::FoldConstant>| v.map(|v| v.bits);
         return match (bits(values.0), bits(values.1)) {
             (Some(1), Some(0)) => Some(SimplifyOutcome::Value(c)),
-            (Some(0), Some(1)) => Some(facts.become_(module, inst, Op::LogicalNot, &[c.word()])),
+            (Some(0), Some(1)) => {
+                Some(facts.rewrite_inst(module, inst, Op::LogicalNot, &[c.word()]))
+            }
             (Some(1), None) => {
                 let words = [c.word(), b.word()];
-                Some(facts.become_(module, inst, Op::LogicalOr, &words))
+                Some(facts.rewrite_inst(module, inst, Op::LogicalOr, &words))
             }
             (None, Some(0)) => {
                 let words = [c.word(), a.word()];
-                Some(facts.become_(module, inst, Op::LogicalAnd, &words))
+                Some(facts.rewrite_inst(module, inst, Op::LogicalAnd, &words))
             }
             _ => None,
         };
@@ -212,7 +218,7 @@ fn select(
 }
 
 /// A number compared with itself.
-fn reflexive(
+fn fold_self_comparison(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -227,17 +233,19 @@ fn reflexive(
             | Op::SGreaterThanEqual
     );
     let same = i.id_operand(0) == i.id_operand(1);
-    same.then(|| truth(facts, module, inst, holds)).flatten()
+    same.then(|| fold_to_truth(facts, module, inst, holds))
+        .flatten()
 }
 
 /// Nothing is below zero, everything is at or above it.
-fn bounds(
+fn fold_unsigned_bounds(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (b, holds) = (i.id_operand(1), i.op() == Op::UGreaterThanEqual);
-    let zero = facts.splat(module, b)?.bits == 0;
-    zero.then(|| truth(facts, module, inst, holds)).flatten()
+    let zero = facts.splat_bits(module, b)?.bits == 0;
+    zero.then(|| fold_to_truth(facts, module, inst, holds))
+        .flatten()
 }

@@ -32,7 +32,7 @@ const TABLES: &[&[(Op, SimplifyRule)]] = &[
     pointers::RULES,
 ];
 
-fn rules(op: Op) -> &'static [SimplifyRule] {
+fn rules_for_opcode(op: Op) -> &'static [SimplifyRule] {
     static BY_OPCODE: OnceLock<Vec<Vec<SimplifyRule>>> = OnceLock::new();
     let all = BY_OPCODE.get_or_init(|| {
         let mut all: Vec<Vec<SimplifyRule>> = Vec::new();
@@ -49,7 +49,7 @@ fn rules(op: Op) -> &'static [SimplifyRule] {
 }
 
 /// Simplifies an instruction once: folds it, or has the first rule that fits change it.
-pub fn simplify(
+pub fn simplify_inst(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -59,19 +59,19 @@ pub fn simplify(
     if op == Op::Phi || op == Op::Load || op == Op::Variable {
         return None;
     }
-    if let Some(constant) = facts.folded(module, inst) {
+    if let Some(constant) = facts.fold_inst(module, inst) {
         return Some(SimplifyOutcome::Value(constant));
     }
-    let rules = rules(op);
-    if facts.marks(result).is_none() || facts.is_non_uniform(result) {
+    let rules = rules_for_opcode(op);
+    if facts.decoration_marks(result).is_none() || facts.is_non_uniform(result) {
         return None;
     }
     let ruled = rules.iter().find_map(|rule| rule(facts, module, inst));
-    ruled.or_else(|| choice(facts, module, inst))
+    ruled.or_else(|| distribute_over_select(facts, module, inst))
 }
 
 /// What is computed from a choice of constants is one of what is computed from these.
-fn choice(
+fn distribute_over_select(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -81,5 +81,5 @@ fn choice(
         return Some(SimplifyOutcome::Value(first));
     }
     let words = [condition, first, second].map(Id::word);
-    Some(facts.become_(module, inst, Op::Select, &words))
+    Some(facts.rewrite_inst(module, inst, Op::Select, &words))
 }

@@ -6,8 +6,8 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, SpirvModule};
 
 pub const RULES: &[(Op, SimplifyRule)] = &[
-    (Op::AccessChain, whole),
-    (Op::InBoundsAccessChain, whole),
+    (Op::AccessChain, simplify_empty_chain),
+    (Op::InBoundsAccessChain, simplify_empty_chain),
     (Op::AccessChain, of_chain),
     (Op::InBoundsAccessChain, of_chain),
     (Op::PtrAccessChain, first_element),
@@ -15,7 +15,7 @@ pub const RULES: &[(Op, SimplifyRule)] = &[
 ];
 
 /// A chain without an index.
-fn whole(
+fn simplify_empty_chain(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -34,13 +34,13 @@ fn of_chain(
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (op, base) = (i.op(), i.id_operand(0));
-    let inner = facts.def(module, base)?;
+    let inner = facts.definition(module, base)?;
     let is_chain = matches!(
         inner.op(),
         Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain
     );
     let through = inner.operands().len();
-    if !is_chain || facts.uses(base) as usize * (through - 1) >= through + 3 {
+    if !is_chain || facts.use_count(base) as usize * (through - 1) >= through + 3 {
         return None;
     }
     let certain = |op| matches!(op, Op::InBoundsAccessChain | Op::InBoundsPtrAccessChain);
@@ -52,7 +52,7 @@ fn of_chain(
         (true, true) => Op::InBoundsPtrAccessChain,
     };
     let id = i.result()?;
-    if facts.marks(base).is_none() || facts.marks(id).is_none() {
+    if facts.decoration_marks(base).is_none() || facts.decoration_marks(id).is_none() {
         return None;
     }
     let words: Vec<u32> = inner
@@ -61,7 +61,7 @@ fn of_chain(
         .chain(&i.operands()[1..])
         .copied()
         .collect();
-    Some(facts.become_(module, inst, joined, &words))
+    Some(facts.rewrite_inst(module, inst, joined, &words))
 }
 
 /// The first element that a pointer points to, as far as indices go.
@@ -72,7 +72,7 @@ fn first_element(
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (op, base) = (i.op(), i.id_operand(0));
-    let element = facts.scalar(module, i.id_operand(1))?;
+    let element = facts.scalar_constant_bits(module, i.id_operand(1))?;
     if element.bits != 0 {
         return None;
     }
@@ -85,5 +85,5 @@ fn first_element(
         Op::PtrAccessChain => Op::AccessChain,
         _ => Op::InBoundsAccessChain,
     };
-    Some(facts.become_(module, inst, op, &words))
+    Some(facts.rewrite_inst(module, inst, op, &words))
 }

@@ -38,7 +38,7 @@ impl AggregateAccesses {
     }
 
     /// Goes through a function; returns its variables.
-    pub fn gather(
+    pub fn gather_variables(
         &mut self,
         facts: &ModuleValues,
         module: &SpirvModule,
@@ -52,11 +52,11 @@ impl AggregateAccesses {
         for block in &module.function(func).blocks {
             for inst in module.body(*block) {
                 if inst.op() == Op::Variable {
-                    found.extend(variable(facts, module, inst));
+                    found.extend(match_variable(facts, module, inst));
                     if let Some(AggregateVariable { id, .. }) = found.last()
                         && inst.result() == Some(*id)
                     {
-                        self.follow(*id);
+                        self.follow_address(*id);
                     }
                     continue;
                 }
@@ -79,7 +79,7 @@ impl AggregateAccesses {
                     Op::AccessChain | Op::InBoundsAccessChain | Op::Bitcast
                 );
                 if let Some(result) = inst.result().filter(|_| followed && address) {
-                    self.follow(result);
+                    self.follow_address(result);
                 }
             }
         }
@@ -87,19 +87,19 @@ impl AggregateAccesses {
     }
 
     /// Begins to follow an address that nothing uses yet.
-    pub fn follow(&mut self, id: Id) {
+    pub fn follow_address(&mut self, id: Id) {
         self.slot.set(id, Some(self.users.len() as u32));
         self.users.push(Vec::new());
     }
 
     /// The users of an address.
-    pub fn users(&self, id: Id) -> &[Inst] {
+    pub fn address_users(&self, id: Id) -> &[Inst] {
         let list = self.slot[id].and_then(|at| self.users.get(at as usize));
         list.map_or(&[], |l| &l[..])
     }
 
     /// Takes note of a user.
-    pub fn add(&mut self, id: Id, user: Inst) {
+    pub fn record_user(&mut self, id: Id, user: Inst) {
         let list = self.slot[id].and_then(|at| self.users.get_mut(at as usize));
         if let Some(list) = list {
             list.push(user);
@@ -114,7 +114,7 @@ fn has_variables(module: &SpirvModule, func: Func) -> bool {
     first.is_some_and(|i| i.op() == Op::Variable)
 }
 
-fn variable(
+fn match_variable(
     facts: &ModuleValues,
     module: &SpirvModule,
     inst: InstRef<'_>,
@@ -124,11 +124,12 @@ fn variable(
         .def_of(module, pointer, Op::TypePointer)?
         .id_operand(1);
     let parts = matches!(
-        facts.op(module, ty),
+        facts.defining_op(module, ty),
         Op::TypeStruct | Op::TypeArray | Op::TypeVector | Op::TypeMatrix
     );
     // Decorations of other kinds may be about the whole; that of precision holds for parts, too.
-    let local = inst.operand_word(0) == StorageClass::Function.0 && facts.marks(id).is_some();
+    let local =
+        inst.operand_word(0) == StorageClass::Function.0 && facts.decoration_marks(id).is_some();
     (parts && local).then_some(AggregateVariable {
         id,
         inst: inst.handle(),

@@ -7,4 +7,4 @@ mod widen;
 
 pub use accesses::{AggregateAccesses, AggregateVariable};
 pub use split::AggregateSplitter;
-pub use widen::widen;
+pub use widen::vectorise_accesses;

@@ -24,7 +24,7 @@ pub enum AggregateUse {
 }
 
 /// What a variable is used for by an instruction; `None` for what keeps it whole.
-pub fn of(
+pub fn classify_use(
     facts: &ModuleValues,
     accesses: &AggregateAccesses,
     module: &SpirvModule,
@@ -34,22 +34,22 @@ pub fn of(
     let inst = module.inst(user);
     match inst.op() {
         Op::AccessChain | Op::InBoundsAccessChain => {
-            let index = facts.scalar(module, inst.get_id(1)?)?;
+            let index = facts.scalar_constant_bits(module, inst.get_id(1)?)?;
             let result = inst.result()?;
-            if facts.marks(result).is_none() || !stays_within(accesses, module, result) {
+            if facts.decoration_marks(result).is_none() || !stays_within(accesses, module, result) {
                 return None;
             }
             Some(AggregateUse::Part(u32::try_from(index.bits).ok()?))
         }
-        Op::Load if is_plain(inst.operands().get(1)) => {
-            facts.marks(inst.result()?).map(|_| AggregateUse::Load)
-        }
+        Op::Load if is_plain(inst.operands().get(1)) => facts
+            .decoration_marks(inst.result()?)
+            .map(|_| AggregateUse::Load),
         Op::Store if is_plain(inst.operands().get(2)) && inst.id_operand(1) != variable => {
             Some(AggregateUse::Store)
         }
         Op::LifetimeStart | Op::LifetimeStop => Some(AggregateUse::Gone),
         Op::Bitcast => {
-            let mut users = accesses.users(inst.result()?).iter();
+            let mut users = accesses.address_users(inst.result()?).iter();
             let ends =
                 |u: &Inst| matches!(module.inst(*u).op(), Op::LifetimeStart | Op::LifetimeStop);
             users.all(ends).then_some(AggregateUse::Gone)
@@ -71,7 +71,7 @@ pub fn of(
 fn stays_within(accesses: &AggregateAccesses, module: &SpirvModule, address: Id) -> bool {
     let mut work = vec![address];
     while let Some(address) = work.pop() {
-        for user in accesses.users(address) {
+        for user in accesses.address_users(address) {
             let inst = module.inst(*user);
             match inst.op() {
                 Op::AccessChain | Op::InBoundsAccessChain => work.extend(inst.result()),
@@ -95,7 +95,7 @@ pub struct AggregateSplitter<'a> {
 
 impl AggregateSplitter<'_> {
     /// Splits a variable and its parts as far as can be; adds to `whole` what is left.
-    pub fn run(
+    pub fn split_variable(
         &mut self,
         module: &mut SpirvModule,
         variable: AggregateVariable,
@@ -104,16 +104,22 @@ impl AggregateSplitter<'_> {
     ) {
         let mut work = vec![variable];
         while let Some(variable) = work.pop() {
-            match self.count(module, &variable) {
-                Some(count) => work.extend(self.apart(module, &variable, count, erased)),
+            match self.count_splittable_components(module, &variable) {
+                Some(count) => {
+                    work.extend(self.split_into_components(module, &variable, count, erased))
+                }
                 None => whole.push(variable),
             }
         }
     }
 
     /// The number of parts of a variable that can be split.
-    fn count(&self, module: &SpirvModule, variable: &AggregateVariable) -> Option<u32> {
-        let ty = self.facts.op(module, variable.ty);
+    fn count_splittable_components(
+        &self,
+        module: &SpirvModule,
+        variable: &AggregateVariable,
+    ) -> Option<u32> {
+        let ty = self.facts.defining_op(module, variable.ty);
         if !matches!(ty, Op::TypeStruct | Op::TypeArray) {
             return None;
         }
@@ -126,8 +132,8 @@ impl AggregateSplitter<'_> {
             return None;
         }
         let (mut whole, mut chains) = (false, false);
-        for user in self.accesses.users(variable.id) {
-            match of(self.facts, self.accesses, module, variable.id, *user)? {
+        for user in self.accesses.address_users(variable.id) {
+            match classify_use(self.facts, self.accesses, module, variable.id, *user)? {
                 AggregateUse::Part(at) if at >= count => return None,
                 AggregateUse::Part(_) => chains = true,
                 AggregateUse::Load | AggregateUse::Store => whole = true,
@@ -138,7 +144,7 @@ impl AggregateSplitter<'_> {
     }
 
     /// Splits a variable; returns the parts that are used.
-    fn apart(
+    fn split_into_components(
         &mut self,
         module: &mut SpirvModule,
         variable: &AggregateVariable,
@@ -147,18 +153,20 @@ impl AggregateSplitter<'_> {
     ) -> Vec<AggregateVariable> {
         self.split += 1;
         let mut parts: Vec<Option<AggregateVariable>> = vec![None; count as usize];
-        for user in self.accesses.users(variable.id).to_vec() {
-            match of(self.facts, self.accesses, module, variable.id, user) {
+        for user in self.accesses.address_users(variable.id).to_vec() {
+            match classify_use(self.facts, self.accesses, module, variable.id, user) {
                 Some(AggregateUse::Part(at)) => {
-                    if let Some(part) = self.part(module, variable, &mut parts, at) {
-                        self.chain(module, user, part, erased);
+                    if let Some(part) = self.component_variable(module, variable, &mut parts, at) {
+                        self.rebase_chain(module, user, part, erased);
                     }
                 }
-                Some(AggregateUse::Load) => self.load(module, variable, user, &mut parts),
-                Some(AggregateUse::Store) => self.store(module, variable, user, &mut parts, erased),
+                Some(AggregateUse::Load) => self.split_load(module, variable, user, &mut parts),
+                Some(AggregateUse::Store) => {
+                    self.split_store(module, variable, user, &mut parts, erased)
+                }
                 _ => {
                     let result = module.inst(user).result();
-                    let users = result.map(|r| self.accesses.users(r).to_vec());
+                    let users = result.map(|r| self.accesses.address_users(r).to_vec());
                     for end in users.into_iter().flatten() {
                         module.erase_inst(end, erased);
                     }
@@ -171,7 +179,7 @@ impl AggregateSplitter<'_> {
     }
 
     /// The variable of a part, made when it is first asked for.
-    fn part(
+    fn component_variable(
         &mut self,
         module: &mut SpirvModule,
         variable: &AggregateVariable,
@@ -185,26 +193,30 @@ impl AggregateSplitter<'_> {
         let pointer = self.facts.local_pointer(module, ty);
         let mut operands = vec![StorageClass::Function.0];
         if let Some(initial) = module.inst(variable.inst).get_id(1) {
-            operands.push(self.facts.part(module, initial, at)?.word());
+            operands.push(
+                self.facts
+                    .extract_constant_component(module, initial, at)?
+                    .word(),
+            );
         }
         let op = Op::Variable;
         let id = self
             .facts
-            .insert(module, variable.inst, op, pointer, &operands);
+            .insert_inst(module, variable.inst, op, pointer, &operands);
         if self.facts.is_relaxed(variable.id) {
             let words = [id.word(), Decoration::RelaxedPrecision.0];
             let decoration = module.create_inst(Op::Decorate, &words);
             module.append_inst(ModuleSection::Annotations.list(), decoration);
         }
         let inst = module.previous(variable.inst)?;
-        self.accesses.follow(id);
+        self.accesses.follow_address(id);
         let part = AggregateVariable { id, inst, ty };
         parts[at as usize] = Some(part);
         Some(part)
     }
 
     /// Has a chain begin at the part.
-    fn chain(
+    fn rebase_chain(
         &mut self,
         module: &mut SpirvModule,
         chain: Inst,
@@ -215,19 +227,19 @@ impl AggregateSplitter<'_> {
         if inst.operands().len() > 2 {
             let words = [&[part.id.word()], &inst.operands()[2..]].concat();
             let op = inst.op();
-            self.facts.become_(module, chain, op, &words);
-            self.accesses.add(part.id, chain);
+            self.facts.rewrite_inst(module, chain, op, &words);
+            self.accesses.record_user(part.id, chain);
         } else if let Some(result) = inst.result() {
-            for user in self.accesses.users(result).to_vec() {
+            for user in self.accesses.address_users(result).to_vec() {
                 let renamed = |id| if id == result { part.id } else { id };
                 self.facts.ids.rewrite_uses(module, user, renamed);
-                self.accesses.add(part.id, user);
+                self.accesses.record_user(part.id, user);
             }
             module.erase_inst(chain, erased);
         }
     }
 
-    fn load(
+    fn split_load(
         &mut self,
         module: &mut SpirvModule,
         variable: &AggregateVariable,
@@ -236,23 +248,23 @@ impl AggregateSplitter<'_> {
     ) {
         let mut words = Vec::with_capacity(parts.len());
         for at in 0..parts.len() as u32 {
-            let Some(part) = self.part(module, variable, parts, at) else {
+            let Some(part) = self.component_variable(module, variable, parts, at) else {
                 continue;
             };
             let operands = [part.id.word()];
             let value = self
                 .facts
-                .insert(module, load, Op::Load, part.ty, &operands);
+                .insert_inst(module, load, Op::Load, part.ty, &operands);
             words.push(value.word());
             if let Some(inst) = module.previous(load) {
-                self.accesses.add(part.id, inst);
+                self.accesses.record_user(part.id, inst);
             }
         }
         let op = Op::CompositeConstruct;
-        self.facts.become_(module, load, op, &words);
+        self.facts.rewrite_inst(module, load, op, &words);
     }
 
-    fn store(
+    fn split_store(
         &mut self,
         module: &mut SpirvModule,
         variable: &AggregateVariable,
@@ -262,15 +274,17 @@ impl AggregateSplitter<'_> {
     ) {
         let value = module.inst(store).operand_word(1);
         for at in 0..parts.len() as u32 {
-            let Some(part) = self.part(module, variable, parts, at) else {
+            let Some(part) = self.component_variable(module, variable, parts, at) else {
                 continue;
             };
             let op = Op::CompositeExtract;
             let operands = [value, at];
-            let taken = self.facts.insert(module, store, op, part.ty, &operands);
+            let taken = self
+                .facts
+                .insert_inst(module, store, op, part.ty, &operands);
             let new = module.create_inst(Op::Store, &[part.id.word(), taken.word()]);
             module.insert_before(store, new);
-            self.accesses.add(part.id, new);
+            self.accesses.record_user(part.id, new);
         }
         module.erase_inst(store, erased);
     }

@@ -2,7 +2,7 @@
 //! can be a value.
 
 use super::accesses::{AggregateAccesses, AggregateVariable};
-use super::split::{AggregateUse, of};
+use super::split::{AggregateUse, classify_use};
 use crate::gvn::is_plain;
 use crate::values::ModuleValues;
 use spirula_spirv::Id;
@@ -18,34 +18,34 @@ enum ComponentPath {
 }
 
 /// Widens the accesses to a variable, where that holds for all of them; returns their number.
-pub fn widen(
+pub fn vectorise_accesses(
     facts: &mut ModuleValues,
     accesses: &AggregateAccesses,
     module: &mut SpirvModule,
     variable: &AggregateVariable,
     erased: &mut ErasedIds,
 ) -> usize {
-    let vector = match facts.op(module, variable.ty) {
+    let vector = match facts.defining_op(module, variable.ty) {
         Op::TypeVector => true,
         Op::TypeMatrix => false,
         _ => return 0,
     };
     let mut chains = Vec::new();
-    for user in accesses.users(variable.id) {
+    for user in accesses.address_users(variable.id) {
         let inst = module.inst(*user);
         let chain = matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain);
         if chain {
-            let path = path(facts, module, inst, variable.ty, vector);
+            let path = resolve_component_path(facts, module, inst, variable.ty, vector);
             let (Some(path), Some(result)) = (path, inst.result()) else {
                 return 0;
             };
-            let users = accesses.users(result);
+            let users = accesses.address_users(result);
             if !users.iter().all(|u| is_access(facts, module, *u, result)) {
                 return 0;
             }
             chains.push((*user, path, users));
         } else {
-            match of(facts, accesses, module, variable.id, *user) {
+            match classify_use(facts, accesses, module, variable.id, *user) {
                 Some(AggregateUse::Load | AggregateUse::Store | AggregateUse::Gone) => {}
                 _ => return 0,
             }
@@ -54,7 +54,7 @@ pub fn widen(
     let mut widened = 0;
     for (chain, path, users) in chains {
         for user in users {
-            access(facts, module, variable, *user, &path, erased);
+            vectorise_access(facts, module, variable, *user, &path, erased);
         }
         module.erase_inst(chain, erased);
         widened += users.len().max(1);
@@ -63,7 +63,7 @@ pub fn widen(
 }
 
 /// The indices of a chain, constants within bounds or one into a vector.
-fn path(
+fn resolve_component_path(
     facts: &ModuleValues,
     module: &SpirvModule,
     chain: InstRef<'_>,
@@ -73,7 +73,7 @@ fn path(
     let mut path = Vec::new();
     let mut at = ty;
     for index in chain.id_operands(1) {
-        let Some(value) = facts.scalar(module, index) else {
+        let Some(value) = facts.scalar_constant_bits(module, index) else {
             let only = vector && chain.operands().len() == 2;
             return only.then_some(ComponentPath::Dynamic(index));
         };
@@ -90,7 +90,9 @@ fn is_access(facts: &ModuleValues, module: &SpirvModule, user: Inst, pointer: Id
     let inst = module.inst(user);
     match inst.op() {
         Op::Load => {
-            let known = inst.result().is_some_and(|r| facts.marks(r).is_some());
+            let known = inst
+                .result()
+                .is_some_and(|r| facts.decoration_marks(r).is_some());
             known && is_plain(inst.operands().get(1))
         }
         Op::Store => is_plain(inst.operands().get(2)) && inst.id_operand(1) != pointer,
@@ -98,7 +100,7 @@ fn is_access(facts: &ModuleValues, module: &SpirvModule, user: Inst, pointer: Id
     }
 }
 
-fn access(
+fn vectorise_access(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     variable: &AggregateVariable,
@@ -108,16 +110,16 @@ fn access(
 ) {
     let (ty, id) = (variable.ty, variable.id.word());
     let is_load = module.inst(user).op() == Op::Load;
-    let whole = facts.insert(module, user, Op::Load, ty, &[id]).word();
+    let whole = facts.insert_inst(module, user, Op::Load, ty, &[id]).word();
     if is_load {
         match path {
             ComponentPath::Constant(indices) => {
                 let words = [&[whole], &indices[..]].concat();
-                facts.become_(module, user, Op::CompositeExtract, &words);
+                facts.rewrite_inst(module, user, Op::CompositeExtract, &words);
             }
             ComponentPath::Dynamic(index) => {
                 let words = [whole, index.word()];
-                facts.become_(module, user, Op::VectorExtractDynamic, &words);
+                facts.rewrite_inst(module, user, Op::VectorExtractDynamic, &words);
             }
         }
         return;
@@ -126,11 +128,11 @@ fn access(
     let new = match path {
         ComponentPath::Constant(indices) => {
             let words = [&[value, whole], &indices[..]].concat();
-            facts.insert(module, user, Op::CompositeInsert, ty, &words)
+            facts.insert_inst(module, user, Op::CompositeInsert, ty, &words)
         }
         ComponentPath::Dynamic(index) => {
             let words = [whole, value, index.word()];
-            facts.insert(module, user, Op::VectorInsertDynamic, ty, &words)
+            facts.insert_inst(module, user, Op::VectorInsertDynamic, ty, &words)
         }
     };
     let store = module.create_inst(Op::Store, &[id, new.word()]);

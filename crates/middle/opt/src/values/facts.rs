@@ -42,7 +42,7 @@ pub struct ModuleValues {
     subnormals: bool,
 }
 
-/// Decorations that matter when values are compared, as bits of [`ModuleValues::marks`].
+/// Decorations that matter when values are compared, as bits of [`ModuleValues::decoration_marks`].
 const NO_CONTRACTION: u8 = 1;
 const RELAXED: u8 = 2;
 const NON_UNIFORM: u8 = 4;
@@ -72,7 +72,7 @@ impl ModuleValues {
             subnormals: subnormals_matter(module),
         };
         for d in module.section_insts(ModuleSection::Annotations) {
-            facts.decoration(d);
+            facts.record_decoration(d);
         }
         facts
     }
@@ -84,7 +84,7 @@ impl ModuleValues {
         for d in
             fresh.filter(|d| module.list_of(d.handle()) == Some(ModuleSection::Annotations.list()))
         {
-            self.decoration(d);
+            self.record_decoration(d);
         }
         for inst in module.insts_since(self.seen) {
             let list = module.list_of(inst.handle());
@@ -94,7 +94,7 @@ impl ModuleValues {
                 self.defs.set(id, Some(inst.handle()));
                 self.ids.record_inst(inst);
                 if list == Some(ModuleSection::Globals.list()) && self.marks[id] == 0 {
-                    self.pool.learn(inst);
+                    self.pool.record_global(inst);
                 }
             }
         }
@@ -102,12 +102,12 @@ impl ModuleValues {
         if self.groups {
             self.marks = IdMap::new(0, 0);
             for d in module.section_insts(ModuleSection::Annotations) {
-                self.decoration(d);
+                self.record_decoration(d);
             }
         }
     }
 
-    /// Counts what [`ModuleValues::uses`] gives.
+    /// Counts what [`ModuleValues::use_count`] gives.
     pub fn count_uses(&mut self, module: &SpirvModule) {
         let mut uses = IdMap::new(module.bound(), 0);
         for inst in module.all_insts() {
@@ -119,14 +119,14 @@ impl ModuleValues {
     }
 
     /// The first id of which something else is known than would be if the facts were made now.
-    pub fn differing(&self, module: &SpirvModule) -> Option<Id> {
+    pub fn find_stale_id(&self, module: &SpirvModule) -> Option<Id> {
         let now = ModuleValues::new(module);
         let mut all = module.all_insts().filter_map(InstRef::result);
         all.find(|id| now.defs[*id] != self.defs[*id] || now.marks[*id] != self.marks[*id])
-            .or_else(|| self.pool.missing(|id| now.defs[id].is_none()))
+            .or_else(|| self.pool.find_missing(|id| now.defs[id].is_none()))
     }
 
-    fn decoration(&mut self, d: InstRef<'_>) {
+    fn record_decoration(&mut self, d: InstRef<'_>) {
         let bit = match d.op() {
             Op::Decorate => match Decoration(d.operand_word(1)) {
                 Decoration::NoContraction => NO_CONTRACTION,
@@ -151,7 +151,7 @@ impl ModuleValues {
 
     /// The decorations of a value that matter, `None` where it must be left alone.
     #[inline]
-    pub fn marks(&self, id: Id) -> Option<u8> {
+    pub fn decoration_marks(&self, id: Id) -> Option<u8> {
         Some(self.marks[id]).filter(|m| m & OTHER == 0)
     }
 
@@ -161,37 +161,37 @@ impl ModuleValues {
     }
 
     /// The uses that an id had when they were counted.
-    pub fn uses(&self, id: Id) -> u32 {
+    pub fn use_count(&self, id: Id) -> u32 {
         self.uses[id]
     }
 
     /// The definition of an id.
     #[inline]
-    pub fn def<'m>(&self, module: &'m SpirvModule, id: Id) -> Option<InstRef<'m>> {
+    pub fn definition<'m>(&self, module: &'m SpirvModule, id: Id) -> Option<InstRef<'m>> {
         self.defs[id].map(|inst| module.inst(inst))
     }
 
     /// The opcode that defines an id; `OpNop` where nothing does.
     #[inline]
-    pub fn op(&self, module: &SpirvModule, id: Id) -> Op {
-        self.def(module, id).map_or(Op::Nop, InstRef::op)
+    pub fn defining_op(&self, module: &SpirvModule, id: Id) -> Op {
+        self.definition(module, id).map_or(Op::Nop, InstRef::op)
     }
 
     /// The definition of an id, where it has this opcode.
     #[inline]
     pub fn def_of<'m>(&self, module: &'m SpirvModule, id: Id, op: Op) -> Option<InstRef<'m>> {
-        self.def(module, id).filter(|i| i.op() == op)
+        self.definition(module, id).filter(|i| i.op() == op)
     }
 
     /// The type of a value.
     #[inline]
     pub fn type_of(&self, module: &SpirvModule, id: Id) -> Option<Id> {
-        self.def(module, id)?.result_type()
+        self.definition(module, id)?.result_type()
     }
 
     /// A scalar type.
     pub fn scalar_type(&self, module: &SpirvModule, ty: Id) -> Option<FoldType> {
-        let inst = self.def(module, ty)?;
+        let inst = self.definition(module, ty)?;
         match (inst.op(), inst.operands()) {
             (Op::TypeBool, _) => Some(FoldType::Bool),
             (Op::TypeInt, [width @ 1..=64, _]) => Some(FoldType::Int { width: *width }),
@@ -203,7 +203,7 @@ impl ModuleValues {
     }
 
     /// The scalar type and the number of components of a scalar or vector type.
-    pub fn shape(&self, module: &SpirvModule, ty: Id) -> Option<(FoldType, u32)> {
+    pub fn scalar_shape(&self, module: &SpirvModule, ty: Id) -> Option<(FoldType, u32)> {
         match self.def_of(module, ty, Op::TypeVector) {
             Some(vector) => Some((
                 self.scalar_type(module, vector.id_operand(0))?,
@@ -214,19 +214,19 @@ impl ModuleValues {
     }
 
     /// The type of the same shape as a scalar or vector type, of other scalars.
-    pub fn shaped(&mut self, module: &mut SpirvModule, ty: Id, scalar: Id) -> Id {
+    pub fn intern_same_shape(&mut self, module: &mut SpirvModule, ty: Id, scalar: Id) -> Id {
         match self
             .def_of(module, ty, Op::TypeVector)
             .map(|v| v.operand_word(1))
         {
-            Some(count) => self.ty(module, Op::TypeVector, &[scalar.word(), count]),
+            Some(count) => self.intern_type(module, Op::TypeVector, &[scalar.word(), count]),
             None => scalar,
         }
     }
 
     /// The types of a composite's parts: how many, and one of them.
     pub fn part_type(&self, module: &SpirvModule, ty: Id, at: u32) -> Option<Id> {
-        let inst = self.def(module, ty)?;
+        let inst = self.definition(module, ty)?;
         match inst.op() {
             Op::TypeVector | Op::TypeMatrix | Op::TypeArray => Some(inst.id_operand(0)),
             Op::TypeStruct => inst.get_id(at as usize),
@@ -236,7 +236,7 @@ impl ModuleValues {
 
     /// The number of parts of a composite type, where that is known.
     pub fn part_count(&self, module: &SpirvModule, ty: Id) -> Option<u32> {
-        let inst = self.def(module, ty)?;
+        let inst = self.definition(module, ty)?;
         match inst.op() {
             Op::TypeVector | Op::TypeMatrix => Some(inst.operand_word(1)),
             Op::TypeStruct => Some(inst.operands().len() as u32),
@@ -255,8 +255,8 @@ impl ModuleValues {
     }
 
     /// The bits of a scalar constant that is known before specialisation.
-    pub fn scalar(&self, module: &SpirvModule, id: Id) -> Option<FoldConstant> {
-        let inst = self.def(module, id)?;
+    pub fn scalar_constant_bits(&self, module: &SpirvModule, id: Id) -> Option<FoldConstant> {
+        let inst = self.definition(module, id)?;
         let bits = match inst.op() {
             Op::Constant => {
                 let high = inst.operands().get(1).copied().unwrap_or(0);
@@ -275,13 +275,18 @@ impl ModuleValues {
     }
 
     /// The components of a constant scalar, or of a vector of at most [`MOST_COMPONENTS`].
-    pub fn lanes(&self, module: &SpirvModule, id: Id, lanes: &mut Vec<FoldConstant>) -> Option<()> {
-        let inst = self.def(module, id)?;
+    pub fn read_constant_lanes(
+        &self,
+        module: &SpirvModule,
+        id: Id,
+        lanes: &mut Vec<FoldConstant>,
+    ) -> Option<()> {
+        let inst = self.definition(module, id)?;
         let vector = self.def_of(module, inst.result_type()?, Op::TypeVector);
         match (inst.op(), vector) {
             (Op::ConstantComposite, Some(_)) => {
                 for part in inst.id_operands(0) {
-                    lanes.push(self.scalar(module, part)?);
+                    lanes.push(self.scalar_constant_bits(module, part)?);
                 }
             }
             (Op::ConstantNull, Some(vector)) => {
@@ -290,34 +295,34 @@ impl ModuleValues {
                     Some(vector.operand_word(1)).filter(|n| *n <= MOST_COMPONENTS)? as usize;
                 lanes.extend(std::iter::repeat_n(FoldConstant { ty, bits: 0 }, count));
             }
-            _ => lanes.push(self.scalar(module, id)?),
+            _ => lanes.push(self.scalar_constant_bits(module, id)?),
         }
         Some(())
     }
 
     /// The bits that all components of a constant have.
-    pub fn splat(&self, module: &SpirvModule, id: Id) -> Option<FoldConstant> {
-        let inst = self.def(module, id)?;
+    pub fn splat_bits(&self, module: &SpirvModule, id: Id) -> Option<FoldConstant> {
+        let inst = self.definition(module, id)?;
         match inst.op() {
             Op::ConstantComposite => {
                 let mut parts = inst.id_operands(0);
-                let first = self.scalar(module, parts.next()?)?;
+                let first = self.scalar_constant_bits(module, parts.next()?)?;
                 parts
-                    .all(|p| self.scalar(module, p) == Some(first))
+                    .all(|p| self.scalar_constant_bits(module, p) == Some(first))
                     .then_some(first)
             }
             Op::ConstantNull => {
-                let (ty, _) = self.shape(module, inst.result_type()?)?;
+                let (ty, _) = self.scalar_shape(module, inst.result_type()?)?;
                 Some(FoldConstant { ty, bits: 0 })
             }
-            _ => self.scalar(module, id),
+            _ => self.scalar_constant_bits(module, id),
         }
     }
 
     /// Whether a value is a constant, known before specialisation.
     pub fn is_constant(&self, module: &SpirvModule, id: Id) -> bool {
         matches!(
-            self.op(module, id),
+            self.defining_op(module, id),
             Op::Constant
                 | Op::ConstantTrue
                 | Op::ConstantFalse
@@ -327,13 +332,13 @@ impl ModuleValues {
     }
 
     /// A scalar constant of a type from its bits.
-    pub fn number(&mut self, module: &mut SpirvModule, ty: Id, bits: u64) -> Option<Id> {
+    pub fn intern_scalar(&mut self, module: &mut SpirvModule, ty: Id, bits: u64) -> Option<Id> {
         let scalar = self.scalar_type(module, ty)?;
         let signed = self
-            .def(module, ty)
+            .definition(module, ty)
             .is_some_and(|t| t.op() == Op::TypeInt && t.operand_word(1) == 1);
         let id = match scalar {
-            FoldType::Bool => self.pool.truth(module, ty, bits & 1 != 0),
+            FoldType::Bool => self.pool.intern_bool_constant(module, ty, bits & 1 != 0),
             _ => {
                 let width = scalar.width();
                 let bits = if signed && width < 32 {
@@ -343,45 +348,51 @@ impl ModuleValues {
                 };
                 let words = [bits as u32, (bits >> 32) as u32];
                 let words = &words[..if width > 32 { 2 } else { 1 }];
-                self.pool.constant(module, Op::Constant, ty, words)
+                self.pool.intern_constant(module, Op::Constant, ty, words)
             }
         };
-        self.learn(module);
+        self.record_interned(module);
         Some(id)
     }
 
     /// A constant scalar or vector from the bits of its components; none of a vector of more than
     /// [`MOST_COMPONENTS`].
-    pub fn numbers(&mut self, module: &mut SpirvModule, ty: Id, lanes: &[u64]) -> Option<Id> {
+    pub fn intern_lanes(&mut self, module: &mut SpirvModule, ty: Id, lanes: &[u64]) -> Option<Id> {
         let Some(vector) = self.def_of(module, ty, Op::TypeVector) else {
-            return self.number(module, ty, *lanes.first()?);
+            return self.intern_scalar(module, ty, *lanes.first()?);
         };
         let part = vector.id_operand(0);
         let count = Some(vector.operand_word(1)).filter(|n| *n <= MOST_COMPONENTS)? as usize;
         let mut parts = Vec::with_capacity(count);
         for at in 0..count {
             let bits = lanes[at.min(lanes.len() - 1)];
-            parts.push(self.number(module, part, bits)?.word());
+            parts.push(self.intern_scalar(module, part, bits)?.word());
         }
-        Some(self.constant(module, Op::ConstantComposite, ty, &parts))
+        Some(self.intern_constant(module, Op::ConstantComposite, ty, &parts))
     }
 
     /// Any constant, or an undefined value.
-    pub fn constant(&mut self, module: &mut SpirvModule, op: Op, ty: Id, operands: &[u32]) -> Id {
-        let id = self.pool.constant(module, op, ty, operands);
-        self.learn(module);
+    pub fn intern_constant(
+        &mut self,
+        module: &mut SpirvModule,
+        op: Op,
+        ty: Id,
+        operands: &[u32],
+    ) -> Id {
+        let id = self.pool.intern_constant(module, op, ty, operands);
+        self.record_interned(module);
         id
     }
 
     /// A type by its opcode and operands.
-    pub fn ty(&mut self, module: &mut SpirvModule, op: Op, operands: &[u32]) -> Id {
-        let id = self.pool.ty(module, op, operands);
-        self.learn(module);
+    pub fn intern_type(&mut self, module: &mut SpirvModule, op: Op, operands: &[u32]) -> Id {
+        let id = self.pool.intern_type(module, op, operands);
+        self.record_interned(module);
         id
     }
 
     /// Takes note of what the pool made.
-    fn learn(&mut self, module: &SpirvModule) {
+    fn record_interned(&mut self, module: &SpirvModule) {
         for inst in self.pool.made.drain(..) {
             if let Some(id) = module.inst(inst).result() {
                 self.defs.set(id, Some(inst));
@@ -390,20 +401,25 @@ impl ModuleValues {
     }
 
     /// Part `at` of a constant.
-    pub fn part(&mut self, module: &mut SpirvModule, id: Id, at: u32) -> Option<Id> {
-        let inst = self.def(module, id)?;
+    pub fn extract_constant_component(
+        &mut self,
+        module: &mut SpirvModule,
+        id: Id,
+        at: u32,
+    ) -> Option<Id> {
+        let inst = self.definition(module, id)?;
         match inst.op() {
             Op::ConstantComposite => inst.get_id(at as usize),
             op @ (Op::ConstantNull | Op::Undef) => {
                 let ty = self.part_type(module, inst.result_type()?, at)?;
-                Some(self.constant(module, op, ty, &[]))
+                Some(self.intern_constant(module, op, ty, &[]))
             }
             _ => None,
         }
     }
 
     /// Makes an instruction another one with the same type and result.
-    pub fn become_(
+    pub fn rewrite_inst(
         &mut self,
         module: &mut SpirvModule,
         inst: Inst,
@@ -417,7 +433,7 @@ impl ModuleValues {
     }
 
     /// A new instruction before another one.
-    pub fn insert(
+    pub fn insert_inst(
         &mut self,
         module: &mut SpirvModule,
         before: Inst,
@@ -438,14 +454,14 @@ impl ModuleValues {
     /// A pointer type to variables of functions.
     pub fn local_pointer(&mut self, module: &mut SpirvModule, pointee: Id) -> Id {
         let id = self.pool.local_pointer(module, pointee);
-        self.learn(module);
+        self.record_interned(module);
         id
     }
 
     /// Whether what computes a value may be put together with what computes its operands, as far as
     /// results are the same but for numbers below the normal ones.
     pub fn may_contract(&self, id: Id) -> bool {
-        let marks = self.marks(id);
+        let marks = self.decoration_marks(id);
         !self.subnormals && marks.is_some_and(|m| m & NO_CONTRACTION == 0)
     }
 

@@ -83,7 +83,7 @@ const EXACT: &[&str] = &[
 
 impl ModuleValues {
     /// The constant that an instruction computes.
-    pub fn folded(&mut self, module: &mut SpirvModule, inst: Inst) -> Option<Id> {
+    pub fn fold_inst(&mut self, module: &mut SpirvModule, inst: Inst) -> Option<Id> {
         let i = module.inst(inst);
         let ty = i.result_type()?;
         let skip = first_value(i.op());
@@ -92,7 +92,7 @@ impl ModuleValues {
             return None;
         }
         let results = self.computed_of(module, i, |id| id)?;
-        self.numbers(module, ty, &results)
+        self.intern_lanes(module, ty, &results)
     }
 
     /// The components that an instruction computes, with what is put in the place of each value.
@@ -105,10 +105,10 @@ impl ModuleValues {
         let mut operands: Vec<Vec<FoldConstant>> = Vec::with_capacity(3);
         for id in inst.id_operands(first_value(inst.op())) {
             let mut lanes = Vec::new();
-            self.lanes(module, put(id), &mut lanes)?;
+            self.read_constant_lanes(module, put(id), &mut lanes)?;
             operands.push(lanes);
         }
-        self.computed(module, inst, &operands)
+        self.evaluate_components(module, inst, &operands)
     }
 
     /// What an instruction computes from a choice of two constants, its other values being constants: the
@@ -123,25 +123,28 @@ impl ModuleValues {
             .id_operands(skip)
             .find_map(|id| self.def_of(module, id, Op::Select))?;
         let (chosen, condition) = (choice.result()?, choice.id_operand(0));
-        if !self.is_foldable(i) || self.width(module, chosen) != self.shape(module, ty)?.1 {
+        if !self.is_foldable(i)
+            || self.component_count(module, chosen) != self.scalar_shape(module, ty)?.1
+        {
             return None;
         }
         let side =
             |value: Id| self.computed_of(module, i, |id| if id == chosen { value } else { id });
         let (first, second) = (side(choice.id_operand(1))?, side(choice.id_operand(2))?);
-        let first = self.numbers(module, ty, &first)?;
-        let second = self.numbers(module, ty, &second)?;
+        let first = self.intern_lanes(module, ty, &first)?;
+        let second = self.intern_lanes(module, ty, &second)?;
         Some((condition, [first, second]))
     }
 
     /// The number of components of a value, 0 where it is none of numbers.
-    fn width(&self, module: &SpirvModule, value: Id) -> u32 {
+    fn component_count(&self, module: &SpirvModule, value: Id) -> u32 {
         let ty = self.type_of(module, value);
-        ty.and_then(|ty| self.shape(module, ty)).map_or(0, |s| s.1)
+        ty.and_then(|ty| self.scalar_shape(module, ty))
+            .map_or(0, |s| s.1)
     }
 
     /// The function that an extended instruction is, where it gives the same everywhere.
-    fn function(&self, inst: InstRef<'_>) -> Option<&'static ScalarExtInst> {
+    fn foldable_function(&self, inst: InstRef<'_>) -> Option<&'static ScalarExtInst> {
         let set = self
             .ids
             .ext_inst_set(inst)
@@ -154,7 +157,7 @@ impl ModuleValues {
     pub fn is_foldable(&self, inst: InstRef<'_>) -> bool {
         let op = inst.op();
         if op == Op::ExtInst {
-            return self.function(inst).is_some();
+            return self.foldable_function(inst).is_some();
         }
         static FOLDABLE: OnceLock<Vec<bool>> = OnceLock::new();
         let foldable = FOLDABLE.get_or_init(|| {
@@ -169,18 +172,18 @@ impl ModuleValues {
     }
 
     /// The components that an instruction computes of the components of its values.
-    pub fn computed(
+    pub fn evaluate_components(
         &self,
         module: &SpirvModule,
         inst: InstRef<'_>,
         operands: &[Vec<FoldConstant>],
     ) -> Option<Vec<u64>> {
         let op = inst.op();
-        let function = self.function(inst);
+        let function = self.foldable_function(inst);
         if !self.is_foldable(inst) {
             return None;
         }
-        let (scalar, count) = self.shape(module, inst.result_type()?)?;
+        let (scalar, count) = self.scalar_shape(module, inst.result_type()?)?;
         let fits = |o: &Vec<FoldConstant>| o.len() == 1 || o.len() == count as usize;
         if !operands.iter().all(fits) || !self.may_compute(op, scalar, operands) {
             return None;

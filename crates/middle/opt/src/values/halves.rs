@@ -23,17 +23,17 @@ impl LowHalves {
     }
 
     /// The lower half of a value in a type of 32 bits; what is cut is cut before `at`.
-    pub fn low(
+    pub fn lower_half(
         &mut self,
         facts: &mut ModuleValues,
         module: &mut SpirvModule,
         wide: Id,
         (uint, at): (Id, Inst),
     ) -> Id {
-        self.within(facts, module, wide, (uint, at), DEEPEST)
+        self.lower_half_within(facts, module, wide, (uint, at), DEEPEST)
     }
 
-    fn within(
+    fn lower_half_within(
         &mut self,
         facts: &mut ModuleValues,
         module: &mut SpirvModule,
@@ -44,12 +44,12 @@ impl LowHalves {
         if let Some(low) = self.known[wide] {
             return low;
         }
-        let constant = facts.scalar(module, wide);
+        let constant = facts.scalar_constant_bits(module, wide);
         let constant = constant.map(|value| u64::from(value.bits as u32));
-        if let Some(low) = constant.and_then(|c| facts.number(module, uint, c)) {
+        if let Some(low) = constant.and_then(|c| facts.intern_scalar(module, uint, c)) {
             return low;
         }
-        let (op, inst) = match facts.def(module, wide) {
+        let (op, inst) = match facts.definition(module, wide) {
             Some(def) => (def.op(), def.handle()),
             None => (Op::Nop, at),
         };
@@ -59,23 +59,23 @@ impl LowHalves {
                 return from;
             }
         }
-        let Some(count) = operands(op).filter(|_| depth > 0) else {
-            return facts.insert(module, at, Op::UConvert, uint, &[wide.word()]);
+        let Some(count) = count_low_bits_operands(op).filter(|_| depth > 0) else {
+            return facts.insert_inst(module, at, Op::UConvert, uint, &[wide.word()]);
         };
         let mut words = Vec::with_capacity(count);
         for number in 0..count {
             let operand = module.inst(inst).id_operand(number);
-            let low = self.within(facts, module, operand, (uint, inst), depth - 1);
+            let low = self.lower_half_within(facts, module, operand, (uint, inst), depth - 1);
             words.push(low.word());
         }
-        let low = facts.insert(module, inst, op, uint, &words);
+        let low = facts.insert_inst(module, inst, op, uint, &words);
         self.known.set(wide, Some(low));
         low
     }
 }
 
 /// The number of operands of an operation whose lower bits come from their lower bits alone.
-pub fn operands(op: Op) -> Option<usize> {
+pub fn count_low_bits_operands(op: Op) -> Option<usize> {
     match op {
         Op::IAdd | Op::ISub | Op::IMul => Some(2),
         Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor => Some(2),

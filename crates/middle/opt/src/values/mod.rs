@@ -6,4 +6,4 @@ mod halves;
 
 pub use facts::{MOST_COMPONENTS, ModuleValues, SimplifyOutcome};
 pub use fold::first_value;
-pub use halves::{LowHalves, operands};
+pub use halves::{LowHalves, count_low_bits_operands};

@@ -5,7 +5,7 @@
 
 use naga::front::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use spirula_opt::{PassPipeline, PipelineOptions, optimise};
+use spirula_opt::{PassPipeline, PipelineOptions, optimise_module};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -75,7 +75,7 @@ fn legalized(words: &[u32], preset: &str) -> Vec<u32> {
     let Ok(mut module) = SpirvModule::from_words(words.to_vec()) else {
         return words.to_vec();
     };
-    match optimise(&mut module, &pipeline, &mut PipelineOptions::default()) {
+    match optimise_module(&mut module, &pipeline, &mut PipelineOptions::default()) {
         Ok(_) => module.to_words(),
         Err(_) => words.to_vec(),
     }

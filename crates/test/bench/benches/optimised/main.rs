@@ -9,7 +9,7 @@ mod case;
 mod peer;
 
 use case::{Case, Found};
-use spirula_opt::{PassPipeline, PipelineOptions, optimise};
+use spirula_opt::{PassPipeline, PipelineOptions, optimise_module};
 use spirula_spirv::ir::SpirvModule;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -79,7 +79,8 @@ fn one(case: &Case, timed: bool, table: &mut Table) {
 fn preset_of(bytes: &[u8], preset: &str) -> Vec<u8> {
     let mut module = SpirvModule::from_bytes(bytes).expect("the corpus has modules");
     let pipeline: PassPipeline = preset.parse().expect("there are such presets");
-    optimise(&mut module, &pipeline, &mut PipelineOptions::default()).expect("modules are valid");
+    optimise_module(&mut module, &pipeline, &mut PipelineOptions::default())
+        .expect("modules are valid");
     module.to_bytes()
 }
 

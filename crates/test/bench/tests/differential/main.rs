@@ -8,7 +8,7 @@
 mod inputs;
 
 use inputs::DifferentialFill;
-use spirula_opt::{PASSES, PassPipeline, PipelineOptions, optimise};
+use spirula_opt::{PASSES, PassPipeline, PipelineOptions, optimise_module};
 use spirula_runtime::{CheckOptions, ComputeDevice, DeviceOptions};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{self, EntryInterface};
@@ -167,7 +167,7 @@ fn one(name: &str, module: &SpirvModule, number: usize, sums: &mut DifferentialT
 fn optimised(module: &SpirvModule, pipeline: &str) -> Option<SpirvModule> {
     let mut module = module.clone();
     let pipeline: PassPipeline = pipeline.parse().expect("passes exist");
-    optimise(&mut module, &pipeline, &mut PipelineOptions::default()).ok()?;
+    optimise_module(&mut module, &pipeline, &mut PipelineOptions::default()).ok()?;
     Some(module)
 }
 
@@ -194,7 +194,7 @@ fn at_random(number: usize) -> String {
         (state >> 33) as usize % end
     };
     let names: Vec<String> = (0..3 + next(8))
-        .map(|_| passes[next(passes.len())].example())
+        .map(|_| passes[next(passes.len())].example_pipeline())
         .collect();
     names.join(",")
 }

@@ -19,7 +19,7 @@ struct DotFactor {
 /// Parts of a packed vector, and the bits of each.
 const PACKED: (u32, u32) = (4, 8);
 
-pub fn expand(e: &mut InstExpander<'_>) -> Option<()> {
+pub fn expand_dot(e: &mut InstExpander<'_>) -> Option<()> {
     let inst = e.module.inst(e.at);
     let (op, ty) = (inst.op(), inst.result_type()?);
     let signs = match op {
@@ -29,31 +29,34 @@ pub fn expand(e: &mut InstExpander<'_>) -> Option<()> {
     };
     let count = match e
         .facts
-        .def_of(e.module, e.type_of(e.value(0)?)?, Op::TypeVector)
+        .def_of(e.module, e.type_of(e.value_operand(0)?)?, Op::TypeVector)
     {
         Some(vector) => Some(vector.operand_word(1)).filter(|n| *n <= MOST_COMPONENTS)?,
         None => PACKED.0,
     };
-    let (a, b) = (factor(e, 0, signs[0])?, factor(e, 1, signs[1])?);
+    let (a, b) = (read_factor(e, 0, signs[0])?, read_factor(e, 1, signs[1])?);
     let mut sum = None;
     for at in 0..count {
-        let (a, b) = (part(e, a, at, ty)?, part(e, b, at, ty)?);
-        let product = e.op(Op::IMul, ty, &[a, b]);
+        let (a, b) = (
+            extract_widened_component(e, a, at, ty)?,
+            extract_widened_component(e, b, at, ty)?,
+        );
+        let product = e.emit_op(Op::IMul, ty, &[a, b]);
         sum = Some(match sum {
-            Some(sum) => e.op(Op::IAdd, ty, &[sum, product]),
+            Some(sum) => e.emit_op(Op::IAdd, ty, &[sum, product]),
             None => product,
         });
     }
     let sum = sum?;
     if matches!(op, Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat) {
-        let before = e.value(2)?;
-        return saturate(e, ty, [before, sum], signs[0]);
+        let before = e.value_operand(2)?;
+        return emit_saturating_add(e, ty, [before, sum], signs[0]);
     }
-    e.become_(Op::CopyObject, &[sum.word()])
+    e.rewrite_as(Op::CopyObject, &[sum.word()])
 }
 
-fn factor(e: &InstExpander<'_>, at: usize, signed: bool) -> Option<DotFactor> {
-    let value = e.value(at)?;
+fn read_factor(e: &InstExpander<'_>, at: usize, signed: bool) -> Option<DotFactor> {
+    let value = e.value_operand(at)?;
     let ty = e.type_of(value)?;
     let vector = e.facts.def_of(e.module, ty, Op::TypeVector);
     Some(DotFactor {
@@ -65,7 +68,12 @@ fn factor(e: &InstExpander<'_>, at: usize, signed: bool) -> Option<DotFactor> {
 }
 
 /// A part of a factor, as wide as the result.
-fn part(e: &mut InstExpander<'_>, factor: DotFactor, at: u32, result: Id) -> Option<Id> {
+fn extract_widened_component(
+    e: &mut InstExpander<'_>,
+    factor: DotFactor,
+    at: u32,
+    result: Id,
+) -> Option<Id> {
     let DotFactor {
         value,
         signed,
@@ -73,58 +81,69 @@ fn part(e: &mut InstExpander<'_>, factor: DotFactor, at: u32, result: Id) -> Opt
         packed,
     } = factor;
     let part = match packed {
-        true => unpacked(e, factor, at)?,
-        false => e.part(ty, value, at),
+        true => unpack_component(e, factor, at)?,
+        false => e.emit_extract(ty, value, at),
     };
-    let width = e.width(result)?;
-    if e.width(ty)? == width {
+    let width = e.integer_width(result)?;
+    if e.integer_width(ty)? == width {
         return Some(part);
     }
     let wide = e
         .facts
-        .ty(e.module, Op::TypeInt, &[width, u32::from(signed)]);
+        .intern_type(e.module, Op::TypeInt, &[width, u32::from(signed)]);
     let op = if signed { Op::SConvert } else { Op::UConvert };
-    Some(e.op(op, wide, &[part]))
+    Some(e.emit_op(op, wide, &[part]))
 }
 
-fn unpacked(e: &mut InstExpander<'_>, factor: DotFactor, at: u32) -> Option<Id> {
+fn unpack_component(e: &mut InstExpander<'_>, factor: DotFactor, at: u32) -> Option<Id> {
     let DotFactor {
         value, signed, ty, ..
     } = factor;
     let (_, bits) = PACKED;
     if signed {
         let (left, right) = (32 - bits * (at + 1), 32 - bits);
-        let (left, right) = (e.number(ty, left.into())?, e.number(ty, right.into())?);
-        let high = e.op(Op::ShiftLeftLogical, ty, &[value, left]);
-        return Some(e.op(Op::ShiftRightArithmetic, ty, &[high, right]));
+        let (left, right) = (
+            e.splat_constant(ty, left.into())?,
+            e.splat_constant(ty, right.into())?,
+        );
+        let high = e.emit_op(Op::ShiftLeftLogical, ty, &[value, left]);
+        return Some(e.emit_op(Op::ShiftRightArithmetic, ty, &[high, right]));
     }
     let (right, mask) = (
-        e.number(ty, (bits * at).into())?,
-        e.number(ty, (1 << bits) - 1)?,
+        e.splat_constant(ty, (bits * at).into())?,
+        e.splat_constant(ty, (1 << bits) - 1)?,
     );
-    let low = e.op(Op::ShiftRightLogical, ty, &[value, right]);
-    Some(e.op(Op::BitwiseAnd, ty, &[low, mask]))
+    let low = e.emit_op(Op::ShiftRightLogical, ty, &[value, right]);
+    Some(e.emit_op(Op::BitwiseAnd, ty, &[low, mask]))
 }
 
 /// The sum of two numbers, or the one next to it that there is.
-fn saturate(e: &mut InstExpander<'_>, ty: Id, [a, b]: [Id; 2], signed: bool) -> Option<()> {
-    let (truth, width) = (e.truth(ty), e.width(ty)?);
+fn emit_saturating_add(
+    e: &mut InstExpander<'_>,
+    ty: Id,
+    [a, b]: [Id; 2],
+    signed: bool,
+) -> Option<()> {
+    let (truth, width) = (e.comparison_type(ty), e.integer_width(ty)?);
     let all = u64::MAX >> (64 - width);
-    let sum = e.op(Op::IAdd, ty, &[a, b]);
+    let sum = e.emit_op(Op::IAdd, ty, &[a, b]);
     let (over, limit) = if signed {
-        let (zero, most) = (e.number(ty, 0)?, e.number(ty, all >> 1)?);
-        let last = e.number(ty, u64::from(width - 1))?;
+        let (zero, most) = (e.splat_constant(ty, 0)?, e.splat_constant(ty, all >> 1)?);
+        let last = e.splat_constant(ty, u64::from(width - 1))?;
         // Where both have one sign and the sum has another.
-        let a_differs = e.op(Op::BitwiseXor, ty, &[a, sum]);
-        let b_differs = e.op(Op::BitwiseXor, ty, &[b, sum]);
-        let both = e.op(Op::BitwiseAnd, ty, &[a_differs, b_differs]);
-        let sign = e.op(Op::ShiftRightArithmetic, ty, &[a, last]);
+        let a_differs = e.emit_op(Op::BitwiseXor, ty, &[a, sum]);
+        let b_differs = e.emit_op(Op::BitwiseXor, ty, &[b, sum]);
+        let both = e.emit_op(Op::BitwiseAnd, ty, &[a_differs, b_differs]);
+        let sign = e.emit_op(Op::ShiftRightArithmetic, ty, &[a, last]);
         (
-            e.op(Op::SLessThan, truth, &[both, zero]),
-            e.op(Op::BitwiseXor, ty, &[sign, most]),
+            e.emit_op(Op::SLessThan, truth, &[both, zero]),
+            e.emit_op(Op::BitwiseXor, ty, &[sign, most]),
         )
     } else {
-        (e.op(Op::ULessThan, truth, &[sum, a]), e.number(ty, all)?)
+        (
+            e.emit_op(Op::ULessThan, truth, &[sum, a]),
+            e.splat_constant(ty, all)?,
+        )
     };
-    e.become_(Op::Select, &[over.word(), limit.word(), sum.word()])
+    e.rewrite_as(Op::Select, &[over.word(), limit.word(), sum.word()])
 }

@@ -29,7 +29,7 @@ mod dot;
 
 use crate::analyses::AnalysisCache;
 use crate::pass::PassOutcome;
-use crate::structure::declare;
+use crate::structure::declare_capability;
 use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::fold::FoldType;
@@ -47,22 +47,22 @@ const RULES: &[(Op, ExpandRule)] = &[
     (Op::SMulExtended, |e| wide_product(e, true)),
     (Op::IAddCarry, |e| with_carry(e, Op::IAdd)),
     (Op::ISubBorrow, |e| with_carry(e, Op::ISub)),
-    (Op::SDot, dot::expand),
-    (Op::UDot, dot::expand),
-    (Op::SUDot, dot::expand),
-    (Op::SDotAccSat, dot::expand),
-    (Op::UDotAccSat, dot::expand),
-    (Op::SUDotAccSat, dot::expand),
-    (Op::SNegate, negate),
-    (Op::CopyLogical, copy),
-    (Op::GroupNonUniformElect, elect),
+    (Op::SDot, dot::expand_dot),
+    (Op::UDot, dot::expand_dot),
+    (Op::SUDot, dot::expand_dot),
+    (Op::SDotAccSat, dot::expand_dot),
+    (Op::UDotAccSat, dot::expand_dot),
+    (Op::SUDotAccSat, dot::expand_dot),
+    (Op::SNegate, expand_negate),
+    (Op::CopyLogical, expand_copy_logical),
+    (Op::GroupNonUniformElect, expand_elect),
     (Op::GroupNonUniformAllEqual, all_equal),
     (Op::TerminateInvocation, |e| {
         e.module.replace_inst(e.at, Op::Kill, &[]);
         Some(())
     }),
     (Op::ExpectKHR, |e| {
-        e.become_(Op::CopyObject, &[e.operand(0)])
+        e.rewrite_as(Op::CopyObject, &[e.operand_word(0)])
     }),
     (Op::AssumeTrueKHR, |e| {
         e.module.remove_inst(e.at);
@@ -73,7 +73,7 @@ const RULES: &[(Op, ExpandRule)] = &[
 /// Parts that a composite is copied by at most.
 const MOST_PARTS: u32 = 256;
 
-pub fn run(
+pub fn run_expand(
     module: &mut SpirvModule,
     _cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
@@ -104,90 +104,90 @@ struct InstExpander<'m> {
 }
 
 impl InstExpander<'_> {
-    fn operand(&self, at: usize) -> u32 {
+    fn operand_word(&self, at: usize) -> u32 {
         self.module.inst(self.at).operands()[at]
     }
 
-    fn value(&self, at: usize) -> Option<Id> {
-        Id::new(self.operand(at))
+    fn value_operand(&self, at: usize) -> Option<Id> {
+        Id::new(self.operand_word(at))
     }
 
     fn type_of(&self, value: Id) -> Option<Id> {
         self.facts.type_of(self.module, value)
     }
 
-    fn op(&mut self, op: Op, ty: Id, operands: &[Id]) -> Id {
+    fn emit_op(&mut self, op: Op, ty: Id, operands: &[Id]) -> Id {
         let words: Vec<u32> = operands.iter().map(|id| id.word()).collect();
-        self.facts.insert(self.module, self.at, op, ty, &words)
+        self.facts.insert_inst(self.module, self.at, op, ty, &words)
     }
 
-    fn part(&mut self, ty: Id, value: Id, at: u32) -> Id {
+    fn emit_extract(&mut self, ty: Id, value: Id, at: u32) -> Id {
         let words = [value.word(), at];
         let op = Op::CompositeExtract;
-        self.facts.insert(self.module, self.at, op, ty, &words)
+        self.facts.insert_inst(self.module, self.at, op, ty, &words)
     }
 
-    fn become_(&mut self, op: Op, operands: &[u32]) -> Option<()> {
-        self.facts.become_(self.module, self.at, op, operands);
+    fn rewrite_as(&mut self, op: Op, operands: &[u32]) -> Option<()> {
+        self.facts.rewrite_inst(self.module, self.at, op, operands);
         Some(())
     }
 
     fn become_pair(&mut self, low: Id, high: Id) -> Option<()> {
-        self.become_(Op::CompositeConstruct, &[low.word(), high.word()])
+        self.rewrite_as(Op::CompositeConstruct, &[low.word(), high.word()])
     }
 
     /// The number in each part of a type.
-    fn number(&mut self, ty: Id, number: u64) -> Option<Id> {
-        self.facts.numbers(self.module, ty, &[number])
+    fn splat_constant(&mut self, ty: Id, number: u64) -> Option<Id> {
+        self.facts.intern_lanes(self.module, ty, &[number])
     }
 
     /// The width of a type's integers.
-    fn width(&self, ty: Id) -> Option<u32> {
-        match self.facts.shape(self.module, ty)?.0 {
+    fn integer_width(&self, ty: Id) -> Option<u32> {
+        match self.facts.scalar_shape(self.module, ty)?.0 {
             FoldType::Int { width } => Some(width),
             _ => None,
         }
     }
 
     /// The type of comparisons of values of a type.
-    fn truth(&mut self, ty: Id) -> Id {
-        let bool = self.facts.ty(self.module, Op::TypeBool, &[]);
-        self.facts.shaped(self.module, ty, bool)
+    fn comparison_type(&mut self, ty: Id) -> Id {
+        let bool = self.facts.intern_type(self.module, Op::TypeBool, &[]);
+        self.facts.intern_same_shape(self.module, ty, bool)
     }
 }
 
 /// Both halves of a product.
 fn wide_product(e: &mut InstExpander<'_>, signed: bool) -> Option<()> {
-    let (a, b) = (e.value(0)?, e.value(1)?);
+    let (a, b) = (e.value_operand(0)?, e.value_operand(1)?);
     let ty = e.type_of(a)?;
-    let width = e.width(ty)?;
-    let half = e.number(ty, u64::from(width / 2))?;
-    let mask = e.number(ty, (1 << (width / 2)) - 1)?;
+    let width = e.integer_width(ty)?;
+    let half = e.splat_constant(ty, u64::from(width / 2))?;
+    let mask = e.splat_constant(ty, (1 << (width / 2)) - 1)?;
     let split = |e: &mut InstExpander<'_>, value: Id| {
-        let low = e.op(Op::BitwiseAnd, ty, &[value, mask]);
-        let high = e.op(Op::ShiftRightLogical, ty, &[value, half]);
+        let low = e.emit_op(Op::BitwiseAnd, ty, &[value, mask]);
+        let high = e.emit_op(Op::ShiftRightLogical, ty, &[value, half]);
         (low, high)
     };
-    let low = e.op(Op::IMul, ty, &[a, b]);
+    let low = e.emit_op(Op::IMul, ty, &[a, b]);
     let ((a_low, a_high), (b_low, b_high)) = (split(e, a), split(e, b));
-    let lows = e.op(Op::IMul, ty, &[a_low, b_low]);
-    let carried = e.op(Op::ShiftRightLogical, ty, &[lows, half]);
-    let middle = e.op(Op::IMul, ty, &[a_high, b_low]);
-    let middle = e.op(Op::IAdd, ty, &[middle, carried]);
+    let lows = e.emit_op(Op::IMul, ty, &[a_low, b_low]);
+    let carried = e.emit_op(Op::ShiftRightLogical, ty, &[lows, half]);
+    let middle = e.emit_op(Op::IMul, ty, &[a_high, b_low]);
+    let middle = e.emit_op(Op::IAdd, ty, &[middle, carried]);
     let (middle_low, middle_high) = split(e, middle);
-    let other = e.op(Op::IMul, ty, &[a_low, b_high]);
-    let other = e.op(Op::IAdd, ty, &[other, middle_low]);
-    let other = e.op(Op::ShiftRightLogical, ty, &[other, half]);
-    let highs = e.op(Op::IMul, ty, &[a_high, b_high]);
-    let sum = e.op(Op::IAdd, ty, &[middle_high, other]);
-    let mut high = e.op(Op::IAdd, ty, &[highs, sum]);
+    let other = e.emit_op(Op::IMul, ty, &[a_low, b_high]);
+    let other = e.emit_op(Op::IAdd, ty, &[other, middle_low]);
+    let other = e.emit_op(Op::ShiftRightLogical, ty, &[other, half]);
+    let highs = e.emit_op(Op::IMul, ty, &[a_high, b_high]);
+    let sum = e.emit_op(Op::IAdd, ty, &[middle_high, other]);
+    let mut high = e.emit_op(Op::IAdd, ty, &[highs, sum]);
     if signed {
         // A negative factor was read as 2^width more.
-        let last = e.number(ty, u64::from(width - 1))?;
+        let last = e.splat_constant(ty, u64::from(width - 1))?;
         for (sign, factor) in [(a, b), (b, a)] {
-            let negative = e.op(Op::ShiftRightArithmetic, ty, &[sign, last]);
-            let excess = e.op(Op::BitwiseAnd, ty, &[negative, factor]);
-            high = e.op(Op::ISub, ty, &[high, excess]);
+            let negative = e.emit_op(Op::ShiftRightArithmetic, ty, &[sign, last]);
+            let excess = e.emit_op(Op::BitwiseAnd, ty, &[negative, factor]);
+            high = e.emit_op(Op::ISub, ty, &[high, excess]);
         }
     }
     e.become_pair(low, high)
@@ -195,36 +195,36 @@ fn wide_product(e: &mut InstExpander<'_>, signed: bool) -> Option<()> {
 
 /// A sum or difference, and what does not fit in it.
 fn with_carry(e: &mut InstExpander<'_>, op: Op) -> Option<()> {
-    let (a, b) = (e.value(0)?, e.value(1)?);
+    let (a, b) = (e.value_operand(0)?, e.value_operand(1)?);
     let ty = e.type_of(a)?;
-    let truth = e.truth(ty);
-    let (zero, one) = (e.number(ty, 0)?, e.number(ty, 1)?);
-    let result = e.op(op, ty, &[a, b]);
+    let truth = e.comparison_type(ty);
+    let (zero, one) = (e.splat_constant(ty, 0)?, e.splat_constant(ty, 1)?);
+    let result = e.emit_op(op, ty, &[a, b]);
     let pair = if op == Op::IAdd { [result, a] } else { [a, b] };
-    let over = e.op(Op::ULessThan, truth, &pair);
-    let carry = e.op(Op::Select, ty, &[over, one, zero]);
+    let over = e.emit_op(Op::ULessThan, truth, &pair);
+    let carry = e.emit_op(Op::Select, ty, &[over, one, zero]);
     e.become_pair(result, carry)
 }
 
 /// What is left of zero, where the type has no sign.
-fn negate(e: &mut InstExpander<'_>) -> Option<()> {
+fn expand_negate(e: &mut InstExpander<'_>) -> Option<()> {
     let ty = e.module.inst(e.at).result_type()?;
     let scalar = e
         .facts
         .def_of(e.module, ty, Op::TypeVector)
         .map(|v| v.id_operand(0));
-    let scalar = e.facts.def(e.module, scalar.unwrap_or(ty))?;
+    let scalar = e.facts.definition(e.module, scalar.unwrap_or(ty))?;
     if scalar.operand_word(1) == 1 {
         return None;
     }
-    let zero = e.number(ty, 0)?;
-    let value = e.operand(0);
-    e.become_(Op::ISub, &[zero.word(), value])
+    let zero = e.splat_constant(ty, 0)?;
+    let value = e.operand_word(0);
+    e.rewrite_as(Op::ISub, &[zero.word(), value])
 }
 
 /// A composite of another type with the same parts.
-fn copy(e: &mut InstExpander<'_>) -> Option<()> {
-    let value = e.value(0)?;
+fn expand_copy_logical(e: &mut InstExpander<'_>) -> Option<()> {
+    let value = e.value_operand(0)?;
     let (from, to) = (e.type_of(value)?, e.module.inst(e.at).result_type()?);
     let mut parts = 0;
     if !is_small(e, to, &mut parts) {
@@ -234,7 +234,7 @@ fn copy(e: &mut InstExpander<'_>) -> Option<()> {
     let parts: Option<Vec<u32>> = (0..count)
         .map(|at| Some(copied_part(e, value, [from, to], at)?.word()))
         .collect();
-    e.become_(Op::CompositeConstruct, &parts?)
+    e.rewrite_as(Op::CompositeConstruct, &parts?)
 }
 
 /// Counts the parts of a type, and says whether they are few.
@@ -253,14 +253,17 @@ fn is_small(e: &InstExpander<'_>, ty: Id, parts: &mut u32) -> bool {
 }
 
 fn is_aggregate(e: &InstExpander<'_>, ty: Id) -> bool {
-    matches!(e.facts.op(e.module, ty), Op::TypeStruct | Op::TypeArray)
+    matches!(
+        e.facts.defining_op(e.module, ty),
+        Op::TypeStruct | Op::TypeArray
+    )
 }
 
 /// A part of a value of one type as a part of the other.
 fn copied_part(e: &mut InstExpander<'_>, value: Id, [from, to]: [Id; 2], at: u32) -> Option<Id> {
     let from = e.facts.part_type(e.module, from, at)?;
     let to = e.facts.part_type(e.module, to, at)?;
-    let part = e.part(from, value, at);
+    let part = e.emit_extract(from, value, at);
     if from == to {
         return Some(part);
     }
@@ -268,38 +271,38 @@ fn copied_part(e: &mut InstExpander<'_>, value: Id, [from, to]: [Id; 2], at: u32
     let parts: Option<Vec<Id>> = (0..count)
         .map(|at| copied_part(e, part, [from, to], at))
         .collect();
-    Some(e.op(Op::CompositeConstruct, to, &parts?))
+    Some(e.emit_op(Op::CompositeConstruct, to, &parts?))
 }
 
 /// Whether no active invocation of the subgroup comes before: the sum of ones over those is zero.
-fn elect(e: &mut InstExpander<'_>) -> Option<()> {
-    let scope = e.operand(0);
-    let uint = e.facts.ty(e.module, Op::TypeInt, &[32, 0]);
-    let (zero, one) = (e.number(uint, 0)?, e.number(uint, 1)?);
+fn expand_elect(e: &mut InstExpander<'_>) -> Option<()> {
+    let scope = e.operand_word(0);
+    let uint = e.facts.intern_type(e.module, Op::TypeInt, &[32, 0]);
+    let (zero, one) = (e.splat_constant(uint, 0)?, e.splat_constant(uint, 1)?);
     let before = [scope, GroupOperation::ExclusiveScan.0, one.word()];
     let op = Op::GroupNonUniformIAdd;
-    let before = e.facts.insert(e.module, e.at, op, uint, &before);
-    declare(e.module, Capability::GroupNonUniformArithmetic);
-    e.become_(Op::IEqual, &[before.word(), zero.word()])
+    let before = e.facts.insert_inst(e.module, e.at, op, uint, &before);
+    declare_capability(e.module, Capability::GroupNonUniformArithmetic);
+    e.rewrite_as(Op::IEqual, &[before.word(), zero.word()])
 }
 
 /// Whether a value is that of the first active invocation in all.
 fn all_equal(e: &mut InstExpander<'_>) -> Option<()> {
-    let (scope, value) = (e.value(0)?, e.value(1)?);
+    let (scope, value) = (e.value_operand(0)?, e.value_operand(1)?);
     let ty = e.type_of(value)?;
-    let (scalar, count) = e.facts.shape(e.module, ty)?;
+    let (scalar, count) = e.facts.scalar_shape(e.module, ty)?;
     let equal = match scalar {
         FoldType::Int { .. } => Op::IEqual,
         FoldType::Float(_) => Op::FOrdEqual,
         FoldType::Bool => Op::LogicalEqual,
     };
-    let truth = e.truth(ty);
-    let first = e.op(Op::GroupNonUniformBroadcastFirst, ty, &[scope, value]);
-    let mut same = e.op(equal, truth, &[value, first]);
+    let truth = e.comparison_type(ty);
+    let first = e.emit_op(Op::GroupNonUniformBroadcastFirst, ty, &[scope, value]);
+    let mut same = e.emit_op(equal, truth, &[value, first]);
     if count > 1 {
-        let bool = e.facts.ty(e.module, Op::TypeBool, &[]);
-        same = e.op(Op::All, bool, &[same]);
+        let bool = e.facts.intern_type(e.module, Op::TypeBool, &[]);
+        same = e.emit_op(Op::All, bool, &[same]);
     }
-    declare(e.module, Capability::GroupNonUniformBallot);
-    e.become_(Op::GroupNonUniformAll, &[scope.word(), same.word()])
+    declare_capability(e.module, Capability::GroupNonUniformBallot);
+    e.rewrite_as(Op::GroupNonUniformAll, &[scope.word(), same.word()])
 }
