@@ -34,6 +34,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["spirula-diagnostics", "spirula-program", "spirula-tensor"],
     ),
     (
+        "spirula-futhark",
+        &["spirula-diagnostics", "spirula-kernel", "spirula-program"],
+    ),
+    (
         "spirula-opt",
         &["spirula-scalar", "spirula-diagnostics", "spirula-spirv"],
     ),
@@ -67,6 +71,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-diagnostics",
             "spirula-spirv",
             "spirula-llvm",
+            "spirula-futhark",
             "spirula-kernel",
             "spirula-opt",
             "spirula-program",
@@ -107,6 +112,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "spirula-fuzz",
         &[
             "spirula-differential",
+            "spirula-futhark",
             "spirula-kernel",
             "spirula-llvm",
             "spirula-opt",

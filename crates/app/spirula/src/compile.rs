@@ -208,7 +208,7 @@ pub fn read_input(bytes: &[u8]) -> Result<CompileInput, CompileError> {
             verify_kernel_input(kind, spirula_kernel::parse_program(decode_utf8(bytes)?))
         }
         InputKind::Futhark => {
-            verify_kernel_input(kind, spirula_kernel::read_futhark(decode_utf8(bytes)?))
+            verify_kernel_input(kind, spirula_futhark::read_futhark(decode_utf8(bytes)?))
         }
         InputKind::Archive => {
             let program = archive::read_archive(bytes).map_err(|error| {

@@ -325,7 +325,7 @@ impl ProgramBuilder {
     }
 
     /// What stands in the innermost block so far.
-    pub(crate) fn open_block(&self) -> &[KernelStmt] {
+    pub fn open_block(&self) -> &[KernelStmt] {
         self.open.last().map_or(&[], Vec::as_slice)
     }
 

@@ -5,13 +5,11 @@
 //! - [`verify_program()`]: the checker.
 //! - [`print_program()`], [`parse_program`]: the text form.
 //! - [`compile_program`]: to programs that run; [`lower_kernel()`]: single kernels to SPIR-V.
-//! - [`read_futhark`]: the reader of the form that Futhark prints.
 
 mod build;
 mod calls;
 mod check;
 mod copier;
-mod futhark;
 mod host;
 pub mod ir;
 mod lower;
@@ -20,7 +18,6 @@ mod uses;
 
 pub use build::ProgramBuilder;
 pub use check::verify_program;
-pub use futhark::{looks_like_futhark, read_futhark};
 pub use host::compile_program;
 pub use lower::{LoweredKernel, SpecValue, lower_kernel};
 pub use text::{parse_program, print_program};

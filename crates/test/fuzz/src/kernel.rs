@@ -1,7 +1,8 @@
 //! The imperative IR: Futhark's printed form and our own text.
 
+use spirula_futhark::read_futhark;
 use spirula_kernel::ir::KernelProgram;
-use spirula_kernel::{compile_program, parse_program, print_program, read_futhark, verify_program};
+use spirula_kernel::{compile_program, parse_program, print_program, verify_program};
 
 /// What is read of Futhark's form is checked, printed and compiled.
 pub fn check_futhark(bytes: &[u8]) {

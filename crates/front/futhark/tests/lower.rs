@@ -2,7 +2,8 @@
 
 mod dumps;
 
-use spirula_kernel::{lower_kernel, read_futhark};
+use spirula_futhark::read_futhark;
+use spirula_kernel::lower_kernel;
 use spirula_testing::SpirvValTool;
 use std::collections::BTreeMap;
 

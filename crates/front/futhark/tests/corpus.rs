@@ -2,7 +2,8 @@
 
 mod dumps;
 
-use spirula_kernel::{parse_program, print_program, read_futhark, verify_program};
+use spirula_futhark::read_futhark;
+use spirula_kernel::{parse_program, print_program, verify_program};
 
 #[test]
 fn every_printed_program_reads_and_checks() {

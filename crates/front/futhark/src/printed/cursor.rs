@@ -1,8 +1,8 @@
 //! A cursor over the text, and the names that are bound where it stands.
 
-use crate::ir::VarId;
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_kernel::ir::VarId;
 use spirula_program::read_string;
 
 /// Where the reader is.

@@ -1,7 +1,7 @@
 //! Elements that invocations of a workgroup move within one block of memory.
 
 use super::FutharkReader;
-use crate::ir::{
+use spirula_kernel::ir::{
     CopyStmt, ExprData, ExprId, KernelProgram, KernelSyncScope, MemorySpace, StmtBlock, StmtKind,
     SyncKind, VarId, VariableType,
 };

@@ -1,10 +1,10 @@
 //! Entry points.
 
 use super::FutharkReader;
-use crate::ir::{
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_kernel::ir::{
     ArrayDimension, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind, FuncId, PlainValue,
 };
-use spirula_diagnostics::SourceDiagnostic;
 
 impl FutharkReader<'_> {
     /// The entry point of a function, and the end of that part; nothing for a function that is no entry point.

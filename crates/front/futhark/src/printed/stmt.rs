@@ -1,11 +1,11 @@
 //! Statements.
 
 use super::{DEPTH, FutharkReader};
-use crate::ir::{
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_kernel::ir::{
     CallStmt, CopyOperand, CopyStmt, ExprId, FuncArgument, MemoryElement, MemorySpace, MessageData,
     MessageId, MessageSegment, StaticData, StmtBlock, StmtKind, VarId, VariableType,
 };
-use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
 impl FutharkReader<'_> {

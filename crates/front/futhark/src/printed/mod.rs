@@ -16,12 +16,12 @@ mod moves;
 mod operators;
 mod stmt;
 
-use crate::ProgramBuilder;
-use crate::ir::{KernelProgram, MemorySpace, VarId, VariableType};
 use cursor::{FutharkCursor, FutharkScopes};
 use form::PartForm;
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_kernel::ProgramBuilder;
+use spirula_kernel::ir::{KernelProgram, MemorySpace, VarId, VariableType};
 use spirula_program::{ScalarOperator, ScalarType};
 
 /// Types of the inputs and outputs of a function.

@@ -1,7 +1,7 @@
 //! What workgroups read of themselves before it is written anew.
 
 use super::FutharkReader;
-use crate::ir::{
+use spirula_kernel::ir::{
     ExprData, KernelProgram, KernelStmt, KernelSyncScope, MemoryElement, MemorySpace, StmtBlock,
     StmtKind, SyncKind, VariableType,
 };

@@ -2,8 +2,8 @@
 
 use super::cursor::FutharkCursor;
 use super::{DEPTH, FutharkReader};
-use crate::ir::{ExprId, VariableType};
 use spirula_diagnostics::SourceDiagnostic;
+use spirula_kernel::ir::{ExprId, VariableType};
 use spirula_program::{
     ProgramParameter, ScalarLiteral, ScalarOp, ScalarOperator, ScalarType, SizeClass,
 };

@@ -1,11 +1,11 @@
 //! Kernels and the statements that only they have.
 
 use super::FutharkReader;
-use crate::ir::{
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_kernel::ir::{
     AtomicOp, AtomicStmt, BlockSize, ExprId, KernelCapture, KernelData, KernelSyncScope,
     LaunchIndex, MemoryElement, StmtKind, SyncKind, VarId, VariableType,
 };
-use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::ScalarType;
 
 const INDICES: [(&str, LaunchIndex); 4] = [

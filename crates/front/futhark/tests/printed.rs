@@ -2,7 +2,8 @@
 
 mod dumps;
 
-use spirula_kernel::{looks_like_futhark, print_program, read_futhark, verify_program};
+use spirula_futhark::{looks_like_futhark, read_futhark};
+use spirula_kernel::{print_program, verify_program};
 use spirula_testing::GoldenFiles;
 use std::fs;
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::path::Path;
 #[test]
 fn programs_read_as_expected() {
     let mut expected = GoldenFiles::new();
-    for file in spirula_testing::list_files(Path::new("tests/futhark"), ".imp") {
+    for file in spirula_testing::list_files(Path::new("tests/printed"), ".imp") {
         let text = fs::read_to_string(&file).expect("the file can be read");
         let program = read_futhark(&text).expect("the program reads");
         verify_program(&program).expect("the program checks");
@@ -22,7 +23,7 @@ fn programs_read_as_expected() {
 /// Cut or with a byte changed, a program is refused or read, and nothing else happens.
 #[test]
 fn damaged_programs_do_no_harm() {
-    let text = fs::read_to_string("tests/futhark/names.imp").expect("the file can be read");
+    let text = fs::read_to_string("tests/printed/names.imp").expect("the file can be read");
     let mut refused = 0;
     for (at, _) in text.char_indices() {
         refused += usize::from(read_futhark(&text[..at]).is_err());
@@ -85,7 +86,7 @@ fn in_braces(text: &str) -> String {
 /// Both forms of a program are the same.
 #[test]
 fn parts_in_braces_are_those_under_headings() {
-    let own = spirula_testing::list_files(Path::new("tests/futhark"), ".imp");
+    let own = spirula_testing::list_files(Path::new("tests/printed"), ".imp");
     for file in own.into_iter().chain(dumps::files()) {
         let old = dumps::text(&file);
         let new = in_braces(&old);
@@ -101,7 +102,7 @@ fn parts_in_braces_are_those_under_headings() {
 /// A branch of the host whose kernel has copies that miss a dimension is not taken; elsewhere they are refused.
 #[test]
 fn kernels_with_broken_copies_are_avoided() {
-    let text = fs::read_to_string("tests/futhark/moves.imp").expect("the file can be read");
+    let text = fs::read_to_string("tests/printed/moves.imp").expect("the file can be read");
     let first = text.find("(tid_4) [1i64])").expect("a copy");
     for strides in ["[5i64][7i64]", ""] {
         let mut text = text.clone();
@@ -133,7 +134,7 @@ fn kernels_with_broken_copies_are_avoided() {
 /// Parameters of users, whose default may be any expression.
 #[test]
 fn parameters_of_users_have_their_defaults() {
-    let text = fs::read_to_string("tests/futhark/moves.imp").expect("the file can be read");
+    let text = fs::read_to_string("tests/printed/moves.imp").expect("the file can be read");
     let text = text.replacen(
         "    kernel  {\n",
         "    var width_20: i64\n    get_user_param width_20 <- width(add_nw64 (1i64) (2i64))\n    kernel  {\n",
@@ -155,7 +156,7 @@ fn parameters_of_users_have_their_defaults() {
 /// A kernel uses what functions that it calls see of the program.
 #[test]
 fn kernels_use_what_their_functions_see() {
-    let text = fs::read_to_string("tests/futhark/moves.imp").expect("the file can be read");
+    let text = fs::read_to_string("tests/printed/moves.imp").expect("the file can be read");
     let text = text.replacen(
         "Constants:\n",
         "Constants:\n  i32 scale_30\n  mem@device table_31\n",
