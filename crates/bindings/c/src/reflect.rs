@@ -77,9 +77,10 @@ pub unsafe extern "C" fn spirula_entry_points(
         // SAFETY: the crate's contract.
         if let Ok(out) = unsafe { OutPointer::new(name) } {
             let found = position < points.len();
-            out.set_value(match found {
-                true => SpirulaText::new(points.swap_remove(position).0),
-                false => SpirulaText::NONE,
+            out.set_value(if found {
+                SpirulaText::new(points.swap_remove(position).0)
+            } else {
+                SpirulaText::NONE
             });
         }
         Ok(())

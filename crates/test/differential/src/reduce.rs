@@ -11,9 +11,10 @@ pub fn reduce_input(bytes: &[u8], holds: impl Fn(&[u8]) -> bool) -> Vec<u8> {
             while at < best.len() {
                 let mut less = best.clone();
                 less.drain(at..(at + size).min(best.len()));
-                match holds(&less) {
-                    true => best = less,
-                    false => at += size,
+                if holds(&less) {
+                    best = less
+                } else {
+                    at += size
                 }
             }
             size /= 2;

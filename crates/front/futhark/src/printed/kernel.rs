@@ -226,9 +226,10 @@ impl FutharkReader<'_> {
     }
 
     fn expect_comma(&mut self, is_first: bool) -> Result<(), SourceDiagnostic> {
-        match is_first {
-            true => Ok(()),
-            false => self.cursor.expect_piece(", "),
+        if is_first {
+            Ok(())
+        } else {
+            self.cursor.expect_piece(", ")
         }
     }
 

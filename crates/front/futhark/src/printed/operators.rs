@@ -159,9 +159,10 @@ fn build_spellings() -> FxHashMap<String, ScalarOperator> {
         let is_conversion = matches!(op.row().shape, ScalarOpSignature::Convert(_));
         for from in ScalarType::ALL {
             for to in ScalarType::ALL {
-                let operator = match is_conversion {
-                    true => ScalarOperator::from_conversion(*op, from, to),
-                    false => ScalarOperator::with_type(*op, from),
+                let operator = if is_conversion {
+                    ScalarOperator::from_conversion(*op, from, to)
+                } else {
+                    ScalarOperator::with_type(*op, from)
                 };
                 if !operator.is_valid() {
                     continue;

@@ -209,9 +209,10 @@ impl FutharkReader<'_> {
     fn parse_declaration(&mut self) -> Result<(), SourceDiagnostic> {
         let name = self.cursor.new_name(": ")?;
         let volatile = self.cursor.eat_piece("volatile ");
-        let ty = match self.cursor.eat_piece("mem") {
-            true => self.parse_memory_space()?,
-            false => VariableType::Scalar(self.scalar_type()?),
+        let ty = if self.cursor.eat_piece("mem") {
+            self.parse_memory_space()?
+        } else {
+            VariableType::Scalar(self.scalar_type()?)
         };
         let var = self.builder.declare_var(name, ty, volatile);
         self.scopes.bind_var(name, var);
@@ -256,12 +257,11 @@ impl FutharkReader<'_> {
             }
             let start = self.cursor.at;
             let zero = ScalarLiteral::new(ty, 0);
-            let literal = match self.cursor.eat_piece("0}") {
-                true => {
-                    self.cursor.at -= 1;
-                    Some(zero)
-                }
-                false => self.parse_literal(),
+            let literal = if self.cursor.eat_piece("0}") {
+                self.cursor.at -= 1;
+                Some(zero)
+            } else {
+                self.parse_literal()
             };
             let literal = literal.filter(|l| l.ty == ty).ok_or_else(|| {
                 let message = format!("expected a value of type {ty}");

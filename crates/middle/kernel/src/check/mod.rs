@@ -77,12 +77,11 @@ impl KernelVerifier<'_> {
         holds: bool,
         message: impl FnOnce() -> String,
     ) -> Result<(), SourceDiagnostic> {
-        match holds {
-            true => Ok(()),
-            false => {
-                let message = format!("{} (rule {rule})", message());
-                Err(SourceDiagnostic::error(self.place, message))
-            }
+        if holds {
+            Ok(())
+        } else {
+            let message = format!("{} (rule {rule})", message());
+            Err(SourceDiagnostic::error(self.place, message))
         }
     }
 
@@ -147,9 +146,10 @@ impl KernelVerifier<'_> {
             }
             StmtKind::Alias { to, from } => self.verify_alias(*to, *from),
             StmtKind::Alloc { to, bytes } => {
-                let space = match self.is_device {
-                    true => MemorySpace::Shared,
-                    false => MemorySpace::Device,
+                let space = if self.is_device {
+                    MemorySpace::Shared
+                } else {
+                    MemorySpace::Device
                 };
                 self.verify_memory(*to, &[space])?;
                 self.verify_expr_type(*bytes, ScalarType::I64)

@@ -611,11 +611,10 @@ impl HostStepLowering<'_> {
         let mut is_known = true;
         self.program
             .each_var(expr, &mut |var| is_known &= seen.contains(&var));
-        match is_known {
-            true => self.lower_expr(expr),
-            false => {
-                Err(self.unsupported_diagnostic("memory of a size that is not known at the launch"))
-            }
+        if is_known {
+            self.lower_expr(expr)
+        } else {
+            Err(self.unsupported_diagnostic("memory of a size that is not known at the launch"))
         }
     }
 }

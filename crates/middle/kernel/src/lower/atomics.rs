@@ -118,13 +118,12 @@ impl KernelLowering<'_> {
         }
         let class = self.class_of(element.memory)?;
         let own = self.shared_variable(class)?.size;
-        let (pointer, shift) = match size < own {
-            true => {
-                let (pointer, shift) =
-                    self.shared_part_pointer(element.memory, own / size, size, index)?;
-                (pointer, Some(shift))
-            }
-            false => (self.shared_pointer(element.memory, index)?, None),
+        let (pointer, shift) = if size < own {
+            let (pointer, shift) =
+                self.shared_part_pointer(element.memory, own / size, size, index)?;
+            (pointer, Some(shift))
+        } else {
+            (self.shared_pointer(element.memory, index)?, None)
         };
         Ok(AtomicWord {
             pointer,

@@ -119,9 +119,10 @@ impl KernelLowering<'_> {
 
     /// Bits of one type as another of the same width; truth values are no bits.
     pub(super) fn emit_bitcast(&mut self, to: Id, value: Id) -> Id {
-        match self.b.type_of(value) == Some(to) {
-            true => value,
-            false => self.emit_value(Op::Bitcast, to, &[value]),
+        if self.b.type_of(value) == Some(to) {
+            value
+        } else {
+            self.emit_value(Op::Bitcast, to, &[value])
         }
     }
 

@@ -100,12 +100,11 @@ impl KernelLowering<'_> {
         }
         let tolerant = self.data.failure_tolerant;
         let done: Result<(), SourceDiagnostic> = self.emit_if(is_first, |l| {
-            let code = match tolerant {
-                true => zero,
-                false => {
-                    let word = l.failure_word(zero);
-                    l.emit_load(u32_ty, word)
-                }
+            let code = if tolerant {
+                zero
+            } else {
+                let word = l.failure_word(zero);
+                l.emit_load(u32_ty, word)
             };
             l.emit_store(flag, code);
             Ok(())

@@ -27,9 +27,10 @@ impl KernelLowering<'_> {
     ) -> Result<Id, SourceDiagnostic> {
         let is_shared = self.p.var(element.memory).ty == VariableType::Memory(MemorySpace::Shared);
         let splits = self.layout.is_none() && self.survey.mixes_shared();
-        match is_shared && !splits {
-            true => self.narrow_index(element.index),
-            false => self.lower_index(element.index),
+        if is_shared && !splits {
+            self.narrow_index(element.index)
+        } else {
+            self.lower_index(element.index)
         }
     }
 

@@ -91,9 +91,10 @@ impl KernelLowering<'_> {
     fn declare_workgroup_size(&mut self) {
         let u32_ty = self.uint_type(32);
         for dimension in 0..3 {
-            let size = match dimension < self.data.block_size.len() {
-                true => self.spec_u32(SpecValue::BlockSize(dimension)),
-                false => self.const_u32(1),
+            let size = if dimension < self.data.block_size.len() {
+                self.spec_u32(SpecValue::BlockSize(dimension))
+            } else {
+                self.const_u32(1)
             };
             self.local_size.push(size);
         }
@@ -126,9 +127,10 @@ impl KernelLowering<'_> {
     }
 
     fn bind_value(&mut self, var: VarId, value: Id) {
-        match self.survey.changed[var.index()] {
-            true => self.assign_var(var, value),
-            false => self.values[var.index()] = Some(value),
+        if self.survey.changed[var.index()] {
+            self.assign_var(var, value)
+        } else {
+            self.values[var.index()] = Some(value)
         }
     }
 
@@ -172,9 +174,10 @@ impl KernelLowering<'_> {
             self.b
                 .decorate_member(block, member as u32, Decoration::Offset, &[offset]);
         }
-        let class = match scalars.in_buffer {
-            true => StorageClass::StorageBuffer,
-            false => StorageClass::PushConstant,
+        let class = if scalars.in_buffer {
+            StorageClass::StorageBuffer
+        } else {
+            StorageClass::PushConstant
         };
         let variable = self.add_global_variable(class, block);
         if scalars.in_buffer {

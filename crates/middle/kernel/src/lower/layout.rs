@@ -30,18 +30,15 @@ impl KernelLowering<'_> {
     ) -> Result<Id, SourceDiagnostic> {
         let class = self.class_of(var)?;
         let ty = self.uint_type(32);
-        let first = match self.needs_reference(class) {
-            true => {
-                let reference = self.reference_variable(var);
-                self.emit_load(ty, reference)
-            }
-            false => {
-                let made = self.survey.classes[class].allocations.first().copied();
-                let made = made.ok_or_else(|| {
-                    unsupported_diagnostic(self.place, "shared memory that is nowhere")
-                })?;
-                self.laid_out_first(class, made)
-            }
+        let first = if self.needs_reference(class) {
+            let reference = self.reference_variable(var);
+            self.emit_load(ty, reference)
+        } else {
+            let made = self.survey.classes[class].allocations.first().copied();
+            let made = made.ok_or_else(|| {
+                unsupported_diagnostic(self.place, "shared memory that is nowhere")
+            })?;
+            self.laid_out_first(class, made)
         };
         let by = self.const_u32((GRAIN / size).trailing_zeros());
         let first = self.emit_value(Op::ShiftLeftLogical, ty, &[first, by]);
@@ -64,22 +61,20 @@ impl KernelLowering<'_> {
         let own = self.survey.classes[class].allocations.iter();
         bytes.extend(own.take_while(|m| **m != made).map(|(_, bytes)| *bytes));
         let more = self.flag_bytes();
-        match bytes.is_empty() {
-            true => self.const_u32((more / GRAIN) as u32),
-            false => self.spec_u32(SpecValue::Shared {
+        if bytes.is_empty() {
+            self.const_u32((more / GRAIN) as u32)
+        } else {
+            self.spec_u32(SpecValue::Shared {
                 bytes,
                 more,
                 size: GRAIN,
                 least: 0,
-            }),
+            })
         }
     }
 
     fn flag_bytes(&self) -> u64 {
-        match self.shares_failure() {
-            true => GRAIN,
-            false => 0,
-        }
+        if self.shares_failure() { GRAIN } else { 0 }
     }
 
     fn view_pointer(&mut self, size: u64, index: Id) -> Id {

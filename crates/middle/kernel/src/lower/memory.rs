@@ -109,20 +109,20 @@ impl KernelLowering<'_> {
     }
 
     pub(super) fn load_bits(&mut self, ty: Id, pointer: Id, volatile: bool) -> Id {
-        match volatile {
-            true => self
-                .b
-                .append_value(Op::Load, ty, &[pointer.word(), VOLATILE]),
-            false => self.emit_load(ty, pointer),
+        if volatile {
+            self.b
+                .append_value(Op::Load, ty, &[pointer.word(), VOLATILE])
+        } else {
+            self.emit_load(ty, pointer)
         }
     }
 
     pub(super) fn store_bits(&mut self, pointer: Id, bits: Id, volatile: bool) {
-        match volatile {
-            true => self
-                .b
-                .append_effect(Op::Store, &[pointer.word(), bits.word(), VOLATILE]),
-            false => self.emit_store(pointer, bits),
+        if volatile {
+            self.b
+                .append_effect(Op::Store, &[pointer.word(), bits.word(), VOLATILE])
+        } else {
+            self.emit_store(pointer, bits)
         }
     }
 

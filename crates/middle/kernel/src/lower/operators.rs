@@ -152,9 +152,10 @@ impl KernelLowering<'_> {
             ScalarOp::ToBool if from == ScalarType::Bool => args[0],
             ScalarOp::ToBool => {
                 let zero = self.const_literal(ScalarLiteral::new(from, 0));
-                let op = match from.is_float() {
-                    true => S::FUnordNotEqual,
-                    false => S::INotEqual,
+                let op = if from.is_float() {
+                    S::FUnordNotEqual
+                } else {
+                    S::INotEqual
                 };
                 self.emit_bool_value(op, &[args[0], zero])
             }

@@ -24,36 +24,37 @@ pub(super) struct SharedVariable {
 impl KernelLowering<'_> {
     /// Reads what is shared. In Vulkan's memory model accesses are private unless they say otherwise.
     pub(super) fn load_shared(&mut self, ty: Id, pointer: Id) -> Id {
-        match self.survey.has_fragments {
-            true => self
-                .b
-                .append_value(Op::Load, ty, &[pointer.word(), NON_PRIVATE]),
-            false => self.emit_load(ty, pointer),
+        if self.survey.has_fragments {
+            self.b
+                .append_value(Op::Load, ty, &[pointer.word(), NON_PRIVATE])
+        } else {
+            self.emit_load(ty, pointer)
         }
     }
 
     /// Writes what is shared likewise.
     pub(super) fn store_shared(&mut self, pointer: Id, value: Id) {
-        match self.survey.has_fragments {
-            true => {
-                let words = [pointer.word(), value.word(), NON_PRIVATE];
-                self.b.append_effect(Op::Store, &words);
-            }
-            false => self.emit_store(pointer, value),
+        if self.survey.has_fragments {
+            let words = [pointer.word(), value.word(), NON_PRIVATE];
+            self.b.append_effect(Op::Store, &words);
+        } else {
+            self.emit_store(pointer, value)
         }
     }
 
     fn shared_bits(&mut self, ty: Id, pointer: Id, volatile: bool) -> Id {
-        match volatile {
-            true => self.load_bits(ty, pointer, true),
-            false => self.load_shared(ty, pointer),
+        if volatile {
+            self.load_bits(ty, pointer, true)
+        } else {
+            self.load_shared(ty, pointer)
         }
     }
 
     fn put_shared_bits(&mut self, pointer: Id, bits: Id, volatile: bool) {
-        match volatile {
-            true => self.store_bits(pointer, bits, true),
-            false => self.store_shared(pointer, bits),
+        if volatile {
+            self.store_bits(pointer, bits, true)
+        } else {
+            self.store_shared(pointer, bits)
         }
     }
 
@@ -110,14 +111,15 @@ impl KernelLowering<'_> {
         let all = self.survey.classes[class].allocations.clone();
         let before = all.iter().take_while(|made| **made != (to, bytes));
         let before: Vec<ExprId> = before.map(|(_, bytes)| *bytes).collect();
-        let first = match before.is_empty() {
-            true => self.const_u32(0),
-            false => self.spec_u32(SpecValue::Shared {
+        let first = if before.is_empty() {
+            self.const_u32(0)
+        } else {
+            self.spec_u32(SpecValue::Shared {
                 bytes: before,
                 more: 0,
                 size: shared.size,
                 least: 0,
-            }),
+            })
         };
         let reference = self.reference_variable(to);
         self.emit_store(reference, first);

@@ -526,9 +526,10 @@ impl KernelLowering<'_> {
             KernelSyncScope::Shared => SHARED_SEMANTICS,
             KernelSyncScope::Device => DEVICE_SEMANTICS,
         };
-        match self.survey.has_fragments {
-            true => memory | MADE_VISIBLE,
-            false => memory,
+        if self.survey.has_fragments {
+            memory | MADE_VISIBLE
+        } else {
+            memory
         }
     }
 

@@ -48,9 +48,10 @@ impl KernelLowering<'_> {
         let sin = self.emit_float_op(S::FMul, s, &[sin, rest]);
         let cos = self.emit_polynomial(s, z, COS);
         let [one, two, none] = [1, 2, 0].map(|n| self.const_u32(n));
-        let quarters = match is_cos {
-            true => self.emit_value(S::IAdd, word, &[quarters, one]),
-            false => quarters,
+        let quarters = if is_cos {
+            self.emit_value(S::IAdd, word, &[quarters, one])
+        } else {
+            quarters
         };
         let odd = self.emit_value(S::BitwiseAnd, word, &[quarters, one]);
         let odd = self.emit_bool_value(S::INotEqual, &[odd, none]);

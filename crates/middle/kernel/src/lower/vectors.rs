@@ -39,25 +39,24 @@ impl KernelLowering<'_> {
     ) -> Result<(), SourceDiagnostic> {
         let vector = self.make_word_vector(from, to.len())?;
         let index = self.lower_index(from.index)?;
-        let values = match self.in_pieces(from, vector)? {
-            true => self.read_pieces(from, vector, index)?,
-            false => {
-                let whole = self.divide_vector_index(index, vector.count);
-                let ty = self.word_type(vector.word_count());
-                let read = match self.p.var(from.memory).ty {
-                    VariableType::Memory(MemorySpace::Shared) => {
-                        let pointer = self.shared_pointer(from.memory, whole)?;
-                        Some(self.load_shared(ty, pointer))
-                    }
-                    _ => self.on_binding(from.memory, Some(ty), |l, binding| {
-                        let pointer = l.device_words(binding, vector.word_count(), whole);
-                        Ok(Some(l.emit_load(ty, pointer)))
-                    })?,
-                };
-                let read = read
-                    .ok_or_else(|| unsupported_diagnostic(self.place, "memory that is nowhere"))?;
-                self.split_elements(vector, read)
-            }
+        let values = if self.in_pieces(from, vector)? {
+            self.read_pieces(from, vector, index)?
+        } else {
+            let whole = self.divide_vector_index(index, vector.count);
+            let ty = self.word_type(vector.word_count());
+            let read = match self.p.var(from.memory).ty {
+                VariableType::Memory(MemorySpace::Shared) => {
+                    let pointer = self.shared_pointer(from.memory, whole)?;
+                    Some(self.load_shared(ty, pointer))
+                }
+                _ => self.on_binding(from.memory, Some(ty), |l, binding| {
+                    let pointer = l.device_words(binding, vector.word_count(), whole);
+                    Ok(Some(l.emit_load(ty, pointer)))
+                })?,
+            };
+            let read =
+                read.ok_or_else(|| unsupported_diagnostic(self.place, "memory that is nowhere"))?;
+            self.split_elements(vector, read)
         };
         for (var, value) in to.iter().zip(values) {
             self.assign_var(*var, value);

@@ -81,9 +81,10 @@ impl KernelParser {
         let name = self.new_name()?;
         self.expect_mark(":")?;
         let ty = self.parse_variable_type()?;
-        let var = match is_input {
-            true => self.builder.add_input(function, &name, ty),
-            false => self.builder.add_output(function, &name, ty),
+        let var = if is_input {
+            self.builder.add_input(function, &name, ty)
+        } else {
+            self.builder.add_output(function, &name, ty)
         };
         self.locals.insert(name, var);
         Ok(var)

@@ -60,12 +60,11 @@ fn lex_token(rest: &str, first: char) -> Option<(KernelToken, usize)> {
     match first {
         '"' => lex_string(rest).map(|(text, length)| (KernelToken::Text(text), length)),
         '%' | '@' => {
-            let (name, length) = match rest[1..].starts_with('"') {
-                true => lex_string(&rest[1..])?,
-                false => {
-                    let end = rest[1..].find(|c| !is_plain(c)).unwrap_or(rest.len() - 1);
-                    (rest[1..1 + end].to_owned(), end)
-                }
+            let (name, length) = if rest[1..].starts_with('"') {
+                lex_string(&rest[1..])?
+            } else {
+                let end = rest[1..].find(|c| !is_plain(c)).unwrap_or(rest.len() - 1);
+                (rest[1..1 + end].to_owned(), end)
             };
             let token = match first {
                 '%' => KernelToken::Var(name),

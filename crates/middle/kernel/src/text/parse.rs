@@ -76,9 +76,10 @@ impl KernelParser {
     }
 
     pub fn expect_mark(&mut self, mark: &str) -> Result<(), SourceDiagnostic> {
-        match self.eat_mark(mark) {
-            true => Ok(()),
-            false => Err(self.fault_here(format!("expected {mark:?}"))),
+        if self.eat_mark(mark) {
+            Ok(())
+        } else {
+            Err(self.fault_here(format!("expected {mark:?}")))
         }
     }
 
@@ -89,9 +90,10 @@ impl KernelParser {
     }
 
     pub fn expect_word(&mut self, word: &str) -> Result<(), SourceDiagnostic> {
-        match self.eat_word(word) {
-            true => Ok(()),
-            false => Err(self.fault_here(format!("expected {word}"))),
+        if self.eat_word(word) {
+            Ok(())
+        } else {
+            Err(self.fault_here(format!("expected {word}")))
         }
     }
 
@@ -254,9 +256,10 @@ impl KernelParser {
         match word.as_str() {
             "threshold" => {
                 self.expect_mark("(")?;
-                let default = match self.eat_word("none") {
-                    true => None,
-                    false => Some(self.parse_number()?),
+                let default = if self.eat_word("none") {
+                    None
+                } else {
+                    Some(self.parse_number()?)
                 };
                 self.expect_mark(",")?;
                 let path = self.parse_string()?;

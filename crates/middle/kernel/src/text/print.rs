@@ -127,9 +127,10 @@ impl KernelPrinter<'_> {
     }
 
     fn print_name(&mut self, sigil: char, name: &str) {
-        match !name.is_empty() && name.chars().all(is_plain) {
-            true => put!(self, "{sigil}{name}"),
-            false => put!(self, "{sigil}{name:?}"),
+        if !name.is_empty() && name.chars().all(is_plain) {
+            put!(self, "{sigil}{name}")
+        } else {
+            put!(self, "{sigil}{name:?}")
         }
     }
 

@@ -92,12 +92,11 @@ impl KernelParser {
         if self.eat_word("if") {
             let condition = self.parse_expr()?;
             let then = self.parse_block()?;
-            let otherwise = match self.eat_word("else") {
-                true => self.parse_block()?,
-                false => {
-                    self.builder.begin_block();
-                    self.builder.end_block()
-                }
+            let otherwise = if self.eat_word("else") {
+                self.parse_block()?
+            } else {
+                self.builder.begin_block();
+                self.builder.end_block()
             };
             self.builder.push_statement(StmtKind::If {
                 condition,
@@ -162,9 +161,10 @@ impl KernelParser {
             let ty = self.parse_scalar_type()?;
             self.expect_mark("{")?;
             let values = self.parse_list("}", Self::parse_literal)?;
-            let repeat = match self.eat_mark("*") {
-                true => Some(self.parse_number()?),
-                false => None,
+            let repeat = if self.eat_mark("*") {
+                Some(self.parse_number()?)
+            } else {
+                None
             };
             let data = Box::new(StaticData { ty, values, repeat });
             StmtKind::Static { to, data }
@@ -274,9 +274,12 @@ impl KernelParser {
         let name = self.function_name()?;
         let function = self.builder.declare_function(&name);
         self.expect_mark("(")?;
-        let inputs = self.parse_list(")", |parser| match parser.eat_word("memory") {
-            true => Ok(FuncArgument::Memory(parser.parse_var()?)),
-            false => Ok(FuncArgument::Scalar(parser.parse_expr()?)),
+        let inputs = self.parse_list(")", |parser| {
+            if parser.eat_word("memory") {
+                Ok(FuncArgument::Memory(parser.parse_var()?))
+            } else {
+                Ok(FuncArgument::Scalar(parser.parse_expr()?))
+            }
         })?;
         self.builder
             .push_statement(StmtKind::Call(Box::new(CallStmt {
@@ -293,9 +296,10 @@ impl KernelParser {
             KernelToken::Text(_) => Ok(MessageSegment::Text(parser.parse_string()?)),
             _ => Ok(MessageSegment::Value(parser.parse_expr()?)),
         })?;
-        let backtrace = match self.eat_word("at") {
-            true => self.parse_string()?,
-            false => String::new(),
+        let backtrace = if self.eat_word("at") {
+            self.parse_string()?
+        } else {
+            String::new()
         };
         Ok(self.builder.add_message(MessageData { parts, backtrace }))
     }

@@ -122,12 +122,11 @@ pub fn histogram(values: &[u32], counts: &mut [u32], parallel: bool) {
         a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
         a
     };
-    let all = match parallel {
-        true => {
-            let parts = values.par_chunks(1 << 16).map(count);
-            parts.reduce(|| [0; 256], add)
-        }
-        false => count(values),
+    let all = if parallel {
+        let parts = values.par_chunks(1 << 16).map(count);
+        parts.reduce(|| [0; 256], add)
+    } else {
+        count(values)
     };
     for (total, own) in counts.iter_mut().zip(all) {
         *total = total.wrapping_add(own);
@@ -146,8 +145,9 @@ pub fn transpose(from: &[f32], to: &mut [f32], n: usize, parallel: bool) {
             }
         }
     };
-    match parallel {
-        true => to.par_chunks_mut(SIDE * n).enumerate().for_each(rows),
-        false => to.chunks_mut(SIDE * n).enumerate().for_each(rows),
+    if parallel {
+        to.par_chunks_mut(SIDE * n).enumerate().for_each(rows)
+    } else {
+        to.chunks_mut(SIDE * n).enumerate().for_each(rows)
     }
 }

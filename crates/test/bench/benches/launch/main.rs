@@ -91,16 +91,17 @@ fn launch(
     is_shader: bool,
 ) -> KernelLaunch {
     let bound = LaunchBinding::with_whole_buffer(0, words);
-    match is_shader {
-        true => KernelLaunch {
+    if is_shader {
+        KernelLaunch {
             kernel,
             size: IndexSpace::Groups([1; 3]),
             inputs: LaunchInputs::Resources {
                 bindings: vec![bound],
                 push: Vec::new(),
             },
-        },
-        false => KernelLaunch {
+        }
+    } else {
+        KernelLaunch {
             kernel,
             size: IndexSpace::Items {
                 dimensions: 1,
@@ -109,7 +110,7 @@ fn launch(
                 offset: [0; 3],
             },
             inputs: LaunchInputs::Arguments(vec![spirula_runtime::KernelArgument::Buffer(words)]),
-        },
+        }
     }
 }
 

@@ -37,9 +37,10 @@ fn main() -> ExitCode {
         one(&case, timed, &mut table);
     }
     table.print(timed);
-    match table.differing.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if table.differing.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 
@@ -119,12 +120,11 @@ impl Table {
             let of_input = |r: &Row| r.own[at].0 as f64 / r.input as f64;
             let (input, _) = summary(self.rows.iter().map(of_input));
             let (mean, most) = summary(compared().map(|(r, p)| r.own[at].0 as f64 / p.0 as f64));
-            let time = match timed {
-                true => {
-                    let (mean, most) = summary(compared().map(|(r, p)| r.own[at].1 / p.1));
-                    format!("{mean:.3} | {most:.2}")
-                }
-                false => "|".to_owned(),
+            let time = if timed {
+                let (mean, most) = summary(compared().map(|(r, p)| r.own[at].1 / p.1));
+                format!("{mean:.3} | {most:.2}")
+            } else {
+                "|".to_owned()
             };
             println!("| -{preset} | {input:.3} | {mean:.3} | {most:.3} | {time} |");
         }

@@ -280,20 +280,17 @@ impl LlvmEvaluator<'_> {
             return Ok(AbstractValue::new());
         }
         let to = step::to_address(args[0][0])?;
-        let cells: Vec<AbstractByte> = match name.starts_with("memset") {
-            true => {
-                let cell = match args[1][0].known_bits() {
-                    Some(byte) => AbstractByte::Byte(byte as u8),
-                    None => AbstractByte::Any,
-                };
-                vec![cell; size as usize]
-            }
-            false => {
-                let from = step::to_address(args[1][0])?;
-                match self.memory.cells_at(from, size) {
-                    Some(cells) => cells.to_vec(),
-                    None => return super::stop_undefined("a copy from outside of an object"),
-                }
+        let cells: Vec<AbstractByte> = if name.starts_with("memset") {
+            let cell = match args[1][0].known_bits() {
+                Some(byte) => AbstractByte::Byte(byte as u8),
+                None => AbstractByte::Any,
+            };
+            vec![cell; size as usize]
+        } else {
+            let from = step::to_address(args[1][0])?;
+            match self.memory.cells_at(from, size) {
+                Some(cells) => cells.to_vec(),
+                None => return super::stop_undefined("a copy from outside of an object"),
             }
         };
         match self.memory.cells_at(to, size) {
@@ -307,9 +304,12 @@ impl LlvmEvaluator<'_> {
 /// The exact result, and whether it does not fit. Products of unsigned numbers of 64 bits are cut
 /// where they fit in no sign.
 fn compute_exact(op: LlvmOpcode, is_signed: bool, width: u32, v: &[u128]) -> (i128, bool) {
-    let of = |bits: u128| match is_signed {
-        true => integer::sign_extend(width, bits),
-        false => bits as i128,
+    let of = |bits: u128| {
+        if is_signed {
+            integer::sign_extend(width, bits)
+        } else {
+            bits as i128
+        }
     };
     let (a, b) = (of(v[0]), of(v[1]));
     let exact = match op {
@@ -329,12 +329,11 @@ fn fixed_product(width: u32, v: &[u128], is_signed: bool, saturates: bool) -> Ab
     let (low, high) = integer::width_range(width, is_signed);
     let scale = v[2] as u32;
     // Products of unsigned numbers of 64 bits need all bits, but are no more than those.
-    let exact = match is_signed {
-        true => {
-            let [a, b] = [v[0], v[1]].map(|bits| integer::sign_extend(width, bits));
-            (a * b) >> scale
-        }
-        false => ((v[0] * v[1]) >> scale).min(i128::MAX as u128) as i128,
+    let exact = if is_signed {
+        let [a, b] = [v[0], v[1]].map(|bits| integer::sign_extend(width, bits));
+        (a * b) >> scale
+    } else {
+        ((v[0] * v[1]) >> scale).min(i128::MAX as u128) as i128
     };
     match exact.clamp(low, high) {
         // What does not fit is undefined.

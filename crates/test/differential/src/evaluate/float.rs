@@ -171,9 +171,10 @@ pub fn fused_multiply_add(width: u32, [a, b, c]: [AbstractScalar; 3]) -> Abstrac
             // The error of the sum (Knuth); the product of halves is exact.
             let part = sum - product;
             let error = (product - (sum - part)) + (z - part);
-            match error == 0.0 || !sum.is_finite() {
-                true => round_to_width(16, sum),
-                false => AbstractScalar::Any,
+            if error == 0.0 || !sum.is_finite() {
+                round_to_width(16, sum)
+            } else {
+                AbstractScalar::Any
             }
         }
     }

@@ -24,9 +24,10 @@ pub fn sign_extend(width: u32, bits: u128) -> i128 {
 
 /// Least and greatest number of a width, as far as an `i128` has it.
 pub fn width_range(width: u32, is_signed: bool) -> (i128, i128) {
-    match is_signed {
-        true => (i128::MIN >> (128 - width), i128::MAX >> (128 - width)),
-        false => (0, i128::try_from(width_mask(width)).unwrap_or(i128::MAX)),
+    if is_signed {
+        (i128::MIN >> (128 - width), i128::MAX >> (128 - width))
+    } else {
+        (0, i128::try_from(width_mask(width)).unwrap_or(i128::MAX))
     }
 }
 
@@ -42,11 +43,12 @@ fn apply_wrap_flags(
     let (low, high) = width_range(width, true);
     let unsigned = unsigned.is_some_and(|value| value <= width_mask(width));
     let with_sign = with_sign.is_some_and(|value| value >= low && value <= high);
-    match (flags.contains_all(LlvmInstFlags::NUW) && !unsigned)
+    if (flags.contains_all(LlvmInstFlags::NUW) && !unsigned)
         || (flags.contains_all(LlvmInstFlags::NSW) && !with_sign)
     {
-        true => AbstractScalar::Any,
-        false => AbstractScalar::Bits(wrapped & width_mask(width)),
+        AbstractScalar::Any
+    } else {
+        AbstractScalar::Bits(wrapped & width_mask(width))
     }
 }
 

@@ -95,9 +95,10 @@ fn join_cells(cells: &[AbstractByte], kind: LeafType) -> AbstractScalar {
     if let AbstractByte::Address(address, 0) = cells[0] {
         let mut all = cells.iter().enumerate();
         let is_whole = all.all(|(n, cell)| *cell == AbstractByte::Address(address, n as u8));
-        return match is_whole && kind.bit_width() == 64 {
-            true => AbstractScalar::Address(address),
-            false => AbstractScalar::Any,
+        return if is_whole && kind.bit_width() == 64 {
+            AbstractScalar::Address(address)
+        } else {
+            AbstractScalar::Any
         };
     }
     let mut bits = 0;

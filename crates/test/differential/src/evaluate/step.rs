@@ -76,9 +76,10 @@ impl LlvmEvaluator<'_> {
         let instruction = function.inst(inst);
         let mut operands = Vec::new();
         let mut types = Vec::new();
-        let given = match instruction.opcode.is_call() {
-            true => function.arguments(inst),
-            false => function.operands(inst),
+        let given = if instruction.opcode.is_call() {
+            function.arguments(inst)
+        } else {
+            function.operands(inst)
         };
         for operand in given {
             operands.push(self.eval_operand(frame, *operand)?);
@@ -102,22 +103,27 @@ impl LlvmEvaluator<'_> {
             (_, InstructionExtra::Compare(predicate)) => {
                 let kind = self.scalar_kind(types[0])?;
                 let width = kind.bit_width();
-                Ok(map_pairs(&operands, |a, b| match predicate.is_integer() {
-                    false => float::eval_compare(predicate, width, a, b),
-                    true => match (a, b) {
-                        (AbstractScalar::Bits(a), AbstractScalar::Bits(b)) => {
-                            AbstractScalar::from_bool(integer::eval_compare(predicate, width, a, b))
+                Ok(map_pairs(&operands, |a, b| {
+                    if predicate.is_integer() {
+                        match (a, b) {
+                            (AbstractScalar::Bits(a), AbstractScalar::Bits(b)) => {
+                                AbstractScalar::from_bool(integer::eval_compare(
+                                    predicate, width, a, b,
+                                ))
+                            }
+                            (AbstractScalar::Address(a), AbstractScalar::Address(b)) => {
+                                eval_address_equality(predicate, a == b)
+                            }
+                            // No object is at null.
+                            (AbstractScalar::Address(_), AbstractScalar::Bits(0))
+                            | (AbstractScalar::Bits(0), AbstractScalar::Address(_)) => {
+                                eval_address_equality(predicate, false)
+                            }
+                            _ => AbstractScalar::Any,
                         }
-                        (AbstractScalar::Address(a), AbstractScalar::Address(b)) => {
-                            eval_address_equality(predicate, a == b)
-                        }
-                        // No object is at null.
-                        (AbstractScalar::Address(_), AbstractScalar::Bits(0))
-                        | (AbstractScalar::Bits(0), AbstractScalar::Address(_)) => {
-                            eval_address_equality(predicate, false)
-                        }
-                        _ => AbstractScalar::Any,
-                    },
+                    } else {
+                        float::eval_compare(predicate, width, a, b)
+                    }
                 }))
             }
             (_, InstructionExtra::Alloca { ty, .. }) => {

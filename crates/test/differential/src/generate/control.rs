@@ -141,14 +141,13 @@ impl LlvmGenerator<'_, '_> {
         self.open_block(&then);
         let first = self.emit_in_scope(&types, |g| g.emit_regions(depth - 1));
         self.write_line(&format!("br label %{after}"));
-        let second = match has_else {
-            true => {
-                self.open_block(&other);
-                let way = self.emit_in_scope(&types, |g| g.emit_regions(depth - 1));
-                self.write_line(&format!("br label %{after}"));
-                way
-            }
-            false => before,
+        let second = if has_else {
+            self.open_block(&other);
+            let way = self.emit_in_scope(&types, |g| g.emit_regions(depth - 1));
+            self.write_line(&format!("br label %{after}"));
+            way
+        } else {
+            before
         };
         self.open_block(&after);
         self.emit_phis(&types, &[first, second]);
@@ -160,9 +159,10 @@ impl LlvmGenerator<'_, '_> {
         let (ty, value) =
             self.choose_or_make_value(wanted, |g| GeneratedType::Int(g.choose_width()));
         let value = self.emit_hidden_value(&format!("freeze {ty} {value}"));
-        let value = match self.one_in(2) {
-            true => self.emit_hidden_value(&format!("and {ty} {value}, 3")),
-            false => value,
+        let value = if self.one_in(2) {
+            self.emit_hidden_value(&format!("and {ty} {value}, 3"))
+        } else {
+            value
         };
         let count = 1 + self.c.choose_below(4);
         let labels: Vec<String> = (0..=count).map(|_| self.fresh_name("case")).collect();
@@ -273,9 +273,10 @@ impl LlvmGenerator<'_, '_> {
             .collect();
         let pointer = self.one_in(2).then(|| self.choose_object_type(1));
         let is_written = pointer.is_some() && !self.one_in(3);
-        let result = match self.one_in(4) {
-            true => self.choose_struct_type(1),
-            false => self.choose_value_type(),
+        let result = if self.one_in(4) {
+            self.choose_struct_type(1)
+        } else {
+            self.choose_value_type()
         };
         let mut function = CallableFunction {
             name: String::new(),

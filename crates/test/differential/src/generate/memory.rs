@@ -75,9 +75,10 @@ impl LlvmGenerator<'_, '_> {
         }
         let pointer = pointer_type(space);
         let bytes = self.c.choose_below(64);
-        let end = match self.one_in(2) {
-            true => format!("getelementptr (i8, {pointer} {object}, i64 {bytes})"),
-            false => format!("getelementptr ({ty}, {pointer} {object}, i64 1)"),
+        let end = if self.one_in(2) {
+            format!("getelementptr (i8, {pointer} {object}, i64 {bytes})")
+        } else {
+            format!("getelementptr ({ty}, {pointer} {object}, i64 1)")
         };
         let mut value = format!(
             "sub (i64 ptrtoint ({pointer} {end} to i64), i64 ptrtoint ({pointer} {object} to i64))"

@@ -27,9 +27,10 @@ const FLOATS: &[f64] = &[
 impl LlvmGenerator<'_, '_> {
     /// A value of a type.
     pub fn choose_value(&mut self, ty: &GeneratedType) -> String {
-        match self.one_in(5) {
-            true => self.make_constant(ty),
-            false => self.choose_variable(ty),
+        if self.one_in(5) {
+            self.make_constant(ty)
+        } else {
+            self.choose_variable(ty)
         }
     }
 

@@ -61,9 +61,10 @@ impl LlvmGenerator<'_, '_> {
         let mut by = self.choose_value(&ty);
         if !self.one_in(16) {
             let bits = i64::from(ty.bits());
-            let (op, bound) = match ty.bits().is_power_of_two() {
-                true => ("and", bits - 1),
-                false => ("urem", bits.min(i64::MAX >> (64 - bits))),
+            let (op, bound) = if ty.bits().is_power_of_two() {
+                ("and", bits - 1)
+            } else {
+                ("urem", bits.min(i64::MAX >> (64 - bits)))
             };
             by = self.emit_hidden_value(&format!("{op} {ty} {by}, {}", splat_constant(&ty, bound)));
         }
@@ -94,9 +95,10 @@ impl LlvmGenerator<'_, '_> {
     pub fn float_binary(&mut self) {
         let (ty, left) = self.some_float();
         let right = self.choose_value(&ty);
-        let op = match self.one_in(16) {
-            true => "frem",
-            false => self.choose_name(FLOAT),
+        let op = if self.one_in(16) {
+            "frem"
+        } else {
+            self.choose_name(FLOAT)
         };
         self.emit_value(&ty, &format!("{op} {ty} {left}, {right}"));
     }
@@ -109,14 +111,16 @@ impl LlvmGenerator<'_, '_> {
 
     /// A comparison, of integers or of floats.
     pub fn emit_compare(&mut self) -> GeneratedType {
-        let (ty, left) = match self.one_in(3) {
-            true => self.some_float(),
-            false => self.some_int(),
+        let (ty, left) = if self.one_in(3) {
+            self.some_float()
+        } else {
+            self.some_int()
         };
         let right = self.choose_value(&ty);
-        let (op, predicate) = match ty.is_float() {
-            true => ("fcmp", self.choose_name(FLOAT_COMPARE)),
-            false => ("icmp", self.choose_name(INT_COMPARE)),
+        let (op, predicate) = if ty.is_float() {
+            ("fcmp", self.choose_name(FLOAT_COMPARE))
+        } else {
+            ("icmp", self.choose_name(INT_COMPARE))
         };
         let truth = ty.with_scalar(GeneratedType::BOOL);
         self.emit_value(&truth, &format!("{op} {predicate} {ty} {left}, {right}"));
@@ -206,9 +210,10 @@ impl LlvmGenerator<'_, '_> {
         {
             return;
         }
-        let scalar = match width > 8 && self.one_in(2) {
-            true => GeneratedType::Float(width),
-            false => GeneratedType::Int(width),
+        let scalar = if width > 8 && self.one_in(2) {
+            GeneratedType::Float(width)
+        } else {
+            GeneratedType::Int(width)
         };
         let wanted = match lanes {
             1 if ty.lanes() == 1 || self.one_in(2) => scalar,

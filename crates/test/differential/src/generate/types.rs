@@ -133,9 +133,10 @@ const MOST_SCALARS: u32 = 32;
 impl LlvmGenerator<'_, '_> {
     /// A width of integers, seldom one that SPIR-V does not have.
     pub fn choose_width(&mut self) -> u32 {
-        match self.one_in(8) {
-            true => ODD[self.c.choose_below(ODD.len())],
-            false => WIDTHS[self.c.choose_below(WIDTHS.len())],
+        if self.one_in(8) {
+            ODD[self.c.choose_below(ODD.len())]
+        } else {
+            WIDTHS[self.c.choose_below(WIDTHS.len())]
         }
     }
 
@@ -159,39 +160,41 @@ impl LlvmGenerator<'_, '_> {
     /// A scalar or vector.
     pub fn choose_value_type(&mut self) -> GeneratedType {
         let scalar = self.choose_scalar_type();
-        match self.c.choose_below(3) == 2 && scalar.is_whole() {
-            true => self.vector_of(scalar),
-            false => scalar,
+        if self.c.choose_below(3) == 2 && scalar.is_whole() {
+            self.vector_of(scalar)
+        } else {
+            scalar
         }
     }
 
     /// An integer or a vector of some.
     pub fn choose_integer_type(&mut self) -> GeneratedType {
         let width = self.choose_width();
-        match self.one_in(3) {
-            true => {
-                let width = width.next_power_of_two().max(8);
-                self.vector_of(GeneratedType::Int(width))
-            }
-            false => GeneratedType::Int(width),
+        if self.one_in(3) {
+            let width = width.next_power_of_two().max(8);
+            self.vector_of(GeneratedType::Int(width))
+        } else {
+            GeneratedType::Int(width)
         }
     }
 
     /// A float or a vector of some.
     pub fn choose_float_type(&mut self) -> GeneratedType {
         let scalar = GeneratedType::Float([32, 64, 16][self.c.choose_below(3)]);
-        match self.one_in(3) {
-            true => self.vector_of(scalar),
-            false => scalar,
+        if self.one_in(3) {
+            self.vector_of(scalar)
+        } else {
+            scalar
         }
     }
 
     /// A type of an object in memory, which is also loaded and stored as a whole.
     pub fn choose_object_type(&mut self, depth: u32) -> GeneratedType {
         let ty = self.choose_nested_type(depth);
-        match ty.scalar_count() <= MOST_SCALARS {
-            true => ty,
-            false => self.choose_value_type(),
+        if ty.scalar_count() <= MOST_SCALARS {
+            ty
+        } else {
+            self.choose_value_type()
         }
     }
 
@@ -216,9 +219,10 @@ impl LlvmGenerator<'_, '_> {
                 .map(|_| self.choose_nested_type(depth - 1))
                 .collect(),
         );
-        match all.scalar_count() <= MOST_SCALARS {
-            true => all,
-            false => GeneratedType::Struct(vec![self.choose_value_type()]),
+        if all.scalar_count() <= MOST_SCALARS {
+            all
+        } else {
+            GeneratedType::Struct(vec![self.choose_value_type()])
         }
     }
 }
