@@ -1,9 +1,9 @@
 //! From the bytes of an input to a SPIR-V module or a whole program.
 
-use crate::detect::{InputKind, detect_input_kind};
+use crate::front::detect::{InputKind, detect_input_kind};
 use crate::initialisers::warn_of_initialisers;
 use crate::optimise::optimise_kernels;
-use crate::tensors::TensorSignature;
+use crate::signature::TensorSignature;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_kernel::ir;
 use spirula_llvm::AllowedExtensions;

@@ -15,22 +15,22 @@
 //! Nothing here reads files, prints, or knows a device: see `spirula-runtime` for running what comes out.
 
 mod compile;
-mod detect;
+mod front;
 mod initialisers;
 mod optimise;
-mod tensors;
+mod signature;
 
 pub use compile::{
     CompileError, CompileInput, CompileOptions, CompileOutput, CompileStage, CompiledInput,
     IntermediateProgram, ScheduledProgram, StageObserver, compile_input, for_devices, read_input,
     stablehlo_stages,
 };
-pub use detect::{InputKind, detect_input_kind};
+pub use front::detect::{InputKind, detect_input_kind};
 pub use initialisers::warn_of_initialisers;
+pub use signature::TensorSignature;
 pub use spirula_kernel::ir::FragmentElement;
 pub use spirula_stablehlo::translate::KnownArguments;
 pub use spirula_tensor::schedule::{
     DispatchTuning, FragmentShape, MatrixProfile, ProfileSetting, ScheduleProfile,
     ScheduleStrategy, TensorDispatch,
 };
-pub use tensors::TensorSignature;

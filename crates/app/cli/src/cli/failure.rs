@@ -3,7 +3,7 @@
 //! Exit codes: 0 done; 1 the input, a check or a test is bad, or a file cannot be written; 2 the
 //! command was used wrongly.
 
-use super::say::{say, say_line};
+use super::stderr::{print_stderr, print_stderr_line};
 use spirula::CompileError;
 use spirula_diagnostics::{SourceDiagnostic, SourceFile, SourceLocation, render_diagnostic};
 use spirula_spirv::text;
@@ -112,7 +112,7 @@ pub fn report_outcome(outcome: CommandResult) -> ExitCode {
 pub fn report_diagnostics(name: &str, bytes: &[u8], diagnostics: &[SourceDiagnostic]) {
     let colour = has_colour();
     for diagnostic in relocate_to_text(bytes, diagnostics) {
-        say!(
+        print_stderr!(
             "{}",
             render_diagnostic(&diagnostic, SourceFile { name, bytes }, colour)
         );
@@ -145,12 +145,12 @@ fn relocate_to_text(bytes: &[u8], diagnostics: &[SourceDiagnostic]) -> Vec<Sourc
 /// A sentence that concerns no input on standard error.
 pub fn tell_line(severity: &str, text: &str, hint: Option<&str>) {
     if has_colour() {
-        say_line!("\x1b[1;31m{severity}\x1b[0;1m: {text}\x1b[0m");
+        print_stderr_line!("\x1b[1;31m{severity}\x1b[0;1m: {text}\x1b[0m");
     } else {
-        say_line!("{severity}: {text}");
+        print_stderr_line!("{severity}: {text}");
     }
     if let Some(hint) = hint {
-        say_line!("  = hint: {hint}");
+        print_stderr_line!("  = hint: {hint}");
     }
 }
 

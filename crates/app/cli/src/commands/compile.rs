@@ -3,8 +3,8 @@
 use crate::cli::args::{CompileArgs, EmitFormat, LoweringArgs, SpirvFileFormat};
 use crate::cli::files::InputFile;
 use crate::cli::progress::ProgressIndicator;
-use crate::cli::say::say_line;
 use crate::cli::schedule::ScheduleSpec;
+use crate::cli::stderr::print_stderr_line;
 use crate::cli::{CommandFailure, CommandResult, failure, files};
 use spirula::{CompileOptions, CompileOutput, DispatchTuning, KnownArguments, ScheduledProgram};
 use spirula_program::{CompiledProgram, archive};
@@ -112,7 +112,7 @@ fn print_after_stage(args: &CompileArgs, stage: &str, text: &dyn Fn() -> String)
         .as_ref()
         .is_some_and(|after| after.is_stage(stage))
     {
-        say_line!("// After {stage}\n{}", text().trim_end());
+        print_stderr_line!("// After {stage}\n{}", text().trim_end());
     }
 }
 

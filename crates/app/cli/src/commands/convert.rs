@@ -2,8 +2,8 @@
 
 use super::compile::write_spirv_module;
 use super::module::read_module;
-use crate::cli::allow::build_feature_ceiling;
 use crate::cli::args::ConvertArgs;
+use crate::cli::features::build_feature_ceiling;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_spirv::convert::to_version;
 use spirula_spirv::recompute::recompute_capabilities;

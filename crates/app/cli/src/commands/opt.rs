@@ -4,7 +4,7 @@ use super::compile::write_spirv_module;
 use super::module::read_module;
 use crate::cli::args::OptArgs;
 use crate::cli::passes::PrintAfterPass;
-use crate::cli::say::{say, say_line};
+use crate::cli::stderr::{print_stderr, print_stderr_line};
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_opt::{
     OptimiseError, PassObserver, PassOutcome as Done, PassPipeline, PipelineOptions, SpirvPass,
@@ -36,11 +36,11 @@ pub fn run_opt(args: &OptArgs) -> CommandResult {
         Err(error) => return Err(CommandFailure::from_message(error.to_string())),
     };
     if args.statistics || report.skipped {
-        say!("{report}");
+        print_stderr!("{report}");
     }
     if args.time_passes {
         for (name, time) in &watcher.times {
-            say_line!("{name:>14}  {:.3} ms", time.as_secs_f64() * 1e3);
+            print_stderr_line!("{name:>14}  {:.3} ms", time.as_secs_f64() * 1e3);
         }
     }
     write_spirv_module(input, &module, &args.output, args.emit)
@@ -77,10 +77,10 @@ impl PassObserver for PassReporter {
             Some(PrintAfterPass::Pass(only)) => only.name == pass.name,
         };
         if shown {
-            say_line!("; after {}", pass.name);
+            print_stderr_line!("; after {}", pass.name);
             match text::print_assembly(&module.to_words(), &text::PrintOptions::default()) {
-                Ok(text) => say!("{text}"),
-                Err(error) => say_line!("; {error}"),
+                Ok(text) => print_stderr!("{text}"),
+                Err(error) => print_stderr_line!("; {error}"),
             }
         }
     }

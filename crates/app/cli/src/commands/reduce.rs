@@ -5,7 +5,7 @@ use super::module::read_module;
 use crate::cli::args::ReduceArgs;
 use crate::cli::files::InputFile;
 use crate::cli::progress::ProgressIndicator;
-use crate::cli::say::say_line;
+use crate::cli::stderr::print_stderr_line;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_spirv::binary;
 use spirula_spirv::ir::SpirvModule;
@@ -68,7 +68,7 @@ pub fn run_reduce(args: &ReduceArgs) -> CommandResult {
         return Err(CommandFailure::from_message(text));
     };
     let count = |module: &SpirvModule| module.all_insts().count();
-    say_line!(
+    print_stderr_line!(
         "{} of {} instructions are left after {attempts} attempts",
         count(&small),
         count(&module)

@@ -7,7 +7,7 @@ use super::compile::compile_options;
 use super::run::{default_arguments, known_shapes, program};
 use crate::cli::args::TuneArgs;
 use crate::cli::progress::ProgressIndicator;
-use crate::cli::say::say_line;
+use crate::cli::stderr::print_stderr_line;
 use crate::cli::{CommandFailure, CommandResult, cache, files, schedule};
 use spirula::{
     CompileOptions, CompileOutput, DispatchTuning, KnownArguments, ProfileSetting, ScheduleProfile,
@@ -54,7 +54,7 @@ pub fn run_tune(args: &TuneArgs) -> CommandResult {
         let milliseconds = |d: Duration| d.as_secs_f64() * 1e3;
         let (before, best) = (milliseconds(dispatch.before), milliseconds(dispatch.best));
         let name = dispatch.strategy.name();
-        say_line!(
+        print_stderr_line!(
             "{}: {name}, {before:.4} ms, tuned {best:.4} ms",
             dispatch.signature
         );

@@ -1,7 +1,7 @@
 //! Arguments of the commands that make, change and show modules.
 
 use super::{GrammarArgs, InputArgs, InputValidation, LoweringArgs};
-use crate::cli::allow::{self, AllowedFeature};
+use crate::cli::features::{self, AllowedFeature};
 use crate::cli::passes::PrintAfterPass;
 use crate::cli::stages;
 use clap::{Args as ClapArgs, ValueEnum};
@@ -204,7 +204,7 @@ pub struct ConvertArgs {
     pub output: PathBuf,
     /// Version of SPIR-V that the module gets, from 1.0 to 1.6; what an earlier one lacks becomes an
     /// extension, or is said in its terms, or refused
-    #[arg(long, value_name = "VERSION", value_parser = allow::parse_spirv_version)]
+    #[arg(long, value_name = "VERSION", value_parser = features::parse_spirv_version)]
     pub to_version: Option<SpirvVersion>,
     /// Declare the capabilities and extensions that are needed, and no others
     #[arg(long)]

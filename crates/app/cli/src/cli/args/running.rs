@@ -1,8 +1,8 @@
 //! Arguments of the commands that run modules and programs on devices.
 
 use super::{InputArgs, LoweringArgs};
-use crate::cli::checking::SanitizerArgs;
-use crate::cli::sizes::LaunchSizeArg;
+use crate::cli::launch_size::LaunchSizeArg;
+use crate::cli::sanitizer::SanitizerArgs;
 use crate::cli::tuning::TuningParameter;
 use crate::values::image::ColourMap;
 use crate::values::{ArgSpec, ValueSpec};

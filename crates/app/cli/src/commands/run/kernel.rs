@@ -1,14 +1,14 @@
 //! Launching one entry point of a module.
 
 use super::bind::{self, BoundParameter};
-use super::made::{self, PreparedValue, PushConstantData};
+use super::prepare::{self, PreparedValue, PushConstantData};
 use super::stages::StageTimings;
 use super::{results, size, specialise, to_command_failure};
 use crate::cli::args::RunArgs;
 use crate::cli::failure::{report_diagnostics, tell_line};
 use crate::cli::files::InputFile;
 use crate::cli::progress::ProgressIndicator;
-use crate::cli::say::say;
+use crate::cli::stderr::print_stderr;
 use crate::cli::{CommandFailure, CommandResult};
 use crate::commands::info::describe_entry;
 use spirula_runtime::types::TypeNames;
@@ -58,7 +58,7 @@ pub fn run_module_entry(
     let mut limit = device.info().limits.buffer_size / COPIES;
     let mut values = stages.time_stage("make arguments", || {
         let mut make = |slot: &BoundParameter| {
-            let value = made::prepare_value(slot, &interface, &types, args.seed, limit)?;
+            let value = prepare::prepare_value(slot, &interface, &types, args.seed, limit)?;
             limit = limit.saturating_sub(value.byte_size());
             Ok(value)
         };
@@ -123,7 +123,7 @@ pub fn run_module_entry(
     results::show_changed_outputs(&results, args)?;
     let outcome = results::process_outputs(&results, &wanted, args, &mut stages);
     if args.profile {
-        say!("{stages}");
+        print_stderr!("{stages}");
     }
     outcome
 }
@@ -145,7 +145,7 @@ fn push_constants(
     args: &RunArgs,
     limit: u64,
 ) -> Result<PushConstantData, CommandFailure> {
-    let pushed = made::push_constants(&args.push, args.seed, limit)?;
+    let pushed = prepare::push_constants(&args.push, args.seed, limit)?;
     let takes_some = interface.push_constant_bytes > 0 || interface.takes_arguments();
     if takes_some || pushed.bytes.is_empty() {
         return Ok(pushed);

@@ -3,7 +3,7 @@
 mod bind;
 mod compare;
 mod kernel;
-mod made;
+mod prepare;
 pub(super) mod program;
 mod results;
 mod size;
@@ -12,7 +12,7 @@ mod stages;
 
 use super::compile::compile_options;
 use crate::cli::args::{RunArgs, ValidationMode};
-use crate::cli::say::say_line;
+use crate::cli::stderr::print_stderr_line;
 use crate::cli::{CommandFailure, CommandResult, cache, failure, files, schedule};
 use crate::values::tensor::array_element;
 use crate::values::{ArgSpec, ValueSpec};
@@ -149,7 +149,7 @@ fn report_device_outcome(device: &mut ComputeDevice, stages: &mut StageTimings) 
 /// Says that the devices of a run which has ended came to the same results, if they were compared.
 fn tell_agreement(args: &RunArgs) {
     if args.compare {
-        say_line!("{} agree", args.devices.join(", "));
+        print_stderr_line!("{} agree", args.devices.join(", "));
     }
 }
 

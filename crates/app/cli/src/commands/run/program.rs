@@ -1,13 +1,13 @@
 //! Running one entry point of a program.
 
 use super::bind::{self, BoundParameter, ValueLabel};
-use super::made;
+use super::prepare;
 use super::results::{self, OutputArray};
 use super::stages::StageTimings;
 use crate::cli::args::RunArgs;
 use crate::cli::progress::ProgressIndicator;
-use crate::cli::say::{say, say_line};
-use crate::cli::{CommandFailure, CommandResult, dump, files};
+use crate::cli::stderr::{print_stderr, print_stderr_line};
+use crate::cli::{CommandFailure, CommandResult, dump_kernels, files};
 use crate::commands::info::describe_program_entry;
 use crate::values::program::{of_array, to_array};
 use crate::values::{ArgSpec, tensor};
@@ -39,7 +39,7 @@ pub fn run_program_entry(
     if let Some(folder) = &args.dump_spirv {
         let name = args.from.path.file_stem().unwrap_or_default();
         let name = name.to_string_lossy();
-        dump::dump_kernels(program, folder, &name).map_err(CommandFailure::from_message)?;
+        dump_kernels::dump_kernels(program, folder, &name).map_err(CommandFailure::from_message)?;
     }
     let mut device = super::open_requested_device(args)?;
     let limit = device.info().limits.buffer_size / COPIES;
@@ -61,7 +61,7 @@ pub fn run_program_entry(
     }
     let outcome = results::process_outputs(&computed, &wanted, args, &mut stages);
     if args.profile {
-        say!("{stages}");
+        print_stderr!("{stages}");
     }
     outcome
 }
@@ -176,7 +176,7 @@ pub fn make_values(
     for BoundParameter { label, value, .. } in &slots {
         let title = format!("{} of {}", label.title(), entry.name);
         let seed = seed.wrapping_add(label.number as u64);
-        let array = made::of_spec(value, seed, limit).map_err(|f| match f {
+        let array = prepare::of_spec(value, seed, limit).map_err(|f| match f {
             CommandFailure::Message { text, hint } => CommandFailure::Message {
                 text: format!("{title}: {text}"),
                 hint,
@@ -211,7 +211,7 @@ fn call_program_entry(
     let mut session = ProgramSession::new(program, machine).map_err(failed)?;
     let called = session.call_entry(&entry.name, values);
     for line in session.take_traced() {
-        say_line!("{line}");
+        print_stderr_line!("{line}");
     }
     called.map_err(|error| match error {
         ProgramError::Machine(error) => super::to_run_failure(error, args),

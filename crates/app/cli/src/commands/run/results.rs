@@ -1,11 +1,11 @@
 //! What is done with the buffers after a run: shown, saved, drawn, compared.
 
 use super::bind::{BoundParameter, ValueLabel};
-use super::made::{PreparedValue, from_npy};
+use super::prepare::{PreparedValue, from_npy};
 use super::stages::StageTimings;
 use crate::cli::args::RunArgs;
 use crate::cli::files::{self, has_extension};
-use crate::cli::say::say_line;
+use crate::cli::stderr::print_stderr_line;
 use crate::cli::{CommandFailure, CommandResult, failure};
 use crate::values::compare::{ArrayTolerance, compare_arrays};
 use crate::values::{image, summary};
@@ -190,7 +190,7 @@ fn compare_with_expected(
             continue;
         }
         let (title, path) = (result.label.title(), target.path.display());
-        say_line!("{title} is as in {path}");
+        print_stderr_line!("{title} is as in {path}");
     }
     outcome
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::CommandFailure;
 use crate::cli::args::RunArgs;
-use crate::cli::sizes::LaunchSizeArg;
+use crate::cli::launch_size::LaunchSizeArg;
 use spirula_runtime::IndexSpace;
 use spirula_spirv::reflect::EntryInterface;
 

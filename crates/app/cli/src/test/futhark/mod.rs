@@ -21,7 +21,7 @@ mod tuning;
 use super::session::{self, expect_array, read_referenced_file};
 use super::{SuiteResult, TestOutcome, TestSuite};
 use crate::bench::BenchWorkload;
-use crate::cli::dump;
+use crate::cli::dump_kernels;
 use crate::cli::files::decompress_gzip;
 use crate::values::compare::ArrayTolerance;
 use crate::values::program::to_array;
@@ -409,7 +409,7 @@ impl FutharkSuite {
         let program = Rc::new(*program);
         if let Some(folder) = &programs.dump_spirv {
             let name = test.source.replace('/', "__");
-            dump::dump_kernels(&program, folder, &name).map_err(TestOutcome::failed)?;
+            dump_kernels::dump_kernels(&program, folder, &name).map_err(TestOutcome::failed)?;
         }
         *self.compiled.borrow_mut() = Some((test.printed.clone(), Rc::clone(&program)));
         Ok(program)

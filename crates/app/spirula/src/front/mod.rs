@@ -1,0 +1,3 @@
+//! Front ends: how inputs are recognised.
+
+pub mod detect;
