@@ -1,10 +1,10 @@
-//! Constructors: entry points that run once before all others.
+//! Constructors: entry points with the mode `Initializer`, which run once before all others.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::enumerants::ExecutionMode;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
-/// The names of a module's entry points with the mode `Initializer`, in their order.
+/// Names of a module's constructors, in their order.
 fn list_initialisers(module: &SpirvModule) -> Vec<String> {
     let modes = module.section_insts(ModuleSection::ExecutionModes);
     let first = modes.filter(|m| m.operands().get(1) == Some(&ExecutionMode::Initializer.0));
@@ -17,7 +17,7 @@ fn list_initialisers(module: &SpirvModule) -> Vec<String> {
     points.map(|point| point.string_operand(2)).collect()
 }
 
-/// A warning that names the constructors of a module, where nothing runs them.
+/// A warning that names the constructors of a module, for devices that do not run them.
 pub fn warn_of_initialisers(module: &SpirvModule) -> Option<SourceDiagnostic> {
     let names = list_initialisers(module);
     let message = format!(

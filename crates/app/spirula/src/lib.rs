@@ -1,31 +1,36 @@
-//! Compute programs in, SPIR-V out: the front ends of Spirula behind one function.
+//! Compilation of compute programs to SPIR-V: the front ends of Spirula in one function.
 //!
-//! - [`compile_input`]: from the bytes of any accepted input to a module, or to a program of kernels and
-//!   the host's part that launches them; [`read_input`] and [`CompileInput::compile_with`] are its two halves.
-//! - [`detect_input_kind`]: what an input is, by its content.
+//! - [`compile_input`] compiles the bytes of any accepted input to a module, or to a program of kernels and the host
+//!   part that launches them. Its two halves are [`read_input`] and [`CompileInput::compile_with`].
+//! - [`detect_input_format`] detects the format of an input from its content.
+//! - [`FRONT_ENDS`] lists the input languages. A new one is a file in `front/` and a row of that table.
 //!
 //! ```
 //! let source = b"OpCapability Kernel\nOpCapability Addresses\nOpMemoryModel Physical64 OpenCL\n";
 //! let compiled = spirula::compile_input(source, &spirula::CompileOptions::default())?;
-//! assert_eq!(compiled.input, spirula::InputKind::SpirvText);
+//! assert_eq!(compiled.format.name, "SPIR-V assembly");
 //! assert_eq!(compiled.into_module()?.to_bytes()[..4], [3, 2, 0x23, 7]);
 //! # Ok::<(), spirula::CompileError>(())
 //! ```
 //!
-//! Nothing here reads files, prints, or knows a device: see `spirula-runtime` for running what comes out.
+//! This crate reads no files, prints nothing, and knows no devices. `spirula-runtime` runs its outputs.
 
 mod compile;
+mod error;
 mod front;
 mod initialisers;
 mod optimise;
 mod signature;
+mod vulkan;
 
 pub use compile::{
-    CompileError, CompileInput, CompileOptions, CompileOutput, CompileStage, CompiledInput,
-    IntermediateProgram, ScheduledProgram, StageObserver, compile_input, for_devices, read_input,
-    stablehlo_stages,
+    CompileInput, CompileOptions, CompileOutput, CompiledInput, IntermediateProgram,
+    ScheduledProgram, StageObserver, compile_input, list_tensor_stages, read_input,
 };
-pub use front::detect::{InputKind, detect_input_kind};
+pub use error::{CompileError, CompileStage};
+pub use front::{
+    FRONT_ENDS, FrontEnd, InputFormat, SPIRV_BINARY, SPIRV_TEXT, detect_input_format, list_accepted_inputs,
+};
 pub use initialisers::warn_of_initialisers;
 pub use signature::TensorSignature;
 pub use spirula_kernel::ir::FragmentElement;
@@ -34,3 +39,4 @@ pub use spirula_tensor::schedule::{
     DispatchTuning, FragmentShape, MatrixProfile, ProfileSetting, ScheduleProfile,
     ScheduleStrategy, TensorDispatch,
 };
+pub use vulkan::split_rare_types;

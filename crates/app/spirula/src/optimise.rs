@@ -1,47 +1,86 @@
-//! Optimising the kernels of programs.
+//! Optimisation of the kernels of programs.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_opt::{PassPipeline, PipelineOptions, optimise_module};
 use spirula_program::CompiledProgram;
 use spirula_spirv::ir::SpirvModule;
 
-/// What kernels of the tensor IR pass through. They are lowered with a variable for each scalar of the
-/// imperative IR, and every module is compiled again by each device that runs it, so that less to compile
-/// is worth more than the time that this takes.
-const TENSORS: &str = "O2";
+/// The representation that kernels were lowered from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KernelOrigin {
+    /// The tensor IR.
+    TensorIr,
+    /// The kernel IR.
+    KernelIr,
+}
 
-/// What other kernels pass through: of `O2` what makes a difference to them. They have one
-/// function, no aggregates, and each type and constant once; what else is left out takes two fifths of the time
-/// and makes them smaller by 2%.
-const KERNELS: &str = "mem2reg,simplify-cfg,narrow-counters,narrow-indices,gvn,workgroup-to-local,mem2reg,simplify-cfg,adce,if-convert,licm,unroll-runtime=4,simplify-cfg,dead-stores,adce,trim-capabilities,compact-ids";
+/// Passes over kernels of the tensor IR. Lowering makes a variable of each scalar of the kernel IR. Every device that
+/// runs a module compiles it again, so that less code to compile is worth more than the time of these passes.
+const TENSOR_PASSES: &[&str] = &["O2"];
 
-/// Optimises all kernels, of the tensor IR or others.
+/// Passes over other kernels: those of `O2` that make a difference. Such kernels have one function, no aggregates, and
+/// each type and constant once. The passes that are left out take two fifths of the time and save 2 % of the size.
+const KERNEL_PASSES: &[&str] = &[
+    "mem2reg",
+    "simplify-cfg",
+    "narrow-counters",
+    NARROW_INDICES,
+    "gvn",
+    "workgroup-to-local",
+    "mem2reg",
+    "simplify-cfg",
+    "adce",
+    "if-convert",
+    "licm",
+    "unroll-runtime=4",
+    "simplify-cfg",
+    "dead-stores",
+    "adce",
+    "trim-capabilities",
+    "compact-ids",
+];
+
+/// The pass that gives indices fewer bits.
+const NARROW_INDICES: &str = "narrow-indices";
+
+/// Optimises all kernels of a program.
+///
+/// # Errors
+/// When a module is malformed, or a pass fails on it.
 pub(crate) fn optimise_kernels(
     program: &mut CompiledProgram,
-    of_tensors: bool,
+    origin: KernelOrigin,
 ) -> Result<(), SourceDiagnostic> {
-    let passes = if of_tensors { TENSORS } else { KERNELS };
-    let parsed = |passes: &str| {
-        passes
-            .parse::<PassPipeline>()
-            .map_err(|error| to_source_diagnostic(&error))
+    let passes = match origin {
+        KernelOrigin::TensorIr => TENSOR_PASSES,
+        KernelOrigin::KernelIr => KERNEL_PASSES,
     };
-    let narrow = parsed(passes)?;
-    let wide = parsed(&passes.replace("narrow-indices,", ""))?;
+    let all_passes = parse_pipeline(passes)?;
+    let wide_passes: Vec<&str> = passes
+        .iter()
+        .copied()
+        .filter(|pass| *pass != NARROW_INDICES)
+        .collect();
+    let wide_passes = parse_pipeline(&wide_passes)?;
     for kernel in program.kernels.iter_mut().filter(|k| k.refusal.is_none()) {
-        // Where shared memory can be laid out explicitly and is not, elements are put together from smaller
-        // ones. That is for devices such as lavapipe, whose compiler unrolls loops over narrow indices into
-        // them and then needs minutes.
-        let plain = match kernel.laid_out {
-            Some(_) => &wide,
-            None => &narrow,
+        // Where there is a second module with an explicit layout, this one composes elements of shared memory from
+        // smaller ones. It is for devices such as lavapipe, whose compiler unrolls loops over narrow indices into such
+        // memory and then takes minutes.
+        let pipeline = match kernel.laid_out {
+            Some(_) => &wide_passes,
+            None => &all_passes,
         };
-        optimise_words(&mut kernel.words, plain)?;
+        optimise_words(&mut kernel.words, pipeline)?;
         if let Some(words) = &mut kernel.laid_out {
-            optimise_words(words, &narrow)?;
+            optimise_words(words, &all_passes)?;
         }
     }
     Ok(())
+}
+
+fn parse_pipeline(passes: &[&str]) -> Result<PassPipeline, SourceDiagnostic> {
+    let pipeline = passes.join(",").parse::<PassPipeline>();
+    pipeline.map_err(|error| to_source_diagnostic(&error))
 }
 
 fn optimise_words(words: &mut Vec<u32>, pipeline: &PassPipeline) -> Result<(), SourceDiagnostic> {

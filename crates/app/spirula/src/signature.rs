@@ -1,23 +1,23 @@
-//! What an entry point takes and gives in the types of StableHLO.
+//! Signatures of entry points in the types of StableHLO.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::CompiledProgram;
 use spirula_program::program::SourceTensorType;
 use spirula_stablehlo::translate::{InterfaceTensor, ResultCheck};
 
-/// What an entry point takes, gives and checks, in the types of StableHLO.
+/// Signature of an entry point in the types of StableHLO, with its checks.
 #[derive(Clone, Debug, Default)]
 pub struct TensorSignature {
     /// Its parameters.
     pub parameters: Vec<InterfaceTensor>,
-    /// Its results; those that only checks compare come behind them.
+    /// Its results, followed by those that only checks compare.
     pub results: Vec<InterfaceTensor>,
-    /// What has to hold of its results.
+    /// Conditions that its results must satisfy.
     pub checks: Vec<ResultCheck>,
 }
 
 impl TensorSignature {
-    /// Notes the types in a program, all of whose entry points have this interface.
+    /// Stores the types in a program. All entry points of the program have this signature.
     pub(crate) fn store_in_program(&self, program: &mut CompiledProgram) {
         for entry in &mut program.entries {
             let parameters = entry.parameters.iter_mut().zip(&self.parameters);
@@ -27,7 +27,7 @@ impl TensorSignature {
         }
     }
 
-    /// What is noted in a program; `None` where nothing is.
+    /// The types that are stored in a program; `None` where there are none.
     pub(crate) fn read_from_program(
         program: &CompiledProgram,
     ) -> Result<Option<TensorSignature>, SourceDiagnostic> {

@@ -2,7 +2,6 @@
 
 use crate::cli::args::DisArgs;
 use crate::cli::{CommandFailure, CommandResult, files};
-use spirula::InputKind;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::{binary, text};
 
@@ -15,7 +14,7 @@ pub fn run_dis(args: &DisArgs) -> CommandResult {
         indent: !args.no_indent,
         friendly_names: args.friendly_names,
     };
-    let words = match is_module(&input.bytes).and_then(|()| binary::words_from_bytes(&input.bytes))
+    let words = match check_is_module(&input.bytes).and_then(|()| binary::words_from_bytes(&input.bytes))
     {
         Ok(words) => words,
         Err(error) => return Err(CommandFailure::from_diagnostics(input, vec![error])),
@@ -26,13 +25,12 @@ pub fn run_dis(args: &DisArgs) -> CommandResult {
     }
 }
 
-fn is_module(bytes: &[u8]) -> Result<(), SourceDiagnostic> {
-    match spirula::detect_input_kind(bytes)? {
-        InputKind::SpirvBinary => Ok(()),
-        other => {
-            let message = format!("the input is {}, not a SPIR-V binary", other.name());
-            let hint = "spirula compile --emit spvasm translates LLVM IR to assembly";
-            Err(SourceDiagnostic::error(SourceLocation::Unknown, message).with_hint(hint))
-        }
+fn check_is_module(bytes: &[u8]) -> Result<(), SourceDiagnostic> {
+    let format = spirula::detect_input_format(bytes)?;
+    if *format == spirula::SPIRV_BINARY {
+        return Ok(());
     }
+    let message = format!("the input is {}, not a SPIR-V binary", format.name);
+    let hint = "spirula compile --emit spvasm translates LLVM IR to assembly";
+    Err(SourceDiagnostic::error(SourceLocation::Unknown, message).with_hint(hint))
 }

@@ -21,7 +21,7 @@ pub fn read_module(
         Ok(read) => read,
         Err(error) => return Err(CommandFailure::from_compile_error(input, error)),
     };
-    if let spirula::CompileInput::Spirv(_, module) = &read
+    if let Some(module) = read.as_spirv()
         && validation.is_some_and(|validation| !validation.skip_validation)
         && let Err(faults) = verify_for_any_consumer(module)
     {

@@ -33,7 +33,7 @@ pub fn run_info(args: &InfoArgs) -> CommandResult {
         Ok(compiled) => compiled,
         Err(error) => return Err(CommandFailure::from_compile_error(input, error)),
     };
-    let head = format!("{}: {}", input.name, compiled.input.name());
+    let head = format!("{}: {}", input.name, compiled.format.name);
     let text = match compiled.output {
         CompileOutput::Program(program) => format!(
             "{head}\n{}",

@@ -50,7 +50,7 @@ pub fn run_entry_point(args: &RunArgs) -> CommandResult {
             let text = "--param, --binary and --dump-spirv are for programs, the input is a module";
             Err(CommandFailure::Usage(text.to_owned()))
         }
-        CompileOutput::Module(module) => match spirula::for_devices(*module) {
+        CompileOutput::Module(module) => match spirula::split_rare_types(*module) {
             Ok(module) => kernel::run_module_entry(args, input, &module, stages),
             Err(error) => Err(CommandFailure::from_compile_error(input, error)),
         },

@@ -1,0 +1,98 @@
+//! Front end of StableHLO: MLIR text and bytecode, translated to the tensor IR.
+
+use super::{
+    FormatMarks, FrontEnd, InputFormat, LineMatch, SourceProgram, TensorProgram, TensorSource,
+    TextMarks, starts_with_any,
+};
+use crate::compile::CompileOptions;
+use crate::error::{CompileError, CompileStage};
+use crate::signature::TensorSignature;
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_stablehlo::mlir::MlirModule;
+use spirula_stablehlo::translate::{TranslateError, translate_for};
+
+pub(super) static FRONT_END: FrontEnd = FrontEnd {
+    title: "StableHLO (MLIR text or bytecode)",
+    formats: &[&MLIR_TEXT, &MLIR_BYTECODE],
+};
+
+/// MLIR as text.
+static MLIR_TEXT: InputFormat = InputFormat {
+    name: "MLIR",
+    marks: FormatMarks::Text(TextMarks {
+        comments: &["//"],
+        match_comment: |comment| LineMatch::likely_if(comment.starts_with("//")),
+        match_line: |line| LineMatch::certain_if(starts_with_any(line, LINES) || is_alias(line)),
+    }),
+    read: read_module,
+};
+
+/// MLIR bytecode, such as StableHLO's portable artifacts.
+static MLIR_BYTECODE: InputFormat = InputFormat {
+    name: "MLIR bytecode",
+    marks: FormatMarks::Magic(&[b"ML\xefR"]),
+    read: read_module,
+};
+
+/// Beginnings of lines that only MLIR has.
+const LINES: &[&str] = &[
+    "module {",
+    "module @",
+    "module attributes",
+    "builtin.module",
+    "func.func",
+    "\"builtin.module\"",
+    "\"func.func\"",
+];
+
+/// Whether a line is an alias of an attribute or a type.
+fn is_alias(line: &str) -> bool {
+    let Some((name, value)) = line.split_once('=') else {
+        return false;
+    };
+    let Some(name) = name.trim_end().strip_prefix(['#', '!']) else {
+        return false;
+    };
+    // In metadata of LLVM IR a number follows the mark, or `!` follows the equals sign.
+    name.starts_with(|c: char| c.is_ascii_alphabetic()) && !value.trim_start().starts_with('!')
+}
+
+/// The function that becomes the entry point where none is named.
+const DEFAULT_FUNCTION: &str = "main";
+
+fn read_module(bytes: &[u8]) -> Result<SourceProgram, CompileError> {
+    let module = spirula_stablehlo::read_module(bytes).map_err(CompileError::from_read_fault)?;
+    let faults = spirula_stablehlo::verify_module(&module);
+    if !faults.is_empty() {
+        return Err(CompileError::from_diagnostics(CompileStage::Read, faults));
+    }
+    Ok(SourceProgram::TensorSource(Box::new(module)))
+}
+
+impl TensorSource for MlirModule {
+    fn translate_to_tensors(
+        &self,
+        options: &CompileOptions,
+    ) -> Result<TensorProgram, CompileError> {
+        let entry = options.function.as_deref().unwrap_or(DEFAULT_FUNCTION);
+        let translated = translate_for(self, entry, &options.known).map_err(to_compile_error)?;
+        Ok(TensorProgram {
+            function: translated.function,
+            signature: TensorSignature {
+                parameters: translated.parameters,
+                results: translated.results,
+                checks: translated.checks,
+            },
+        })
+    }
+}
+
+fn to_compile_error(error: TranslateError) -> CompileError {
+    match error {
+        TranslateError::Unsupported { what, place } => {
+            let message = format!("{what} is not supported");
+            CompileError::from_translate_fault(SourceDiagnostic::error(place, message))
+        }
+        TranslateError::Invalid(diagnostic) => CompileError::from_read_fault(diagnostic),
+    }
+}
