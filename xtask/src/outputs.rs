@@ -150,10 +150,7 @@ fn hash_input(command: &Path, input: &Path, corpus: &Path, folder: &Path) -> Str
             0 => first.clone(),
             _ => folder.join("next"),
         };
-        let from = match step.takes_output {
-            true => &*first,
-            false => input,
-        };
+        let from = if step.takes_output { &*first } else { input };
         _ = fs::remove_file(&output);
         let done = Command::new("timeout")
             .arg(TIMEOUT)

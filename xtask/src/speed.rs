@@ -105,17 +105,18 @@ fn list_contenders(root: &Path, args: &Args, output: &Path) -> Vec<Contender> {
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     let target = words(&["-o"]).into_iter().chain([output.into()]);
     let to: Vec<OsString> = target.collect();
-    let spirula = match args.library {
-        true => Contender {
+    let spirula = if args.library {
+        Contender {
             program: root.join("target/release/examples/translate"),
             before: Vec::new(),
             behind: vec![output.into()],
-        },
-        false => Contender {
+        }
+    } else {
+        Contender {
             program: root.join(&args.spirula),
             before: words(&["compile"]),
             behind: to.clone(),
-        },
+        }
     };
     let backend = ["-O0", "-filetype=obj", "--spirv-ext=all"];
     vec![

@@ -52,17 +52,17 @@ pub fn read_input_file(path: &Path) -> Result<InputFile, CommandFailure> {
 
 /// The contents of what gzip compressed, and everything else as it is.
 pub fn decompress_gzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
-    match bytes.starts_with(GZIP) {
-        true => {
-            let mut unpacked = Vec::new();
-            let decoder = MultiGzDecoder::new(&bytes[..]);
-            decoder.take(MOST_UNPACKED).read_to_end(&mut unpacked)?;
-            match unpacked.len() as u64 == MOST_UNPACKED {
-                true => Err(io::Error::other("its contents are larger than 1 GiB")),
-                false => Ok(unpacked),
-            }
+    if bytes.starts_with(GZIP) {
+        let mut unpacked = Vec::new();
+        let decoder = MultiGzDecoder::new(&bytes[..]);
+        decoder.take(MOST_UNPACKED).read_to_end(&mut unpacked)?;
+        if unpacked.len() as u64 == MOST_UNPACKED {
+            Err(io::Error::other("its contents are larger than 1 GiB"))
+        } else {
+            Ok(unpacked)
         }
-        false => Ok(bytes),
+    } else {
+        Ok(bytes)
     }
 }
 

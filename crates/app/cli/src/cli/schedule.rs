@@ -79,9 +79,10 @@ fn parse_schedule_setting(text: &str) -> Result<(String, u64), String> {
     }
     // Whether a number is possible does not depend on the profile.
     let mut profile = ScheduleProfile::GPU;
-    match profile.set_setting(name, value) {
-        true => Ok((name.to_owned(), value)),
-        false => Err(format!("{text:?} is no power of two, or too large")),
+    if profile.set_setting(name, value) {
+        Ok((name.to_owned(), value))
+    } else {
+        Err(format!("{text:?} is no power of two, or too large"))
     }
 }
 

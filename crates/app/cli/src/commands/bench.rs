@@ -46,9 +46,10 @@ pub fn run_bench(args: &BenchArgs) -> CommandResult {
         runs: args.runs.into(),
         time: Duration::from_millis(500),
         most: Duration::from_secs(args.timeout),
-        clock: match args.processor_time {
-            true => BenchClock::Processor,
-            false => BenchClock::Wall,
+        clock: if args.processor_time {
+            BenchClock::Processor
+        } else {
+            BenchClock::Wall
         },
     };
     let (mut suites, mut table) = (SuiteCache::default(), BenchTable::default());

@@ -241,9 +241,10 @@ fn write_kernels(
     let mut listing = String::new();
     for &number in chosen {
         let words = &program.kernels[number].words;
-        let path = match several {
-            true => number_output_path(output, number),
-            false => output.to_owned(),
+        let path = if several {
+            number_output_path(output, number)
+        } else {
+            output.to_owned()
         };
         if form == SpirvFileFormat::Spv {
             files::write_binary(&path, &spirula_spirv::binary::to_bytes(words))?;
@@ -253,14 +254,16 @@ fn write_kernels(
             Ok(text) => text,
             Err(error) => return Err(CommandFailure::from_diagnostics(input, vec![error])),
         };
-        match files::is_standard(output) && several {
-            true => listing += &format!("; Kernel {number}\n{text}"),
-            false => files::write_text(&path, &text)?,
+        if files::is_standard(output) && several {
+            listing += &format!("; Kernel {number}\n{text}")
+        } else {
+            files::write_text(&path, &text)?
         }
     }
-    match listing.is_empty() {
-        true => Ok(()),
-        false => files::write_text(output, &listing),
+    if listing.is_empty() {
+        Ok(())
+    } else {
+        files::write_text(output, &listing)
     }
 }
 

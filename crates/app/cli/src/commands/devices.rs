@@ -19,9 +19,10 @@ pub fn run_devices(args: &DevicesArgs) -> CommandResult {
     let mut outcome = Ok(());
     for device in &all {
         let mut text = describe_device(device);
-        match args.probe && device.newest_module.is_some() {
-            true => outcome = append_probe_results(device, &mut text).and(outcome),
-            false => text += &format_earlier_probe(device),
+        if args.probe && device.newest_module.is_some() {
+            outcome = append_probe_results(device, &mut text).and(outcome)
+        } else {
+            text += &format_earlier_probe(device)
         }
         files::write_text(Path::new("-"), &text)?;
     }
@@ -69,9 +70,10 @@ fn format_earlier_probe(info: &DeviceInfo) -> String {
         None => return String::new(),
         Some(wrong) => wrong.into_iter().map(|(_, subject)| subject).collect(),
     };
-    match wrong.is_empty() {
-        true => format_row("probed", "nothing wrong"),
-        false => format_row("probed", &format!("wrong: {}", wrong.join(", "))),
+    if wrong.is_empty() {
+        format_row("probed", "nothing wrong")
+    } else {
+        format_row("probed", &format!("wrong: {}", wrong.join(", ")))
     }
 }
 
@@ -135,9 +137,10 @@ fn describe_matrix_shapes(device: &DeviceInfo) -> String {
         .has_dense_matrices
         .then(|| "f32 of any size".to_owned());
     let all: Vec<String> = each.chain(dense).collect();
-    match all.is_empty() {
-        true => "none".to_owned(),
-        false => all.join(", "),
+    if all.is_empty() {
+        "none".to_owned()
+    } else {
+        all.join(", ")
     }
 }
 
@@ -150,8 +153,9 @@ fn format_byte_size(bytes: u64) -> String {
         value /= 1024.0;
         unit += 1;
     }
-    match value.fract() == 0.0 {
-        true => format!("{value} {}", UNITS[unit]),
-        false => format!("{value:.1} {}", UNITS[unit]),
+    if value.fract() == 0.0 {
+        format!("{value} {}", UNITS[unit])
+    } else {
+        format!("{value:.1} {}", UNITS[unit])
     }
 }

@@ -14,11 +14,11 @@ pub fn run_dis(args: &DisArgs) -> CommandResult {
         indent: !args.no_indent,
         friendly_names: args.friendly_names,
     };
-    let words = match check_is_module(&input.bytes).and_then(|()| binary::words_from_bytes(&input.bytes))
-    {
-        Ok(words) => words,
-        Err(error) => return Err(CommandFailure::from_diagnostics(input, vec![error])),
-    };
+    let words =
+        match check_is_module(&input.bytes).and_then(|()| binary::words_from_bytes(&input.bytes)) {
+            Ok(words) => words,
+            Err(error) => return Err(CommandFailure::from_diagnostics(input, vec![error])),
+        };
     match text::ModuleDisassembly::new(&words, options) {
         Ok(text) => files::write_displayed(&args.output, &text),
         Err(error) => Err(CommandFailure::from_diagnostics(input, vec![error])),

@@ -27,9 +27,10 @@ pub fn run_link(args: &LinkArgs) -> CommandResult {
             .map_or(LinkOptions::default().ceiling, |target| target.version),
         allow_partial: args.allow_partial,
         library: args.library,
-        entry_names: match args.number_entry_points {
-            true => EntryNames::Number,
-            false => EntryNames::Refuse,
+        entry_names: if args.number_entry_points {
+            EntryNames::Number
+        } else {
+            EntryNames::Refuse
         },
     };
     let linked = link_modules(modules, &settings);

@@ -114,9 +114,10 @@ impl<'a> ScheduleTuner<'a> {
         let entry = entry.ok_or_else(|| {
             TuneError::Told(CommandFailure::from_message("there is no entry point"))
         })?;
-        let given = match args.arg.is_empty() {
-            true => default_arguments(&tensors),
-            false => Ok(args.arg.clone()),
+        let given = if args.arg.is_empty() {
+            default_arguments(&tensors)
+        } else {
+            Ok(args.arg.clone())
         };
         let values = given.and_then(|given| {
             program::make_values(&given, args.seed, entry, Some(&tensors), limit)

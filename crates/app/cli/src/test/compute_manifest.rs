@@ -126,9 +126,10 @@ impl TestSuite for ComputeSuite {
 impl ComputeSuite {
     fn module_path(&self, name: &str) -> PathBuf {
         let own = self.path.join("modules").join(name);
-        match own.is_file() {
-            true => own,
-            false => self.path.join("..").join("modules").join(name),
+        if own.is_file() {
+            own
+        } else {
+            self.path.join("..").join("modules").join(name)
         }
     }
 }
@@ -299,9 +300,10 @@ fn compare_with_golden(
             tolerance,
         )?;
     }
-    match rest.is_empty() {
-        true => Ok(()),
-        false => Err(TestOutcome::failed("the golden file is too long")),
+    if rest.is_empty() {
+        Ok(())
+    } else {
+        Err(TestOutcome::failed("the golden file is too long"))
     }
 }
 

@@ -284,13 +284,14 @@ fn make_initial_contents(
         .map_err(TestOutcome::failed)?;
     let hash = Sha256::digest(&bytes);
     let hash: String = hash[..8].iter().map(|b| format!("{b:02x}")).collect();
-    match hash == golden.initial {
-        true => Ok((element, bytes)),
-        false => Err(TestOutcome::failed(format!(
+    if hash == golden.initial {
+        Ok((element, bytes))
+    } else {
+        Err(TestOutcome::failed(format!(
             "initial contents of {} hash to {hash}, not {}",
             Value::Object(arg.clone()),
             golden.initial
-        ))),
+        )))
     }
 }
 

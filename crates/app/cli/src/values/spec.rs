@@ -124,9 +124,10 @@ impl FromStr for ArgTarget {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let Some((set, rest)) = text.split_once(',') else {
-            return match text.is_empty() {
-                true => Err("the name before ':' is empty".to_owned()),
-                false => Ok(ArgTarget::Name(text.to_owned())),
+            return if text.is_empty() {
+                Err("the name before ':' is empty".to_owned())
+            } else {
+                Ok(ArgTarget::Name(text.to_owned()))
             };
         };
         let (binding, index) = match rest.strip_suffix(']').and_then(|r| r.split_once('[')) {
@@ -311,9 +312,10 @@ fn parse_number_list(element: ElementType, text: &str) -> Result<ArrayContents, 
     let words = words.filter(|w| !w.is_empty());
     let numbers = words.map(|w| element.parse_number(w).map_err(|e| e.to_string()));
     let numbers: Vec<_> = numbers.collect::<Result<_, _>>()?;
-    match numbers.is_empty() {
-        true => Err("there are no contents behind '='".to_owned()),
-        false => Ok(ArrayContents::Numbers(numbers)),
+    if numbers.is_empty() {
+        Err("there are no contents behind '='".to_owned())
+    } else {
+        Ok(ArrayContents::Numbers(numbers))
     }
 }
 

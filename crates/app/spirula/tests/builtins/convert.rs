@@ -84,9 +84,10 @@ fn converted(
     let value = from.exact(bits);
     if to.is_float() {
         let rounded = to.rounded(value, mode.unwrap_or(RoundingDirection::Even));
-        return match to.float(rounded).is_nan() {
-            true => ExpectedLane::Value(f64::NAN),
-            false => ExpectedLane::Bits(rounded),
+        return if to.float(rounded).is_nan() {
+            ExpectedLane::Value(f64::NAN)
+        } else {
+            ExpectedLane::Bits(rounded)
         };
     }
     let Some(whole) = to_int(value, mode.unwrap_or(RoundingDirection::Zero)) else {
@@ -180,9 +181,12 @@ fn load(name: &str, from: OpenClScalar, to: OpenClScalar, lanes: u32, step: u32)
     let mut random = XorshiftRandom(21);
     let room = 2 * step;
     let inputs = (0..ITEMS).map(|_| {
-        let lane = |_| match from.is_float() {
-            true => random.float(from, -1e4, 1e4),
-            false => random.int(from),
+        let lane = |_| {
+            if from.is_float() {
+                random.float(from, -1e4, 1e4)
+            } else {
+                random.int(from)
+            }
         };
         vec![(0..room).map(lane).collect::<Vec<u64>>()]
     });
@@ -197,9 +201,12 @@ fn load(name: &str, from: OpenClScalar, to: OpenClScalar, lanes: u32, step: u32)
         eval: each(move |args| {
             let start = OFFSET as usize * step as usize;
             let lanes = args[0][start..].iter().take(lanes as usize);
-            let expect = lanes.map(|bits| match from == to {
-                true => ExpectedLane::Bits(*bits),
-                false => ExpectedLane::Value(from.float(*bits)),
+            let expect = lanes.map(|bits| {
+                if from == to {
+                    ExpectedLane::Bits(*bits)
+                } else {
+                    ExpectedLane::Value(from.float(*bits))
+                }
             });
             vec![expect.collect()]
         }),
@@ -216,9 +223,12 @@ fn store(
 ) -> BuiltinCase {
     let mut random = XorshiftRandom(22);
     let inputs = (0..ITEMS).map(|_| {
-        let lane = |_| match from.is_float() {
-            true => random.float(from, -1e4, 1e4),
-            false => random.int(from),
+        let lane = |_| {
+            if from.is_float() {
+                random.float(from, -1e4, 1e4)
+            } else {
+                random.int(from)
+            }
         };
         vec![(0..lanes).map(lane).collect::<Vec<u64>>()]
     });

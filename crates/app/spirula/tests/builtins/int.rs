@@ -49,9 +49,10 @@ const SAME: &[IntegerBuiltinRow] = &[
 
 /// The upper half of a product.
 fn high(ty: OpenClScalar, args: &[i128]) -> u64 {
-    let product = match ty.is_signed() {
-        true => (args[0] * args[1]) >> ty.bits(),
-        false => ((args[0] as u128 * args[1] as u128) >> ty.bits()) as i128,
+    let product = if ty.is_signed() {
+        (args[0] * args[1]) >> ty.bits()
+    } else {
+        ((args[0] as u128 * args[1] as u128) >> ty.bits()) as i128
     };
     ty.wrapped(product)
 }
@@ -155,9 +156,12 @@ fn clamps(ty: OpenClScalar) -> Vec<BuiltinCase> {
 fn of_24_bits(ty: OpenClScalar) -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for (name, count) in [("mul24", 2), ("mad24", 3)] {
-        let narrow = move |bits: u64| match ty.is_signed() {
-            true => ty.wrapped(ty.int(bits) >> 8),
-            false => bits >> 8,
+        let narrow = move |bits: u64| {
+            if ty.is_signed() {
+                ty.wrapped(ty.int(bits) >> 8)
+            } else {
+                bits >> 8
+            }
         };
         let mut pool = pool(&[ty; 3]);
         for args in &mut pool {
@@ -206,9 +210,10 @@ fn fields(ty: OpenClScalar) -> Vec<BuiltinCase> {
                 field
             })]
         });
-        let name = match signed {
-            true => "bitfield_extract_signed",
-            false => "bitfield_extract_unsigned",
+        let name = if signed {
+            "bitfield_extract_signed"
+        } else {
+            "bitfield_extract_unsigned"
         };
         let args = [(ty, false), (place, true), (place, true)];
         let out = Int(bits, signed);
@@ -324,9 +329,12 @@ fn shuffle(ty: OpenClScalar, from: u32, to: u32, count: usize) -> BuiltinCase {
     let inputs = (0..ITEMS).map(|_| {
         let mut args: Vec<Vec<u64>> = Vec::new();
         for _ in 0..count {
-            let lane = |_| match ty.is_float() {
-                true => random.float(ty, -100.0, 100.0),
-                false => random.int(ty),
+            let lane = |_| {
+                if ty.is_float() {
+                    random.float(ty, -100.0, 100.0)
+                } else {
+                    random.int(ty)
+                }
             };
             args.push((0..from).map(lane).collect());
         }
@@ -392,9 +400,10 @@ fn product(
             .iter()
             .map(|ty| {
                 let lanes: Vec<u64> = (0..4).map(|_| random.int(*ty)).collect();
-                match packed {
-                    true => vec![lanes.iter().rev().fold(0, |all, lane| all << 8 | lane)],
-                    false => lanes,
+                if packed {
+                    vec![lanes.iter().rev().fold(0, |all, lane| all << 8 | lane)]
+                } else {
+                    lanes
                 }
             })
             .collect();
@@ -414,16 +423,18 @@ fn product(
         inputs,
         eval: each(move |args| {
             let lane = |arg: usize, lane: usize| {
-                let bits = match packed {
-                    true => args[arg][0] >> (8 * lane),
-                    false => args[arg][lane],
+                let bits = if packed {
+                    args[arg][0] >> (8 * lane)
+                } else {
+                    args[arg][lane]
                 };
                 types[arg].int(bits)
             };
             let sum: i128 = (0..4).map(|n| lane(0, n) * lane(1, n)).sum();
-            vec![vec![ExpectedLane::Bits(match accumulates {
-                true => out.saturated(sum + out.int(args[2][0])),
-                false => out.wrapped(sum),
+            vec![vec![ExpectedLane::Bits(if accumulates {
+                out.saturated(sum + out.int(args[2][0]))
+            } else {
+                out.wrapped(sum)
             })]]
         }),
     }

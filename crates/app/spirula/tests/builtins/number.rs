@@ -140,18 +140,20 @@ impl OpenClScalar {
     pub fn int(self, bits: u64) -> i128 {
         let bits = bits & self.mask();
         let top = 1 << (self.bits() - 1);
-        match self.is_signed() && bits & top != 0 {
-            true => i128::from(bits) - (1 << self.bits()),
-            false => i128::from(bits),
+        if self.is_signed() && bits & top != 0 {
+            i128::from(bits) - (1 << self.bits())
+        } else {
+            i128::from(bits)
         }
     }
 
     /// The least and the greatest integer.
     pub fn range(self) -> (i128, i128) {
         let bits = self.bits();
-        match self.is_signed() {
-            true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-            false => (0, (1 << bits) - 1),
+        if self.is_signed() {
+            (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+        } else {
+            (0, (1 << bits) - 1)
         }
     }
 
@@ -312,9 +314,10 @@ pub fn ulps(scalar: OpenClScalar, bits: u64, exact: &BigFloat) -> f64 {
         let one = if negative { -1.0 } else { 1.0 };
         big(one).mul(&power_of_two(highest + 1), P, RM)
     };
-    let got = match got.is_infinite() {
-        true => beyond(got < 0.0),
-        false => big(got),
+    let got = if got.is_infinite() {
+        beyond(got < 0.0)
+    } else {
+        big(got)
     };
     let exact = match exact.exponent() {
         _ if exact.is_zero() => exact.clone(),

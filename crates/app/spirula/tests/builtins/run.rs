@@ -439,9 +439,10 @@ fn given(case: &BuiltinCase, item: usize, lane: usize) -> String {
     let lanes = case.reads().zip(&case.inputs[item]);
     let all = lanes.map(|((scalar, _), lanes)| {
         let bits = *lanes.get(lane).unwrap_or(&lanes[0]);
-        match scalar.is_float() {
-            true => format!("{:e}", scalar.float(bits)),
-            false => scalar.int(bits).to_string(),
+        if scalar.is_float() {
+            format!("{:e}", scalar.float(bits))
+        } else {
+            scalar.int(bits).to_string()
         }
     });
     all.collect::<Vec<_>>().join(", ")

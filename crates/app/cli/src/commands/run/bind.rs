@@ -224,9 +224,10 @@ pub fn module_parameters(interface: &EntryInterface, given: &[ArgSpec]) -> Vec<U
         is_used: true,
     });
     // What a shader that was made of a kernel has bound is among the kernel's arguments, or its own.
-    let own = match interface.takes_arguments() {
-        true => &[][..],
-        false => &interface.bindings,
+    let own = if interface.takes_arguments() {
+        &[][..]
+    } else {
+        &interface.bindings
     };
     let bindings = own.iter().flat_map(|b| {
         // An array without a size has no more elements than there are arguments.
@@ -299,9 +300,10 @@ mod tests {
         };
         EntryInterface {
             name: "f".to_owned(),
-            model: match params.is_empty() {
-                true => ExecutionModel::GLCompute,
-                false => ExecutionModel::Kernel,
+            model: if params.is_empty() {
+                ExecutionModel::GLCompute
+            } else {
+                ExecutionModel::Kernel
             },
             function: Id::MAX,
             workgroup_size: None,

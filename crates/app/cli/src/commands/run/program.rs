@@ -43,9 +43,12 @@ pub fn run_program_entry(
     }
     let mut device = super::open_requested_device(args)?;
     let limit = device.info().limits.buffer_size / COPIES;
-    let values = stages.time_stage("make arguments", || match args.arg.is_empty() {
-        true => read_values(args, entry, tensors),
-        false => make_values(&args.arg, args.seed, entry, tensors, limit),
+    let values = stages.time_stage("make arguments", || {
+        if args.arg.is_empty() {
+            read_values(args, entry, tensors)
+        } else {
+            make_values(&args.arg, args.seed, entry, tensors, limit)
+        }
     })?;
     let progress = ProgressIndicator::new_spinner("running");
     let called = call_program_entry(args, program, entry, &values, &mut device);

@@ -17,9 +17,10 @@ pub fn parse_index_space(
         .as_ref()
         .map(|l| narrow_sizes(l.padded_to_three(1), "workgroup"));
     let local = local.transpose()?;
-    match interface.takes_arguments() {
-        true => count_invocations(args, local, interface.workgroup_size),
-        false => count_workgroups(args, local, interface.workgroup_size.unwrap_or([1; 3])),
+    if interface.takes_arguments() {
+        count_invocations(args, local, interface.workgroup_size)
+    } else {
+        count_workgroups(args, local, interface.workgroup_size.unwrap_or([1; 3]))
     }
 }
 

@@ -189,9 +189,10 @@ impl<'a> TestBlockParser<'a> {
     }
 
     fn parse_case(&mut self, cases: &mut Vec<FutharkCase>) -> CaseReadResult<()> {
-        let name = match self.rest.starts_with('"') {
-            true => Some(self.parse_string()?),
-            false => None,
+        let name = if self.rest.starts_with('"') {
+            Some(self.parse_string()?)
+        } else {
+            None
         };
         let mut tags = Vec::new();
         loop {

@@ -125,13 +125,12 @@ fn build_futhark_suite(tests: Vec<FutharkTest>) -> Box<dyn TestSuite> {
 /// Loads the sources with test blocks that lie in a folder, or a single one.
 pub fn load_sources(path: &Path) -> Option<SuiteResult> {
     let is_source = |p: &Path| p.is_file() && p.extension().is_some_and(|e| e == SOURCE);
-    let mut sources: Vec<PathBuf> = match is_source(path) {
-        true => vec![path.to_owned()],
-        false => {
-            let entries = fs::read_dir(path).ok()?;
-            let all = entries.filter_map(|entry| Some(entry.ok()?.path()));
-            all.filter(|path| is_source(path)).collect()
-        }
+    let mut sources: Vec<PathBuf> = if is_source(path) {
+        vec![path.to_owned()]
+    } else {
+        let entries = fs::read_dir(path).ok()?;
+        let all = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        all.filter(|path| is_source(path)).collect()
     };
     sources.sort();
     let tests: Result<Vec<_>, String> = sources.iter().map(|s| tests_of_source(s)).collect();
@@ -341,9 +340,10 @@ impl TestSuite for FutharkSuite {
             FutharkExpectation::Values(source) => test.read_data_values(source)?,
             FutharkExpectation::Trusted => {
                 let is_same = session.device == session::CPU || is_much(&items);
-                let second = match is_same {
-                    true => call(&mut session.open_device()?, &otherwise),
-                    false => call(&mut session.with_device(session::CPU).open_device()?, &[]),
+                let second = if is_same {
+                    call(&mut session.open_device()?, &otherwise)
+                } else {
+                    call(&mut session.with_device(session::CPU).open_device()?, &[])
                 };
                 second?
             }
@@ -568,11 +568,12 @@ fn matches_error(told: &str, pattern: &str) -> Result<(), TestOutcome> {
         .dot_matches_new_line(true)
         .build();
     let regex = regex.map_err(TestOutcome::failed)?;
-    match regex.is_match(told) {
-        true => Ok(()),
-        false => Err(TestOutcome::failed(format!(
+    if regex.is_match(told) {
+        Ok(())
+    } else {
+        Err(TestOutcome::failed(format!(
             "it failed with {told:?}, expected {pattern:?}"
-        ))),
+        )))
     }
 }
 

@@ -73,9 +73,10 @@ impl PrintedProgramSource {
             };
         };
         let ran = run_futhark_compiler(futhark, &["check"], source)?;
-        match ran.status.success() {
-            true => taken(source),
-            false => Ok(String::from_utf8_lossy(&ran.stderr).into_owned()),
+        if ran.status.success() {
+            taken(source)
+        } else {
+            Ok(String::from_utf8_lossy(&ran.stderr).into_owned())
         }
     }
 }

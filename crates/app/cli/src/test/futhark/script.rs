@@ -121,24 +121,22 @@ fn compose_opaque_value(made: ScriptValue, opaque: &EntryOpaque) -> Result<CallV
         let rank = wanted.shape.as_ref().map_or(0, Vec::len);
         part.element == wanted.element && part.shape.len() == rank
     };
-    let mut parts: Vec<ProgramValue> = match parts.len() == opaque.parts.len() {
-        true => {
-            let both = parts.into_iter().zip(&opaque.parts);
-            both.map(|(part, wanted)| convert_scalar(part, wanted))
-                .collect()
-        }
-        false => Vec::new(),
+    let mut parts: Vec<ProgramValue> = if parts.len() == opaque.parts.len() {
+        let both = parts.into_iter().zip(&opaque.parts);
+        both.map(|(part, wanted)| convert_scalar(part, wanted))
+            .collect()
+    } else {
+        Vec::new()
     };
     let all_fit = parts.len() == opaque.parts.len() && parts.iter().zip(&opaque.parts).all(fits);
-    match all_fit {
-        true => Ok(CallValue::Opaque(
+    if all_fit {
+        Ok(CallValue::Opaque(
             opaque.name.clone(),
             std::mem::take(&mut parts),
-        )),
-        false => {
-            let text = format!("the script gives other parts than {} has", opaque.name);
-            Err(TestOutcome::failed(text))
-        }
+        ))
+    } else {
+        let text = format!("the script gives other parts than {} has", opaque.name);
+        Err(TestOutcome::failed(text))
     }
 }
 
@@ -233,9 +231,10 @@ impl ScriptEvaluator<'_> {
     }
 
     fn expect_token(&mut self, token: &str) -> Result<(), TestOutcome> {
-        match self.eat_token(token) {
-            true => Ok(()),
-            false => Err(self.make_fault(&format!("expected {token}"))),
+        if self.eat_token(token) {
+            Ok(())
+        } else {
+            Err(self.make_fault(&format!("expected {token}")))
         }
     }
 
