@@ -2,7 +2,6 @@
 
 mod grammar;
 mod mutants;
-mod names;
 mod outputs;
 mod speed;
 mod test;

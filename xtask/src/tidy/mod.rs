@@ -1,7 +1,9 @@
 //! Rules of the house that no compiler checks: who may depend on whom, where `unsafe` may stand,
 //! how long a file may be.
 
-use crate::names::check_type_names;
+mod type_names;
+
+use type_names::check_type_names;
 use anyhow::{Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
