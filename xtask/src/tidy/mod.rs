@@ -3,10 +3,10 @@
 
 mod type_names;
 
-use type_names::check_type_names;
 use anyhow::{Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
+use type_names::check_type_names;
 
 /// What each crate may use of the others (ARCHITECTURE.md, "The crates").
 const ARROWS: &[(&str, &[&str])] = &[
