@@ -1,11 +1,11 @@
 //! The blocks of attribute groups and of attribute lists.
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
-use super::ops::{RecordOperands, sign_rotated};
+use super::record_operands::{RecordOperands, sign_rotated};
 use super::types::BitcodeTypeTable;
 use crate::BoxedDiagnostic;
+use crate::auto_upgrade;
 use crate::ir::{AttrKind, AttrList, AttrSet, LlvmAttribute, LlvmModule};
-use crate::upgrade;
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 
@@ -82,7 +82,7 @@ impl AttributeTable {
             attributes.extend(read_attribute(&mut ops, types, module)?);
         }
         if index == FUNCTION_INDEX {
-            upgrade::function_memory(&mut attributes);
+            auto_upgrade::function_memory(&mut attributes);
         }
         self.groups
             .insert(number, (index, module.attributes.intern_set(attributes)));
@@ -159,7 +159,7 @@ fn read_attribute(
     }
     let kind = AttrKind::from_code(ops.next()?);
     let attribute = match form {
-        0 => kind.map(upgrade::plain_attribute),
+        0 => kind.map(auto_upgrade::plain_attribute),
         1 => {
             let number = ops.next()?;
             kind.map(|kind| LlvmAttribute::Number(kind, number_of(kind, number)))
@@ -196,7 +196,7 @@ fn read_attribute(
 
 fn number_of(kind: AttrKind, number: u64) -> u64 {
     match kind {
-        AttrKind::Memory => upgrade::memory_effects(number),
+        AttrKind::Memory => auto_upgrade::memory_effects(number),
         _ => number,
     }
 }

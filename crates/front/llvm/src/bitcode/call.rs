@@ -1,8 +1,8 @@
 //! Records of calls.
 
-use super::codes::fast_math_flags;
 use super::function::BitcodeBodyReader;
-use super::ops::RecordOperands;
+use super::operation_codes::fast_math_flags;
+use super::record_operands::RecordOperands;
 use crate::BoxedDiagnostic;
 use crate::ir::{
     CallInfo, CallingConvention, InstructionExtra, LlvmInstFlags, LlvmOpcode, LlvmPoolRange,

@@ -4,10 +4,10 @@
 //! they need first, with a stack of our own.
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
-use super::codes::{
+use super::operation_codes::{
     address_flags, binary_flags, binary_opcode, cast_flags, cast_opcode, read_predicate,
 };
-use super::ops::{RecordOperands, bytes_of, sign_rotated};
+use super::record_operands::{RecordOperands, bytes_of, sign_rotated};
 use super::types::BitcodeTypeTable;
 use crate::ir::{
     ConstKind, ExprExtra, GlobalKind, InlineAsm, LlvmConst, LlvmConstantExpr, LlvmFunc,

@@ -2,7 +2,7 @@
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::module::{BitcodeModuleReader, SOURCE_FILENAME, block};
-use super::ops::bytes_of;
+use super::record_operands::bytes_of;
 use super::symbols;
 use crate::ir::LlvmModule;
 use crate::{BoxedDiagnostic, error_at};

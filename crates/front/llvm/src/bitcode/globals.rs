@@ -2,14 +2,14 @@
 //! are found when all is read.
 
 use super::module::BitcodeModuleReader;
-use super::ops::{RecordOperands, bytes_of};
+use super::record_operands::{RecordOperands, bytes_of};
+use crate::auto_upgrade;
 use crate::ir::{
     AttrList, CallingConvention, ComdatGroup, ConstKind, GlobalAliasee, GlobalData, GlobalKind,
     Linkage, LlvmAlign, LlvmConst, LlvmFunc, LlvmFunction, LlvmGlobal, LlvmGlobalVariable,
     LlvmModule, LlvmSymbol, LlvmType, LlvmTypeKind, LlvmValue, Selection, ThreadLocal, UnnamedAddr,
     Visibility,
 };
-use crate::upgrade;
 use crate::{BoxedDiagnostic, error_at};
 use spirula_diagnostics::SourceLocation;
 
@@ -77,7 +77,7 @@ impl BitcodeModuleReader {
     }
 
     fn push_global(&mut self, mut data: GlobalData) {
-        upgrade::infer_dso_local(&mut data);
+        auto_upgrade::infer_dso_local(&mut data);
         let global = LlvmGlobal::new(self.module.globals.len());
         let id = self
             .module

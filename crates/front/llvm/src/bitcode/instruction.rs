@@ -1,16 +1,16 @@
 //! Records of instructions.
 
-use super::codes::{
+use super::function::BitcodeBodyReader;
+use super::operation_codes::{
     binary_flags, binary_opcode, cast_flags, cast_opcode, fast_math_flags, read_predicate,
 };
-use super::function::BitcodeBodyReader;
-use super::ops::{RecordOperands, sign_rotated};
+use super::record_operands::{RecordOperands, sign_rotated};
 use crate::BoxedDiagnostic;
+use crate::auto_upgrade;
 use crate::ir::{
     InstructionExtra, LlvmBlock, LlvmInstFlags, LlvmInstruction, LlvmOpcode, LlvmPoolRange,
     LlvmType, LlvmTypeKind, LlvmValue, compare_type, member_type, shuffle_mask, shuffle_type,
 };
-use crate::upgrade;
 use smallvec::SmallVec;
 
 impl BitcodeBodyReader<'_> {
@@ -169,7 +169,7 @@ impl BitcodeBodyReader<'_> {
         let ty = self.reader.types.read_type(&mut ops)?;
         let mut opcode = cast_opcode(&mut ops)?;
         if self.reader.types.has_bytes {
-            opcode = upgrade::byte_cast(&self.reader.module.types, opcode, from, ty);
+            opcode = auto_upgrade::byte_cast(&self.reader.module.types, opcode, from, ty);
         }
         let flags = cast_flags(opcode, ops.or_zero());
         self.push_flagged(opcode, flags, ty, &[operand], InstructionExtra::None, &ops)

@@ -1,9 +1,9 @@
 //! Records of instructions that access memory or compute addresses.
 
-use super::codes::address_flags;
 use super::function::BitcodeBodyReader;
 use super::globals::decode_alignment;
-use super::ops::RecordOperands;
+use super::operation_codes::address_flags;
+use super::record_operands::RecordOperands;
 use crate::BoxedDiagnostic;
 use crate::ir::{
     InstructionExtra, LlvmAlign, LlvmInstFlags, LlvmOpcode, LlvmPoolRange, LlvmSymbol, LlvmType,

@@ -5,8 +5,8 @@
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::constants::BitcodeValues;
-use super::ops::{RecordOperands, bytes_of, sign_rotated};
-use super::special::{BOOLEAN, ROWS, RecordFieldForm};
+use super::record_operands::{RecordOperands, bytes_of, sign_rotated};
+use super::specialised_metadata::{BOOLEAN, ROWS, RecordFieldForm};
 use super::types::BitcodeTypeTable;
 use crate::ir::{
     LlvmGlobal, LlvmMetadata, LlvmModule, LlvmPoolRange, LlvmStrings, LlvmSymbol, LlvmValue,

@@ -13,20 +13,20 @@
 mod attributes;
 mod bitstream;
 mod call;
-mod codes;
 mod constants;
 mod container;
-mod control;
 mod function;
 mod globals;
 mod instruction;
 mod memory;
 mod metadata;
 mod module;
-mod ops;
-mod special;
+mod operation_codes;
+mod record_operands;
+mod specialised_metadata;
 mod symbols;
+mod terminators;
 mod types;
 
 pub use container::{is_bitcode, read_bitcode};
-pub use special::BOOLEAN;
+pub use specialised_metadata::BOOLEAN;

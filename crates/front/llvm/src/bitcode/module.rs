@@ -6,7 +6,7 @@ use super::constants::{self, BitcodeValues};
 use super::function;
 use super::globals::{GlobalConstantPart, NamedEntity};
 use super::metadata::MetadataTable;
-use super::ops::{RecordOperands, bytes_of};
+use super::record_operands::{RecordOperands, bytes_of};
 use super::symbols::{self, VST_ENTRY, VST_FUNCTION};
 use super::types::BitcodeTypeTable;
 use crate::ir::{

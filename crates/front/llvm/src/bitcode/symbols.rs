@@ -1,7 +1,7 @@
 //! Names: tables of strings, symbol tables, and lists of tags.
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
-use super::ops::bytes_of;
+use super::record_operands::bytes_of;
 use crate::BoxedDiagnostic;
 use crate::ir::{LlvmStrings, LlvmSymbol};
 

@@ -1,7 +1,7 @@
 //! The block of types.
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
-use super::ops::{RecordOperands, bytes_of};
+use super::record_operands::{RecordOperands, bytes_of};
 use crate::BoxedDiagnostic;
 use crate::error_at;
 use crate::ir::{LlvmModule, LlvmSymbol, LlvmType, LlvmTypeKind};

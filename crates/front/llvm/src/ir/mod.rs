@@ -19,14 +19,14 @@ mod constant;
 mod function;
 mod global;
 mod id;
-mod infer;
 mod instruction;
 mod layout;
 mod metadata;
 mod module;
 mod opcode;
-mod places;
 mod predecessors;
+mod result_types;
+mod source_locations;
 mod strings;
 mod types;
 
@@ -41,9 +41,6 @@ pub use global::{
     LlvmGlobalVariable, Selection, ThreadLocal, UnnamedAddr, Visibility,
 };
 pub use id::{LlvmBlock, LlvmFunc, LlvmInst, LlvmPoolRange, LlvmValue, ValueKind};
-pub(crate) use infer::{
-    address_type, compare_type, expression_type, member_type, shuffle_mask, shuffle_type,
-};
 pub use instruction::{
     CallInfo, InstructionExtra, LlvmAlign, LlvmInstFlags, LlvmInstruction, OperandBundle, Ordering,
     Predicate, RmwOp,
@@ -52,7 +49,10 @@ pub use layout::{DataLayout, StructLayout};
 pub use metadata::{LlvmMetadata, MetadataArena, MetadataField, MetadataKind, NamedMetadata};
 pub use module::{InlineAsm, LlvmModule};
 pub use opcode::LlvmOpcode;
-pub use places::LlvmLocations;
 pub(crate) use predecessors::LlvmPredecessors;
+pub(crate) use result_types::{
+    address_type, compare_type, expression_type, member_type, shuffle_mask, shuffle_type,
+};
+pub use source_locations::LlvmLocations;
 pub use strings::{LlvmStrings, LlvmSymbol};
 pub use types::{LlvmType, LlvmTypeKind, LlvmTypes};

@@ -1,8 +1,8 @@
 //! The body of one function: blocks, phis, values and their names.
 
+use super::instruction_table;
 use super::lifter::{LiftResult, SpirvLifter, make_unique_name};
-use super::lines::LiftedFunctionLines;
-use super::table;
+use super::source_lines::LiftedFunctionLines;
 use crate::ir::{
     AttrList, CallInfo, CallingConvention, InstructionExtra, LlvmBlock, LlvmBlockData, LlvmFunc,
     LlvmFunction, LlvmInst, LlvmInstFlags, LlvmInstruction, LlvmMetadata, LlvmOpcode,
@@ -205,7 +205,7 @@ impl<'s> FunctionLifter<'_, 's> {
     fn lift_instruction(&mut self, source: LiftSource<'s>) {
         self.place = source.place;
         let first = self.function.insts.len();
-        match table::lift_by_opcode(self, &source) {
+        match instruction_table::lift_by_opcode(self, &source) {
             Ok(Some(value)) => {
                 if let Some(id) = source.result {
                     let fresh = value.as_local() >= Some(self.function.params.len() + first);

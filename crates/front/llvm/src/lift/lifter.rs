@@ -1,7 +1,7 @@
 //! The state of a lifting, and its order.
 
-use super::lengths::LiftedArrayLengths;
-use super::lines::LiftedCompileUnit;
+use super::source_lines::LiftedCompileUnit;
+use super::specialised_lengths::LiftedArrayLengths;
 use super::types::LiftedTypeShape;
 use crate::ir::{
     self, CallingConvention, ConstKind, GlobalData, GlobalKind, Linkage, LlvmConst, LlvmFunc,
@@ -48,7 +48,7 @@ pub fn lift_module(source: &spirv::SpirvModule) -> Result<ir::LlvmModule, Vec<So
     }
     let ir::LlvmModule { types, layout, .. } = &mut out;
     layout.measure_all(types);
-    crate::upgrade::complete_alignments(&mut out);
+    crate::auto_upgrade::complete_alignments(&mut out);
     // What obeys SPIR-V's rules obeys LLVM's: a module that does not was invalid before.
     verify_module(&out).map_err(|error| vec![*error])?;
     Ok(out)

@@ -3,7 +3,7 @@
 //! The subset of the Itanium C++ ABI (section 5.1) that builtins need: builtin types, vectors,
 //! pointers with address spaces, named types, and substitutions for what was said before.
 
-use super::kernels::{float_name, int_name};
+use super::entry_points::{float_name, int_name};
 use super::lifter::SpirvLifter;
 use crate::ir::LlvmTypeKind;
 use crate::text::print_type;

@@ -1,10 +1,12 @@
 //! Attributes in LLVM assembly.
 
-use super::encoding::{ALLOC_KINDS, CAPTURES, DENORMALS, FP_CLASSES, access_from_name, find_bits};
+use super::attribute_encoding::{
+    ALLOC_KINDS, CAPTURES, DENORMALS, FP_CLASSES, access_from_name, find_bits,
+};
 use super::lexer::LlvmTokenKind;
 use super::parser::LlvmParser;
+use crate::auto_upgrade::{MEMORY_LOCATIONS, all_memory, function_memory, plain_attribute};
 use crate::ir::{AttrForm, AttrKind, AttrSet, LlvmAlign, LlvmAttribute, LlvmSymbol};
-use crate::upgrade::{MEMORY_LOCATIONS, all_memory, function_memory, plain_attribute};
 use crate::{BoxedDiagnostic, error_at};
 
 impl LlvmParser<'_> {

@@ -2,11 +2,11 @@
 
 use super::lexer::LlvmTokenKind;
 use super::parser::{LlvmName, LlvmParser};
+use crate::auto_upgrade;
 use crate::ir::{
     AttrSet, ComdatGroup, GlobalAliasee, GlobalData, GlobalKind, Linkage, LlvmAlign, LlvmGlobal,
     LlvmGlobalVariable, LlvmSymbol, LlvmType, Selection, ThreadLocal, UnnamedAddr, Visibility,
 };
-use crate::upgrade;
 use crate::{BoxedDiagnostic, error_at};
 impl LlvmParser<'_> {
     pub(super) fn comdat_definition(&mut self) -> Result<(), BoxedDiagnostic> {
@@ -72,7 +72,7 @@ impl LlvmParser<'_> {
     }
 
     pub(super) fn push_global(&mut self, mut data: GlobalData, name: LlvmName) {
-        upgrade::infer_dso_local(&mut data);
+        auto_upgrade::infer_dso_local(&mut data);
         data.name = match name {
             LlvmName::Symbol(symbol) => symbol,
             LlvmName::Number(_) => LlvmSymbol::EMPTY,

@@ -6,7 +6,7 @@ use crate::ir::{
     LlvmType, LlvmTypeKind, LlvmValue, Predicate, compare_type, member_type, shuffle_mask,
     shuffle_type,
 };
-use crate::{BoxedDiagnostic, error_at, upgrade};
+use crate::{BoxedDiagnostic, auto_upgrade, error_at};
 
 const FAST_MATH: LlvmInstFlags = LlvmInstFlags::FAST;
 
@@ -196,7 +196,7 @@ impl LlvmParser<'_> {
         self.expect_word("to")?;
         let ty = self.parse_type()?;
         let opcode = match self.has_bytes {
-            true => upgrade::byte_cast(&self.module.types, opcode, from, ty),
+            true => auto_upgrade::byte_cast(&self.module.types, opcode, from, ty),
             false => opcode,
         };
         self.push_operation(opcode, flags, ty, &[operand], InstructionExtra::None, start)

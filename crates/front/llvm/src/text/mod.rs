@@ -11,21 +11,21 @@
 //! Reads what LLVM 14 to 23 write, typed pointers included. Cost: the text is cut into tokens
 //! twice.
 
+mod attribute_encoding;
 mod attributes;
 mod call;
-mod encoding;
 mod float;
 mod function;
+mod function_signature;
 mod global;
 mod instruction;
 mod lexer;
 mod memory;
 mod metadata;
 mod module;
-mod number;
+mod numbers;
 mod parser;
 mod print;
-mod signature;
 mod types;
 mod value;
 

@@ -1,6 +1,6 @@
 //! The capabilities and extensions that a finished module has to declare, by the grammar's rows.
 
-use super::extensions::AllowedExtensions;
+use super::allowed_extensions::AllowedExtensions;
 use super::translator::LlvmTranslator;
 use super::types::FOUR_BITS;
 use rustc_hash::FxHashSet;

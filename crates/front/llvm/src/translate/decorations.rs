@@ -1,7 +1,7 @@
 //! Decorations that a module asks for: `!spirv.Decorations` of globals, functions and
 //! instructions, `!spirv.ParameterDecorations`, cache controls, and annotations of Clang.
 
-use super::body::FunctionTranslator;
+use super::function_body::FunctionTranslator;
 use super::translator::LlvmTranslator;
 use super::types::push_string;
 use crate::ir::{

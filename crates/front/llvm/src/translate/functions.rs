@@ -1,7 +1,7 @@
 //! Functions: signatures, attributes, declarations, entry points.
 
-use super::body::FunctionTranslator;
 use super::builtins::LlvmCallee;
+use super::function_body::FunctionTranslator;
 use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use crate::ir::{AttrKind, CallingConvention, GlobalKind, Linkage, LlvmFunc, LlvmType};

@@ -2,7 +2,7 @@
 //!
 //! [`translate_module`] takes a module as Clang makes it for OpenCL C and SYCL (triples `spir`, `spir64`,
 //! `spirv32`, `spirv64`) to a module of SPIR-V for OpenCL environments: one inference of pointee
-//! types ([`crate::infer`]), then one pass that writes.
+//! types ([`crate::pointee_inference`]), then one pass that writes.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -42,47 +42,47 @@
 //!
 //! Cost: linear in the size of the module, and for entry points in the functions that they reach.
 
-mod addresses;
-mod aliasing;
-mod assembly;
-mod body;
+mod address_expressions;
+mod alias_scopes;
+mod allowed_extensions;
 mod builtins;
 mod capabilities;
+mod compute_shaders;
 mod constants;
-mod debug;
+mod debug_info;
+mod declaration_order;
 mod decorations;
-mod extensions;
-mod fpga;
+mod fpga_metadata;
+mod function_body;
 mod functions;
+mod global_constructors;
 mod globals;
-mod handles;
-mod hosted;
-mod initialisers;
+mod host_modules;
+mod inline_assembly;
 mod instructions;
 mod intrinsics;
-mod legalise;
-mod lengths;
-mod loops;
-mod merged;
-mod metadata;
-mod offsets;
-mod opaque;
-mod order;
-mod parts;
-mod reference;
+mod kernel_metadata;
+mod legalise_types;
+mod loop_hints;
+mod merge_globals;
+mod opencl_opaque_types;
+mod physical_storage;
+mod reference_page;
 mod refusal;
-mod row_major;
-mod shader;
+mod row_major_matrices;
+mod scalarise_vectors;
+mod specialised_lengths;
+mod target_types;
 mod translator;
 mod types;
-mod untyped;
+mod untyped_pointers;
 mod vector_compute;
-mod wide;
+mod wide_integers;
 
+pub use allowed_extensions::AllowedExtensions;
 pub(crate) use builtins::CALLABLE;
-pub use debug::DebugInfo;
-pub use extensions::AllowedExtensions;
-pub use reference::print_reference;
-pub use shader::is_shader;
+pub use compute_shaders::is_shader;
+pub use debug_info::DebugInfo;
+pub use reference_page::print_reference;
 pub use translator::{TranslationOptions, translate_module};
-pub use untyped::PointerTyping;
+pub use untyped_pointers::PointerTyping;

@@ -1,23 +1,23 @@
 //! The state of a translation, and its order.
 
-use super::aliasing::AliasScopeTable;
-use super::assembly::TranslatedInlineAsm;
+use super::alias_scopes::AliasScopeTable;
+use super::allowed_extensions::AllowedExtensions;
 use super::builtins::{BuiltinHints, LlvmCallee};
+use super::compute_shaders::ShaderTranslation;
 use super::constants::ConstantTable;
-use super::debug::{DebugInfo, DebugInfoTranslation};
-use super::extensions::AllowedExtensions;
+use super::debug_info::{DebugInfo, DebugInfoTranslation};
+use super::declaration_order::order_globals;
 use super::functions::TranslatedSignature;
 use super::globals::GlobalState;
-use super::handles::upgrade_opaque_types;
-use super::hosted::prepare_hosted_module;
+use super::host_modules::prepare_hosted_module;
+use super::inline_assembly::TranslatedInlineAsm;
 use super::instructions::has_small_atomics;
-use super::merged::merge_variables;
-use super::order::order_globals;
-use super::shader::ShaderTranslation;
+use super::merge_globals::merge_variables;
+use super::opencl_opaque_types::upgrade_opaque_types;
 use super::types::TranslatedTypeTable;
-use super::untyped::{self, PointerTyping, make_untyped};
-use crate::infer::InferredPointees;
+use super::untyped_pointers::{self, PointerTyping, make_untyped};
 use crate::ir::{LlvmFunc, LlvmModule, LlvmType};
+use crate::pointee_inference::InferredPointees;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::build::SpirvBuilder;
@@ -249,10 +249,10 @@ impl LlvmTranslator<'_> {
     /// Refuses pointers without types where they cannot be had.
     fn untyped_allowed(&mut self) {
         let least = SpirvVersion::new(1, 4);
-        let message = if !self.may_use(untyped::EXTENSION) {
+        let message = if !self.may_use(untyped_pointers::EXTENSION) {
             format!(
                 "untyped pointers need the extension {}, which is not allowed",
-                untyped::EXTENSION
+                untyped_pointers::EXTENSION
             )
         } else if self.version < least {
             format!(

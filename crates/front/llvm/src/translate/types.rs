@@ -8,8 +8,8 @@
 //! Integers are as wide as the next width that SPIR-V has, zero-extended; vectors are as long as
 //! the next length that SPIR-V has, the further lanes undefined; a vector of one lane is a scalar.
 
+use super::compute_shaders;
 use super::refusal::{TranslationResult, make_refusal};
-use super::shader;
 use super::translator::{LlvmTranslator, shorten_name};
 use crate::ir::{LlvmType, LlvmTypeKind};
 use spirula_spirv::grammar::Op;
@@ -367,7 +367,7 @@ impl LlvmTranslator<'_> {
             8 => StorageClass::Output,
             9 => StorageClass::CodeSectionINTEL,
             _ => {
-                let class = shader::storage_class(space).filter(|_| self.is_shader());
+                let class = compute_shaders::storage_class(space).filter(|_| self.is_shader());
                 return class.ok_or_else(|| {
                     make_refusal(format!("address space {space} has no storage class"))
                 });

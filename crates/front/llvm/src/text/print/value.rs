@@ -1,13 +1,15 @@
 //! Types, constants, values and attributes.
 
 use super::LlvmPrinter;
+use crate::auto_upgrade::MEMORY_LOCATIONS;
 use crate::ir::{
     AttrKind, AttrList, AttrSet, ConstKind, ExprExtra, LlvmAttribute, LlvmConst, LlvmConstantExpr,
     LlvmGlobal, LlvmInstFlags, LlvmType, LlvmTypeKind, LlvmValue, ValueKind,
 };
-use crate::text::encoding::{ACCESSES, ALLOC_KINDS, CAPTURES, DENORMALS, FP_CLASSES, list_words};
+use crate::text::attribute_encoding::{
+    ACCESSES, ALLOC_KINDS, CAPTURES, DENORMALS, FP_CLASSES, list_words,
+};
 use crate::text::types::SIMPLE;
-use crate::upgrade::MEMORY_LOCATIONS;
 
 impl LlvmPrinter<'_> {
     pub(super) fn print_type(&mut self, ty: LlvmType) {

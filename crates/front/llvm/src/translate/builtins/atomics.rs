@@ -1,7 +1,7 @@
 //! Atomic functions of OpenCL 1 and 2.
 
 use super::{ExternalCall, MangledParameter};
-use crate::translate::body::FunctionTranslator;
+use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;

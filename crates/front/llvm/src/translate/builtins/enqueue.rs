@@ -7,7 +7,7 @@ use super::ExternalCall;
 use crate::ir::{
     ConstKind, GlobalKind, InstructionExtra, LlvmFunc, LlvmOpcode, LlvmType, LlvmValue,
 };
-use crate::translate::body::FunctionTranslator;
+use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::NumericShape;
 use spirula_spirv::Id;

@@ -2,7 +2,7 @@
 
 use super::ExternalCall;
 use crate::ir::{ConstKind, GlobalKind, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue};
-use crate::translate::body::FunctionTranslator;
+use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::translator::LlvmTranslator;
 use crate::translate::types::{NumericElement, NumericShape};

@@ -2,7 +2,7 @@
 
 use super::ExternalCall;
 use super::numeric::split_rounding;
-use crate::translate::body::FunctionTranslator;
+use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;

@@ -7,36 +7,36 @@
 //! or built-in variable of that name.
 
 mod atomics;
+mod demangle;
+mod direct_instructions;
 mod enqueue;
 mod group;
 mod image;
 mod lookup;
-mod mangle;
 mod memory;
+mod minifloats;
 mod numeric;
-mod pipe;
-mod small_floats;
-mod spirv;
+mod spirv_friendly;
 mod subgroup;
-mod sync;
+mod synchronisation;
 mod table;
 mod workitem;
 
-use super::body::FunctionTranslator;
+use super::function_body::FunctionTranslator;
 use super::intrinsics::{self, IntrinsicRule};
 use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use super::types::NumericShape;
-use crate::infer::PointeeHints;
 use crate::ir::{LlvmFunc, LlvmInst, LlvmModule, LlvmType, LlvmTypeKind, LlvmValue};
+use crate::pointee_inference::PointeeHints;
+use demangle::DemangledName;
+pub(super) use demangle::{MangledBaseType, MangledParameter, demangle_name};
 pub(super) use lookup::{builtin_names, extended_named};
-use mangle::DemangledName;
-pub(super) use mangle::{MangledBaseType, MangledParameter, demangle_name};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::ExtInstSet;
 use spirula_spirv::grammar::Op;
-pub(crate) use spirv::CALLABLE;
+pub(crate) use spirv_friendly::CALLABLE;
 use std::rc::Rc;
 pub(super) use table::OpenClBuiltinRule;
 
@@ -143,7 +143,7 @@ fn classify_callee(module: &LlvmModule, func: LlvmFunc) -> LlvmCallee<'_> {
         return LlvmCallee::Intrinsic(Some(IntrinsicRule::Ignored), name);
     }
     let demangled = demangle_name(name).unwrap_or_else(|| DemangledName::from_plain_name(name));
-    if spirv::is_friendly(demangled.name) {
+    if spirv_friendly::is_friendly(demangled.name) {
         return LlvmCallee::Spirv(demangled);
     }
     match lookup::find_builtin(demangled.name) {

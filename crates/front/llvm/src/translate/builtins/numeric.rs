@@ -1,7 +1,7 @@
 //! Functions on numbers: extended instructions, relations, conversions.
 
 use super::{ExternalCall, MangledBaseType, lookup};
-use crate::translate::body::FunctionTranslator;
+use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;

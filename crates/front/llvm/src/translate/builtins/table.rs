@@ -5,8 +5,8 @@
 
 use super::atomics::{AtomicKind, BuiltinMemoryOrder};
 use super::group::GroupKind;
-use super::{ExternalCall, enqueue, image, memory, numeric, small_floats, subgroup, sync};
-use crate::translate::body::FunctionTranslator;
+use super::{ExternalCall, enqueue, image, memory, minifloats, numeric, subgroup, synchronisation};
+use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::TranslationResult;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -85,27 +85,33 @@ pub(super) const ROWS: &[(&str, OpenClBuiltinRule)] = &[
     ("get_sub_group_le_mask", WorkItem(B::SubgroupLeMask, 0)),
     ("get_sub_group_lt_mask", WorkItem(B::SubgroupLtMask, 0)),
     // Synchronisation and asynchronous copies.
-    ("barrier", By(sync::work_group_barrier)),
-    ("work_group_barrier", By(sync::work_group_barrier)),
+    ("barrier", By(synchronisation::work_group_barrier)),
+    (
+        "work_group_barrier",
+        By(synchronisation::work_group_barrier),
+    ),
     (
         "intel_work_group_barrier_arrive",
-        By(sync::lower_barrier_arrive),
+        By(synchronisation::lower_barrier_arrive),
     ),
     (
         "intel_work_group_barrier_wait",
-        By(sync::lower_barrier_wait),
+        By(synchronisation::lower_barrier_wait),
     ),
-    ("sub_group_barrier", By(sync::sub_group_barrier)),
-    ("mem_fence", By(sync::mem_fence)),
-    ("read_mem_fence", By(sync::read_mem_fence)),
-    ("write_mem_fence", By(sync::write_mem_fence)),
-    ("atomic_work_item_fence", By(sync::work_item_fence)),
-    ("async_work_group_copy", By(sync::async_copy)),
+    ("sub_group_barrier", By(synchronisation::sub_group_barrier)),
+    ("mem_fence", By(synchronisation::mem_fence)),
+    ("read_mem_fence", By(synchronisation::read_mem_fence)),
+    ("write_mem_fence", By(synchronisation::write_mem_fence)),
+    (
+        "atomic_work_item_fence",
+        By(synchronisation::work_item_fence),
+    ),
+    ("async_work_group_copy", By(synchronisation::async_copy)),
     (
         "async_work_group_strided_copy",
-        By(sync::async_strided_copy),
+        By(synchronisation::async_strided_copy),
     ),
-    ("wait_group_events", By(sync::wait_group_events)),
+    ("wait_group_events", By(synchronisation::wait_group_events)),
     // Integers, common functions and geometry.
     ("abs", Signed(std_::S_ABS, std_::U_ABS)),
     ("abs_diff", Signed(std_::S_ABS_DIFF, std_::U_ABS_DIFF)),
@@ -640,6 +646,6 @@ pub(super) const FAMILIES: &[(&str, BuiltinTranslateFn)] = &[
     ("intel_convert_as_bfloat16", subgroup::brain_bits),
     (
         "__builtin_spirv_Convert",
-        small_floats::lower_small_float_conversion,
+        minifloats::lower_small_float_conversion,
     ),
 ];

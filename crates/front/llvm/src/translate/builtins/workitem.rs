@@ -1,7 +1,7 @@
 //! Work-item functions: components of built-in variables.
 
 use super::ExternalCall;
-use crate::translate::body::FunctionTranslator;
+use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::translator::LlvmTranslator;
 use crate::translate::types::NumericShape;

@@ -1,10 +1,10 @@
 //! Constant expressions: one `OpSpecConstantOp` each.
 
-use crate::infer::element_type;
 use crate::ir::{
     ExprExtra, LlvmConst, LlvmConstantExpr, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind,
     LlvmValue,
 };
+use crate::pointee_inference::element_type;
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::translator::LlvmTranslator;
 use spirula_spirv::Id;

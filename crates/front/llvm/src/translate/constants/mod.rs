@@ -4,12 +4,12 @@
 //! (`OpSpecConstantOp`), so that a constant can stand wherever LLVM has it, operands of phis
 //! included.
 
-mod chunks;
 mod expressions;
-mod special;
+mod long_arrays;
+mod specialisation;
 
+use super::address_expressions::AddressForms;
 use super::builtins::LlvmCallee;
-use super::offsets::AddressForms;
 use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
 use super::types::{NumericElement, NumericShape};

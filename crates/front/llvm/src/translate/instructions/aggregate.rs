@@ -1,7 +1,7 @@
 //! Members of aggregates, which are in memory form.
 
 use crate::ir::{LlvmInst, LlvmOpcode, LlvmType, LlvmValue};
-use crate::translate::body::FunctionTranslator;
+use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;

@@ -1,7 +1,7 @@
 //! Arithmetic and bitwise operations.
 
 use crate::ir::{LlvmInst, LlvmInstFlags, LlvmOpcode};
-use crate::translate::body::FunctionTranslator;
+use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;

@@ -1,8 +1,8 @@
 //! Calls.
 
 use crate::ir::{ConstKind, LlvmFunc, LlvmInst, LlvmType};
-use crate::translate::body::{FunctionTranslator, TranslationWords};
 use crate::translate::builtins::{ExternalCall, LlvmCallee};
+use crate::translate::function_body::{FunctionTranslator, TranslationWords};
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use smallvec::smallvec;
 use spirula_spirv::Id;

@@ -1,7 +1,7 @@
 //! Comparisons, `select` and `freeze`.
 
 use crate::ir::{ConstKind, InstructionExtra, LlvmInst, LlvmTypeKind, LlvmValue, Predicate};
-use crate::translate::body::FunctionTranslator;
+use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;

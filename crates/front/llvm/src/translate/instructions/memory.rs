@@ -1,13 +1,13 @@
 //! Allocations, loads, stores and address computations.
 
-use super::parts_of_words::WORD;
-use crate::infer::gep_element;
+use super::partword_atomics::WORD;
 use crate::ir::{
     InstructionExtra, LlvmAlign, LlvmBlock, LlvmInst, LlvmInstFlags, LlvmOpcode, LlvmSymbol,
     LlvmType, LlvmTypeKind, LlvmValue, Ordering,
 };
-use crate::translate::aliasing::AccessAliasScopes;
-use crate::translate::body::{FunctionTranslator, TranslationWords};
+use crate::pointee_inference::gep_element;
+use crate::translate::alias_scopes::AccessAliasScopes;
+use crate::translate::function_body::{FunctionTranslator, TranslationWords};
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
 use smallvec::{SmallVec, smallvec};

@@ -5,16 +5,16 @@ mod arithmetic;
 mod atomic;
 mod call;
 mod compare;
-mod control;
-mod convert;
+mod compare_exchange_loops;
+mod conversions;
 mod memory;
-mod parts_of_words;
-mod updates;
+mod partword_atomics;
+mod terminators;
 mod vector;
 
-pub(super) use parts_of_words::{WORD, has_small_atomics};
+pub(super) use partword_atomics::{WORD, has_small_atomics};
 
-use super::body::FunctionTranslator;
+use super::function_body::FunctionTranslator;
 use super::refusal::{TranslationResult, make_refusal};
 use crate::ir::{LlvmInst, LlvmOpcode};
 use spirula_spirv::Id;

@@ -1,7 +1,7 @@
 //! Vectors.
 
 use crate::ir::LlvmInst;
-use crate::translate::body::FunctionTranslator;
+use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::NumericShape;
 use spirula_spirv::Id;

@@ -1,7 +1,7 @@
 //! Intrinsics on floats that give two results, or round to integers.
 
-use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
+use super::super::function_body::FunctionTranslator;
 use super::super::refusal::TranslationResult;
 use super::super::types::NumericShape;
 use spirula_spirv::Id;

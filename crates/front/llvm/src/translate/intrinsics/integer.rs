@@ -1,8 +1,8 @@
 //! Intrinsics on numbers.
 
-use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
 use super::super::constants::make_width_mask;
+use super::super::function_body::FunctionTranslator;
 use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::types::{NumericElement, NumericShape};
 use crate::ir::Predicate;

@@ -1,7 +1,7 @@
 //! Matrices of Clang's extension: vectors of their columns, one after the other.
 
-use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
+use super::super::function_body::FunctionTranslator;
 use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;

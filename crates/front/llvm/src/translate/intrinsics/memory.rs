@@ -1,7 +1,7 @@
 //! Intrinsics on memory.
 
-use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
+use super::super::function_body::FunctionTranslator;
 use super::super::refusal::TranslationResult;
 use super::super::types::NumericShape;
 use crate::ir::{AttrKind, LlvmValue};

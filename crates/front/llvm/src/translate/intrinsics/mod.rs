@@ -1,23 +1,23 @@
 //! LLVM's intrinsics by table.
 
 mod bits;
-mod classes;
-mod constrained;
-mod fixed;
+mod constrained_float;
+mod fixed_point;
 mod float;
-mod hints;
+mod float_classes;
 mod integer;
-mod masked;
+mod masked_memory;
 mod matrix;
 mod memory;
-mod predicated;
-mod reduce;
-mod saturate;
-mod spv;
+mod optimisation_hints;
+mod saturating;
+mod spirv_backend;
 mod vector;
+mod vector_predication;
+mod vector_reductions;
 
-use super::body::FunctionTranslator;
 use super::builtins::ExternalCall;
+use super::function_body::FunctionTranslator;
 use super::refusal::{TranslationResult, make_refusal};
 use super::types::NumericElement;
 use crate::ir::{LlvmInst, LlvmInstFlags, Predicate};
@@ -55,19 +55,25 @@ use IntrinsicRule::{By, Ext, First, Ignored, Integer};
 /// Every intrinsic, by its name without the types at its end.
 const ROWS: &[(&str, IntrinsicRule)] = &[
     // Hints.
-    ("llvm.assume", By(hints::lower_assume)),
-    ("llvm.lifetime.start", By(hints::lifetime_start)),
-    ("llvm.lifetime.end", By(hints::lifetime_end)),
+    ("llvm.assume", By(optimisation_hints::lower_assume)),
+    (
+        "llvm.lifetime.start",
+        By(optimisation_hints::lifetime_start),
+    ),
+    ("llvm.lifetime.end", By(optimisation_hints::lifetime_end)),
     ("llvm.invariant.end", Ignored),
-    ("llvm.dbg.declare", By(hints::debug_declare)),
-    ("llvm.dbg.value", By(hints::debug_value)),
+    ("llvm.dbg.declare", By(optimisation_hints::debug_declare)),
+    ("llvm.dbg.value", By(optimisation_hints::debug_value)),
     ("llvm.dbg.label", Ignored),
     ("llvm.dbg.assign", Ignored),
     ("llvm.donothing", Ignored),
     ("llvm.sideeffect", Ignored),
     ("llvm.pseudoprobe", Ignored),
     ("llvm.experimental.noalias.scope.decl", Ignored),
-    ("llvm.var.annotation", By(hints::variable_annotation)),
+    (
+        "llvm.var.annotation",
+        By(optimisation_hints::variable_annotation),
+    ),
     ("llvm.prefetch", Ignored),
     ("llvm.fake.use", Ignored),
     ("llvm.stackrestore", By(memory::restore_stack)),
@@ -75,26 +81,41 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.trap", Ignored),
     ("llvm.debugtrap", Ignored),
     ("llvm.ubsantrap", Ignored),
-    ("llvm.expect", By(hints::lower_expect)),
+    ("llvm.expect", By(optimisation_hints::lower_expect)),
     ("llvm.launder.invariant.group", First),
     ("llvm.strip.invariant.group", First),
-    ("llvm.annotation", By(hints::lower_annotation)),
-    ("llvm.ptr.annotation", By(hints::lower_annotation)),
+    ("llvm.annotation", By(optimisation_hints::lower_annotation)),
+    (
+        "llvm.ptr.annotation",
+        By(optimisation_hints::lower_annotation),
+    ),
     ("llvm.experimental.convergence.anchor", Ignored),
     ("llvm.experimental.convergence.entry", Ignored),
     ("llvm.experimental.convergence.loop", Ignored),
     ("llvm.ssa.copy", First),
-    ("llvm.arithmetic.fence", By(hints::arithmetic_fence)),
+    (
+        "llvm.arithmetic.fence",
+        By(optimisation_hints::arithmetic_fence),
+    ),
     ("llvm.invariant.start", By(memory::lower_to_null)),
     ("llvm.stacksave", By(memory::save_stack)),
     (
         "llvm.experimental.widenable.condition",
-        By(hints::lower_always_true),
+        By(optimisation_hints::lower_always_true),
     ),
-    ("llvm.allow.runtime.check", By(hints::lower_always_true)),
-    ("llvm.allow.ubsan.check", By(hints::lower_always_true)),
-    ("llvm.type.test", By(hints::lower_always_true)),
-    ("llvm.public.type.test", By(hints::lower_always_true)),
+    (
+        "llvm.allow.runtime.check",
+        By(optimisation_hints::lower_always_true),
+    ),
+    (
+        "llvm.allow.ubsan.check",
+        By(optimisation_hints::lower_always_true),
+    ),
+    ("llvm.type.test", By(optimisation_hints::lower_always_true)),
+    (
+        "llvm.public.type.test",
+        By(optimisation_hints::lower_always_true),
+    ),
     ("llvm.clear_cache", Ignored),
     ("llvm.objectsize", By(memory::object_size)),
     ("llvm.is.constant", By(memory::lower_to_zero)),
@@ -159,18 +180,21 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.minimum", By(integer::lower_minimum)),
     ("llvm.maximum", By(integer::lower_maximum)),
     ("llvm.canonicalize", By(integer::lower_canonicalize)),
-    ("llvm.is.fpclass", By(classes::is_class)),
-    ("llvm.fptosi.sat", By(saturate::to_signed)),
-    ("llvm.fptoui.sat", By(saturate::to_unsigned)),
+    ("llvm.is.fpclass", By(float_classes::is_class)),
+    ("llvm.fptosi.sat", By(saturating::to_signed)),
+    ("llvm.fptoui.sat", By(saturating::to_unsigned)),
     (
         "llvm.experimental.constrained",
-        By(constrained::lower_constrained),
+        By(constrained_float::lower_constrained),
     ),
-    ("llvm.fpbuiltin", By(constrained::of_stated_error)),
+    ("llvm.fpbuiltin", By(constrained_float::of_stated_error)),
     ("llvm.modf", By(float::lower_modf)),
     ("llvm.sincos", By(float::lower_sincos)),
     ("llvm.sincospi", By(float::lower_sincospi)),
-    ("llvm.fptrunc.round", By(constrained::lower_fptrunc_round)),
+    (
+        "llvm.fptrunc.round",
+        By(constrained_float::lower_fptrunc_round),
+    ),
     ("llvm.get.rounding", By(integer::lower_get_rounding)),
     ("llvm.frexp", By(float::lower_frexp)),
     ("llvm.lround", By(float::round_to_integer)),
@@ -183,12 +207,12 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.smin", Integer(std_::S_MIN, true)),
     ("llvm.smax", Integer(std_::S_MAX, true)),
     ("llvm.abs", By(integer::lower_abs)),
-    ("llvm.sadd.sat", By(saturate::add_signed)),
-    ("llvm.uadd.sat", By(saturate::add_unsigned)),
-    ("llvm.ssub.sat", By(saturate::subtract_signed)),
-    ("llvm.usub.sat", By(saturate::subtract_unsigned)),
-    ("llvm.sshl.sat", By(saturate::shift_signed)),
-    ("llvm.ushl.sat", By(saturate::shift_unsigned)),
+    ("llvm.sadd.sat", By(saturating::add_signed)),
+    ("llvm.uadd.sat", By(saturating::add_unsigned)),
+    ("llvm.ssub.sat", By(saturating::subtract_signed)),
+    ("llvm.usub.sat", By(saturating::subtract_unsigned)),
+    ("llvm.sshl.sat", By(saturating::shift_signed)),
+    ("llvm.ushl.sat", By(saturating::shift_unsigned)),
     ("llvm.sadd.with.overflow", By(integer::add_signed_overflow)),
     (
         "llvm.uadd.with.overflow",
@@ -213,14 +237,14 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.scmp", By(integer::compare_signed)),
     ("llvm.ucmp", By(integer::compare_unsigned)),
     // Numbers with a fixed point.
-    ("llvm.smul.fix", By(fixed::multiply_signed)),
-    ("llvm.umul.fix", By(fixed::multiply_unsigned)),
-    ("llvm.smul.fix.sat", By(fixed::multiply_signed)),
-    ("llvm.umul.fix.sat", By(fixed::multiply_unsigned)),
-    ("llvm.sdiv.fix", By(fixed::divide_signed)),
-    ("llvm.udiv.fix", By(fixed::divide_unsigned)),
-    ("llvm.sdiv.fix.sat", By(fixed::divide_signed)),
-    ("llvm.udiv.fix.sat", By(fixed::divide_unsigned)),
+    ("llvm.smul.fix", By(fixed_point::multiply_signed)),
+    ("llvm.umul.fix", By(fixed_point::multiply_unsigned)),
+    ("llvm.smul.fix.sat", By(fixed_point::multiply_signed)),
+    ("llvm.umul.fix.sat", By(fixed_point::multiply_unsigned)),
+    ("llvm.sdiv.fix", By(fixed_point::divide_signed)),
+    ("llvm.udiv.fix", By(fixed_point::divide_unsigned)),
+    ("llvm.sdiv.fix.sat", By(fixed_point::divide_signed)),
+    ("llvm.udiv.fix.sat", By(fixed_point::divide_unsigned)),
     // Bits.
     ("llvm.ctpop", By(bits::lower_ctpop)),
     ("llvm.ctlz", By(bits::leading_zeros)),
@@ -299,34 +323,82 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.cttz.elts", By(vector::leading_false)),
     ("llvm.ct.select", By(vector::lower_ct_select)),
     // Operations on some lanes.
-    ("llvm.vp", By(predicated::lower_vp_intrinsic)),
+    ("llvm.vp", By(vector_predication::lower_vp_intrinsic)),
     // Accesses to some lanes.
-    ("llvm.masked.load", By(masked::lower_masked_load)),
-    ("llvm.masked.store", By(masked::lower_masked_store)),
-    ("llvm.masked.gather", By(masked::lower_masked_gather)),
-    ("llvm.masked.scatter", By(masked::lower_masked_scatter)),
-    ("llvm.masked.expandload", By(masked::expand_load)),
-    ("llvm.masked.compressstore", By(masked::compress_store)),
+    ("llvm.masked.load", By(masked_memory::lower_masked_load)),
+    ("llvm.masked.store", By(masked_memory::lower_masked_store)),
+    ("llvm.masked.gather", By(masked_memory::lower_masked_gather)),
+    (
+        "llvm.masked.scatter",
+        By(masked_memory::lower_masked_scatter),
+    ),
+    ("llvm.masked.expandload", By(masked_memory::expand_load)),
+    (
+        "llvm.masked.compressstore",
+        By(masked_memory::compress_store),
+    ),
     ("llvm.convert.to.fp16", By(vector::to_half_bits)),
     ("llvm.convert.from.fp16", By(vector::from_half_bits)),
     ("llvm.readcyclecounter", By(vector::lower_read_clock)),
     ("llvm.readsteadycounter", By(vector::lower_read_clock)),
     // Reductions.
-    ("llvm.vector.reduce.add", By(reduce::lower_reduce_add)),
-    ("llvm.vector.reduce.mul", By(reduce::lower_reduce_mul)),
-    ("llvm.vector.reduce.and", By(reduce::lower_reduce_and)),
-    ("llvm.vector.reduce.or", By(reduce::lower_reduce_or)),
-    ("llvm.vector.reduce.xor", By(reduce::lower_reduce_xor)),
-    ("llvm.vector.reduce.smax", By(reduce::signed_maximum)),
-    ("llvm.vector.reduce.smin", By(reduce::signed_minimum)),
-    ("llvm.vector.reduce.umax", By(reduce::unsigned_maximum)),
-    ("llvm.vector.reduce.umin", By(reduce::unsigned_minimum)),
-    ("llvm.vector.reduce.fadd", By(reduce::float_add)),
-    ("llvm.vector.reduce.fmul", By(reduce::float_multiply)),
-    ("llvm.vector.reduce.fmax", By(reduce::float_maximum)),
-    ("llvm.vector.reduce.fmin", By(reduce::float_minimum)),
-    ("llvm.vector.reduce.fmaximum", By(reduce::nan_maximum)),
-    ("llvm.vector.reduce.fminimum", By(reduce::nan_minimum)),
+    (
+        "llvm.vector.reduce.add",
+        By(vector_reductions::lower_reduce_add),
+    ),
+    (
+        "llvm.vector.reduce.mul",
+        By(vector_reductions::lower_reduce_mul),
+    ),
+    (
+        "llvm.vector.reduce.and",
+        By(vector_reductions::lower_reduce_and),
+    ),
+    (
+        "llvm.vector.reduce.or",
+        By(vector_reductions::lower_reduce_or),
+    ),
+    (
+        "llvm.vector.reduce.xor",
+        By(vector_reductions::lower_reduce_xor),
+    ),
+    (
+        "llvm.vector.reduce.smax",
+        By(vector_reductions::signed_maximum),
+    ),
+    (
+        "llvm.vector.reduce.smin",
+        By(vector_reductions::signed_minimum),
+    ),
+    (
+        "llvm.vector.reduce.umax",
+        By(vector_reductions::unsigned_maximum),
+    ),
+    (
+        "llvm.vector.reduce.umin",
+        By(vector_reductions::unsigned_minimum),
+    ),
+    ("llvm.vector.reduce.fadd", By(vector_reductions::float_add)),
+    (
+        "llvm.vector.reduce.fmul",
+        By(vector_reductions::float_multiply),
+    ),
+    (
+        "llvm.vector.reduce.fmax",
+        By(vector_reductions::float_maximum),
+    ),
+    (
+        "llvm.vector.reduce.fmin",
+        By(vector_reductions::float_minimum),
+    ),
+    (
+        "llvm.vector.reduce.fmaximum",
+        By(vector_reductions::nan_maximum),
+    ),
+    (
+        "llvm.vector.reduce.fminimum",
+        By(vector_reductions::nan_minimum),
+    ),
 ];
 
 /// Instructions and the native ones that may stand for them.
@@ -351,13 +423,13 @@ const FORMER: &[(&str, &str)] = &[
 
 /// Names of all intrinsics, without the types at their end.
 pub(super) fn intrinsic_names() -> impl Iterator<Item = &'static str> {
-    ROWS.iter().chain(spv::ROWS).map(|row| row.0)
+    ROWS.iter().chain(spirv_backend::ROWS).map(|row| row.0)
 }
 
 /// The row of an intrinsic, whatever types its name ends in.
 pub(super) fn find_intrinsic(name: &str) -> Option<IntrinsicRule> {
     static INDEX: OnceLock<FxHashMap<&'static str, IntrinsicRule>> = OnceLock::new();
-    let index = INDEX.get_or_init(|| ROWS.iter().chain(spv::ROWS).copied().collect());
+    let index = INDEX.get_or_init(|| ROWS.iter().chain(spirv_backend::ROWS).copied().collect());
     // Some were experimental at first.
     let current = FORMER
         .iter()

@@ -1,7 +1,7 @@
 //! Intrinsics that move lanes, and halves as bits.
 
-use super::super::body::FunctionTranslator;
 use super::super::builtins::ExternalCall;
+use super::super::function_body::FunctionTranslator;
 use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::types::{NumericElement, NumericShape};
 use crate::ir::ConstKind;

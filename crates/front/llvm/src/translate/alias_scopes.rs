@@ -1,0 +1,123 @@
+//! Accesses that do not alias, as `!alias.scope` and `!noalias` say: of the extension
+//! SPV_INTEL_memory_access_aliasing.
+//!
+//! Nearly every optimised module has such metadata and few consumers know the extension, so that
+//! it is used only where it was asked for by its name.
+//!
+//! Domains, scopes and lists of scopes are instructions among the annotations, one for each node.
+
+use super::function_body::{FunctionTranslator, TranslationWords};
+use super::translator::LlvmTranslator;
+use crate::ir::{LlvmInst, LlvmMetadata, LlvmModule};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::MemoryAccess;
+use spirula_spirv::ir::ModuleSection;
+
+/// The extension's name.
+const EXTENSION: &str = "SPV_INTEL_memory_access_aliasing";
+
+/// Scopes of a list beyond which its instruction would be too long.
+const MAX_SCOPES: usize = 60_000;
+
+/// What became of nodes of metadata.
+pub(super) struct AliasScopeTable {
+    made: Vec<Option<Id>>,
+}
+
+impl AliasScopeTable {
+    pub(super) fn new(module: &LlvmModule) -> Self {
+        let used = module.strings.find_symbol("alias.scope").is_some();
+        let count = if used { module.metadata.len() } else { 0 };
+        AliasScopeTable {
+            made: vec![None; count],
+        }
+    }
+}
+
+/// The lists of scopes that an access is in, and that it does not alias with.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AccessAliasScopes {
+    of: Option<Id>,
+    not: Option<Id>,
+}
+
+impl AccessAliasScopes {
+    /// Adds what memory operands say to their words; gives the bits of their mask.
+    pub(super) fn add_to(self, words: &mut TranslationWords) -> MemoryAccess {
+        let mut mask = MemoryAccess::default();
+        let rows = [
+            (self.of, MemoryAccess::AliasScopeINTELMask),
+            (self.not, MemoryAccess::NoAliasINTELMask),
+        ];
+        for (list, bit) in rows {
+            if let Some(list) = list {
+                mask |= bit;
+                words.push(list.word());
+            }
+        }
+        mask
+    }
+}
+
+impl FunctionTranslator<'_, '_> {
+    /// The scopes of an access.
+    pub(super) fn alias_scopes(&mut self, inst: LlvmInst) -> AccessAliasScopes {
+        if self.function.attachments.is_empty() || !self.t.asked_for(EXTENSION) {
+            return AccessAliasScopes::default();
+        }
+        let module = self.t.module;
+        let mut list = |name| {
+            let kind = module.strings.find_symbol(name)?;
+            let node = self.function.find_attachment(inst, kind)?;
+            self.t.scope_list(node)
+        };
+        AccessAliasScopes {
+            of: list("alias.scope"),
+            not: list("noalias"),
+        }
+    }
+}
+
+impl LlvmTranslator<'_> {
+    /// A list of scopes; none of no scopes.
+    fn scope_list(&mut self, list: LlvmMetadata) -> Option<Id> {
+        if let Some(Some(id)) = self.aliasing.made.get(list.index()) {
+            return Some(*id);
+        }
+        let metadata = &self.module.metadata;
+        let scopes: Vec<LlvmMetadata> = metadata.operands(list).iter().flatten().copied().collect();
+        if scopes.is_empty() || scopes.len() > MAX_SCOPES {
+            return None;
+        }
+        let mut words = Vec::with_capacity(scopes.len());
+        for scope in scopes {
+            words.push(self.alias_scope(scope)?);
+        }
+        self.declare_aliasing(list, Op::AliasScopeListDeclINTEL, &words)
+    }
+
+    /// A scope: `!{itself or name, domain[, text]}`.
+    fn alias_scope(&mut self, scope: LlvmMetadata) -> Option<Id> {
+        if let Some(Some(id)) = self.aliasing.made.get(scope.index()) {
+            return Some(*id);
+        }
+        let domain = *self.module.metadata.operands(scope).get(1)?;
+        let domain = domain?;
+        let known = self.aliasing.made.get(domain.index()).copied().flatten();
+        let domain = match known {
+            Some(id) => id,
+            None => self.declare_aliasing(domain, Op::AliasDomainDeclINTEL, &[])?,
+        };
+        self.declare_aliasing(scope, Op::AliasScopeDeclINTEL, &[domain])
+    }
+
+    fn declare_aliasing(&mut self, node: LlvmMetadata, op: Op, operands: &[Id]) -> Option<Id> {
+        let id = self.b.fresh_id();
+        let mut words = vec![id.word()];
+        words.extend(operands.iter().map(|id| id.word()));
+        self.b.push_inst(ModuleSection::Annotations, op, &words);
+        *self.aliasing.made.get_mut(node.index())? = Some(id);
+        Some(id)
+    }
+}

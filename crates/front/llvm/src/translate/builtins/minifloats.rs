@@ -1,0 +1,92 @@
+//! Conversions from and to floats of 8 and 4 bits, which functions take and give as integers of
+//! their bits: `__builtin_spirv_ConvertFROMToTO`, of the extensions SPV_EXT_float8 and
+//! SPV_EXT_ocp_microscaling_types.
+
+use super::ExternalCall;
+use crate::translate::function_body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, make_refusal};
+use crate::translate::types::{NumericElement, NumericShape};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::FPEncoding;
+
+/// Formats with their width and encoding; those that LLVM has a type for have none.
+const FORMATS: &[(&str, u32, Option<FPEncoding>)] = &[
+    ("FP16", 16, None),
+    ("BF16", 16, None),
+    ("E4M3", 8, Some(FPEncoding::Float8E4M3EXT)),
+    ("E5M2", 8, Some(FPEncoding::Float8E5M2EXT)),
+    ("E2M1", 4, Some(FPEncoding::Float4E2M1EXT)),
+];
+
+/// `ConvertFROMToTO(x)`
+pub(super) fn lower_small_float_conversion(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
+    let unknown = || make_refusal("there is no such conversion");
+    let name = call.name.strip_prefix("__builtin_spirv_Convert");
+    let name = name.ok_or_else(unknown)?;
+    let name = name.strip_suffix("EXT").or(name.strip_suffix("INTEL"));
+    let (from, to) = name.and_then(|n| n.split_once("To")).ok_or_else(unknown)?;
+    let [Some(from), Some(to)] = [from, to].map(|n| FORMATS.iter().find(|row| row.0 == n)) else {
+        return Err(unknown());
+    };
+    let value = call.arg(0)?;
+    let shape = body.shape_of(value)?;
+    let mut id = body.lower_value(value)?;
+    if let Some(encoding) = from.2 {
+        require_format_bits(shape, from.1)?;
+        if from.1 < shape.width {
+            let ty = body.lanes_of(from.1, shape);
+            id = body.emit_op(Op::UConvert, ty, [id]);
+        }
+        let ty = body.small_float(from.1, encoding, shape);
+        id = body.emit_op(Op::Bitcast, ty, [id]);
+    }
+    let result = body.result_shape(call.inst)?;
+    let Some(encoding) = to.2 else {
+        let ty = body.t.shape_type(result);
+        return Ok(Some(body.emit_op(Op::FConvert, ty, [id])));
+    };
+    require_format_bits(result, to.1)?;
+    let ty = body.small_float(to.1, encoding, result);
+    id = body.emit_op(Op::FConvert, ty, [id]);
+    let ty = body.lanes_of(to.1, result);
+    id = body.emit_op(Op::Bitcast, ty, [id]);
+    if to.1 < result.width {
+        let ty = body.t.shape_type(result);
+        id = body.emit_op(Op::UConvert, ty, [id]);
+    }
+    Ok(Some(id))
+}
+
+/// Refuses what is not the bits of a format.
+fn require_format_bits(shape: NumericShape, width: u32) -> TranslationResult<()> {
+    match (shape.elem, shape.bits) {
+        (NumericElement::Int, bits) if bits == width => Ok(()),
+        _ => Err(make_refusal(format!(
+            "the bits of a float of {width} bits are not those of an integer"
+        ))),
+    }
+}
+
+impl FunctionTranslator<'_, '_> {
+    /// As many integers of a width as a shape has lanes.
+    fn lanes_of(&mut self, width: u32, shape: NumericShape) -> Id {
+        let scalar = self.t.b.int_type(width, false);
+        self.vector_of(scalar, shape)
+    }
+
+    fn small_float(&mut self, width: u32, encoding: FPEncoding, shape: NumericShape) -> Id {
+        let scalar = self.t.b.declare_type(Op::TypeFloat, &[width, encoding.0]);
+        self.vector_of(scalar, shape)
+    }
+
+    fn vector_of(&mut self, scalar: Id, shape: NumericShape) -> Id {
+        match shape.padded {
+            1 => scalar,
+            lanes => self.t.b.vector_type(scalar, lanes),
+        }
+    }
+}

@@ -1,0 +1,587 @@
+//! Compute shaders: modules of the triple `spirv-unknown-vulkan-compute`, with logical addressing.
+//!
+//! Resources are globals in the address spaces of their storage classes (see [`crate::lift()`],
+//! which writes such modules), their layouts rows of `!spirv.Layouts`. Nothing is cast between
+//! pointers here: a pointer has the type that leads to it, so an address computation has to step
+//! from member to member, and what is laid out in another way than values are is copied part by
+//! part where it is loaded or stored. There is no merge instruction: control flow is as the module
+//! has it.
+
+use super::builtins::ExternalCall;
+use super::function_body::FunctionTranslator;
+use super::refusal::{TranslationResult, make_refusal};
+use super::specialised_lengths::StatedArrayLengths;
+use super::translator::{LlvmTranslator, TranslationOptions};
+use super::types::NumericShape;
+use crate::ir::{
+    InstructionExtra, LlvmFunc, LlvmInst, LlvmInstFlags, LlvmMetadata, LlvmModule, LlvmType,
+    LlvmTypeKind, LlvmValue,
+};
+use rustc_hash::FxHashMap;
+use spirula_spirv::grammar::enumerants::{
+    AddressingModel, BuiltIn, Decoration, ExecutionMode, MemoryModel, StorageClass,
+};
+use spirula_spirv::grammar::{ExtInstSet, Op, SpirvVersion};
+use spirula_spirv::ir::ModuleSection;
+use spirula_spirv::{Id, IdMap};
+use std::rc::Rc;
+
+/// What is kept of a translation to a shader besides everything else.
+#[derive(Debug)]
+pub(super) struct ShaderTranslation {
+    /// By type: the row of its layout.
+    layouts: Vec<Option<LlvmMetadata>>,
+    /// Lengths that can be specialised.
+    pub(super) lengths: StatedArrayLengths,
+    /// Members of structures.
+    pub(super) members: IdMap<Option<Rc<[Id]>>>,
+    /// Arrays by element, length and stride.
+    arrays: FxHashMap<(Id, u64, u32), Id>,
+    /// Element and length of arrays.
+    pub(super) elements: IdMap<Option<(Id, u64)>>,
+    /// Matrices whose rows lie together and what holds them: parts that are composed anew.
+    pub(super) composed: FxHashMap<Id, u64>,
+    /// GLSL's extended instructions.
+    glsl: Option<Id>,
+}
+
+impl ShaderTranslation {
+    /// What a module needs to become one, if its triple says that it is to.
+    pub(super) fn from_module(module: &LlvmModule, triple: &str) -> Option<ShaderTranslation> {
+        if !is_shader_triple(triple) {
+            return None;
+        }
+        Some(ShaderTranslation {
+            layouts: rows_of_types(module, "spirv.Layouts"),
+            lengths: StatedArrayLengths::new(module),
+            members: IdMap::new(0, None),
+            arrays: FxHashMap::default(),
+            elements: IdMap::new(0, None),
+            composed: FxHashMap::default(),
+            glsl: None,
+        })
+    }
+
+    /// The latest version that has all decorations of layouts, if there is one: `BufferBlock` went
+    /// with SPIR-V 1.4.
+    pub(super) fn find_latest_version(&self, module: &LlvmModule) -> Option<SpirvVersion> {
+        let metadata = &module.metadata;
+        let first = |row: LlvmMetadata| metadata.operands(row).first().copied().flatten();
+        let is_old = |one: LlvmMetadata| {
+            let number = first(one).and_then(|number| metadata.as_constant(number));
+            let number = number.and_then(|number| module.consts.as_u64(number));
+            number == Some(Decoration::BufferBlock.0.into())
+        };
+        let mut rows = self.layouts.iter().flatten();
+        let old = rows.any(|row| {
+            let own = metadata.operands(*row).get(1).copied().flatten();
+            let own = own.map_or(&[][..], |own| metadata.operands(own));
+            own.iter().flatten().any(|one| is_old(*one))
+        });
+        old.then_some(SpirvVersion::new(1, 3))
+    }
+}
+
+/// The rows of a named list by the type that each begins with.
+pub(super) fn rows_of_types(module: &LlvmModule, name: &str) -> Vec<Option<LlvmMetadata>> {
+    let mut rows = vec![None; module.types.len()];
+    let metadata = &module.metadata;
+    for &row in module.named_metadata(name) {
+        let first = metadata.operands(row).first().copied().flatten();
+        if let Some(constant) = first.and_then(|first| metadata.as_constant(first)) {
+            rows[module.consts.ty(constant).index()] = Some(row);
+        }
+    }
+    rows
+}
+
+/// Whether a module becomes a shader by the triple that it has or is given.
+pub fn is_shader(module: &LlvmModule, options: &TranslationOptions) -> bool {
+    is_shader_triple(options.triple.as_deref().unwrap_or(&module.triple))
+}
+
+fn is_shader_triple(triple: &str) -> bool {
+    let environment = triple.split('-').nth(2);
+    triple.starts_with("spirv") && environment.is_some_and(|e| e.starts_with("vulkan"))
+}
+
+/// GLSL's functions of matrices.
+const OF_MATRICES: &[&str] = &["Determinant", "MatrixInverse"];
+
+/// The storage class of an address space that only shaders have.
+pub(super) fn storage_class(space: u32) -> Option<StorageClass> {
+    Some(match space {
+        10 => StorageClass::Private,
+        11 => StorageClass::StorageBuffer,
+        12 => StorageClass::Uniform,
+        13 => StorageClass::PushConstant,
+        14 => StorageClass::PhysicalStorageBuffer,
+        _ => return None,
+    })
+}
+
+impl LlvmTranslator<'_> {
+    /// Whether the module becomes a shader.
+    pub(super) fn is_shader(&self) -> bool {
+        self.shader.is_some()
+    }
+
+    /// Whether a function is the entry point of a shader.
+    pub(super) fn is_shader_entry(&self, func: LlvmFunc) -> bool {
+        self.is_shader() && self.function_text(func, "hlsl.shader") == Some("compute")
+    }
+
+    /// What a parameter of a shader's function points to, where the module says it.
+    pub(super) fn stated_pointee(&self, func: LlvmFunc, local: usize) -> Option<LlvmType> {
+        let metadata = &self.module.metadata;
+        self.shader.as_ref()?;
+        let node = self
+            .module
+            .function_metadata(func, "spirv.ParameterTypes")?;
+        let stated = metadata.operands(node).get(local).copied().flatten()?;
+        Some(self.module.consts.ty(metadata.as_constant(stated)?))
+    }
+
+    /// The value of an attribute of a function that is a text.
+    fn function_text(&self, func: LlvmFunc, key: &str) -> Option<&str> {
+        let key = self.module.strings.find_symbol(key)?;
+        let attributes = &self.module.attributes;
+        let set = attributes.function_set(self.module.function(func).attributes);
+        let value = attributes.find_string(set, key)?;
+        Some(self.module.symbol_text(value))
+    }
+
+    /// Declares addressing and memory model of a shader.
+    pub(super) fn shader_memory_model(&mut self) {
+        let metadata = &self.module.metadata;
+        let row = self.module.named_metadata("spirv.MemoryModel").first();
+        let stated = row.and_then(|row| metadata.operands(*row).get(1).copied().flatten());
+        let stated = stated.and_then(|number| metadata.as_constant(number));
+        let stated = stated.and_then(|number| self.module.consts.as_u64(number));
+        let model = match stated == Some(MemoryModel::Vulkan.0.into()) {
+            true => MemoryModel::Vulkan,
+            false => MemoryModel::GLSL450,
+        };
+        let addressing = match self.has_addresses() {
+            true => AddressingModel::PhysicalStorageBuffer64,
+            false => AddressingModel::Logical,
+        };
+        self.b.memory_model(addressing, model);
+    }
+
+    /// Declares the size of a shader's workgroups.
+    pub(super) fn shader_sizes(&mut self, func: LlvmFunc, entry: Id) {
+        let Some(text) = self.function_text(func, "hlsl.numthreads") else {
+            return;
+        };
+        let sizes = text.split(',').filter_map(|size| size.trim().parse().ok());
+        let mut sizes: Vec<u32> = sizes.collect();
+        sizes.resize(3, 1);
+        self.b
+            .execution_mode(entry, ExecutionMode::LocalSize, &sizes);
+        if let Some(numbers) = self.function_text(func, "spirv.LocalSizeIds") {
+            let numbers: Vec<Option<u32>> = numbers.split(',').map(|n| n.parse().ok()).collect();
+            self.special_size(&sizes, &numbers);
+        }
+    }
+
+    /// The size of workgroups as a constant, of which components with numbers can be specialised.
+    fn special_size(&mut self, sizes: &[u32], numbers: &[Option<u32>]) {
+        let mut parts = Vec::with_capacity(3);
+        for (n, &size) in sizes.iter().enumerate().take(3) {
+            let number = numbers.get(n).copied().flatten();
+            parts.push(match number {
+                Some(number) => {
+                    self.make_spec_constant(number, NumericShape::new_int(32, 1), size.into())
+                }
+                None => self.b.constant_u32(size),
+            });
+        }
+        let word = self.b.int_type(32, false);
+        let vector = self.b.vector_type(word, 3);
+        let id = self.b.fresh_id();
+        let mut words = vec![vector.word(), id.word()];
+        words.extend(parts.iter().map(|part| part.word()));
+        self.b
+            .push_inst(ModuleSection::Globals, Op::SpecConstantComposite, &words);
+        self.b.set_type_of(id, vector);
+        self.b
+            .decorate_id(id, Decoration::BuiltIn, &[BuiltIn::WorkgroupSize.0]);
+    }
+
+    /// A type in memory: as it is in registers, with the layout that is stated for it.
+    pub(super) fn shader_type(&mut self, ty: LlvmType, depth: u32) -> TranslationResult<Id> {
+        let module = self.module;
+        match module.types.kind(ty) {
+            LlvmTypeKind::Array { element, len } => {
+                let element = self.memory_type_within(*element, depth + 1)?;
+                Ok(self.shader_array(element, *len, 0))
+            }
+            LlvmTypeKind::Struct {
+                fields: Some(fields),
+                ..
+            } if let (Some(length), [array]) = (self.special_length(ty), &**fields) => {
+                self.special_array(*array, length, depth)
+            }
+            LlvmTypeKind::Struct {
+                name,
+                fields: Some(fields),
+                ..
+            } => {
+                let rows = self.layout_rows(ty);
+                let mut members = Vec::with_capacity(fields.len());
+                for (index, field) in fields.iter().enumerate() {
+                    let row = rows.get(index + 1).copied().flatten();
+                    let strides = row.map_or_else(Vec::new, |row| self.read_strides(row));
+                    let row_major = row.is_some_and(|row| self.is_row_major(row));
+                    members.push(self.make_strided_array(
+                        *field,
+                        (&strides, row_major),
+                        depth + 1,
+                    )?);
+                }
+                Ok(self.shader_struct(module.symbol_text(*name), &members, &rows))
+            }
+            LlvmTypeKind::Target { name, types, ints } => {
+                let numbers = self.special_numbers(ty);
+                self.target_type_with(module.symbol_text(*name), types, ints, &numbers)
+            }
+            _ => Err(self.no_type(ty)),
+        }
+    }
+
+    /// The lists of decorations of a structure and of its members.
+    fn layout_rows(&self, ty: LlvmType) -> Vec<Option<LlvmMetadata>> {
+        let layouts = self.shader.as_ref().map(|shader| &shader.layouts);
+        let row = layouts.and_then(|layouts| *layouts.get(ty.index())?);
+        row.map_or_else(Vec::new, |row| {
+            self.module.metadata.operands(row)[1..].to_vec()
+        })
+    }
+
+    /// Whether the module states how a type is laid out.
+    pub(super) fn has_layout(&self, ty: LlvmType) -> bool {
+        !self.layout_rows(ty).is_empty()
+    }
+
+    /// Whether a type is another one, or differs from it by its layout only.
+    pub(super) fn is_laid_out(&self, ty: Id, other: Id) -> bool {
+        if ty == other {
+            return true;
+        }
+        let members = |ty: Id| self.shader.as_ref().and_then(|s| s.members[ty].as_ref());
+        let elements = |ty: Id| self.shader.as_ref().and_then(|s| s.elements[ty]);
+        match (members(ty), members(other)) {
+            (Some(a), Some(b)) => {
+                let mut pairs = a.iter().zip(b.iter());
+                a.len() == b.len() && pairs.all(|(a, b)| self.is_laid_out(*a, *b))
+            }
+            _ => match (elements(ty), elements(other)) {
+                (Some((a, n)), Some((b, m))) => n == m && self.is_laid_out(a, b),
+                _ => false,
+            },
+        }
+    }
+
+    fn read_strides(&self, row: LlvmMetadata) -> Vec<u32> {
+        let rows = self.module.metadata.operands(row).iter().flatten();
+        let stated = rows.filter_map(|row| self.read_decoration_node(*row));
+        stated
+            .filter(|(decoration, _)| *decoration == Decoration::ArrayStride)
+            .filter_map(|(_, words)| words.first().copied())
+            .collect()
+    }
+
+    fn is_row_major(&self, row: LlvmMetadata) -> bool {
+        let mut rows = self.module.metadata.operands(row).iter().flatten();
+        rows.any(|row| {
+            let stated = self.read_decoration_node(*row);
+            stated.is_some_and(|(decoration, _)| decoration == Decoration::RowMajor)
+        })
+    }
+
+    /// An array of arrays with their strides, outermost first; what they end in may be a matrix
+    /// whose rows lie together.
+    fn make_strided_array(
+        &mut self,
+        ty: LlvmType,
+        (strides, row_major): (&[u32], bool),
+        depth: u32,
+    ) -> TranslationResult<Id> {
+        match (self.module.types.kind(ty), strides) {
+            (LlvmTypeKind::Array { element, len }, [stride, rest @ ..]) => {
+                let (element, len) = (*element, *len);
+                let element = self.make_strided_array(element, (rest, row_major), depth + 1)?;
+                Ok(self.shader_array(element, len, *stride))
+            }
+            (LlvmTypeKind::Array { element, len }, []) if row_major => {
+                let (element, len) = (*element, *len);
+                let column = self.memory_type_within(element, depth + 1)?;
+                self.row_major_matrix(column, len)
+            }
+            _ => self.memory_type_within(ty, depth),
+        }
+    }
+
+    fn shader_array(&mut self, element: Id, len: u64, stride: u32) -> Id {
+        let key = (element, len, stride);
+        let known = self.shader.as_ref().and_then(|s| s.arrays.get(&key));
+        if let Some(id) = known {
+            return *id;
+        }
+        let id = match u32::try_from(len) {
+            Ok(0) => self
+                .b
+                .distinct_type(Op::TypeRuntimeArray, &[element.word()]),
+            len => {
+                let length = self.b.constant_u32(len.unwrap_or(u32::MAX));
+                let words = [element.word(), length.word()];
+                self.b.distinct_type(Op::TypeArray, &words)
+            }
+        };
+        if stride != 0 {
+            self.b.decorate_id(id, Decoration::ArrayStride, &[stride]);
+        }
+        self.set_first_member(id, element);
+        if let Some(shader) = &mut self.shader {
+            shader.arrays.insert(key, id);
+            shader.elements.set(id, Some((element, len)));
+        }
+        self.note_composed(id);
+        id
+    }
+
+    fn shader_struct(&mut self, name: &str, members: &[Id], rows: &[Option<LlvmMetadata>]) -> Id {
+        let words: Vec<u32> = members.iter().map(|m| m.word()).collect();
+        let id = match name.is_empty() {
+            true => self.b.struct_type(members),
+            false => self.b.distinct_type(Op::TypeStruct, &words),
+        };
+        self.name_id(id, name);
+        for (index, row) in rows.iter().enumerate() {
+            let Some(row) = row else { continue };
+            for one in self.module.metadata.operands(*row).to_vec() {
+                let Some((decoration, words)) = one.and_then(|one| self.read_decoration_node(one))
+                else {
+                    continue;
+                };
+                match index.checked_sub(1) {
+                    None => self.b.decorate_id(id, decoration, &words),
+                    Some(_) if decoration == Decoration::ArrayStride => {}
+                    Some(member) => {
+                        self.b
+                            .decorate_member(id, member as u32, decoration, &words);
+                    }
+                }
+            }
+        }
+        if let Some(first) = members.first() {
+            self.set_first_member(id, *first);
+        }
+        if let Some(shader) = &mut self.shader {
+            shader.members.set(id, Some(members.into()));
+        }
+        self.note_composed(id);
+        id
+    }
+
+    /// The type of a part of an aggregate or vector type.
+    fn find_part_type(&self, aggregate: Id, n: Option<u64>) -> Option<Id> {
+        match self
+            .shader
+            .as_ref()
+            .and_then(|s| s.members[aggregate].as_ref())
+        {
+            Some(members) => members.get(usize::try_from(n?).ok()?).copied(),
+            None => self.first_member(aggregate),
+        }
+    }
+
+    fn import_glsl(&mut self) -> Id {
+        if let Some(id) = self.shader.as_ref().and_then(|s| s.glsl) {
+            return id;
+        }
+        let id = self.b.import_set("GLSL.std.450");
+        if let Some(shader) = &mut self.shader {
+            shader.glsl = Some(id);
+        }
+        id
+    }
+}
+
+impl FunctionTranslator<'_, '_> {
+    /// An address computation: a step for each index but the first, which has to be zero.
+    pub(super) fn shader_address(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+        let data = self.function.inst(inst);
+        let InstructionExtra::SourceType(source) = data.extra else {
+            return Err(make_refusal("an address computation without a source type"));
+        };
+        let operands = self.function.operands(inst);
+        if self.is_address(operands[0]) {
+            return self.device_address(source, operands, data.flags);
+        }
+        let base = self.lower_value(operands[0])?;
+        if operands.get(1).and_then(|v| self.t.module.as_u64(*v)) != Some(0) {
+            return Err(make_refusal(
+                "an address computation that leaves its object has no counterpart in shaders",
+            ));
+        }
+        self.access_path(base, source, &operands[2..], data.flags)
+    }
+
+    /// A pointer to the part of an object that indices lead to.
+    pub(super) fn access_path(
+        &mut self,
+        base: Id,
+        source: LlvmType,
+        path: &[LlvmValue],
+        flags: LlvmInstFlags,
+    ) -> TranslationResult<Id> {
+        let known = self.t.b.type_of(base).and_then(|ty| self.t.pointee_of(ty));
+        let Some((class, mut at)) = known else {
+            return Err(make_refusal(
+                "an address computation from what is no pointer",
+            ));
+        };
+        let mut words = vec![base.word()];
+        let path = self.t.without_wrappers(source, path);
+        for &index in path.iter() {
+            let number = self.t.module.as_u64(index);
+            let Some(part) = self.t.find_part_type(at, number) else {
+                return Err(make_refusal(
+                    "an address computation steps into what has no members",
+                ));
+            };
+            words.push(self.lower_value(index)?.word());
+            at = part;
+        }
+        if words.len() == 1 {
+            return Ok(base);
+        }
+        let ty = self.t.pointer_type(class, at);
+        let op = match flags.contains_all(LlvmInstFlags::INBOUNDS) {
+            true => Op::InBoundsAccessChain,
+            false => Op::AccessChain,
+        };
+        Ok(self.t.b.append_value(op, ty, &words))
+    }
+
+    /// What a pointer leads to, which in shaders may be laid out in another way than `ty`.
+    pub(super) fn find_accessed_type(&self, pointer: Id, ty: Id) -> Id {
+        let known = self.t.b.type_of(pointer);
+        match known.and_then(|ty| self.t.pointee_of(ty)) {
+            Some((_, pointee)) if self.t.is_shader() => pointee,
+            _ => ty,
+        }
+    }
+
+    /// The type of what a path leads to in a value, which in shaders may be laid out in another
+    /// way than `ty`.
+    pub(super) fn member_in_layout(&self, aggregate: Id, path: &[u32], ty: Id) -> Id {
+        if !self.t.is_shader() {
+            return ty;
+        }
+        let part = |at, index: &u32| self.t.find_part_type(at, Some((*index).into()));
+        let whole = self.t.b.type_of(aggregate);
+        let member = whole.and_then(|whole| path.iter().try_fold(whole, part));
+        member.unwrap_or(ty)
+    }
+
+    /// A value in a type that differs by its layout only.
+    pub(super) fn in_layout(&mut self, id: Id, ty: Id) -> TranslationResult<Id> {
+        match self.t.b.type_of(id) {
+            Some(have) if have != ty && self.t.is_shader() => self.copied_to_layout(id, have, ty),
+            _ => Ok(id),
+        }
+    }
+
+    /// `__spirv_glsl_NAME(…)`
+    pub(super) fn glsl_function(
+        &mut self,
+        name: &str,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
+        let name = name.split("_R").next().unwrap_or(name);
+        let set = ExtInstSet::by_name("GLSL.std.450");
+        let row = set.and_then(|set| set.instruction_by_name(name));
+        let (Some(row), true) = (row, self.t.is_shader()) else {
+            return Err(make_refusal("there is no such extended instruction"));
+        };
+        if call.args.len() != row.operands.len() {
+            return Err(make_refusal(
+                "the number of arguments is not that of operands",
+            ));
+        }
+        let ty = self.result_type(call.inst)?;
+        let mut words = vec![self.t.import_glsl().word(), row.number];
+        let of_matrices = OF_MATRICES.contains(&name);
+        for &argument in call.args {
+            let id = self.lower_value(argument)?;
+            words.push(match of_matrices {
+                true => self.as_matrix(id, self.type_of(argument))?.word(),
+                false => id.word(),
+            });
+        }
+        if name == "MatrixInverse" {
+            let given = self.function.inst(call.inst).ty;
+            let matrix = self.matrix_type(given)?;
+            let id = self.t.b.append_value(Op::ExtInst, matrix, &words);
+            return self.as_columns(id, given, ty);
+        }
+        let id = self.t.b.append_value(Op::ExtInst, ty, &words);
+        self.fast_math(call.inst, id);
+        Ok(id)
+    }
+
+    /// The columns of an array that stands for a matrix: how many, and of which type.
+    fn find_matrix_columns(&mut self, ty: LlvmType) -> TranslationResult<(u32, Id)> {
+        let LlvmTypeKind::Array { element, len } = *self.t.module.types.kind(ty) else {
+            return Err(make_refusal("an argument is no matrix"));
+        };
+        let count = u32::try_from(len)
+            .ok()
+            .filter(|count| (2..=4).contains(count));
+        let count = count.ok_or_else(|| make_refusal("an argument is no matrix"))?;
+        Ok((count, self.t.memory_type(element)?))
+    }
+
+    fn matrix_type(&mut self, ty: LlvmType) -> TranslationResult<Id> {
+        let (count, column) = self.find_matrix_columns(ty)?;
+        Ok(self
+            .t
+            .b
+            .declare_type(Op::TypeMatrix, &[column.word(), count]))
+    }
+
+    /// An array of columns as a matrix.
+    fn as_matrix(&mut self, id: Id, ty: LlvmType) -> TranslationResult<Id> {
+        let (count, column) = self.find_matrix_columns(ty)?;
+        let matrix = self.matrix_type(ty)?;
+        self.recompose_matrix(id, count, column, matrix)
+    }
+
+    /// A matrix as an array of its columns.
+    fn as_columns(&mut self, id: Id, ty: LlvmType, array: Id) -> TranslationResult<Id> {
+        let (count, column) = self.find_matrix_columns(ty)?;
+        self.recompose_matrix(id, count, column, array)
+    }
+
+    fn recompose_matrix(
+        &mut self,
+        id: Id,
+        count: u32,
+        column: Id,
+        whole: Id,
+    ) -> TranslationResult<Id> {
+        let mut words = Vec::new();
+        for index in 0..count {
+            let operands = [id.word(), index];
+            let part = self
+                .t
+                .b
+                .append_value(Op::CompositeExtract, column, &operands);
+            words.push(part.word());
+        }
+        Ok(self.t.b.append_value(Op::CompositeConstruct, whole, &words))
+    }
+}

@@ -1,0 +1,225 @@
+//! What is told beside types, scopes and variables: parameters of templates, names that are imported,
+//! macros, entry points and how a unit was built.
+
+use super::dwarf_encodings::{IMPORTS, MACROS, TEMPLATE_PACK, TEMPLATE_TEMPLATE};
+use super::{DebugInfoOperand, MAX_DEPTH};
+use crate::ir::{ConstKind, LlvmFunc, LlvmMetadata, MetadataField};
+use crate::translate::translator::LlvmTranslator;
+use rustc_hash::FxHashMap;
+use spirula_spirv::Id;
+
+use DebugInfoOperand::{Id as I, Number as N};
+
+/// The flag of the subprogram that a program begins with.
+const MAIN: &[(&str, u64, u32)] = &[("DISPFlagMainSubprogram", 1 << 8, 1)];
+
+/// Parameters of a template beyond which there is nothing told of them.
+const MAX_PARAMETERS: usize = 1000;
+
+/// What a macro's record does; see [`MACROS`].
+const DEFINES: u32 = 0;
+
+impl LlvmTranslator<'_> {
+    /// What a list of metadata holds; nothing where the node has none.
+    pub(super) fn debug_list(&self, node: LlvmMetadata, field: &str) -> Vec<LlvmMetadata> {
+        let list = self.node_field(node, field);
+        let all = list.map_or(&[][..], |list| self.module.metadata.operands(list));
+        all.iter().flatten().copied().collect()
+    }
+
+    /// The arguments that a class or function was made with from a template.
+    pub(super) fn debug_template(&mut self, node: LlvmMetadata, target: Id) {
+        let parameters = self.debug_list(node, "templateParams");
+        if parameters.is_empty() || self.debug.templates[node.index()].is_some() {
+            return;
+        }
+        let mut arguments = vec![I(target)];
+        for parameter in self.without_packs(parameters) {
+            let made = self.debug_template_parameter(parameter);
+            arguments.push(I(made));
+        }
+        let template = self.debug_global("DebugTypeTemplate", &arguments);
+        self.debug.templates[node.index()] = Some(template);
+    }
+
+    /// Parameters with those of packs in their place: the validator takes no packs for parameters.
+    fn without_packs(&self, parameters: Vec<LlvmMetadata>) -> Vec<LlvmMetadata> {
+        let mut flat = Vec::new();
+        for parameter in parameters {
+            let room = MAX_PARAMETERS - flat.len();
+            let pack = self.row_field(parameter, "tag", TEMPLATE_PACK);
+            let pack = pack.and_then(|_| self.node_field(parameter, "value"));
+            match pack.map(|list| self.module.metadata.operands(list)) {
+                Some(list) => flat.extend(list.iter().flatten().take(room)),
+                None => flat.extend([parameter].iter().take(room)),
+            }
+        }
+        flat
+    }
+
+    fn debug_template_parameter(&mut self, node: LlvmMetadata) -> Id {
+        if let Some(id) = self.debug.nodes[node.index()] {
+            return id;
+        }
+        let name = self.debug_name(node, "name");
+        let source = self.debug_file(node);
+        let id = if self.row_field(node, "tag", TEMPLATE_TEMPLATE).is_some() {
+            let template = self.debug_name(node, "value");
+            let arguments = [I(name), I(template), I(source), N(0), N(0)];
+            self.debug_global("DebugTypeTemplateTemplateParameter", &arguments)
+        } else {
+            let ty = self.debug_type_field(node, "type");
+            let value = self.debug_template_value(node);
+            let arguments = [I(name), I(ty), I(value), I(source), N(0), N(0)];
+            self.debug_global("DebugTypeTemplateParameter", &arguments)
+        };
+        self.debug.nodes[node.index()] = Some(id);
+        id
+    }
+
+    /// The number that a parameter stands for; nothing's where it stands for something else.
+    fn debug_template_value(&mut self, node: LlvmMetadata) -> Id {
+        let constant = self.node_field(node, "value");
+        let constant = constant.and_then(|value| self.module.metadata.as_constant(value));
+        let number = constant.and_then(|constant| match self.module.consts.kind(constant) {
+            ConstKind::Int(number) => Some((*number, self.module.consts.ty(constant))),
+            _ => None,
+        });
+        let Some((number, ty)) = number else {
+            return self.debug_none();
+        };
+        let width = match self.module.types.int_width(ty) {
+            Some(33..) => 64,
+            _ => 32,
+        };
+        let ty = self.b.int_type(width, false);
+        self.scalar_constant(ty, width, number)
+    }
+
+    /// The instruction of a type: of one that was made from a template, that of the template.
+    pub(super) fn debug_type(&mut self, node: Option<LlvmMetadata>) -> Id {
+        let id = self.debug_node(node);
+        let template = node.and_then(|node| self.debug.templates[node.index()]);
+        template.unwrap_or(id)
+    }
+
+    /// Names from other scopes.
+    pub(super) fn debug_imports(&mut self) {
+        for node in self.module.metadata.iter_ids() {
+            if self.class_of(node) == "DIImportedEntity" {
+                self.debug_import(node);
+            }
+        }
+    }
+
+    fn debug_import(&mut self, node: LlvmMetadata) {
+        let Some(tag) = self.row_field(node, "tag", IMPORTS) else {
+            return;
+        };
+        let entity = self.node_field(node, "entity");
+        let entity = self.debug_node(entity);
+        if self.debug.none == Some(entity) {
+            return;
+        }
+        let name = self.debug_name(node, "name");
+        let source = self.debug_file(node);
+        let line = self.number_field(node, "line");
+        let parent = self.debug_scope_field(node);
+        let arguments = [
+            I(name),
+            N(tag),
+            I(source),
+            I(entity),
+            N(line),
+            N(0),
+            I(parent),
+        ];
+        self.debug_global("DebugImportedEntity", &arguments);
+    }
+
+    /// The macros of a unit, those of the files that it includes in their place. `seen` are the records of
+    /// files that were met so far, each of which is told of once.
+    pub(super) fn debug_macros(&mut self, unit: LlvmMetadata, seen: &mut [bool]) {
+        let source = self.debug_file(unit);
+        let mut known: FxHashMap<String, Id> = FxHashMap::default();
+        let mut pending = vec![(source, self.debug_list(unit, "macros").into_iter())];
+        while let Some((source, records)) = pending.last_mut() {
+            let source = *source;
+            let Some(record) = records.next() else {
+                pending.pop();
+                continue;
+            };
+            if self.class_of(record) != "DIMacroFile" {
+                self.debug_macro(record, source, &mut known);
+            } else if !std::mem::replace(&mut seen[record.index()], true)
+                && pending.len() < MAX_DEPTH as usize
+            {
+                let file = self.debug_file(record);
+                pending.push((file, self.debug_list(record, "nodes").into_iter()));
+            }
+        }
+    }
+
+    fn debug_macro(&mut self, node: LlvmMetadata, source: Id, known: &mut FxHashMap<String, Id>) {
+        let Some(does) = self.row_field(node, "type", MACROS) else {
+            return;
+        };
+        let name = self.text_field(node, "name");
+        let line = self.number_field(node, "line");
+        if does != DEFINES {
+            let defined = match known.remove(&name) {
+                Some(id) => id,
+                None => self.debug_none(),
+            };
+            self.debug_global("DebugMacroUndef", &[I(source), N(line), I(defined)]);
+            return;
+        }
+        let text = self.debug_text(&name);
+        let mut arguments = vec![I(source), N(line), I(text)];
+        if !self.text_field(node, "value").is_empty() {
+            arguments.push(I(self.debug_name(node, "value")));
+        }
+        let id = self.debug_global("DebugMacroDef", &arguments);
+        known.insert(name, id);
+    }
+
+    /// Which build a unit is of, and where the rest of what is told of it is kept: of the first unit that
+    /// says so. Only the sets without meaning have it.
+    pub(super) fn debug_build(&mut self, units: &[LlvmMetadata]) {
+        if !self.is_non_semantic() {
+            return;
+        }
+        let number = |unit: &&LlvmMetadata| match self.find_field(**unit, "dwoId") {
+            Some(MetadataField::Int(number)) if number != 0 => Some(number),
+            _ => None,
+        };
+        if let Some(number) = units.iter().find_map(|unit| number(&unit)) {
+            let number = self.debug_text(&number.to_string());
+            self.debug_global("DebugBuildIdentifier", &[I(number), N(0)]);
+        }
+        let paths = units
+            .iter()
+            .map(|unit| self.text_field(*unit, "splitDebugFilename"));
+        if let Some(path) = paths.into_iter().find(|path| !path.is_empty()) {
+            let path = self.debug_text(&path);
+            self.debug_global("DebugStoragePath", &[I(path)]);
+        }
+    }
+
+    /// What compiled an entry point, and how. Only the sets without meaning have it.
+    pub(super) fn debug_entry(&mut self, func: LlvmFunc, node: LlvmMetadata, function: Id) {
+        let main = self.flag_field(node, "spFlags", MAIN) != 0;
+        if !self.is_non_semantic() || !(self.is_kernel(func) || main) {
+            return;
+        }
+        let first = self.module.named_metadata("llvm.dbg.cu").first().copied();
+        let Some(unit) = self.node_field(node, "unit").or(first) else {
+            return;
+        };
+        let compiler = self.debug_name(unit, "producer");
+        let options = self.debug_name(unit, "flags");
+        let unit = self.debug_scope(Some(unit));
+        let arguments = [function, unit, compiler, options].map(I);
+        self.debug_global("DebugEntryPoint", &arguments);
+    }
+}

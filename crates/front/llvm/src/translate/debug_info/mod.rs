@@ -1,0 +1,318 @@
+//! Debug information as OpenCL.DebugInfo.100 has it (Khronos, "OpenCL Extended Debug Information",
+//! revision 2) or NonSemantic.Shader.DebugInfo.100 (revision 6), which follows it: sources, types, functions, blocks and variables at module level, then scopes,
+//! lines and places of variables within functions.
+//!
+//! Each node of metadata becomes one instruction at its first use. A composite stands before its
+//! members, which it names ahead, in the one set, behind them in the other; everything else stands behind what it names. What SPIR-V has
+//! nothing for becomes `DebugInfoNone`.
+
+mod array_types;
+mod dwarf_encodings;
+mod macros_and_imports;
+mod nodes;
+mod scopes_and_lines;
+
+pub(super) use scopes_and_lines::EmittedDebugLocation;
+
+use super::translator::LlvmTranslator;
+use super::types::push_string;
+use crate::ir::{LlvmFunc, LlvmMetadata, LlvmModule, MetadataField};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::{ExtInstSet, Op, OperandCategory};
+use spirula_spirv::ir::ModuleSection;
+use std::str::FromStr;
+
+/// As what debug information is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DebugInfo {
+    /// Not at all.
+    None,
+    /// As OpenCL.DebugInfo.100, with `OpLine`.
+    #[default]
+    OpenCl,
+    /// As NonSemantic.Shader.DebugInfo.100.
+    NonSemantic,
+    /// As NonSemantic.Shader.DebugInfo.200, by which Khronos' translator tells of ranges of arrays,
+    /// strings and modules, too.
+    NonSemantic200,
+}
+
+/// The instructions that NonSemantic.Shader.DebugInfo.200 has beside those of 100; all their operands
+/// are ids.
+const LATER: &[(&str, u32)] = &[
+    ("DebugModule", 200),
+    ("DebugTypeSubrange", 201),
+    ("DebugTypeArrayDynamic", 202),
+    ("DebugTypeString", 203),
+];
+
+impl DebugInfo {
+    /// The extended instruction set.
+    fn extended_set_name(self) -> &'static str {
+        match self {
+            DebugInfo::NonSemantic => "NonSemantic.Shader.DebugInfo.100",
+            DebugInfo::NonSemantic200 => "NonSemantic.Shader.DebugInfo.200",
+            _ => "OpenCL.DebugInfo.100",
+        }
+    }
+}
+
+impl FromStr for DebugInfo {
+    type Err = String;
+
+    /// `none`, `opencl`, `nonsemantic` or `nonsemantic-200`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(DebugInfo::None),
+            "opencl" => Ok(DebugInfo::OpenCl),
+            "nonsemantic" => Ok(DebugInfo::NonSemantic),
+            "nonsemantic-200" => Ok(DebugInfo::NonSemantic200),
+            _ => Err(format!(
+                "{text} is none of none, opencl, nonsemantic, nonsemantic-200"
+            )),
+        }
+    }
+}
+
+/// The extension that the sets without meaning need before SPIR-V 1.6.
+const NON_SEMANTIC: &str = "SPV_KHR_non_semantic_info";
+
+/// Bytes of a string beyond which it is cut.
+const MAX_TEXT: usize = 4096;
+
+/// Operands beyond which an instruction would be too long; the rest is left out.
+const MAX_ARGUMENTS: usize = 60_000;
+
+/// Nesting of nodes beyond which there is nothing told of them.
+const MAX_DEPTH: u32 = 100;
+
+/// The debug information made so far.
+#[derive(Default)]
+pub(super) struct DebugInfoTranslation {
+    set: Option<Id>,
+    /// By node: its instruction.
+    nodes: Vec<Option<Id>>,
+    none: Option<Id>,
+    depth: u32,
+    /// By node: the function that it is the subprogram of.
+    functions: Vec<Option<LlvmFunc>>,
+    /// By node: the template that a class or function was made from.
+    templates: Vec<Option<Id>>,
+}
+
+impl DebugInfoTranslation {
+    /// Nothing made so far.
+    pub(super) fn new(module: &LlvmModule) -> DebugInfoTranslation {
+        let mut functions = vec![None; module.metadata.len()];
+        for func in module.function_ids() {
+            let defined = !module.function(func).is_declaration();
+            if let (true, Some(node)) = (defined, module.function_metadata(func, "dbg")) {
+                functions[node.index()] = Some(func);
+            }
+        }
+        DebugInfoTranslation {
+            nodes: vec![None; module.metadata.len()],
+            templates: vec![None; module.metadata.len()],
+            functions,
+            ..DebugInfoTranslation::default()
+        }
+    }
+}
+
+/// An operand: an id, or a number, which is a constant where the instruction has an id.
+#[derive(Clone, Copy)]
+enum DebugInfoOperand {
+    Id(Id),
+    Number(u32),
+}
+
+impl LlvmTranslator<'_> {
+    /// Whether debug information is to be kept.
+    pub(super) fn has_debug(&self) -> bool {
+        let allowed = !self.is_non_semantic() || self.may_use(NON_SEMANTIC);
+        let kept = self.options.debug != DebugInfo::None && allowed;
+        kept && !self.module.named_metadata("llvm.dbg.cu").is_empty()
+    }
+
+    /// Whether debug information is that without meaning.
+    pub(super) fn is_non_semantic(&self) -> bool {
+        matches!(
+            self.options.debug,
+            DebugInfo::NonSemantic | DebugInfo::NonSemantic200
+        )
+    }
+
+    /// Makes the compilation units and global variables.
+    pub(super) fn debug_units(&mut self) {
+        if !self.has_debug() {
+            return;
+        }
+        let units = self.module.named_metadata("llvm.dbg.cu");
+        for &unit in units {
+            self.debug_node(Some(unit));
+        }
+        self.debug_build(units);
+        let mut seen = vec![false; self.module.metadata.len()];
+        for &unit in units {
+            self.debug_macros(unit, &mut seen);
+        }
+        self.debug_globals();
+        self.debug_imports();
+    }
+
+    fn debug_set(&mut self) -> Id {
+        match self.debug.set {
+            Some(id) => id,
+            None => {
+                let id = self.b.import_set(self.options.debug.extended_set_name());
+                if self.is_non_semantic() {
+                    self.b.declare_extension(NON_SEMANTIC);
+                }
+                self.debug.set = Some(id);
+                id
+            }
+        }
+    }
+
+    /// The number of an instruction and its operands as words.
+    fn debug_words(&mut self, name: &str, arguments: &[DebugInfoOperand]) -> Vec<u32> {
+        let arguments = &arguments[..arguments.len().min(MAX_ARGUMENTS)];
+        if let Some((_, number)) = LATER.iter().find(|row| row.0 == name) {
+            let mut words = vec![self.debug_set().word(), *number];
+            words.extend(arguments.iter().map(|argument| match *argument {
+                DebugInfoOperand::Id(id) => id.word(),
+                DebugInfoOperand::Number(number) => self.b.constant_u32(number).word(),
+            }));
+            return words;
+        }
+        let known = match self.is_non_semantic() {
+            true => DebugInfo::NonSemantic,
+            false => DebugInfo::OpenCl,
+        };
+        let set = ExtInstSet::by_name(known.extended_set_name());
+        let row = set.and_then(|set| set.instruction_by_name(name));
+        let Some(row) = row else { return Vec::new() };
+        let mut words = vec![self.debug_set().word(), row.number];
+        for (index, argument) in arguments.iter().enumerate() {
+            let operand = row.operands.get(index).or(row.operands.last());
+            let literal = operand.is_some_and(|o| {
+                !matches!(
+                    o.kind.info().category,
+                    OperandCategory::Id | OperandCategory::Composite
+                )
+            });
+            words.push(match *argument {
+                DebugInfoOperand::Id(id) => id.word(),
+                DebugInfoOperand::Number(number) if literal => number,
+                DebugInfoOperand::Number(number) => self.b.constant_u32(number).word(),
+            });
+        }
+        words
+    }
+
+    /// An instruction at module level.
+    fn debug_global(&mut self, name: &str, arguments: &[DebugInfoOperand]) -> Id {
+        let id = self.b.fresh_id();
+        self.debug_define(id, name, arguments);
+        id
+    }
+
+    /// An instruction at module level under an id that was named ahead.
+    fn debug_define(&mut self, id: Id, name: &str, arguments: &[DebugInfoOperand]) {
+        let void = self.b.void_type();
+        let mut words = vec![void.word(), id.word()];
+        words.extend(self.debug_words(name, arguments));
+        self.b
+            .push_inst(ModuleSection::Globals, Op::ExtInst, &words);
+    }
+
+    /// What stands for nothing.
+    fn debug_none(&mut self) -> Id {
+        match self.debug.none {
+            Some(id) => id,
+            None => {
+                let id = self.debug_global("DebugInfoNone", &[]);
+                self.debug.none = Some(id);
+                id
+            }
+        }
+    }
+
+    /// A string.
+    fn debug_text(&mut self, text: &str) -> Id {
+        let end = (0..=text.len().min(MAX_TEXT))
+            .rev()
+            .find(|at| text.is_char_boundary(*at));
+        let text = &text[..end.unwrap_or(0)];
+        if let Some(id) = self.texts.get(text) {
+            return *id;
+        }
+        let id = self.b.fresh_id();
+        let mut words = vec![id.word()];
+        push_string(&mut words, text);
+        self.b.push_inst(ModuleSection::Sources, Op::String, &words);
+        self.texts.insert(text.to_owned(), id);
+        id
+    }
+
+    fn find_field(&self, node: LlvmMetadata, name: &str) -> Option<MetadataField> {
+        let name = self.module.strings.find_symbol(name)?;
+        self.module.metadata.find_field(node, name)
+    }
+
+    fn node_field(&self, node: LlvmMetadata, name: &str) -> Option<LlvmMetadata> {
+        match self.find_field(node, name)? {
+            MetadataField::Node(node) => node,
+            _ => None,
+        }
+    }
+
+    fn number_field(&self, node: LlvmMetadata, name: &str) -> u32 {
+        match self.find_field(node, name) {
+            Some(MetadataField::Int(number)) => u32::try_from(number).unwrap_or(0),
+            // A size may be a constant, or unknown, since LLVM 21.
+            Some(MetadataField::Node(Some(node))) => {
+                let constant = self.module.metadata.as_constant(node);
+                let number = constant.and_then(|c| self.module.consts.as_u64(c));
+                number.and_then(|n| u32::try_from(n).ok()).unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
+    fn text_field(&self, node: LlvmMetadata, name: &str) -> String {
+        let text = self.node_field(node, name);
+        let text = text.and_then(|m| self.module.metadata.as_string(m));
+        text.map_or("", |s| self.module.symbol_text(s)).to_owned()
+    }
+
+    /// What a table has for a field that is a word or a number.
+    fn row_field(&self, node: LlvmMetadata, name: &str, rows: &[(&str, u64, u32)]) -> Option<u32> {
+        let row = match self.find_field(node, name)? {
+            MetadataField::Word(word) => {
+                let word = self.module.symbol_text(word);
+                rows.iter().find(|row| row.0 == word)
+            }
+            MetadataField::Int(number) => rows.iter().find(|row| i128::from(row.1) == number),
+            MetadataField::Node(_) => None,
+        };
+        row.map(|row| row.2)
+    }
+
+    /// The flags of a field: words joined by bars, or bits of a number.
+    fn flag_field(&self, node: LlvmMetadata, name: &str, rows: &[(&str, u64, u32)]) -> u32 {
+        match self.find_field(node, name) {
+            Some(MetadataField::Word(word)) => {
+                let words = self.module.symbol_text(word).split('|').map(str::trim);
+                words
+                    .filter_map(|word| rows.iter().find(|row| row.0 == word))
+                    .fold(0, |all, row| all | row.2)
+            }
+            Some(MetadataField::Int(bits)) => rows
+                .iter()
+                .filter(|row| bits & i128::from(row.1) != 0)
+                .fold(0, |all, row| all | row.2),
+            _ => 0,
+        }
+    }
+}

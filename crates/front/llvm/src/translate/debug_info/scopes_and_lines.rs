@@ -1,0 +1,223 @@
+//! Scopes, lines and the places of variables within functions.
+
+use crate::ir::{
+    DebugRecordKind, LlvmInst, LlvmMetadata, LlvmOpcode, LlvmValue, MetadataKind, ValueKind,
+};
+use crate::translate::function_body::FunctionTranslator;
+use crate::translate::refusal::TranslationResult;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+/// Where the instruction before stood: its scope with what it was put into, and its line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::translate) struct EmittedDebugLocation {
+    scope: Option<(Id, Option<Id>)>,
+    line: Option<(Id, u32, u32)>,
+}
+
+impl FunctionTranslator<'_, '_> {
+    /// Says where an instruction comes from, where that is somewhere else than before; and where
+    /// variables are that records speak of.
+    pub(in crate::translate) fn emit_debug_location(&mut self, inst: LlvmInst) {
+        if !self.debugs || matches!(self.opcode(inst), LlvmOpcode::Phi | LlvmOpcode::Alloca) {
+            return;
+        }
+        self.emit_debug_records(inst);
+        let kind = self.t.module.strings.find_symbol("dbg");
+        let node = kind.and_then(|kind| self.function.find_attachment(inst, kind));
+        self.locate_at(node);
+    }
+
+    /// Says which function's body begins here.
+    pub(in crate::translate) fn debug_definition(&mut self) {
+        if !self.debugs || !self.t.is_non_semantic() {
+            return;
+        }
+        if let Some(node) = self.t.module.function_metadata(self.func, "dbg") {
+            let function = self.t.debug_node(Some(node));
+            let arguments = [function, self.signature.id].map(super::DebugInfoOperand::Id);
+            self.debug_effect("DebugFunctionDefinition", &arguments);
+        }
+    }
+
+    fn opcode(&self, inst: LlvmInst) -> LlvmOpcode {
+        self.function.inst(inst).opcode
+    }
+
+    fn locate_at(&mut self, node: Option<LlvmMetadata>) {
+        let Some(node) = node else {
+            self.no_line();
+            if self.located.scope.take().is_some() {
+                self.debug_effect("DebugNoScope", &[]);
+            }
+            return;
+        };
+        let scope = self.t.node_field(node, "scope");
+        let inlined = self.t.node_field(node, "inlinedAt");
+        let id = self.t.debug_scope(scope);
+        let inlined = inlined.map(|node| self.t.debug_node(Some(node)));
+        let known = self.t.debug.none != Some(id);
+        if known && self.located.scope != Some((id, inlined)) {
+            self.located.scope = Some((id, inlined));
+            let mut arguments = vec![super::DebugInfoOperand::Id(id)];
+            arguments.extend(inlined.map(super::DebugInfoOperand::Id));
+            self.debug_effect("DebugScope", &arguments);
+        }
+        let source = match (scope, self.t.is_non_semantic()) {
+            (Some(scope), true) => self.t.debug_file(scope),
+            _ => {
+                let path = self.source_path(scope);
+                self.t.debug_text(&path)
+            }
+        };
+        let line = self.t.number_field(node, "line");
+        let column = self.t.number_field(node, "column");
+        if self.located.line == Some((source, line, column)) {
+            return;
+        }
+        if line == 0 && self.t.is_non_semantic() {
+            // Lines are counted from 1 there.
+            return self.no_line();
+        }
+        self.located.line = Some((source, line, column));
+        if self.t.is_non_semantic() {
+            let [line, column] = [line, column].map(super::DebugInfoOperand::Number);
+            let arguments = [
+                super::DebugInfoOperand::Id(source),
+                line,
+                line,
+                column,
+                column,
+            ];
+            self.debug_effect("DebugLine", &arguments);
+        } else {
+            self.t
+                .b
+                .append_effect(Op::Line, &[source.word(), line, column]);
+        }
+    }
+
+    /// Says that nothing is known of where the next instructions come from.
+    fn no_line(&mut self) {
+        if self.located.line.take().is_none() {
+            return;
+        }
+        match self.t.is_non_semantic() {
+            true => self.debug_effect("DebugNoLine", &[]),
+            false => self.t.b.append_effect(Op::NoLine, &[]),
+        }
+    }
+
+    /// The path of the file that a scope is in.
+    fn source_path(&self, scope: Option<LlvmMetadata>) -> String {
+        let mut at = scope;
+        for _ in 0..super::MAX_DEPTH {
+            let Some(node) = at else { break };
+            if let Some(file) = self.t.node_field(node, "file") {
+                let directory = self.t.text_field(file, "directory");
+                let name = self.t.text_field(file, "filename");
+                return match name.starts_with('/') || directory.is_empty() {
+                    true => name,
+                    false => format!("{directory}/{name}"),
+                };
+            }
+            at = self.t.node_field(node, "scope");
+        }
+        String::new()
+    }
+
+    fn debug_effect(&mut self, name: &str, arguments: &[super::DebugInfoOperand]) {
+        let words = self.t.debug_words(name, arguments);
+        let void = self.t.b.void_type();
+        self.t.b.append_value(Op::ExtInst, void, &words);
+    }
+
+    /// The records that stand before an instruction.
+    fn emit_debug_records(&mut self, inst: LlvmInst) {
+        let records = &self.function.debug_records;
+        while let Some(record) = records.get(self.next_record)
+            && record.before <= inst
+        {
+            self.next_record += 1;
+            let declares = match record.kind {
+                DebugRecordKind::Declare => true,
+                DebugRecordKind::Value | DebugRecordKind::Assign => false,
+                _ => continue,
+            };
+            if let [Some(value), Some(variable), Some(expression), ..] = record.arguments[..] {
+                self.variable_place(declares, value, variable, expression);
+            }
+        }
+    }
+
+    /// `llvm.dbg.declare` and `llvm.dbg.value`, which stood where records stand today.
+    pub(in crate::translate) fn debug_call(
+        &mut self,
+        declares: bool,
+        arguments: &[LlvmValue],
+    ) -> TranslationResult<Option<Id>> {
+        let node = |value: LlvmValue| match value.kind() {
+            ValueKind::Metadata(node) => Some(node),
+            _ => None,
+        };
+        let nodes: Vec<LlvmMetadata> = arguments.iter().filter_map(|v| node(*v)).collect();
+        if let (true, [value, variable, expression, ..]) = (self.debugs, &nodes[..]) {
+            self.variable_place(declares, *value, *variable, *expression);
+        }
+        Ok(None)
+    }
+
+    fn variable_place(
+        &mut self,
+        declares: bool,
+        value: LlvmMetadata,
+        variable: LlvmMetadata,
+        expression: LlvmMetadata,
+    ) {
+        let metadata = &self.t.module.metadata;
+        let value = match metadata.kind(value) {
+            MetadataKind::Local(value) => value,
+            MetadataKind::Constant(constant) => LlvmValue::from_constant(constant),
+            _ => return,
+        };
+        let is_variable = self.t.class_of(variable) == "DILocalVariable";
+        if !is_variable || (declares && !self.is_place(value)) {
+            return;
+        }
+        let known = match value.as_local() {
+            Some(local) => self.find_translated(local),
+            None => self.lower_value(value).ok(),
+        };
+        let (Some(id), Some(expression)) = (known, self.find_debug_expression(expression)) else {
+            return;
+        };
+        let variable = self.t.debug_node(Some(variable));
+        let name = if declares {
+            "DebugDeclare"
+        } else {
+            "DebugValue"
+        };
+        let arguments = [variable, id, expression].map(super::DebugInfoOperand::Id);
+        self.debug_effect(name, &arguments);
+    }
+
+    /// Whether a value became a variable of the function, or is a parameter.
+    fn is_place(&self, value: LlvmValue) -> bool {
+        let Some(inst) = value.as_local().map(|local| self.function.inst_of(local)) else {
+            return false;
+        };
+        let Some(inst) = inst.map(|inst| self.function.inst(inst)) else {
+            return true;
+        };
+        let count = self.function.value_pool[inst.operands.to_range()].first();
+        let fixed = count.is_some_and(|count| self.t.module.as_u64(*count).is_some());
+        inst.opcode == LlvmOpcode::Alloca
+            && fixed
+            && self.t.module.types.address_space(inst.ty) == Some(0)
+    }
+
+    fn find_debug_expression(&mut self, node: LlvmMetadata) -> Option<Id> {
+        let id = self.t.debug_node(Some(node));
+        (self.t.debug.none != Some(id)).then_some(id)
+    }
+}

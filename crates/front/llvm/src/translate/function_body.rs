@@ -1,0 +1,625 @@
+//! The body of one function: blocks, phis, and access to values.
+
+use super::constants::space_cast;
+use super::debug_info::EmittedDebugLocation;
+use super::functions::TranslatedSignature;
+use super::loop_hints::{LoopHints, loop_hints};
+use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
+use super::translator::LlvmTranslator;
+use super::types::NumericShape;
+use crate::ir::{
+    ConstKind, LlvmBlock, LlvmFunc, LlvmFunction, LlvmInst, LlvmModule, LlvmOpcode, LlvmSymbol,
+    LlvmType, LlvmTypeKind, LlvmValue, ValueKind,
+};
+use smallvec::{SmallVec, smallvec};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
+use spirula_spirv::ir as spirv;
+use std::rc::Rc;
+
+/// Operands beyond which an instruction would be too long.
+const MAX_OPERANDS: usize = 60_000;
+/// Steps to first members that a cast is tried with.
+const MAX_STEPS: usize = 8;
+/// Casts remembered within a block.
+const REMEMBERED: usize = 8;
+
+/// Operands that are being gathered: few, as a rule.
+pub(super) type TranslationWords = SmallVec<[u32; 8]>;
+
+/// The translation of one body.
+pub(super) struct FunctionTranslator<'t, 'm> {
+    pub(super) t: &'t mut LlvmTranslator<'m>,
+    pub(super) func: LlvmFunc,
+    pub(super) function: &'m LlvmFunction,
+    pub(super) signature: Rc<TranslatedSignature>,
+    values: Vec<Option<Id>>,
+    labels: Vec<Option<Id>>,
+    /// By block: the label of the last of the blocks that it became.
+    exits: Vec<Option<Id>>,
+    /// By instruction: whether it was refused, and has no type in SPIR-V either.
+    refused: Vec<bool>,
+    phis: Vec<(LlvmInst, LlvmBlock, spirv::Inst)>,
+    /// By block: the last phi that it had an operand of, counted from 1.
+    rounds: Vec<u32>,
+    round: u32,
+    /// Label of the block being written.
+    current: Id,
+    /// Loops with hints.
+    pub(super) loops: Vec<LoopHints>,
+    /// Casts made in the block being written: pointer, type, result.
+    casts: Vec<(Id, Id, Id)>,
+    /// Kinds of metadata that instructions of the function carry, where any does.
+    pub(super) attached: InstructionMetadataKinds,
+    /// Whether debug information is kept.
+    pub(super) debugs: bool,
+    /// Where the instruction before came from.
+    pub(super) located: EmittedDebugLocation,
+    /// The lane that is worked at, where vectors are taken apart.
+    pub(super) at_lane: Option<u32>,
+    /// The first debug record that was not looked at so far.
+    pub(super) next_record: usize,
+    /// Casts of variables as soon as they are made, with the variables: ascending.
+    pub(super) generic: Vec<(Id, Id)>,
+    /// By local, as soon as any has one: the flag that is kept beside it.
+    pub(super) flags: Vec<Option<Id>>,
+    /// By local, as soon as it is asked for: whether it is used other than to take a member of it.
+    pub(super) taken_whole: Vec<bool>,
+    /// By local, as soon as it is asked for: whether a phi has it as an operand.
+    joined: Vec<bool>,
+}
+
+/// Kinds of metadata that instructions of a function carry.
+pub(super) struct InstructionMetadataKinds {
+    pub(super) nontemporal: Option<LlvmSymbol>,
+    pub(super) decorations: Option<LlvmSymbol>,
+    pub(super) cache_controls: Option<LlvmSymbol>,
+}
+
+impl InstructionMetadataKinds {
+    fn new(module: &LlvmModule, function: &LlvmFunction) -> Self {
+        let attached = |name: &str| {
+            let kind = module.strings.find_symbol(name)?;
+            let mut all = function.attachments.iter();
+            all.any(|a| a.kind == kind).then_some(kind)
+        };
+        InstructionMetadataKinds {
+            nontemporal: attached("nontemporal"),
+            decorations: attached("spirv.Decorations"),
+            cache_controls: attached("spirv.DecorationCacheControlINTEL"),
+        }
+    }
+}
+
+impl<'t, 'm> FunctionTranslator<'t, 'm> {
+    pub(super) fn new(
+        t: &'t mut LlvmTranslator<'m>,
+        func: LlvmFunc,
+        signature: Rc<TranslatedSignature>,
+        params: &[Id],
+    ) -> Self {
+        let function = t.module.function(func);
+        let mut values = vec![None; function.local_count()];
+        for (value, param) in values.iter_mut().zip(params) {
+            *value = Some(*param);
+        }
+        FunctionTranslator {
+            func,
+            function,
+            current: signature.id,
+            signature,
+            values,
+            labels: vec![None; function.blocks.len()],
+            exits: vec![None; function.blocks.len()],
+            refused: vec![false; function.insts.len()],
+            phis: Vec::new(),
+            rounds: vec![0; function.blocks.len()],
+            round: 0,
+            loops: Vec::new(),
+            casts: Vec::new(),
+            attached: InstructionMetadataKinds::new(t.module, function),
+            debugs: t.has_debug(),
+            located: EmittedDebugLocation::default(),
+            at_lane: None,
+            next_record: 0,
+            generic: Vec::new(),
+            flags: Vec::new(),
+            taken_whole: Vec::new(),
+            joined: Vec::new(),
+            t,
+        }
+    }
+
+    /// Translates all blocks that can be reached.
+    pub(super) fn translate_body(mut self) {
+        let order = self.function.compute_block_layout();
+        self.loops = loop_hints(self.t, self.function);
+        for (index, &block) in order.iter().enumerate() {
+            let label = self.label_of(block);
+            self.begin_block(label);
+            let name = self.function.blocks[block.index()].name;
+            self.t.name_id(label, self.t.module.symbol_text(name));
+            if index == 0 {
+                self.make_stack_variables(&order);
+                self.generic_parameters();
+                self.debug_definition();
+            }
+            for inst in self.function.block_insts(block) {
+                self.translate_instruction(block, inst);
+            }
+            self.exits[block.index()] = Some(self.current);
+        }
+        self.finish_phis();
+    }
+
+    /// Makes pointers of those parameters generic that are joined with others.
+    fn generic_parameters(&mut self) {
+        let (all, here) = (self.t.generic, self.func);
+        for &(_, param) in all.iter().filter(|(func, _)| *func == here) {
+            let cast = self.values[param].map(|id| self.cast_space(id, StorageClass::Generic));
+            if let Some(Ok(id)) = cast {
+                self.values[param] = Some(id);
+            }
+        }
+    }
+
+    fn translate_instruction(&mut self, block: LlvmBlock, inst: LlvmInst) {
+        self.emit_debug_location(inst);
+        let before = self.t.b.module().bound();
+        let opcode = self.function.inst(inst).opcode;
+        let made = match opcode {
+            _ if self.is_too_long(inst) => Err(make_refusal("an instruction of too many operands")),
+            LlvmOpcode::Phi => self.begin_phi(block, inst).map(Some),
+            // Made at the beginning of the function.
+            LlvmOpcode::Alloca | LlvmOpcode::Call
+                if self.refused[inst.index()] || self.values[self.local_of(inst)].is_some() =>
+            {
+                return;
+            }
+            _ => {
+                let before = self.cache_controls(inst);
+                let made = self.lower_instruction(inst);
+                for (local, id) in before {
+                    self.replace_translated(local, id);
+                }
+                made
+            }
+        };
+        let settled = match made {
+            Ok(Some(id)) => self.settle_result(inst, id).map(Some),
+            Ok(None) => Ok(None),
+            Err(refusal) => Err(refusal),
+        };
+        match settled {
+            Ok(Some(id)) => {
+                self.set_result(inst, id);
+                if id.word() >= before {
+                    self.name_result(inst, id);
+                    self.instruction_decorations(inst, id);
+                }
+            }
+            Ok(None) => {}
+            Err(refusal) => {
+                self.t
+                    .report_refusal(self.func, self.function.inst_place(inst), &refusal);
+                self.stand_in(inst, opcode);
+            }
+        }
+    }
+
+    /// Whether a local is missing because its instruction was refused.
+    fn is_refused(&self, local: usize) -> bool {
+        let inst = self.function.inst_of(local);
+        inst.is_some_and(|inst| self.refused[inst.index()])
+    }
+
+    /// Whether an instruction has more operands than fit into one of SPIR-V.
+    fn is_too_long(&self, inst: LlvmInst) -> bool {
+        let data = self.function.inst(inst);
+        let phi = data.opcode == LlvmOpcode::Phi;
+        let words = data.operands.len as usize + self.function.numbers_of(inst).len();
+        !phi && data.opcode != LlvmOpcode::Switch && words > MAX_OPERANDS
+    }
+
+    /// Puts something in the place of what was refused, so that the rest can be looked at.
+    pub(super) fn stand_in(&mut self, inst: LlvmInst, opcode: LlvmOpcode) {
+        if opcode.is_terminator() {
+            self.t.b.append_effect(Op::Unreachable, &[]);
+            self.refused[inst.index()] = true;
+            return;
+        }
+        let ty = self.function.inst(inst).ty;
+        if ty == LlvmType::VOID {
+            return;
+        }
+        match self.t.local_type(self.func, self.local_of(inst), ty) {
+            Ok(ty) => {
+                let id = self.t.b.declare_undef(ty);
+                self.set_result(inst, id);
+            }
+            Err(_) => self.refused[inst.index()] = true,
+        }
+    }
+
+    /// The number of the local that an instruction results in.
+    pub(super) fn local_of(&self, inst: LlvmInst) -> usize {
+        self.function.params.len() + inst.index()
+    }
+
+    /// What a local became, if it was translated.
+    pub(super) fn find_translated(&self, local: usize) -> Option<Id> {
+        self.values[local]
+    }
+
+    /// Changes what a local became.
+    pub(super) fn replace_translated(&mut self, local: usize, id: Id) {
+        self.values[local] = Some(id);
+    }
+
+    /// Sets what an instruction results in.
+    pub(super) fn set_result(&mut self, inst: LlvmInst, id: Id) {
+        let local = self.local_of(inst);
+        self.values[local] = Some(id);
+    }
+
+    /// Names a result as the module does.
+    pub(super) fn name_result(&mut self, inst: LlvmInst, id: Id) {
+        let name = self.function.local_name(self.local_of(inst));
+        if !name.is_empty() {
+            self.t.name_id(id, self.t.module.symbol_text(name));
+        }
+    }
+
+    /// A result as it will be used: a pointer is cast to what its class points to.
+    pub(super) fn settle_result(&mut self, inst: LlvmInst, id: Id) -> TranslationResult<Id> {
+        let ty = self.function.inst(inst).ty;
+        if self.t.is_shader() {
+            return Ok(match self.t.is_address(ty) {
+                true => self.settle_address(inst, id),
+                false => id,
+            });
+        }
+        if self.t.module.types.address_space(ty).is_none() {
+            return Ok(id);
+        }
+        let pointee = self.find_pointee(self.local_of(inst))?;
+        Ok(self.cast_pointer(id, pointee))
+    }
+
+    /// Whether a phi has a local as an operand.
+    pub(super) fn is_joined(&mut self, local: usize) -> bool {
+        if self.joined.is_empty() {
+            let function = self.function;
+            self.joined.resize(function.local_count(), false);
+            let phis = function
+                .insts
+                .iter()
+                .filter(|i| i.opcode == LlvmOpcode::Phi);
+            for phi in phis {
+                let operands = &function.value_pool[phi.operands.to_range()];
+                for local in operands.iter().filter_map(|value| value.as_local()) {
+                    self.joined[local] = true;
+                }
+            }
+        }
+        self.joined[local]
+    }
+
+    /// What the class of a local points to, in memory form.
+    pub(super) fn find_pointee(&mut self, local: usize) -> TranslationResult<Id> {
+        if self.at_lane.is_some() {
+            return Ok(self.t.make_byte_type());
+        }
+        let pointee = self.t.pointees.local_pointee(self.func, local);
+        self.t.pointee_type(pointee)
+    }
+
+    /// The type of what an instruction results in.
+    pub(super) fn result_type(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+        let ty = self.inst_type(inst);
+        match (self.at_lane, self.t.pointer_space(ty)) {
+            (Some(_), Some(space)) => self.t.pointer_to(space, None),
+            _ => self.t.local_type(self.func, self.local_of(inst), ty),
+        }
+    }
+
+    /// The shape of what an instruction results in.
+    pub(super) fn result_shape(&self, inst: LlvmInst) -> TranslationResult<NumericShape> {
+        self.t.need_shape(self.inst_type(inst))
+    }
+
+    /// The LLVM type of an operand.
+    pub(super) fn type_of(&self, value: LlvmValue) -> LlvmType {
+        let ty = self.function.type_of(self.t.module, value);
+        match self.at_lane {
+            Some(_) => self.t.module.types.scalar_type(ty),
+            None => ty,
+        }
+    }
+
+    /// The shape of an operand.
+    pub(super) fn shape_of(&self, value: LlvmValue) -> TranslationResult<NumericShape> {
+        self.t.need_shape(self.type_of(value))
+    }
+
+    /// Whether an operand is a pointer.
+    pub(super) fn is_pointer(&self, value: LlvmValue) -> bool {
+        self.t.pointer_space(self.type_of(value)).is_some()
+    }
+
+    /// A value in register form; a pointer with the type that it has.
+    pub(super) fn lower_value(&mut self, value: LlvmValue) -> TranslationResult<Id> {
+        if let Some(lane) = self.lane_of(value) {
+            return self.lane_value(value, lane);
+        }
+        match value.kind() {
+            ValueKind::Local(local) => match self.values.get(local) {
+                Some(Some(id)) if self.t.is_shader() => Ok(self.as_address(*id)),
+                Some(Some(id)) => Ok(*id),
+                _ if self.is_refused(local) => Err(TranslationRefusal::Follows),
+                _ => Err(make_refusal("a value is used before its definition")),
+            },
+            ValueKind::Const(constant) => {
+                let id = self.t.lower_constant(constant)?;
+                self.mark_referred_variables(value);
+                Ok(id)
+            }
+            ValueKind::Metadata(_) => Err(make_refusal("metadata is used as a value")),
+        }
+    }
+
+    /// The lane of a value that is asked for, where it is a vector.
+    fn lane_of(&self, value: LlvmValue) -> Option<u32> {
+        let lane = self.at_lane?;
+        let ty = self.function.type_of(self.t.module, value);
+        let vector = matches!(self.t.module.types.kind(ty), LlvmTypeKind::Vector { .. });
+        vector.then_some(lane)
+    }
+
+    /// A pointer to a type in memory form.
+    pub(super) fn lower_pointer(&mut self, value: LlvmValue, pointee: Id) -> TranslationResult<Id> {
+        match value.kind() {
+            ValueKind::Const(constant) if !self.t.is_shader() && self.lane_of(value).is_none() => {
+                let id = self.t.constant_pointer(constant, pointee)?;
+                self.mark_referred_variables(value);
+                Ok(id)
+            }
+            _ if self.is_address(value) => self.place_at(value, pointee),
+            _ => {
+                let id = self.lower_value(value)?;
+                Ok(self.cast_pointer(id, pointee))
+            }
+        }
+    }
+
+    /// A value with the given type, which differs only by pointees from its own.
+    pub(super) fn value_as(&mut self, value: LlvmValue, ty: Id) -> TranslationResult<Id> {
+        let Some((class, pointee)) = self.t.pointee_of(ty) else {
+            return self.lower_value(value);
+        };
+        if !self.is_pointer(value) {
+            return self.lower_value(value);
+        }
+        match value.as_const().map(|c| self.t.module.consts.kind(c)) {
+            Some(ConstKind::Null) => return Ok(self.t.b.constant_null(ty)),
+            Some(ConstKind::Undef | ConstKind::Poison) => return Ok(self.t.b.declare_undef(ty)),
+            _ => {}
+        }
+        let id = self.lower_pointer(value, pointee)?;
+        let known = self.t.b.type_of(id).and_then(|ty| self.t.pointee_of(ty));
+        match known {
+            Some((have, _)) if have != class && class == StorageClass::Generic => {
+                self.cast_space(id, class)
+            }
+            Some((have, _)) if have != class => Err(make_refusal(format!(
+                "a pointer to {have} is passed on as one to {class}"
+            ))),
+            _ => Ok(id),
+        }
+    }
+
+    /// Notes the variables that a constant refers to.
+    fn mark_referred_variables(&mut self, value: LlvmValue) {
+        let Some(constant) = value.as_const() else {
+            return;
+        };
+        let kind = self.t.module.consts.kind(constant);
+        if !matches!(
+            kind,
+            ConstKind::Global(_) | ConstKind::Expr(_) | ConstKind::Aggregate(_)
+        ) {
+            return;
+        }
+        let stamp = self.func.index() as u32 + 1;
+        if std::mem::replace(&mut self.t.marked[constant.index()], stamp) == stamp {
+            return;
+        }
+        let mut found = std::mem::take(&mut self.t.uses[self.func.index()].variables);
+        self.t.referred_variables(constant, &mut found);
+        self.t.uses[self.func.index()].variables = found;
+    }
+
+    /// Notes the use of a variable.
+    pub(super) fn mark_variable(&mut self, id: Id) {
+        let variables = &mut self.t.uses[self.func.index()].variables;
+        if !variables.contains(&id) {
+            variables.push(id);
+        }
+    }
+
+    /// A pointer as one to another type: unchanged, a step to the first member, or a bit cast.
+    pub(super) fn cast_pointer(&mut self, pointer: Id, pointee: Id) -> Id {
+        let known = self.t.b.type_of(pointer);
+        let Some((class, have)) = known.and_then(|ty| self.t.pointee_of(ty)) else {
+            return pointer;
+        };
+        if have == pointee || self.t.is_shader() {
+            return pointer;
+        }
+        let ty = self.t.pointer_type(class, pointee);
+        let recent = self.casts.iter().rev().take(REMEMBERED);
+        if let Some(cast) = recent.into_iter().find(|c| (c.0, c.1) == (pointer, ty)) {
+            return cast.2;
+        }
+        let id = match self.t.path_to_first(have, pointee) {
+            Some(steps) => {
+                let zero = self.t.b.constant_u32(0);
+                let mut words: TranslationWords = smallvec![pointer.word()];
+                words.extend(std::iter::repeat_n(zero.word(), steps));
+                self.t.b.append_value(Op::InBoundsAccessChain, ty, &words)
+            }
+            None => self.emit_op(Op::Bitcast, ty, [pointer]),
+        };
+        self.casts.push((pointer, ty, id));
+        id
+    }
+
+    /// A pointer in another storage class, to the same type.
+    pub(super) fn cast_space(&mut self, pointer: Id, to: StorageClass) -> TranslationResult<Id> {
+        let known = self.t.b.type_of(pointer);
+        let Some((from, pointee)) = known.and_then(|ty| self.t.pointee_of(ty)) else {
+            return Err(make_refusal(
+                "a cast between address spaces of what is no pointer",
+            ));
+        };
+        let mut id = pointer;
+        for (op, class) in space_cast(from, to)? {
+            let ty = self.t.pointer_type(class, pointee);
+            id = self.emit_op(op, ty, [id]);
+        }
+        Ok(id)
+    }
+
+    /// Appends an instruction whose operands are ids.
+    pub(super) fn emit_op<const N: usize>(&mut self, op: Op, ty: Id, operands: [Id; N]) -> Id {
+        self.t.b.append_value(op, ty, &operands.map(Id::word))
+    }
+
+    /// Appends an instruction of OpenCL's extended set.
+    pub(super) fn emit_ext_inst(&mut self, number: u32, ty: Id, operands: &[Id]) -> Id {
+        let set = self.t.opencl_std();
+        let mut words: TranslationWords = smallvec![set.word(), number];
+        words.extend(operands.iter().map(|id| id.word()));
+        self.t.b.append_value(Op::ExtInst, ty, &words)
+    }
+
+    /// Decorates a result that was just made. It has no other decorations of that kind.
+    pub(super) fn decorate_result(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
+        let mut words: TranslationWords = smallvec![id.word(), decoration.0];
+        words.extend_from_slice(operands);
+        self.t
+            .b
+            .push_inst(spirv::ModuleSection::Annotations, Op::Decorate, &words);
+    }
+
+    /// The label of a block.
+    pub(super) fn label_of(&mut self, block: LlvmBlock) -> Id {
+        let t = &mut *self.t;
+        *self.labels[block.index()].get_or_insert_with(|| t.b.fresh_id())
+    }
+
+    /// Begins a block; those that no block of LLVM stands for included.
+    pub(super) fn begin_block(&mut self, label: Id) {
+        self.t.b.begin_block(label);
+        self.current = label;
+        self.casts.clear();
+        self.located = EmittedDebugLocation::default();
+    }
+
+    /// Label of the block being written.
+    pub(super) fn current_label(&self) -> Id {
+        self.current
+    }
+
+    fn begin_phi(&mut self, block: LlvmBlock, inst: LlvmInst) -> TranslationResult<Id> {
+        let ty = self.result_type(inst)?;
+        let (id, phi) = self.t.b.append_phi(ty);
+        self.phis.push((inst, block, phi));
+        Ok(id)
+    }
+
+    /// Gives phis their operands, one for each block that is reached and leads here.
+    fn finish_phis(&mut self) {
+        let phis = std::mem::take(&mut self.phis);
+        if phis.is_empty() {
+            return;
+        }
+        let before = self.count_predecessors();
+        for (inst, block, phi) in phis {
+            let count = before[block.index()];
+            if let Err(refusal) = self.finish_phi(inst, block, phi, count) {
+                self.t
+                    .report_refusal(self.func, self.function.inst_place(inst), &refusal);
+            }
+        }
+    }
+
+    /// By block: how many blocks that are reached lead to it.
+    fn count_predecessors(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.function.blocks.len()];
+        let mut last = vec![None; self.function.blocks.len()];
+        for block in self.function.block_ids() {
+            if self.exits[block.index()].is_none() {
+                continue;
+            }
+            for next in self.function.successors(block) {
+                if last[next.index()].replace(block) != Some(block) {
+                    counts[next.index()] += 1;
+                }
+            }
+        }
+        counts
+    }
+
+    fn finish_phi(
+        &mut self,
+        inst: LlvmInst,
+        here: LlvmBlock,
+        phi: spirv::Inst,
+        before: usize,
+    ) -> TranslationResult<()> {
+        let function = self.function;
+        let ty = self.result_type(inst)?;
+        let mut words = TranslationWords::new();
+        let blocks = function.blocks_of(inst);
+        self.round += 1;
+        let mut fits = true;
+        for (&value, &block) in function.operands(inst).iter().zip(blocks) {
+            let Some(exit) = self.exits[block.index()] else {
+                continue;
+            };
+            // LLVM has an entry for each edge, SPIR-V one for each block.
+            if std::mem::replace(&mut self.rounds[block.index()], self.round) == self.round {
+                continue;
+            }
+            fits &= function.successors(block).contains(&here);
+            let value = self.value_as(value, ty)?;
+            words.extend_from_slice(&[value.word(), exit.word()]);
+        }
+        if !fits || words.len() != before * 2 {
+            return Err(make_refusal(
+                "a phi does not fit the blocks that lead to it",
+            ));
+        }
+        if words.len() > MAX_OPERANDS {
+            return Err(make_refusal("a phi of too many operands"));
+        }
+        self.t.b.set_phi(phi, &words);
+        Ok(())
+    }
+}
+
+impl LlvmTranslator<'_> {
+    /// Steps to first members that lead from one type in memory to another.
+    pub(super) fn path_to_first(&self, from: Id, to: Id) -> Option<usize> {
+        let mut at = from;
+        for steps in 1..=MAX_STEPS {
+            at = self.first_member(at)?;
+            if at == to {
+                return Some(steps);
+            }
+        }
+        None
+    }
+}

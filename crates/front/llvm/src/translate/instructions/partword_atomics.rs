@@ -1,0 +1,158 @@
+//! Atomic accesses to what is narrower than a word, which few devices have: the word around is exchanged.
+//!
+//! A word that is aligned lies within the page, and within the allocation where that ends at a
+//! multiple of four bytes, as those of devices do. So do variables of modules with such accesses.
+
+use super::atomic::AtomicSite;
+use crate::ir::{
+    InstructionExtra, LlvmInst, LlvmModule, LlvmOpcode, LlvmSymbol, LlvmValue, Ordering,
+};
+use crate::translate::constants::make_width_mask;
+use crate::translate::function_body::FunctionTranslator;
+use crate::translate::refusal::TranslationResult;
+use crate::translate::translator::LlvmTranslator;
+use crate::translate::types::NumericShape;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+/// Bytes of a word.
+pub(in crate::translate) const WORD: u64 = 4;
+
+/// Whether a module has atomic accesses to what is narrower than a word.
+pub(in crate::translate) fn has_small_atomics(module: &LlvmModule) -> bool {
+    let is_small = |ty| {
+        let bits = module.layout.size_in_bits(&module.types, ty);
+        bits.is_some_and(|bits| bits < 8 * WORD)
+    };
+    module.functions.iter().any(|function| {
+        (0..function.insts.len()).map(LlvmInst::new).any(|inst| {
+            let data = function.inst(inst);
+            let operand = |at: usize| function.type_of(module, function.operands(inst)[at]);
+            match (data.opcode, data.extra) {
+                (LlvmOpcode::AtomicRmw | LlvmOpcode::CmpXchg, _) => is_small(operand(1)),
+                (
+                    _,
+                    InstructionExtra::Access {
+                        ordering: Ordering::NotAtomic | Ordering::Unordered,
+                        ..
+                    },
+                ) => false,
+                (LlvmOpcode::Load, InstructionExtra::Access { .. }) => is_small(data.ty),
+                (LlvmOpcode::Store, InstructionExtra::Access { .. }) => is_small(operand(0)),
+                _ => false,
+            }
+        })
+    })
+}
+
+impl LlvmTranslator<'_> {
+    /// The type of what has to stand behind a variable of so many bytes, so that it ends with a word, where parts
+    /// of words are accessed atomically.
+    pub(in crate::translate) fn make_padding_type(
+        &mut self,
+        bytes: Option<u64>,
+    ) -> TranslationResult<Option<Id>> {
+        let rest = bytes.map_or(0, |bytes| bytes % WORD);
+        if !self.small_atomics || rest == 0 {
+            return Ok(None);
+        }
+        let byte = self.make_byte_type();
+        self.array_type(byte, WORD - rest).map(Some)
+    }
+}
+
+/// A part of a word.
+#[derive(Clone, Copy)]
+struct WordPart {
+    /// Where the word is, and how it is accessed.
+    site: AtomicSite,
+    /// Bits below the part.
+    shift: Id,
+    /// What the part is.
+    shape: NumericShape,
+}
+
+impl FunctionTranslator<'_, '_> {
+    /// Loads an integer of 8 or 16 bits.
+    pub(super) fn load_part(
+        &mut self,
+        shape: NumericShape,
+        pointer: LlvmValue,
+        ordering: Ordering,
+        scope: LlvmSymbol,
+    ) -> TranslationResult<Id> {
+        let part = self.part_at(shape, pointer, [ordering; 2], scope)?;
+        let AtomicSite {
+            pointer,
+            scope,
+            equal,
+            ..
+        } = part.site;
+        let word = self.t.b.int_type(32, false);
+        let all = self.emit_op(Op::AtomicLoad, word, [pointer, scope, equal]);
+        Ok(self.part_of(all, part))
+    }
+
+    /// Exchanges an integer of 8 or 16 bits for what is made of it; the old one. Orderings when the exchange
+    /// takes place, and when others came between.
+    pub(super) fn exchange_part(
+        &mut self,
+        shape: NumericShape,
+        pointer: LlvmValue,
+        orderings: [Ordering; 2],
+        scope: LlvmSymbol,
+        new: impl FnOnce(&mut Self, Id) -> TranslationResult<Id>,
+    ) -> TranslationResult<Id> {
+        let part = self.part_at(shape, pointer, orderings, scope)?;
+        let word = self.t.b.int_type(32, false);
+        let ones = self.t.make_u32(make_width_mask(shape.width) as u32);
+        let bits = self.emit_op(Op::ShiftLeftLogical, word, [ones, part.shift]);
+        let others = self.emit_op(Op::Not, word, [bits]);
+        let old = self.exchange_loop(word, part.site, |body, old| {
+            let before = body.part_of(old, part);
+            let new = new(body, before)?;
+            let new = body.emit_op(Op::UConvert, word, [new]);
+            let new = body.emit_op(Op::ShiftLeftLogical, word, [new, part.shift]);
+            let kept = body.emit_op(Op::BitwiseAnd, word, [old, others]);
+            Ok(body.emit_op(Op::BitwiseOr, word, [kept, new]))
+        })?;
+        Ok(self.part_of(old, part))
+    }
+
+    /// The word that a part is in, by its address.
+    fn part_at(
+        &mut self,
+        shape: NumericShape,
+        pointer: LlvmValue,
+        orderings: [Ordering; 2],
+        scope: LlvmSymbol,
+    ) -> TranslationResult<WordPart> {
+        let byte = self.t.make_byte_type();
+        let pointer = self.lower_pointer(pointer, byte)?;
+        let size = NumericShape::new_int(self.t.pointer_bits, 1);
+        let address = self.pointer_bits_as(pointer, size)?;
+        let ty = self.t.shape_type(size);
+        let three = self.t.make_splat(size, 3);
+        let within = self.emit_op(Op::BitwiseAnd, ty, [address, three]);
+        let back = self.emit_op(Op::SNegate, ty, [within]);
+        let bytes = self.t.b.type_of(pointer).unwrap_or(byte);
+        let start = self.emit_op(Op::PtrAccessChain, bytes, [pointer, back]);
+        let word = self.t.b.int_type(32, false);
+        let start = self.cast_pointer(start, word);
+        let within = self.resize_integer(size, NumericShape::new_int(32, 1), within, false);
+        let three = self.t.make_u32(3);
+        let shift = self.emit_op(Op::ShiftLeftLogical, word, [within, three]);
+        Ok(WordPart {
+            site: self.site_at(start, orderings, scope)?,
+            shift,
+            shape,
+        })
+    }
+
+    fn part_of(&mut self, word: Id, part: WordPart) -> Id {
+        let ty = self.t.b.int_type(32, false);
+        let low = self.emit_op(Op::ShiftRightLogical, ty, [word, part.shift]);
+        let ty = self.t.shape_type(part.shape);
+        self.emit_op(Op::UConvert, ty, [low])
+    }
+}

@@ -1,0 +1,187 @@
+//! Arithmetic and conversions that stop at the ends of their type.
+
+use super::super::builtins::ExternalCall;
+use super::super::constants::make_width_mask;
+use super::super::function_body::FunctionTranslator;
+use super::super::refusal::{TranslationResult, make_refusal};
+use super::super::types::{NumericElement, NumericShape};
+use crate::ir::Predicate;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::Decoration;
+use spirula_spirv::grammar::opencl_std as std_;
+
+/// `llvm.fptosi.sat`
+pub(super) fn to_signed(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
+    body.saturated_conversion(Op::ConvertFToS, call).map(Some)
+}
+
+/// `llvm.fptoui.sat`
+pub(super) fn to_unsigned(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
+    body.saturated_conversion(Op::ConvertFToU, call).map(Some)
+}
+
+/// `llvm.sadd.sat`
+pub(super) fn add_signed(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
+    body.emit_saturating_op(std_::S_ADD_SAT, true, call)
+        .map(Some)
+}
+
+/// `llvm.uadd.sat`
+pub(super) fn add_unsigned(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
+    body.emit_saturating_op(std_::U_ADD_SAT, false, call)
+        .map(Some)
+}
+
+/// `llvm.ssub.sat`
+pub(super) fn subtract_signed(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
+    body.emit_saturating_op(std_::S_SUB_SAT, true, call)
+        .map(Some)
+}
+
+/// `llvm.usub.sat`
+pub(super) fn subtract_unsigned(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
+    body.emit_saturating_op(std_::U_SUB_SAT, false, call)
+        .map(Some)
+}
+
+/// `llvm.ushl.sat`: the largest number where bits are lost.
+pub(super) fn shift_unsigned(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
+    body.saturated_shift(false, call).map(Some)
+}
+
+/// `llvm.sshl.sat`: the end that the operand is nearer to where bits or the sign are lost.
+pub(super) fn shift_signed(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
+    body.saturated_shift(true, call).map(Some)
+}
+
+/// The ends of a type, the lower one sign-extended to the width that holds it.
+pub(super) fn integer_bounds(shape: NumericShape, signed: bool) -> [u64; 2] {
+    let all = make_width_mask(shape.bits);
+    match signed {
+        true => [make_width_mask(shape.width) & !(all >> 1), all >> 1],
+        false => [0, all],
+    }
+}
+
+impl FunctionTranslator<'_, '_> {
+    fn saturated_conversion(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+        let shape = self.result_shape(call.inst)?;
+        if shape.elem != NumericElement::Int || shape.width > 64 {
+            return Err(make_refusal(format!(
+                "the result is of {} bits",
+                shape.bits
+            )));
+        }
+        let from = self.shape_of(call.arg(0)?)?;
+        let value = self.lower_value(call.arg(0)?)?;
+        let value = self.promote_float(from, value);
+        let ty = self.t.shape_type(shape);
+        let id = self.emit_op(op, ty, [value]);
+        self.decorate_result(id, Decoration::SaturatedConversion, &[]);
+        if !shape.is_odd() {
+            return Ok(id);
+        }
+        let id = self.clamp_integer(shape, op == Op::ConvertFToS, id);
+        Ok(self.clear_high_bits(shape, id))
+    }
+
+    /// An integer clamped to the ends of the narrower type that it is of.
+    pub(super) fn clamp_integer(&mut self, shape: NumericShape, signed: bool, id: Id) -> Id {
+        let [low, high] = integer_bounds(shape, signed).map(|bits| self.t.make_splat(shape, bits));
+        let number = match signed {
+            true => std_::S_CLAMP,
+            false => std_::U_CLAMP,
+        };
+        let ty = self.t.shape_type(shape);
+        self.emit_ext_inst(number, ty, &[id, low, high])
+    }
+
+    fn emit_saturating_op(
+        &mut self,
+        number: u32,
+        signed: bool,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
+        let shape = self.result_shape(call.inst)?;
+        if shape.elem != NumericElement::Int || shape.width > 64 {
+            return Err(make_refusal(format!(
+                "the operands are of {} bits",
+                shape.bits
+            )));
+        }
+        let mut operands = [
+            self.lower_value(call.arg(0)?)?,
+            self.lower_value(call.arg(1)?)?,
+        ];
+        if signed {
+            operands = operands.map(|id| self.sign_extended(shape, id));
+        }
+        let ty = self.t.shape_type(shape);
+        let id = self.emit_ext_inst(number, ty, &operands);
+        if !shape.is_odd() {
+            return Ok(id);
+        }
+        let id = self.clamp_integer(shape, signed, id);
+        Ok(self.clear_high_bits(shape, id))
+    }
+
+    fn saturated_shift(&mut self, signed: bool, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+        let shape = self.result_shape(call.inst)?;
+        if shape.elem != NumericElement::Int || shape.width > 64 {
+            return Err(make_refusal(format!(
+                "the operands are of {} bits",
+                shape.bits
+            )));
+        }
+        let value = self.lower_value(call.arg(0)?)?;
+        let by = self.lower_value(call.arg(1)?)?;
+        let ty = self.t.shape_type(shape);
+        let (value, back_op) = match signed {
+            true => (self.sign_extended(shape, value), Op::ShiftRightArithmetic),
+            false => (value, Op::ShiftRightLogical),
+        };
+        let shifted = self.emit_op(Op::ShiftLeftLogical, ty, [value, by]);
+        let kept = self.clear_high_bits(shape, shifted);
+        let seen = match signed {
+            true => self.sign_extended(shape, kept),
+            false => kept,
+        };
+        let back = self.emit_op(back_op, ty, [seen, by]);
+        let whole = shape.as_int(shape.width);
+        let lost = self.emit_comparison(Predicate::Ne, whole, [back, value])?;
+        let [low, high] = integer_bounds(shape, signed).map(|bits| self.t.make_splat(shape, bits));
+        let mut end = high;
+        if signed {
+            let zero = self.t.make_zero(shape);
+            let negative = self.emit_comparison(Predicate::Slt, whole, [value, zero])?;
+            end = self.emit_select(ty, negative, low, high);
+        }
+        let id = self.emit_select(ty, lost, end, kept);
+        Ok(self.clear_high_bits(shape, id))
+    }
+}

@@ -1,0 +1,281 @@
+//! Hints for loops: `!llvm.loop` of a branch back becomes `OpLoopMerge` in the loop's header.
+//!
+//! Kernels need no structured control flow, so that only loops with hints get one, and only where
+//! a block behind the loop is known that no other loop leads to. Cost: linear in the blocks of the loops with hints, nothing
+//! where there are none.
+
+use super::function_body::FunctionTranslator;
+use super::translator::LlvmTranslator;
+use crate::ir::{LlvmBlock, LlvmFunction, LlvmInst, LlvmMetadata, LlvmOpcode, LlvmPredecessors};
+use spirula_spirv::grammar::enumerants::LoopControl;
+use spirula_spirv::grammar::{Kind, Op, SpirvVersion};
+
+/// What a loop's header says about it.
+#[derive(Clone, Debug)]
+pub(super) struct LoopHints {
+    header: LlvmBlock,
+    /// The block behind the loop.
+    merge: LlvmBlock,
+    /// The first block that leads back.
+    latch: LlvmBlock,
+    /// The mask and its operands.
+    control: Vec<u32>,
+}
+
+/// What a hint's operand becomes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LoopHintOperand {
+    /// The hint has none, and the control neither.
+    Nothing,
+    /// A number.
+    Number,
+    /// The number given here.
+    Always(u32),
+}
+
+/// Names of hints behind `llvm.loop.`, in the order of the bits that they become.
+const HINTS: &[(&str, LoopControl, LoopHintOperand)] = &[
+    (
+        "unroll.enable",
+        LoopControl::Unroll,
+        LoopHintOperand::Nothing,
+    ),
+    ("unroll.full", LoopControl::Unroll, LoopHintOperand::Nothing),
+    (
+        "unroll.disable",
+        LoopControl::DontUnroll,
+        LoopHintOperand::Nothing,
+    ),
+    (
+        "ivdep.enable",
+        LoopControl::DependencyInfinite,
+        LoopHintOperand::Nothing,
+    ),
+    (
+        "ivdep.safelen",
+        LoopControl::DependencyLength,
+        LoopHintOperand::Number,
+    ),
+    (
+        "unroll.count",
+        LoopControl::PartialCount,
+        LoopHintOperand::Number,
+    ),
+    (
+        "unroll.full",
+        LoopControl::PartialCount,
+        LoopHintOperand::Always(1),
+    ),
+    (
+        "ii.count",
+        LoopControl::InitiationIntervalINTEL,
+        LoopHintOperand::Number,
+    ),
+    (
+        "max_concurrency.count",
+        LoopControl::MaxConcurrencyINTEL,
+        LoopHintOperand::Number,
+    ),
+    (
+        "intel.pipelining.enable",
+        LoopControl::PipelineEnableINTEL,
+        LoopHintOperand::Number,
+    ),
+    (
+        "coalesce.enable",
+        LoopControl::LoopCoalesceINTEL,
+        LoopHintOperand::Always(0),
+    ),
+    (
+        "coalesce.count",
+        LoopControl::LoopCoalesceINTEL,
+        LoopHintOperand::Number,
+    ),
+    (
+        "max_interleaving.count",
+        LoopControl::MaxInterleavingINTEL,
+        LoopHintOperand::Number,
+    ),
+    (
+        "intel.speculated.iterations.count",
+        LoopControl::SpeculatedIterationsINTEL,
+        LoopHintOperand::Number,
+    ),
+    (
+        "fusion.disable",
+        LoopControl::NoFusionINTEL,
+        LoopHintOperand::Nothing,
+    ),
+];
+
+/// The names of hints that are known, each once.
+pub(super) fn hint_names() -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (name, _, _) in HINTS {
+        let name = format!("llvm.loop.{name}");
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The loops of a function that have hints and a block behind them.
+pub(super) fn loop_hints(t: &LlvmTranslator<'_>, function: &LlvmFunction) -> Vec<LoopHints> {
+    let module = t.module;
+    let mut found: Vec<LoopHints> = Vec::new();
+    let Some(kind) = module.strings.find_symbol("llvm.loop") else {
+        return found;
+    };
+    if function.attachments.is_empty() {
+        return found;
+    }
+    if function.attachments.iter().all(|a| a.kind != kind) {
+        return found;
+    }
+    let order = &function.reverse_post_order();
+    let mut position = vec![usize::MAX; function.blocks.len()];
+    for (at, block) in order.iter().enumerate() {
+        position[block.index()] = at;
+    }
+    let mut before: Option<LlvmPredecessors> = None;
+    let mut known = vec![false; function.blocks.len()];
+    // A block is the merge block of one loop alone.
+    let mut merges = vec![false; function.blocks.len()];
+    for &latch in order {
+        let Some(node) = function.find_attachment(function.terminator(latch), kind) else {
+            continue;
+        };
+        let back = |b: &&LlvmBlock| position[b.index()] <= position[latch.index()];
+        let Some(&header) = function.successors(latch).iter().find(back) else {
+            continue;
+        };
+        let control = read_loop_control(t, node);
+        if control.is_empty() || known[header.index()] {
+            continue;
+        }
+        let before = before.get_or_insert_with(|| LlvmPredecessors::from_blocks(function, order));
+        let merge = find_loop_exit(function, order, before, header, latch);
+        if let Some(merge) = merge.filter(|merge| !merges[merge.index()]) {
+            known[header.index()] = true;
+            merges[merge.index()] = true;
+            found.push(LoopHints {
+                header,
+                merge,
+                latch,
+                control,
+            });
+        }
+    }
+    found
+}
+
+/// The block behind a loop: where the latch or the header leaves it, else the first exit.
+fn find_loop_exit(
+    function: &LlvmFunction,
+    order: &[LlvmBlock],
+    before: &LlvmPredecessors,
+    header: LlvmBlock,
+    latch: LlvmBlock,
+) -> Option<LlvmBlock> {
+    let mut inside = vec![false; function.blocks.len()];
+    inside[header.index()] = true;
+    let mut pending = vec![latch];
+    while let Some(block) = pending.pop() {
+        if !std::mem::replace(&mut inside[block.index()], true) {
+            pending.extend_from_slice(before.get(block));
+        }
+    }
+    let exit = |block: LlvmBlock| {
+        let next = function.successors(block).iter();
+        next.copied().find(|b| !inside[b.index()])
+    };
+    let all = order.iter().copied().filter(|b| inside[b.index()]);
+    exit(latch)
+        .or_else(|| exit(header))
+        .or_else(|| all.into_iter().find_map(exit))
+}
+
+/// The loop control that a node asks for: its mask, then the operands; empty where it asks for
+/// nothing that a version of SPIR-V knows.
+fn read_loop_control(t: &LlvmTranslator<'_>, node: LlvmMetadata) -> Vec<u32> {
+    let module = t.module;
+    let metadata = &module.metadata;
+    let mut hints: Vec<(&str, Option<u32>)> = Vec::new();
+    for hint in metadata.operands(node).iter().flatten() {
+        let mut operands = metadata.operands(*hint).iter().flatten();
+        let name = operands.next().and_then(|name| metadata.as_string(*name));
+        let number = operands
+            .next()
+            .and_then(|number| metadata.as_constant(*number));
+        let number = number.and_then(|number| module.consts.as_u64(number));
+        if let Some(name) =
+            name.and_then(|name| module.symbol_text(name).strip_prefix("llvm.loop."))
+        {
+            hints.push((name, number.map(|n| n as u32)));
+        }
+    }
+    let mut mask = LoopControl::default();
+    let mut words = vec![0];
+    for (name, bit, operand) in HINTS {
+        let Some((_, number)) = hints.iter().find(|hint| hint.0 == *name) else {
+            continue;
+        };
+        if mask.0 & bit.0 != 0 || !is_known(t, *bit) {
+            continue;
+        }
+        match (operand, number) {
+            (LoopHintOperand::Nothing, _) => {}
+            (LoopHintOperand::Number, Some(number)) => words.push(*number),
+            (LoopHintOperand::Number, None) => continue,
+            (LoopHintOperand::Always(number), _) => words.push(*number),
+        }
+        mask |= *bit;
+    }
+    words[0] = mask.0;
+    match mask == LoopControl::default() {
+        true => Vec::new(),
+        false => words,
+    }
+}
+
+/// Whether the version or an extension that may be used has a control: as a hint it may be left
+/// out.
+fn is_known(t: &LlvmTranslator<'_>, control: LoopControl) -> bool {
+    let Some(row) = Kind::LoopControl.info().enumerant_by_value(control.0) else {
+        return false;
+    };
+    if row.version != SpirvVersion::NEVER {
+        return row.version <= t.version;
+    }
+    let capabilities = row.capabilities.iter();
+    let mut extensions = capabilities
+        .filter_map(|c| Kind::Capability.info().enumerant_by_value(c.0))
+        .flat_map(|capability| capability.extensions)
+        .peekable();
+    extensions.peek().is_none() || extensions.any(|name| t.may_use(name))
+}
+
+impl FunctionTranslator<'_, '_> {
+    /// Writes what is known of the loop whose header an instruction ends; it is about to be
+    /// written as a branch.
+    pub(super) fn merge_loop(&mut self, inst: LlvmInst) {
+        if self.loops.is_empty() || self.function.inst(inst).opcode != LlvmOpcode::Br {
+            return;
+        }
+        let here = self.current_label();
+        let ends = |hints: &&LoopHints| self.function.terminator(hints.header) == inst;
+        let Some(hints) = self.loops.iter().find(ends).cloned() else {
+            return;
+        };
+        if self.label_of(hints.header) != here {
+            return;
+        }
+        let mut words = vec![
+            self.label_of(hints.merge).word(),
+            self.label_of(hints.latch).word(),
+        ];
+        words.extend(hints.control);
+        self.t.b.append_effect(Op::LoopMerge, &words);
+    }
+}

@@ -1,0 +1,175 @@
+//! Device addresses in shaders: pointers to physical storage buffers.
+//!
+//! Shaders cannot cast such pointers as freely as LLVM does, have no null among them, and demand
+//! forward declarations of those that are kept in memory. So an address is an integer of 64 bits
+//! wherever it is a value: in memory, joined by phis, compared, handed on. It becomes a pointer
+//! where memory is accessed (`OpConvertUToPtr`), to the type that is accessed there. What an
+//! address computation gives stays a pointer until it is asked for as a value.
+
+use super::function_body::FunctionTranslator;
+use super::refusal::{TranslationResult, make_refusal};
+use super::translator::LlvmTranslator;
+use super::types::NumericShape;
+use crate::ir::{
+    LlvmAlign, LlvmInst, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue,
+};
+use crate::pointee_inference::element_type;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
+
+/// The address space of physical storage buffers.
+const SPACE: u32 = 14;
+
+/// What an address is as a value.
+pub(super) const ADDRESS: NumericShape = NumericShape::new_int(64, 1);
+
+impl LlvmTranslator<'_> {
+    /// Whether a type is that of device addresses of a shader.
+    pub(super) fn is_address(&self, ty: LlvmType) -> bool {
+        self.is_shader() && self.module.types.address_space(ty) == Some(SPACE)
+    }
+
+    /// The address space of a pointer that is one in SPIR-V, too, wherever it is a value.
+    pub(super) fn pointer_space(&self, ty: LlvmType) -> Option<u32> {
+        let space = self.module.types.address_space(ty)?;
+        (!self.is_address(ty)).then_some(space)
+    }
+
+    /// Whether the module has device addresses.
+    pub(super) fn has_addresses(&self) -> bool {
+        self.is_shader() && self.module.types.iter().any(|(ty, _)| self.is_address(ty))
+    }
+}
+
+impl FunctionTranslator<'_, '_> {
+    /// Whether an operand is a device address.
+    pub(super) fn is_address(&self, value: LlvmValue) -> bool {
+        self.t.is_address(self.type_of(value))
+    }
+
+    /// A pointer into a physical storage buffer as a value; anything else as it is.
+    pub(super) fn as_address(&mut self, id: Id) -> Id {
+        let known = self.t.b.type_of(id).and_then(|ty| self.t.pointee_of(ty));
+        match known {
+            Some((StorageClass::PhysicalStorageBuffer, _)) => {
+                let ty = self.t.shape_type(ADDRESS);
+                self.emit_op(Op::ConvertPtrToU, ty, [id])
+            }
+            _ => id,
+        }
+    }
+
+    /// What an instruction gives, as a value where a phi takes it: phis have no place for a conversion.
+    pub(super) fn settle_address(&mut self, inst: LlvmInst, id: Id) -> Id {
+        let local = self.local_of(inst);
+        match self.is_joined(local) {
+            true => self.as_address(id),
+            false => id,
+        }
+    }
+
+    /// A device address as a pointer to a type in memory form.
+    pub(super) fn place_at(&mut self, address: LlvmValue, pointee: Id) -> TranslationResult<Id> {
+        let place = address
+            .as_local()
+            .and_then(|local| self.find_translated(local));
+        let known = place.and_then(|id| self.t.b.type_of(id));
+        let known = known.and_then(|ty| self.t.pointee_of(ty));
+        if let (Some(place), Some((_, have))) = (place, known)
+            && self.t.is_laid_out(have, pointee)
+        {
+            return Ok(place);
+        }
+        let number = self.lower_value(address)?;
+        Ok(self.pointer_at(number, pointee))
+    }
+
+    fn pointer_at(&mut self, number: Id, pointee: Id) -> Id {
+        let class = StorageClass::PhysicalStorageBuffer;
+        let ty = self.t.pointer_type(class, pointee);
+        self.emit_op(Op::ConvertUToPtr, ty, [number])
+    }
+
+    /// How an access by a device address is aligned: it has to be said.
+    pub(super) fn address_align(&self, ty: LlvmType, stated: LlvmAlign) -> LlvmAlign {
+        match stated {
+            LlvmAlign::NONE => {
+                let (layout, types) = (&self.t.module.layout, &self.t.module.types);
+                let natural = layout.abi_align(types, types.scalar_type(ty));
+                LlvmAlign::from_bytes(natural).unwrap_or(LlvmAlign::from_exponent(0))
+            }
+            stated => stated,
+        }
+    }
+
+    /// An address computation: the number of whole objects to step over is added to the address,
+    /// what follows leads to a part of the object there.
+    pub(super) fn device_address(
+        &mut self,
+        source: LlvmType,
+        operands: &[LlvmValue],
+        flags: LlvmInstFlags,
+    ) -> TranslationResult<Id> {
+        let (base, first) = match operands {
+            [base, first, ..] => (*base, *first),
+            _ => return Err(make_refusal("an address computation without an index")),
+        };
+        let path = &operands[2..];
+        if self.is_zero(first) {
+            return match path {
+                [] => self.lower_value(base),
+                path => {
+                    let pointee = self.t.memory_type(source)?;
+                    let object = self.place_at(base, pointee)?;
+                    self.access_path(object, source, path, flags)
+                }
+            };
+        }
+        if element_type(self.t.module, source, operands[1..].iter().copied()).is_none() {
+            return Err(make_refusal(
+                "an address computation steps into what has no members",
+            ));
+        }
+        let Some(size) = self.object_size(source) else {
+            return Err(make_refusal(
+                "an address computation steps over objects whose size is not known",
+            ));
+        };
+        let number = self.lower_value(base)?;
+        let shape = self.shape_of(first)?;
+        let index = self.lower_value(first)?;
+        let index = self.convert_number(LlvmOpcode::SExt, shape, ADDRESS, index)?;
+        let ty = self.t.shape_type(ADDRESS);
+        let bytes = match size {
+            1 => index,
+            size => {
+                let size = self.t.make_splat(ADDRESS, size);
+                self.emit_op(Op::IMul, ty, [index, size])
+            }
+        };
+        let number = self.emit_op(Op::IAdd, ty, [number, bytes]);
+        match path {
+            [] => Ok(number),
+            path => {
+                let pointee = self.t.memory_type(source)?;
+                let object = self.pointer_at(number, pointee);
+                self.access_path(object, source, path, flags)
+            }
+        }
+    }
+
+    /// Bytes from one object of a type to the next; not known where the module states a layout
+    /// for the type, which says nothing of its end.
+    fn object_size(&self, ty: LlvmType) -> Option<u64> {
+        let types = &self.t.module.types;
+        let mut innermost = ty;
+        while let LlvmTypeKind::Array { element, .. } = types.kind(innermost) {
+            innermost = *element;
+        }
+        match self.t.has_layout(innermost) {
+            true => None,
+            false => self.t.module.layout.alloc_size(types, ty),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Matrices in memory whose rows lie together, which only members of structures can be said to be.
+//!
+//! A matrix is an array of its columns wherever it is a value. In memory such a one is a matrix to
+//! SPIR-V, too, and what is loaded and stored is composed anew.
+
+use super::function_body::FunctionTranslator;
+use super::refusal::{TranslationResult, make_refusal};
+use super::translator::LlvmTranslator;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+/// Parts that a value with such matrices is composed of anew, all within each other together.
+const MAX_PARTS: u64 = 4096;
+
+impl LlvmTranslator<'_> {
+    /// A matrix in memory of so many columns.
+    pub(super) fn row_major_matrix(&mut self, column: Id, count: u64) -> TranslationResult<Id> {
+        let known = u32::try_from(count).ok().filter(|n| (2..=4).contains(n));
+        let count = known.ok_or_else(|| make_refusal("what is in row-major order is no matrix"))?;
+        let id = self.b.declare_type(Op::TypeMatrix, &[column.word(), count]);
+        self.set_first_member(id, column);
+        if let Some(shader) = &mut self.shader {
+            shader.elements.set(id, Some((column, count.into())));
+            shader.composed.insert(id, count.into());
+        }
+        Ok(id)
+    }
+
+    /// The types of the parts of an aggregate.
+    fn parts_of(&self, ty: Id) -> Vec<Id> {
+        let Some(shader) = self.shader.as_ref() else {
+            return Vec::new();
+        };
+        match (&shader.members[ty], shader.elements[ty]) {
+            (Some(members), _) => members.to_vec(),
+            (None, Some((element, count))) => vec![element; count as usize],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Notes how many parts of an aggregate are composed anew, if it holds such a matrix.
+    pub(super) fn note_composed(&mut self, aggregate: Id) {
+        let parts = self.composed_parts(aggregate);
+        if let (Some(shader), Some(parts)) = (&mut self.shader, parts) {
+            shader.composed.insert(aggregate, parts);
+        }
+    }
+
+    fn composed_parts(&self, aggregate: Id) -> Option<u64> {
+        let shader = self.shader.as_ref()?;
+        let composed = |part: &Id| shader.composed.get(part).copied();
+        match (&shader.members[aggregate], shader.elements[aggregate]) {
+            (Some(members), _) => members.iter().any(|m| composed(m).is_some()).then(|| {
+                let parts = members.iter().map(|m| composed(m).unwrap_or(1));
+                parts.fold(0, u64::saturating_add)
+            }),
+            (None, Some((element, count))) => Some(composed(&element)?.saturating_mul(count)),
+            _ => None,
+        }
+    }
+
+    /// How many parts of a type are composed anew; none where it holds no such matrix.
+    fn parts_to_compose(&self, ty: Id) -> Option<u64> {
+        self.shader.as_ref()?.composed.get(&ty).copied()
+    }
+}
+
+impl FunctionTranslator<'_, '_> {
+    /// A value in a type that differs by its layout.
+    pub(super) fn copied_to_layout(&mut self, id: Id, have: Id, ty: Id) -> TranslationResult<Id> {
+        let parts = [have, ty].map(|ty| self.t.parts_to_compose(ty));
+        if parts.iter().flatten().any(|parts| *parts > MAX_PARTS) {
+            return Err(make_refusal(
+                "a value of so many matrices in row-major order is loaded or stored as a whole",
+            ));
+        }
+        Ok(self.composed_in_layout(id, have, ty))
+    }
+
+    fn composed_in_layout(&mut self, id: Id, have: Id, ty: Id) -> Id {
+        if have == ty {
+            return id;
+        }
+        let parts = [have, ty].map(|ty| self.t.parts_to_compose(ty));
+        if parts == [None; 2] {
+            return self.emit_op(Op::CopyLogical, ty, [id]);
+        }
+        let parts = self.t.parts_of(have).into_iter().zip(self.t.parts_of(ty));
+        let mut words = Vec::new();
+        for (index, (have, ty)) in (0..).zip(parts) {
+            let operands = [id.word(), index];
+            let part = self.t.b.append_value(Op::CompositeExtract, have, &operands);
+            words.push(self.composed_in_layout(part, have, ty).word());
+        }
+        self.t.b.append_value(Op::CompositeConstruct, ty, &words)
+    }
+}
