@@ -55,9 +55,10 @@ impl LlvmAsTool {
                 .map_err(|e| e.to_string())?;
         }
         let output = process.wait_with_output().map_err(|e| e.to_string())?;
-        match output.status.success() {
-            true => Ok(()),
-            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).into_owned())
         }
     }
 }

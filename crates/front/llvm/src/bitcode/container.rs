@@ -122,9 +122,10 @@ fn strip_wrapper(bytes: &[u8]) -> Result<&[u8], BoxedDiagnostic> {
     } else {
         bytes
     };
-    match stream.starts_with(&MAGIC) {
-        true => Ok(stream),
-        false => Err(error_at(SourceLocation::Byte(0), "not LLVM bitcode")),
+    if stream.starts_with(&MAGIC) {
+        Ok(stream)
+    } else {
+        Err(error_at(SourceLocation::Byte(0), "not LLVM bitcode"))
     }
 }
 

@@ -133,9 +133,10 @@ impl BitcodeModuleReader {
         let externally_initialized = ops.or_zero() != 0;
         data.dll_storage = ops.or_zero() as u8;
         data.comdat = self.comdat_of(ops.or_zero(), &ops)?;
-        let attributes = match ops.is_empty() {
-            true => variable.attributes,
-            false => self.attributes.get_set(&mut ops, &self.module)?,
+        let attributes = if ops.is_empty() {
+            variable.attributes
+        } else {
+            self.attributes.get_set(&mut ops, &self.module)?
         };
         data.kind = GlobalKind::Variable(LlvmGlobalVariable {
             externally_initialized,
@@ -368,8 +369,9 @@ fn decode_linkage(code: u64) -> Linkage {
 }
 
 fn decode_visibility(code: u64, linkage: Linkage) -> Visibility {
-    match linkage.is_local() {
-        true => Visibility::Default,
-        false => Visibility::from_code(code).unwrap_or(Visibility::Default),
+    if linkage.is_local() {
+        Visibility::Default
+    } else {
+        Visibility::from_code(code).unwrap_or(Visibility::Default)
     }
 }

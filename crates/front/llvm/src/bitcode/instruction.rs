@@ -238,10 +238,12 @@ impl BitcodeBodyReader<'_> {
         let (left, ty) = self.read_value(&mut ops)?;
         let right = self.value_of(ty, &mut ops)?;
         let predicate = read_predicate(&mut ops)?;
-        let (opcode, flags) = match predicate.is_integer() {
-            true if ops.or_zero() & 1 != 0 => (LlvmOpcode::ICmp, LlvmInstFlags::SAMESIGN),
-            true => (LlvmOpcode::ICmp, LlvmInstFlags::NONE),
-            false => (LlvmOpcode::FCmp, fast_math_flags(ops.or_zero())),
+        let (opcode, flags) = if !predicate.is_integer() {
+            (LlvmOpcode::FCmp, fast_math_flags(ops.or_zero()))
+        } else if ops.or_zero() & 1 != 0 {
+            (LlvmOpcode::ICmp, LlvmInstFlags::SAMESIGN)
+        } else {
+            (LlvmOpcode::ICmp, LlvmInstFlags::NONE)
         };
         let ty = compare_type(&mut self.reader.module.types, ty);
         self.push_flagged(

@@ -30,9 +30,10 @@ impl BitcodeBodyReader<'_> {
                 _ => return ops.fail_with("an allocation without a type"),
             }
         }
-        let space = match ops.is_empty() {
-            true => self.reader.module.layout.alloca_space(),
-            false => ops.next_u32()?,
+        let space = if ops.is_empty() {
+            self.reader.module.layout.alloca_space()
+        } else {
+            ops.next_u32()?
         };
         let pointee = self.reader.types.typed_pointers.then_some(ty);
         let pointer = self

@@ -152,9 +152,10 @@ impl<'s> FunctionLifter<'_, 's> {
     ) -> LiftResult<LlvmValue> {
         let ty = self.result_type(source)?;
         let operands = self.operand_values(source, 0)?;
-        let opcode = match predicate.is_integer() {
-            true => LlvmOpcode::ICmp,
-            false => LlvmOpcode::FCmp,
+        let opcode = if predicate.is_integer() {
+            LlvmOpcode::ICmp
+        } else {
+            LlvmOpcode::FCmp
         };
         let flags = self.arithmetic_flags(opcode, source);
         let extra = InstructionExtra::Compare(predicate);

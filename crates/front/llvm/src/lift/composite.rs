@@ -137,9 +137,12 @@ impl<'s> FunctionLifter<'_, 's> {
                     }
                     let part = self.resize_vector(part, count, lanes)?;
                     let mask: Vec<u32> = (0..lanes)
-                        .map(|lane| match (at..at + count).contains(&lane) {
-                            true => lanes + lane - at,
-                            false => lane,
+                        .map(|lane| {
+                            if (at..at + count).contains(&lane) {
+                                lanes + lane - at
+                            } else {
+                                lane
+                            }
                         })
                         .collect();
                     whole = self.push_shuffle(whole, part, &mask)?;
@@ -218,9 +221,10 @@ impl<'s> FunctionLifter<'_, 's> {
             let lowered = self.l.find_lowered_type(ty)?;
             if self.lane_count(lowered.ty).is_some() {
                 let rest = at + 1 < path.len();
-                return match rest {
-                    true => Err("the indices lead into a lane".to_owned()),
-                    false => Ok((steps, Some(index))),
+                return if rest {
+                    Err("the indices lead into a lane".to_owned())
+                } else {
+                    Ok((steps, Some(index)))
                 };
             }
             match lowered.shape {

@@ -68,9 +68,10 @@ impl SpirvLifter<'_> {
         let func = self.find_declared_function(function)?;
         let address = self.function_address(func);
         let address = address.as_const().ok_or("a function without an address")?;
-        match self.out.consts.ty(address) == ty {
-            true => Ok(address),
-            false => Ok(self.cast_constant(LlvmOpcode::AddrSpaceCast, ty, address)),
+        if self.out.consts.ty(address) == ty {
+            Ok(address)
+        } else {
+            Ok(self.cast_constant(LlvmOpcode::AddrSpaceCast, ty, address))
         }
     }
 

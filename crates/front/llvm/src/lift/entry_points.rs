@@ -42,9 +42,10 @@ impl SpirvLifter<'_> {
             let name = self.out.strings.intern_text(&inst.string_operand(2));
             let known = self.taken.insert(name, 0).is_some();
             let function = inst.id_operand(1);
-            let expected = match self.is_shader {
-                true => ExecutionModel::GLCompute,
-                false => ExecutionModel::Kernel,
+            let expected = if self.is_shader {
+                ExecutionModel::GLCompute
+            } else {
+                ExecutionModel::Kernel
             };
             if model != expected {
                 self.report_unlifted(
@@ -268,9 +269,10 @@ impl SpirvLifter<'_> {
             let stated = stated
                 .map(|text| split_comma_list(text))
                 .unwrap_or_default();
-            let texts = match stated.len() == params.len() {
-                true => stated,
-                false => default,
+            let texts = if stated.len() == params.len() {
+                stated
+            } else {
+                default
             };
             if *kind == "kernel_arg_type" {
                 self.attach_texts(func, "kernel_arg_base_type", &texts);

@@ -87,9 +87,10 @@ impl SpirvLifter<'_> {
         if let Some(entry) = self.entries[id] {
             let name = self.source.inst(entry).string_operand(2);
             let name = self.out.strings.intern_text(&name);
-            let convention = match self.is_shader {
-                true => CallingConvention::SPIR_FUNC,
-                false => CallingConvention::SPIR_KERNEL,
+            let convention = if self.is_shader {
+                CallingConvention::SPIR_FUNC
+            } else {
+                CallingConvention::SPIR_KERNEL
             };
             return (name, convention, Linkage::External);
         }

@@ -72,9 +72,10 @@ impl<'s> FunctionLifter<'_, 's> {
         let has = |bit: MemoryAccess| mask & bit.0 != 0;
         let align = has(MemoryAccess::Aligned).then(|| words.get(1)).flatten();
         let align = align.and_then(|bytes| LlvmAlign::from_bytes((*bytes).into()));
-        let flags = match has(MemoryAccess::Volatile) {
-            true => LlvmInstFlags::VOLATILE,
-            false => LlvmInstFlags::NONE,
+        let flags = if has(MemoryAccess::Volatile) {
+            LlvmInstFlags::VOLATILE
+        } else {
+            LlvmInstFlags::NONE
         };
         Some(LiftedAccess {
             align: align.unwrap_or(LlvmAlign::NONE),
@@ -248,12 +249,11 @@ impl<'s> FunctionLifter<'_, 's> {
         let ty = self.l.find_type(pointee)?;
         let mut operands = vec![self.l.find_value(base)?];
         let mut indices = source.iter_ids(1);
-        match element {
-            true => {
-                let index = indices.next().ok_or("an index is missing")?;
-                operands.push(self.l.find_value(index)?);
-            }
-            false => operands.push(LlvmValue::from_constant(self.l.make_i32(0))),
+        if element {
+            let index = indices.next().ok_or("an index is missing")?;
+            operands.push(self.l.find_value(index)?);
+        } else {
+            operands.push(LlvmValue::from_constant(self.l.make_i32(0)))
         }
         let mut within = pointee;
         let mut component = None;
@@ -270,16 +270,18 @@ impl<'s> FunctionLifter<'_, 's> {
             operands.push(value);
             within = part;
         }
-        let flags = match inbounds {
-            true => LlvmInstFlags::INBOUNDS,
-            false => LlvmInstFlags::NONE,
+        let flags = if inbounds {
+            LlvmInstFlags::INBOUNDS
+        } else {
+            LlvmInstFlags::NONE
         };
         let result = self.result_type(source)?;
         let extra = InstructionExtra::SourceType(ty);
         let is_base = component.is_some() && operands.len() == 2 && !element;
-        let whole = match is_base {
-            true => operands[0],
-            false => self.push_with(LlvmOpcode::GetElementPtr, flags, result, &operands, extra),
+        let whole = if is_base {
+            operands[0]
+        } else {
+            self.push_with(LlvmOpcode::GetElementPtr, flags, result, &operands, extra)
         };
         match component {
             Some(index) => self.lift_matrix_component(source, whole, index),

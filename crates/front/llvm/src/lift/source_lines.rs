@@ -160,16 +160,15 @@ impl<'s> FunctionLifter<'_, 's> {
                 made
             }
         };
-        let scope = match own == id {
-            true => subprogram,
-            false => {
-                let fields = [
-                    ("scope", MetadataField::Node(Some(subprogram))),
-                    ("file", MetadataField::Node(Some(file))),
-                    ("discriminator", MetadataField::Int(0)),
-                ];
-                self.l.md_special("DILexicalBlockFile", false, &fields)
-            }
+        let scope = if own == id {
+            subprogram
+        } else {
+            let fields = [
+                ("scope", MetadataField::Node(Some(subprogram))),
+                ("file", MetadataField::Node(Some(file))),
+                ("discriminator", MetadataField::Int(0)),
+            ];
+            self.l.md_special("DILexicalBlockFile", false, &fields)
         };
         let column = if column > LAST_COLUMN { 0 } else { column };
         let node = self.make_location(number, column, scope);

@@ -62,9 +62,10 @@ impl SpirvLifter<'_> {
             number += 1;
             symbol = self.out.strings.intern_text(&format!("{name}.{number}"));
         }
-        let convention = match name.starts_with("llvm.") {
-            true => CallingConvention::C,
-            false => CallingConvention::SPIR_FUNC,
+        let convention = if name.starts_with("llvm.") {
+            CallingConvention::C
+        } else {
+            CallingConvention::SPIR_FUNC
         };
         self.taken.insert(symbol, 0);
         let func = self.push_function(symbol, ty, convention, Linkage::External);

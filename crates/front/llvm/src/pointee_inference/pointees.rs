@@ -145,9 +145,10 @@ impl PointeeInference<'_> {
             ..
         } = *self.module.types.kind(ty)
         {
-            let weight = match pointee == LlvmType::I8 {
-                true => votes::BYTES,
-                false => votes::DECLARED,
+            let weight = if pointee == LlvmType::I8 {
+                votes::BYTES
+            } else {
+                votes::DECLARED
             };
             self.cast_vote(slot, pointee, weight);
         }
@@ -357,8 +358,9 @@ impl PointeeInference<'_> {
 }
 
 fn walked_vote_weight(ty: LlvmType) -> u32 {
-    match ty == LlvmType::I8 {
-        true => votes::BYTES,
-        false => votes::WALKED,
+    if ty == LlvmType::I8 {
+        votes::BYTES
+    } else {
+        votes::WALKED
     }
 }

@@ -35,9 +35,10 @@ impl PointeeCandidates {
 
     /// The type that a vote for `ty` counts for; `None` where nothing can point to it.
     pub(super) fn find_candidate(&mut self, module: &LlvmModule, ty: LlvmType) -> Option<LlvmType> {
-        match ty == LlvmType::I1 {
-            true => Some(LlvmType::I8),
-            false => self.is_storable(module, ty).then_some(ty),
+        if ty == LlvmType::I1 {
+            Some(LlvmType::I8)
+        } else {
+            self.is_storable(module, ty).then_some(ty)
         }
     }
 

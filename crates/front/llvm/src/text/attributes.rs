@@ -293,9 +293,10 @@ impl LlvmParser<'_> {
     /// What becomes of results, and of operands behind a bar where it is something else.
     fn denormal_modes(&mut self) -> Result<u64, BoxedDiagnostic> {
         let output = self.denormal_mode()?;
-        let input = match self.eat_punct(b'|') {
-            true => self.denormal_mode()?,
-            false => output,
+        let input = if self.eat_punct(b'|') {
+            self.denormal_mode()?
+        } else {
+            output
         };
         Ok(output | input << 2)
     }

@@ -1,17 +1,36 @@
 //! Floating-point literals.
 
-/// Width of the exponent and of the fraction of a format.
-pub type LlvmFloatFormat = (u32, u32);
+/// A binary floating-point format of IEEE 754's layout: sign, exponent, fraction.
+#[derive(Clone, Copy, Debug)]
+pub struct LlvmFloatFormat {
+    /// Width of the exponent in bits.
+    pub exponent: u32,
+    /// Width of the fraction in bits, without the implicit leading one.
+    pub fraction: u32,
+}
+
+impl LlvmFloatFormat {
+    const fn new(exponent: u32, fraction: u32) -> LlvmFloatFormat {
+        LlvmFloatFormat { exponent, fraction }
+    }
+}
 
 /// IEEE 754 binary16.
-pub const HALF: LlvmFloatFormat = (5, 10);
+pub const HALF: LlvmFloatFormat = LlvmFloatFormat::new(5, 10);
 /// bfloat16.
-pub const BFLOAT: LlvmFloatFormat = (8, 7);
+pub const BFLOAT: LlvmFloatFormat = LlvmFloatFormat::new(8, 7);
 /// IEEE 754 binary32.
-pub const FLOAT: LlvmFloatFormat = (8, 23);
+pub const FLOAT: LlvmFloatFormat = LlvmFloatFormat::new(8, 23);
+
+/// IEEE 754 binary64.
+pub const DOUBLE: LlvmFloatFormat = LlvmFloatFormat::new(11, 52);
 
 /// The bits of a binary64 number in a narrower format; `None` if the number is not in it.
-pub fn narrow_float(bits: u64, (exponent_width, fraction_width): LlvmFloatFormat) -> Option<u64> {
+pub fn narrow_float(bits: u64, format: LlvmFloatFormat) -> Option<u64> {
+    let LlvmFloatFormat {
+        exponent: exponent_width,
+        fraction: fraction_width,
+    } = format;
     let sign = bits >> 63 << (exponent_width + fraction_width);
     let exponent = bits >> 52 & 0x7ff;
     let fraction = bits & ((1 << 52) - 1);

@@ -195,9 +195,10 @@ impl LlvmParser<'_> {
         let (from, operand) = self.typed_value()?;
         self.expect_word("to")?;
         let ty = self.parse_type()?;
-        let opcode = match self.has_bytes {
-            true => auto_upgrade::byte_cast(&self.module.types, opcode, from, ty),
-            false => opcode,
+        let opcode = if self.has_bytes {
+            auto_upgrade::byte_cast(&self.module.types, opcode, from, ty)
+        } else {
+            opcode
         };
         self.push_operation(opcode, flags, ty, &[operand], InstructionExtra::None, start)
     }

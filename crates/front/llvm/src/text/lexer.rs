@@ -285,9 +285,10 @@ impl<'a> LlvmLexer<'a> {
         }
         if digits == self.pos {
             self.skip_word();
-            return match self.pos > digits {
-                true => LlvmTokenKind::Number,
-                false => LlvmTokenKind::Bad,
+            return if self.pos > digits {
+                LlvmTokenKind::Number
+            } else {
+                LlvmTokenKind::Bad
             };
         }
         let mut kind = LlvmTokenKind::Integer;

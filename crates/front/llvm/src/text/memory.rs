@@ -71,9 +71,10 @@ impl LlvmParser<'_> {
         &mut self,
         atomic: bool,
     ) -> Result<InstructionExtra, BoxedDiagnostic> {
-        let (scope, ordering) = match atomic {
-            true => self.scope_and_ordering()?,
-            false => (LlvmSymbol::EMPTY, Ordering::NotAtomic),
+        let (scope, ordering) = if atomic {
+            self.scope_and_ordering()?
+        } else {
+            (LlvmSymbol::EMPTY, Ordering::NotAtomic)
         };
         Ok(InstructionExtra::Access {
             align: self.parse_comma_alignment()?,
@@ -91,9 +92,10 @@ impl LlvmParser<'_> {
 
     /// Refuses operations on each element of a vector for itself (LLVM 23).
     fn refuse_elementwise(&self) -> Result<(), BoxedDiagnostic> {
-        match self.at_word("elementwise") {
-            true => self.fail_with("atomic operations element by element are not supported"),
-            false => Ok(()),
+        if self.at_word("elementwise") {
+            self.fail_with("atomic operations element by element are not supported")
+        } else {
+            Ok(())
         }
     }
 

@@ -1,6 +1,6 @@
 //! Numbers in LLVM assembly.
 
-use super::float::{BFLOAT, FLOAT, HALF, hexadecimal_float, narrow_float};
+use super::float::{BFLOAT, DOUBLE, FLOAT, HALF, LlvmFloatFormat, hexadecimal_float, narrow_float};
 use super::lexer::LlvmTokenKind;
 use super::parser::LlvmParser;
 use crate::ir::{ConstKind, LlvmConst, LlvmType};
@@ -115,8 +115,8 @@ impl LlvmParser<'_> {
             None => return self.fail_expected("a number"),
         };
         self.take_token();
-        let (exponent, fraction) = match ty {
-            LlvmType::DOUBLE => (11, 52),
+        let LlvmFloatFormat { exponent, fraction } = match ty {
+            LlvmType::DOUBLE => DOUBLE,
             LlvmType::FLOAT => FLOAT,
             LlvmType::HALF => HALF,
             LlvmType::BFLOAT => BFLOAT,

@@ -205,9 +205,10 @@ impl LlvmParser<'_> {
             return Ok(false);
         }
         self.take_token();
-        match self.is_at(b')') {
-            true => Ok(true),
-            false => self.fail_expected("`)`"),
+        if self.is_at(b')') {
+            Ok(true)
+        } else {
+            self.fail_expected("`)`")
         }
     }
 

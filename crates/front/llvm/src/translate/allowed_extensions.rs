@@ -69,9 +69,10 @@ impl FromStr for AllowedExtensions {
             .collect();
         let all = allowed.contains(&"all") || (allowed.is_empty() && !forbidden.is_empty());
         if all {
-            return Ok(match forbidden.is_empty() {
-                true => AllowedExtensions::All,
-                false => AllowedExtensions::Except(forbidden),
+            return Ok(if forbidden.is_empty() {
+                AllowedExtensions::All
+            } else {
+                AllowedExtensions::Except(forbidden)
             });
         }
         allowed.retain(|name| *name != "none" && !forbidden.iter().any(|f| f == name));

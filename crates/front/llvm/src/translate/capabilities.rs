@@ -84,9 +84,10 @@ impl LlvmTranslator<'_> {
             ceiling: self.options.capabilities.as_deref(),
             what: "the module",
             missing: Vec::new(),
-            capabilities: match self.is_shader() {
-                true => vec![Capability::Shader],
-                false => vec![Capability::Addresses, Capability::Kernel],
+            capabilities: if self.is_shader() {
+                vec![Capability::Shader]
+            } else {
+                vec![Capability::Addresses, Capability::Kernel]
             },
             extensions: Vec::new(),
             widths: IdMap::new(0, 0),

@@ -158,13 +158,15 @@ impl LlvmTranslator<'_> {
         let stated = row.and_then(|row| metadata.operands(*row).get(1).copied().flatten());
         let stated = stated.and_then(|number| metadata.as_constant(number));
         let stated = stated.and_then(|number| self.module.consts.as_u64(number));
-        let model = match stated == Some(MemoryModel::Vulkan.0.into()) {
-            true => MemoryModel::Vulkan,
-            false => MemoryModel::GLSL450,
+        let model = if stated == Some(MemoryModel::Vulkan.0.into()) {
+            MemoryModel::Vulkan
+        } else {
+            MemoryModel::GLSL450
         };
-        let addressing = match self.has_addresses() {
-            true => AddressingModel::PhysicalStorageBuffer64,
-            false => AddressingModel::Logical,
+        let addressing = if self.has_addresses() {
+            AddressingModel::PhysicalStorageBuffer64
+        } else {
+            AddressingModel::Logical
         };
         self.b.memory_model(addressing, model);
     }
@@ -236,7 +238,8 @@ impl LlvmTranslator<'_> {
                     let row_major = row.is_some_and(|row| self.is_row_major(row));
                     members.push(self.make_strided_array(
                         *field,
-                        (&strides, row_major),
+                        &strides,
+                        row_major,
                         depth + 1,
                     )?);
                 }
@@ -300,18 +303,19 @@ impl LlvmTranslator<'_> {
         })
     }
 
-    /// An array of arrays with their strides, outermost first; what they end in may be a matrix
-    /// whose rows lie together.
+    /// Declares an array of arrays with their strides, outermost first. The innermost element may
+    /// be a row-major matrix.
     fn make_strided_array(
         &mut self,
         ty: LlvmType,
-        (strides, row_major): (&[u32], bool),
+        strides: &[u32],
+        row_major: bool,
         depth: u32,
     ) -> TranslationResult<Id> {
         match (self.module.types.kind(ty), strides) {
             (LlvmTypeKind::Array { element, len }, [stride, rest @ ..]) => {
                 let (element, len) = (*element, *len);
-                let element = self.make_strided_array(element, (rest, row_major), depth + 1)?;
+                let element = self.make_strided_array(element, rest, row_major, depth + 1)?;
                 Ok(self.shader_array(element, len, *stride))
             }
             (LlvmTypeKind::Array { element, len }, []) if row_major => {
@@ -353,9 +357,10 @@ impl LlvmTranslator<'_> {
 
     fn shader_struct(&mut self, name: &str, members: &[Id], rows: &[Option<LlvmMetadata>]) -> Id {
         let words: Vec<u32> = members.iter().map(|m| m.word()).collect();
-        let id = match name.is_empty() {
-            true => self.b.struct_type(members),
-            false => self.b.distinct_type(Op::TypeStruct, &words),
+        let id = if name.is_empty() {
+            self.b.struct_type(members)
+        } else {
+            self.b.distinct_type(Op::TypeStruct, &words)
         };
         self.name_id(id, name);
         for (index, row) in rows.iter().enumerate() {
@@ -459,9 +464,10 @@ impl FunctionTranslator<'_, '_> {
             return Ok(base);
         }
         let ty = self.t.pointer_type(class, at);
-        let op = match flags.contains_all(LlvmInstFlags::INBOUNDS) {
-            true => Op::InBoundsAccessChain,
-            false => Op::AccessChain,
+        let op = if flags.contains_all(LlvmInstFlags::INBOUNDS) {
+            Op::InBoundsAccessChain
+        } else {
+            Op::AccessChain
         };
         Ok(self.t.b.append_value(op, ty, &words))
     }
@@ -517,9 +523,10 @@ impl FunctionTranslator<'_, '_> {
         let of_matrices = OF_MATRICES.contains(&name);
         for &argument in call.args {
             let id = self.lower_value(argument)?;
-            words.push(match of_matrices {
-                true => self.as_matrix(id, self.type_of(argument))?.word(),
-                false => id.word(),
+            words.push(if of_matrices {
+                self.as_matrix(id, self.type_of(argument))?.word()
+            } else {
+                id.word()
             });
         }
         if name == "MatrixInverse" {

@@ -366,19 +366,18 @@ impl FunctionTranslator<'_, '_> {
             let Some((local, old)) = local.and_then(|l| Some((l, self.find_translated(l)?))) else {
                 continue;
             };
-            let fresh = match before.iter().any(|(l, _)| *l == local) {
-                true => old,
-                false => {
-                    let Some(ty) = self.t.b.type_of(old) else {
-                        continue;
-                    };
-                    if self.t.pointee_of(ty).is_none() {
-                        continue;
-                    }
-                    before.push((local, old));
-                    let zero = self.t.make_u32(0);
-                    self.emit_op(Op::PtrAccessChain, ty, [old, zero])
+            let fresh = if before.iter().any(|(l, _)| *l == local) {
+                old
+            } else {
+                let Some(ty) = self.t.b.type_of(old) else {
+                    continue;
+                };
+                if self.t.pointee_of(ty).is_none() {
+                    continue;
                 }
+                before.push((local, old));
+                let zero = self.t.make_u32(0);
+                self.emit_op(Op::PtrAccessChain, ty, [old, zero])
             };
             self.replace_translated(local, fresh);
             let words = vec![level, control];

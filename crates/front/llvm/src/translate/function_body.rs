@@ -275,9 +275,10 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     pub(super) fn settle_result(&mut self, inst: LlvmInst, id: Id) -> TranslationResult<Id> {
         let ty = self.function.inst(inst).ty;
         if self.t.is_shader() {
-            return Ok(match self.t.is_address(ty) {
-                true => self.settle_address(inst, id),
-                false => id,
+            return Ok(if self.t.is_address(ty) {
+                self.settle_address(inst, id)
+            } else {
+                id
             });
         }
         if self.t.module.types.address_space(ty).is_none() {

@@ -312,9 +312,10 @@ impl<'m> LlvmTranslator<'m> {
             let Some(signature) = self.signatures[func.index()].clone() else {
                 continue;
             };
-            let entry = match self.called[func.index()] {
-                true => self.entry_wrapper(func, &signature),
-                false => signature.id,
+            let entry = if self.called[func.index()] {
+                self.entry_wrapper(func, &signature)
+            } else {
+                signature.id
             };
             let interface = self.collect_interface(func, &mut visited);
             if interface.len() > MAX_INTERFACE {
@@ -326,17 +327,17 @@ impl<'m> LlvmTranslator<'m> {
                 continue;
             }
             let name = self.module.function_name(func);
-            let model = match self.is_shader() {
-                true => ExecutionModel::GLCompute,
-                false => ExecutionModel::Kernel,
+            let model = if self.is_shader() {
+                ExecutionModel::GLCompute
+            } else {
+                ExecutionModel::Kernel
             };
             self.b.entry_point(model, entry, name, &interface);
-            match self.is_shader() {
-                true => {
-                    self.stated_modes(func, entry);
-                    self.shader_sizes(func, entry);
-                }
-                false => self.execution_modes(func, entry),
+            if self.is_shader() {
+                self.stated_modes(func, entry);
+                self.shader_sizes(func, entry);
+            } else {
+                self.execution_modes(func, entry)
             }
         }
     }

@@ -77,10 +77,12 @@ pub(super) fn prepare_hosted_module(
     options: &TranslationOptions,
 ) -> Result<Option<HostCompiledModule>, Vec<SourceDiagnostic>> {
     let kernels = &options.kernels;
-    let origin = match kernels.is_empty() {
-        false => ModuleOrigin::Host,
-        true if has_flat_variables(module) && !is_shader(module, options) => ModuleOrigin::Device,
-        true => return Ok(None),
+    let origin = if !kernels.is_empty() {
+        ModuleOrigin::Host
+    } else if has_flat_variables(module) && !is_shader(module, options) {
+        ModuleOrigin::Device
+    } else {
+        return Ok(None);
     };
     let mut new = module.clone();
     let unknown = name_kernels(&mut new, kernels);
@@ -207,13 +209,14 @@ impl AddressSpaceInference {
     fn constrain_parameters(&mut self, module: &LlvmModule, func: LlvmFunc, taken: bool) {
         let function = module.function(func);
         let kernel = function.convention == CallingConvention::SPIR_KERNEL;
-        let space = match kernel {
-            true => self.origin.kernel_space(),
-            false if taken => GENERIC,
-            false if !module.global(function.global).linkage.is_local() => {
-                self.origin.exported_space()
-            }
-            false => return,
+        let space = if kernel {
+            self.origin.kernel_space()
+        } else if taken {
+            GENERIC
+        } else if !module.global(function.global).linkage.is_local() {
+            self.origin.exported_space()
+        } else {
+            return;
         };
         for index in 0..function.params.len() {
             self.sources.push((self.slot_of(func, index), space));

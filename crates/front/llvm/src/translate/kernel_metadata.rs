@@ -175,12 +175,13 @@ impl LlvmTranslator<'_> {
                 .parameters
                 .iter()
                 .any(|p| p.kind.info().category == OperandCategory::Id);
-            let words: Option<Vec<u32>> = match ids {
-                true => operands.iter().map(|c| self.mode_operand(*c)).collect(),
-                false => operands
+            let words: Option<Vec<u32>> = if ids {
+                operands.iter().map(|c| self.mode_operand(*c)).collect()
+            } else {
+                operands
                     .iter()
                     .map(|c| module.consts.as_u64(*c).map(|n| n as u32))
-                    .collect(),
+                    .collect()
             };
             let Some(words) = words else { continue };
             if ids {
@@ -221,9 +222,10 @@ impl LlvmTranslator<'_> {
             self.module.consts.kind(constant),
             ConstKind::Undef | ConstKind::Poison
         );
-        let id = match undefined {
-            true => self.register_type(self.module.consts.ty(constant)),
-            false => self.lower_constant(constant),
+        let id = if undefined {
+            self.register_type(self.module.consts.ty(constant))
+        } else {
+            self.lower_constant(constant)
         };
         id.ok().map(Id::word)
     }

@@ -233,9 +233,10 @@ fn read_loop_control(t: &LlvmTranslator<'_>, node: LlvmMetadata) -> Vec<u32> {
         mask |= *bit;
     }
     words[0] = mask.0;
-    match mask == LoopControl::default() {
-        true => Vec::new(),
-        false => words,
+    if mask == LoopControl::default() {
+        Vec::new()
+    } else {
+        words
     }
 }
 

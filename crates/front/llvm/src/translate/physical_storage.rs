@@ -63,9 +63,10 @@ impl FunctionTranslator<'_, '_> {
     /// What an instruction gives, as a value where a phi takes it: phis have no place for a conversion.
     pub(super) fn settle_address(&mut self, inst: LlvmInst, id: Id) -> Id {
         let local = self.local_of(inst);
-        match self.is_joined(local) {
-            true => self.as_address(id),
-            false => id,
+        if self.is_joined(local) {
+            self.as_address(id)
+        } else {
+            id
         }
     }
 
@@ -167,9 +168,10 @@ impl FunctionTranslator<'_, '_> {
         while let LlvmTypeKind::Array { element, .. } = types.kind(innermost) {
             innermost = *element;
         }
-        match self.t.has_layout(innermost) {
-            true => None,
-            false => self.t.module.layout.alloc_size(types, ty),
+        if self.t.has_layout(innermost) {
+            None
+        } else {
+            self.t.module.layout.alloc_size(types, ty)
         }
     }
 }

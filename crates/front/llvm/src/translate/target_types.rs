@@ -49,11 +49,11 @@ impl LlvmTranslator<'_> {
         };
         // These two are of an image, whose operands are given in its place.
         let image = matches!(short, "SampledImage" | "VmeImageINTEL");
-        let row = match image {
-            true => "Image",
-            // Integers of known sign are no different here.
-            _ if short == "SignedImage" => "Image",
-            _ => short,
+        let row = if image || short == "SignedImage" {
+            // Images of integers of known sign are the same SPIR-V type.
+            "Image"
+        } else {
+            short
         };
         let id = self.make_opaque_type(row, &mut parameters, &unknown)?;
         if parameters.types.next().is_some() || parameters.ints.next().is_some() {
@@ -61,11 +61,11 @@ impl LlvmTranslator<'_> {
                 "the type target(\"{name}\") has more parameters than SPIR-V's"
             )));
         }
-        Ok(match image {
-            true => self
-                .b
-                .declare_type(type_op(short).ok_or_else(unknown)?, &[id.word()]),
-            false => id,
+        Ok(if image {
+            self.b
+                .declare_type(type_op(short).ok_or_else(unknown)?, &[id.word()])
+        } else {
+            id
         })
     }
 

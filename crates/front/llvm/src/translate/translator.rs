@@ -217,9 +217,10 @@ impl LlvmTranslator<'_> {
         if self.options.pointers == PointerTyping::Untyped {
             self.untyped_allowed();
         }
-        match self.is_shader() {
-            true => self.shader_memory_model(),
-            false => self.b.memory_model(addressing, MemoryModel::OpenCL),
+        if self.is_shader() {
+            self.shader_memory_model()
+        } else {
+            self.b.memory_model(addressing, MemoryModel::OpenCL)
         }
         self.find_parts();
         self.source_language();

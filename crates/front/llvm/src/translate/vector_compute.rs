@@ -81,13 +81,15 @@ impl LlvmTranslator<'_> {
         for &(width, denormals) in WIDTHS {
             let modes = [
                 ROUNDING[(bits >> 4 & 3) as usize],
-                match bits & denormals != 0 {
-                    true => ExecutionMode::DenormPreserve,
-                    false => ExecutionMode::DenormFlushToZero,
+                if bits & denormals != 0 {
+                    ExecutionMode::DenormPreserve
+                } else {
+                    ExecutionMode::DenormFlushToZero
                 },
-                match bits & 1 != 0 {
-                    true => ExecutionMode::FloatingPointModeALTINTEL,
-                    false => ExecutionMode::FloatingPointModeIEEEINTEL,
+                if bits & 1 != 0 {
+                    ExecutionMode::FloatingPointModeALTINTEL
+                } else {
+                    ExecutionMode::FloatingPointModeIEEEINTEL
                 },
             ];
             for mode in modes {

@@ -329,9 +329,10 @@ pub fn verify_arithmetic_type(
             | LlvmOpcode::FDiv
             | LlvmOpcode::FRem
     );
-    let fits = match floats {
-        true => types.float_width(scalar).is_some(),
-        false => types.int_width(scalar).is_some(),
+    let fits = if floats {
+        types.float_width(scalar).is_some()
+    } else {
+        types.int_width(scalar).is_some()
     };
     ensure_holds(
         fits,

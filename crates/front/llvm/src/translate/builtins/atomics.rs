@@ -200,9 +200,10 @@ impl FunctionTranslator<'_, '_> {
             (BuiltinMemoryOrder::Explicit, Some(&scope)) => self.memory_scope(scope)?,
             _ => self.t.make_u32(default.0),
         };
-        let order = match self.is_invocation(scope) {
-            true => BuiltinMemoryOrder::Relaxed,
-            false => order,
+        let order = if self.is_invocation(scope) {
+            BuiltinMemoryOrder::Relaxed
+        } else {
+            order
         };
         let semantics = self.atomic_semantics(order, memory, call, values)?;
         let failure = match orders {

@@ -91,9 +91,10 @@ pub(crate) fn demangle_name(mangled: &str) -> Option<DemangledName<'_>> {
     let name = parser.source_name()?;
     // Templates of the names of OpenCL's functions are somebody else's.
     let friendly = name.starts_with("__spirv_");
-    let result = match friendly {
-        true => parser.parse_template(),
-        false => Some(None),
+    let result = if friendly {
+        parser.parse_template()
+    } else {
+        Some(None)
     };
     match result.and_then(|result| Some((result, parser.parse_params()?))) {
         Some((result, params)) => Some(DemangledName {

@@ -149,21 +149,18 @@ impl FunctionTranslator<'_, '_> {
         let flags = self.lower_value(call.arg(1)?)?;
         let range = self.load_ndrange(call.arg(2)?)?;
         let mut at = 3;
-        let (count, wait, returned) = match events {
-            true => {
-                at = 6;
-                let count = self.lower_value(call.arg(3)?)?;
-                (
-                    count,
-                    self.lower_event(call.arg(4)?)?,
-                    self.lower_event(call.arg(5)?)?,
-                )
-            }
-            false => {
-                let ty = self.event_pointer();
-                let null = self.t.b.constant_null(ty);
-                (self.t.make_u32(0), null, null)
-            }
+        let (count, wait, returned) = if events {
+            at = 6;
+            let count = self.lower_value(call.arg(3)?)?;
+            (
+                count,
+                self.lower_event(call.arg(4)?)?,
+                self.lower_event(call.arg(5)?)?,
+            )
+        } else {
+            let ty = self.event_pointer();
+            let null = self.t.b.constant_null(ty);
+            (self.t.make_u32(0), null, null)
         };
         let mut words = [queue, flags, range, count, wait, returned]
             .map(Id::word)

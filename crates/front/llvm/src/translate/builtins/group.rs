@@ -91,9 +91,10 @@ impl FunctionTranslator<'_, '_> {
             votes && op != Op::GroupNonUniformInverseBallot || op == Op::GroupNonUniformBallot;
         let mut words = vec![scope.word()];
         for index in 0..call.args.len() {
-            let operand = match truth {
-                true => self.lower_predicate_argument(call, index)?,
-                false => self.lower_value(call.arg(index)?)?,
+            let operand = if truth {
+                self.lower_predicate_argument(call, index)?
+            } else {
+                self.lower_value(call.arg(index)?)?
             };
             words.push(operand.word());
         }

@@ -72,9 +72,10 @@ pub(super) fn lower_read_image(
     let mut operands = body.extension_of(call.name);
     let mut parameters = Vec::new();
     if let Some(&sample) = call.args.get(2) {
-        operands |= match image.multisampled {
-            true => ImageOperands::Sample,
-            false => ImageOperands::Lod,
+        operands |= if image.multisampled {
+            ImageOperands::Sample
+        } else {
+            ImageOperands::Lod
         };
         parameters.push(body.lower_value(sample)?.word());
     }
@@ -160,9 +161,10 @@ pub(super) fn lower_image_dimensions(
     }
     let mut lanes = Vec::new();
     for lane in 0..to.lanes {
-        lanes.push(match lane < image.size_lanes() - u32::from(image.arrayed) {
-            true => body.extract_lane(from, size, lane),
-            false => body.t.make_u32(0),
+        lanes.push(if lane < image.size_lanes() - u32::from(image.arrayed) {
+            body.extract_lane(from, size, lane)
+        } else {
+            body.t.make_u32(0)
         });
     }
     Ok(Some(body.compose_vector(to, &lanes)))
@@ -407,12 +409,11 @@ impl FunctionTranslator<'_, '_> {
         let ty = self
             .t
             .shape_type(NumericShape::new_int(32, image.size_lanes()));
-        Ok(match image.has_levels() {
-            true => {
-                let level = self.t.make_u32(0);
-                self.emit_op(Op::ImageQuerySizeLod, ty, [id, level])
-            }
-            false => self.emit_op(Op::ImageQuerySize, ty, [id]),
+        Ok(if image.has_levels() {
+            let level = self.t.make_u32(0);
+            self.emit_op(Op::ImageQuerySizeLod, ty, [id, level])
+        } else {
+            self.emit_op(Op::ImageQuerySize, ty, [id])
         })
     }
 

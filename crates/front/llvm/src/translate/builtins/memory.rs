@@ -117,9 +117,10 @@ pub(super) fn lower_printf(
     let byte = body.t.make_byte_type();
     let mut operands = Vec::with_capacity(call.args.len());
     for (index, &argument) in call.args.iter().enumerate() {
-        operands.push(match index == 0 || body.is_pointer(argument) {
-            true => body.lower_pointer(argument, byte)?,
-            false => body.lower_value(argument)?,
+        operands.push(if index == 0 || body.is_pointer(argument) {
+            body.lower_pointer(argument, byte)?
+        } else {
+            body.lower_value(argument)?
         });
     }
     let format = operands.first().and_then(|id| body.t.b.type_of(*id));

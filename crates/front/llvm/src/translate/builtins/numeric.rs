@@ -306,9 +306,10 @@ impl FunctionTranslator<'_, '_> {
         for index in 0..call.args.len() {
             let operand = row.operands.get(index).or(row.operands.last());
             let literal = operand.is_some_and(|o| o.kind.info().category != OperandCategory::Id);
-            words.push(match literal {
-                true => self.constant_argument(call, index)? as u32,
-                false => self.extended_operand(number, result, call, index)?.word(),
+            words.push(if literal {
+                self.constant_argument(call, index)? as u32
+            } else {
+                self.extended_operand(number, result, call, index)?.word()
             });
         }
         let id = self.t.b.append_value(Op::ExtInst, ty, &words);

@@ -192,9 +192,10 @@ pub(super) fn lower_reduction(
         return Err(make_refusal("there is no such group operation on floats"));
     };
     let logical = name.starts_with("logical");
-    let value = match logical {
-        true => body.lower_predicate_argument(call, 0)?,
-        false => body.lower_value(call.arg(0)?)?,
+    let value = if logical {
+        body.lower_predicate_argument(call, 0)?
+    } else {
+        body.lower_value(call.arg(0)?)?
     };
     let scope = body.t.make_u32(scope.0);
     let mut words = vec![scope.word(), kind.0, value.word()];
@@ -349,9 +350,10 @@ pub(super) fn brain_bits(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let to_bits = body.result_shape(call.inst)?.elem == NumericElement::Int;
-    let op = match to_bits {
-        true => Op::ConvertFToBF16INTEL,
-        false => Op::ConvertBF16ToFINTEL,
+    let op = if to_bits {
+        Op::ConvertFToBF16INTEL
+    } else {
+        Op::ConvertBF16ToFINTEL
     };
     let value = body.lower_value(call.arg(0)?)?;
     let ty = body.call_type(call)?;

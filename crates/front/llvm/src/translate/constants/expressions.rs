@@ -169,9 +169,10 @@ impl LlvmTranslator<'_> {
         }
         let end = self.memory_type(end)?;
         let result = self.pointer_type(class, end);
-        let op = match expr.flags.contains_all(LlvmInstFlags::INBOUNDS) {
-            true => Op::InBoundsPtrAccessChain,
-            false => Op::PtrAccessChain,
+        let op = if expr.flags.contains_all(LlvmInstFlags::INBOUNDS) {
+            Op::InBoundsPtrAccessChain
+        } else {
+            Op::PtrAccessChain
         };
         Ok(self.spec_op(op, result, &words))
     }

@@ -26,9 +26,10 @@ impl LlvmTranslator<'_> {
         ty: LlvmType,
         constant: LlvmConst,
     ) -> TranslationResult<Id> {
-        match self.module.consts.is_zero(constant) {
-            true => self.constant_in_memory(constant),
-            false => self.make_chunked_constant(constant, ty),
+        if self.module.consts.is_zero(constant) {
+            self.constant_in_memory(constant)
+        } else {
+            self.make_chunked_constant(constant, ty)
         }
     }
 

@@ -58,9 +58,10 @@ impl LlvmTranslator<'_> {
                 None => arguments.push(N(count)),
             }
         }
-        match ranges.is_empty() {
-            true => self.debug_none(),
-            false => self.debug_global("DebugTypeArray", &arguments),
+        if ranges.is_empty() {
+            self.debug_none()
+        } else {
+            self.debug_global("DebugTypeArray", &arguments)
         }
     }
 

@@ -185,9 +185,10 @@ impl LlvmTranslator<'_> {
             }));
             return words;
         }
-        let known = match self.is_non_semantic() {
-            true => DebugInfo::NonSemantic,
-            false => DebugInfo::OpenCl,
+        let known = if self.is_non_semantic() {
+            DebugInfo::NonSemantic
+        } else {
+            DebugInfo::OpenCl
         };
         let set = ExtInstSet::by_name(known.extended_set_name());
         let row = set.and_then(|set| set.instruction_by_name(name));

@@ -149,9 +149,10 @@ impl LlvmTranslator<'_> {
     fn debug_source(&mut self, node: LlvmMetadata) -> Id {
         let directory = self.text_field(node, "directory");
         let name = self.text_field(node, "filename");
-        let path = match name.starts_with('/') || directory.is_empty() {
-            true => name,
-            false => format!("{directory}/{name}"),
+        let path = if name.starts_with('/') || directory.is_empty() {
+            name
+        } else {
+            format!("{directory}/{name}")
         };
         let path = self.debug_text(&path);
         // Checksums are left out: the text that Khronos' translator makes of one counts as the source's.
@@ -209,9 +210,10 @@ impl LlvmTranslator<'_> {
             _ => unit,
         };
         let id = self.debug_node(scope);
-        match self.debug.none == Some(id) {
-            true => self.debug_node(unit),
-            false => id,
+        if self.debug.none == Some(id) {
+            self.debug_node(unit)
+        } else {
+            id
         }
     }
 

@@ -102,9 +102,10 @@ impl FunctionTranslator<'_, '_> {
         if self.located.line.take().is_none() {
             return;
         }
-        match self.t.is_non_semantic() {
-            true => self.debug_effect("DebugNoLine", &[]),
-            false => self.t.b.append_effect(Op::NoLine, &[]),
+        if self.t.is_non_semantic() {
+            self.debug_effect("DebugNoLine", &[])
+        } else {
+            self.t.b.append_effect(Op::NoLine, &[])
         }
     }
 
@@ -116,9 +117,10 @@ impl FunctionTranslator<'_, '_> {
             if let Some(file) = self.t.node_field(node, "file") {
                 let directory = self.t.text_field(file, "directory");
                 let name = self.t.text_field(file, "filename");
-                return match name.starts_with('/') || directory.is_empty() {
-                    true => name,
-                    false => format!("{directory}/{name}"),
+                return if name.starts_with('/') || directory.is_empty() {
+                    name
+                } else {
+                    format!("{directory}/{name}")
                 };
             }
             at = self.t.node_field(node, "scope");

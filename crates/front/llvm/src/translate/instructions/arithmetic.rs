@@ -218,11 +218,11 @@ impl FunctionTranslator<'_, '_> {
                 mode |= *bit;
             }
         }
-        match self.t.asked_for("SPV_KHR_float_controls2") {
-            true => mode |= map_unnamed_flags(flags),
-            // It has all others in it.
-            false if flags.contains_all(LlvmInstFlags::FAST) => mode = FPFastMathMode::Fast,
-            false => {}
+        if self.t.asked_for("SPV_KHR_float_controls2") {
+            mode |= map_unnamed_flags(flags);
+        } else if flags.contains_all(LlvmInstFlags::FAST) {
+            // `Fast` includes all other modes.
+            mode = FPFastMathMode::Fast;
         }
         if mode != FPFastMathMode::default() {
             self.decorate_result(id, Decoration::FPFastMathMode, &[mode.0]);

@@ -237,13 +237,12 @@ impl FunctionTranslator<'_, '_> {
         scope: LlvmSymbol,
     ) -> TranslationResult<Id> {
         let cell = self.atomic_cell(ty, false)?;
-        let id = match cell.is_part() && !self.t.is_shader() {
-            true => self.load_part(cell.held, pointer, ordering, scope)?,
-            false => {
-                let site = self.cell_site(cell, pointer, [ordering; 2], scope)?;
-                let held = self.t.shape_type(cell.held);
-                self.emit_op(Op::AtomicLoad, held, [site.pointer, site.scope, site.equal])
-            }
+        let id = if cell.is_part() && !self.t.is_shader() {
+            self.load_part(cell.held, pointer, ordering, scope)?
+        } else {
+            let site = self.cell_site(cell, pointer, [ordering; 2], scope)?;
+            let held = self.t.shape_type(cell.held);
+            self.emit_op(Op::AtomicLoad, held, [site.pointer, site.scope, site.equal])
         };
         self.convert_from_cell(cell, ty, id)
     }
@@ -312,13 +311,12 @@ impl FunctionTranslator<'_, '_> {
             let new = body.compute_update(op, shape, old, value)?;
             body.emit_bitcast(shape, cell.held, new)
         };
-        let old = match cell.is_part() && !self.t.is_shader() {
-            true => self.exchange_part(cell.held, pointer, orderings, scope, new)?,
-            false => {
-                let site = self.cell_site(cell, pointer, orderings, scope)?;
-                let held = self.t.shape_type(cell.held);
-                self.exchange_loop(held, site, new)?
-            }
+        let old = if cell.is_part() && !self.t.is_shader() {
+            self.exchange_part(cell.held, pointer, orderings, scope, new)?
+        } else {
+            let site = self.cell_site(cell, pointer, orderings, scope)?;
+            let held = self.t.shape_type(cell.held);
+            self.exchange_loop(held, site, new)?
         };
         self.convert_from_cell(cell, data.ty, old)
     }

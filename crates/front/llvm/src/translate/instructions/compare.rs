@@ -107,15 +107,16 @@ impl FunctionTranslator<'_, '_> {
         if shape.elem == NumericElement::Bool {
             return Ok(self.compare_booleans(predicate, ty, left, right));
         }
-        let (left, right) = match signed {
-            true => (
+        let (left, right) = if signed {
+            (
                 self.sign_extended(shape, left),
                 self.sign_extended(shape, right),
-            ),
-            false => (
+            )
+        } else {
+            (
                 self.promote_float(shape, left),
                 self.promote_float(shape, right),
-            ),
+            )
         };
         if self.t.is_shader() && matches!(predicate, Predicate::FUno | Predicate::FOrd) {
             return Ok(self.compare_order(predicate, ty, left, right));

@@ -16,9 +16,10 @@ impl FunctionTranslator<'_, '_> {
                 if let (Some(from), Some(to)) = self.find_conversion_shapes(inst, value) =>
             {
                 let operand = self.lower_value(value)?;
-                let opcode = match from.width > to.width {
-                    true => LlvmOpcode::Trunc,
-                    false => LlvmOpcode::ZExt,
+                let opcode = if from.width > to.width {
+                    LlvmOpcode::Trunc
+                } else {
+                    LlvmOpcode::ZExt
                 };
                 self.convert_number(opcode, from, to, operand)
             }

@@ -118,9 +118,10 @@ impl FunctionTranslator<'_, '_> {
         let space = self.t.module.types.address_space(ty).unwrap_or(0);
         let class = self.t.storage_class(space)?;
         let id = self.cast_space(id, class)?;
-        match joined {
-            true => self.settle_result(inst, id),
-            false => Ok(id),
+        if joined {
+            self.settle_result(inst, id)
+        } else {
+            Ok(id)
         }
     }
 
@@ -132,9 +133,10 @@ impl FunctionTranslator<'_, '_> {
         let count = self.function.operands(inst)[0];
         let mut pointee = self.t.memory_type(ty)?;
         let natural = self.t.module.layout.abi_align(&self.t.module.types, ty);
-        let needed = match self.t.small_atomics {
-            true => natural.max(WORD),
-            false => natural,
+        let needed = if self.t.small_atomics {
+            natural.max(WORD)
+        } else {
+            natural
         };
         if let Some(count) = self.t.module.as_u64(count) {
             if count != 1 {
@@ -230,10 +232,12 @@ impl FunctionTranslator<'_, '_> {
             nontemporal.is_some_and(|kind| self.function.find_attachment(inst, kind).is_some());
         let access = TranslatedAccess {
             // Logical addresses are aligned as layouts say.
-            align: match self.t.is_shader() {
-                true if self.is_address(place) => self.address_align(ty, align),
-                true => LlvmAlign::NONE,
-                false => align,
+            align: if !self.t.is_shader() {
+                align
+            } else if self.is_address(place) {
+                self.address_align(ty, align)
+            } else {
+                LlvmAlign::NONE
             },
             volatile: data.flags.contains_all(LlvmInstFlags::VOLATILE),
             nontemporal,
@@ -311,9 +315,10 @@ impl FunctionTranslator<'_, '_> {
     /// has none of its own.
     pub(super) fn stored_type(&self, value: LlvmValue) -> LlvmType {
         let ty = self.type_of(value);
-        match self.t.flat.contains(&ty) {
-            true => LlvmType::PTR,
-            false => ty,
+        if self.t.flat.contains(&ty) {
+            LlvmType::PTR
+        } else {
+            ty
         }
     }
 
@@ -498,9 +503,10 @@ impl FunctionTranslator<'_, '_> {
             words.push(self.lower_index(index)?.word());
         }
         let ty = self.t.pointer_type(class, end);
-        let op = match data.flags.contains_all(LlvmInstFlags::INBOUNDS) {
-            true => Op::InBoundsPtrAccessChain,
-            false => Op::PtrAccessChain,
+        let op = if data.flags.contains_all(LlvmInstFlags::INBOUNDS) {
+            Op::InBoundsPtrAccessChain
+        } else {
+            Op::PtrAccessChain
         };
         Ok(self.t.b.append_value(op, ty, &words))
     }

@@ -103,9 +103,10 @@ impl FunctionTranslator<'_, '_> {
         let (yes, no) = (target(self, 1), target(self, 0));
         let condition = self.lower_value(operands[0])?;
         let words = [condition, self.label_of(yes), self.label_of(no)].map(|id| id.word());
-        match yes == no {
-            true => self.t.b.append_effect(Op::Branch, &words[1..2]),
-            false => self.t.b.append_effect(Op::BranchConditional, &words),
+        if yes == no {
+            self.t.b.append_effect(Op::Branch, &words[1..2])
+        } else {
+            self.t.b.append_effect(Op::BranchConditional, &words)
         }
         Ok(())
     }

@@ -64,9 +64,10 @@ impl FunctionTranslator<'_, '_> {
         }
         let left = self.lower_value(operands[0])?;
         let is_one = self.is_undefined(operands[1]);
-        let right = match is_one {
-            true => left,
-            false => self.lower_value(operands[1])?,
+        let right = if is_one {
+            left
+        } else {
+            self.lower_value(operands[1])?
         };
         if from.padded == 1 || to.padded == 1 {
             return Ok(self.shuffle_lanes(from, to, mask, [left, right]));

@@ -211,9 +211,10 @@ impl FunctionTranslator<'_, '_> {
             return Ok(self.odd_funnel(shape, [high, low, by], left));
         }
         if high == low {
-            let by = match left {
-                true => by,
-                false => self.emit_op(Op::SNegate, ty, [by]),
+            let by = if left {
+                by
+            } else {
+                self.emit_op(Op::SNegate, ty, [by])
             };
             return Ok(self.emit_ext_inst(std_::ROTATE, ty, &[high, by]));
         }
@@ -221,17 +222,14 @@ impl FunctionTranslator<'_, '_> {
         let by = self.emit_op(Op::BitwiseAnd, ty, [by, width]);
         let rest = self.emit_op(Op::BitwiseXor, ty, [by, width]);
         let one = self.t.make_splat(shape, 1);
-        let (high, low) = match left {
-            true => {
-                let high = self.emit_op(Op::ShiftLeftLogical, ty, [high, by]);
-                let low = self.emit_op(Op::ShiftRightLogical, ty, [low, one]);
-                (high, self.emit_op(Op::ShiftRightLogical, ty, [low, rest]))
-            }
-            false => {
-                let low = self.emit_op(Op::ShiftRightLogical, ty, [low, by]);
-                let high = self.emit_op(Op::ShiftLeftLogical, ty, [high, one]);
-                (self.emit_op(Op::ShiftLeftLogical, ty, [high, rest]), low)
-            }
+        let (high, low) = if left {
+            let high = self.emit_op(Op::ShiftLeftLogical, ty, [high, by]);
+            let low = self.emit_op(Op::ShiftRightLogical, ty, [low, one]);
+            (high, self.emit_op(Op::ShiftRightLogical, ty, [low, rest]))
+        } else {
+            let low = self.emit_op(Op::ShiftRightLogical, ty, [low, by]);
+            let high = self.emit_op(Op::ShiftLeftLogical, ty, [high, one]);
+            (self.emit_op(Op::ShiftLeftLogical, ty, [high, rest]), low)
         };
         Ok(self.emit_op(Op::BitwiseOr, ty, [high, low]))
     }

@@ -86,9 +86,10 @@ impl FunctionTranslator<'_, '_> {
     fn fixed_product(&mut self, signed: bool, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let (shape, operands, scale) = self.fixed_operands(signed, call)?;
         let ty = self.t.shape_type(shape);
-        let (high, back) = match signed {
-            true => (std_::S_MUL_HI, Op::ShiftRightArithmetic),
-            false => (std_::U_MUL_HI, Op::ShiftRightLogical),
+        let (high, back) = if signed {
+            (std_::S_MUL_HI, Op::ShiftRightArithmetic)
+        } else {
+            (std_::U_MUL_HI, Op::ShiftRightLogical)
         };
         let low = self.emit_op(Op::IMul, ty, operands);
         let high = self.emit_ext_inst(high, ty, &operands);
@@ -110,12 +111,11 @@ impl FunctionTranslator<'_, '_> {
             return Ok(self.clear_high_bits(shape, product));
         }
         // What is above has to be nothing but signs.
-        let signs = match signed {
-            true => {
-                let last = self.t.make_splat(whole, u64::from(shape.width - 1));
-                self.emit_op(Op::ShiftRightArithmetic, ty, [product, last])
-            }
-            false => zero,
+        let signs = if signed {
+            let last = self.t.make_splat(whole, u64::from(shape.width - 1));
+            self.emit_op(Op::ShiftRightArithmetic, ty, [product, last])
+        } else {
+            zero
         };
         let lost = self.emit_comparison(Predicate::Ne, whole, [rest, signs])?;
         let [least, most] =
@@ -142,9 +142,10 @@ impl FunctionTranslator<'_, '_> {
             )));
         }
         let (narrow, wide) = (of_width(shape, shape.width), of_width(shape, 64));
-        let (extend, divide) = match signed {
-            true => (LlvmOpcode::SExt, Op::SDiv),
-            false => (LlvmOpcode::ZExt, Op::UDiv),
+        let (extend, divide) = if signed {
+            (LlvmOpcode::SExt, Op::SDiv)
+        } else {
+            (LlvmOpcode::ZExt, Op::UDiv)
         };
         let ty = self.t.shape_type(wide);
         let mut wider = [operands[0]; 2];
@@ -157,10 +158,7 @@ impl FunctionTranslator<'_, '_> {
         if is_saturating(call) {
             let [least, most] = integer_bounds(NumericShape { width: 64, ..shape }, signed);
             let [least, most] = [least, most].map(|bits| self.t.make_splat(wide, bits));
-            let clamp = match signed {
-                true => std_::S_CLAMP,
-                false => std_::U_CLAMP,
-            };
+            let clamp = if signed { std_::S_CLAMP } else { std_::U_CLAMP };
             quotient = self.emit_ext_inst(clamp, ty, &[quotient, least, most]);
         }
         let found = self.convert_number(LlvmOpcode::Trunc, wide, narrow, quotient)?;

@@ -15,9 +15,10 @@ pub(super) fn lower_powi_ldexp(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let number = match call.name.starts_with("llvm.powi") {
-        true => std_::POWN,
-        false => std_::LDEXP,
+    let number = if call.name.starts_with("llvm.powi") {
+        std_::POWN
+    } else {
+        std_::LDEXP
     };
     let shape = body.result_shape(call.inst)?;
     let base = body.lower_value(call.arg(0)?)?;
@@ -259,15 +260,17 @@ impl FunctionTranslator<'_, '_> {
         signed: bool,
     ) -> TranslationResult<(Id, Id)> {
         let ty = self.t.shape_type(shape);
-        let operands = match signed {
-            true => operands.map(|id| self.sign_extended(shape, id)),
-            false => operands,
+        let operands = if signed {
+            operands.map(|id| self.sign_extended(shape, id))
+        } else {
+            operands
         };
         let exact = self.emit_op(op, ty, operands);
         let result = self.clear_high_bits(shape, exact);
-        let back = match signed {
-            true => self.sign_extended(shape, result),
-            false => result,
+        let back = if signed {
+            self.sign_extended(shape, result)
+        } else {
+            result
         };
         let whole = shape.as_int(shape.width);
         let overflow = self.emit_comparison(Predicate::Ne, whole, [exact, back])?;

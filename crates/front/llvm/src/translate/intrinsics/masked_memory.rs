@@ -158,13 +158,14 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         {
             return Err(make_refusal("the lanes have no addresses"));
         }
-        let align = match stated {
-            true => self.t.module.as_u64(call.arg(pointer + 1)?),
-            false => self.function.call_info(call.inst).and_then(|info| {
+        let align = if stated {
+            self.t.module.as_u64(call.arg(pointer + 1)?)
+        } else {
+            self.function.call_info(call.inst).and_then(|info| {
                 let attributes = &self.t.module.attributes;
                 let set = attributes.param_set(info.attributes, pointer);
                 attributes.find_number(set, AttrKind::Align)
-            }),
+            })
         };
         // That of a vector holds for the lanes as far as their size allows.
         let layout = &self.t.module.layout;

@@ -152,9 +152,10 @@ impl FunctionTranslator<'_, '_> {
         volatile: usize,
     ) -> TranslationResult<Vec<u32>> {
         let volatile = self.t.module.as_u64(call.arg(volatile)?) == Some(1);
-        Ok(match volatile {
-            true => vec![MemoryAccess::Volatile.0],
-            false => Vec::new(),
+        Ok(if volatile {
+            vec![MemoryAccess::Volatile.0]
+        } else {
+            Vec::new()
         })
     }
 }

@@ -171,12 +171,12 @@ pub(super) fn lower_memset(
             let byte = body.t.make_byte_type();
             let array = body.t.array_type(byte, count)?;
             let id = body.lower_value(value)?;
-            let all = match body.is_zero(value) {
-                true => body.t.b.constant_null(array),
-                false => body
-                    .t
+            let all = if body.is_zero(value) {
+                body.t.b.constant_null(array)
+            } else {
+                body.t
                     .b
-                    .constant_composite(array, &vec![id; count as usize]),
+                    .constant_composite(array, &vec![id; count as usize])
             };
             let to = body.lower_pointer(to, array)?;
             let mut words = vec![to.word(), all.word()];
@@ -266,14 +266,13 @@ impl FunctionTranslator<'_, '_> {
         for (label, downwards) in [(up, false), (down, true)] {
             self.begin_block(label);
             self.bytes_loop(shape, count, after, &mut |body, index| {
-                let at = match downwards {
-                    true => {
-                        let ty = body.t.shape_type(shape);
-                        let last = body.emit_op(Op::ISub, ty, [count, index]);
-                        let one = body.t.make_splat(shape, 1);
-                        body.emit_op(Op::ISub, ty, [last, one])
-                    }
-                    false => index,
+                let at = if downwards {
+                    let ty = body.t.shape_type(shape);
+                    let last = body.emit_op(Op::ISub, ty, [count, index]);
+                    let one = body.t.make_splat(shape, 1);
+                    body.emit_op(Op::ISub, ty, [last, one])
+                } else {
+                    index
                 };
                 let [to, from] = [to, from].map(|pointer| body.step_pointer(pointer, at));
                 let words = [from.word(), MemoryAccess::Aligned.0, 1];

@@ -520,9 +520,10 @@ impl FunctionTranslator<'_, '_> {
         let mut right = self.lower_value(call.arg(1)?)?;
         if shape.elem == NumericElement::Bool {
             let smaller = matches!(number, std_::U_MIN | std_::S_MIN);
-            let op = match smaller != signed {
-                true => Op::LogicalAnd,
-                false => Op::LogicalOr,
+            let op = if smaller != signed {
+                Op::LogicalAnd
+            } else {
+                Op::LogicalOr
             };
             let ty = self.t.shape_type(shape);
             return Ok(self.emit_op(op, ty, [left, right]));

@@ -82,9 +82,10 @@ pub(super) fn shift_signed(
 /// The ends of a type, the lower one sign-extended to the width that holds it.
 pub(super) fn integer_bounds(shape: NumericShape, signed: bool) -> [u64; 2] {
     let all = make_width_mask(shape.bits);
-    match signed {
-        true => [make_width_mask(shape.width) & !(all >> 1), all >> 1],
-        false => [0, all],
+    if signed {
+        [make_width_mask(shape.width) & !(all >> 1), all >> 1]
+    } else {
+        [0, all]
     }
 }
 
@@ -113,10 +114,7 @@ impl FunctionTranslator<'_, '_> {
     /// An integer clamped to the ends of the narrower type that it is of.
     pub(super) fn clamp_integer(&mut self, shape: NumericShape, signed: bool, id: Id) -> Id {
         let [low, high] = integer_bounds(shape, signed).map(|bits| self.t.make_splat(shape, bits));
-        let number = match signed {
-            true => std_::S_CLAMP,
-            false => std_::U_CLAMP,
-        };
+        let number = if signed { std_::S_CLAMP } else { std_::U_CLAMP };
         let ty = self.t.shape_type(shape);
         self.emit_ext_inst(number, ty, &[id, low, high])
     }
@@ -161,15 +159,17 @@ impl FunctionTranslator<'_, '_> {
         let value = self.lower_value(call.arg(0)?)?;
         let by = self.lower_value(call.arg(1)?)?;
         let ty = self.t.shape_type(shape);
-        let (value, back_op) = match signed {
-            true => (self.sign_extended(shape, value), Op::ShiftRightArithmetic),
-            false => (value, Op::ShiftRightLogical),
+        let (value, back_op) = if signed {
+            (self.sign_extended(shape, value), Op::ShiftRightArithmetic)
+        } else {
+            (value, Op::ShiftRightLogical)
         };
         let shifted = self.emit_op(Op::ShiftLeftLogical, ty, [value, by]);
         let kept = self.clear_high_bits(shape, shifted);
-        let seen = match signed {
-            true => self.sign_extended(shape, kept),
-            false => kept,
+        let seen = if signed {
+            self.sign_extended(shape, kept)
+        } else {
+            kept
         };
         let back = self.emit_op(back_op, ty, [seen, by]);
         let whole = shape.as_int(shape.width);

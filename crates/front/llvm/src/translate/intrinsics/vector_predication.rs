@@ -180,15 +180,15 @@ impl FunctionTranslator<'_, '_> {
         let to = self.result_shape(call.inst)?;
         let from = self.shape_of(end)?;
         let none = self.lower_value(end)?;
-        let none = match to.bits == from.bits {
-            true => none,
-            false => {
-                let opcode = match to.bits > from.bits {
-                    true => LlvmOpcode::ZExt,
-                    false => LlvmOpcode::Trunc,
-                };
-                self.convert_number(opcode, from, to, none)?
-            }
+        let none = if to.bits == from.bits {
+            none
+        } else {
+            let opcode = if to.bits > from.bits {
+                LlvmOpcode::ZExt
+            } else {
+                LlvmOpcode::Trunc
+            };
+            self.convert_number(opcode, from, to, none)?
         };
         self.first_lane_that_holds(call, none, &mut |body, lane, holds| {
             let active = body.emit_lane_active(mask, length, lane)?;

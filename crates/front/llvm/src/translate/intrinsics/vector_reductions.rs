@@ -214,9 +214,10 @@ impl FunctionTranslator<'_, '_> {
                 return Err(make_refusal("the operand is a vector of truth values"));
             }
             (LaneReductionRule::Ext(number, signed), _) => {
-                let lane = match signed {
-                    true => self.sign_extended(scalar, lane),
-                    false => lane,
+                let lane = if signed {
+                    self.sign_extended(scalar, lane)
+                } else {
+                    lane
                 };
                 self.emit_ext_inst(number, ty, &[all, lane])
             }

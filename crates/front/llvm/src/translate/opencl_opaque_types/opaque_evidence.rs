@@ -210,9 +210,10 @@ impl OpaqueEvidenceCollector<'_> {
     fn gather_from_kernel(&mut self, func: LlvmFunc) {
         let strings = |kind: &str| self.module.function_strings(func, kind);
         let types = strings("kernel_arg_base_type");
-        let types = match types.is_empty() {
-            true => strings("kernel_arg_type"),
-            false => types,
+        let types = if types.is_empty() {
+            strings("kernel_arg_type")
+        } else {
+            types
         };
         let qualifiers = strings("kernel_arg_access_qual");
         let count = self.module.function(func).params.len();

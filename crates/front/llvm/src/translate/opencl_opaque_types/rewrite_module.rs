@@ -63,9 +63,10 @@ fn rewrite_signature(new: &mut LlvmModule, found: &mut OpaqueValueTypes, func: L
         }
     }
     let slot = found.slot_of(func, locals);
-    let result = match may_be(new, result) {
-        true => find_target_type(new, found, slot).unwrap_or(result),
-        false => result,
+    let result = if may_be(new, result) {
+        find_target_type(new, found, slot).unwrap_or(result)
+    } else {
+        result
     };
     let ty = new.types.intern_type(LlvmTypeKind::Function {
         result,

@@ -16,7 +16,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// One instruction for each pair of limbs.
     pub(super) fn each_limb(&mut self, op: Op, left: &[Id], right: &[Id]) -> Vec<Id> {
-        let ty = self.t.shape_type(LIMB_SHAPE());
+        let ty = self.t.shape_type(LIMB_SHAPE);
         let pairs = left.iter().zip(right);
         pairs
             .map(|(left, right)| self.emit_op(op, ty, [*left, *right]))
@@ -25,14 +25,14 @@ impl FunctionTranslator<'_, '_> {
 
     /// A sum, and whether it carries beyond the last limb.
     pub(super) fn add_limbs(&mut self, left: &[Id], right: &[Id]) -> (Vec<Id>, Id) {
-        let (ty, bool) = (self.t.shape_type(LIMB_SHAPE()), self.t.b.bool_type());
+        let (ty, bool) = (self.t.shape_type(LIMB_SHAPE), self.t.b.bool_type());
         let mut carry = None;
         let mut sums = Vec::with_capacity(left.len());
         for (&left, &right) in left.iter().zip(right) {
             let mut sum = self.emit_op(Op::IAdd, ty, [left, right]);
             let mut over = self.emit_op(Op::ULessThan, bool, [sum, left]);
             if let Some(carry) = carry {
-                let one = self.truth_as(carry, LIMB_SHAPE(), false);
+                let one = self.truth_as(carry, LIMB_SHAPE, false);
                 let before = sum;
                 sum = self.emit_op(Op::IAdd, ty, [before, one]);
                 let again = self.emit_op(Op::ULessThan, bool, [sum, before]);
@@ -47,14 +47,14 @@ impl FunctionTranslator<'_, '_> {
 
     /// A difference, and whether it borrows beyond the last limb.
     pub(super) fn subtract_limbs(&mut self, left: &[Id], right: &[Id]) -> (Vec<Id>, Id) {
-        let (ty, bool) = (self.t.shape_type(LIMB_SHAPE()), self.t.b.bool_type());
+        let (ty, bool) = (self.t.shape_type(LIMB_SHAPE), self.t.b.bool_type());
         let mut borrow = None;
         let mut all = Vec::with_capacity(left.len());
         for (&left, &right) in left.iter().zip(right) {
             let mut rest = self.emit_op(Op::ISub, ty, [left, right]);
             let mut under = self.emit_op(Op::ULessThan, bool, [left, right]);
             if let Some(borrow) = borrow {
-                let one = self.truth_as(borrow, LIMB_SHAPE(), false);
+                let one = self.truth_as(borrow, LIMB_SHAPE, false);
                 let again = self.emit_op(Op::ULessThan, bool, [rest, one]);
                 rest = self.emit_op(Op::ISub, ty, [rest, one]);
                 under = self.emit_op(Op::LogicalOr, bool, [under, again]);
@@ -68,8 +68,8 @@ impl FunctionTranslator<'_, '_> {
 
     /// The lowest limbs of a product.
     pub(super) fn multiply_limbs(&mut self, left: &[Id], right: &[Id], count: usize) -> Vec<Id> {
-        let ty = self.t.shape_type(LIMB_SHAPE());
-        let zero = self.t.make_zero(LIMB_SHAPE());
+        let ty = self.t.shape_type(LIMB_SHAPE);
+        let zero = self.t.make_zero(LIMB_SHAPE);
         let mut all = vec![zero; count];
         for (at, &a) in left.iter().enumerate() {
             for (by, &b) in right.iter().enumerate() {
@@ -107,9 +107,10 @@ impl FunctionTranslator<'_, '_> {
         let bool = self.t.b.bool_type();
         let mut below = None;
         for (at, (&left_limb, &right_limb)) in left.iter().zip(right).enumerate() {
-            let op = match signed && at + 1 == left.len() {
-                true => Op::SLessThan,
-                false => Op::ULessThan,
+            let op = if signed && at + 1 == left.len() {
+                Op::SLessThan
+            } else {
+                Op::ULessThan
             };
             let here = self.emit_op(op, bool, [left_limb, right_limb]);
             below = Some(match below {
@@ -126,7 +127,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// Shifts to the left by an amount, which may be known.
     pub(super) fn shift_left(&mut self, limbs: &[Id], by: Id, known: Option<u64>) -> Vec<Id> {
-        let zero = self.t.make_zero(LIMB_SHAPE());
+        let zero = self.t.make_zero(LIMB_SHAPE);
         let mut reversed: Vec<Id> = limbs.to_vec();
         reversed.reverse();
         let mut all = self.shift_limbs(&reversed, zero, by, known, true);
@@ -142,13 +143,13 @@ impl FunctionTranslator<'_, '_> {
         known: Option<u64>,
         arithmetic: bool,
     ) -> Vec<Id> {
-        let ty = self.t.shape_type(LIMB_SHAPE());
+        let ty = self.t.shape_type(LIMB_SHAPE);
         let fill = match (arithmetic, limbs.last()) {
             (true, Some(&last)) => {
-                let most = self.t.make_splat(LIMB_SHAPE(), u64::from(LIMB - 1));
+                let most = self.t.make_splat(LIMB_SHAPE, u64::from(LIMB - 1));
                 self.emit_op(Op::ShiftRightArithmetic, ty, [last, most])
             }
-            _ => self.t.make_zero(LIMB_SHAPE()),
+            _ => self.t.make_zero(LIMB_SHAPE),
         };
         self.shift_limbs(limbs, fill, by, known, false)
     }
@@ -163,16 +164,19 @@ impl FunctionTranslator<'_, '_> {
         known: Option<u64>,
         left: bool,
     ) -> Vec<Id> {
-        let shape = LIMB_SHAPE();
+        let shape = LIMB_SHAPE;
         let ty = self.t.shape_type(shape);
         let at = |n: usize| limbs.get(n).copied().unwrap_or(fill);
         if let Some(known) = known {
             let skip = (known / u64::from(LIMB)).min(limbs.len() as u64) as usize;
             let amount = self.t.make_splat(shape, known % u64::from(LIMB));
             return (0..limbs.len())
-                .map(|n| match known.is_multiple_of(u64::from(LIMB)) {
-                    true => at(n + skip),
-                    false => self.two_parts(at(n + skip), at(n + skip + 1), amount, left),
+                .map(|n| {
+                    if known.is_multiple_of(u64::from(LIMB)) {
+                        at(n + skip)
+                    } else {
+                        self.two_parts(at(n + skip), at(n + skip + 1), amount, left)
+                    }
                 })
                 .collect();
         }
@@ -198,14 +202,15 @@ impl FunctionTranslator<'_, '_> {
 
     /// The first limb shifted by less than a limb, with what the second shifts into it.
     fn two_parts(&mut self, first: Id, second: Id, by: Id, left: bool) -> Id {
-        let shape = LIMB_SHAPE();
+        let shape = LIMB_SHAPE;
         let ty = self.t.shape_type(shape);
         let most = self.t.make_splat(shape, u64::from(LIMB - 1));
         let one = self.t.make_splat(shape, 1);
         let rest = self.emit_op(Op::BitwiseXor, ty, [by, most]);
-        let (there, back) = match left {
-            true => (Op::ShiftLeftLogical, Op::ShiftRightLogical),
-            false => (Op::ShiftRightLogical, Op::ShiftLeftLogical),
+        let (there, back) = if left {
+            (Op::ShiftLeftLogical, Op::ShiftRightLogical)
+        } else {
+            (Op::ShiftRightLogical, Op::ShiftLeftLogical)
         };
         let kept = self.emit_op(there, ty, [first, by]);
         // In two steps, as a shift by a whole limb is undefined.
@@ -216,13 +221,13 @@ impl FunctionTranslator<'_, '_> {
 
     /// Zero less a number.
     pub(super) fn negated_limbs(&mut self, limbs: &[Id]) -> Vec<Id> {
-        let zero = vec![self.t.make_zero(LIMB_SHAPE()); limbs.len()];
+        let zero = vec![self.t.make_zero(LIMB_SHAPE); limbs.len()];
         self.subtract_limbs(&zero, limbs).0
     }
 
     /// One list of limbs or another.
     pub(super) fn select_limbs(&mut self, condition: Id, yes: &[Id], no: &[Id]) -> Vec<Id> {
-        let ty = self.t.shape_type(LIMB_SHAPE());
+        let ty = self.t.shape_type(LIMB_SHAPE);
         let pairs = yes.iter().zip(no);
         pairs
             .map(|(yes, no)| self.emit_select(ty, condition, *yes, *no))
@@ -237,7 +242,7 @@ impl FunctionTranslator<'_, '_> {
         left: &[Id],
         right: &[Id],
     ) -> (Vec<Id>, Vec<Id>) {
-        let (shape, counter) = (LIMB_SHAPE(), NumericShape::new_int(32, 1));
+        let (shape, counter) = (LIMB_SHAPE, NumericShape::new_int(32, 1));
         let (ty, bool) = (self.t.shape_type(shape), self.t.b.bool_type());
         let number = self.t.shape_type(counter);
         let [zero, one] = [0, 1].map(|bits| self.t.make_splat(shape, bits));
@@ -294,8 +299,8 @@ impl FunctionTranslator<'_, '_> {
 
     /// The highest bit of a number.
     fn top_bit(&mut self, limbs: &[Id]) -> Id {
-        let ty = self.t.shape_type(LIMB_SHAPE());
-        let most = self.t.make_splat(LIMB_SHAPE(), u64::from(LIMB - 1));
+        let ty = self.t.shape_type(LIMB_SHAPE);
+        let most = self.t.make_splat(LIMB_SHAPE, u64::from(LIMB - 1));
         let last = limbs[limbs.len() - 1];
         self.emit_op(Op::ShiftRightLogical, ty, [last, most])
     }
@@ -321,7 +326,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// A signed number without its sign, and whether it was negative.
     pub(super) fn split_sign(&mut self, wide: LimbInteger, limbs: &[Id]) -> (Vec<Id>, Id) {
-        let zero = vec![self.t.make_zero(LIMB_SHAPE()); limbs.len()];
+        let zero = vec![self.t.make_zero(LIMB_SHAPE); limbs.len()];
         let negative = self.compare_limbs(wide, Predicate::Slt, limbs, &zero);
         let signed = self.signed_limbs(wide, limbs);
         let minus = self.negated_limbs(&signed);

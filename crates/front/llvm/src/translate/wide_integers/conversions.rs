@@ -1,7 +1,9 @@
 //! Integers of several limbs from and to memory, other integers, floats and pointers.
 
 use super::{LIMB, LIMB_SHAPE, LimbInteger};
-use crate::ir::{InstructionExtra, LlvmAlign, LlvmInst, LlvmOpcode, LlvmValue, Ordering};
+use crate::ir::{
+    InstructionExtra, LlvmAlign, LlvmInst, LlvmInstFlags, LlvmOpcode, LlvmValue, Ordering,
+};
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use crate::translate::types::{NumericElement, NumericShape};
@@ -9,14 +11,30 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
 use spirula_spirv::grammar::{Op, opencl_std as std_};
 
-/// Offsets and widths in bits of the pieces that an integer has in memory.
-fn split_into_pieces(bits: u32) -> Vec<(u32, u32)> {
+/// A part of a wide integer that one load or store accesses, in bits.
+#[derive(Clone, Copy, Debug)]
+struct IntegerPiece {
+    /// Distance from the integer's lowest bit.
+    offset: u32,
+    /// 8, 16, 32 or 64.
+    width: u32,
+}
+
+/// The properties of a load or store of a wide integer.
+#[derive(Clone, Copy, Debug)]
+struct WideAccess {
+    align: LlvmAlign,
+    volatile: bool,
+}
+
+/// Splits an integer in memory into pieces that SPIR-V can access, lowest bits first.
+fn split_into_pieces(bits: u32) -> Vec<IntegerPiece> {
     let mut rest = bits.next_multiple_of(8);
     let mut offset = 0;
     let mut all = Vec::new();
     for width in [64, 32, 16, 8] {
         while rest >= width {
-            all.push((offset, width));
+            all.push(IntegerPiece { offset, width });
             offset += width;
             rest -= width;
         }
@@ -25,43 +43,43 @@ fn split_into_pieces(bits: u32) -> Vec<(u32, u32)> {
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// The alignment and whether volatile, of an access that is not atomic.
-    fn plain_access(&self, inst: LlvmInst) -> TranslationResult<(LlvmAlign, bool)> {
+    /// The properties of a load or store. An atomic one is refused.
+    fn plain_access(&self, inst: LlvmInst) -> TranslationResult<WideAccess> {
         let data = self.function.inst(inst);
         match data.extra {
             InstructionExtra::Access {
                 align,
                 ordering: Ordering::NotAtomic | Ordering::Unordered,
                 ..
-            } => Ok((
+            } => Ok(WideAccess {
                 align,
-                data.flags.contains_all(crate::ir::LlvmInstFlags::VOLATILE),
-            )),
+                volatile: data.flags.contains_all(LlvmInstFlags::VOLATILE),
+            }),
             _ => Err(make_refusal(
                 "an atomic access to an integer of more than 64 bits",
             )),
         }
     }
 
-    /// The pointer to a piece, and the words of the access to it.
+    /// The pointer to a piece, the piece's type, and the memory operands of the access to it.
     fn access_piece(
         &mut self,
         base: Id,
-        (offset, width): (u32, u32),
-        (align, volatile): (LlvmAlign, bool),
+        piece: IntegerPiece,
+        access: WideAccess,
     ) -> (Id, Id, [u32; 2]) {
-        let ty = self.t.b.int_type(width, false);
-        let at = u64::from(offset / 8);
+        let ty = self.t.b.int_type(piece.width, false);
+        let at = u64::from(piece.offset / 8);
         let bytes = self.byte_offset(base, at);
         let pointer = self.cast_pointer(bytes, ty);
-        let whole = align.to_bytes().unwrap_or(1);
+        let whole = access.align.to_bytes().unwrap_or(1);
         let align = if at == 0 {
             whole
         } else {
             whole.min(1 << at.trailing_zeros())
         };
         let mut mask = MemoryAccess::Aligned;
-        if volatile {
+        if access.volatile {
             mask |= MemoryAccess::Volatile;
         }
         (pointer, ty, [mask.0, align as u32])
@@ -70,16 +88,17 @@ impl FunctionTranslator<'_, '_> {
     pub(super) fn load_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<Id> {
         let access = self.plain_access(inst)?;
         let base = self.lower_value(self.function.operands(inst)[0])?;
-        let number = self.t.shape_type(LIMB_SHAPE());
+        let number = self.t.shape_type(LIMB_SHAPE);
         let mut limbs: Vec<Option<Id>> = vec![None; wide.limbs];
-        for (offset, width) in split_into_pieces(wide.bits) {
-            let (pointer, ty, words) = self.access_piece(base, (offset, width), access);
+        for piece in split_into_pieces(wide.bits) {
+            let IntegerPiece { offset, width } = piece;
+            let (pointer, ty, words) = self.access_piece(base, piece, access);
             let words = [pointer.word(), words[0], words[1]];
             let id = self.t.b.append_value(Op::Load, ty, &words);
             let mut id =
-                self.resize_integer(NumericShape::new_int(width, 1), LIMB_SHAPE(), id, false);
+                self.resize_integer(NumericShape::new_int(width, 1), LIMB_SHAPE, id, false);
             if !offset.is_multiple_of(LIMB) {
-                let by = self.t.make_splat(LIMB_SHAPE(), u64::from(offset % LIMB));
+                let by = self.t.make_splat(LIMB_SHAPE, u64::from(offset % LIMB));
                 id = self.emit_op(Op::ShiftLeftLogical, number, [id, by]);
             }
             let limb = &mut limbs[(offset / LIMB) as usize];
@@ -104,15 +123,16 @@ impl FunctionTranslator<'_, '_> {
         };
         let limbs = self.lower_limbs(*value)?;
         let base = self.lower_value(*pointer)?;
-        let number = self.t.shape_type(LIMB_SHAPE());
-        for (offset, width) in split_into_pieces(wide.bits) {
+        let number = self.t.shape_type(LIMB_SHAPE);
+        for piece in split_into_pieces(wide.bits) {
+            let IntegerPiece { offset, width } = piece;
             let mut part = limbs[(offset / LIMB) as usize];
             if !offset.is_multiple_of(LIMB) {
-                let by = self.t.make_splat(LIMB_SHAPE(), u64::from(offset % LIMB));
+                let by = self.t.make_splat(LIMB_SHAPE, u64::from(offset % LIMB));
                 part = self.emit_op(Op::ShiftRightLogical, number, [part, by]);
             }
-            part = self.resize_integer(LIMB_SHAPE(), NumericShape::new_int(width, 1), part, false);
-            let (pointer, _, words) = self.access_piece(base, (offset, width), access);
+            part = self.resize_integer(LIMB_SHAPE, NumericShape::new_int(width, 1), part, false);
+            let (pointer, _, words) = self.access_piece(base, piece, access);
             let words = [pointer.word(), part.word(), words[0], words[1]];
             self.t.b.append_effect(Op::Store, &words);
         }
@@ -130,7 +150,7 @@ impl FunctionTranslator<'_, '_> {
         match (self.function.inst(inst).opcode, from, to) {
             (LlvmOpcode::ZExt | LlvmOpcode::Trunc, Some(_), Some(to)) => {
                 let limbs = self.lower_limbs(value)?;
-                let zero = self.t.make_zero(LIMB_SHAPE());
+                let zero = self.t.make_zero(LIMB_SHAPE);
                 let limbs = resize_limbs(&limbs, zero, to.limbs);
                 self.composed_limbs(ty, to, &limbs)
             }
@@ -148,9 +168,10 @@ impl FunctionTranslator<'_, '_> {
             ) => {
                 let signed = opcode == LlvmOpcode::SExt;
                 let low = self.first_limb(value, signed)?;
-                let high = match signed {
-                    true => self.sign_of(low),
-                    false => self.t.make_zero(LIMB_SHAPE()),
+                let high = if signed {
+                    self.sign_of(low)
+                } else {
+                    self.t.make_zero(LIMB_SHAPE)
                 };
                 let limbs = resize_limbs(&[low], high, to.limbs);
                 self.composed_limbs(ty, to, &limbs)
@@ -158,12 +179,12 @@ impl FunctionTranslator<'_, '_> {
             (LlvmOpcode::Trunc, Some(_), None) => {
                 let limbs = self.lower_limbs(value)?;
                 let to = self.t.need_shape(ty)?;
-                Ok(self.truncate_integer(LIMB_SHAPE(), to, limbs[0]))
+                Ok(self.truncate_integer(LIMB_SHAPE, to, limbs[0]))
             }
             (LlvmOpcode::IntToPtr, Some(_), None) => {
                 let limbs = self.lower_limbs(value)?;
                 let size = NumericShape::new_int(self.t.pointer_bits, 1);
-                let id = self.resize_integer(LIMB_SHAPE(), size, limbs[0], false);
+                let id = self.resize_integer(LIMB_SHAPE, size, limbs[0], false);
                 let ty = self.result_type(inst)?;
                 Ok(self.emit_op(Op::ConvertUToPtr, ty, [id]))
             }
@@ -181,14 +202,14 @@ impl FunctionTranslator<'_, '_> {
                 let limbs = self.lower_limbs(value)?;
                 let element = self.t.module.types.scalar_type(ty);
                 let to = self.t.need_shape(element)?;
-                let lanes = self.regroup_bits(LIMB_SHAPE(), to, &limbs)?;
+                let lanes = self.regroup_bits(LIMB_SHAPE, to, &limbs)?;
                 self.compose_lanes(ty, &lanes)
             }
             (LlvmOpcode::BitCast, None, Some(to)) if to.last_bits() == LIMB => {
                 let element = self.t.module.types.scalar_type(self.type_of(value));
                 let from = self.t.need_shape(element)?;
                 let lanes = self.lane_values(value)?;
-                let limbs = self.regroup_bits(from, LIMB_SHAPE(), &lanes)?;
+                let limbs = self.regroup_bits(from, LIMB_SHAPE, &lanes)?;
                 self.composed_limbs(ty, to, &limbs)
             }
             (opcode, ..) => Err(make_refusal(format!(
@@ -200,8 +221,8 @@ impl FunctionTranslator<'_, '_> {
 
     /// All bits as the highest.
     fn sign_of(&mut self, limb: Id) -> Id {
-        let ty = self.t.shape_type(LIMB_SHAPE());
-        let most = self.t.make_splat(LIMB_SHAPE(), u64::from(LIMB - 1));
+        let ty = self.t.shape_type(LIMB_SHAPE);
+        let most = self.t.make_splat(LIMB_SHAPE, u64::from(LIMB - 1));
         self.emit_op(Op::ShiftRightArithmetic, ty, [limb, most])
     }
 
@@ -209,17 +230,18 @@ impl FunctionTranslator<'_, '_> {
     fn first_limb(&mut self, value: LlvmValue, signed: bool) -> TranslationResult<Id> {
         let id = self.lower_value(value)?;
         if self.is_pointer(value) {
-            return self.pointer_bits_as(id, LIMB_SHAPE());
+            return self.pointer_bits_as(id, LIMB_SHAPE);
         }
         let shape = self.shape_of(value)?;
         if shape.elem == NumericElement::Bool {
-            return Ok(self.truth_as(id, LIMB_SHAPE(), signed));
+            return Ok(self.truth_as(id, LIMB_SHAPE, signed));
         }
-        let id = match signed {
-            true => self.sign_extended(shape, id),
-            false => id,
+        let id = if signed {
+            self.sign_extended(shape, id)
+        } else {
+            id
         };
-        Ok(self.resize_integer(shape, LIMB_SHAPE(), id, signed))
+        Ok(self.resize_integer(shape, LIMB_SHAPE, id, signed))
     }
 
     /// A float, rounded once: of the 64 highest bits, the last of which says whether there are
@@ -236,28 +258,27 @@ impl FunctionTranslator<'_, '_> {
                 "a short float of an integer of more than 64 bits",
             ));
         }
-        let (number, float) = (self.t.shape_type(LIMB_SHAPE()), self.t.shape_type(to));
-        let (limbs, negative) = match signed {
-            true => {
-                let (limbs, negative) = self.split_sign(from, limbs);
-                (limbs, Some(negative))
-            }
-            false => (limbs.to_vec(), None),
+        let (number, float) = (self.t.shape_type(LIMB_SHAPE), self.t.shape_type(to));
+        let (limbs, negative) = if signed {
+            let (limbs, negative) = self.split_sign(from, limbs);
+            (limbs, Some(negative))
+        } else {
+            (limbs.to_vec(), None)
         };
         let above = self.leading_zeros_of(&limbs);
         let shifted = self.shift_left(&limbs, above, None);
-        let mut rest = self.t.make_zero(LIMB_SHAPE());
+        let mut rest = self.t.make_zero(LIMB_SHAPE);
         for &limb in &shifted[..shifted.len() - 1] {
             rest = self.emit_op(Op::BitwiseOr, number, [rest, limb]);
         }
-        let sticky = self.is_nonzero(LIMB_SHAPE(), rest);
-        let sticky = self.truth_as(sticky, LIMB_SHAPE(), false);
+        let sticky = self.is_nonzero(LIMB_SHAPE, rest);
+        let sticky = self.truth_as(sticky, LIMB_SHAPE, false);
         let top = shifted[shifted.len() - 1];
         let top = self.emit_op(Op::BitwiseOr, number, [top, sticky]);
         let id = self.emit_op(Op::ConvertUToF, float, [top]);
         let exponent = NumericShape::new_int(32, 1);
         let int = self.t.shape_type(exponent);
-        let above = self.resize_integer(LIMB_SHAPE(), exponent, above, false);
+        let above = self.resize_integer(LIMB_SHAPE, exponent, above, false);
         let most = self
             .t
             .make_splat(exponent, u64::from(LIMB) * (limbs.len() as u64 - 1));
@@ -285,7 +306,7 @@ impl FunctionTranslator<'_, '_> {
             ));
         }
         let (float, bool) = (self.t.shape_type(shape), self.t.b.bool_type());
-        let number = self.t.shape_type(LIMB_SHAPE());
+        let number = self.t.shape_type(LIMB_SHAPE);
         let id = self.lower_value(value)?;
         let mut rest = self.emit_ext_inst(std_::FABS, float, &[id]);
         let mut limbs = Vec::with_capacity(to.limbs);

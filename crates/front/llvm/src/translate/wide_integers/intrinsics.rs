@@ -83,7 +83,7 @@ impl FunctionTranslator<'_, '_> {
                 let mut swapped = self.reverse_limb_groups(1, &left);
                 let unused = u64::from(LIMB - wide.last_bits());
                 if unused > 0 {
-                    let by = self.t.make_splat(LIMB_SHAPE(), unused);
+                    let by = self.t.make_splat(LIMB_SHAPE, unused);
                     swapped = self.shift_right(&swapped, by, Some(unused), false);
                 }
                 swapped
@@ -147,7 +147,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     fn one_limb(&mut self, limb: Id, wide: LimbInteger) -> Vec<Id> {
-        let mut limbs = vec![self.t.make_zero(LIMB_SHAPE()); wide.limbs];
+        let mut limbs = vec![self.t.make_zero(LIMB_SHAPE); wide.limbs];
         limbs[0] = limb;
         limbs
     }
@@ -156,15 +156,15 @@ impl FunctionTranslator<'_, '_> {
         if by == 0 {
             return limb;
         }
-        let ty = self.t.shape_type(LIMB_SHAPE());
-        let by = self.t.make_splat(LIMB_SHAPE(), by);
+        let ty = self.t.shape_type(LIMB_SHAPE);
+        let by = self.t.make_splat(LIMB_SHAPE, by);
         self.emit_op(Op::ISub, ty, [limb, by])
     }
 
     /// The bits that are set.
     fn each_count(&mut self, limbs: &[Id]) -> Id {
-        let ty = self.t.shape_type(LIMB_SHAPE());
-        let mut sum = self.t.make_zero(LIMB_SHAPE());
+        let ty = self.t.shape_type(LIMB_SHAPE);
+        let mut sum = self.t.make_zero(LIMB_SHAPE);
         for &limb in limbs {
             let count = self.emit_op(Op::BitCount, ty, [limb]);
             sum = self.emit_op(Op::IAdd, ty, [sum, count]);
@@ -180,8 +180,8 @@ impl FunctionTranslator<'_, '_> {
     fn trailing_zeros_of(&mut self, limbs: &[Id], wide: LimbInteger) -> Id {
         let mut limbs = limbs.to_vec();
         if wide.last_bits() < LIMB {
-            let ty = self.t.shape_type(LIMB_SHAPE());
-            let above = self.t.make_splat(LIMB_SHAPE(), 1 << wide.last_bits());
+            let ty = self.t.shape_type(LIMB_SHAPE);
+            let above = self.t.make_splat(LIMB_SHAPE, 1 << wide.last_bits());
             let last = limbs[wide.limbs - 1];
             limbs[wide.limbs - 1] = self.emit_op(Op::BitwiseOr, ty, [last, above]);
         }
@@ -190,28 +190,28 @@ impl FunctionTranslator<'_, '_> {
 
     /// Zeros up to the first bit that is set, where limbs that come later are looked at first.
     fn zeros_before(&mut self, number: u32, limbs: impl Iterator<Item = Id>) -> Id {
-        let ty = self.t.shape_type(LIMB_SHAPE());
+        let ty = self.t.shape_type(LIMB_SHAPE);
         let mut all: Option<Id> = None;
         for limb in limbs {
             let count = self.emit_ext_inst(number, ty, &[limb]);
             all = Some(match all {
                 Some(behind) => {
-                    let whole = self.t.make_splat(LIMB_SHAPE(), u64::from(LIMB));
+                    let whole = self.t.make_splat(LIMB_SHAPE, u64::from(LIMB));
                     let behind = self.emit_op(Op::IAdd, ty, [behind, whole]);
-                    let here = self.is_nonzero(LIMB_SHAPE(), limb);
+                    let here = self.is_nonzero(LIMB_SHAPE, limb);
                     self.emit_select(ty, here, count, behind)
                 }
                 None => count,
             });
         }
-        all.unwrap_or_else(|| self.t.make_zero(LIMB_SHAPE()))
+        all.unwrap_or_else(|| self.t.make_zero(LIMB_SHAPE))
     }
 
     /// Limbs in the other order, each with its groups of bits in the other order.
     fn reverse_limb_groups(&mut self, smallest: u32, limbs: &[Id]) -> Vec<Id> {
         let mut all: Vec<Id> = limbs
             .iter()
-            .map(|limb| self.swapped_groups(LIMB_SHAPE(), *limb, smallest))
+            .map(|limb| self.swapped_groups(LIMB_SHAPE, *limb, smallest))
             .collect();
         all.reverse();
         all
@@ -223,7 +223,7 @@ impl FunctionTranslator<'_, '_> {
         if unused == 0 {
             return swapped;
         }
-        let by = self.t.make_splat(LIMB_SHAPE(), unused);
+        let by = self.t.make_splat(LIMB_SHAPE, unused);
         self.shift_right(&swapped, by, Some(unused), false)
     }
 
@@ -248,26 +248,23 @@ impl FunctionTranslator<'_, '_> {
         }
         let bits = u64::from(wide.bits);
         let known = known.map(|known| known % bits);
-        let ty = self.t.shape_type(LIMB_SHAPE());
-        let most = self.t.make_splat(LIMB_SHAPE(), bits - 1);
+        let ty = self.t.shape_type(LIMB_SHAPE);
+        let most = self.t.make_splat(LIMB_SHAPE, bits - 1);
         let amount = match known {
-            Some(known) => self.t.make_splat(LIMB_SHAPE(), known),
+            Some(known) => self.t.make_splat(LIMB_SHAPE, known),
             None => self.emit_op(Op::BitwiseAnd, ty, [by, most]),
         };
         let back = self.emit_op(Op::ISub, ty, [most, amount]);
-        let one = self.t.make_splat(LIMB_SHAPE(), 1);
+        let one = self.t.make_splat(LIMB_SHAPE, 1);
         let back_known = known.map(|known| bits - 1 - known);
-        let (first, second) = match left {
-            true => {
-                let first = self.shift_left(&high, amount, known);
-                let second = self.shift_right(&low, one, Some(1), false);
-                (first, self.shift_right(&second, back, back_known, false))
-            }
-            false => {
-                let first = self.shift_right(&low, amount, known, false);
-                let second = self.shift_left(&high, one, Some(1));
-                (first, self.shift_left(&second, back, back_known))
-            }
+        let (first, second) = if left {
+            let first = self.shift_left(&high, amount, known);
+            let second = self.shift_right(&low, one, Some(1), false);
+            (first, self.shift_right(&second, back, back_known, false))
+        } else {
+            let first = self.shift_right(&low, amount, known, false);
+            let second = self.shift_left(&high, one, Some(1));
+            (first, self.shift_left(&second, back, back_known))
         };
         Ok(self.each_limb(Op::BitwiseOr, &first, &second))
     }
@@ -290,15 +287,17 @@ impl FunctionTranslator<'_, '_> {
             },
             "sadd" | "ssub" if whole => {
                 let add = operation == "sadd";
-                let limbs = match add {
-                    true => self.add_limbs(&left, &right).0,
-                    false => self.subtract_limbs(&left, &right).0,
+                let limbs = if add {
+                    self.add_limbs(&left, &right).0
+                } else {
+                    self.subtract_limbs(&left, &right).0
                 };
                 // The result goes down where something positive is subtracted or negative added.
-                let zero = vec![self.t.make_zero(LIMB_SHAPE()); wide.limbs];
-                let down = match add {
-                    true => self.compare_limbs(wide, Predicate::Slt, &right, &zero),
-                    false => self.compare_limbs(wide, Predicate::Sgt, &right, &zero),
+                let zero = vec![self.t.make_zero(LIMB_SHAPE); wide.limbs];
+                let down = if add {
+                    self.compare_limbs(wide, Predicate::Slt, &right, &zero)
+                } else {
+                    self.compare_limbs(wide, Predicate::Sgt, &right, &zero)
                 };
                 let below = self.compare_limbs(wide, Predicate::Slt, &limbs, &left);
                 (
@@ -326,7 +325,7 @@ impl FunctionTranslator<'_, '_> {
         let count = left.len();
         let mut limbs = self.multiply_limbs(left, right, count * 2);
         let high = limbs.split_off(count);
-        let zero = vec![self.t.make_zero(LIMB_SHAPE()); count];
+        let zero = vec![self.t.make_zero(LIMB_SHAPE); count];
         let same = self.same_limbs(&high, &zero);
         (limbs, self.emit_logical_not(same))
     }
@@ -347,7 +346,7 @@ impl FunctionTranslator<'_, '_> {
         let turned = self.negated_limbs(&limbs);
         let result = self.select_limbs(negative, &turned, &limbs);
         // The sign of the result is not what it has to be, and it is not zero.
-        let zero = vec![self.t.make_zero(LIMB_SHAPE()); wide.limbs];
+        let zero = vec![self.t.make_zero(LIMB_SHAPE); wide.limbs];
         let below = self.compare_limbs(wide, Predicate::Slt, &result, &zero);
         let differs = self.emit_op(Op::LogicalNotEqual, bool, [below, negative]);
         let none = self.same_limbs(&result, &zero);

@@ -35,7 +35,7 @@ const MAX_BITS: u32 = 1024;
 const LIMB: u32 = 64;
 
 /// The shape of a limb.
-const LIMB_SHAPE: fn() -> NumericShape = || NumericShape::new_int(LIMB, 1);
+const LIMB_SHAPE: NumericShape = NumericShape::new_int(LIMB, 1);
 
 /// An integer of several limbs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +163,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     fn limbs_of(&mut self, id: Id, wide: LimbInteger) -> Vec<Id> {
-        let limb = self.t.shape_type(LIMB_SHAPE());
+        let limb = self.t.shape_type(LIMB_SHAPE);
         (0..wide.limbs as u32)
             .map(|n| {
                 self.t
@@ -182,10 +182,10 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let mut limbs = limbs.to_vec();
         if wide.last_bits() < LIMB {
-            let number = self.t.shape_type(LIMB_SHAPE());
+            let number = self.t.shape_type(LIMB_SHAPE);
             let bits = self
                 .t
-                .make_splat(LIMB_SHAPE(), make_width_mask(wide.last_bits()));
+                .make_splat(LIMB_SHAPE, make_width_mask(wide.last_bits()));
             let last = limbs[wide.limbs - 1];
             limbs[wide.limbs - 1] = self.emit_op(Op::BitwiseAnd, number, [last, bits]);
         }
@@ -199,8 +199,8 @@ impl FunctionTranslator<'_, '_> {
         let mut limbs = limbs.to_vec();
         let unused = LIMB - wide.last_bits();
         if unused > 0 {
-            let number = self.t.shape_type(LIMB_SHAPE());
-            let by = self.t.make_splat(LIMB_SHAPE(), u64::from(unused));
+            let number = self.t.shape_type(LIMB_SHAPE);
+            let by = self.t.make_splat(LIMB_SHAPE, u64::from(unused));
             let last = limbs[wide.limbs - 1];
             let high = self.emit_op(Op::ShiftLeftLogical, number, [last, by]);
             limbs[wide.limbs - 1] = self.emit_op(Op::ShiftRightArithmetic, number, [high, by]);
@@ -277,9 +277,10 @@ impl FunctionTranslator<'_, '_> {
             left = self.signed_limbs(wide, &left);
             right = self.signed_limbs(wide, &right);
         }
-        let below = match swapped {
-            true => self.emit_wide_less_than(&right, &left, signed),
-            false => self.emit_wide_less_than(&left, &right, signed),
+        let below = if swapped {
+            self.emit_wide_less_than(&right, &left, signed)
+        } else {
+            self.emit_wide_less_than(&left, &right, signed)
         };
         if not {
             self.emit_logical_not(below)
