@@ -1,12 +1,13 @@
-//! Older forms of LLVM IR seen as today's, so that what reads the IR knows one form only.
+//! Auto-upgrade: older forms of LLVM IR become the current form, so that all consumers know only
+//! one.
 
 use crate::ir::{
     AttrForm, AttrKind, GlobalData, InstructionExtra, Linkage, LlvmAlign, LlvmAttribute,
     LlvmModule, LlvmOpcode, LlvmType, LlvmTypes, ValueKind, Visibility,
 };
 
-/// Where memory is, in the order of the two-bit fields of a `memory` attribute: arguments,
-/// inaccessible memory, `errno`, all other, and two that targets define.
+/// Kinds of memory in the order of the two-bit fields of a `memory` attribute: arguments,
+/// inaccessible memory, `errno`, all other memory, and two kinds that targets define.
 pub(crate) const MEMORY_LOCATIONS: [&str; 6] = [
     "argmem",
     "inaccessiblemem",
@@ -15,13 +16,13 @@ pub(crate) const MEMORY_LOCATIONS: [&str; 6] = [
     "target_mem0",
     "target_mem1",
 ];
-/// Access to every location: `access` is 0 none, 1 read, 2 write, 3 both.
+/// The same access to every kind of memory: `access` is 0 none, 1 read, 2 write, 3 both.
 pub(crate) fn all_memory(access: u64) -> u64 {
     (0..MEMORY_LOCATIONS.len()).fold(0, |bits, at| bits | access << (2 * at))
 }
 
-/// The effects on memory as bitcode writes them, in the encoding of today: before LLVM 21 there
-/// was no field for `errno`, which belonged to all other memory.
+/// Converts memory effects from bitcode to the current encoding. Before LLVM 21 there is no field
+/// for `errno`, which belongs to all other memory.
 pub(crate) fn memory_effects(encoded: u64) -> u64 {
     if encoded >> 56 != 0 {
         return encoded & 0x00ff_ffff_ffff_ffff;
@@ -30,19 +31,19 @@ pub(crate) fn memory_effects(encoded: u64) -> u64 {
     encoded & 0xf | all_memory(other) & !0xf
 }
 
-/// The attribute of a kind alone.
+/// The attribute of a kind whose record has no value.
 pub(crate) fn plain_attribute(kind: AttrKind) -> LlvmAttribute {
     match kind {
-        // Without a number, before LLVM 15: the asynchronous form.
+        // Before LLVM 15 there is no number, which means asynchronous tables.
         AttrKind::UwTable => LlvmAttribute::Number(kind, 2),
-        // Without a type, before LLVM 12.
+        // Before LLVM 12 there is no type.
         _ if kind.value_form() == AttrForm::Type => LlvmAttribute::Type(kind, None),
         _ => LlvmAttribute::Plain(kind),
     }
 }
 
-/// The conversion that one of bytes is: bytes are read as integers, which differ from pointers
-/// where bytes do not.
+/// The integer conversion that a conversion of bytes becomes. Bytes are read as integers, and a
+/// conversion to or from a pointer is then a conversion between integer and pointer.
 pub(crate) fn byte_cast(
     types: &LlvmTypes,
     opcode: LlvmOpcode,
@@ -57,8 +58,8 @@ pub(crate) fn byte_cast(
     }
 }
 
-/// Turns `readnone`, `readonly`, `writeonly`, `argmemonly` and the like of a function, as they
-/// were before LLVM 16, into `memory`.
+/// Turns the function attributes `readnone`, `readonly`, `writeonly`, `argmemonly` and the like,
+/// from before LLVM 16, into `memory`.
 pub(crate) fn function_memory(attributes: &mut Vec<LlvmAttribute>) {
     let mut access = None;
     let mut places = None;
@@ -84,7 +85,7 @@ pub(crate) fn function_memory(attributes: &mut Vec<LlvmAttribute>) {
     }
 }
 
-/// Marks a global that can only resolve within its linkage unit.
+/// Marks a global as `dso_local` if it can only resolve within its linkage unit.
 pub(crate) fn infer_dso_local(global: &mut GlobalData) {
     let hidden = global.visibility != Visibility::Default;
     if global.linkage.is_local() || (hidden && global.linkage != Linkage::ExternWeak) {
@@ -92,8 +93,8 @@ pub(crate) fn infer_dso_local(global: &mut GlobalData) {
     }
 }
 
-/// Gives accesses and allocations that state no alignment the one they then have: that of their
-/// type. The data layout has to be measured.
+/// Gives accesses and allocations without an alignment the ABI alignment of their type. The data
+/// layout must be computed before.
 pub(crate) fn complete_alignments(module: &mut LlvmModule) {
     let LlvmModule {
         types,
@@ -105,7 +106,7 @@ pub(crate) fn complete_alignments(module: &mut LlvmModule) {
         layout.size_in_bits(types, ty)?;
         LlvmAlign::from_bytes(layout.abi_align(types, ty))
     };
-    // An atomic access that does not state its alignment is aligned to its size.
+    // An atomic access without an alignment is aligned to its size.
     let atomic = |ty: LlvmType| LlvmAlign::from_bytes(layout.store_size(types, ty)?);
     for function in functions {
         for index in 0..function.insts.len() {

@@ -1,4 +1,4 @@
-//! Telling the forms of LLVM IR apart.
+//! Format detection: bitcode or LLVM assembly.
 
 use crate::ir::LlvmModule;
 use crate::verify::verify_module;
@@ -7,16 +7,16 @@ use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 pub use bitcode::is_bitcode;
 
-/// Largest input in bytes. Ids stay below 2^30 with it, whatever the input holds.
+/// Largest input in bytes. Under this bound ids stay below 2^30 for any input.
 const MAX_INPUT: usize = 1 << 28;
 
-/// First bytes of an archive of modules or objects.
+/// First bytes of an archive of modules or object files.
 const ARCHIVE: &[u8] = b"!<arch>\n";
 
-/// Reads a module from bitcode or LLVM assembly, whichever the bytes are.
+/// Reads a module from bitcode or LLVM assembly.
 ///
 /// # Errors
-/// What is wrong with the input, with its place.
+/// The first fault in the input, with its place.
 pub fn read_module(bytes: &[u8]) -> Result<LlvmModule, SourceDiagnostic> {
     read_any(bytes).map_err(|error| *error)
 }
@@ -46,7 +46,7 @@ fn read_any(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
     Ok(module)
 }
 
-/// Words that begin a definition of LLVM assembly at the beginning of a line.
+/// Words that begin a definition of LLVM assembly at the start of a line.
 const BEGINNINGS: &[&[u8]] = &[
     b"; ModuleID",
     b"source_filename",
@@ -59,8 +59,8 @@ const BEGINNINGS: &[&[u8]] = &[
     b"!",
 ];
 
-/// Whether the bytes look like LLVM assembly: text whose first lines that are neither empty nor
-/// comments begin a definition.
+/// Whether the bytes look like LLVM assembly: the first line that is neither empty nor a comment
+/// begins a definition.
 pub fn looks_like_llvm_text(bytes: &[u8]) -> bool {
     let lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let mut lines = lines.filter(|line| !line.is_empty());

@@ -1,11 +1,12 @@
-//! Errors inside the readers.
+//! Reader errors.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
-/// A diagnostic, boxed so that results stay small where every bit is read.
+/// A diagnostic. It is boxed so that results stay small: the bitcode reader returns one for every
+/// field.
 pub(crate) type BoxedDiagnostic = Box<SourceDiagnostic>;
 
-/// An error at a place.
+/// An error at a source location.
 pub(crate) fn error_at(place: SourceLocation, message: impl Into<String>) -> BoxedDiagnostic {
     Box::new(SourceDiagnostic::error(place, message))
 }

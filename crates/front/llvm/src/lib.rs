@@ -1,11 +1,11 @@
-//! LLVM IR in, SPIR-V out; and back.
+//! LLVM IR front end: LLVM IR (text and bitcode) to SPIR-V, and SPIR-V back to LLVM IR.
 //!
-//! - [`ir`]: the arena IR that both readers produce and the translator consumes.
-//! - [`read_module`]: reads a module, bitcode or text, whichever it is.
-//! - [`print_assembly()`]: the module as LLVM assembly.
-//! - [`pointee_inference`]: what opaque pointers point to.
-//! - [`translate_module()`]: to SPIR-V for OpenCL environments.
-//! - [`lift_module()`]: from SPIR-V back to LLVM IR.
+//! - [`ir`]: the arena IR, which both readers produce and the translator consumes.
+//! - [`read_module`]: reads a module from bitcode or text and detects which it is.
+//! - [`print_assembly()`]: prints a module as LLVM assembly.
+//! - [`pointee_inference`]: infers the pointee types of opaque pointers.
+//! - [`translate_module()`]: translates to SPIR-V for OpenCL environments.
+//! - [`lift_module()`]: lifts SPIR-V to LLVM IR.
 
 pub mod ir;
 pub mod pointee_inference;

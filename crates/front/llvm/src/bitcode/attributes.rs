@@ -1,4 +1,4 @@
-//! The blocks of attribute groups and of attribute lists.
+//! Attribute groups and attribute lists: the blocks `PARAMATTR_GROUP` and `PARAMATTR`.
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::record_operands::{RecordOperands, sign_rotated};
@@ -9,23 +9,24 @@ use crate::ir::{AttrKind, AttrList, AttrSet, LlvmAttribute, LlvmModule};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 
-/// Attributes by their numbers in the bitcode.
+/// Attribute lists by their numbers in the bitcode.
 #[derive(Debug, Default)]
 pub struct AttributeTable {
-    /// Groups by number: what they apply to, and the attributes.
+    /// Groups by number: the index that each applies to, and its attributes.
     groups: FxHashMap<u64, (u64, AttrSet)>,
     lists: Vec<AttrList>,
 }
 
 const GROUP_ENTRY: u64 = 3;
 const LIST_ENTRY: u64 = 2;
-/// What a group applies to: 0 the result, 1 and up parameters, this the function.
+/// Index of a group that applies to the function. Index 0 is the result, 1 and above are
+/// parameters.
 const FUNCTION_INDEX: u64 = 0xffff_ffff;
-/// LLVM allows fewer parameters than this.
+/// LLVM allows fewer parameters than this number.
 const MAX_PARAMS: u64 = 1 << 20;
 
 impl AttributeTable {
-    /// The list with this number; numbers begin at 1, and 0 is no attributes.
+    /// The list with this number. Numbers begin at 1; 0 stands for no attributes.
     pub fn read_list_number(
         &self,
         ops: &mut RecordOperands<'_>,
@@ -39,7 +40,8 @@ impl AttributeTable {
         }
     }
 
-    /// The attributes of a list that apply to the function, as a global variable uses them.
+    /// The attributes of a list that apply to the function. Global variables refer to lists in this
+    /// way.
     pub fn get_set(
         &self,
         ops: &mut RecordOperands<'_>,
@@ -48,7 +50,7 @@ impl AttributeTable {
         Ok(module.attributes.function_set(self.read_list_number(ops)?))
     }
 
-    /// Reads the block of groups.
+    /// Reads the block of attribute groups.
     pub fn read_groups(
         &mut self,
         bits: &mut BitstreamReader<'_>,
@@ -89,7 +91,7 @@ impl AttributeTable {
         Ok(())
     }
 
-    /// Reads the block of lists.
+    /// Reads the block of attribute lists.
     pub fn read_lists(
         &mut self,
         bits: &mut BitstreamReader<'_>,
@@ -140,8 +142,8 @@ impl AttributeTable {
     }
 }
 
-/// One attribute; `None` for kinds of later versions, which are advice to an optimiser that may
-/// be ignored.
+/// Reads one attribute. The result is `None` for kinds of later LLVM versions: they only advise the
+/// optimiser, so they may be ignored.
 fn read_attribute(
     ops: &mut RecordOperands<'_>,
     types: &BitcodeTypeTable,
@@ -201,10 +203,10 @@ fn number_of(kind: AttrKind, number: u64) -> u64 {
     }
 }
 
-/// Bounds of a range of integers.
+/// Lower and upper bound of a range of integers, as 64-bit words.
 pub type IntRangeBounds = (Box<[u64]>, Box<[u64]>);
 
-/// A range of integers of a width.
+/// Reads a range of integers of one width.
 pub fn read_range(
     ops: &mut RecordOperands<'_>,
     width: u32,
@@ -228,7 +230,7 @@ pub fn read_range(
     Ok((low, words(counts >> 32)?))
 }
 
-/// A text that ends in a zero.
+/// Reads a string that ends in a zero.
 fn read_text(
     ops: &mut RecordOperands<'_>,
     module: &mut LlvmModule,

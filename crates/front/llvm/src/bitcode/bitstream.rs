@@ -1,33 +1,36 @@
-//! The container format of bitcode: a stream of bits cut into blocks of records.
+//! Bitstream reader: bitcode's container format, a stream of bits that is divided into blocks of
+//! records.
 //!
-//! See "LLVM Bitcode File Format" in LLVM's documentation. Invariants: `pos <= end`, and `end`
-//! never passes the data; every count read is checked against the bits that remain before
-//! anything is allocated for it. Records are read into one buffer that is used again.
+//! See "LLVM Bitcode File Format" in LLVM's documentation.
+//!
+//! Invariants: `pos <= end`, and `end` never passes the end of the data. Every count is checked
+//! against the bits that remain before anything is allocated for it. All records are read into one
+//! buffer, which is reused.
 
 use crate::BoxedDiagnostic;
 use crate::error_at;
 use spirula_diagnostics::SourceLocation;
 
-/// One piece of the encoding of an abbreviated record.
+/// One operand of an abbreviation: it says how one field of a record is encoded.
 #[derive(Clone, Copy, Debug)]
 enum AbbreviationOp {
     Literal(u64),
     Fixed(u32),
     Vbr(u32),
     Char6,
-    /// The piece that follows gives the elements.
+    /// An array; the next operand encodes its elements.
     Array,
     Blob,
 }
 
-/// An abbreviation: a range of the pool of pieces.
+/// An abbreviation: a range of the pool of abbreviation operands.
 #[derive(Clone, Copy, Debug)]
 struct BitcodeAbbreviation {
     start: u32,
     len: u32,
 }
 
-/// What is restored when a block ends.
+/// The reader's state outside of a block, which is restored when the block ends.
 #[derive(Clone, Copy, Debug)]
 struct BitcodeBlockScope {
     width: u32,
@@ -35,27 +38,27 @@ struct BitcodeBlockScope {
     abbreviations: usize,
 }
 
-/// A record. Its memory is used again for the next one.
+/// A record. Its memory is reused for the next record.
 #[derive(Debug, Default)]
 pub struct BitcodeRecord<'a> {
-    /// What it means, depending on the block.
+    /// The meaning of the record, which depends on the block.
     pub code: u64,
     /// Its operands.
     pub ops: Vec<u64>,
-    /// Its blob, if the abbreviation has one; empty otherwise.
+    /// The record's blob; empty if its abbreviation has none.
     pub blob: &'a [u8],
-    /// First bit.
+    /// Position of the record's first bit.
     pub at: usize,
 }
 
-/// What comes next in a block.
+/// An entry of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BitstreamEntry {
-    /// A record, now in the buffer.
+    /// A record, which is now in the buffer.
     Record,
-    /// A block of this kind begins: enter or skip it.
+    /// A block of this kind begins. The caller enters or skips it.
     Block(u64),
-    /// The block ends, or at the top level the stream.
+    /// The end of the block, or of the stream at the top level.
     End,
 }
 
@@ -68,24 +71,24 @@ pub struct BitstreamReader<'a> {
     width: u32,
     scopes: Vec<BitcodeBlockScope>,
     pieces: Vec<AbbreviationOp>,
-    /// Abbreviations in force, those of outer blocks first.
+    /// Abbreviations in force; those of outer blocks come first.
     abbreviations: Vec<BitcodeAbbreviation>,
-    /// Abbreviations that blocks of a kind begin with: kind, abbreviation.
+    /// Abbreviations that `BLOCKINFO` gives to all blocks of a kind: kind, abbreviation.
     preset: Vec<(u64, BitcodeAbbreviation)>,
 }
 
-/// How deep blocks may nest; LLVM's own files stay below 5.
+/// Greatest nesting depth of blocks. The files that LLVM writes stay below 5.
 const MAX_NESTING: usize = 32;
-/// Widest fixed field, VBR chunk and abbreviation number.
+/// Greatest width of a fixed field, of a VBR chunk, and of an abbreviation number.
 const MAX_WIDTH: u64 = 32;
 
-/// Bits that are read at once: what is left of a word that begins within its first byte.
+/// Number of bits that one read is sure to deliver: a 64-bit word begins within its first byte.
 const WINDOW: u32 = 57;
 
 const CHAR6: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
 
 impl<'a> BitstreamReader<'a> {
-    /// A reader of a stream, after its first `skip` bits.
+    /// A reader of a stream that starts after the first `skip` bits.
     pub fn new(data: &'a [u8], skip: usize) -> Self {
         BitstreamReader {
             data,
@@ -99,12 +102,12 @@ impl<'a> BitstreamReader<'a> {
         }
     }
 
-    /// Where the next bit is.
+    /// The position of the next bit.
     pub fn place(&self) -> SourceLocation {
         SourceLocation::Bit(self.pos as u64)
     }
 
-    /// Bits left in this block.
+    /// Number of bits left in this block.
     pub fn remaining(&self) -> usize {
         self.end - self.pos
     }
@@ -114,7 +117,7 @@ impl<'a> BitstreamReader<'a> {
         Err(error_at(self.place(), message))
     }
 
-    /// Bits of a number of known width, at most 64.
+    /// Reads a number of fixed width, at most 64 bits.
     #[inline(always)]
     pub fn read_fixed(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
         if width > WINDOW {
@@ -125,7 +128,7 @@ impl<'a> BitstreamReader<'a> {
         Ok(bits)
     }
 
-    /// Bits that may not be in one window.
+    /// Reads a number that may extend past one window.
     #[cold]
     fn two_words(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
         let mut half = |width: u32| -> Result<u64, BoxedDiagnostic> {
@@ -137,7 +140,7 @@ impl<'a> BitstreamReader<'a> {
         Ok(low | half(width - 32)? << 32)
     }
 
-    /// The next [`WINDOW`] bits, and perhaps more; zeros past the end of the data.
+    /// The next [`WINDOW`] bits, and perhaps more. Bits past the end of the data are zero.
     #[inline(always)]
     fn peek_window(&self) -> u64 {
         let rest = self.data.get(self.pos / 8..).unwrap_or(&[]);
@@ -148,7 +151,7 @@ impl<'a> BitstreamReader<'a> {
         word >> (self.pos % 8)
     }
 
-    /// Goes on by so many bits of the block.
+    /// Skips this number of bits of the block.
     #[inline(always)]
     fn skip_bits(&mut self, bits: u32) -> Result<(), BoxedDiagnostic> {
         let next = self.pos + bits as usize;
@@ -159,7 +162,7 @@ impl<'a> BitstreamReader<'a> {
         Ok(())
     }
 
-    /// A number of variable width in chunks of `width` bits, 2 to 32.
+    /// Reads a variable-width number (VBR) in chunks of `width` bits, 2 to 32.
     #[inline(always)]
     pub fn read_vbr(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
         let more = 1 << (width - 1);
@@ -171,7 +174,7 @@ impl<'a> BitstreamReader<'a> {
         Ok(window & (more - 1))
     }
 
-    /// A number of several chunks, which as a rule are all in one window.
+    /// Reads a VBR number of several chunks. Usually all of them are in one window.
     #[inline]
     fn long_vbr(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
         let more = 1 << (width - 1);
@@ -191,7 +194,7 @@ impl<'a> BitstreamReader<'a> {
         self.longer_vbr(width, value, shift)
     }
 
-    /// Goes on with a number that is longer than a window.
+    /// Continues a VBR number that is longer than one window.
     #[cold]
     fn longer_vbr(
         &mut self,
@@ -217,12 +220,13 @@ impl<'a> BitstreamReader<'a> {
         self.pos = self.pos.next_multiple_of(32).min(self.end);
     }
 
-    /// Whether only padding is left.
+    /// Whether only padding remains.
     pub fn at_end(&self) -> bool {
         self.remaining() < 32
     }
 
-    /// The next entry of the block; definitions of abbreviations are taken in on the way.
+    /// Reads up to the next entry of the block. Definitions of abbreviations on the way are
+    /// recorded.
     pub fn next_entry(
         &mut self,
         record: &mut BitcodeRecord<'a>,
@@ -254,7 +258,7 @@ impl<'a> BitstreamReader<'a> {
         }
     }
 
-    /// Enters the block of kind `kind` that [`BitstreamEntry::LlvmBlock`] announced.
+    /// Enters the block of kind `kind` that [`BitstreamEntry::Block`] announced.
     pub fn enter_block(&mut self, kind: u64) -> Result<(), BoxedDiagnostic> {
         let (width, end) = self.block_header()?;
         if self.scopes.len() >= MAX_NESTING {
@@ -276,7 +280,7 @@ impl<'a> BitstreamReader<'a> {
         Ok(())
     }
 
-    /// Skips the block that [`BitstreamEntry::LlvmBlock`] announced.
+    /// Skips the block that [`BitstreamEntry::Block`] announced.
     pub fn skip_block(&mut self) -> Result<(), BoxedDiagnostic> {
         self.pos = self.block_header()?.1;
         Ok(())
@@ -311,7 +315,8 @@ impl<'a> BitstreamReader<'a> {
         self.scopes.last().map_or(0, |scope| scope.abbreviations)
     }
 
-    /// Reads a block of kind 0, which gives abbreviations to blocks of other kinds.
+    /// Reads a block of kind 0 (`BLOCKINFO`), which defines abbreviations for blocks of other
+    /// kinds.
     pub fn block_info(&mut self) -> Result<(), BoxedDiagnostic> {
         self.enter_block(0)?;
         let mut record = BitcodeRecord::default();
@@ -386,8 +391,8 @@ impl<'a> BitstreamReader<'a> {
         })
     }
 
-    /// Elements of arrays take at least one bit each, so that counts can be checked; the code of
-    /// a record is a number.
+    /// Checks an abbreviation. Array elements must take at least one bit each, so that counts can
+    /// be checked. The code of a record must be a number.
     fn check_abbreviation(&self, start: usize) -> Result<(), BoxedDiagnostic> {
         let pieces = &self.pieces[start..];
         let element_ok = match pieces {
@@ -532,7 +537,7 @@ impl<'a> BitstreamReader<'a> {
     }
 }
 
-/// The word that begins with fewer than eight bytes.
+/// The last word of the data, of fewer than eight bytes.
 #[cold]
 fn last_word(bytes: &[u8]) -> u64 {
     let bytes = bytes.iter().rev();
@@ -556,7 +561,7 @@ mod tests {
 
     #[test]
     fn variable_width() {
-        // 0b100001 then 0b000010: low five bits 1, then 2 << 5.
+        // 0b100001, then 0b000010: the low five bits are 1, plus 2 << 5.
         let mut bits = BitstreamReader::new(&[0b10_100001, 0b0000_0000], 0);
         assert_eq!(bits.read_vbr(6).unwrap(), 1 | 2 << 5);
         let endless = [0xff; 40];

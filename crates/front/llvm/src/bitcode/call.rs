@@ -1,4 +1,4 @@
-//! Records of calls.
+//! Call records: `call`, `invoke` and `callbr`.
 
 use super::function::BitcodeBodyReader;
 use super::operation_codes::fast_math_flags;
@@ -11,7 +11,7 @@ use crate::ir::{
 use smallvec::SmallVec;
 
 impl BitcodeBodyReader<'_> {
-    /// `call` (34), `invoke` (13) and `callbr` (57).
+    /// Reads a record of `call` (34), `invoke` (13) or `callbr` (57).
     pub(super) fn read_call(
         &mut self,
         code: u64,
@@ -34,7 +34,7 @@ impl BitcodeBodyReader<'_> {
             }
             _ => {}
         }
-        // Where the record says that it states the function type, and the calling convention.
+        // The position of the calling convention, and whether the record states the function type.
         let (explicit, convention, mut flags) = match opcode {
             LlvmOpcode::Call => (bits >> 15 & 1, bits >> 1 & 0x3ff, tail_flags(bits)),
             LlvmOpcode::CallBr => (bits >> 15 & 1, bits >> 1 & 0x3ff, LlvmInstFlags::NONE),
@@ -80,7 +80,7 @@ impl BitcodeBodyReader<'_> {
         self.push_pooled(opcode, flags, result, operands, extra, &ops)
     }
 
-    /// Puts the arguments of a call into the pool; gives the type of its result and their number.
+    /// Adds the arguments of a call to the pool. Returns the type of its result and their number.
     fn read_arguments(
         &mut self,
         function: LlvmType,

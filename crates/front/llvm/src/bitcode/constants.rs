@@ -1,7 +1,7 @@
-//! Blocks of constants.
+//! Constant blocks.
 //!
-//! A constant may refer to one that follows, so records are first gathered and then built, those
-//! they need first, with a stack of our own.
+//! A constant may refer to one that follows. So all records are read first, and then built in the
+//! order of their dependencies. An explicit stack replaces recursion.
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::operation_codes::{
@@ -17,12 +17,12 @@ use crate::ir::{
 use crate::{BoxedDiagnostic, error_at};
 use spirula_diagnostics::SourceLocation;
 
-/// Values by their numbers in the bitcode, with their types.
+/// Values with their types, by their numbers in the bitcode.
 pub type BitcodeValues = Vec<(LlvmValue, LlvmType)>;
 
 const SET_TYPE: u64 = 1;
 
-/// A constant that was read but not built.
+/// A constant whose record was read but which is not built yet.
 struct PendingConstant {
     ty: LlvmType,
     code: u64,
@@ -38,11 +38,11 @@ struct ConstantReader<'m> {
     slots: &'m mut BitcodeValues,
     entered: Vec<PendingConstant>,
     pool: Vec<u64>,
-    /// Entries that must be built before the one being tried.
+    /// Constants that must be built before the current one.
     missing: Vec<usize>,
 }
 
-/// Reads a block of constants; they become the next values.
+/// Reads a block of constants, which become the next values.
 pub fn read_constants(
     bits: &mut BitstreamReader<'_>,
     module: &mut LlvmModule,
@@ -98,7 +98,7 @@ impl ConstantReader<'_> {
         }
     }
 
-    /// Builds an entry and all it needs.
+    /// Builds a constant and all its dependencies.
     fn build_entry(&mut self, index: usize) -> Result<(), BoxedDiagnostic> {
         let mut stack = vec![index];
         while let Some(&top) = stack.last() {
@@ -123,7 +123,8 @@ impl ConstantReader<'_> {
         Ok(())
     }
 
-    /// Builds an entry, or gives `None` and says in `missing` what has to be built first.
+    /// Builds a constant. The result is `None` if dependencies must be built first; they are listed
+    /// in `missing`.
     fn try_build(&mut self, index: usize) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
         let PendingConstant {
             ty, code, ops, at, ..
@@ -135,7 +136,7 @@ impl ConstantReader<'_> {
         result
     }
 
-    /// The constant with this number; `None` if it has to be built first.
+    /// The constant with this number, or `None` if it must be built first.
     fn read_operand(
         &mut self,
         ops: &mut RecordOperands<'_>,
@@ -160,7 +161,7 @@ impl ConstantReader<'_> {
         }
     }
 
-    /// So many constants; `None` if some have to be built first.
+    /// `count` constants, or `None` if some must be built first.
     fn read_operands(
         &mut self,
         ops: &mut RecordOperands<'_>,
@@ -173,7 +174,7 @@ impl ConstantReader<'_> {
         Ok(all.into_iter().collect())
     }
 
-    /// Constants that stand after their types.
+    /// Constants that follow their types in the record.
     fn typed_operands(
         &mut self,
         ops: &mut RecordOperands<'_>,
@@ -238,7 +239,7 @@ impl ConstantReader<'_> {
         }))
     }
 
-    /// An integer, or with a vector type that many of it.
+    /// An integer constant, or a vector that repeats it if the type is a vector.
     fn read_integer(
         &mut self,
         ty: LlvmType,
@@ -411,7 +412,7 @@ impl ConstantReader<'_> {
         ))
     }
 
-    /// Opcode, flags, operands and the rest of a constant expression.
+    /// Opcode, flags, operands and extra data of a constant expression.
     fn read_expression_parts(
         &mut self,
         code: u64,
@@ -493,7 +494,7 @@ impl ConstantReader<'_> {
         Ok(Some((opcode, flags, operands, ExprExtra::None)))
     }
 
-    /// A shuffle, whose first operand may be its type.
+    /// A shuffle. Its first record operand may be its type.
     fn read_shuffle_parts(
         &mut self,
         typed: bool,

@@ -1,4 +1,4 @@
-//! The stream as a whole: its wrapper, and the module among the blocks at its top.
+//! Bitcode files: the optional wrapper, and the module among the top-level blocks.
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::module::{BitcodeModuleReader, SOURCE_FILENAME, block};
@@ -11,7 +11,8 @@ use spirula_diagnostics::SourceLocation;
 const MAGIC: [u8; 4] = [0x42, 0x43, 0xc0, 0xde];
 const WRAPPER_MAGIC: u32 = 0x0b17_c0de;
 
-/// Whether the bytes begin as bitcode does, with or without the wrapper of some systems.
+/// Whether the bytes start with bitcode's magic number, or with that of the wrapper some systems
+/// put around it.
 pub fn is_bitcode(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC) || bytes.starts_with(&WRAPPER_MAGIC.to_le_bytes())
 }
@@ -19,7 +20,7 @@ pub fn is_bitcode(bytes: &[u8]) -> bool {
 /// Reads bitcode.
 ///
 /// # Errors
-/// What is wrong, with the bit at which it was found.
+/// The first fault in the bitcode, with its bit position.
 pub fn read_bitcode(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
     let mut bits = BitstreamReader::new(strip_wrapper(bytes)?, 32);
     let mut reader = None;
@@ -57,8 +58,8 @@ pub fn read_bitcode(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
     }
 }
 
-/// The refusal of bitcode that holds several modules, each of which stands for a file of its own:
-/// which is meant, or that they belong together, only the user knows.
+/// The error for bitcode that holds several modules. Each stands for a source file, and only the
+/// user knows which one is meant or whether they belong together.
 fn refuse_several_modules(bytes: &[u8], place: SourceLocation) -> BoxedDiagnostic {
     let names = source_names(bytes).unwrap_or_default();
     let message = match names.len() {
@@ -69,16 +70,16 @@ fn refuse_several_modules(bytes: &[u8], place: SourceLocation) -> BoxedDiagnosti
     Box::new((*error_at(place, message)).with_hint(hint))
 }
 
-/// Longest name that is told of a module, and most of them.
-const MAX_TOLD: usize = 60;
+/// Longest module name in the error, and greatest number of names.
+const MAX_LISTED: usize = 60;
 
-/// What each module says it was made of.
+/// The source file name of each module.
 fn source_names(bytes: &[u8]) -> Result<Vec<String>, BoxedDiagnostic> {
     let mut bits = BitstreamReader::new(strip_wrapper(bytes)?, 32);
     let mut record = BitcodeRecord::default();
     let mut names = Vec::new();
     let mut inside = false;
-    while names.len() < MAX_TOLD {
+    while names.len() < MAX_LISTED {
         match bits.next_entry(&mut record)? {
             BitstreamEntry::End if inside => inside = false,
             BitstreamEntry::End => break,
@@ -89,7 +90,7 @@ fn source_names(bytes: &[u8]) -> Result<Vec<String>, BoxedDiagnostic> {
             }
             BitstreamEntry::Block(_) => bits.skip_block()?,
             BitstreamEntry::Record if inside && record.code == SOURCE_FILENAME => {
-                let name = &record.ops[..record.ops.len().min(MAX_TOLD)];
+                let name = &record.ops[..record.ops.len().min(MAX_LISTED)];
                 if let Some(last) = names.last_mut() {
                     *last = String::from_utf8_lossy(&bytes_of(name)).into_owned();
                 }
@@ -100,7 +101,7 @@ fn source_names(bytes: &[u8]) -> Result<Vec<String>, BoxedDiagnostic> {
     Ok(names)
 }
 
-/// The stream itself, without the wrapper of some systems.
+/// The bitstream without the wrapper that some systems put around it.
 fn strip_wrapper(bytes: &[u8]) -> Result<&[u8], BoxedDiagnostic> {
     let stream = if bytes.starts_with(&WRAPPER_MAGIC.to_le_bytes()) {
         let field = |at: usize| {

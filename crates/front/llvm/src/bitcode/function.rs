@@ -1,7 +1,8 @@
-//! Bodies of functions.
+//! Function bodies.
 //!
-//! Values are numbered in the order of definition, and operands are distances back from the next
-//! number. A distance may reach forward: such an operand is a stand-in until the body ends.
+//! Values are numbered in the order of definition. Operands are distances back from the next
+//! number. A negative distance refers to a later value; a placeholder stands for such an operand
+//! until the body ends.
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::constants;
@@ -21,17 +22,18 @@ const SYMBOLS: u64 = 14;
 const METADATA: u64 = 15;
 const ATTACHMENTS: u64 = 16;
 
-/// Locals from here on stand for values that are not defined yet: this plus their number.
+/// Locals from this number on are placeholders for values that are not defined yet: this base plus
+/// their number.
 const FORWARD: usize = 1 << 29;
 
-/// A body being read.
+/// A function body that is being read.
 pub struct BitcodeBodyReader<'r> {
     pub reader: &'r mut BitcodeModuleReader,
     pub func: LlvmFunction,
     block_count: usize,
     block_start: usize,
     forward: bool,
-    /// Operand bundles for the next call: their tags and how many operands each has.
+    /// Operand bundles of the next call: their tags and numbers of operands.
     pub bundles: Vec<(LlvmSymbol, usize)>,
     pub bundle_operands: Vec<LlvmValue>,
     location: Option<LlvmMetadata>,
@@ -261,7 +263,8 @@ impl BitcodeBodyReader<'_> {
             let value = self.reader.module.metadata.push(wrapped);
             arguments.insert(0, Some(value));
         } else if code != 65 {
-            // Variable and expression come before the value; assembly has the value first.
+            // The record has the variable and the expression before the value; assembly has the
+            // value first.
             arguments.push(Some(node(self.reader)?));
             arguments.insert(0, Some(node(self.reader)?));
             if code == 63 {
@@ -271,7 +274,7 @@ impl BitcodeBodyReader<'_> {
             }
         }
         arguments.push(Some(location));
-        // Records follow the instruction before which they are to stand.
+        // These records come after the instruction before which they belong.
         let Some(last) = self.func.insts.len().checked_sub(1) else {
             return ops.fail_with("a debug record before the first instruction");
         };
@@ -284,7 +287,7 @@ impl BitcodeBodyReader<'_> {
         Ok(())
     }
 
-    /// The value whose distance back is the next operand, followed by its type if it is defined
+    /// Reads a value as a distance back. Its type follows in the record if the value is defined
     /// later.
     pub fn read_value(
         &mut self,
@@ -300,7 +303,7 @@ impl BitcodeBodyReader<'_> {
         }
     }
 
-    /// The value of known type whose distance back is the next operand.
+    /// Reads a value of known type as a distance back.
     pub fn value_of(
         &mut self,
         ty: LlvmType,
@@ -330,7 +333,7 @@ impl BitcodeBodyReader<'_> {
         }
     }
 
-    /// The value with an absolute number, such as a case of a `switch`.
+    /// The value with an absolute number, for example a case of a `switch`.
     pub fn value_numbered(
         &mut self,
         ty: LlvmType,
@@ -347,7 +350,7 @@ impl BitcodeBodyReader<'_> {
         }
     }
 
-    /// Distances are written in 32 bits; those that reach forward wrap around.
+    /// Resolves a distance. Distances have 32 bits, and negative ones wrap around.
     fn resolve_distance(&self, distance: u64) -> usize {
         (self.reader.slots.len() as u32).wrapping_sub(distance as u32) as usize
     }
@@ -376,15 +379,15 @@ impl BitcodeBodyReader<'_> {
         }
     }
 
-    /// Puts operands into the pool.
+    /// Adds operands to the pool.
     pub fn add_operands(&mut self, operands: &[LlvmValue]) -> LlvmPoolRange {
         let start = self.func.value_pool.len();
         self.func.value_pool.extend_from_slice(operands);
         LlvmPoolRange::from_start(start, &self.func.value_pool)
     }
 
-    /// Puts the operands of the gathered bundles behind those of the call, which are the last in
-    /// the pool.
+    /// Appends the operands of the collected bundles to those of the call, which are the last ones
+    /// in the pool.
     pub fn take_bundles(&mut self) -> Vec<OperandBundle> {
         let mut operands = std::mem::take(&mut self.bundle_operands).into_iter();
         let mut bundles = Vec::new();
@@ -421,7 +424,7 @@ impl BitcodeBodyReader<'_> {
         );
     }
 
-    /// Adds an instruction, ends its block if it does, and numbers its result.
+    /// Adds an instruction and numbers its result. A terminator ends its block.
     pub fn push_inst(&mut self, inst: LlvmInstruction, place: SourceLocation) {
         let number = self.func.insts.len();
         self.func.insts.push(inst);

@@ -1,5 +1,5 @@
-//! Records of globals: variables, functions, aliases, comdats; their names and constants, which
-//! are found when all is read.
+//! Records of globals: variables, functions, aliases and comdats. Their names and constants are
+//! resolved at the end of the module.
 
 use super::module::BitcodeModuleReader;
 use super::record_operands::{RecordOperands, bytes_of};
@@ -13,14 +13,14 @@ use crate::ir::{
 use crate::{BoxedDiagnostic, error_at};
 use spirula_diagnostics::SourceLocation;
 
-/// What has a name.
+/// An entity that has a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NamedEntity {
     Global(LlvmGlobal),
     Comdat(usize),
 }
 
-/// A part of a global that is a constant.
+/// An operand of a global that is a constant.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum GlobalConstantPart {
     Initializer,
@@ -31,7 +31,7 @@ pub(super) enum GlobalConstantPart {
 }
 
 impl BitcodeModuleReader {
-    /// The name at the beginning of a record, as a range of the table of strings.
+    /// The name at the beginning of a record, as a range of the string table.
     fn name_range(&self, ops: &mut RecordOperands<'_>) -> Result<[u64; 2], BoxedDiagnostic> {
         if self.version < 2 {
             return Ok([0, 0]);
@@ -57,7 +57,7 @@ impl BitcodeModuleReader {
         Ok(())
     }
 
-    /// The next global, with what all have in common still to be filled in.
+    /// Begins the next global. The fields that all kinds of globals share are filled in later.
     fn new_global(
         &mut self,
         value_type: LlvmType,
@@ -87,7 +87,7 @@ impl BitcodeModuleReader {
         self.module.globals.push(data);
     }
 
-    /// Remembers that a part of the next global is the constant of this number minus one.
+    /// Records that an operand of the next global is a constant, given by its number plus one.
     fn defer_constant(&mut self, part: GlobalConstantPart, number: u64) {
         if let Some(number) = number.checked_sub(1) {
             let global = LlvmGlobal::new(self.module.globals.len());
@@ -175,7 +175,7 @@ impl BitcodeModuleReader {
         };
         let func = LlvmFunc::new(self.module.functions.len());
         let rest = ops.remaining();
-        // The type of the address depends on its space, which a later field says.
+        // The type of the address depends on its address space, which is in a later field.
         let space = rest
             .get(11)
             .map_or(self.module.layout.program_space(), |&space| space as u32);
@@ -255,13 +255,13 @@ impl BitcodeModuleReader {
         match number {
             0 => Ok(None),
             number if number <= self.module.comdats.len() as u64 => Ok(Some(number as u32 - 1)),
-            // Before LLVM 3.6 a mere flag.
+            // Before LLVM 3.6 this field is a flag.
             _ if self.version < 2 => Ok(None),
             _ => ops.fail_with("a comdat that is not defined"),
         }
     }
 
-    /// The module, when everything was read and the names are known.
+    /// Completes the module once everything was read and the names are known.
     pub(super) fn finish_module(mut self, strings: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
         if !self.bodies.is_empty() {
             return Err(error_at(
@@ -327,7 +327,7 @@ impl BitcodeModuleReader {
     }
 }
 
-/// The name with this number; 0 is no name.
+/// The name with this number; 0 stands for no name.
 fn find_name(
     names: &[LlvmSymbol],
     number: u64,
@@ -345,7 +345,7 @@ fn find_name(
     }
 }
 
-/// An alignment written as its exponent plus one.
+/// Decodes an alignment, which is written as its exponent plus one.
 pub(super) fn decode_alignment(
     encoded: u64,
     ops: &RecordOperands<'_>,

@@ -1,4 +1,4 @@
-//! Records of instructions.
+//! Instruction records: dispatch by code, and arithmetic, comparisons, vectors and aggregates.
 
 use super::function::BitcodeBodyReader;
 use super::operation_codes::{
@@ -80,7 +80,7 @@ impl BitcodeBodyReader<'_> {
         self.push_pooled(opcode, flags, ty, operands, extra, ops)
     }
 
-    /// Adds an instruction whose operands are in the pool already.
+    /// Adds an instruction whose operands are already in the pool.
     pub(super) fn push_pooled(
         &mut self,
         opcode: LlvmOpcode,
@@ -120,7 +120,7 @@ impl BitcodeBodyReader<'_> {
         types.float_width(types.scalar_type(ty)).is_some()
     }
 
-    /// Fast-math flags, if the record has more and the result may have them.
+    /// Fast-math flags, if the record has another operand and the type of the result allows them.
     fn fast_math(&self, ty: LlvmType, ops: &mut RecordOperands<'_>) -> LlvmInstFlags {
         match ops.or_zero() {
             bits if self.is_float(ty) => fast_math_flags(bits),

@@ -1,4 +1,4 @@
-//! Records of instructions that access memory or compute addresses.
+//! Memory instruction records: allocations, loads, stores, atomics and address computations.
 
 use super::function::BitcodeBodyReader;
 use super::globals::decode_alignment;
@@ -71,7 +71,7 @@ impl BitcodeBodyReader<'_> {
         }
     }
 
-    /// Alignment and whether volatile; for an atomic access also ordering and scope.
+    /// Reads alignment and volatility of an access, and ordering and scope of an atomic one.
     fn read_access(
         &mut self,
         atomic: bool,

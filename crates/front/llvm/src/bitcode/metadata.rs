@@ -1,7 +1,7 @@
-//! Blocks of metadata.
+//! Metadata blocks.
 //!
-//! The pieces of a block get consecutive ids, those of LLVM's own numbering, so that a reference
-//! to a later piece is known at once; references past the end are found when the block ends.
+//! The nodes of a block get consecutive ids in LLVM's own numbering, so a reference to a later node
+//! is known at once. References past the last node are found when the block ends.
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::constants::BitcodeValues;
@@ -32,24 +32,26 @@ const INDEX_OFFSET: u64 = 38;
 const INDEX: u64 = 39;
 const ARG_LIST: u64 = 46;
 
-/// Metadata by its numbers in the bitcode: those of the module, then those of a function.
+/// Metadata by its numbers in the bitcode: first those of the module, then those of the current
+/// function.
 #[derive(Debug, Default)]
 pub struct MetadataTable {
     kinds: FxHashMap<u64, LlvmSymbol>,
-    /// Numbers of the module, which are ids in the arena as well.
+    /// Number of nodes of the module. Their numbers are also their ids in the arena.
     module_count: usize,
-    /// Where the pieces of the function being read begin in the arena.
+    /// Arena position of the current function's first node.
     function_start: usize,
     function_count: usize,
-    /// The highest number referred to, and where.
+    /// The highest number that is referred to, and the place of that reference.
     highest: Option<(usize, SourceLocation)>,
-    /// Local values by number, to be found when the function is complete.
+    /// Metadata of local values, by the value's number. They are resolved when the function is
+    /// complete.
     locals: Vec<(LlvmMetadata, usize)>,
     locations: FxHashMap<[u64; 5], LlvmMetadata>,
     names: Option<DebugLocationFields>,
 }
 
-/// Symbols of the fields of debug locations.
+/// Symbols of the field names of debug locations.
 #[derive(Clone, Copy, Debug)]
 struct DebugLocationFields {
     class: LlvmSymbol,
@@ -61,7 +63,7 @@ struct DebugLocationFields {
 }
 
 impl MetadataTable {
-    /// The piece with this number.
+    /// The node with this number.
     pub fn get(&self, number: u64, place: SourceLocation) -> Result<LlvmMetadata, BoxedDiagnostic> {
         match usize::try_from(number) {
             Ok(number) if number < self.module_count => Ok(LlvmMetadata::new(number)),
@@ -72,7 +74,7 @@ impl MetadataTable {
         }
     }
 
-    /// The piece with this number plus one; `None` for 0.
+    /// The node with this number plus one; 0 stands for `None`.
     pub fn get_optional(
         &self,
         number: u64,
@@ -84,7 +86,7 @@ impl MetadataTable {
         }
     }
 
-    /// The kind of attachment with this number.
+    /// The attachment kind with this number.
     pub fn find_kind(
         &self,
         number: u64,
@@ -105,7 +107,8 @@ impl MetadataTable {
         self.function_count = 0;
     }
 
-    /// Ends a function: metadata that is a local value gets it. `slots` has all its values.
+    /// Ends a function: resolves metadata that is a local value. `slots` has all values of the
+    /// function.
     pub fn end_function(
         &mut self,
         module: &mut LlvmModule,
@@ -124,7 +127,7 @@ impl MetadataTable {
         Ok(())
     }
 
-    /// A number that may be defined later in the same block.
+    /// A number whose node may be defined later in the same block.
     fn get_or_forward(
         &mut self,
         number: u64,
@@ -158,7 +161,7 @@ impl MetadataTable {
         }
     }
 
-    /// Reads the block of kinds.
+    /// Reads the block of attachment kinds.
     pub fn read_kinds(
         &mut self,
         bits: &mut BitstreamReader<'_>,
@@ -188,7 +191,7 @@ impl MetadataTable {
         Ok(())
     }
 
-    /// Reads a block of metadata, of the module or of the function being read.
+    /// Reads a metadata block of the module or of the current function.
     pub fn read_block(
         &mut self,
         bits: &mut BitstreamReader<'_>,
@@ -284,7 +287,7 @@ impl MetadataTable {
         Ok(())
     }
 
-    /// Many strings at once: their lengths, then their bytes.
+    /// Reads a record of several strings: their lengths, then their bytes.
     fn read_strings(
         &mut self,
         mut ops: RecordOperands<'_>,
@@ -332,7 +335,8 @@ impl MetadataTable {
                 match slots.get(number) {
                     Some(&(value, _)) => wrap_value(value),
                     None => {
-                        // A local value that follows; it is put here when the function ends.
+                        // A local value that is defined later; it is filled in when the function
+                        // ends.
                         let id = LlvmMetadata::new(module.metadata.len());
                         self.locals.push((id, number));
                         MetadataKind::Local(LlvmValue::from_local(0))
@@ -478,8 +482,9 @@ impl MetadataTable {
         })
     }
 
-    /// The node for a debug location of an instruction: line, column, scope and place inlined at
-    /// (both plus one), whether implicit. `None` if it has no scope.
+    /// The node of an instruction's debug location. The record has line, column, scope and
+    /// inlined-at location (the last two plus one), and whether the location is implicit. The
+    /// result is `None` if there is no scope.
     pub fn read_location(
         &mut self,
         mut ops: RecordOperands<'_>,
@@ -496,7 +501,7 @@ impl MetadataTable {
         let Some(scope) = self.get_optional(scope, ops.place())? else {
             return Ok(None);
         };
-        // Numbers of a function mean something else in the next one.
+        // A function's numbers have another meaning in the next function.
         let inlined_at = self.get_optional(inlined_at, ops.place())?;
         let number = |id: Option<LlvmMetadata>| id.map_or(0, |id| id.index() as u64 + 1);
         let key = [
@@ -521,8 +526,8 @@ impl MetadataTable {
         Ok(Some(node))
     }
 
-    /// Reads a block of attachments and calls `attach` with the number of the instruction (or
-    /// `None` for the function), kind and node.
+    /// Reads a block of attachments. It calls `attach` with the number of the instruction (`None`
+    /// for the function itself), the kind and the node.
     pub fn read_attachments(
         &mut self,
         bits: &mut BitstreamReader<'_>,
@@ -557,7 +562,7 @@ impl MetadataTable {
     }
 }
 
-/// Metadata that is a value.
+/// Wraps a value as metadata.
 pub fn wrap_value(value: LlvmValue) -> MetadataKind {
     match value.kind() {
         ValueKind::Const(id) => MetadataKind::Constant(id),

@@ -1,13 +1,17 @@
-//! Reading bitcode, LLVM's binary form.
+//! Bitcode reader: LLVM's binary form.
 //!
 //! - [`bitstream`]: bits, blocks and records.
-//! - [`container`]: the stream as a whole; the entry point.
-//! - [`module`], [`globals`]: what a module has outside of functions.
-//! - [`types`], [`attributes`], [`constants`], [`metadata`], [`symbols`]: blocks of both.
-//! - [`function`]: bodies; [`instruction`], [`memory`], [`control`], [`call`]: their records.
-//! - [`codes`]: numbers of operations and flags.
+//! - [`container`]: the whole file; the entry point.
+//! - [`module`], [`globals`]: the contents of a module outside of functions.
+//! - [`types`], [`attributes`], [`constants`], [`metadata`], [`symbols`]: blocks that modules and
+//!   functions share.
+//! - [`function`]: function bodies; [`instruction`], [`memory`], [`terminators`], [`call`]: their
+//!   records.
+//! - [`operation_codes`]: numbers of operations and flags.
+//! - [`specialised_metadata`]: the table of debug information nodes; [`record_operands`]: the
+//!   cursor over a record.
 //!
-//! Reads what LLVM 3.8 to 23 write. Cost: one pass over the bits; nothing is allocated for a
+//! It reads the bitcode of LLVM 3.8 to 23. Cost: one pass over the bits, without an allocation per
 //! record.
 
 mod attributes;

@@ -1,4 +1,4 @@
-//! What a module has outside of functions: its blocks and records.
+//! Module block: records and blocks outside of functions.
 
 use super::attributes::AttributeTable;
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
@@ -33,35 +33,35 @@ pub(super) mod block {
     pub const SYNC_SCOPES: u64 = 26;
 }
 
-/// The record that says what a module was made of.
+/// Code of the record with the source file name.
 pub(super) const SOURCE_FILENAME: u64 = 16;
 
-/// What is known while reading a module.
+/// State of the module reader.
 #[derive(Debug, Default)]
 pub struct BitcodeModuleReader {
     pub module: LlvmModule,
     pub types: BitcodeTypeTable,
     pub attributes: AttributeTable,
     pub metadata: MetadataTable,
-    /// Globals and constants of the module by number, then those of the function being read.
+    /// Globals and constants of the module by number, followed by those of the current function.
     pub slots: BitcodeValues,
     pub sync_scopes: Vec<LlvmSymbol>,
     pub bundle_tags: Vec<LlvmSymbol>,
-    /// The memory that bodies are read in.
+    /// Memory for function bodies, which is reused.
     pub room: Option<LlvmFunction>,
     pub(super) version: u64,
     pub(super) sections: Vec<LlvmSymbol>,
     pub(super) collectors: Vec<LlvmSymbol>,
-    /// Functions with a body, in the order of the bodies.
+    /// Functions with a body, in the order in which the bodies follow.
     pub(super) bodies: std::collections::VecDeque<LlvmFunc>,
-    /// Names as ranges of the table of strings.
+    /// Names as ranges of the string table.
     pub(super) names: Vec<(NamedEntity, [u64; 2])>,
-    /// Constants of globals by number, to be found when all are read.
+    /// Constant operands of globals by number; they are resolved when all constants were read.
     pub(super) initializers: Vec<(LlvmGlobal, GlobalConstantPart, usize)>,
 }
 
 impl BitcodeModuleReader {
-    /// Reads the block of a module, which was entered.
+    /// Reads the block of a module, which was already entered.
     pub(super) fn read_module(
         &mut self,
         bits: &mut BitstreamReader<'_>,
@@ -124,7 +124,8 @@ impl BitcodeModuleReader {
         }
     }
 
-    /// The symbol table of a module, which names globals before there was a table of strings.
+    /// Reads the symbol table of a module. It names globals in bitcode that is older than string
+    /// tables.
     fn read_symbols(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
         let (consts, globals, slots) = (&self.module.consts, &mut self.module.globals, &self.slots);
         symbols::read_table(bits, &mut self.module.strings, |code, number, name| {

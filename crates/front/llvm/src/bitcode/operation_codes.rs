@@ -1,11 +1,11 @@
-//! Numbers that bitcode has for operations, predicates and flags, of instructions and of constant
-//! expressions alike.
+//! Operation codes: the numbers of operations, predicates and flags, for instructions and constant
+//! expressions.
 
 use super::record_operands::RecordOperands;
 use crate::BoxedDiagnostic;
 use crate::ir::{LlvmInstFlags, LlvmOpcode, Predicate};
 
-/// Operations of integers and of floating-point numbers by their number.
+/// Integer and floating-point operations by number.
 const BINARY: [(LlvmOpcode, Option<LlvmOpcode>); 13] = [
     (LlvmOpcode::Add, Some(LlvmOpcode::FAdd)),
     (LlvmOpcode::Sub, Some(LlvmOpcode::FSub)),
@@ -22,7 +22,7 @@ const BINARY: [(LlvmOpcode, Option<LlvmOpcode>); 13] = [
     (LlvmOpcode::Xor, None),
 ];
 
-/// Conversions by their number.
+/// Conversions by number.
 const CASTS: [LlvmOpcode; 14] = [
     LlvmOpcode::Trunc,
     LlvmOpcode::ZExt,
@@ -112,8 +112,8 @@ pub fn cast_flags(opcode: LlvmOpcode, bits: u64) -> LlvmInstFlags {
     select_flags(table, bits)
 }
 
-/// Flags of a conversion of unsigned integers to floating-point numbers, since LLVM 23 fast-math
-/// flags above the one that there was before.
+/// Flags of a conversion from unsigned integers to floating point. Since LLVM 23, fast-math flags
+/// stand above the single earlier flag.
 fn int_to_float_flags(bits: u64) -> LlvmInstFlags {
     select_flags(&[(1, LlvmInstFlags::NNEG)], bits) | fast_math_flags(bits >> 1 & !1)
 }
@@ -135,7 +135,7 @@ pub fn address_flags(bits: u64) -> LlvmInstFlags {
     )
 }
 
-/// Fast-math flags; the lowest bit means all of them (LLVM before 6).
+/// Fast-math flags. The lowest bit means all of them, as before LLVM 6.
 pub fn fast_math_flags(bits: u64) -> LlvmInstFlags {
     if bits & 1 != 0 {
         return LlvmInstFlags::FAST;

@@ -1,9 +1,9 @@
-//! Walking the operands of a record.
+//! Record operands: a cursor over the operands of one record.
 
 use crate::{BoxedDiagnostic, error_at};
 use spirula_diagnostics::SourceLocation;
 
-/// The operands of a record, taken one by one.
+/// The operands of a record, read one by one.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordOperands<'r> {
     rest: &'r [u64],
@@ -11,12 +11,12 @@ pub struct RecordOperands<'r> {
 }
 
 impl<'r> RecordOperands<'r> {
-    /// All operands of the record at `place`.
+    /// A cursor at the first operand of the record at `place`.
     pub fn new(ops: &'r [u64], place: SourceLocation) -> Self {
         RecordOperands { rest: ops, place }
     }
 
-    /// Where the record stands.
+    /// The place of the record.
     pub fn place(&self) -> SourceLocation {
         self.place
     }
@@ -47,7 +47,7 @@ impl<'r> RecordOperands<'r> {
         }
     }
 
-    /// The next operand as a number of 32 bits.
+    /// The next operand as a 32-bit number.
     pub fn next_u32(&mut self) -> Result<u32, BoxedDiagnostic> {
         match u32::try_from(self.next()?) {
             Ok(number) => Ok(number),
@@ -55,7 +55,7 @@ impl<'r> RecordOperands<'r> {
         }
     }
 
-    /// The next operand, or 0 when there is none.
+    /// The next operand, or 0 if there is none.
     pub fn or_zero(&mut self) -> u64 {
         match self.rest.split_first() {
             Some((&first, rest)) => {
@@ -66,22 +66,22 @@ impl<'r> RecordOperands<'r> {
         }
     }
 
-    /// Number of operands left.
+    /// Number of operands that remain.
     pub fn len(&self) -> usize {
         self.rest.len()
     }
 
-    /// Whether none is left.
+    /// Whether no operand remains.
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// The operands left.
+    /// The operands that remain.
     pub fn remaining(&self) -> &'r [u64] {
         self.rest
     }
 
-    /// Takes so many operands at once.
+    /// Takes `count` operands at once.
     pub fn take(&mut self, count: usize) -> Result<&'r [u64], BoxedDiagnostic> {
         match self.rest.split_at_checked(count) {
             Some((taken, rest)) => {
@@ -93,7 +93,7 @@ impl<'r> RecordOperands<'r> {
     }
 }
 
-/// A signed number as bitcode writes it: the sign in the lowest bit.
+/// Decodes a signed number; bitcode keeps the sign in the lowest bit.
 pub fn sign_rotated(bits: u64) -> i64 {
     match bits {
         1 => i64::MIN,
@@ -102,7 +102,7 @@ pub fn sign_rotated(bits: u64) -> i64 {
     }
 }
 
-/// Operands that are the bytes of a text.
+/// Operands that are the bytes of a string.
 pub fn bytes_of(ops: &[u64]) -> Vec<u8> {
     ops.iter().map(|&op| op as u8).collect()
 }

@@ -1,29 +1,29 @@
-//! Records of specialised metadata nodes: one row a class.
+//! Specialised metadata: records of debug information nodes, one row per class.
 
-/// How a field of a record is to be understood.
+/// Encoding of a record's field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordFieldForm {
     /// Metadata: its number plus one, or 0 for `null`.
     Ref,
-    /// A number.
+    /// An unsigned number.
     Int,
-    /// A number as bitcode writes signed ones.
+    /// A signed number in bitcode's encoding.
     Signed,
-    /// Not shown in LLVM assembly.
+    /// A field that LLVM assembly does not show.
     Skip,
 }
 
 use RecordFieldForm::{Int, Ref, Signed, Skip};
 
-/// Code of the record, class of the node, and its fields in the order of the record, after the
-/// first operand, whose lowest bit says whether the node is distinct.
+/// Code of the record, class of the node, and its fields in the order of the record. The record's
+/// first operand comes before them; its lowest bit says whether the node is distinct.
 pub type MetadataRecordRow = (
     u64,
     &'static str,
     &'static [(&'static str, RecordFieldForm)],
 );
 
-/// All classes whose records have one field after the other.
+/// All classes whose records list one field after the other.
 pub const ROWS: &[MetadataRecordRow] = &[
     (
         7,
@@ -345,7 +345,7 @@ pub const ROWS: &[MetadataRecordRow] = &[
     (49, "DIFixedPointType", &[("tag", Int), ("name", Ref)]),
 ];
 
-/// Fields that LLVM assembly writes as `true` and `false`.
+/// Fields that LLVM assembly writes as `true` or `false`.
 pub const BOOLEAN: &[&str] = &[
     "isOptimized",
     "splitDebugInlining",

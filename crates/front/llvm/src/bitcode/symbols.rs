@@ -1,18 +1,18 @@
-//! Names: tables of strings, symbol tables, and lists of tags.
+//! Symbol names: string tables, symbol tables, and lists of tags.
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::record_operands::bytes_of;
 use crate::BoxedDiagnostic;
 use crate::ir::{LlvmStrings, LlvmSymbol};
 
-/// Codes of the entries of a symbol table.
+/// Code of a symbol table entry that names a value.
 pub const VST_ENTRY: u64 = 1;
-/// The name of a block.
+/// Code of an entry that names a block.
 pub const VST_BLOCK: u64 = 2;
-/// The name of a function, with the place of its body.
+/// Code of an entry that names a function and has the position of its body.
 pub const VST_FUNCTION: u64 = 3;
 
-/// Reads a block of which every record of code 1 is a name; gives the names in order.
+/// Reads a block whose records of code 1 are names. Returns the names in order.
 pub fn read_names(
     bits: &mut BitstreamReader<'_>,
     strings: &mut LlvmStrings,
@@ -31,8 +31,8 @@ pub fn read_names(
     }
 }
 
-/// Reads a symbol table and calls `named` with the code of each entry, the number it names, and
-/// the name.
+/// Reads a symbol table. It calls `named` with the code of each entry, the number of the named
+/// entity, and the name.
 pub fn read_table(
     bits: &mut BitstreamReader<'_>,
     strings: &mut LlvmStrings,
@@ -58,7 +58,7 @@ pub fn read_table(
     }
 }
 
-/// Reads a block that holds one blob: the table of strings.
+/// Reads a block that holds one blob: the string table.
 pub fn read_blob<'a>(bits: &mut BitstreamReader<'a>) -> Result<&'a [u8], BoxedDiagnostic> {
     let mut blob: &[u8] = &[];
     let mut record = BitcodeRecord::default();

@@ -1,4 +1,4 @@
-//! Records of terminators other than calls, and of the pads of exceptions.
+//! Terminator records other than calls, and exception pads.
 
 use super::function::BitcodeBodyReader;
 use super::record_operands::RecordOperands;

@@ -1,4 +1,4 @@
-//! The block of types.
+//! Type block.
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::record_operands::{RecordOperands, bytes_of};
@@ -13,13 +13,13 @@ pub struct BitcodeTypeTable {
     types: Vec<Option<LlvmType>>,
     next: usize,
     own_structs: Vec<LlvmType>,
-    /// Whether pointers are written with what they point to (LLVM before 15).
+    /// Whether pointers state their pointee, as before LLVM 15.
     pub typed_pointers: bool,
-    /// Whether there are types of bytes (LLVM 23).
+    /// Whether there are byte types (LLVM 23).
     pub has_bytes: bool,
 }
 
-/// Types without operands: their code and what they are.
+/// Types without operands: their code and the type.
 const SIMPLE: &[(u64, LlvmType)] = &[
     (2, LlvmType::VOID),
     (3, LlvmType::FLOAT),
@@ -48,7 +48,7 @@ const STRUCT_NAMED: u64 = 20;
 const FUNCTION: u64 = 21;
 const OPAQUE_POINTER: u64 = 25;
 const TARGET: u64 = 26;
-/// Bytes of a width (LLVM 23), which are read as the integers of that width.
+/// Code of byte types (LLVM 23). They are read as integers of the same width.
 const BYTE: u64 = 27;
 
 /// Widest integer type of LLVM.
@@ -71,7 +71,7 @@ impl BitcodeTypeTable {
         self.get(ops.next()?, ops.place())
     }
 
-    /// Reads the block.
+    /// Reads the type block.
     pub fn read_block(
         &mut self,
         bits: &mut BitstreamReader<'_>,
@@ -114,8 +114,8 @@ impl BitcodeTypeTable {
         Ok(())
     }
 
-    /// Structs of their own without a name get the next number as their name, as LLVM assembly
-    /// shows them; no name is left for literal structs only.
+    /// Names identified structs that have no name by consecutive numbers, as LLVM assembly does.
+    /// Only literal structs remain without a name.
     fn name_unnamed(&mut self, module: &mut LlvmModule) {
         let mut number = 0;
         for &ty in &self.own_structs {
@@ -261,7 +261,7 @@ impl BitcodeTypeTable {
         Ok(module.types.intern_type(kind))
     }
 
-    /// A type that may be defined later; then it is a named struct.
+    /// A type that may be defined later. In that case it is a named struct.
     fn get_or_forward(
         &mut self,
         number: u64,

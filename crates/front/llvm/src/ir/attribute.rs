@@ -8,14 +8,14 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
-/// What an attribute of a kind carries.
+/// The form of an attribute's value, which its kind determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttrForm {
-    /// Nothing.
+    /// No value.
     Plain,
     /// A number.
     Number,
-    /// A type, in LLVM before 15 optional.
+    /// A type; it is optional before LLVM 15.
     Type,
     /// A range of integers.
     Range,
@@ -23,11 +23,11 @@ pub enum AttrForm {
     RangeList,
 }
 
-/// Defines the attribute kinds: number in bitcode, name in LLVM assembly, what they carry.
+/// Defines the attribute kinds: number in bitcode, name in LLVM assembly, form of the value.
 macro_rules! attributes {
     ($($name:ident = $code:literal, $text:literal, $form:ident;)*) => {
-        /// A kind of attribute that LLVM knows by itself. Named as in its reference manual,
-        /// which defines them.
+        /// A kind of enumerated attribute. The names are those of LLVM's reference manual, which
+        /// defines the attributes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[allow(missing_docs)]
         pub enum AttrKind { $($name,)* }
@@ -153,7 +153,7 @@ impl AttrKind {
         ROWS[self as usize].2
     }
 
-    /// What it carries.
+    /// The form of its value.
     pub fn value_form(self) -> AttrForm {
         ROWS[self as usize].3
     }
@@ -173,7 +173,7 @@ impl AttrKind {
 /// One attribute.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LlvmAttribute {
-    /// A kind alone.
+    /// A kind without a value.
     Plain(AttrKind),
     /// A kind and a number: bytes for `align`, and LLVM's own encoding for `memory`,
     /// `captures`, `nofpclass`, `allocsize`, `vscale_range`, `allockind` and `denormal_fpenv`.
@@ -203,10 +203,10 @@ impl LlvmAttribute {
 }
 
 impl LlvmAttribute {
-    /// Whether it carries what attributes of its kind do.
+    /// Whether its value has the form that its kind requires.
     pub(crate) fn is_well_formed(&self) -> bool {
         match *self {
-            // A number was added to it in LLVM 22.
+            // LLVM 22 added a number to `dead_on_return`.
             LlvmAttribute::Plain(AttrKind::DeadOnReturn) | LlvmAttribute::String(..) => true,
             LlvmAttribute::Plain(kind) => kind.value_form() == AttrForm::Plain,
             LlvmAttribute::Number(AttrKind::Align | AttrKind::AlignStack, bytes) => {
@@ -239,14 +239,14 @@ impl AttrList {
     pub const EMPTY: AttrList = AttrList::new(0);
 }
 
-/// The sets of an [`AttrList`].
+/// The attribute sets of an [`AttrList`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AttrListData {
-    /// Of the function or call itself.
+    /// Attributes of the function or call itself.
     pub function: AttrSet,
-    /// Of its result.
+    /// Attributes of its result.
     pub result: AttrSet,
-    /// Of its parameters; those past the end have none.
+    /// Attributes of its parameters. Parameters past the end have none.
     pub params: Box<[AttrSet]>,
 }
 
@@ -274,8 +274,9 @@ impl Default for LlvmAttributes {
 }
 
 impl LlvmAttributes {
-    /// The set of these attributes. Kinds come first in the order of bitcode, then strings as
-    /// they were given; of several of one kind or key the last counts.
+    /// The set of these attributes. Enumerated attributes come first, in the order of bitcode;
+    /// string attributes follow in their given order. Of several attributes of one kind or key, the
+    /// last is kept.
     pub fn intern_set(&mut self, attributes: Vec<LlvmAttribute>) -> AttrSet {
         let kinds: Box<[LlvmAttribute]> = sort_attributes(attributes).into();
         let hash = FxBuildHasher.hash_one(&kinds);
@@ -332,12 +333,12 @@ impl LlvmAttributes {
         &self.lists[list.index()]
     }
 
-    /// The set of a function or call itself.
+    /// The set of the function or call itself.
     pub fn function_set(&self, list: AttrList) -> AttrSet {
         self.list_data(list).function
     }
 
-    /// The set of a result.
+    /// The set of the result.
     pub fn result_set(&self, list: AttrList) -> AttrSet {
         self.list_data(list).result
     }

@@ -19,11 +19,11 @@ dense_id! {
 pub struct ConstData {
     /// Its type.
     pub ty: LlvmType,
-    /// What it is.
+    /// The kind of constant, with its contents.
     pub kind: ConstKind,
 }
 
-/// What a constant is.
+/// The kind of a constant, with its contents.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ConstKind {
     /// An integer of at most 64 bits, zero-extended.
@@ -38,11 +38,11 @@ pub enum ConstKind {
     Null,
     /// All zeros, of an array, struct, vector or target type.
     Zero,
-    /// Any value, a new one at each use.
+    /// An arbitrary value, which may differ at each use.
     Undef,
     /// The result of an erroneous operation.
     Poison,
-    /// Elements of an array, struct or vector, not all plain numbers.
+    /// Elements of an array, struct or vector that are not all plain numbers.
     Aggregate(Box<[LlvmConst]>),
     /// Elements of an array or vector, numbers of 8, 16, 32 or 64 bits, little-endian.
     Data(Box<[u8]>),
@@ -52,7 +52,7 @@ pub enum ConstKind {
     Global(LlvmGlobal),
     /// The address of a block: function, and number of the block.
     BlockAddress(LlvmFunc, u32),
-    /// A function that stands for a global within the same linkage unit.
+    /// A function that may replace a global within the same linkage unit.
     DsoLocalEquivalent(LlvmGlobal),
     /// A function exempt from control-flow integrity checks.
     NoCfi(LlvmGlobal),
@@ -67,22 +67,22 @@ pub enum ConstKind {
 /// A constant expression.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LlvmConstantExpr {
-    /// What it does.
+    /// The operation.
     pub opcode: LlvmOpcode,
     /// Markers such as `inbounds`.
     pub flags: LlvmInstFlags,
     /// Its operands, as of the instruction of that opcode.
     pub operands: Box<[LlvmConst]>,
-    /// What it needs beside them.
+    /// Further operands that are not constants.
     pub extra: ExprExtra,
 }
 
-/// What a constant expression carries beside its operands.
+/// Further operands of a constant expression, which are not constants.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ExprExtra {
     /// Nothing.
     None,
-    /// Of `getelementptr`: the type the indices walk through.
+    /// Of `getelementptr`: the type that the indices step through.
     SourceType(LlvmType),
     /// Of `icmp` and `fcmp` (LLVM before 19 and 20).
     Compare(Predicate),
@@ -100,8 +100,8 @@ pub struct LlvmConstants {
 }
 
 impl LlvmConstants {
-    /// The constant of this type and kind, as it is: the caller sees to canonical form, or uses
-    /// the constructors below.
+    /// The constant of this type and kind. The caller must pass canonical form, or use the
+    /// constructors below.
     pub fn intern_constant(&mut self, ty: LlvmType, kind: ConstKind) -> LlvmConst {
         let new = ConstData { ty, kind };
         let hash = FxBuildHasher.hash_one(&new);
@@ -126,7 +126,7 @@ impl LlvmConstants {
         self.data[id.index()].ty
     }
 
-    /// What a constant is.
+    /// The kind of a constant, with its contents.
     pub fn kind(&self, id: LlvmConst) -> &ConstKind {
         &self.data[id.index()].kind
     }
@@ -160,7 +160,8 @@ impl LlvmConstants {
         }
     }
 
-    /// An integer of any width, words least significant first, zero-extended or truncated.
+    /// An integer of any width. The words come least significant first, and are zero-extended or
+    /// truncated.
     pub fn wide_int(&mut self, types: &LlvmTypes, ty: LlvmType, words: &[u64]) -> LlvmConst {
         let width = types.int_width(ty).unwrap_or(64);
         if width <= 64 {
@@ -254,7 +255,7 @@ impl LlvmConstants {
         self.as_u64(id).map(|value| sign_extend(value, width))
     }
 
-    /// Element `index` of an array, struct or vector constant, whatever its form.
+    /// Element `index` of an array, struct or vector constant of any kind.
     pub fn find_element(
         &mut self,
         types: &LlvmTypes,
@@ -320,7 +321,7 @@ impl LlvmConstants {
     }
 }
 
-/// Bytes of one element of a [`ConstKind::Data`]; `None` where the type cannot be in one.
+/// Size in bytes of one element of a [`ConstKind::Data`]; `None` for types that it cannot hold.
 pub(crate) fn data_element_size(types: &LlvmTypes, element: LlvmType) -> Option<usize> {
     match *types.kind(element) {
         LlvmTypeKind::Int(width @ (8 | 16 | 32 | 64)) => Some(width as usize / 8),
@@ -351,7 +352,7 @@ fn sign_extend(value: u64, width: u32) -> i64 {
     ((value << shift) as i64) >> shift
 }
 
-/// Keeps the link to inline assembly in one place: its constant.
+/// Inline assembly is referred to by its constant alone, so both are created together.
 impl LlvmConstants {
     /// Inline assembly, as a callee.
     pub fn inline_asm(

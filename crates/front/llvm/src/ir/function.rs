@@ -1,4 +1,4 @@
-//! Functions.
+//! Functions and basic blocks.
 
 use super::{
     AttrList, CallInfo, CallingConvention, InstructionExtra, LlvmBlock, LlvmConst, LlvmGlobal,
@@ -34,21 +34,21 @@ pub struct LlvmFunction {
     pub blocks: Vec<LlvmBlockData>,
     /// Instructions in order.
     pub insts: Vec<LlvmInstruction>,
-    /// Where each instruction was read.
+    /// Source location of each instruction.
     pub places: LlvmLocations,
     /// Name of each local, parameters first; empty if unnamed. Locals past the end have none.
     pub names: Vec<LlvmSymbol>,
-    /// What calls carry beside operands; see [`InstructionExtra::ExternalCall`].
+    /// Attributes, bundles and other properties of calls; see [`InstructionExtra::Call`].
     pub calls: Vec<CallInfo>,
     /// Metadata attached to instructions, in the order of the instructions.
     pub attachments: Vec<MetadataAttachment>,
-    /// Debug records, in the order of the instructions they stand before.
+    /// Debug records, in the order of the instructions that they precede.
     pub debug_records: Vec<DebugRecord>,
-    /// Pool behind the operands of instructions.
+    /// Pool of instruction operands.
     pub value_pool: Vec<LlvmValue>,
-    /// Pool behind successors and the blocks of phis.
+    /// Pool of successors, and of the incoming blocks of phis.
     pub block_pool: Vec<LlvmBlock>,
-    /// Pool behind shuffle masks and aggregate indices.
+    /// Pool of shuffle masks and aggregate indices.
     pub number_pool: Vec<u32>,
 }
 
@@ -57,7 +57,7 @@ pub struct LlvmFunction {
 pub struct LlvmBlockData {
     /// Its name; empty if unnamed.
     pub name: LlvmSymbol,
-    /// Its instructions; never empty, and the last is the terminator.
+    /// Its instructions: at least one, and the last is the terminator.
     pub insts: LlvmPoolRange,
 }
 
@@ -75,26 +75,26 @@ pub struct MetadataAttachment {
 /// A debug record, such as `#dbg_value(...)`.
 #[derive(Clone, Debug)]
 pub struct DebugRecord {
-    /// The instruction it stands before.
+    /// The instruction that it precedes.
     pub before: LlvmInst,
-    /// What it says.
+    /// The kind of record.
     pub kind: DebugRecordKind,
-    /// Its arguments in the order of LLVM assembly, the debug location last.
+    /// Its arguments in the order of LLVM assembly; the debug location is last.
     pub arguments: Vec<Option<LlvmMetadata>>,
 }
 
-/// What a debug record says.
+/// The kind of a debug record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DebugRecordKind {
-    /// A variable has this value from here on.
+    /// From here on, a variable has this value.
     Value,
-    /// A variable lives at this address.
+    /// A variable is in memory at this address.
     Declare,
     /// A store to a variable.
     Assign,
     /// A label.
     Label,
-    /// A variable lives at this address, found in a value (LLVM 21).
+    /// A variable is in memory at an address that is computed from a value (LLVM 21).
     DeclareValue,
 }
 
@@ -124,8 +124,8 @@ impl LlvmFunction {
         }
     }
 
-    /// Leaves its body where it is being read to `room`, whose memory the next body will use, and
-    /// keeps a copy that has no room to spare.
+    /// Copies the body into memory of exact size. `room` gets the memory in which the body was
+    /// read, for the next body.
     pub(crate) fn settle_body(&mut self, room: &mut LlvmFunction) {
         fn take_exact_pool<T: Copy>(pool: &mut Vec<T>) -> Vec<T> {
             let copy = pool.as_slice().to_vec();
@@ -144,7 +144,7 @@ impl LlvmFunction {
         self.number_pool = take_exact_pool(&mut room.number_pool);
     }
 
-    /// Exchanges what the bodies of two functions are made of.
+    /// Exchanges the bodies of two functions.
     pub(crate) fn swap_body(&mut self, other: &mut LlvmFunction) {
         use std::mem::swap;
         swap(&mut self.blocks, &mut other.blocks);
@@ -173,12 +173,12 @@ impl LlvmFunction {
         LlvmValue::from_local(index)
     }
 
-    /// The instruction behind a local; `None` for a parameter.
+    /// The instruction that defines a local; `None` for a parameter.
     pub fn inst_of(&self, local: usize) -> Option<LlvmInst> {
         local.checked_sub(self.params.len()).map(LlvmInst::new)
     }
 
-    /// The value an instruction results in.
+    /// The value that an instruction defines.
     pub fn result_value(&self, inst: LlvmInst) -> LlvmValue {
         LlvmValue::from_local(self.params.len() + inst.index())
     }
@@ -188,7 +188,7 @@ impl LlvmFunction {
         &self.insts[inst.index()]
     }
 
-    /// Where an instruction was read.
+    /// The source location of an instruction.
     pub fn inst_place(&self, inst: LlvmInst) -> SourceLocation {
         self.places.get(inst.index())
     }
@@ -214,12 +214,12 @@ impl LlvmFunction {
         LlvmInst::new(self.blocks[block.index()].insts.to_range().end - 1)
     }
 
-    /// Operands of an instruction; which is which: [`LlvmInstruction`].
+    /// Operands of an instruction; [`LlvmInstruction`] has their order for each opcode.
     pub fn operands(&self, inst: LlvmInst) -> &[LlvmValue] {
         &self.value_pool[self.inst(inst).operands.to_range()]
     }
 
-    /// Successors of a terminator, or the blocks a phi's values come from; empty otherwise.
+    /// Successors of a terminator, or the incoming blocks of a phi; empty for other instructions.
     pub fn blocks_of(&self, inst: LlvmInst) -> &[LlvmBlock] {
         match self.inst(inst).extra {
             InstructionExtra::Blocks(span) => &self.block_pool[span.to_range()],
@@ -235,8 +235,8 @@ impl LlvmFunction {
         self.blocks_of(self.terminator(block))
     }
 
-    /// The blocks that can be reached, each before those that it dominates and a loop's header before
-    /// the rest of the loop.
+    /// The reachable blocks in reverse post-order: each block comes before those that it dominates,
+    /// and a loop's header before the rest of the loop.
     pub fn reverse_post_order(&self) -> Vec<LlvmBlock> {
         let Some(entry) = self.block_ids().next() else {
             return Vec::new();
@@ -261,8 +261,8 @@ impl LlvmFunction {
         order
     }
 
-    /// The blocks that can be reached, as near to their order in the module as it goes that each but
-    /// the first stands behind one that leads to it, and so behind those that dominate it.
+    /// The reachable blocks in an order close to that of the module. Each block except the first
+    /// comes after one of its predecessors, and so after all blocks that dominate it.
     pub fn compute_block_layout(&self) -> Vec<LlvmBlock> {
         let mut ready: BinaryHeap<Reverse<usize>> = BinaryHeap::new();
         let mut seen = vec![false; self.blocks.len()];
@@ -293,7 +293,7 @@ impl LlvmFunction {
         }
     }
 
-    /// What a call carries; `None` for other instructions.
+    /// The properties of a call; `None` for other instructions.
     pub fn call_info(&self, inst: LlvmInst) -> Option<&CallInfo> {
         match self.inst(inst).extra {
             InstructionExtra::Call(call) => Some(&self.calls[call as usize]),
@@ -307,7 +307,7 @@ impl LlvmFunction {
             .and_then(|_| self.operands(inst).first().copied())
     }
 
-    /// Arguments of a call, without callee and bundles.
+    /// Arguments of a call, without the callee and the bundles.
     pub fn arguments(&self, inst: LlvmInst) -> &[LlvmValue] {
         match self.call_info(inst) {
             Some(call) => &self.operands(inst)[1..=call.arguments as usize],

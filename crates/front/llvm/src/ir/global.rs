@@ -10,14 +10,14 @@ dense_id! {
     LlvmGlobal, "global"
 }
 
-/// What all globals have in common.
+/// The properties that all globals share.
 #[derive(Clone, Debug)]
 pub struct GlobalData {
     /// Its name; empty if unnamed.
     pub name: LlvmSymbol,
-    /// Where it was declared.
+    /// The place of its declaration.
     pub place: SourceLocation,
-    /// Type of what it is: of the variable's contents, of the function.
+    /// The type of its value: of the variable's contents, or of the function.
     pub value_type: LlvmType,
     /// Type of its address, a pointer.
     pub ty: LlvmType,
@@ -45,7 +45,7 @@ pub struct GlobalData {
     pub align: LlvmAlign,
     /// Metadata attached: kind and node.
     pub metadata: Vec<(LlvmSymbol, LlvmMetadata)>,
-    /// What sort of global it is.
+    /// Variable, function, alias or ifunc.
     pub kind: GlobalKind,
 }
 
@@ -80,7 +80,7 @@ impl GlobalData {
     }
 }
 
-/// What sort of global one is.
+/// The kind of a global, with its own properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GlobalKind {
     /// A variable.
@@ -89,7 +89,7 @@ pub enum GlobalKind {
     Function(LlvmFunc),
     /// Another name for an address.
     Alias(GlobalAliasee),
-    /// A function that is chosen when loading by a resolver.
+    /// A function that a resolver selects at load time.
     Ifunc(GlobalAliasee),
 }
 
@@ -100,13 +100,13 @@ pub struct LlvmGlobalVariable {
     pub initializer: Option<LlvmConst>,
     /// Whether it is never written.
     pub constant: bool,
-    /// Whether its initial contents may be changed from outside the module.
+    /// Whether code outside the module may change its initial contents.
     pub externally_initialized: bool,
     /// Attributes.
     pub attributes: AttrSet,
 }
 
-/// What an alias stands for, or the resolver of an ifunc; `None` only while reading.
+/// The aliasee of an alias, or the resolver of an ifunc; `None` only while reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GlobalAliasee(pub Option<LlvmConst>);
 
@@ -122,11 +122,11 @@ pub struct ComdatGroup {
 named! {
     /// How duplicates of a comdat are resolved.
     Selection {
-        /// Any is taken.
+        /// Any member is kept.
         Any = 1, "any";
         /// All must be equal.
         ExactMatch = 2, "exactmatch";
-        /// The largest is taken.
+        /// The largest member is kept.
         Largest = 3, "largest";
         /// All are kept.
         NoDeduplicate = 4, "nodeduplicate";
@@ -136,7 +136,7 @@ named! {
 }
 
 named! {
-    /// Linkage. The numbers are those of bitcode today; older ones are mapped by its reader.
+    /// Linkage. The numbers are those of current bitcode; the reader maps older ones.
     Linkage {
         /// Visible and defined here, or declared.
         External = 0, "external";
@@ -173,7 +173,7 @@ impl Linkage {
 named! {
     /// Visibility.
     Visibility {
-        /// As linkage says.
+        /// The default of the linkage.
         Default = 0, "default";
         /// Not outside of the linkage unit.
         Hidden = 1, "hidden";
@@ -214,7 +214,7 @@ named! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallingConvention(pub u32);
 
-/// Calling conventions that have a word of their own, without parameters.
+/// Calling conventions that have a keyword without parameters.
 const CONVENTIONS: &[(u32, &str)] = &[
     (0, "ccc"),
     (8, "fastcc"),
@@ -280,7 +280,7 @@ impl CallingConvention {
     /// `spir_kernel`
     pub const SPIR_KERNEL: CallingConvention = CallingConvention(76);
 
-    /// Its word in LLVM assembly, if it has one.
+    /// Its keyword in LLVM assembly, if it has one.
     pub fn name(self) -> Option<&'static str> {
         CONVENTIONS
             .iter()

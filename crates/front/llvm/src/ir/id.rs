@@ -1,10 +1,10 @@
-//! Ids: dense `u32` newtypes, and spans into pools.
+//! Ids: dense `u32` newtypes, and ranges of pools.
 
 use super::{LlvmConst, LlvmMetadata};
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// Defines a dense id whose `Option` is as small as itself, with the prefix it is shown with.
+/// Defines a dense id whose `Option` has the same size. The prefix is part of its debug output.
 macro_rules! dense_id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
         $(#[$doc])*
@@ -15,7 +15,7 @@ macro_rules! dense_id {
             /// The id of the entity at `index` of its arena.
             ///
             /// # Panics
-            /// When `index` is `u32::MAX` or above; readers bound their inputs far below.
+            /// Panics if `index` is `u32::MAX` or above. Readers bound their inputs far below.
             pub const fn new(index: usize) -> Self {
                 assert!(index < u32::MAX as usize, "too many entities of one kind");
                 match std::num::NonZeroU32::new(index as u32 + 1) {
@@ -62,7 +62,7 @@ pub struct LlvmPoolRange {
 }
 
 impl LlvmPoolRange {
-    /// The span from `start` up to the present end of `pool`.
+    /// The range from `start` to the current end of `pool`.
     pub fn from_start<T>(start: usize, pool: &[T]) -> Self {
         LlvmPoolRange {
             start: start as u32,
@@ -76,18 +76,18 @@ impl LlvmPoolRange {
     }
 }
 
-/// What an operand refers to, in one word. See [`ValueKind`].
+/// A reference to an operand, in one word. See [`ValueKind`].
 ///
-/// Locals are numbered densely within their function: parameters first, then every instruction
-/// in program order, with or without a result. So the instruction behind a local is found by
-/// subtraction: [`super::LlvmFunction::inst_of`].
+/// Locals are numbered densely within their function: parameters first, then every instruction in
+/// program order, with or without a result. So a subtraction finds the instruction that defines a
+/// local: [`super::LlvmFunction::inst_of`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LlvmValue(NonZeroU32);
 
 /// The kinds of operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
-    /// A parameter or the result of an instruction of the same function, by its number.
+    /// A parameter or the result of an instruction of the same function, by number.
     Local(usize),
     /// A constant, which includes globals and inline assembly.
     Const(LlvmConst),
@@ -122,7 +122,7 @@ impl LlvmValue {
         LlvmValue::pack_tagged(2, id.index())
     }
 
-    /// What it refers to.
+    /// The referenced entity.
     pub const fn kind(self) -> ValueKind {
         let index = (self.0.get() & PAYLOAD) as usize - 1;
         match self.0.get() >> TAG_SHIFT {

@@ -1,4 +1,4 @@
-//! Instructions and what they carry beside their operands.
+//! Instructions, and their properties besides operands.
 
 use super::{AttrList, CallingConvention, LlvmOpcode, LlvmPoolRange, LlvmSymbol, LlvmType};
 
@@ -36,19 +36,19 @@ use super::{AttrList, CallingConvention, LlvmOpcode, LlvmPoolRange, LlvmSymbol, 
 /// | `cleanupret` | the pad | `Blocks`: the unwind target, if any |
 #[derive(Clone, Copy, Debug)]
 pub struct LlvmInstruction {
-    /// What it does.
+    /// The operation.
     pub opcode: LlvmOpcode,
-    /// Markers such as `nsw` or `volatile`.
+    /// Flags such as `nsw` or `volatile`.
     pub flags: LlvmInstFlags,
-    /// Type of its result; `void` when it has none.
+    /// Type of its result; `void` if it has none.
     pub ty: LlvmType,
     /// Its operands.
     pub operands: LlvmPoolRange,
-    /// What it needs beside its operands.
+    /// Further properties besides operands.
     pub extra: InstructionExtra,
 }
 
-/// What an instruction carries beside its operands. Spans point into pools of its function.
+/// Properties of an instruction besides its operands. Ranges refer to pools of its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstructionExtra {
     /// Nothing.
@@ -57,12 +57,12 @@ pub enum InstructionExtra {
     Alloca {
         /// Type allocated.
         ty: LlvmType,
-        /// Alignment; readers fill it in where the input leaves it out.
+        /// Alignment; readers complete it if the input omits it.
         align: LlvmAlign,
     },
     /// Of `load` and `store`.
     Access {
-        /// Alignment; readers fill it in where the input leaves it out.
+        /// Alignment; readers complete it if the input omits it.
         align: LlvmAlign,
         /// [`Ordering::NotAtomic`] unless atomic.
         ordering: Ordering,
@@ -71,9 +71,9 @@ pub enum InstructionExtra {
     },
     /// Of `cmpxchg`.
     CmpXchg {
-        /// Alignment; readers fill it in where the input leaves it out.
+        /// Alignment; readers complete it if the input omits it.
         align: LlvmAlign,
-        /// Ordering when the exchange takes place.
+        /// Ordering if the exchange takes place.
         success: Ordering,
         /// Ordering when it does not.
         failure: Ordering,
@@ -84,7 +84,7 @@ pub enum InstructionExtra {
     Rmw {
         /// The operation.
         op: RmwOp,
-        /// Alignment; readers fill it in where the input leaves it out.
+        /// Alignment; readers complete it if the input omits it.
         align: LlvmAlign,
         /// Ordering.
         ordering: Ordering,
@@ -106,14 +106,14 @@ pub enum InstructionExtra {
     Mask(LlvmPoolRange),
     /// Of `extractvalue` and `insertvalue`: the path to the element.
     Indices(LlvmPoolRange),
-    /// Successors, or the blocks a phi's values come from.
+    /// Successors, or the incoming blocks of a phi.
     Blocks(LlvmPoolRange),
     /// Of calls: index of the [`CallInfo`] in its function.
     Call(u32),
 }
 
 impl InstructionExtra {
-    /// Changes the alignment, where there is one.
+    /// Changes the alignment, if the instruction has one.
     pub(crate) fn set_align(&mut self, new: LlvmAlign) {
         match self {
             InstructionExtra::Alloca { align, .. }
@@ -125,14 +125,14 @@ impl InstructionExtra {
     }
 }
 
-/// What a call carries beside its operands.
+/// Properties of a call besides its operands.
 #[derive(Clone, Debug)]
 pub struct CallInfo {
     /// Type of the function called.
     pub function_type: LlvmType,
     /// Calling convention.
     pub convention: CallingConvention,
-    /// Attributes at the call itself (not those of the callee).
+    /// Attributes of the call itself, not those of the callee.
     pub attributes: AttrList,
     /// Number of arguments; operands `1..=arguments` of the instruction.
     pub arguments: u32,
@@ -151,12 +151,12 @@ pub struct OperandBundle {
     pub operands: LlvmPoolRange,
 }
 
-/// Alignment in bytes, a power of two, or none known.
+/// Alignment in bytes, a power of two, or unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LlvmAlign(u8);
 
 impl LlvmAlign {
-    /// None known: of types without a size, and of globals that state none.
+    /// Unknown alignment: that of types without a size, and of globals that state none.
     pub const NONE: LlvmAlign = LlvmAlign(0);
 
     /// An alignment of `2^exponent` bytes.
@@ -164,19 +164,19 @@ impl LlvmAlign {
         LlvmAlign(exponent + 1)
     }
 
-    /// An alignment in bytes; `None` when it is no power of two below 2^33.
+    /// An alignment in bytes; `None` if it is not a power of two below 2^33.
     pub fn from_bytes(bytes: u64) -> Option<LlvmAlign> {
         (bytes.is_power_of_two() && bytes <= 1 << 32)
             .then(|| LlvmAlign::from_exponent(bytes.trailing_zeros() as u8))
     }
 
-    /// In bytes, if given.
+    /// The alignment in bytes, if it is known.
     pub fn to_bytes(self) -> Option<u64> {
         (self.0 != 0).then(|| 1 << (self.0 - 1))
     }
 }
 
-/// Markers of an instruction or constant expression, a set of bits.
+/// Flags of an instruction or constant expression, as a set of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LlvmInstFlags(pub u32);
 
@@ -193,11 +193,11 @@ macro_rules! flags {
 }
 
 flags! {
-    /// Unsigned overflow gives poison.
+    /// Unsigned overflow results in poison.
     NUW = 0, "nuw";
-    /// Signed overflow gives poison.
+    /// Signed overflow results in poison.
     NSW = 1, "nsw";
-    /// A remainder gives poison.
+    /// A nonzero remainder results in poison.
     EXACT = 2, "exact";
     /// Address arithmetic stays within the object.
     INBOUNDS = 3, "inbounds";
@@ -362,7 +362,7 @@ named! {
         FMin = 14, "fmin";
         /// Increment, back to zero above the operand.
         UIncWrap = 15, "uinc_wrap";
-        /// Decrement, to the operand from zero or from above it.
+        /// Decrement; zero, and values above the operand, become the operand.
         UDecWrap = 16, "udec_wrap";
         /// Difference if it does not wrap.
         USubCond = 17, "usub_cond";

@@ -1,8 +1,8 @@
-//! Data layouts: sizes, alignments and offsets of types in memory.
+//! Data layout: sizes, alignments and offsets of types in memory.
 
 use super::{LlvmType, LlvmTypeKind, LlvmTypes};
 
-/// A size with the alignments a data layout gives for it, all in bits.
+/// A size with its alignments in a data layout, all in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PrimitiveSpec {
     width: u32,
@@ -41,7 +41,8 @@ struct SizeAndAlign {
     align: u64,
 }
 
-/// How far the computation of a [`SizeAndAlign`] is; a type met while busy contains itself.
+/// Progress of the computation of a [`SizeAndAlign`]. A type that is met while it is in progress
+/// contains itself.
 #[derive(Clone, Copy)]
 enum TypeLayoutProgress {
     Unknown,
@@ -49,7 +50,7 @@ enum TypeLayoutProgress {
     Known(Option<SizeAndAlign>),
 }
 
-/// Where the fields of a struct are.
+/// Offsets of the fields of a struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StructLayout {
     /// Offset of each field in bytes.
@@ -60,7 +61,7 @@ pub struct StructLayout {
     pub align: u64,
 }
 
-/// How deep types may nest before sizes are not computed any more.
+/// Nesting depth of types beyond which no sizes are computed.
 const MAX_DEPTH: u32 = 64;
 
 impl Default for DataLayout {
@@ -93,7 +94,7 @@ impl DataLayout {
     /// Parses the text of a data layout.
     ///
     /// # Errors
-    /// The part that is not understood.
+    /// The component that is not understood.
     pub fn from_text(text: &str) -> Result<Self, &str> {
         let mut layout = DataLayout {
             text: text.to_owned(),
@@ -115,7 +116,7 @@ impl DataLayout {
         self.alloca_space
     }
 
-    /// Address space of globals that do not say.
+    /// Address space of globals that state none.
     pub fn global_space(&self) -> u32 {
         self.global_space
     }
@@ -194,8 +195,8 @@ impl DataLayout {
         self.pointer_spec(space).index
     }
 
-    /// Size in bits without padding; `None` for types without one known, such as scalable
-    /// vectors or opaque structs, and for those beyond 2^61 bytes.
+    /// Size in bits without padding. It is `None` for types without a known size, such as scalable
+    /// vectors and opaque structs, and beyond 2^61 bytes.
     pub fn size_in_bits(&self, types: &LlvmTypes, ty: LlvmType) -> Option<u64> {
         self.measure_type(types, ty).map(|measure| measure.bits)
     }
@@ -205,7 +206,7 @@ impl DataLayout {
         self.size_in_bits(types, ty).map(|bits| bits.div_ceil(8))
     }
 
-    /// Bytes from one element of an array of the type to the next.
+    /// Distance in bytes between consecutive array elements of the type.
     pub fn alloc_size(&self, types: &LlvmTypes, ty: LlvmType) -> Option<u64> {
         self.measure_type(types, ty)?.alloc_size()
     }
@@ -216,13 +217,14 @@ impl DataLayout {
             .map_or(1, |measure| measure.align)
     }
 
-    /// Layout of a struct type; `None` for other types and structs without a size.
+    /// Layout of a struct type; `None` for other types and for structs without a size.
     pub fn struct_layout(&self, types: &LlvmTypes, ty: LlvmType) -> Option<StructLayout> {
         self.place_fields(types, ty, &mut |inner| self.measure_type(types, inner))
     }
 
-    /// Computes size and alignment of every type once, so that asking costs nothing afterwards.
-    /// Readers call it when the types are complete; types added later are computed when asked.
+    /// Computes size and alignment of every type once, so that later queries are look-ups. Readers
+    /// call it when the types are complete; the layout of types added later is computed on each
+    /// query.
     pub fn measure_all(&mut self, types: &LlvmTypes) {
         self.measures.clear();
         let mut states = vec![TypeLayoutProgress::Unknown; types.len()];
@@ -404,7 +406,7 @@ fn set_spec(specs: &mut Vec<PrimitiveSpec>, new: PrimitiveSpec) {
     }
 }
 
-/// The alignment of the next larger integer that has one, or that of the largest.
+/// The alignment of the next larger integer that the layout states, or that of the largest.
 fn int_align(specs: &[PrimitiveSpec], width: u32) -> u32 {
     specs
         .iter()

@@ -1,4 +1,4 @@
-//! Metadata.
+//! Metadata: nodes, strings, values and named lists.
 
 use super::id::dense_id;
 use super::{LlvmConst, LlvmPoolRange, LlvmSymbol, LlvmValue};
@@ -8,14 +8,14 @@ dense_id! {
     LlvmMetadata, "!"
 }
 
-/// What a piece of metadata is. Spans point into pools of the [`MetadataArena`].
+/// The kind of a metadata node, with its contents. Ranges refer to pools of the [`MetadataArena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetadataKind {
     /// A string.
     String(LlvmSymbol),
     /// A constant.
     Constant(LlvmConst),
-    /// A local value of the function in which the metadata is used.
+    /// A local value of the function that uses the metadata.
     Local(LlvmValue),
     /// `!DIArgList(...)`: pieces of metadata that are values.
     ArgList(LlvmPoolRange),
@@ -44,7 +44,7 @@ pub enum MetadataField {
     Node(Option<LlvmMetadata>),
     /// A number, or a boolean as 0 and 1.
     Int(i128),
-    /// A symbolic word such as `DW_TAG_member` or `DIFlagPublic | DIFlagVector`.
+    /// A symbolic constant such as `DW_TAG_member` or `DIFlagPublic | DIFlagVector`.
     Word(LlvmSymbol),
 }
 
@@ -66,13 +66,13 @@ pub struct MetadataArena {
 }
 
 impl MetadataArena {
-    /// Adds a string, a value, or a node whose span was made by one of the calls below.
+    /// Adds a string, a value, or a node whose range one of the functions below returned.
     pub fn push(&mut self, kind: MetadataKind) -> LlvmMetadata {
         self.kinds.push(kind);
         LlvmMetadata::new(self.kinds.len() - 1)
     }
 
-    /// Replaces what stands under an id: how readers define what was referred to before.
+    /// Replaces the node of an id. Readers use it to define a node that was referred to before.
     pub fn replace_metadata(&mut self, id: LlvmMetadata, kind: MetadataKind) {
         self.kinds[id.index()] = kind;
     }
@@ -91,12 +91,12 @@ impl MetadataArena {
         LlvmPoolRange::from_start(start, &self.fields)
     }
 
-    /// What a piece of metadata is.
+    /// The kind of a node, with its contents.
     pub fn kind(&self, id: LlvmMetadata) -> MetadataKind {
         self.kinds[id.index()]
     }
 
-    /// All pieces, in the order in which they were added.
+    /// All nodes, in the order in which they were added.
     pub fn iter_ids(&self) -> impl Iterator<Item = LlvmMetadata> + use<> {
         (0..self.kinds.len()).map(LlvmMetadata::new)
     }
@@ -111,7 +111,7 @@ impl MetadataArena {
         self.kinds.is_empty()
     }
 
-    /// Operands of a node or argument list; empty for anything else. `None` is `null`.
+    /// Operands of a node or argument list; empty for other kinds. `None` stands for `null`.
     pub fn operands(&self, id: LlvmMetadata) -> &[Option<LlvmMetadata>] {
         match self.kind(id) {
             MetadataKind::Node { operands, .. } | MetadataKind::ArgList(operands) => {

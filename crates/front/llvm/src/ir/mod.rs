@@ -1,18 +1,19 @@
-//! The arena IR for LLVM modules.
+//! Arena IR for LLVM modules.
 //!
-//! A [`LlvmModule`] owns everything: strings, types, constants, attributes and metadata are interned
-//! or kept in arenas and referred to by dense `u32` ids; globals and functions are vectors. Each
-//! [`LlvmFunction`] owns its instructions as one vector in program order, of which a block is a
-//! range, and pools into which instructions point with [`LlvmPoolRange`]s.
+//! An [`LlvmModule`] owns everything. Strings, types, constants, attributes and metadata are
+//! interned or kept in arenas, and dense `u32` ids refer to them; globals and functions are
+//! vectors. Each [`LlvmFunction`] owns its instructions as one vector in program order, and a block
+//! is a range of it. The function also owns the pools that its instructions refer to by
+//! [`LlvmPoolRange`]s.
 //!
-//! Invariants a reader establishes:
-//! - every id is in range for its arena (or for its function);
-//! - an integer constant is truncated to its width, zero-extended in its word;
-//! - constants are canonical: an aggregate of zeros is [`ConstKind::Zero`], an array or vector of
-//!   plain numbers is [`ConstKind::Data`], so the same value has one id whatever was written;
-//! - every block ends in exactly one terminator, which is its last instruction.
+//! Invariants that a reader establishes:
+//! - Every id is in range for its arena or function.
+//! - An integer constant is truncated to its width and zero-extended in its word.
+//! - Constants are canonical: an aggregate of zeros is [`ConstKind::Zero`], an array or vector of
+//!   plain numbers is [`ConstKind::Data`]. So the same value has one id, however it was written.
+//! - Every block ends in exactly one terminator, which is its last instruction.
 //!
-//! Cost: an instruction is about 36 bytes, an operand 4; nothing is allocated per instruction.
+//! Cost: an instruction takes about 36 bytes, an operand 4; there is no allocation per instruction.
 
 mod attribute;
 mod constant;

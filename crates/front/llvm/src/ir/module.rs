@@ -1,4 +1,4 @@
-//! Modules.
+//! Modules: globals, functions, types, constants and metadata of one input.
 
 use super::{
     ComdatGroup, ConstKind, DataLayout, GlobalData, GlobalKind, LlvmAttributes, LlvmConst,
@@ -9,7 +9,7 @@ use super::{
 /// Longest vector whose equal elements are written out.
 const MAX_SPLAT: u32 = 1 << 16;
 
-/// A module: everything in one input.
+/// A module: the contents of one input.
 #[derive(Clone, Debug, Default)]
 pub struct LlvmModule {
     /// Interned strings.
@@ -34,11 +34,11 @@ pub struct LlvmModule {
     pub inline_asm: Vec<InlineAsm>,
     /// Assembly of the module as a whole.
     pub module_asm: String,
-    /// Target triple; empty if not given.
+    /// Target triple; empty if not stated.
     pub triple: String,
     /// Data layout.
     pub layout: DataLayout,
-    /// Name of the source file; empty if not given.
+    /// Name of the source file; empty if not stated.
     pub source_filename: String,
 }
 
@@ -102,8 +102,8 @@ impl LlvmModule {
             .map(|&(_, node)| node)
     }
 
-    /// The strings of a metadata node attached to a function, such as those for each of a kernel's
-    /// arguments; what is no string is empty.
+    /// The strings of a metadata node that is attached to a function, for example one string per
+    /// kernel argument. Operands that are not strings become empty strings.
     pub fn function_strings(&self, func: LlvmFunc, kind: &str) -> Vec<&str> {
         let Some(node) = self.function_metadata(func, kind) else {
             return Vec::new();
@@ -126,8 +126,8 @@ impl LlvmModule {
             .map_or(&[], |list| &list.operands)
     }
 
-    /// A constant of type `ty` all of whose elements are `element`, or `element` itself when the
-    /// type is no vector.
+    /// A constant of type `ty` all of whose elements are `element`, or `element` itself if the type
+    /// is not a vector.
     pub fn make_splat(&mut self, ty: LlvmType, element: LlvmConst) -> LlvmConst {
         let LlvmModule { types, consts, .. } = self;
         match *types.kind(ty) {
@@ -160,7 +160,7 @@ impl LlvmModule {
         }
     }
 
-    /// The integer constant of at most 64 bits behind a value, zero-extended.
+    /// The value as an integer constant of at most 64 bits, zero-extended.
     pub fn as_u64(&self, value: LlvmValue) -> Option<u64> {
         self.consts.as_u64(value.as_const()?)
     }

@@ -3,8 +3,8 @@
 /// Defines the opcodes with their names in LLVM assembly.
 macro_rules! opcodes {
     ($($name:ident = $text:literal,)*) => {
-        /// What an instruction, or a constant expression, does. Named as in LLVM's reference
-        /// manual, which defines them.
+        /// The operation of an instruction or constant expression. The names are those of LLVM's
+        /// reference manual, which defines the operations.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs)]
         pub enum LlvmOpcode { $($name,)* }
@@ -109,7 +109,7 @@ impl LlvmOpcode {
         (LlvmOpcode::Trunc as u8..=LlvmOpcode::AddrSpaceCast as u8).contains(&(self as u8))
     }
 
-    /// Whether it calls: then its [`super::CallInfo`] exists.
+    /// Whether it is a call; if so, the instruction has a [`super::CallInfo`].
     pub fn is_call(self) -> bool {
         matches!(
             self,

@@ -1,20 +1,21 @@
-//! Edges between blocks, backwards.
+//! Predecessors: the reversed edges between blocks.
 
 use super::{LlvmBlock, LlvmFunction};
 
-/// The blocks that lead to each block, once for each edge. Cost: two passes over the edges.
+/// The predecessors of each block, once per edge. Cost: two passes over the edges.
 #[derive(Debug)]
 pub(crate) struct LlvmPredecessors {
-    /// By block: where those that lead to it begin in `blocks`; one more for the end.
+    /// By block: the start of its predecessors in `blocks`, with one entry more for the end.
     first: Vec<u32>,
     blocks: Vec<LlvmBlock>,
 }
 
 impl LlvmPredecessors {
-    /// Edges from the blocks in `from`.
+    /// Collects the edges that leave the blocks in `from`.
     pub(crate) fn from_blocks(function: &LlvmFunction, from: &[LlvmBlock]) -> Self {
         let count = function.blocks.len();
-        // Counted one row further, so that filling moves each begin to its place.
+        // Counts are stored one entry further, so that filling moves each start to its final
+        // position.
         let mut first = vec![0u32; count + 2];
         for &block in from {
             for next in function.successors(block) {
@@ -35,7 +36,7 @@ impl LlvmPredecessors {
         LlvmPredecessors { first, blocks }
     }
 
-    /// The blocks that lead to one.
+    /// The predecessors of a block.
     pub(crate) fn get(&self, block: LlvmBlock) -> &[LlvmBlock] {
         let at = block.index();
         &self.blocks[self.first[at] as usize..self.first[at + 1] as usize]

@@ -1,18 +1,18 @@
-//! Types of results, as LLVM's reference manual defines them.
+//! Result types of instructions and constant expressions, as LLVM's reference manual defines them.
 
 use super::{
     ConstKind, ExprExtra, LlvmConst, LlvmConstants, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmTypes,
 };
 
-/// Longest shuffle mask; LLVM's targets have vectors of at most 2048 elements.
+/// Greatest length of a shuffle mask; LLVM's targets have vectors of at most 2048 elements.
 const MAX_MASK: u32 = 1 << 16;
 
-/// Type of the result of a comparison of operands of a type.
+/// Result type of a comparison of operands of type `operand`.
 pub fn compare_type(types: &mut LlvmTypes, operand: LlvmType) -> LlvmType {
     types.with_shape_of(operand, LlvmType::I1)
 }
 
-/// Type of what a path of numbers leads to within an aggregate (`extractvalue`).
+/// Type of the member that a path of indices selects in an aggregate (`extractvalue`).
 pub fn member_type(types: &LlvmTypes, aggregate: LlvmType, path: &[u32]) -> Option<LlvmType> {
     path.iter()
         .try_fold(aggregate, |ty, &index| match types.kind(ty) {
@@ -23,8 +23,8 @@ pub fn member_type(types: &LlvmTypes, aggregate: LlvmType, path: &[u32]) -> Opti
         })
 }
 
-/// Type of the result of a `getelementptr` over `source`, or why there is none. `indices` gives
-/// for each index its type and, if it is one, the constant.
+/// Result type of a `getelementptr` over `source`, or the reason why there is none. `indices` has
+/// the type of each index, and the constant if the index is constant.
 pub fn address_type(
     types: &mut LlvmTypes,
     consts: &LlvmConstants,
@@ -71,7 +71,7 @@ fn step_into_type(
     }
 }
 
-/// The number a constant index stands for; of a vector, that of all its elements.
+/// The value of a constant index. For a vector, the value that all elements share.
 fn uniform_index(types: &LlvmTypes, consts: &LlvmConstants, index: LlvmConst) -> Option<u64> {
     match consts.kind(index) {
         ConstKind::Int(value) => Some(*value),
@@ -86,7 +86,7 @@ fn uniform_index(types: &LlvmTypes, consts: &LlvmConstants, index: LlvmConst) ->
     }
 }
 
-/// The mask that a constant vector is for `shufflevector`: `u32::MAX` for an undefined element.
+/// The mask that a constant vector denotes for `shufflevector`; `u32::MAX` is an undefined element.
 pub fn shuffle_mask(
     types: &LlvmTypes,
     consts: &LlvmConstants,
@@ -125,7 +125,7 @@ pub fn shuffle_mask(
     }
 }
 
-/// Type of a shuffle of vectors like `operand` by a mask of so many elements.
+/// Result type of a shuffle of vectors of type `operand` by a mask of `len` elements.
 pub fn shuffle_type(types: &mut LlvmTypes, operand: LlvmType, len: usize) -> Option<LlvmType> {
     match *types.kind(operand) {
         LlvmTypeKind::Vector {
@@ -135,7 +135,7 @@ pub fn shuffle_type(types: &mut LlvmTypes, operand: LlvmType, len: usize) -> Opt
     }
 }
 
-/// Type of a constant expression that is no cast, or why there is none.
+/// Type of a constant expression that is not a cast, or the reason why there is none.
 pub fn expression_type(
     types: &mut LlvmTypes,
     consts: &LlvmConstants,

@@ -1,9 +1,9 @@
-//! Where instructions were read.
+//! Source locations of instructions.
 
 use spirula_diagnostics::SourceLocation;
 
-/// The places of a function's instructions in order, in as little memory as those of one input
-/// need: most are bits of one stream, or pieces of one text.
+/// The places of a function's instructions in order. Most places are bit positions of one stream or
+/// spans of one text, so they are stored compactly.
 #[derive(Clone, Debug, Default)]
 pub struct LlvmLocations(LlvmLocationStorage);
 
@@ -30,7 +30,7 @@ impl LlvmLocations {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no places.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -75,7 +75,7 @@ impl LlvmLocations {
         }
     }
 
-    /// A copy without room to spare; what is left is empty and keeps its room.
+    /// A copy of exact size. The original becomes empty and keeps its memory.
     pub(crate) fn take_exact(&mut self) -> LlvmLocations {
         fn take_exact_pool<T: Copy>(pool: &mut Vec<T>) -> Vec<T> {
             let copy = pool.as_slice().to_vec();

@@ -6,12 +6,12 @@ use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
 dense_id! {
-    /// An interned string. [`LlvmSymbol::EMPTY`] stands for "no name".
+    /// An interned string. [`LlvmSymbol::EMPTY`] means "no name".
     LlvmSymbol, "sym"
 }
 
 impl LlvmSymbol {
-    /// The empty string; as the name of something: it has none.
+    /// The empty string. As a name it means that there is none.
     pub const EMPTY: LlvmSymbol = LlvmSymbol::new(0);
 
     /// Whether this is the empty string.
@@ -20,10 +20,10 @@ impl LlvmSymbol {
     }
 }
 
-/// All names and metadata strings of a module, each once.
+/// The names and metadata strings of a module, each stored once.
 ///
-/// LLVM's strings are bytes. Bytes that are not UTF-8 are kept as `\XX`, the way LLVM assembly
-/// writes them, so that every string here is text.
+/// LLVM's strings are bytes. Bytes that are not UTF-8 are kept as `\XX`, the form of LLVM assembly,
+/// so every string here is text.
 #[derive(Clone, Debug)]
 pub struct LlvmStrings {
     text: String,

@@ -7,7 +7,7 @@ use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
 dense_id! {
-    /// A type. Equal types have equal ids, except that each named struct is its own type.
+    /// A type. Equal types have equal ids, except that each identified struct is a type of its own.
     LlvmType, "ty"
 }
 
@@ -40,13 +40,13 @@ pub enum LlvmTypeKind {
     Metadata,
     /// `token`
     Token,
-    /// `iN`: width in bits, 1 to 2^23
+    /// `iN`: the width in bits, 1 to 2^23
     Int(u32),
     /// `ptr addrspace(space)`, or the typed pointer of LLVM before 15 with its pointee.
     Pointer {
         /// Address space.
         space: u32,
-        /// What the pointer was declared to point to; only from typed pointers.
+        /// The declared pointee; only typed pointers have one.
         pointee: Option<LlvmType>,
     },
     /// `[len x element]`
@@ -60,9 +60,9 @@ pub enum LlvmTypeKind {
     Vector {
         /// Element type.
         element: LlvmType,
-        /// Number of elements, or the smallest number when scalable.
+        /// Number of elements; if scalable, the minimum number.
         len: u32,
-        /// Whether the length is a multiple known only when running.
+        /// Whether the length is a multiple of `len` that is only known at run time.
         scalable: bool,
     },
     /// A struct, named or literal.
@@ -71,7 +71,7 @@ pub enum LlvmTypeKind {
         name: LlvmSymbol,
         /// Its fields; `None` while a named struct is opaque.
         fields: Option<Box<[LlvmType]>>,
-        /// Whether it is laid out without padding.
+        /// Whether the layout has no padding.
         packed: bool,
     },
     /// A function type.
@@ -94,7 +94,7 @@ pub enum LlvmTypeKind {
     },
 }
 
-/// The types every module has, at fixed ids.
+/// The types that every module has, at fixed ids.
 const WELL_KNOWN: [LlvmTypeKind; 20] = [
     LlvmTypeKind::Void,
     LlvmTypeKind::Half,
@@ -188,7 +188,7 @@ impl Default for LlvmTypes {
 }
 
 impl LlvmTypes {
-    /// The type with this structure. Not for named structs: see [`LlvmTypes::named_struct`].
+    /// The type of this structure. Identified structs are created by [`LlvmTypes::named_struct`].
     pub fn intern_type(&mut self, kind: LlvmTypeKind) -> LlvmType {
         let hash = FxBuildHasher.hash_one(&kind);
         let kinds = &mut self.kinds;
@@ -202,7 +202,7 @@ impl LlvmTypes {
         ty
     }
 
-    /// A new named struct, opaque until [`LlvmTypes::set_body`] is called.
+    /// Creates a named struct, which is opaque until [`LlvmTypes::set_body`] is called.
     pub fn named_struct(&mut self, name: LlvmSymbol) -> LlvmType {
         let ty = LlvmType::new(self.kinds.len());
         self.kinds.push(LlvmTypeKind::Struct {
@@ -213,14 +213,14 @@ impl LlvmTypes {
         ty
     }
 
-    /// Gives a named struct its name.
+    /// Names a struct.
     pub fn set_name(&mut self, ty: LlvmType, new_name: LlvmSymbol) {
         if let LlvmTypeKind::Struct { name, .. } = &mut self.kinds[ty.index()] {
             *name = new_name;
         }
     }
 
-    /// Gives a named struct its fields.
+    /// Sets the fields of a named struct.
     pub fn set_body(&mut self, ty: LlvmType, new_fields: Box<[LlvmType]>, new_packed: bool) {
         if let LlvmTypeKind::Struct { fields, packed, .. } = &mut self.kinds[ty.index()] {
             *fields = Some(new_fields);
@@ -238,7 +238,7 @@ impl LlvmTypes {
         self.kinds.len()
     }
 
-    /// Never: every module has the well-known types.
+    /// Always false: every module has the well-known types.
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
     }
@@ -251,7 +251,8 @@ impl LlvmTypes {
             .map(|(index, kind)| (LlvmType::new(index), kind))
     }
 
-    /// Makes every `ptr` one to the generic address space of OpenCL; what `ptr` is from then on.
+    /// Turns `ptr` into a pointer to the generic address space of OpenCL. Returns the type that
+    /// stands for `ptr` from then on.
     pub(crate) fn make_generic(&mut self) -> LlvmType {
         let kind = |space| LlvmTypeKind::Pointer {
             space,
@@ -265,7 +266,8 @@ impl LlvmTypes {
         self.make_pointer(0)
     }
 
-    /// A pointer type that differs from all others, also from one to the same address space.
+    /// Creates a pointer type that differs from all others, including those to the same address
+    /// space.
     pub(crate) fn distinct_pointer(&mut self, space: u32) -> LlvmType {
         let id = LlvmType::new(self.kinds.len());
         self.kinds.push(LlvmTypeKind::Pointer {
@@ -339,8 +341,8 @@ impl LlvmTypes {
         }
     }
 
-    /// Whether a value of one type can stand where one of the other belongs: the types are equal,
-    /// or pointers to the same address space, whatever they are said to point to.
+    /// Whether a value of one type can be used where the other type is expected. The types must be
+    /// equal, or pointers to the same address space; their declared pointees are ignored.
     pub fn is_compatible(&self, a: LlvmType, b: LlvmType) -> bool {
         a == b
             || match (self.kind(a), self.kind(b)) {
@@ -391,7 +393,7 @@ impl LlvmTypes {
         }
     }
 
-    /// How many elements an array, vector or struct has.
+    /// The number of elements of an array, vector or struct.
     pub fn element_count(&self, ty: LlvmType) -> Option<u64> {
         match self.kind(ty) {
             LlvmTypeKind::Array { len, .. } => Some(*len),
@@ -404,7 +406,7 @@ impl LlvmTypes {
         }
     }
 
-    /// Result type, parameters and whether variadic, of a function type.
+    /// Result type, parameter types and variadic flag of a function type.
     pub fn function_signature(&self, ty: LlvmType) -> Option<(LlvmType, &[LlvmType], bool)> {
         match self.kind(ty) {
             LlvmTypeKind::Function {

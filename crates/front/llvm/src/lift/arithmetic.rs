@@ -1,4 +1,4 @@
-//! Arithmetic, bits and comparisons.
+//! Lifting of arithmetic, bit operations and comparisons.
 
 use super::body::{FunctionLifter, LiftSource};
 use super::lifter::LiftResult;
@@ -9,7 +9,7 @@ use crate::ir::{
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPFastMathMode};
 
-/// Liberties of floating-point operations that SPIR-V and LLVM have by other names.
+/// Fast-math modes of SPIR-V and the flags of LLVM that correspond to them.
 const FAST_MATH: &[(FPFastMathMode, LlvmInstFlags)] = &[
     (FPFastMathMode::NotNaN, LlvmInstFlags::NNAN),
     (FPFastMathMode::NotInf, LlvmInstFlags::NINF),
@@ -21,7 +21,7 @@ const FAST_MATH: &[(FPFastMathMode, LlvmInstFlags)] = &[
     (FPFastMathMode::AllowTransform, LlvmInstFlags::AFN),
 ];
 
-/// Integer operations that may be said not to wrap.
+/// Integer operations that can have no-wrap flags.
 const WRAPPING: &[LlvmOpcode] = &[
     LlvmOpcode::Add,
     LlvmOpcode::Sub,
@@ -54,7 +54,7 @@ impl<'s> FunctionLifter<'_, 's> {
         self.l.find_type(source.result_type()?)
     }
 
-    /// The liberties that decorations give to an operation.
+    /// The fast-math flags that an operation's decorations permit.
     pub(super) fn fast_math(&self, source: &LiftSource<'s>) -> LlvmInstFlags {
         let mode = source.result.and_then(|id| {
             let words = self.l.find_decoration(id, Decoration::FPFastMathMode)?;
@@ -113,7 +113,7 @@ impl<'s> FunctionLifter<'_, 's> {
         Ok(self.push_with(opcode, flags, ty, &operands, InstructionExtra::None))
     }
 
-    /// A shift: LLVM wants both operands of one type.
+    /// Lifts a shift. LLVM requires both operands to have the same type.
     pub(super) fn lift_shift(
         &mut self,
         opcode: LlvmOpcode,
@@ -162,7 +162,7 @@ impl<'s> FunctionLifter<'_, 's> {
         Ok(self.push_with(opcode, flags, ty, &operands, extra))
     }
 
-    /// Whether a value is no number: it does not compare with itself.
+    /// Whether a value is NaN: it is unordered with itself.
     pub(super) fn is_nan(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
         let value = self.operand_value(source, 0)?;
@@ -222,7 +222,7 @@ impl<'s> FunctionLifter<'_, 's> {
         Ok(self.l.out.make_splat(ty, ones))
     }
 
-    /// A constant that can be specialised: a call with its number and what it is by default.
+    /// A specialisation constant: a call with its number and its default value.
     pub(super) fn spec_constant(
         &mut self,
         source: &LiftSource<'s>,

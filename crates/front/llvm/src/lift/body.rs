@@ -1,4 +1,4 @@
-//! The body of one function: blocks, phis, values and their names.
+//! Function body lifting: blocks, phis, values and their names.
 
 use super::instruction_table;
 use super::lifter::{LiftResult, SpirvLifter, make_unique_name};
@@ -14,13 +14,13 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 use spirula_spirv::{Id, ir as spirv};
 
-/// An instruction as it is lifted: of a block, or the operation of a constant.
+/// An instruction to be lifted: one of a block, or the operation of a specialisation constant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LiftSource<'s> {
     pub(super) op: Op,
     pub(super) ty: Option<Id>,
     pub(super) result: Option<Id>,
-    /// The words behind result type and result.
+    /// The operand words after result type and result.
     pub(super) operands: &'s [u32],
     pub(super) place: SourceLocation,
 }
@@ -68,19 +68,19 @@ impl<'s> LiftSource<'s> {
     }
 }
 
-/// The lifting of one body.
+/// The state of lifting one function body.
 pub(super) struct FunctionLifter<'l, 's> {
     pub(super) l: &'l mut SpirvLifter<'s>,
     pub(super) function: LlvmFunction,
-    /// Where the instruction being lifted was read.
+    /// The source location of the current instruction.
     place: SourceLocation,
     /// The block being lifted.
     current: LlvmBlock,
-    /// Names given so far.
+    /// Names in use, with the number of requests for each.
     taken: FxHashMap<LlvmSymbol, u32>,
-    /// Phis, with the ids of their values and of the blocks these come from.
+    /// Phis, with the ids of their values and incoming blocks.
     phis: Vec<(LlvmInst, &'s [u32])>,
-    /// Headers of loops, with what is said of the loop.
+    /// Headers of loops, with the loop's metadata.
     pub(super) loops: Vec<(LlvmBlock, LlvmMetadata)>,
     /// Places in the source.
     pub(super) lines: LiftedFunctionLines,
@@ -113,7 +113,7 @@ impl<'s> SpirvLifter<'s> {
         let FunctionLifter {
             function, defined, ..
         } = body;
-        // Values of one function are none in another.
+        // Values of one function are not visible in another.
         for id in defined {
             self.values.set(id, None);
         }
@@ -160,7 +160,7 @@ impl<'s> FunctionLifter<'_, 's> {
                 LlvmPoolRange::from_start(start, &self.function.insts);
             self.no_line();
         }
-        // What was refused is missing now.
+        // After a refusal, values are missing, so no further checks are possible.
         if self.l.diagnostics.len() == errors {
             self.finish_phis();
             self.finish_loops();
@@ -169,7 +169,7 @@ impl<'s> FunctionLifter<'_, 's> {
         self.function.attachments.sort_by_key(|a| a.inst);
     }
 
-    /// Makes the constants that can be specialised and are used here, in their order.
+    /// Creates the specialisation constants that this function uses, in their order.
     fn special_constants(&mut self, func: spirv::Func) {
         let source = self.l.source;
         if self.l.special.is_empty() {
@@ -201,7 +201,7 @@ impl<'s> FunctionLifter<'_, 's> {
         self.l.special = special;
     }
 
-    /// Lifts one instruction, or reports why not.
+    /// Lifts one instruction, or reports why it cannot be lifted.
     fn lift_instruction(&mut self, source: LiftSource<'s>) {
         self.place = source.place;
         let first = self.function.insts.len();
@@ -224,7 +224,7 @@ impl<'s> FunctionLifter<'_, 's> {
         self.place_since(first);
     }
 
-    /// Notes the local that an id stands for, with its name.
+    /// Records the local that an id stands for, with its name.
     fn define_local(&mut self, id: Id, value: LlvmValue) {
         self.l.values.set(id, Some(value));
         self.defined.push(id);
@@ -346,7 +346,7 @@ impl<'s> FunctionLifter<'_, 's> {
         self.call_address(callee, ty, convention, flags, args)
     }
 
-    /// Adds a call of whatever an address leads to.
+    /// Adds a call of a function through its address.
     pub(super) fn call_address(
         &mut self,
         callee: LlvmValue,
@@ -372,7 +372,7 @@ impl<'s> FunctionLifter<'_, 's> {
         self.push_with(LlvmOpcode::Call, flags, result, &operands, extra)
     }
 
-    /// Adds a phi, whose values follow when all blocks are there.
+    /// Adds a phi. Its values follow once all blocks exist.
     pub(super) fn push_phi(&mut self, source: &LiftSource<'s>) -> LiftResult<LlvmValue> {
         let ty = self.l.find_type(source.result_type()?)?;
         let value = self.push_instruction(LlvmOpcode::Phi, ty, &[]);
@@ -380,7 +380,7 @@ impl<'s> FunctionLifter<'_, 's> {
         Ok(value)
     }
 
-    /// Gives phis their values: one for each edge, where SPIR-V has one for each block.
+    /// Completes the phis. LLVM has one value per edge, SPIR-V one per block.
     fn finish_phis(&mut self) {
         let mut edges = vec![Vec::new(); self.function.blocks.len()];
         for block in self.function.block_ids() {
@@ -394,7 +394,7 @@ impl<'s> FunctionLifter<'_, 's> {
                 of_block[inst.index()] = Some(block);
             }
         }
-        // By block: the phi that gave it a value last, and the value.
+        // By block: the phi that received a value from it last, and that value.
         let mut given: Vec<Option<(LlvmInst, LlvmValue)>> = vec![None; self.function.blocks.len()];
         for (phi, words) in std::mem::take(&mut self.phis) {
             let place = self.function.inst_place(phi);
@@ -423,7 +423,7 @@ impl<'s> FunctionLifter<'_, 's> {
         }
     }
 
-    /// Attaches what is said of loops to the branches that go back to their headers.
+    /// Attaches loop metadata to the branches back to the loop headers.
     fn finish_loops(&mut self) {
         if self.loops.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Vectors, arrays and structures.
+//! Lifting of composites: vectors, arrays and structures.
 
 use super::body::{FunctionLifter, LiftSource};
 use super::lifter::LiftResult;
@@ -8,10 +8,10 @@ use crate::ir::{
 };
 use spirula_spirv::Id;
 
-/// The number of a lane that no operand gives.
+/// The number of a lane without an operand.
 const NO_LANE: u32 = u32::MAX;
 
-/// Parts of an aggregate that is copied part by part, and their nesting.
+/// Greatest number of members that are copied one by one, and greatest nesting depth.
 const MAX_PARTS: u64 = 4096;
 const MAX_DEPTH: u32 = 16;
 
@@ -62,7 +62,7 @@ impl<'s> FunctionLifter<'_, 's> {
         ))
     }
 
-    /// A vector with as many lanes as asked for, those behind its own being poison.
+    /// A vector resized to `to` lanes. Lanes past its own are poison.
     fn resize_vector(&mut self, value: LlvmValue, from: u32, to: u32) -> LiftResult<LlvmValue> {
         if from == to {
             return Ok(value);
@@ -105,7 +105,7 @@ impl<'s> FunctionLifter<'_, 's> {
         self.push_shuffle(left, right, &mask).map(Some)
     }
 
-    /// `OpCompositeConstruct`: parts put in one by one, vectors lane by lane.
+    /// `OpCompositeConstruct`: constituents are inserted one by one, vectors lane by lane.
     pub(super) fn lift_composite_construct(
         &mut self,
         source: &LiftSource<'s>,
@@ -208,8 +208,8 @@ impl<'s> FunctionLifter<'_, 's> {
         Ok(self.push_instruction(LlvmOpcode::ExtractElement, element, &[whole, index]))
     }
 
-    /// A path through a type of SPIR-V, split into the part through aggregates and the lane of a
-    /// vector at its end, if it leads there.
+    /// Splits a path through a SPIR-V type into the path through aggregates and, at its end, the
+    /// lane of a vector if it selects one.
     fn split_composite_path(
         &self,
         value: Id,
@@ -254,7 +254,7 @@ impl<'s> FunctionLifter<'_, 's> {
         }
     }
 
-    /// `OpCopyLogical`: the same parts in a type of another layout.
+    /// `OpCopyLogical`: copies the members into a type of another layout.
     pub(super) fn copy_logical(
         &mut self,
         source: &LiftSource<'s>,

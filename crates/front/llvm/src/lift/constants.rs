@@ -1,4 +1,4 @@
-//! Constants: those known before specialisation, and those that can be specialised.
+//! Lifting of constants and specialisation constants.
 
 use super::lifter::{LiftResult, SpirvLifter};
 use crate::ir::{
@@ -10,7 +10,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::InstRef;
 
-/// Conversions of pointers that LLVM has as constant expressions, too.
+/// Pointer conversions that LLVM also has as constant expressions.
 const CASTS: &[(Op, LlvmOpcode)] = &[
     (Op::PtrCastToGeneric, LlvmOpcode::AddrSpaceCast),
     (Op::GenericCastToPtr, LlvmOpcode::AddrSpaceCast),
@@ -19,7 +19,7 @@ const CASTS: &[(Op, LlvmOpcode)] = &[
 ];
 
 impl SpirvLifter<'_> {
-    /// Makes the counterpart of a constant, or notes that it can be specialised.
+    /// Creates the LLVM constant, or records the id as a specialisation constant.
     pub(super) fn define_constant(&mut self, inst: InstRef<'_>) -> LiftResult<()> {
         let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
             return Err("it has no result".to_owned());
@@ -40,7 +40,8 @@ impl SpirvLifter<'_> {
         Ok(())
     }
 
-    /// The constant; none where it is known only after specialisation, or made by a call.
+    /// The LLVM constant. It is `None` for specialisation constants, and for constants that only a
+    /// call can create.
     fn known_constant(&mut self, inst: InstRef<'_>, ty: Id) -> LiftResult<Option<LlvmConst>> {
         let ty = self.find_type(ty)?;
         let constant = match inst.op() {
@@ -63,7 +64,7 @@ impl SpirvLifter<'_> {
         Ok(Some(constant))
     }
 
-    /// The address of a function, which comes later in the module.
+    /// The address of a function that is defined later in the module.
     fn function_pointer(&mut self, ty: LlvmType, function: Id) -> LiftResult<LlvmConst> {
         let func = self.find_declared_function(function)?;
         let address = self.function_address(func);
@@ -124,7 +125,7 @@ impl SpirvLifter<'_> {
         Ok(Some(consts.make_aggregate(types, ty, &parts)))
     }
 
-    /// An operation on constants, where LLVM has it as a constant expression.
+    /// An operation on constants, if LLVM has it as a constant expression.
     fn lift_constant_operation(
         &mut self,
         ty: LlvmType,
@@ -229,8 +230,8 @@ impl SpirvLifter<'_> {
         Ok(self.make_constant_expression(LlvmOpcode::GetElementPtr, flags, ty, &operands, extra))
     }
 
-    /// A constant index into a type, and the type of what it leads to. Members of structures are
-    /// numbered in 32 bits.
+    /// A constant index into a type, and the type that it selects. Indices of structure members
+    /// have 32 bits.
     pub(super) fn constant_step(&mut self, within: Id, index: Id) -> LiftResult<(LlvmConst, Id)> {
         if self.find_lowered_type(within)?.shape != super::types::LiftedTypeShape::Struct {
             return Ok((self.find_constant(index)?, self.find_part_type(within, 0)?));

@@ -1,4 +1,4 @@
-//! Control flow and calls of functions.
+//! Lifting of control flow and function calls.
 
 use super::body::{FunctionLifter, LiftSource};
 use super::lifter::LiftResult;
@@ -9,7 +9,7 @@ use crate::ir::{
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::LoopControl;
 
-/// What is said of loops by name, and whether a number follows.
+/// Loop controls, their names in LLVM, and whether a number follows.
 const LOOPS: &[(LoopControl, &str, bool)] = &[
     (LoopControl::Unroll, "llvm.loop.unroll.enable", false),
     (LoopControl::DontUnroll, "llvm.loop.unroll.disable", false),
@@ -121,7 +121,8 @@ impl<'s> FunctionLifter<'_, 's> {
         Ok(None)
     }
 
-    /// What `OpLoopMerge` says of a loop: a list that begins with itself, as LLVM wants it.
+    /// The loop metadata of an `OpLoopMerge`: a list whose first operand is itself, as LLVM
+    /// requires.
     pub(super) fn loop_merge(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let control = source.read_word(2)?;
         let mut numbers = source.operands[3..].iter();

@@ -1,4 +1,4 @@
-//! Conversions.
+//! Lifting of conversions.
 
 use super::body::{FunctionLifter, LiftSource};
 use super::lifter::LiftResult;
@@ -6,7 +6,7 @@ use crate::ir::{LlvmOpcode, LlvmType, LlvmValue};
 use spirula_spirv::grammar::enumerants::Decoration;
 
 impl<'s> FunctionLifter<'_, 's> {
-    /// Whether a conversion rounds or saturates in a way of its own, which LLVM's do not.
+    /// Whether a conversion has a rounding mode or saturation, which LLVM's conversions lack.
     fn is_particular(&self, source: &LiftSource<'s>) -> bool {
         let stated = |what| {
             source
@@ -84,7 +84,7 @@ impl<'s> FunctionLifter<'_, 's> {
         Ok(Some(self.push_instruction(opcode, ty, &[value])))
     }
 
-    /// `OpBitcast`: pointers of one address space are all of one type.
+    /// `OpBitcast`. All pointers of one address space have the same type in LLVM.
     pub(super) fn lift_bitcast(
         &mut self,
         source: &LiftSource<'s>,
@@ -100,7 +100,8 @@ impl<'s> FunctionLifter<'_, 's> {
             (false, false) => LlvmOpcode::BitCast,
         };
         let integer = |ty| self.l.out.types.int_width(ty).is_some();
-        // LLVM casts pointers and integers only: vectors go through one of as many bits.
+        // LLVM converts only between scalar pointers and integers. Vectors are converted through an
+        // integer of the same number of bits.
         let (word, is_through) = (LlvmType::I64, !(integer(from) || integer(ty)));
         Ok(Some(match opcode {
             LlvmOpcode::PtrToInt if is_through => {

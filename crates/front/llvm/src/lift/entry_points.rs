@@ -1,4 +1,4 @@
-//! Entry points: what metadata says about kernels and about the source.
+//! Lifting of entry points: kernel metadata and source language metadata.
 
 use super::lifter::{LiftResult, SpirvLifter};
 use crate::ir::{LlvmMetadata, LlvmSymbol, LlvmType, LlvmTypeKind};
@@ -10,7 +10,7 @@ use spirula_spirv::grammar::enumerants::{
 };
 use spirula_spirv::ir::{InstRef, ModuleSection};
 
-/// Execution modes that are metadata of the function of their own.
+/// Execution modes that LLVM has as function metadata of their own.
 const ATTACHED: &[(ExecutionMode, &str)] = &[
     (ExecutionMode::LocalSize, "reqd_work_group_size"),
     (ExecutionMode::LocalSizeHint, "work_group_size_hint"),
@@ -31,11 +31,11 @@ const HINTS: &[LlvmType] = &[
     LlvmType::DOUBLE,
 ];
 
-/// Beginnings of the texts in which Khronos' translator keeps what the source says of arguments.
+/// Prefixes of the strings in which Khronos' translator keeps the source types of arguments.
 const TEXTS: &[&str] = &["kernel_arg_type", "kernel_arg_type_qual"];
 
 impl SpirvLifter<'_> {
-    /// Notes which functions are entry points and keeps their names for them.
+    /// Finds the entry points and reserves their names.
     pub(super) fn find_entry_points(&mut self) {
         for inst in self.source.section_insts(ModuleSection::EntryPoints) {
             let model = ExecutionModel(inst.operand_word(0));
@@ -63,7 +63,7 @@ impl SpirvLifter<'_> {
         }
     }
 
-    /// Attaches to the functions of entry points what is said about them.
+    /// Attaches the properties of entry points to their functions.
     pub(super) fn entry_points(&mut self) {
         self.source_language();
         let mut modes = Vec::new();
@@ -101,7 +101,7 @@ impl SpirvLifter<'_> {
         self.md_named("spirv.Source", vec![node]);
     }
 
-    /// Attaches an execution mode to its function, or gives a row for the list of all modes.
+    /// Attaches an execution mode to its function, or returns a row for the list of all modes.
     fn execution_mode(&mut self, inst: InstRef<'_>) -> LiftResult<Option<LlvmMetadata>> {
         let Some(func) = self.functions[inst.id_operand(0)] else {
             return Ok(None);
@@ -130,7 +130,8 @@ impl SpirvLifter<'_> {
             return Ok(None);
         }
         match mode {
-            // LLVM IR contracts nothing that it does not say may be, so that translators add it.
+            // LLVM IR allows contraction only where it is stated, so translators add this mode
+            // themselves.
             ExecutionMode::ContractionOff => return Ok(None),
             ExecutionMode::VecTypeHint => {
                 self.vector_hint(func, inst.operand_word(2));
@@ -162,8 +163,8 @@ impl SpirvLifter<'_> {
         Ok(Some(self.md_node(&parts)))
     }
 
-    /// The size of a shader's workgroups by constants, some of which can be specialised: what they
-    /// are by default, and the numbers of those that can be (`spirv.LocalSizeIds`).
+    /// The workgroup size of a shader, given by constants of which some can be specialised: the
+    /// default values, and the numbers of the specialisation constants (`spirv.LocalSizeIds`).
     fn size_of_constants(&mut self, func: crate::ir::LlvmFunc, sizes: &[Id]) -> LiftResult<()> {
         let (mut defaults, mut numbers) = (Vec::new(), Vec::new());
         for &id in sizes {
@@ -209,7 +210,7 @@ impl SpirvLifter<'_> {
         self.attach_to_function(func, "vec_type_hint", node);
     }
 
-    /// Adds an attribute that is a text to a function.
+    /// Adds a string attribute to a function.
     pub(super) fn function_text(&mut self, func: crate::ir::LlvmFunc, key: &str, value: &str) {
         let (key, value) = (
             self.out.strings.intern_text(key),
@@ -239,8 +240,8 @@ impl SpirvLifter<'_> {
         }
     }
 
-    /// `kernel_arg_*` as Clang writes them: by the texts of Khronos' translator where there are
-    /// some, otherwise by types.
+    /// Builds `kernel_arg_*` as Clang does: from the strings of Khronos' translator if they exist,
+    /// otherwise from the types.
     fn kernel_arguments(
         &mut self,
         id: Id,
@@ -299,7 +300,7 @@ impl SpirvLifter<'_> {
             .collect()
     }
 
-    /// The texts `NAME.a,b,c,` of the module by what stands before the last full stop.
+    /// The module's strings `NAME.a,b,c,`, by the text before the last full stop.
     fn find_texts(&self) -> FxHashMap<String, String> {
         let strings = self.source.section_insts(ModuleSection::Sources);
         let strings = strings.filter(|inst| inst.op() == Op::String);
@@ -312,7 +313,7 @@ impl SpirvLifter<'_> {
         texts.collect()
     }
 
-    /// A type by its name in OpenCL C, as far as it has one.
+    /// The name of a type in OpenCL C, if it has one.
     fn source_type(&self, id: Id) -> String {
         let Some(inst) = self.definitions.get(self.source, id) else {
             return String::new();
@@ -341,7 +342,7 @@ impl SpirvLifter<'_> {
     }
 }
 
-/// The parts of `a,b,c,`.
+/// The items of `a,b,c,`.
 fn split_comma_list(text: &str) -> Vec<String> {
     let text = text.strip_suffix(',').unwrap_or(text);
     text.split(',').map(str::to_owned).collect()
@@ -366,7 +367,7 @@ pub(super) fn float_name(width: u32) -> &'static str {
     }
 }
 
-/// What an argument may be used for: of images and pipes, their last operand.
+/// The access qualifier of an argument: the last operand of image and pipe types.
 fn access_of(kind: &LlvmTypeKind, strings: &crate::ir::LlvmStrings) -> &'static str {
     let LlvmTypeKind::Target { name, ints, .. } = kind else {
         return "none";

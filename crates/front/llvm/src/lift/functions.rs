@@ -1,4 +1,4 @@
-//! Functions: names, signatures, attributes.
+//! Lifting of functions: names, signatures and attributes.
 
 use super::lifter::{LiftResult, SpirvLifter};
 use crate::ir::{
@@ -11,7 +11,7 @@ use spirula_spirv::grammar::enumerants::{
 use spirula_spirv::grammar::literal_string;
 use spirula_spirv::ir as spirv;
 
-/// Attributes of parameters that LLVM has, too, without a type.
+/// Parameter attributes that LLVM also has, without a type.
 const PLAIN: &[(FunctionParameterAttribute, AttrKind)] = &[
     (FunctionParameterAttribute::Zext, AttrKind::ZeroExt),
     (FunctionParameterAttribute::Sext, AttrKind::SignExt),
@@ -21,7 +21,7 @@ const PLAIN: &[(FunctionParameterAttribute, AttrKind)] = &[
     (FunctionParameterAttribute::NoReadWrite, AttrKind::ReadNone),
 ];
 
-/// Attributes that name the type that a pointer leads to.
+/// Parameter attributes that state the pointee type.
 const TYPED: &[(FunctionParameterAttribute, AttrKind)] = &[
     (FunctionParameterAttribute::ByVal, AttrKind::ByVal),
     (FunctionParameterAttribute::Sret, AttrKind::StructRet),
@@ -46,7 +46,7 @@ impl SpirvLifter<'_> {
         }
     }
 
-    /// A function, declared when it is first asked for.
+    /// The LLVM function, which is declared at the first request.
     pub(super) fn find_declared_function(&mut self, id: Id) -> LiftResult<LlvmFunc> {
         if let Some(known) = self.functions[id] {
             return Ok(known);
@@ -81,8 +81,8 @@ impl SpirvLifter<'_> {
         Ok(made)
     }
 
-    /// Name, calling convention and linkage. An entry point goes by the name that it is launched
-    /// by; a function that is exported by that name as well is kept to the module.
+    /// Name, calling convention and linkage of a function. An entry point has the name that it is
+    /// launched by. A function that is also exported under this name gets internal linkage.
     fn function_name(&mut self, id: Id) -> (LlvmSymbol, CallingConvention, Linkage) {
         if let Some(entry) = self.entries[id] {
             let name = self.source.inst(entry).string_operand(2);
@@ -137,7 +137,7 @@ impl SpirvLifter<'_> {
         Ok(())
     }
 
-    /// The attributes of a parameter of a type, or of the result of the function `id`.
+    /// The attributes of a parameter, or of the result of the function `id`.
     fn value_attributes(&mut self, id: Id, param: Option<Id>) -> LiftResult<AttrSet> {
         let mut attributes = Vec::new();
         let pointer = match param {
@@ -156,7 +156,8 @@ impl SpirvLifter<'_> {
                 FunctionParameterAttribute::Zext | FunctionParameterAttribute::Sext
             );
             match (plain, typed, param) {
-                // An attribute of pointers stands on a pointer, one of integers on none.
+                // A pointer attribute is only valid on pointers, an integer attribute only on other
+                // types.
                 (Some((_, kind)), ..) if extends != pointer => {
                     attributes.push(LlvmAttribute::Plain(*kind));
                 }
@@ -177,7 +178,8 @@ impl SpirvLifter<'_> {
         Ok(self.out.attributes.intern_set(attributes))
     }
 
-    /// States what parameters point to: shaders cannot cast what is found out wrongly.
+    /// States the pointee types of parameters. Shaders cannot cast a pointer whose type was
+    /// inferred wrongly.
     fn parameter_types(&mut self, func: LlvmFunc, params: &[Id]) -> LiftResult<()> {
         let mut parts = Vec::with_capacity(params.len());
         let mut any = false;
@@ -196,7 +198,7 @@ impl SpirvLifter<'_> {
         Ok(())
     }
 
-    /// Decorations of a function and of its parameters that LLVM has no words for.
+    /// Decorations of a function and of its parameters that LLVM cannot express.
     fn decorations_of_function(&mut self, func: LlvmFunc, id: Id, params: &[Id]) {
         let global = self.out.function(func).global;
         let mut attached = Vec::new();

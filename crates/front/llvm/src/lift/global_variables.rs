@@ -1,4 +1,4 @@
-//! Variables at module level.
+//! Lifting of module-scope variables.
 
 use super::lifter::{LiftResult, SpirvLifter};
 use super::types::address_space;
@@ -62,7 +62,8 @@ impl SpirvLifter<'_> {
         Ok(())
     }
 
-    /// A built-in variable, which is known by its name; several become one.
+    /// A built-in variable, which is identified by its name. Several variables of one built-in
+    /// become one.
     fn lift_builtin_variable(
         &mut self,
         id: Id,
@@ -125,7 +126,7 @@ impl SpirvLifter<'_> {
         let initial = match initializer {
             Some(initial) => Some(self.find_constant(initial)?),
             None if imported => None,
-            // What is not said to have contents has none to begin with.
+            // A variable without stated contents has none initially.
             None if class == StorageClass::Workgroup || linkage.is_none() => Some(
                 self.out
                     .consts

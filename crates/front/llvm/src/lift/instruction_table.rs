@@ -1,5 +1,5 @@
-//! What each instruction becomes: a row for what LLVM has, in the file of its class for what needs
-//! several instructions, and a call of a function of its name for everything else.
+//! Lifting table: one row for each instruction that becomes LLVM instructions. All other
+//! instructions become calls of functions that are named after them.
 
 use super::body::{FunctionLifter, LiftSource};
 use super::lifter::LiftResult;
@@ -8,16 +8,16 @@ use rustc_hash::FxHashMap;
 use spirula_spirv::grammar::{InstructionClass, Op};
 use std::sync::OnceLock;
 
-/// What lifts an instruction.
+/// The function that lifts an instruction.
 pub(super) type InstructionLiftFn =
     for<'l, 's> fn(&mut FunctionLifter<'l, 's>, &LiftSource<'s>) -> LiftResult<Option<LlvmValue>>;
 
-/// What an instruction becomes.
+/// How an instruction is lifted.
 #[derive(Clone, Copy)]
 pub(super) enum LiftRule {
     /// An instruction on the same operands, with its flags.
     Same(LlvmOpcode),
-    /// A shift, by as many bits as the operand beside it says in its own width.
+    /// A shift. The amount has a width of its own.
     Shift(LlvmOpcode),
     /// A comparison.
     Compare(Predicate),
@@ -31,7 +31,7 @@ pub(super) enum LiftRule {
 
 use LiftRule::{By, Compare, Convert, Nothing, Same, Shift};
 
-/// A row for each instruction that is no call.
+/// A row for each instruction that does not become a call.
 const ROWS: &[(Op, LiftRule)] = &[
     // Arithmetic and bits.
     (Op::FNegate, Same(LlvmOpcode::FNeg)),
@@ -164,7 +164,7 @@ const ROWS: &[(Op, LiftRule)] = &[
         By(|b, s| b.lift_composite_construct(s)),
     ),
     (Op::ConstantSampler, By(|b, s| b.lift_constant_sampler(s))),
-    // Extended instructions, and what says nothing to LLVM.
+    // Extended instructions, and instructions without effect on LLVM IR.
     (Op::ExtInst, By(|b, s| b.lift_extended_instruction(s))),
     (Op::Nop, Nothing),
     (Op::Line, By(|b, s| b.lift_line(s))),
@@ -177,14 +177,15 @@ const ROWS: &[(Op, LiftRule)] = &[
     ),
 ];
 
-/// What is on cooperative matrices, which have neither operators nor parts in LLVM IR.
+/// Instruction classes on cooperative matrices. LLVM IR has neither operators on them nor access to
+/// their components.
 const ON_MATRICES: &[InstructionClass] = &[
     InstructionClass::Arithmetic,
     InstructionClass::Conversion,
     InstructionClass::Composite,
 ];
 
-/// A constant with parts that calls make is made as other values are.
+/// The opcode that constructs a composite of constants if some constituents are results of calls.
 fn to_construct_op(op: Op) -> Op {
     match op {
         Op::ConstantComposite | Op::SpecConstantComposite => Op::CompositeConstruct,
@@ -193,7 +194,7 @@ fn to_construct_op(op: Op) -> Op {
 }
 
 impl<'s> FunctionLifter<'_, 's> {
-    /// Whether an instruction gives or takes a cooperative matrix apart from moving it.
+    /// Whether an instruction takes or produces a cooperative matrix, other than to move it.
     fn is_on_matrices(&self, source: &LiftSource<'s>) -> LiftResult<bool> {
         let is_moved = source.op == Op::CopyObject;
         let class = source.op.info().map(|row| row.class);
@@ -202,7 +203,7 @@ impl<'s> FunctionLifter<'_, 's> {
             return Ok(false);
         }
         let is_opaque = |ty| matches!(self.l.out.types.kind(ty), LlvmTypeKind::Target { .. });
-        // Other parts that are opaque, such as images, are taken out of what holds them.
+        // Other opaque members, such as images, can be extracted from composites.
         if source.op != Op::CompositeExtract && is_opaque(self.result_type(source)?) {
             return Ok(true);
         }
@@ -211,7 +212,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 }
 
-/// Lifts an instruction; the value of its result, if it has one.
+/// Lifts an instruction. Returns the value of its result, if it has one.
 pub(super) fn lift_by_opcode<'s>(
     body: &mut FunctionLifter<'_, 's>,
     source: &LiftSource<'s>,

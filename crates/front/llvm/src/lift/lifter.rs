@@ -1,4 +1,4 @@
-//! The state of a lifting, and its order.
+//! Lifter: module-level state and order of the lifting.
 
 use super::source_lines::LiftedCompileUnit;
 use super::specialised_lengths::LiftedArrayLengths;
@@ -16,14 +16,15 @@ use spirula_spirv::grammar::{InstructionClass, Op};
 use spirula_spirv::ir::{IdWords, Inst, InstRef, ModuleSection};
 use spirula_spirv::{Id, IdMap, ir as spirv};
 
-/// What could not be lifted, in words; its place is added by whoever knows it.
+/// The result of a step. The error says what could not be lifted; the caller that knows the place
+/// adds it.
 pub(super) type LiftResult<T> = Result<T, String>;
 
-/// Makes LLVM IR of a SPIR-V module.
+/// Lifts a SPIR-V module to LLVM IR.
 ///
 /// # Errors
-/// All instructions that have no counterpart in LLVM IR, or none that is known here, each with
-/// its place.
+/// All instructions that LLVM IR cannot express, or whose lifting is not implemented, each with its
+/// place.
 pub fn lift_module(source: &spirv::SpirvModule) -> Result<ir::LlvmModule, Vec<SourceDiagnostic>> {
     let mut lifter = SpirvLifter::new(source);
     lifter.set_target_header();
@@ -49,17 +50,18 @@ pub fn lift_module(source: &spirv::SpirvModule) -> Result<ir::LlvmModule, Vec<So
     let ir::LlvmModule { types, layout, .. } = &mut out;
     layout.measure_all(types);
     crate::auto_upgrade::complete_alignments(&mut out);
-    // What obeys SPIR-V's rules obeys LLVM's: a module that does not was invalid before.
+    // A valid SPIR-V module becomes a valid LLVM module, so a violation here means that the input
+    // was invalid.
     verify_module(&out).map_err(|error| vec![*error])?;
     Ok(out)
 }
 
-/// A type of SPIR-V as it is known here.
+/// The LLVM counterpart of a SPIR-V type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LiftedType {
     /// Its counterpart.
     pub(super) ty: LlvmType,
-    /// What it is made of.
+    /// Its structure.
     pub(super) shape: LiftedTypeShape,
 }
 
@@ -74,34 +76,34 @@ pub(super) struct SpirvLifter<'s> {
     pub(super) types: IdMap<Option<LiftedType>>,
     /// Constants, globals, and locals of the function being lifted.
     pub(super) values: IdMap<Option<LlvmValue>>,
-    /// Constants that can be specialised, in the order of the module.
+    /// Specialisation constants, in the order of the module.
     pub(super) special: Vec<Inst>,
     /// Positions in that list.
     pub(super) special_at: IdMap<Option<usize>>,
-    /// The constant with the size of workgroups, where it can be specialised.
+    /// The constant with the workgroup size, if it can be specialised.
     pub(super) workgroup_size: Option<Id>,
     pub(super) functions: IdMap<Option<LlvmFunc>>,
     /// Blocks of the function being lifted, by their labels.
     pub(super) blocks: IdMap<Option<ir::LlvmBlock>>,
     /// Functions of the module by their ids.
     pub(super) bodies: IdMap<Option<spirv::Func>>,
-    /// Functions declared for what SPIR-V provides, by name.
+    /// Functions that are declared for instructions of SPIR-V, by name.
     pub(super) provided: FxHashMap<LlvmSymbol, LlvmFunc>,
-    /// Names of globals given so far, with how often each was asked for.
+    /// Names of globals in use, with the number of requests for each.
     pub(super) taken: FxHashMap<LlvmSymbol, u32>,
     pub(super) taken_types: FxHashSet<LlvmSymbol>,
     /// Built-in variables by name.
     pub(super) builtins: Vec<(LlvmSymbol, LlvmGlobal)>,
-    /// Functions that are entry points, with the instructions that say so.
+    /// Entry point functions, with their `OpEntryPoint`.
     pub(super) entries: IdMap<Option<Inst>>,
     /// Nodes of metadata that list nothing but numbers.
     pub(super) number_nodes: FxHashMap<Vec<u32>, LlvmMetadata>,
-    /// Whether the module is of compute shaders, with logical addressing.
+    /// Whether the module has compute shaders, with logical addressing.
     pub(super) is_shader: bool,
     /// Layouts of structures, as rows of a list.
     pub(super) layouts: Vec<LlvmMetadata>,
     pub(super) lengths: LiftedArrayLengths,
-    /// What places in sources are within.
+    /// The compile unit that source locations belong to.
     pub(super) unit: LiftedCompileUnit,
     pub(super) diagnostics: Vec<SourceDiagnostic>,
 }
@@ -109,7 +111,7 @@ pub(super) struct SpirvLifter<'s> {
 /// The triple of compute shaders.
 const SHADER: &str = "spirv-unknown-vulkan-compute";
 
-/// Layout of data for kernels, as Clang has it for `spir64` and `spir`.
+/// Data layout of kernels, as Clang has it for `spir64` and `spir`.
 const LAYOUT_64: &str = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64";
 const LAYOUT_32: &str = "e-p:32:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64";
 
@@ -167,7 +169,7 @@ impl<'s> SpirvLifter<'s> {
         }
     }
 
-    /// The memory model of a shader, where it is not the one that shaders have as a rule.
+    /// States the memory model of a shader if it is not the usual one.
     fn memory_model(&mut self) {
         let model = self.source.section_insts(ModuleSection::MemoryModel).next();
         if let Some(model) =
@@ -207,7 +209,7 @@ impl<'s> SpirvLifter<'s> {
         self.report_at(inst.op(), inst.place(), why);
     }
 
-    /// The same by opcode and place.
+    /// Reports a refusal by opcode and place.
     pub(super) fn report_at(&mut self, op: Op, place: SourceLocation, why: &str) {
         self.diagnostics
             .push(SourceDiagnostic::error(place, format!("{op}: {why}")));
@@ -218,7 +220,7 @@ impl<'s> SpirvLifter<'s> {
         Ok(self.find_lowered_type(id)?.ty)
     }
 
-    /// The counterpart of a type with what it is made of.
+    /// The LLVM counterpart of a type, with its structure.
     pub(super) fn find_lowered_type(&self, id: Id) -> LiftResult<LiftedType> {
         self.types[id].ok_or_else(|| format!("{id} is no type that was lifted"))
     }
@@ -230,12 +232,12 @@ impl<'s> SpirvLifter<'s> {
             .ok_or_else(|| format!("{id} is no value"))
     }
 
-    /// The value of a constant or global, or of a local of the function being lifted.
+    /// The value of a constant or global, or of a local of the current function.
     pub(super) fn find_value(&self, id: Id) -> LiftResult<LlvmValue> {
         self.values[id].ok_or_else(|| format!("{id} is no value that was lifted"))
     }
 
-    /// The constant that an id stands for.
+    /// The constant of an id.
     pub(super) fn find_constant(&self, id: Id) -> LiftResult<LlvmConst> {
         let value = self.find_value(id)?;
         value
@@ -260,7 +262,7 @@ impl<'s> SpirvLifter<'s> {
         consts.make_int(types, LlvmType::I32, u64::from(value))
     }
 
-    /// A name for a global that no other has: the one asked for, or that with a number.
+    /// A unique name for a global: the requested one, or the requested one with a number.
     pub(super) fn global_name(&mut self, asked: &str) -> LlvmSymbol {
         make_unique_name(&mut self.out.strings, &mut self.taken, asked)
     }
@@ -310,7 +312,7 @@ impl<'s> SpirvLifter<'s> {
     }
 }
 
-/// A name that was not given before: the one asked for, or that with a number behind it.
+/// A name that is not in use: the requested one, or the requested one followed by a number.
 pub(super) fn make_unique_name(
     strings: &mut ir::LlvmStrings,
     taken: &mut FxHashMap<LlvmSymbol, u32>,

@@ -1,7 +1,7 @@
-//! Names of functions that SPIR-V provides, mangled as Clang does.
+//! Name mangling: names of functions that SPIR-V provides, as Clang mangles them.
 //!
-//! The subset of the Itanium C++ ABI (section 5.1) that builtins need: builtin types, vectors,
-//! pointers with address spaces, named types, and substitutions for what was said before.
+//! This is the subset of the Itanium C++ ABI (section 5.1) that built-in functions need: built-in
+//! types, vectors, pointers with address spaces, named types, and substitutions for repeated types.
 
 use super::entry_points::{float_name, int_name};
 use super::lifter::SpirvLifter;
@@ -10,23 +10,23 @@ use crate::text::print_type;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-/// A parameter type: how it is written in full, and its parts from the innermost outwards, each
-/// with what stands before it.
+/// A parameter type: its full mangling, and its components from the innermost outwards, each with
+/// its prefix.
 #[derive(Clone, Debug)]
 pub(super) struct MangledType {
     /// The type within.
     scalar: String,
-    /// Whether the type within is one that can be substituted.
+    /// Whether the innermost type can be substituted.
     named: bool,
-    /// What is put around it: vectors, address spaces, pointers.
+    /// Enclosing components: vectors, address spaces, pointers.
     around: Vec<String>,
 }
 
 /// A name being mangled.
 pub(super) struct MangledNameBuilder {
     text: String,
-    /// Types said before, in full.
-    said: Vec<String>,
+    /// Types that were already written, in full.
+    written: Vec<String>,
 }
 
 impl MangledNameBuilder {
@@ -34,7 +34,7 @@ impl MangledNameBuilder {
     pub(super) fn new(name: &str) -> Self {
         MangledNameBuilder {
             text: format!("_Z{}{name}", name.len()),
-            said: Vec::new(),
+            written: Vec::new(),
         }
     }
 
@@ -50,9 +50,9 @@ impl MangledNameBuilder {
             let inner = &parts[parts.len() - 1];
             parts.push(format!("{around}{inner}"));
         }
-        // The longest part that was said before is not said again.
+        // The longest component that was written before is substituted.
         let known = (0..parts.len()).rev().find_map(|at| {
-            let index = self.said.iter().position(|said| *said == parts[at])?;
+            let index = self.written.iter().position(|said| *said == parts[at])?;
             Some((at, index))
         });
         let outside = known.map_or(0, |(at, _)| at);
@@ -67,7 +67,7 @@ impl MangledNameBuilder {
             Some((at, _)) => at + 1,
             None => usize::from(!ty.named),
         };
-        self.said.extend(parts.drain(fresh..));
+        self.written.extend(parts.drain(fresh..));
     }
 
     /// The whole name.
@@ -99,7 +99,7 @@ impl SpirvLifter<'_> {
         let mut around = Vec::new();
         let mut at = id;
         let mut scalar = None;
-        // A pointer, an array within, a vector, and its lanes.
+        // A pointer, an array in it, a vector, and its lanes.
         for _ in 0..4 {
             let Some(inst) = self.definitions.get(self.source, at) else {
                 break;
@@ -147,7 +147,7 @@ impl SpirvLifter<'_> {
         }
     }
 
-    /// A type that has no letter, by a name of its own.
+    /// A name for a type that has no letter in the ABI.
     fn mangle_opaque_type(&self, id: Id) -> String {
         let lowered = self.types[id].map(|lowered| self.out.types.kind(lowered.ty));
         let name = match lowered {
@@ -172,7 +172,7 @@ impl SpirvLifter<'_> {
         format!("{}{name}", name.len())
     }
 
-    /// The name of a type behind `_R`, which tells functions apart by their results.
+    /// The type name after `_R`, which distinguishes functions by their result types.
     pub(super) fn result_name(&self, id: Id) -> String {
         let Some(inst) = self.definitions.get(self.source, id) else {
             return String::new();

@@ -1,4 +1,4 @@
-//! Matrices, which are arrays of their columns.
+//! Lifting of matrices, which become arrays of their columns.
 
 use super::body::{FunctionLifter, LiftSource};
 use super::lifter::LiftResult;
@@ -45,7 +45,7 @@ impl<'s> FunctionLifter<'_, 's> {
         whole
     }
 
-    /// The columns weighted by the lanes of a vector, added up.
+    /// The sum of the columns, each multiplied by a lane of a vector.
     fn combine_columns(
         &mut self,
         columns: &[LlvmValue],

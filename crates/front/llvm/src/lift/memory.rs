@@ -1,4 +1,4 @@
-//! Variables, loads, stores, copies and addresses.
+//! Lifting of memory instructions: variables, loads, stores, copies and access chains.
 
 use super::body::{FunctionLifter, LiftSource};
 use super::lifter::LiftResult;
@@ -18,8 +18,8 @@ struct LiftedAccess {
     nontemporal: bool,
 }
 
-/// What LLVM's loads and stores can say of an access.
-const SAYABLE: u32 =
+/// Memory operands that LLVM's loads and stores can express.
+const EXPRESSIBLE: u32 =
     MemoryAccess::Volatile.0 | MemoryAccess::Aligned.0 | MemoryAccess::Nontemporal.0;
 
 impl<'s> FunctionLifter<'_, 's> {
@@ -63,10 +63,10 @@ impl<'s> FunctionLifter<'_, 's> {
         Ok(Some(place))
     }
 
-    /// How operands from `n` on say that memory is accessed; none where LLVM cannot say it.
+    /// The memory operands from operand `n` on; `None` if LLVM cannot express them.
     fn read_memory_access(&self, words: &[u32]) -> Option<LiftedAccess> {
         let mask = words.first().copied().unwrap_or(0);
-        if mask & !SAYABLE != 0 {
+        if mask & !EXPRESSIBLE != 0 {
             return None;
         }
         let has = |bit: MemoryAccess| mask & bit.0 != 0;
@@ -85,7 +85,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     fn access_extra(&self, access: &LiftedAccess, ty: LlvmType) -> InstructionExtra {
-        // Layouts of shaders put things where LLVM's rules would not.
+        // Layouts of shaders may violate the ABI alignments of LLVM's data layout.
         let align = match access.align {
             LlvmAlign::NONE if self.l.is_shader => self.least_align(ty),
             align => align,
@@ -97,7 +97,7 @@ impl<'s> FunctionLifter<'_, 's> {
         }
     }
 
-    /// The alignment of scalars, and none of aggregates.
+    /// The alignment of scalars; none for aggregates.
     fn least_align(&self, ty: LlvmType) -> LlvmAlign {
         let types = &self.l.out.types;
         let scalar = types.scalar_type(ty);
@@ -157,7 +157,7 @@ impl<'s> FunctionLifter<'_, 's> {
         Ok(None)
     }
 
-    /// `OpCopyMemory`: a load and a store, each accessed in its way.
+    /// `OpCopyMemory`: a load and a store, each with its own memory operands.
     pub(super) fn copy_memory(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let (to, from) = (
             self.operand_value(source, 0)?,
@@ -185,7 +185,7 @@ impl<'s> FunctionLifter<'_, 's> {
         Ok(None)
     }
 
-    /// `OpCopyMemorySized`: `llvm.memcpy`, with the alignment as an attribute of its arguments.
+    /// `OpCopyMemorySized`: `llvm.memcpy`; the alignments are attributes of its arguments.
     pub(super) fn copy_bytes(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let (to, from) = (
             self.operand_value(source, 0)?,
@@ -234,7 +234,7 @@ impl<'s> FunctionLifter<'_, 's> {
         }
     }
 
-    /// Access chains: an address computation over the type that the base points to.
+    /// Access chains: an address computation over the pointee type of the base.
     pub(super) fn access_chain(
         &mut self,
         source: &LiftSource<'s>,
@@ -289,7 +289,7 @@ impl<'s> FunctionLifter<'_, 's> {
         }
     }
 
-    /// An index into a type, and the type of what it leads to.
+    /// An index into a type, and the type that it selects.
     fn lift_access_index(&mut self, within: Id, index: Id) -> LiftResult<(LlvmValue, Id)> {
         if self.l.find_lowered_type(within)?.shape == LiftedTypeShape::Struct {
             let (constant, part) = self.l.constant_step(within, index)?;
@@ -298,7 +298,7 @@ impl<'s> FunctionLifter<'_, 's> {
         Ok((self.l.find_value(index)?, self.l.find_part_type(within, 0)?))
     }
 
-    /// `OpLifetimeStart` and `OpLifetimeStop`; a size of zero is one that is not known.
+    /// `OpLifetimeStart` and `OpLifetimeStop`. A size of zero means that the size is unknown.
     pub(super) fn lift_lifetime(
         &mut self,
         source: &LiftSource<'s>,

@@ -1,4 +1,4 @@
-//! Metadata: nodes, and decorations that LLVM has no words for.
+//! Lifting to metadata: nodes, and decorations that LLVM cannot express otherwise.
 
 use super::lifter::SpirvLifter;
 use crate::ir::{LlvmConst, LlvmMetadata, MetadataKind, NamedMetadata};
@@ -6,8 +6,8 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::grammar::{Kind, OperandCategory, literal_string};
 
-/// Decorations that are said in other ways: names, flags, attributes, alignments.
-const SAID: &[Decoration] = &[
+/// Decorations with another counterpart in LLVM: names, flags, attributes, alignments.
+const EXPRESSED: &[Decoration] = &[
     Decoration::BuiltIn,
     Decoration::LinkageAttributes,
     Decoration::Alignment,
@@ -49,7 +49,7 @@ impl SpirvLifter<'_> {
         })
     }
 
-    /// A list of numbers, one for all that are equal.
+    /// A list of numbers. Equal lists share one node.
     pub(super) fn md_numbers(&mut self, numbers: &[u32]) -> LlvmMetadata {
         if let Some(node) = self.number_nodes.get(numbers) {
             return *node;
@@ -71,13 +71,13 @@ impl SpirvLifter<'_> {
             .push(NamedMetadata { name, operands });
     }
 
-    /// The decorations of an id that are said in no other way: `!{!{number, operands…}, …}`.
+    /// The decorations of an id without another counterpart in LLVM: `!{!{number, operands…}, …}`.
     pub(super) fn decoration_node(&mut self, id: Id) -> Option<LlvmMetadata> {
-        let rows = self.decoration_rows(id, u32::MAX, SAID);
+        let rows = self.decoration_rows(id, u32::MAX, EXPRESSED);
         (!rows.is_empty()).then(|| self.md_node(&rows))
     }
 
-    /// The decorations of an id or member, but for some.
+    /// The decorations of an id or member, without those in `except`.
     pub(super) fn decoration_rows(
         &mut self,
         id: Id,
@@ -94,8 +94,8 @@ impl SpirvLifter<'_> {
         rows
     }
 
-    /// A decoration as a list of its number and its operands: numbers, texts, and the values of
-    /// constants where it has ids.
+    /// A decoration as a list of its number and operands. Operands are numbers, strings, and the
+    /// values of constants given by id.
     fn decoration_row(&mut self, decoration: Decoration, words: &[u32]) -> Option<LlvmMetadata> {
         let row = Kind::Decoration.info().enumerant_by_value(decoration.0)?;
         let mut parts = vec![self.md_number(decoration.0)];

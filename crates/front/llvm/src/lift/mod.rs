@@ -1,37 +1,38 @@
-//! From SPIR-V back to LLVM IR.
+//! Lifting: SPIR-V back to LLVM IR.
 //!
-//! [`lift_module`] makes of a SPIR-V module one of LLVM IR that LLVM accepts and that
-//! [`crate::translate()`] brings back to a module with the same interface and meaning. What LLVM
-//! has an instruction for becomes that instruction; everything else becomes a call of a function
-//! named after what SPIR-V calls it (`__spirv_NAME`, `__spirv_ocl_NAME`), with the operands in the
-//! order of the grammar's row, so that no instruction needs a line of its own.
+//! [`lift_module`] turns a SPIR-V module into LLVM IR that LLVM accepts. [`crate::translate()`]
+//! brings it back to a module with the same interface and meaning. An instruction that LLVM has
+//! becomes that instruction. Every other instruction becomes a call of a function that is named
+//! after it (`__spirv_NAME`, `__spirv_ocl_NAME`), with the operands in the order of the grammar's
+//! row. So no instruction needs code of its own.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
-//! | `lifter` | the state of a lifting, and its order |
-//! | `types`, `layouts`, `lengths`, `constants`, `variables` | what stands at module level |
-//! | `metadata` | nodes, decorations that LLVM has no words for |
-//! | `functions`, `kernels` | signatures, attributes, entry points, execution modes |
+//! | `lifter` | module-level state and order of the lifting |
+//! | `types`, `struct_layouts`, `specialised_lengths`, `constants`, `global_variables` | module-scope declarations |
+//! | `metadata` | nodes, and decorations that LLVM cannot express otherwise |
+//! | `functions`, `entry_points` | signatures, attributes, entry points, execution modes |
 //! | `body` | blocks, phis, values and their names within one function |
-//! | `lines` | places in sources |
-//! | `table` | what each instruction becomes |
-//! | `arithmetic`, `matrix`, `composite`, `convert`, `memory`, `control` | instructions by class |
-//! | `friendly`, `mangle` | calls of functions named after instructions |
+//! | `source_lines` | source locations |
+//! | `instruction_table` | the lifting of each instruction |
+//! | `arithmetic`, `matrices`, `composite`, `conversions`, `memory`, `control_flow` | instructions by class |
+//! | `spirv_friendly_calls`, `mangle` | calls of functions that are named after instructions |
 //!
-//! Compute shaders have the triple `spirv-unknown-vulkan-compute`, their resources are external
-//! globals in address spaces of their storage classes (those of LLVM's backend: 10 private, 11
-//! storage buffers, 12 uniform buffers, 13 push constants; 14 device addresses), with bindings in
-//! `!spirv.Decorations`. Layouts of structures stand in `!spirv.Layouts`, as LLVM's types cannot
-//! say them, what parameters point to in `!spirv.ParameterTypes`: address computations must be kept as they are, in terms of members.
-//! `!spirv.MemoryModel` says addressing and memory model where the latter is Vulkan's.
+//! Compute shaders have the triple `spirv-unknown-vulkan-compute`. Their resources are external
+//! globals in address spaces that stand for storage classes. The numbers are those of LLVM's
+//! backend: 10 private, 11 storage buffers, 12 uniform buffers, 13 push constants; 14 stands for
+//! device addresses. Bindings are in `!spirv.Decorations`. Layouts of structures are in
+//! `!spirv.Layouts`, as LLVM's types cannot express them. Pointees of parameters are in
+//! `!spirv.ParameterTypes`, because address computations must keep their form in terms of members.
+//! `!spirv.MemoryModel` states addressing and memory model if the latter is Vulkan's.
 //!
-//! Invariants: blocks are those of the SPIR-V module, one for one, in the same order; a value has
-//! one local, or is a constant. Constants that can be specialised are calls at the beginning of
-//! each function that uses them. The result obeys the rules of the crate's own verifier.
+//! Invariants: the blocks are those of the SPIR-V module, one for one, in the same order. A value
+//! has one local, or is a constant. Specialisation constants are calls at the beginning of each
+//! function that uses them. The result obeys the rules of the crate's own verifier.
 //!
-//! Types are made in the order of their definitions, which come before their uses, so nothing
-//! here recurses. Cost: linear in the size of the module; specialisation constants cost their
-//! number for each function that uses them.
+//! Types are created in the order of their definitions, which precede their uses, so nothing here
+//! recurses. Cost: linear in the size of the module; each specialisation constant costs one call
+//! per function that uses it.
 
 mod arithmetic;
 mod body;

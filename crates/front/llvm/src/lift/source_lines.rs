@@ -1,9 +1,10 @@
-//! Places in sources: `OpLine` becomes `!dbg`, with as much of a unit as LLVM asks for.
+//! Lifting of source locations: `OpLine` becomes `!dbg`, with the compile unit that LLVM requires.
 //!
-//! An `OpLine` holds for the instructions behind it up to the next one, an `OpNoLine`, or the end of
-//! the block. LLVM wants every place within a function of a unit: each file gets a node, the module one
-//! unit, each function with places a subprogram, and calls in such a function have a place, that of
-//! line 0 where SPIR-V says none. Cost: linear in the instructions.
+//! An `OpLine` applies to the instructions after it, up to the next `OpLine`, an `OpNoLine`, or the
+//! end of the block. LLVM requires every location to be within a function of a compile unit. So
+//! each file gets a node, the module one unit, and each function with locations a subprogram. Calls
+//! in such a function must have a location; it has line 0 if SPIR-V states none. Cost: linear in
+//! the instructions.
 
 use super::body::{FunctionLifter, LiftSource};
 use super::lifter::{LiftResult, SpirvLifter};
@@ -11,13 +12,13 @@ use crate::ir::{LlvmInst, LlvmMetadata, LlvmOpcode, LlvmValue, MetadataField, Me
 use spirula_spirv::grammar::{Op, literal_string};
 use spirula_spirv::{Id, IdMap};
 
-/// Kind of the metadata that places are.
+/// Metadata kind of source locations.
 const DEBUG: &str = "dbg";
 
 /// The last column that LLVM has.
 const LAST_COLUMN: u32 = 0xffff;
 
-/// What a module's places are within.
+/// The compile unit and the files of a module.
 pub(super) struct LiftedCompileUnit {
     /// The files, by the ids of their names.
     files: IdMap<Option<LlvmMetadata>>,
@@ -33,17 +34,17 @@ impl LiftedCompileUnit {
     }
 }
 
-/// A file, by the id of its name, line and column.
+/// A source location: id of the file name, line and column.
 type LiftedSourceLine = (Id, u32, u32);
 
-/// The places of a function.
+/// The source locations of a function.
 #[derive(Default)]
 pub(super) struct LiftedFunctionLines {
     /// That of the next instruction.
     line: Option<LiftedSourceLine>,
     /// The function, and the file that it is of.
     subprogram: Option<(LlvmMetadata, Id)>,
-    /// The place that was made last.
+    /// The most recent location and its node.
     last: Option<(LiftedSourceLine, LlvmMetadata)>,
 }
 
@@ -129,7 +130,7 @@ impl<'s> FunctionLifter<'_, 's> {
         self.lines.line = None;
     }
 
-    /// Gives the instructions from `first` on their place.
+    /// Attaches the current location to the instructions from `first` on.
     pub(super) fn place_since(&mut self, first: usize) {
         let Some(line) = self.lines.line else { return };
         if first == self.function.insts.len() {
@@ -143,7 +144,7 @@ impl<'s> FunctionLifter<'_, 's> {
         }
     }
 
-    /// The node of a place.
+    /// The node of a location.
     fn find_line_location(&mut self, line: LiftedSourceLine) -> Option<LlvmMetadata> {
         if let Some((last, node)) = self.lines.last
             && last == line
@@ -185,7 +186,7 @@ impl<'s> FunctionLifter<'_, 's> {
         self.l.md_special("DILocation", false, &fields)
     }
 
-    /// The function as a part of the unit, which begins where its first place is.
+    /// The subprogram of the function, which starts at the function's first location.
     fn make_subprogram(&mut self, file: LlvmMetadata, line: u32) -> LlvmMetadata {
         let unit = self.l.make_compile_unit(file);
         let l = &mut *self.l;
@@ -214,7 +215,7 @@ impl<'s> FunctionLifter<'_, 's> {
         l.md_special("DISubprogram", true, &fields)
     }
 
-    /// Attaches the subprogram to the function, and places without a line to calls that have none.
+    /// Attaches the subprogram to the function, and line 0 to calls without a location.
     pub(super) fn finish_lines(&mut self) {
         let Some((subprogram, _)) = self.lines.subprogram else {
             return;

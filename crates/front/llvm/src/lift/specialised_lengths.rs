@@ -1,12 +1,13 @@
-//! Lengths of arrays and sizes of matrices that can be specialised, which LLVM's types cannot say.
+//! Specialised lengths: array lengths and matrix sizes that are specialisation constants, which
+//! LLVM's types cannot express.
 //!
-//! Such an array is a structure of its own whose only member is an array of the length by default:
-//! `%array.7 = type { [64 x float] }`. A row `!{%array.7 undef, LENGTH}` of `!spirv.Lengths` says
-//! the length. It is a constant, or one that can be specialised, `!{i32 50, i32 NUMBER, DEFAULT}`
-//! (50 is `OpSpecConstant`), or an operation on such, `!{i32 OPCODE, TYPE undef, OPERANDS…}`.
+//! Such an array is a structure of its own whose only member is an array of the default length:
+//! `%array.7 = type { [64 x float] }`. A row `!{%array.7 undef, LENGTH}` of `!spirv.Lengths` states
+//! the length. It is a constant; or a specialisation constant, `!{i32 50, i32 NUMBER, DEFAULT}` (50
+//! is `OpSpecConstant`); or an operation on these, `!{i32 OPCODE, TYPE undef, OPERANDS…}`.
 //!
-//! The type of a cooperative matrix has all numbers by default and one more, that of its type in the
-//! module, which makes it distinct; its row says all of them in their order.
+//! The type of a cooperative matrix has all default numbers, and one more, the number of the type
+//! in the module, which makes it distinct. Its row has all numbers in their order.
 
 use super::lifter::{LiftResult, SpirvLifter};
 use super::types::LiftedTypeShape;
@@ -17,7 +18,7 @@ use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::InstRef;
 use spirula_spirv::{Id, IdMap};
 
-/// What lengths are made of.
+/// Constants that lengths can be computed from.
 pub(super) struct LiftedArrayLengths {
     /// Integers and truth values that can be specialised.
     known: IdMap<Option<SpecialisableNumber>>,
@@ -41,7 +42,7 @@ impl LiftedArrayLengths {
 }
 
 impl SpirvLifter<'_> {
-    /// Notes what a constant that can be specialised is, if a length may be made of it.
+    /// Records a specialisation constant that a length may be computed from.
     pub(super) fn note_number(&mut self, inst: InstRef<'_>) {
         let number = match inst.op() {
             Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse => {
@@ -78,7 +79,7 @@ impl SpirvLifter<'_> {
         Some(SpecialisableNumber { default, node })
     }
 
-    /// A constant's value with its type: an integer's or a truth value's.
+    /// The value of an integer or Boolean constant, with its type.
     fn default_number(&self, id: Id, ty: Id) -> Option<fold::FoldConstant> {
         let bits = self.definitions.default_value(self.source, id)?;
         Some(fold::FoldConstant {
@@ -98,7 +99,7 @@ impl SpirvLifter<'_> {
         }
     }
 
-    /// What an operand of a constant operation is.
+    /// An operand of a constant operation.
     fn number_of(&mut self, id: Id) -> Option<SpecialisableNumber> {
         if let Some(known) = self.lengths.known[id] {
             return Some(known);
@@ -138,7 +139,7 @@ impl SpirvLifter<'_> {
         Some(SpecialisableNumber { default, node })
     }
 
-    /// The counterpart of an array whose length can be specialised; none of other arrays.
+    /// The LLVM counterpart of an array whose length can be specialised; `None` for other arrays.
     pub(super) fn special_array(
         &mut self,
         inst: InstRef<'_>,
@@ -169,7 +170,7 @@ impl SpirvLifter<'_> {
         Ok(Some((ty, LiftedTypeShape::Special(part))))
     }
 
-    /// The default of a number of a type that only SPIR-V has, if it can be specialised.
+    /// The default value of a parameter of a SPIR-V type, if the parameter can be specialised.
     pub(super) fn special_default(&self, id: Id) -> Option<u64> {
         Some(self.lengths.known[id]?.default.bits)
     }
@@ -193,8 +194,8 @@ impl SpirvLifter<'_> {
         self.md_named("spirv.Lengths", rows);
     }
 
-    /// What an index into a type has to be preceded by: the member of a structure that stands for
-    /// an array.
+    /// The index that must precede an index into this type: it selects the member of a structure
+    /// that stands for an array.
     pub(super) fn step_before(&mut self, within: Id) -> LiftResult<Option<LlvmValue>> {
         Ok(match self.find_lowered_type(within)?.shape {
             LiftedTypeShape::Special(_) => Some(LlvmValue::from_constant(self.make_i32(0))),

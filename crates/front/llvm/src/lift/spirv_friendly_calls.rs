@@ -1,9 +1,10 @@
-//! Calls of functions named after what SPIR-V calls it: `__spirv_NAME` for an instruction,
-//! `__spirv_ocl_NAME` and `__spirv_glsl_NAME` for an extended one of OpenCL and GLSL, with the operands that the grammar's row has.
+//! SPIR-V friendly calls: calls of functions that are named after instructions.
 //!
-//! Ids are arguments; literals, enumerants and their parameters are numbers of 32 bits; a type is
-//! an undefined value of it. Behind the name stand `_R` and the type of the result, where the
-//! operands do not say it, `_sat` for a conversion that saturates, and its rounding mode.
+//! `__spirv_NAME` stands for an instruction, `__spirv_ocl_NAME` and `__spirv_glsl_NAME` for an
+//! extended one of OpenCL and GLSL. The operands are those of the grammar's row. Ids are arguments;
+//! literals, enumerants and their parameters are 32-bit numbers; a type is an undefined value of
+//! that type. Suffixes follow the name: `_R` and the result type if the operands do not determine
+//! it, `_sat` for a saturating conversion, and its rounding mode.
 
 use super::body::{FunctionLifter, LiftSource};
 use super::lifter::{LiftResult, SpirvLifter};
@@ -28,14 +29,14 @@ const ROUNDING: &[(FPRoundingMode, &str)] = &[
     (FPRoundingMode::RTN, "_rtn"),
 ];
 
-/// What a cast from the generic address space leads to.
+/// The target of a cast from the generic address space.
 const SPACES: &[(StorageClass, &str)] = &[
     (StorageClass::CrossWorkgroup, "_ToGlobal"),
     (StorageClass::Workgroup, "_ToLocal"),
     (StorageClass::Function, "_ToPrivate"),
 ];
 
-/// Sets of functions, and what names of theirs begin with.
+/// Extended instruction sets, and the prefixes of their names.
 const SETS: &[(&str, &str)] = &[("OpenCL.std", "ocl"), ("GLSL.std.450", "glsl")];
 
 impl SpirvLifter<'_> {
@@ -54,7 +55,7 @@ impl SpirvLifter<'_> {
         });
         let mut symbol = self.out.strings.intern_text(name);
         let mut number = 0;
-        // Functions of one name have one type.
+        // Functions of the same name must have the same type.
         while let Some(&func) = self.provided.get(&symbol) {
             if self.out.function(func).ty == ty {
                 return func;
@@ -73,7 +74,7 @@ impl SpirvLifter<'_> {
         func
     }
 
-    /// States what calling a function does.
+    /// States the effects of calling a function as attributes.
     fn state_effects(&mut self, func: LlvmFunc, effects: InstructionEffects) {
         let mut own = vec![LlvmAttribute::Plain(AttrKind::NoUnwind)];
         if effects.contains(InstructionEffects::CONVERGENT) {
@@ -90,10 +91,10 @@ impl SpirvLifter<'_> {
     }
 }
 
-/// Arguments of a call, and the name that they are part of.
+/// The arguments of a call, and the parts of its mangled name.
 struct FriendlyCallArguments {
     values: Vec<LlvmValue>,
-    /// Types of the arguments that are ids, and letters of the others.
+    /// Types of the arguments that are ids, and mangled letters of the others.
     types: Vec<Option<Id>>,
 }
 
@@ -127,7 +128,7 @@ impl<'s> FunctionLifter<'_, 's> {
         self.call_named(&name, source, &arguments, source.op.effects())
     }
 
-    /// The address of a component of a cooperative matrix, which has no parts in LLVM IR.
+    /// The address of a component of a cooperative matrix. LLVM IR has no components of them.
     pub(super) fn lift_matrix_component(
         &mut self,
         source: &LiftSource<'s>,
@@ -170,7 +171,7 @@ impl<'s> FunctionLifter<'_, 's> {
         Ok(())
     }
 
-    /// What stands behind the name.
+    /// The suffixes of the name.
     fn make_name_suffixes(
         &self,
         source: &LiftSource<'s>,

@@ -1,8 +1,9 @@
-//! Layouts of structures, which LLVM's types cannot say: a row for each in `!spirv.Layouts`.
+//! Struct layouts: layouts that LLVM's types cannot express, one row per structure in
+//! `!spirv.Layouts`.
 //!
-//! A row is `!{%type undef, !{decorations}, !{decorations of member 0}, …}`. The strides of arrays
-//! stand with the member that has them, outermost first; a matrix is an array of its columns, one
-//! whose rows lie together in memory, too: its member is said to be `RowMajor`, with `MatrixStride`.
+//! A row is `!{%type undef, !{decorations}, !{decorations of member 0}, …}`. Strides of arrays are
+//! listed with the member that has them, outermost first. A matrix is an array of its columns, even
+//! if it is row-major in memory. Its member then has the decorations `RowMajor` and `MatrixStride`.
 
 use super::lifter::{LiftResult, SpirvLifter};
 use super::types::LiftedTypeShape;
@@ -15,8 +16,8 @@ use spirula_spirv::ir::InstRef;
 /// Nesting of arrays beyond which a layout is refused.
 const MAX_NESTING: usize = 64;
 
-/// Decorations of members that are said in other ways.
-const SAID: &[Decoration] = &[
+/// Decorations of members that have another counterpart in LLVM.
+const EXPRESSED: &[Decoration] = &[
     Decoration::ArrayStride,
     Decoration::MatrixStride,
     Decoration::ColMajor,
@@ -48,7 +49,7 @@ impl SpirvLifter<'_> {
         let own = self.decoration_rows(id, u32::MAX, &[]);
         let mut parts = vec![self.md_constant(undefined), self.md_node(&own)];
         for (member, part) in (0..).zip(inst.id_operands(0)) {
-            let mut rows = self.decoration_rows(id, member, SAID);
+            let mut rows = self.decoration_rows(id, member, EXPRESSED);
             rows.extend(self.read_member_strides(id, member, part)?);
             parts.push(self.md_node(&rows));
         }

@@ -1,4 +1,4 @@
-//! Types.
+//! Lifting of types.
 
 use super::lifter::{LiftResult, LiftedType, SpirvLifter};
 use crate::ir::{LlvmType, LlvmTypeKind};
@@ -7,25 +7,25 @@ use spirula_spirv::grammar::enumerants::{Decoration, FPEncoding, StorageClass};
 use spirula_spirv::grammar::{Op, OperandCategory};
 use spirula_spirv::ir::InstRef;
 
-/// What a type of SPIR-V is made of.
+/// The structure of a SPIR-V type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LiftedTypeShape {
-    /// Nothing that has parts here.
+    /// A type without members.
     Plain,
-    /// A pointer to a type; untyped pointers have none.
+    /// A pointer to a type; untyped pointers have `None`.
     Pointer(Option<Id>),
-    /// Parts all of one type: arrays, vectors, matrices.
+    /// An array, vector or matrix, by its element type.
     Parts(Id),
-    /// A structure that stands for an array of a length that can be specialised: its element.
+    /// A structure that stands for an array whose length can be specialised, by its element type.
     Special(Id),
     /// A structure, whose members its instruction lists.
     Struct,
 }
 
-/// Longest array; LLVM's are longer, but no module means more.
+/// Greatest length of an array. LLVM allows more, but no meaningful module has it.
 const MAX_LENGTH: u64 = 1 << 60;
 
-/// The address space of a storage class: those of LLVM's SPIR-V backend.
+/// The address space of a storage class, as in LLVM's SPIR-V backend.
 pub(super) fn address_space(class: StorageClass) -> Option<u32> {
     Some(match class {
         StorageClass::Function => 0,
@@ -51,7 +51,7 @@ impl SpirvLifter<'_> {
     /// Makes the counterpart of a type.
     pub(super) fn define_type(&mut self, inst: InstRef<'_>) -> LiftResult<()> {
         let Some(id) = inst.result() else {
-            // OpTypeForwardPointer: pointers are opaque, so its pointer can be made now.
+            // OpTypeForwardPointer: LLVM's pointers are opaque, so this one can be created now.
             let ty = self.pointer_type(inst.operand_word(1))?;
             let shape = LiftedTypeShape::Pointer(None);
             self.types
@@ -158,7 +158,8 @@ impl SpirvLifter<'_> {
         let laid_out = self.is_laid_out(id, members);
         let name = match self.names.get(self.source, id) {
             Some(name) => name,
-            // Literal structures that look alike are one type, those with a layout are not.
+            // Literal structures with equal members are one type; structures with a layout are
+            // distinct.
             None if laid_out => format!("struct.{}", id.word()),
             None => return Ok(self.out.types.literal_struct(fields.into(), packed)),
         };
@@ -196,7 +197,7 @@ impl SpirvLifter<'_> {
     }
 
     /// A type that only SPIR-V has: `target("spirv.NAME", TYPES…, INTS…)` with the operands of its
-    /// instruction. Those of an image stand in the place of the image.
+    /// instruction. The operands of an image take the place of the image.
     fn target_type(&mut self, inst: InstRef<'_>) -> LiftResult<LlvmType> {
         let name = inst.op().info().map_or("", |row| row.name);
         let Some(name) = name.strip_prefix("OpType") else {
@@ -255,7 +256,7 @@ impl SpirvLifter<'_> {
             .intern_type(LlvmTypeKind::Target { name, types, ints })
     }
 
-    /// The type of part `n` of a type that has parts.
+    /// The type of member `n` of a type.
     pub(super) fn find_part_type(&self, id: Id, n: u64) -> LiftResult<Id> {
         match self.find_lowered_type(id)?.shape {
             LiftedTypeShape::Parts(part) | LiftedTypeShape::Special(part) => Ok(part),
@@ -269,7 +270,7 @@ impl SpirvLifter<'_> {
         }
     }
 
-    /// What a pointer type points to.
+    /// The pointee of a pointer type.
     pub(super) fn find_pointee(&self, pointer_type: Id) -> LiftResult<Id> {
         let inst = self.definitions.get(self.source, pointer_type);
         match inst {

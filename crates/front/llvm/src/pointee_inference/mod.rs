@@ -1,18 +1,18 @@
-//! What pointers point to.
+//! Pointee inference: types for the pointees of opaque pointers.
 //!
-//! LLVM's pointers are opaque, SPIR-V's are not. [`InferredPointees`] finds a type for every local that
-//! is a pointer, and for every function that returns one:
+//! LLVM's pointers are opaque, SPIR-V's are typed. [`InferredPointees`] infers a pointee type for
+//! every local that is a pointer, and for every function that returns one:
 //!
-//! - locals joined by `phi`, `select`, `freeze`, casts between address spaces, calls and returns
-//!   of functions of the module are one class;
-//! - accesses, address computations, allocations, attributes, declared pointees of typed pointers
-//!   and [`PointeeHints`] about callees vote for a type of a class; the heaviest type wins, the first of
-//!   equals;
-//! - pointers kept in memory are not followed: what a pointer loaded from memory points to is
-//!   decided by its own uses (following them would not end on linked structures).
+//! - Locals that are joined by `phi`, `select`, `freeze`, address space casts, calls and returns of
+//!   functions of the module form one equivalence class.
+//! - Accesses, address computations, allocations, attributes, declared pointees of typed pointers,
+//!   and [`PointeeHints`] about callees vote for the type of a class. The type with the greatest
+//!   weight wins; among equals, the first.
+//! - Pointers in memory are not followed: the pointee of a loaded pointer is decided by the uses of
+//!   the loaded value. Following them would not end on linked structures.
 //!
-//! A class without votes has no type: its users take bytes. The result is a proposal, not a
-//! promise: an access of another type than the class has needs a cast.
+//! A class without votes has no type, and its users take bytes. The result is a proposal, not a
+//! guarantee: an access of another type than that of the class needs a cast.
 //!
 //! Cost: one pass over the instructions, union-find, and a sort of the votes.
 

@@ -1,4 +1,4 @@
-//! The inference itself.
+//! Evidence gathering and voting: the inference itself.
 
 use super::union_find::SlotUnionFind;
 use super::votes::{self, PointeeCandidates, gep_element};
@@ -7,16 +7,17 @@ use crate::ir::{
     LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue, ValueKind,
 };
 
-/// What is known about functions without bodies, and about parameters from outside of the code.
+/// Known pointees of functions without a body, and of parameters whose values come from outside the
+/// module.
 pub trait PointeeHints {
-    /// What argument `index` of `callee`, a declaration, points to.
+    /// The pointee of argument `index` of `callee`, a declaration.
     fn argument_pointee(&self, callee: LlvmFunc, index: usize) -> Option<LlvmType>;
 
-    /// What parameter `index` of `func` points to, where its uses do not tell.
+    /// The pointee of parameter `index` of `func`, for parameters whose uses give no evidence.
     fn parameter_pointee(&self, func: LlvmFunc, index: usize) -> Option<LlvmType>;
 }
 
-/// No hints.
+/// Hints that are always empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHints;
 
@@ -30,10 +31,10 @@ impl PointeeHints for NoHints {
     }
 }
 
-/// What the pointers of a module point to.
+/// The inferred pointee types of a module.
 #[derive(Clone, Debug)]
 pub struct InferredPointees {
-    /// First slot of each function: its locals, then one for its result.
+    /// The first slot of each function: one slot for each local, then one for the result.
     first: Vec<u32>,
     types: Vec<Option<LlvmType>>,
 }
@@ -61,24 +62,24 @@ impl InferredPointees {
         inference.count_votes()
     }
 
-    /// What a local points to; `None` where it is no pointer or nothing is known.
+    /// The pointee of a local, or `None` if it is not a pointer or has no evidence.
     pub fn local_pointee(&self, func: LlvmFunc, local: usize) -> Option<LlvmType> {
         self.types[self.first[func.index()] as usize + local]
     }
 
-    /// What the result of a function points to.
+    /// The pointee of a function's result.
     pub fn result_pointee(&self, module: &LlvmModule, func: LlvmFunc) -> Option<LlvmType> {
         self.local_pointee(func, module.function(func).local_count())
     }
 }
 
-/// Evidence for a type, in the order in which votes are counted: by class, then by type.
+/// One vote for a type. Votes are sorted by class, then by type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct PointeeVote {
-    /// At last that of the class.
+    /// The slot voted for; before counting, it is replaced by the root of its class.
     slot: u32,
     ty: LlvmType,
-    /// How many came before.
+    /// Number of earlier votes.
     order: u32,
     weight: u32,
 }
@@ -112,14 +113,15 @@ impl PointeeInference<'_> {
         }
     }
 
-    /// Votes for what a value points to, if it is a local.
+    /// Votes for the pointee of a value, if it is a local.
     fn vote_value(&mut self, func: LlvmFunc, value: LlvmValue, ty: LlvmType, weight: u32) {
         if let Some(local) = value.as_local() {
             self.cast_vote(self.slot_of(func, local), ty, weight);
         }
     }
 
-    /// Joins a slot with a value: a local by class, a global by its type.
+    /// Joins a slot with a value: with the class of a local, or with a vote for the type of a
+    /// global.
     fn join_value(&mut self, slot: u32, func: LlvmFunc, value: LlvmValue) {
         match value.kind() {
             ValueKind::Local(local) => self.classes.union_sets(slot, self.slot_of(func, local)),
@@ -274,7 +276,7 @@ impl PointeeInference<'_> {
         let arguments = function.arguments(inst);
         let is_pointer_result = self.is_pointer(function.inst(inst).ty);
         if self.module.function_name(callee).starts_with("llvm.") {
-            // Intrinsics that return a pointer return the one they are given, but for one.
+            // Intrinsics that return a pointer return their pointer argument, with one exception.
             let name = self.module.function_name(callee);
             let same = is_pointer_result && !name.starts_with("llvm.load.relative");
             if let (true, Some(&first)) = (same, arguments.first())
@@ -299,7 +301,7 @@ impl PointeeInference<'_> {
         }
     }
 
-    /// Puts the votes in order: by class at a cost that is linear, as most classes have few.
+    /// Sorts the votes by class, in linear time. Most classes have few votes.
     fn sort_votes(&mut self, slots: usize) {
         let mut begins = vec![0u32; slots + 1];
         for vote in &mut self.votes {
@@ -321,7 +323,7 @@ impl PointeeInference<'_> {
         self.votes = sorted;
     }
 
-    /// Counts the votes by class.
+    /// Counts the votes of each class.
     fn count_votes(mut self) -> InferredPointees {
         let slots = self.first.last().map_or(0, |first| {
             let last = self.module.functions.last();

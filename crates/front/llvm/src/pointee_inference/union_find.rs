@@ -1,20 +1,20 @@
 //! Union-find over slots.
 
-/// Disjoint sets of slots, with path halving: joins and look-ups in nearly constant time.
+/// Disjoint sets of slots with path halving: joins and look-ups in nearly constant time.
 #[derive(Clone, Debug)]
 pub(crate) struct SlotUnionFind {
     parent: Vec<u32>,
 }
 
 impl SlotUnionFind {
-    /// `count` slots, each a set of its own.
+    /// Creates `count` slots, each in its own set.
     pub(crate) fn new(count: usize) -> Self {
         SlotUnionFind {
             parent: (0..count as u32).collect(),
         }
     }
 
-    /// The slot that stands for the set of `slot`: its smallest.
+    /// The representative of the set of `slot`: its smallest member.
     pub(crate) fn find_root(&mut self, slot: u32) -> u32 {
         let mut at = slot;
         while self.parent[at as usize] != at {

@@ -1,4 +1,4 @@
-//! How much each sort of evidence weighs, and which types may be voted for.
+//! Vote weights: the weight of each kind of evidence, and the types that can be voted for.
 
 use crate::ir::{LlvmFunction, LlvmInst, LlvmModule, LlvmType, LlvmTypeKind, LlvmValue};
 
@@ -10,18 +10,18 @@ pub(super) const ATTRIBUTE: u32 = 1 << 16;
 pub(super) const GLOBAL: u32 = 1 << 10;
 /// Weight of the pointee of a typed pointer.
 pub(super) const DECLARED: u32 = 1 << 6;
-/// Weight of the type that an address computation walks through.
+/// Weight of a type that an address computation steps through.
 pub(super) const WALKED: u32 = 8;
-/// Weight of what a callee takes.
+/// Weight of a callee's parameter type.
 pub(super) const CALLEE: u32 = 6;
 /// Weight of the type of an access.
 pub(super) const ACCESS: u32 = 4;
-/// Weight of the type at which an address computation ends.
+/// Weight of the type that an address computation ends at.
 pub(super) const REACHED: u32 = 3;
-/// Weight of bytes: they say little, as offsets and copies are written with them.
+/// Weight of bytes. They are weak evidence, as offsets and copies are written in bytes.
 pub(super) const BYTES: u32 = 1;
 
-/// Which types may be voted for, found out once for each.
+/// Cache of the types that can be voted for.
 pub(super) struct PointeeCandidates {
     storable: Vec<Option<bool>>,
 }
@@ -33,7 +33,7 @@ impl PointeeCandidates {
         }
     }
 
-    /// The type that a vote for `ty` counts for; `None` where nothing can point to it.
+    /// The type that a vote for `ty` counts for, or `None` if no pointer can point to it.
     pub(super) fn find_candidate(&mut self, module: &LlvmModule, ty: LlvmType) -> Option<LlvmType> {
         if ty == LlvmType::I1 {
             Some(LlvmType::I8)
@@ -42,7 +42,8 @@ impl PointeeCandidates {
         }
     }
 
-    /// Types nest as deep as the verifier allows.
+    /// Whether values of a type can be in memory. Recursion is bounded, as the verifier limits the
+    /// nesting of types.
     fn is_storable(&mut self, module: &LlvmModule, ty: LlvmType) -> bool {
         if let Some(known) = self.storable[ty.index()] {
             return known;
@@ -71,8 +72,8 @@ impl PointeeCandidates {
     }
 }
 
-/// The type reached by walking from `source` through `indices`, the first of which steps over
-/// whole values of `source`.
+/// The type that is reached from `source` through `indices`. The first index steps over whole
+/// values of `source`.
 pub(crate) fn element_type(
     module: &LlvmModule,
     source: LlvmType,

@@ -1,6 +1,6 @@
-//! Numbers behind the words of some attributes, as LLVM encodes them.
+//! Attribute encoding: the numbers that LLVM encodes the keywords of some attributes as.
 
-/// Words and their bits, larger sets before those they include.
+/// Keywords and their bits. Keywords of larger sets come before those of their subsets.
 pub type AttributeBits = &'static [(&'static str, u64)];
 
 /// Of `captures`.
@@ -42,8 +42,8 @@ pub const ALLOC_KINDS: AttributeBits = &[
     ("aligned", 32),
 ];
 
-/// Of `denormal_fpenv`, by their number. Four bits say what becomes of denormal numbers as results
-/// and as operands, of `float` above those of all other types.
+/// Modes of `denormal_fpenv` by number. Four bits have the mode of denormal results and that of
+/// denormal operands; those of `float` are above those of all other types.
 pub const DENORMALS: [&str; 4] = ["ieee", "preservesign", "positivezero", "dynamic"];
 
 /// Of `memory`, by their number.
@@ -62,7 +62,7 @@ pub fn find_bits(table: AttributeBits, name: &str) -> Option<u64> {
     table.iter().find(|row| row.0 == name).map(|row| row.1)
 }
 
-/// The words that together are some bits; bits without a word are left out.
+/// Keywords that together cover a set of bits. Bits without a keyword are omitted.
 pub fn list_words(table: AttributeBits, bits: u64) -> Vec<&'static str> {
     let mut rest = bits;
     let mut words = Vec::new();

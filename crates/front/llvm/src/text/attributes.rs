@@ -1,4 +1,4 @@
-//! Attributes in LLVM assembly.
+//! Attribute parser: attributes and attribute groups.
 
 use super::attribute_encoding::{
     ALLOC_KINDS, CAPTURES, DENORMALS, FP_CLASSES, access_from_name, find_bits,
@@ -27,7 +27,7 @@ impl LlvmParser<'_> {
             if self.token.kind == LlvmTokenKind::AttributeGroup {
                 let token = self.take_token();
                 let number = self.number_of(token)?;
-                // As in LLVM, a group that is not defined has no attributes.
+                // Like LLVM, treat an undefined group as empty.
                 let group = self.groups.get(&number).into_iter().flatten();
                 attributes.extend(group.cloned());
             } else if !self.parse_attribute(&mut attributes)? {
@@ -37,7 +37,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    /// `attributes #7 = { … }`, behind the first word.
+    /// Parses `attributes #7 = { … }` after its first word.
     pub fn attribute_group(&mut self) -> Result<(), BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::AttributeGroup {
             return self.fail_expected("an attribute group");
@@ -56,7 +56,7 @@ impl LlvmParser<'_> {
         Ok(())
     }
 
-    /// One attribute if one comes next.
+    /// Parses an attribute if one follows.
     fn parse_attribute(
         &mut self,
         attributes: &mut Vec<LlvmAttribute>,
@@ -165,7 +165,7 @@ impl LlvmParser<'_> {
         Ok(LlvmAttribute::Number(kind, number))
     }
 
-    /// `8`, `(8)` or `=8` behind `align`: a power of two.
+    /// Parses `8`, `(8)` or `=8` after `align`: a power of two.
     pub fn align_number(&mut self) -> Result<u64, BoxedDiagnostic> {
         let parens = self.eat_punct(b'(');
         if !parens {
@@ -270,7 +270,7 @@ impl LlvmParser<'_> {
         Ok(bits)
     }
 
-    /// `(MODES, float: MODES)`, either of which may be left out.
+    /// Parses `(MODES, float: MODES)`; either part may be omitted.
     fn parse_denormals(&mut self) -> Result<u64, BoxedDiagnostic> {
         self.expect_punct(b'(')?;
         let (mut all, mut float) = (0, None);
@@ -290,7 +290,8 @@ impl LlvmParser<'_> {
         self.token.kind == LlvmTokenKind::Label && self.peek_text() == label
     }
 
-    /// What becomes of results, and of operands behind a bar where it is something else.
+    /// Parses the mode of results and, after a bar, that of operands. Without a bar both are the
+    /// same.
     fn denormal_modes(&mut self) -> Result<u64, BoxedDiagnostic> {
         let output = self.denormal_mode()?;
         let input = if self.eat_punct(b'|') {

@@ -1,4 +1,4 @@
-//! Calls in LLVM assembly.
+//! Call parser: `call`, `invoke` and `callbr`.
 
 use super::lexer::{LlvmToken, LlvmTokenKind};
 use super::parser::{LlvmName, LlvmParser};
@@ -10,7 +10,7 @@ use crate::ir::{
 use crate::{BoxedDiagnostic, error_at};
 
 impl LlvmParser<'_> {
-    /// `call`, `invoke` and `callbr` behind their flags.
+    /// Parses `call`, `invoke` or `callbr` after its flags.
     pub(super) fn parse_call(
         &mut self,
         opcode: LlvmOpcode,
@@ -85,8 +85,8 @@ impl LlvmParser<'_> {
         )
     }
 
-    /// The type of the function that is called: as it is stated, or of the result that is stated
-    /// and the arguments.
+    /// The type of the called function: as stated, or derived from the stated result type and the
+    /// arguments.
     fn called_type(
         &mut self,
         stated: LlvmType,
@@ -115,7 +115,7 @@ impl LlvmParser<'_> {
         Ok(stated)
     }
 
-    /// The name of an intrinsic that is called without a declaration, as LLVM 19 allows.
+    /// The name of an intrinsic that is called without a declaration, which LLVM 19 allows.
     fn undeclared_intrinsic(&mut self) -> Result<Option<LlvmName>, BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::Global
             || !self.token_bytes(self.token).starts_with(b"@llvm.")
@@ -168,7 +168,8 @@ impl LlvmParser<'_> {
         Ok((types, attributes))
     }
 
-    /// Operand bundles if they come next: tag, first operand of the call, number of operands.
+    /// Parses operand bundles if they follow. Each has a tag, the index of its first operand in the
+    /// call, and its number of operands.
     fn parse_bundles(
         &mut self,
         operands: &mut Vec<LlvmValue>,

@@ -25,7 +25,8 @@ pub const FLOAT: LlvmFloatFormat = LlvmFloatFormat::new(8, 23);
 /// IEEE 754 binary64.
 pub const DOUBLE: LlvmFloatFormat = LlvmFloatFormat::new(11, 52);
 
-/// The bits of a binary64 number in a narrower format; `None` if the number is not in it.
+/// The bits of a binary64 number in a narrower format; `None` if that format cannot represent it
+/// exactly.
 pub fn narrow_float(bits: u64, format: LlvmFloatFormat) -> Option<u64> {
     let LlvmFloatFormat {
         exponent: exponent_width,
@@ -37,7 +38,8 @@ pub fn narrow_float(bits: u64, format: LlvmFloatFormat) -> Option<u64> {
     let dropped = 52 - fraction_width;
     let all_ones = (1 << exponent_width) - 1;
     if exponent == 0x7ff {
-        // A NaN whose payload does not fit keeps its upper bits, as long as it stays a NaN.
+        // A NaN whose payload does not fit keeps the payload's upper bits if the result is still a
+        // NaN.
         let kept = fraction >> dropped;
         return (kept != 0 || fraction == 0).then_some(sign | all_ones << fraction_width | kept);
     }
@@ -51,7 +53,7 @@ pub fn narrow_float(bits: u64, format: LlvmFloatFormat) -> Option<u64> {
     }
     let (dropped, significand, scaled) = match scaled {
         1.. => (dropped, fraction, scaled as u64),
-        // A subnormal number of the narrower format: its leading one is written.
+        // A subnormal number of the narrower format has an explicit leading one.
         _ => (
             dropped + u32::try_from(1 - scaled).ok()?,
             fraction | 1 << 52,
@@ -64,8 +66,8 @@ pub fn narrow_float(bits: u64, format: LlvmFloatFormat) -> Option<u64> {
     Some(sign | scaled << fraction_width | significand >> dropped)
 }
 
-/// The bits of a binary64 number as C writes it in hexadecimal, `0x1.8p3` (LLVM 23); `None` if it
-/// is written otherwise or not such a number.
+/// The bits of a binary64 number in C's hexadecimal notation, `0x1.8p3` (LLVM 23). It is `None` for
+/// other notations, and for numbers that binary64 cannot represent.
 pub fn hexadecimal_float(text: &str) -> Option<u64> {
     let (sign, text) = match text.strip_prefix('-') {
         Some(rest) => (1 << 63, rest),
@@ -83,7 +85,7 @@ pub fn hexadecimal_float(text: &str) -> Option<u64> {
     if significand == 0 {
         return (!digits.is_empty()).then_some(sign);
     }
-    // The number is `significand * 2^exponent`; its leading one is dropped where it is normal.
+    // The number is `significand * 2^exponent`. A normal number has an implicit leading one.
     let top = 63 - i64::from(significand.leading_zeros());
     let scaled = top.checked_add(exponent)?;
     let lowest = (scaled - 52).max(-1074);

@@ -1,7 +1,8 @@
-//! Bodies of functions in LLVM assembly.
+//! Function body parser.
 //!
-//! A local used before its definition is a stand-in until the body ends, and so is every block:
-//! blocks are numbered in the order of their definitions, which uses precede.
+//! A local that is used before its definition is represented by a placeholder until the body ends.
+//! All blocks are, because they are numbered in the order of their definitions, and uses come
+//! first.
 
 use super::lexer::{LlvmToken, LlvmTokenKind};
 use super::parser::{LlvmName, LlvmParser};
@@ -15,7 +16,7 @@ use crate::{BoxedDiagnostic, error_at};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 
-/// Locals from here on stand for those that are not defined yet.
+/// Locals from this number on are placeholders for locals that are not defined yet.
 const FORWARD: usize = 1 << 29;
 
 /// A local that was used before its definition.
@@ -42,7 +43,7 @@ pub struct BodyParseState {
     forward_of: FxHashMap<LlvmName, usize>,
     labels: Vec<LlvmBlockLabel>,
     label_of: FxHashMap<LlvmName, usize>,
-    /// The number that the next local or block without a name gets.
+    /// The number of the next local or block without a name.
     next_number: u64,
     block_start: usize,
     block_name: Option<LlvmSymbol>,
@@ -112,7 +113,7 @@ impl BodyParseState {
 }
 
 impl LlvmParser<'_> {
-    /// The body being parsed; only called within one.
+    /// The body that is being parsed. It must exist.
     pub fn current_body(&mut self) -> Result<&mut BodyParseState, BoxedDiagnostic> {
         match &mut self.body {
             Some(body) => Ok(body),
@@ -123,7 +124,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    /// The local of a name and type that the token `token` stated.
+    /// The local that `token` names, of the stated type.
     pub fn find_local(
         &mut self,
         name: LlvmName,
@@ -154,7 +155,8 @@ impl LlvmParser<'_> {
         Ok(LlvmValue::from_local(FORWARD + index))
     }
 
-    /// The local of a name, of whatever type if it is defined; else it is of the type given.
+    /// The local of a name. If it is defined, it may have any type; otherwise it gets the type
+    /// `fallback`.
     pub fn local_of_any_type(&mut self, fallback: LlvmType) -> Result<LlvmValue, BoxedDiagnostic> {
         let token = self.take_token();
         let name = self.name_of(token)?;
@@ -171,7 +173,7 @@ impl LlvmParser<'_> {
         self.block_name()
     }
 
-    /// `%name` of a block. What results stands for it until the body ends.
+    /// Parses the `%name` of a block. The result is a placeholder until the body ends.
     pub fn block_name(&mut self) -> Result<LlvmBlock, BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::Local {
             return self.fail_expected("a block");
@@ -184,7 +186,7 @@ impl LlvmParser<'_> {
         ))
     }
 
-    /// The body of a function behind its opening brace.
+    /// Parses the body of a function after its opening brace.
     pub fn function_body(
         &mut self,
         func: LlvmFunc,
@@ -206,7 +208,7 @@ impl LlvmParser<'_> {
         if open || body.func.blocks.is_empty() {
             return Err(error_at(end, "the last block has no terminator"));
         }
-        self.resolve_stand_ins(&mut body)?;
+        self.resolve_placeholders(&mut body)?;
         self.module.functions[func.index()] = body.func;
         Ok(())
     }
@@ -258,7 +260,7 @@ impl LlvmParser<'_> {
         self.begin_block(name, token.place())
     }
 
-    /// Begins a block without a label, if an instruction stands at the beginning of one.
+    /// Begins a block without a label if an instruction follows outside of a block.
     fn open_block(&mut self) -> Result<(), BoxedDiagnostic> {
         let place = self.token.place();
         let body = self.current_body()?;
@@ -355,7 +357,7 @@ impl LlvmParser<'_> {
         Ok(())
     }
 
-    /// Adds an instruction, then takes its attachments.
+    /// Adds an instruction, then parses its attachments.
     pub fn push_instruction(
         &mut self,
         inst: LlvmInstruction,
@@ -408,8 +410,8 @@ impl LlvmParser<'_> {
         Ok(())
     }
 
-    /// Replaces all stand-ins.
-    fn resolve_stand_ins(&mut self, body: &mut BodyParseState) -> Result<(), BoxedDiagnostic> {
+    /// Replaces all placeholders.
+    fn resolve_placeholders(&mut self, body: &mut BodyParseState) -> Result<(), BoxedDiagnostic> {
         let mut found = Vec::with_capacity(body.forwards.len());
         for forward in &body.forwards {
             match body.locals.get(&forward.name) {
@@ -456,7 +458,7 @@ impl LlvmParser<'_> {
         error_at(place, format!("`{name}` is never defined"))
     }
 
-    /// An error about a local whose type is not the one stated.
+    /// The error about a local whose type is not the stated one.
     fn other_type(
         &self,
         place: SourceLocation,
@@ -470,7 +472,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    /// The number of a block of a function, found by its label.
+    /// The number of a function's block, looked up by its label.
     pub fn find_label(
         &mut self,
         func: LlvmFunc,

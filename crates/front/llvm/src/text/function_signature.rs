@@ -1,4 +1,4 @@
-//! What functions have in LLVM assembly before and without their bodies.
+//! Function signature parser: everything of a function except its body.
 
 use super::lexer::LlvmTokenKind;
 use super::parser::{LlvmName, LlvmParser};
@@ -79,7 +79,7 @@ impl LlvmParser<'_> {
         Ok(())
     }
 
-    /// A calling convention if one comes next.
+    /// Parses a calling convention if one follows.
     pub fn parse_convention(&mut self) -> Result<Option<CallingConvention>, BoxedDiagnostic> {
         if self.eat_word("cc") {
             return Ok(Some(CallingConvention(self.unsigned_32()?)));
@@ -87,7 +87,8 @@ impl LlvmParser<'_> {
         Ok(self.eat_named(CallingConvention::from_name))
     }
 
-    /// The parameters of a function: types, attributes, names, and the function type.
+    /// Parses the parameters of a function: types, attributes, names, and the resulting function
+    /// type.
     fn parse_parameters(&mut self, result: LlvmType) -> Result<ParsedParameters, BoxedDiagnostic> {
         self.expect_punct(b'(')?;
         let (mut types, mut attributes, mut names) = (Vec::new(), Vec::new(), Vec::new());
@@ -127,7 +128,7 @@ impl LlvmParser<'_> {
         })
     }
 
-    /// What stands between the parameters of a function and its body.
+    /// Parses the properties between the parameters of a function and its body.
     fn function_tail(
         &mut self,
         data: &mut GlobalData,
@@ -136,7 +137,7 @@ impl LlvmParser<'_> {
     ) -> Result<Vec<LlvmAttribute>, BoxedDiagnostic> {
         let mut attributes = Vec::new();
         loop {
-            // Behind a declaration, a name of metadata begins the next definition.
+            // After a declaration, a metadata name begins the next definition.
             if is_definition && let Some(attachment) = self.parse_attachment()? {
                 data.metadata.push(attachment);
                 continue;
@@ -162,7 +163,7 @@ impl LlvmParser<'_> {
                 _ => break,
             }
         }
-        // The alignment of a function is written like an attribute.
+        // A function's alignment is written like an attribute.
         attributes.retain(|attribute| match *attribute {
             LlvmAttribute::Number(AttrKind::Align, bytes) => {
                 data.align = LlvmAlign::from_bytes(bytes).unwrap_or(LlvmAlign::NONE);

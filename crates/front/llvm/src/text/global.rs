@@ -1,4 +1,4 @@
-//! Variables, aliases and comdats in LLVM assembly, and what they share with functions.
+//! Global parser: variables, aliases and comdats, and the properties they share with functions.
 
 use super::lexer::LlvmTokenKind;
 use super::parser::{LlvmName, LlvmParser};
@@ -23,7 +23,8 @@ impl LlvmParser<'_> {
         Ok(())
     }
 
-    /// Linkage and what else stands before a global or function; whether linkage was given.
+    /// Parses linkage and the other keywords before a global or function. Returns whether linkage
+    /// was stated.
     pub(super) fn linkage_words(&mut self, data: &mut GlobalData) -> Result<bool, BoxedDiagnostic> {
         let linkage = self.eat_named(Linkage::from_name);
         data.linkage = linkage.unwrap_or(Linkage::External);
@@ -80,7 +81,7 @@ impl LlvmParser<'_> {
         self.module.globals.push(data);
     }
 
-    /// A variable, alias or ifunc up to its type; where the rest begins.
+    /// Parses a variable, alias or ifunc up to its type. Returns the position of the rest.
     pub(super) fn parse_global(&mut self) -> Result<(LlvmGlobal, usize), BoxedDiagnostic> {
         let token = self.take_token();
         let name = self.name_of(token)?;
@@ -123,7 +124,7 @@ impl LlvmParser<'_> {
             data.value_type = self.parse_type()?;
             start = self.token.start;
         }
-        // Whether contents follow depends on the linkage, which is written for that.
+        // Whether an initializer follows depends on the linkage, which a declaration must state.
         let declared = matches!(data.linkage, Linkage::External | Linkage::ExternWeak);
         self.declared.push(has_linkage && declared);
         if data.value_type == LlvmType::VOID {
@@ -134,7 +135,7 @@ impl LlvmParser<'_> {
         Ok((global, start))
     }
 
-    /// The address space of the pointer that an alias is made of, found without its value.
+    /// The address space of the aliasee's pointer, found without parsing its value.
     fn space_ahead(&mut self) -> Result<u32, BoxedDiagnostic> {
         if !self.at_type() {
             return Ok(0);
@@ -143,7 +144,7 @@ impl LlvmParser<'_> {
         Ok(self.module.types.address_space(ty).unwrap_or(0))
     }
 
-    /// The rest of a variable or alias: what it is made of, and its properties.
+    /// Parses the rest of a variable or alias: its initializer or aliasee, and its properties.
     pub(super) fn finish_global(&mut self, global: LlvmGlobal) -> Result<(), BoxedDiagnostic> {
         let mut data = self.module.global(global).clone();
         match &mut data.kind {
@@ -197,7 +198,7 @@ impl LlvmParser<'_> {
         Ok(())
     }
 
-    /// Section, partition, comdat or alignment, if one comes next.
+    /// Parses a section, partition, comdat or alignment if one follows.
     pub(super) fn parse_property(
         &mut self,
         data: &mut GlobalData,

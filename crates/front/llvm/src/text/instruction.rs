@@ -1,4 +1,4 @@
-//! Instructions in LLVM assembly.
+//! Instruction parser.
 
 use super::parser::LlvmParser;
 use crate::ir::{
@@ -10,7 +10,7 @@ use crate::{BoxedDiagnostic, auto_upgrade, error_at};
 
 const FAST_MATH: LlvmInstFlags = LlvmInstFlags::FAST;
 
-/// Flags that may stand behind an opcode.
+/// Flags that may follow an opcode.
 fn allowed_flags(opcode: LlvmOpcode) -> LlvmInstFlags {
     match opcode {
         LlvmOpcode::Add
@@ -46,7 +46,7 @@ fn allowed_flags(opcode: LlvmOpcode) -> LlvmInstFlags {
 }
 
 impl LlvmParser<'_> {
-    /// An instruction, without the name of its result; it began at byte `start`.
+    /// Parses an instruction whose result name was already parsed. It began at byte `start`.
     pub fn parse_instruction(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let tail = match self.peek_word() {
             "tail" => LlvmInstFlags::TAIL,

@@ -1,4 +1,4 @@
-//! Tokens of LLVM assembly.
+//! Lexer: tokens of LLVM assembly.
 //!
 //! Tokens are ranges of the text; nothing is copied. See LLVM's reference manual, "Lexical
 //! elements" and the notes on each construct.
@@ -11,9 +11,9 @@ use std::borrow::Cow;
 pub enum LlvmTokenKind {
     /// The end of the text.
     End,
-    /// A keyword, or a bare name: letters, digits and `-$._`.
+    /// A keyword or bare name: letters, digits and `-$._`.
     Word,
-    /// A word, number or string with a colon behind it: a label, or the name of a field.
+    /// A word, number or string that is followed by a colon: a label, or the name of a field.
     Label,
     /// `%name`, `%"name"` or `%7`
     Local,
@@ -41,11 +41,11 @@ pub enum LlvmTokenKind {
     Ellipsis,
     /// A single character.
     Punct(u8),
-    /// A string without an end, or a byte that begins no token.
+    /// A string without an end, or a byte that no token can begin with.
     Bad,
 }
 
-/// A token and where it is.
+/// A token and its position.
 #[derive(Clone, Copy, Debug)]
 pub struct LlvmToken {
     /// What it is.
@@ -57,7 +57,7 @@ pub struct LlvmToken {
 }
 
 impl LlvmToken {
-    /// Its place.
+    /// Its source location.
     pub fn place(self) -> SourceLocation {
         SourceLocation::from_text_range(self.start, self.end)
     }
@@ -78,7 +78,7 @@ fn is_word(byte: u8) -> bool {
 }
 
 impl<'a> LlvmLexer<'a> {
-    /// A lexer that begins at a byte.
+    /// A lexer that starts at a byte position.
     pub fn new(bytes: &'a [u8], pos: usize) -> Self {
         LlvmLexer { bytes, pos }
     }
@@ -172,7 +172,7 @@ impl<'a> LlvmLexer<'a> {
         }
     }
 
-    /// A word from here on, or a number such as `s0x1F` that looks like one.
+    /// Scans a word, or a number that looks like a word, such as `s0x1F`.
     fn scan_word(&mut self) -> LlvmTokenKind {
         let start = self.pos;
         self.skip_word();
@@ -216,7 +216,7 @@ impl<'a> LlvmLexer<'a> {
         }
     }
 
-    /// `$name`; but a label may begin with `$`, too.
+    /// Scans `$name`, or a label that begins with `$`.
     fn scan_dollar(&mut self) -> LlvmTokenKind {
         self.pos += 1;
         if self.peek_byte(0) == b'"' {
@@ -229,7 +229,7 @@ impl<'a> LlvmLexer<'a> {
         self.label_or(LlvmTokenKind::Comdat)
     }
 
-    /// A string; quotes within are written as `\22`, so the first one ends it.
+    /// Scans a string. Quotes inside are escaped as `\22`, so the first quote ends it.
     fn scan_string(&mut self) -> LlvmTokenKind {
         let rest = &self.bytes[self.pos + 1..];
         match rest.iter().position(|&byte| byte == b'"') {
@@ -328,7 +328,8 @@ impl<'a> LlvmLexer<'a> {
     }
 }
 
-/// The text between quotes with its escapes resolved: `\\` and `\` with two hexadecimal digits.
+/// The text between quotes with its escapes resolved: `\\`, and `\` followed by two hexadecimal
+/// digits.
 pub fn unescape_string(quoted: &[u8]) -> Cow<'_, [u8]> {
     if !quoted.contains(&b'\\') {
         return Cow::Borrowed(quoted);

@@ -1,4 +1,4 @@
-//! Instructions on memory in LLVM assembly.
+//! Memory instruction parser: allocations, accesses and address computations.
 
 use super::parser::LlvmParser;
 use crate::ir::{
@@ -35,7 +35,7 @@ impl LlvmParser<'_> {
         self.push_operation(LlvmOpcode::Alloca, flags, pointer, &[count], extra, start)
     }
 
-    /// `syncscope("…")` if it comes next, then an ordering.
+    /// Parses `syncscope("…")` if it follows, then an ordering.
     pub(super) fn scope_and_ordering(&mut self) -> Result<(LlvmSymbol, Ordering), BoxedDiagnostic> {
         let scope = self.parse_scope()?;
         Ok((scope, self.parse_ordering()?))
@@ -58,7 +58,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    /// `, align 8` if it comes next.
+    /// Parses `, align 8` if it follows.
     pub(super) fn parse_comma_alignment(&mut self) -> Result<LlvmAlign, BoxedDiagnostic> {
         if !self.comma_before_operand() {
             return Ok(LlvmAlign::NONE);
@@ -83,14 +83,14 @@ impl LlvmParser<'_> {
         })
     }
 
-    /// `atomic` behind an access, if it stands there.
+    /// Parses the keyword `atomic` of an access if it follows.
     fn eat_atomic(&mut self) -> Result<bool, BoxedDiagnostic> {
         let atomic = self.eat_word("atomic");
         self.refuse_elementwise()?;
         Ok(atomic)
     }
 
-    /// Refuses operations on each element of a vector for itself (LLVM 23).
+    /// Refuses element-wise atomic operations on vectors (LLVM 23).
     fn refuse_elementwise(&self) -> Result<(), BoxedDiagnostic> {
         if self.at_word("elementwise") {
             self.fail_with("atomic operations element by element are not supported")
@@ -151,7 +151,7 @@ impl LlvmParser<'_> {
             indices,
         )
         .map_err(|why| error_at(place, why))?;
-        // The flag includes the weaker one.
+        // The flag implies the weaker one.
         let flags = if flags.contains_all(LlvmInstFlags::INBOUNDS) {
             LlvmInstFlags(flags.0 & !LlvmInstFlags::NUSW.0)
         } else {

@@ -1,4 +1,4 @@
-//! Metadata in LLVM assembly.
+//! Metadata parser.
 
 use super::lexer::{LlvmTokenKind, unescape_string};
 use super::parser::{LlvmParser, NumberedMetadata};
@@ -8,7 +8,7 @@ use crate::ir::{
 use crate::{BoxedDiagnostic, error_at};
 
 impl LlvmParser<'_> {
-    /// Metadata as a value: a node, a string, or a type and a value.
+    /// Parses metadata in the position of a value: a node, a string, or a type and a value.
     pub fn metadata_value(&mut self) -> Result<LlvmMetadata, BoxedDiagnostic> {
         self.parse_nested(|parser| match parser.token.kind {
             LlvmTokenKind::MetadataNumber
@@ -256,7 +256,7 @@ impl LlvmParser<'_> {
         Ok(())
     }
 
-    /// `!kind !node` if it comes next.
+    /// Parses `!kind !node` if it follows.
     pub fn parse_attachment(
         &mut self,
     ) -> Result<Option<(LlvmSymbol, LlvmMetadata)>, BoxedDiagnostic> {

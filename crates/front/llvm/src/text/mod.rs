@@ -1,14 +1,16 @@
-//! LLVM assembly, LLVM's text form.
+//! LLVM assembly reader: LLVM's text form.
 //!
 //! - [`lexer`], [`parser`]: tokens, and the parser's state.
-//! - [`module`]: what stands outside of functions; the entry point.
-//! - [`global`], [`signature`]: variables, aliases and comdats; what functions have before bodies.
-//! - [`types`], [`value`], [`number`], [`attributes`], [`metadata`]: what stands in both.
-//! - [`function`], [`instruction`]: bodies.
-//! - [`encoding`], [`float`]: tables and literals.
-//! - [`print_assembly`]: the way back.
+//! - [`module`]: top-level entities; the entry point.
+//! - [`global`], [`function_signature`]: variables, aliases and comdats; functions without their
+//!   bodies.
+//! - [`types`], [`value`], [`numbers`], [`attributes`], [`metadata`]: constructs that both globals
+//!   and bodies use.
+//! - [`function`], [`instruction`], [`memory`], [`call`]: bodies.
+//! - [`attribute_encoding`], [`float`]: tables and literals.
+//! - [`print_assembly`]: the printer.
 //!
-//! Reads what LLVM 14 to 23 write, typed pointers included. Cost: the text is cut into tokens
+//! It reads the assembly of LLVM 14 to 23, typed pointers included. Cost: the text is tokenised
 //! twice.
 
 mod attribute_encoding;

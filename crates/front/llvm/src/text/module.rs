@@ -1,8 +1,8 @@
-//! What stands in LLVM assembly outside of functions.
+//! Module parser: top-level entities of LLVM assembly.
 //!
-//! A first scan finds where each entity begins; then they are parsed by sort, so that whatever
-//! is referred to is known: types, attribute groups, globals by name and type, metadata, bodies,
-//! and last what variables and aliases are made of.
+//! A first scan finds the start of each entity. Then the entities are parsed by kind, in an order
+//! in which all references are known: types, attribute groups, globals by name and type, metadata,
+//! bodies, and finally initializers and aliasees.
 
 use super::lexer::{LlvmLexer, LlvmToken, LlvmTokenKind};
 use super::parser::{LlvmName, LlvmParser};
@@ -12,7 +12,7 @@ use crate::ir::{
 };
 use crate::{BoxedDiagnostic, error_at};
 
-/// Sorts of entities, in the order in which they are parsed.
+/// Kinds of entities, in the order in which they are parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TopLevelEntityKind {
     Header,
@@ -23,18 +23,18 @@ enum TopLevelEntityKind {
     Ignored,
 }
 
-/// A variable or alias whose contents are still to be parsed.
+/// A variable or alias whose initializer or aliasee is not parsed yet.
 struct DeferredInitializer {
     global: LlvmGlobal,
     start: usize,
-    /// Where the next entity begins.
+    /// Start of the next entity.
     end: usize,
 }
 
 /// Parses LLVM assembly.
 ///
 /// # Errors
-/// The first thing found wrong, with its place.
+/// The first fault found, with its place.
 pub fn parse_assembly(text: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
     let mut parser = LlvmParser::new(text);
     let entities = scan_entities(text, &mut parser.typed_pointers);
@@ -76,8 +76,8 @@ pub fn parse_assembly(text: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
     Ok(parser.module)
 }
 
-/// Finds where each entity begins, and whether pointers are typed: then types have stars, and
-/// there is no `ptr`. Where both are found, LLVM takes one for the other.
+/// Finds the start of each entity, and whether pointers are typed. Typed pointers are written with
+/// stars, and `ptr` does not occur. If both occur, LLVM treats them as the same.
 fn scan_entities(text: &[u8], typed_pointers: &mut bool) -> Vec<(TopLevelEntityKind, usize)> {
     let mut lexer = LlvmLexer::new(text, 0);
     let mut entities = Vec::new();
@@ -131,7 +131,7 @@ fn scan_entities(text: &[u8], typed_pointers: &mut bool) -> Vec<(TopLevelEntityK
             },
             _ => None,
         };
-        // Text that belongs to nothing is parsed, and found wrong, as a header.
+        // Text outside of any entity is parsed as a header, which reports the error.
         let sort = sort.or(first.then_some(TopLevelEntityKind::Header));
         if let Some(sort) = sort {
             entities.push((sort, token.start));
@@ -166,7 +166,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    /// An entity ends where the next begins.
+    /// Checks that an entity ends where the next one begins.
     fn check_end(&self, end: usize) -> Result<(), BoxedDiagnostic> {
         if self.token.start < end && !self.at_end() {
             return self.fail_expected("a definition");
@@ -279,7 +279,8 @@ impl LlvmParser<'_> {
         Ok(())
     }
 
-    /// Skips a type and a constant of it, which may name what is not defined yet.
+    /// Skips a type and a constant of that type, which may refer to entities that are not defined
+    /// yet.
     pub(super) fn skip_typed_constant(&mut self) -> Result<(), BoxedDiagnostic> {
         self.parse_type()?;
         while self.token.kind == LlvmTokenKind::Word

@@ -1,4 +1,4 @@
-//! Numbers in LLVM assembly.
+//! Number parser: integer and floating-point constants.
 
 use super::float::{BFLOAT, DOUBLE, FLOAT, HALF, LlvmFloatFormat, hexadecimal_float, narrow_float};
 use super::lexer::LlvmTokenKind;
@@ -15,7 +15,7 @@ impl LlvmParser<'_> {
         Ok(self.module.consts.wide_int(&self.module.types, ty, &words))
     }
 
-    /// An integer as words, least significant first, in two's complement of a width.
+    /// An integer as words in two's complement of a width, least significant first.
     pub fn integer_words(&mut self, width: u32) -> Result<Vec<u64>, BoxedDiagnostic> {
         let text = self.peek_text();
         let (negative, digits, radix) = match self.token.kind {
@@ -106,7 +106,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    /// `+inf`, `+qnan`, `+nan(0x1)`, `+snan(0x1)` and the same with a minus (LLVM 23).
+    /// Parses `+inf`, `+qnan`, `+nan(0x1)`, `+snan(0x1)`, or the same with a minus (LLVM 23).
     fn parse_special_float(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let place = self.token.place();
         let (sign, word) = match self.peek_text().split_at_checked(1) {

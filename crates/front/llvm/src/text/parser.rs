@@ -1,4 +1,4 @@
-//! The parser's state and its simplest steps.
+//! Parser state and basic steps.
 
 use super::function::BodyParseState;
 use super::lexer::{LlvmLexer, LlvmToken, LlvmTokenKind, unescape_string};
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 use std::borrow::Cow;
 
-/// A name as it is written behind `%` or `@`: a number is a name of its own kind.
+/// A name after `%` or `@`. A number is a distinct kind of name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LlvmName {
     /// `%7`
@@ -19,7 +19,7 @@ pub enum LlvmName {
     Symbol(LlvmSymbol),
 }
 
-/// A type by name, defined or only used so far.
+/// A named type, which may be used but not defined yet.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedType {
     pub ty: LlvmType,
@@ -35,14 +35,14 @@ pub struct NumberedMetadata {
     pub place: SourceLocation,
 }
 
-/// A parser of LLVM assembly: the text, and what is known of the module.
+/// A parser of LLVM assembly: the text and the module so far.
 #[derive(Debug)]
 pub struct LlvmParser<'a> {
     pub text: &'a [u8],
     lexer: LlvmLexer<'a>,
     /// The token to be parsed next.
     pub token: LlvmToken,
-    /// Where the last token ended.
+    /// End of the last token.
     pub last_end: usize,
     pub module: LlvmModule,
     pub types: FxHashMap<LlvmSymbol, NamedType>,
@@ -51,21 +51,21 @@ pub struct LlvmParser<'a> {
     pub metadata: FxHashMap<u64, NumberedMetadata>,
     pub strings: FxHashMap<LlvmSymbol, LlvmMetadata>,
     pub comdats: FxHashMap<LlvmSymbol, u32>,
-    /// Where the body of each function begins, behind its brace, and names of its parameters.
+    /// Start of each function's body, after its brace, and the names of its parameters.
     pub bodies: Vec<Option<(usize, Vec<Option<LlvmName>>)>>,
     /// Whether each global is only declared.
     pub declared: Vec<bool>,
-    /// Prefix, prologue and personality of functions, and where each is written.
+    /// Prefix data, prologue data and personality of functions, with their positions.
     pub parts: Vec<(LlvmFunc, &'a str, usize)>,
-    /// Numbers of blocks by function and name, of functions that were scanned for them.
+    /// Numbers of blocks by function and name, for functions that were scanned for labels.
     pub labels: FxHashMap<LlvmFunc, FxHashMap<LlvmName, u32>>,
-    /// Whether pointers say what they point to (LLVM before 15).
+    /// Whether pointers state their pointee, as before LLVM 15.
     pub typed_pointers: bool,
     /// Whether there are types of bytes (LLVM 23).
     pub has_bytes: bool,
     /// The function whose body is being parsed.
     pub body: Option<Box<BodyParseState>>,
-    /// Inline assembly that is the callee of the call being parsed.
+    /// The inline assembly that is the callee of the current call.
     pub asm_callee: Option<u32>,
     depth: u32,
 }
@@ -102,7 +102,7 @@ impl<'a> LlvmParser<'a> {
         }
     }
 
-    /// Whether the end of the text comes next.
+    /// Whether the end of the text follows.
     pub fn at_end(&self) -> bool {
         self.token.kind == LlvmTokenKind::End
     }
@@ -126,12 +126,12 @@ impl<'a> LlvmParser<'a> {
         self.lexer.bytes_of(token)
     }
 
-    /// The text of the token to come; empty if it is not UTF-8.
+    /// The text of the next token; empty if it is not UTF-8.
     pub fn peek_text(&self) -> &'a str {
         std::str::from_utf8(self.token_bytes(self.token)).unwrap_or("")
     }
 
-    /// The word to come; empty if it is no word.
+    /// The next word; empty if the next token is not a word.
     pub fn peek_word(&self) -> &'a str {
         if self.token.kind == LlvmTokenKind::Word {
             self.peek_text()
@@ -140,12 +140,12 @@ impl<'a> LlvmParser<'a> {
         }
     }
 
-    /// An error at the token to come.
+    /// An error at the next token.
     pub fn fail_with<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
         Err(error_at(self.token.place(), message))
     }
 
-    /// An error that says what belongs here.
+    /// An error at the next token that names the expected construct.
     pub fn fail_expected<T>(&self, what: &str) -> Result<T, BoxedDiagnostic> {
         match self.token.kind {
             LlvmTokenKind::End => {
@@ -159,17 +159,17 @@ impl<'a> LlvmParser<'a> {
         }
     }
 
-    /// From the beginning of a token to the end of the last one.
+    /// The source location from the beginning of a token to the end of the last one.
     pub fn place_from(&self, start: usize) -> SourceLocation {
         SourceLocation::from_text_range(start, self.last_end)
     }
 
-    /// Whether a character comes next.
+    /// Whether a character follows.
     pub fn is_at(&self, punct: u8) -> bool {
         self.token.kind == LlvmTokenKind::Punct(punct)
     }
 
-    /// Takes a character if it comes next.
+    /// Takes a character if it follows.
     pub fn eat_punct(&mut self, punct: u8) -> bool {
         let found = self.is_at(punct);
         if found {
@@ -178,7 +178,7 @@ impl<'a> LlvmParser<'a> {
         found
     }
 
-    /// Takes a character that has to come next.
+    /// Takes a character that must follow.
     pub fn expect_punct(&mut self, punct: u8) -> Result<(), BoxedDiagnostic> {
         if self.eat_punct(punct) {
             Ok(())
@@ -187,12 +187,12 @@ impl<'a> LlvmParser<'a> {
         }
     }
 
-    /// Whether a word comes next.
+    /// Whether a word follows.
     pub fn at_word(&self, word: &str) -> bool {
         self.token.kind == LlvmTokenKind::Word && self.token_bytes(self.token) == word.as_bytes()
     }
 
-    /// Takes a word if it comes next.
+    /// Takes a word if it follows.
     pub fn eat_word(&mut self, word: &str) -> bool {
         let found = self.at_word(word);
         if found {
@@ -201,7 +201,7 @@ impl<'a> LlvmParser<'a> {
         found
     }
 
-    /// Takes a word that has to come next.
+    /// Takes a word that must follow.
     pub fn expect_word(&mut self, word: &str) -> Result<(), BoxedDiagnostic> {
         if self.eat_word(word) {
             Ok(())
@@ -241,7 +241,7 @@ impl<'a> LlvmParser<'a> {
         Ok(String::from_utf8_lossy(&self.parse_string()?).into_owned())
     }
 
-    /// The name of a token that has one, without sigil and colon.
+    /// The name in a token, without sigil and colon.
     pub fn name_of(&mut self, token: LlvmToken) -> Result<LlvmName, BoxedDiagnostic> {
         let mut bytes = self.token_bytes(token);
         if token.kind == LlvmTokenKind::Label {
@@ -265,7 +265,7 @@ impl<'a> LlvmParser<'a> {
         Ok(LlvmName::Symbol(self.module.strings.intern_bytes(bytes)))
     }
 
-    /// The symbol of a name, a number as its digits.
+    /// The symbol of a name. The symbol of a number is its digits.
     pub fn symbol_of(&mut self, name: LlvmName) -> LlvmSymbol {
         match name {
             LlvmName::Symbol(symbol) => symbol,
@@ -273,7 +273,7 @@ impl<'a> LlvmParser<'a> {
         }
     }
 
-    /// The number behind the sigil of a token.
+    /// The number after the sigil of a token.
     pub fn number_of(&self, token: LlvmToken) -> Result<u64, BoxedDiagnostic> {
         let digits = std::str::from_utf8(&self.token_bytes(token)[1..]).ok();
         match digits.and_then(|digits| digits.parse().ok()) {
@@ -311,7 +311,7 @@ impl<'a> LlvmParser<'a> {
         Ok(number)
     }
 
-    /// `addrspace(` number `)` if it comes next; the number may be a letter of the data layout.
+    /// Parses `addrspace(` number `)` if it follows. The number may be a letter of the data layout.
     pub fn address_space(&mut self) -> Result<Option<u32>, BoxedDiagnostic> {
         if !self.eat_word("addrspace") {
             return Ok(None);
@@ -348,7 +348,7 @@ impl<'a> LlvmParser<'a> {
         result
     }
 
-    /// Items with commas between them up to a closing character, which is taken.
+    /// Parses items that are separated by commas, up to and including a closing character.
     pub fn parse_list(
         &mut self,
         close: u8,
@@ -366,7 +366,7 @@ impl<'a> LlvmParser<'a> {
         }
     }
 
-    /// Skips a group in brackets, the opening one being next.
+    /// Skips a group in brackets whose opening bracket follows.
     pub fn skip_group(&mut self) -> Result<(), BoxedDiagnostic> {
         let open = self.token.place();
         let mut depth = 0_usize;

@@ -1,11 +1,11 @@
-//! Types in LLVM assembly.
+//! Type parser.
 
 use super::lexer::LlvmTokenKind;
 use super::parser::{LlvmParser, NamedType};
 use crate::ir::{LlvmSymbol, LlvmType, LlvmTypeKind};
 use crate::{BoxedDiagnostic, error_at};
 
-/// Types that are one word.
+/// Types that are a single keyword.
 pub(super) const SIMPLE: &[(&str, LlvmType)] = &[
     ("void", LlvmType::VOID),
     ("half", LlvmType::HALF),
@@ -48,7 +48,7 @@ impl LlvmParser<'_> {
         }
     }
 
-    /// A pointer to a type, which is forgotten unless the file has typed pointers.
+    /// A pointer to a type. The pointee is dropped unless the file has typed pointers.
     pub fn pointer_to(&mut self, pointee: LlvmType, space: u32) -> LlvmType {
         let pointee = self.typed_pointers.then_some(pointee);
         self.module
@@ -56,7 +56,7 @@ impl LlvmParser<'_> {
             .intern_type(LlvmTypeKind::Pointer { space, pointee })
     }
 
-    /// Whether a type comes next.
+    /// Whether a type follows.
     pub fn at_type(&self) -> bool {
         match self.token.kind {
             LlvmTokenKind::Local | LlvmTokenKind::Punct(b'[' | b'<' | b'{') => true,
@@ -199,7 +199,7 @@ impl LlvmParser<'_> {
         }))
     }
 
-    /// The `...` that ends a list of parameters, if it comes next.
+    /// Parses the `...` that ends a parameter list, if it follows.
     pub(super) fn parse_ellipsis(&mut self) -> Result<bool, BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::Ellipsis {
             return Ok(false);
@@ -283,7 +283,7 @@ impl LlvmParser<'_> {
         Ok(())
     }
 
-    /// A name for a type that is no struct, which has to come before its uses.
+    /// Defines a name for a type that is not a struct. The definition must come before its uses.
     fn type_alias(
         &mut self,
         name: LlvmSymbol,
@@ -308,7 +308,7 @@ impl LlvmParser<'_> {
     }
 }
 
-/// The width of an integer type, or of a type of bytes (LLVM 23), which is read as an integer type.
+/// The width of an integer type, or of a byte type (LLVM 23), which is read as an integer type.
 fn int_width(word: &str) -> Option<u32> {
     let digits = word.strip_prefix(['i', 'b'])?;
     let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Values in LLVM assembly: locals, globals, constants and constant expressions.
+//! Value parser: locals, globals, constants and constant expressions.
 
 use super::lexer::{LlvmTokenKind, unescape_string};
 use super::parser::LlvmParser;
@@ -251,7 +251,7 @@ impl LlvmParser<'_> {
             .intern_constant(ty, ConstKind::BlockAddress(func, block)))
     }
 
-    /// `asm "…", "…"` as a callee of a function type.
+    /// Parses `asm "…", "…"` as a callee of a function type.
     pub fn inline_asm(&mut self, function_type: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         self.expect_word("asm")?;
         let mut marks = [false; 4];
@@ -322,7 +322,7 @@ impl LlvmParser<'_> {
             .intern_constant(ty, ConstKind::Expr(Box::new(expr))))
     }
 
-    /// `inrange` and its bounds, which say nothing that is kept.
+    /// Parses `inrange` and its bounds, which are dropped.
     fn in_range(&mut self) -> Result<LlvmInstFlags, BoxedDiagnostic> {
         if self.eat_word("inrange") {
             if self.is_at(b'(') {
@@ -333,7 +333,7 @@ impl LlvmParser<'_> {
         Ok(LlvmInstFlags::NONE)
     }
 
-    /// The operands of a constant expression up to its closing parenthesis, which is taken.
+    /// Parses the operands of a constant expression up to and including its closing parenthesis.
     fn expression_operands(
         &mut self,
         opcode: LlvmOpcode,
@@ -394,7 +394,7 @@ impl LlvmParser<'_> {
         Ok(operands)
     }
 
-    /// The flags that come next, as far as they are among `allowed`.
+    /// Parses the flags that follow, restricted to `allowed`.
     pub fn parse_flags(&mut self, allowed: LlvmInstFlags) -> LlvmInstFlags {
         let mut flags = LlvmInstFlags::NONE;
         loop {

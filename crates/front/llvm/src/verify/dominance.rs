@@ -1,4 +1,4 @@
-//! Definitions dominate their uses.
+//! Dominance rule: definitions dominate their uses (rule 8).
 
 use crate::ir::{
     LlvmBlock, LlvmFunction, LlvmInst, LlvmModule, LlvmOpcode, LlvmPredecessors, LlvmValue,
@@ -7,7 +7,7 @@ use crate::{BoxedDiagnostic, error_at};
 use spirula_spirv::analysis::DominanceTree;
 use std::cell::OnceCell;
 
-/// Checks that every use in a block that can be reached comes after the definition on every path.
+/// Checks that every use in a reachable block comes after the definition on every path.
 pub fn verify_dominance(
     module: &LlvmModule,
     function: &LlvmFunction,
@@ -37,7 +37,7 @@ pub fn verify_dominance(
     Ok(())
 }
 
-/// By instruction: its block.
+/// The block of each instruction.
 fn map_instruction_blocks(function: &LlvmFunction) -> Vec<LlvmBlock> {
     let mut homes = Vec::with_capacity(function.insts.len());
     for block in function.block_ids() {
@@ -58,9 +58,10 @@ fn build_dominator_tree(function: &LlvmFunction, order: &[LlvmBlock]) -> Dominan
 
 struct LlvmDominanceChecker<'f> {
     function: &'f LlvmFunction,
-    /// The blocks that are reached, in reverse post-order.
+    /// The reachable blocks in reverse post-order.
     order: &'f [LlvmBlock],
-    /// Computed for the first use of what neither the same block nor the entry defines.
+    /// Computed at the first use whose definition is neither in the same block nor in the entry
+    /// block.
     tree: OnceCell<DominanceTree>,
     homes: Vec<LlvmBlock>,
 }
@@ -71,13 +72,13 @@ impl LlvmDominanceChecker<'_> {
             .get_or_init(|| build_dominator_tree(self.function, self.order))
     }
 
-    /// A local that an instruction uses though its definition does not dominate it.
+    /// A local that an instruction uses although its definition does not dominate the use.
     fn find_undominated_use(&self, block: LlvmBlock, inst: LlvmInst) -> Option<usize> {
         let operands = self.function.operands(inst);
         if self.function.inst(inst).opcode == LlvmOpcode::Phi {
             let from = self.function.blocks_of(inst);
             let mut pairs = operands.iter().zip(from);
-            // What comes from a block that is not reached may be anything.
+            // A phi's value from an unreachable block may be anything.
             let wrong = pairs.find(|(value, from)| {
                 !self.is_defined_before(**value, **from, None)
                     && self.dominator_tree().is_reached(from.index() as u32)
@@ -106,7 +107,7 @@ impl LlvmDominanceChecker<'_> {
         match (home == block, before) {
             (true, Some(before)) => inst < before,
             (true, None) => true,
-            // The entry is on every path.
+            // The entry block is on every path.
             (false, _) if home.index() == 0 => true,
             (false, _) => {
                 let (home, block) = (home.index() as u32, block.index() as u32);

@@ -1,4 +1,4 @@
-//! Rules about functions and instructions.
+//! Function and instruction rules (rules 6 and 7).
 
 use super::{LlvmVerifyResult, dominance, ensure_holds};
 use crate::ir::{
@@ -136,7 +136,7 @@ impl LlvmFunctionChecker<'_> {
             LlvmOpcode::ExtractValue | LlvmOpcode::InsertValue => {
                 self.verify_aggregate_access(id, operands)
             }
-            // The rest take any value, or what their readers saw to.
+            // The other opcodes take any value, or the readers have checked their operands.
             _ => Ok(()),
         }
     }
@@ -306,7 +306,7 @@ fn is_integer_constant(module: &LlvmModule, id: crate::ir::LlvmConst) -> bool {
     )
 }
 
-/// Number of elements and whether scalable; `None` for what is no vector.
+/// Number of elements and scalability; `None` if the type is not a vector.
 fn vector_shape(types: &LlvmTypes, ty: LlvmType) -> Option<(u32, bool)> {
     match *types.kind(ty) {
         LlvmTypeKind::Vector { len, scalable, .. } => Some((len, scalable)),
@@ -314,7 +314,7 @@ fn vector_shape(types: &LlvmTypes, ty: LlvmType) -> Option<(u32, bool)> {
     }
 }
 
-/// The operands of a binary operation are what it works on.
+/// Checks that the operands of a binary operation have a type that it operates on.
 pub fn verify_arithmetic_type(
     types: &LlvmTypes,
     opcode: LlvmOpcode,
@@ -344,7 +344,7 @@ pub fn verify_arithmetic_type(
     )
 }
 
-/// Classes of types that conversions tell apart.
+/// Classes of types that conversions distinguish.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ConversionTypeClass {
     Int,
@@ -362,7 +362,7 @@ fn classify_type(types: &LlvmTypes, ty: LlvmType) -> ConversionTypeClass {
     }
 }
 
-/// A conversion is between types it can convert.
+/// Checks that a conversion is between types that it can convert.
 pub fn verify_cast(
     types: &LlvmTypes,
     opcode: LlvmOpcode,
@@ -429,7 +429,7 @@ pub fn verify_cast(
     ensure_holds(fits, "a conversion between types it cannot convert")
 }
 
-/// Whether values of two types have equally many bits; what is not known is taken to have.
+/// Whether values of two types have the same number of bits. Unknown sizes count as equal.
 fn same_bits(types: &LlvmTypes, a: LlvmType, b: LlvmType) -> bool {
     let bits = |ty: LlvmType| {
         let scalar = types.scalar_type(ty);

@@ -1,10 +1,10 @@
-//! Rules about metadata that stands where it is used instead of behind a number.
+//! Inline metadata rule: metadata that is written where it is used, without a number (rule 9).
 
 use super::{LlvmVerifyResult, ensure_holds};
 use crate::ir::{LlvmModule, MetadataField, MetadataKind};
 
-/// Checks that argument lists hold values and that expressions hold no nodes, so that neither can
-/// lead back to itself.
+/// Checks that argument lists hold values and that expressions hold no nodes. So neither can refer
+/// back to itself.
 pub(super) fn verify_metadata(module: &LlvmModule) -> LlvmVerifyResult {
     let metadata = &module.metadata;
     let expression = module.strings.find_symbol("DIExpression");

@@ -1,4 +1,4 @@
-//! Rules about types, constants and globals.
+//! Type, constant and global rules (rules 1 to 5).
 
 use super::{LlvmVerifyResult, ensure_holds};
 use crate::ir::{
@@ -14,7 +14,7 @@ const MAX_CONSTANT_DEPTH: u32 = 200;
 /// Checks a module.
 ///
 /// # Errors
-/// The first rule found broken, with its place as far as it is known.
+/// The first broken rule, with its place as far as it is known.
 pub fn verify_module(module: &LlvmModule) -> Result<(), BoxedDiagnostic> {
     verify_types(&module.types).map_err(|why| error_at(SourceLocation::Unknown, why))?;
     verify_constants(module).map_err(|why| error_at(SourceLocation::Unknown, why))?;
@@ -109,7 +109,8 @@ fn is_element(types: &LlvmTypes, ty: LlvmType) -> bool {
     )
 }
 
-/// How deep a type nests, as far as it is known; one met while busy contains itself.
+/// Progress of the computation of a type's nesting depth. A type that is met while it is in
+/// progress contains itself.
 #[derive(Clone, Copy)]
 enum TypeNestingDepth {
     Unknown,
@@ -148,7 +149,7 @@ fn type_depth(
                 within(field, depths)?;
             }
         }
-        // A pointer ends containment: a named struct may be reached again through it.
+        // Containment ends at a pointer: a named struct may contain a pointer to itself.
         LlvmTypeKind::Pointer {
             pointee: Some(pointee),
             ..
@@ -176,7 +177,7 @@ fn type_depth(
 }
 
 fn verify_constants(module: &LlvmModule) -> LlvmVerifyResult {
-    // What a constant is made of was interned before it.
+    // The operands of a constant were interned before it.
     let mut depths: Vec<u32> = Vec::with_capacity(module.consts.len());
     for (_, ConstData { ty, kind }) in module.consts.iter() {
         let deepest = |parts: &[LlvmConst]| {

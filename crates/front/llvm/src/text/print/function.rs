@@ -1,4 +1,4 @@
-//! Functions and instructions.
+//! Function printer: signatures, blocks and instructions.
 
 use super::LlvmPrinter;
 use crate::ir::{
@@ -215,7 +215,7 @@ impl<'m> LlvmPrinter<'m> {
         self.print_list(operands, |printer, &operand| printer.typed_value(operand));
     }
 
-    /// Operands of which all have the type of the first.
+    /// Prints operands that all have the type of the first.
     fn same_type(&mut self, operands: &[LlvmValue]) {
         if let Some((&first, rest)) = operands.split_first() {
             self.typed_value(first);

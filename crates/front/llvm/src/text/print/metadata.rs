@@ -1,11 +1,11 @@
-//! Metadata.
+//! Metadata printer.
 
 use super::LlvmPrinter;
 use crate::bitcode::BOOLEAN;
 use crate::ir::{LlvmMetadata, LlvmSymbol, MetadataField, MetadataKind};
 
 impl LlvmPrinter<'_> {
-    /// Metadata where it is used: nodes by their numbers, anything else in full.
+    /// Prints metadata where it is used: nodes by number, everything else in full.
     pub(super) fn metadata_ref(&mut self, id: LlvmMetadata) {
         match self.module.metadata.kind(id) {
             MetadataKind::String(symbol) => {
@@ -51,7 +51,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    /// All nodes that were met, and those they lead to.
+    /// Prints all nodes that were referred to, and the nodes that these refer to.
     pub(super) fn print_nodes(&mut self) {
         let mut at = 0;
         while at < self.nodes.len() {
@@ -112,7 +112,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    /// Metadata attached: each kind and node behind `separator`.
+    /// Prints metadata attachments: each kind and node after `separator`.
     pub(super) fn print_attachment(
         &mut self,
         separator: &str,

@@ -1,8 +1,8 @@
-//! Printing the IR as LLVM assembly.
+//! LLVM assembly printer.
 //!
-//! What is printed reads back as the same module. Metadata and attribute groups are numbered in
-//! the order in which they are first met, so that equal modules are printed equally, whatever
-//! they were read from.
+//! The output reads back as the same module. Metadata and attribute groups are numbered in the
+//! order of their first reference, so equal modules are printed equally, whatever they were read
+//! from.
 
 mod function;
 mod metadata;
@@ -13,7 +13,7 @@ use crate::ir::{AttrSet, LlvmFunction, LlvmMetadata, LlvmModule, LlvmSymbol, Llv
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
-/// The module as LLVM assembly of LLVM 20 or later, or with typed pointers where it was read
+/// Prints the module as LLVM assembly of LLVM 20 or later, or with typed pointers if it was read
 /// with them.
 pub fn print_assembly(module: &LlvmModule) -> String {
     let mut printer = LlvmPrinter::new(module);
@@ -28,7 +28,7 @@ pub fn print_type(module: &LlvmModule, ty: LlvmType) -> String {
     printer.out
 }
 
-/// The text so far, and what was met in it.
+/// The text so far, and the entities that it refers to.
 struct LlvmPrinter<'m> {
     module: &'m LlvmModule,
     out: String,
@@ -38,7 +38,7 @@ struct LlvmPrinter<'m> {
     /// Metadata in the order of its numbers.
     nodes: Vec<LlvmMetadata>,
     node_of: Vec<Option<u32>>,
-    /// The function being printed, with the numbers of its locals and blocks without names.
+    /// The current function, with the numbers of its unnamed locals and blocks.
     func: Option<&'m LlvmFunction>,
     numbers: Vec<u32>,
     block_numbers: Vec<u32>,
@@ -87,7 +87,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    /// A name behind a sigil, in quotes where it needs them.
+    /// Prints a name after a sigil, in quotes if necessary.
     fn print_name(&mut self, sigil: &str, name: LlvmSymbol) {
         let text = self.module.symbol_text(name);
         self.put_text(sigil);

@@ -1,4 +1,4 @@
-//! What stands outside of functions.
+//! Module printer: top-level entities.
 
 use super::LlvmPrinter;
 use crate::ir::{
@@ -102,7 +102,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    /// Linkage and what else stands before a global or function.
+    /// Prints linkage and the other keywords before a global or function.
     pub(super) fn linkage_words(&mut self, data: &GlobalData) {
         if data.linkage != Linkage::External {
             self.put_text(data.linkage.name());
@@ -210,7 +210,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    /// A calling convention with a space behind it, unless it is that of C.
+    /// Prints a calling convention and a space, unless it is that of C.
     pub(super) fn print_convention(&mut self, convention: CallingConvention) {
         match convention.name() {
             _ if convention == CallingConvention::C => {}

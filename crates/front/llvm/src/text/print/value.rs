@@ -1,4 +1,4 @@
-//! Types, constants, values and attributes.
+//! Value printer: types, constants, values and attributes.
 
 use super::LlvmPrinter;
 use crate::auto_upgrade::MEMORY_LOCATIONS;
@@ -93,7 +93,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    /// The name of a named struct; of one without a name, its number.
+    /// Prints the name of a named struct, or its number if it has no name.
     pub(super) fn type_name(&mut self, ty: LlvmType) {
         let LlvmTypeKind::Struct { name, .. } = *self.module.types.kind(ty) else {
             return;
@@ -268,7 +268,7 @@ impl LlvmPrinter<'_> {
             LlvmType::FLOAT => {
                 let narrow = f32::from_bits(bits as u32);
                 if narrow.is_nan() {
-                    // Widened by hand, so that the payload stays whatever the machine.
+                    // Widened on bits, so that the payload does not depend on the machine.
                     let (sign, fraction) = (bits >> 31 << 63, bits & 0x7f_ffff);
                     let wide = sign | 0x7ff << 52 | fraction << 29;
                     return self.put_args(format_args!("0x{wide:016X}"));
@@ -370,7 +370,7 @@ impl LlvmPrinter<'_> {
         self.put_text(")");
     }
 
-    /// A shuffle mask as the constant vector it is written as.
+    /// Prints a shuffle mask as a constant vector.
     pub(super) fn print_mask(&mut self, mask: &[u32], scalable: bool) {
         let scale = if scalable { "vscale x " } else { "" };
         self.put_args(format_args!("<{scale}{} x i32> ", mask.len()));
@@ -388,7 +388,7 @@ impl LlvmPrinter<'_> {
         self.put_text(">");
     }
 
-    /// The attributes of a result or parameter, each with a space before it.
+    /// Prints the attributes of a result or parameter, each after a space.
     pub(super) fn value_attributes(&mut self, set: AttrSet) {
         for attribute in self.module.attributes.get(set) {
             self.put_text(" ");
@@ -407,7 +407,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    /// The number of a group of attributes with a space before it, if it has any.
+    /// Prints a space and the number of an attribute group, if the set is not empty.
     pub(super) fn print_group_number(&mut self, set: AttrSet) {
         if set == AttrSet::EMPTY {
             return;
@@ -495,7 +495,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    /// Access to all other memory first, then to places that differ from it.
+    /// Access to all other memory comes first, then kinds of memory whose access differs from it.
     fn print_memory_effects(&mut self, bits: u64) {
         let access = |at: usize| bits >> (2 * at) & 3;
         let other = MEMORY_LOCATIONS
