@@ -1,6 +1,8 @@
-//! Constants that are computed of addresses, in one form: the address of a global, less that of another,
-//! plus a number. Sizes are written so (`ptrtoint (ptr getelementptr (T, ptr null, i32 1) to i64)`), and so
-//! are differences of addresses, which are numbers once both lie in one global.
+//! Address expressions: constants that are computed from addresses.
+//!
+//! Their normal form is the address of a global, minus the address of another, plus a number. Sizes
+//! of types have this form (`ptrtoint (ptr getelementptr (T, ptr null, i32 1) to i64)`). So have
+//! differences of addresses, which become numbers once both addresses are in the same global.
 
 use crate::ir::{
     ConstKind, ExprExtra, GlobalKind, LlvmConst, LlvmConstantExpr, LlvmGlobal, LlvmModule,
@@ -8,10 +10,10 @@ use crate::ir::{
 };
 use rustc_hash::FxHashMap;
 
-/// Nesting of constants beyond which their form is not looked for.
+/// Nesting depth of constants beyond which no form is computed.
 const MAX_DEPTH: u32 = 255;
 
-/// `plus - minus + bytes`, modulo two to the power of the width of its constant.
+/// `plus - minus + bytes`, modulo two to the power of the constant's width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AddressForm {
     pub(super) plus: Option<LlvmGlobal>,
@@ -27,7 +29,7 @@ impl AddressForm {
         }
     }
 
-    /// The number, where no address is left.
+    /// The number, if no address is left.
     pub(super) fn as_number(self) -> Option<u64> {
         (self.plus.is_none() && self.minus.is_none()).then_some(self.bytes)
     }
@@ -40,7 +42,7 @@ impl AddressForm {
         }
     }
 
-    /// The sum; none where more than one address is added or taken away.
+    /// The sum, or `None` if more than one address would be added or subtracted.
     fn checked_add(self, other: Self) -> Option<Self> {
         let bytes = self.bytes.wrapping_add(other.bytes);
         let mut plus = [self.plus, other.plus];
@@ -64,7 +66,7 @@ impl AddressForm {
     }
 }
 
-/// The forms of a module's constants, each found once.
+/// The forms of a module's constants, each computed once.
 #[derive(Default)]
 pub(super) struct AddressForms {
     known: FxHashMap<LlvmConst, Option<AddressForm>>,
@@ -72,7 +74,7 @@ pub(super) struct AddressForms {
 }
 
 impl AddressForms {
-    /// The form of a pointer or integer; none where it has another.
+    /// The form of a pointer or integer, or `None` if it cannot be expressed in this form.
     pub(super) fn find_layout(
         &mut self,
         module: &LlvmModule,
@@ -165,7 +167,8 @@ impl AddressForms {
     }
 }
 
-/// Bytes that an address computation steps over, where its indices are known; wrapped at 64 bits.
+/// Number of bytes that an address computation with constant indices steps over, wrapped at 64
+/// bits.
 fn constant_byte_offset(module: &LlvmModule, expr: &LlvmConstantExpr) -> Option<u64> {
     let (types, layout) = (&module.types, &module.layout);
     let ExprExtra::SourceType(mut ty) = expr.extra else {

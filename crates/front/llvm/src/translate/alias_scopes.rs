@@ -1,10 +1,10 @@
-//! Accesses that do not alias, as `!alias.scope` and `!noalias` say: of the extension
-//! SPV_INTEL_memory_access_aliasing.
+//! Alias scopes: `!alias.scope` and `!noalias` metadata becomes SPV_INTEL_memory_access_aliasing.
 //!
-//! Nearly every optimised module has such metadata and few consumers know the extension, so that
-//! it is used only where it was asked for by its name.
+//! Nearly every optimised module has such metadata, and few consumers know the extension. So it is
+//! used only if it was requested by name.
 //!
-//! Domains, scopes and lists of scopes are instructions among the annotations, one for each node.
+//! Domains, scopes and lists of scopes become instructions in the annotations section, one for each
+//! node.
 
 use super::function_body::{FunctionTranslator, TranslationWords};
 use super::translator::LlvmTranslator;
@@ -17,10 +17,10 @@ use spirula_spirv::ir::ModuleSection;
 /// The extension's name.
 const EXTENSION: &str = "SPV_INTEL_memory_access_aliasing";
 
-/// Scopes of a list beyond which its instruction would be too long.
+/// Number of scopes in a list beyond which its instruction would be too long.
 const MAX_SCOPES: usize = 60_000;
 
-/// What became of nodes of metadata.
+/// Translated metadata nodes.
 pub(super) struct AliasScopeTable {
     made: Vec<Option<Id>>,
 }
@@ -35,7 +35,7 @@ impl AliasScopeTable {
     }
 }
 
-/// The lists of scopes that an access is in, and that it does not alias with.
+/// The list of scopes that an access belongs to, and the list that it does not alias.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AccessAliasScopes {
     of: Option<Id>,
@@ -43,7 +43,7 @@ pub(super) struct AccessAliasScopes {
 }
 
 impl AccessAliasScopes {
-    /// Adds what memory operands say to their words; gives the bits of their mask.
+    /// Adds the memory operands to the words. Returns the bits of their mask.
     pub(super) fn add_to(self, words: &mut TranslationWords) -> MemoryAccess {
         let mut mask = MemoryAccess::default();
         let rows = [
@@ -80,7 +80,7 @@ impl FunctionTranslator<'_, '_> {
 }
 
 impl LlvmTranslator<'_> {
-    /// A list of scopes; none of no scopes.
+    /// A list of scopes; an empty list becomes `None`.
     fn scope_list(&mut self, list: LlvmMetadata) -> Option<Id> {
         if let Some(Some(id)) = self.aliasing.made.get(list.index()) {
             return Some(*id);

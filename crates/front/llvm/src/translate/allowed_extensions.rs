@@ -1,10 +1,10 @@
-//! Which extensions of SPIR-V a module may use.
+//! Allowed extensions: the SPIR-V extensions that a module may use.
 
 use std::convert::Infallible;
 use std::str::FromStr;
 
-/// The extensions that a module may use. What needs another one is refused, or done without it
-/// where that is possible.
+/// The extensions that a module may use. Constructs that need another one are lowered without it if
+/// possible, and refused otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AllowedExtensions {
     /// Any.
@@ -16,7 +16,7 @@ pub enum AllowedExtensions {
     Except(Vec<String>),
 }
 
-/// Extensions for what few devices have, and what can be done without them as well.
+/// Extensions that few devices have, for constructs that can also be lowered without them.
 const OF_FEW: [&str; 3] = [
     "SPV_ALTERA_arbitrary_precision_integers",
     "SPV_INTEL_arbitrary_precision_integers",
@@ -24,8 +24,8 @@ const OF_FEW: [&str; 3] = [
 ];
 
 impl AllowedExtensions {
-    /// Those of a module that a device at hand shall run: integers and vectors of sizes that hardly
-    /// any device has are taken apart.
+    /// The extensions for a module that is to run on a local device. Integers and vectors of sizes
+    /// that hardly any device supports are split.
     pub fn of_devices() -> AllowedExtensions {
         AllowedExtensions::Except(OF_FEW.map(str::to_owned).to_vec())
     }
@@ -40,8 +40,8 @@ impl AllowedExtensions {
         }
     }
 
-    /// Whether an extension was asked for by its name. What every module could use and few
-    /// consumers know is only used then.
+    /// Whether an extension was requested by name. Extensions that every module could use but few
+    /// consumers know are used only then.
     pub fn is_named(&self, name: &str) -> bool {
         matches!(self, AllowedExtensions::Only(names) if names.iter().any(|n| n == name))
     }
@@ -50,9 +50,9 @@ impl AllowedExtensions {
 impl FromStr for AllowedExtensions {
     type Err = Infallible;
 
-    /// Names separated by commas, each with a plus or nothing where it may be used, with a minus
-    /// where it may not, and `all` and `none`: `+A,+B` are these alone, `-A` all but this one, as
-    /// is `all,-A`.
+    /// Parses names that are separated by commas. A plus or no sign allows an extension, a minus
+    /// forbids it, and there are `all` and `none`. `+A,+B` allows these two alone; `-A` and
+    /// `all,-A` allow all but this one.
     fn from_str(text: &str) -> Result<Self, Infallible> {
         let parts = || {
             text.split(',')

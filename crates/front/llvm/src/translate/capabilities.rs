@@ -1,4 +1,4 @@
-//! The capabilities and extensions that a finished module has to declare, by the grammar's rows.
+//! Capabilities and extensions: derived from the finished module and the grammar's rows.
 
 use super::allowed_extensions::AllowedExtensions;
 use super::translator::LlvmTranslator;
@@ -14,7 +14,7 @@ use spirula_spirv::ir::{InstRef, SpirvModule};
 use spirula_spirv::target::TargetEnvironment;
 use spirula_spirv::{Id, IdMap};
 
-/// Where several capabilities would do, the first of these that is among them is declared.
+/// If several capabilities would suffice, the first of these that is among them is declared.
 const PREFERRED: &[Capability] = &[
     Capability::Kernel,
     Capability::Addresses,
@@ -36,42 +36,42 @@ const SINCE: &[(Capability, (u8, u8))] = &[
     (Capability::PipeStorage, (2, 2)),
 ];
 
-/// The extension with formats of images that a query may give.
+/// The extension with the image formats that a query may return.
 const RAW_FORMATS: &str = "SPV_EXT_image_raw10_raw12";
 
-/// What a module needs.
+/// The requirements of a module.
 struct TranslationRequirements<'m> {
     builder: &'m SpirvBuilder,
     module: &'m SpirvModule,
     version: SpirvVersion,
     /// Whether the version may rise.
     rises: bool,
-    /// What the module is for, where that is said.
+    /// The target environment, if there is one.
     environment: Option<TargetEnvironment>,
     allowed: &'m AllowedExtensions,
-    /// The capabilities that may be declared; any where there is none.
+    /// The capabilities that may be declared; `None` permits all.
     ceiling: Option<&'m [Capability]>,
-    /// What is being looked at.
+    /// The construct that is being examined, for messages.
     what: &'static str,
-    /// What is needed and cannot be had.
+    /// Requirements that cannot be fulfilled.
     missing: Vec<String>,
-    /// In the order in which they were needed; none twice.
+    /// Required capabilities in the order of their discovery, without duplicates.
     capabilities: Vec<Capability>,
     extensions: Vec<&'static str>,
     /// Widths of integer and float types.
     widths: IdMap<u16>,
-    /// Images of shaders that say nothing of their format.
+    /// Images of shaders without a format.
     formless: IdMap<bool>,
-    /// Vector types in the order of their ids, with components and their number.
+    /// Vector types in the order of their ids: the type, its component type, and their number.
     vectors: Vec<(Id, Id, u32)>,
     /// Opcodes that need no second look.
     seen: Vec<bool>,
-    /// Decorations of at most one operand that need no second look.
+    /// Decorations with at most one operand that were already examined.
     decorations: FxHashSet<(u32, Option<u32>)>,
 }
 
 impl LlvmTranslator<'_> {
-    /// Declares what the module needs.
+    /// Declares the capabilities and extensions that the module needs.
     pub(super) fn declare_capabilities(&mut self) {
         let module = self.b.module();
         let mut needs = TranslationRequirements {
@@ -163,7 +163,7 @@ impl TranslationRequirements<'_> {
             .is_none_or(|ceiling| ceiling.contains(&capability))
     }
 
-    /// Sees to it that something of a version or extension may be used.
+    /// Requires that a construct of a version or extension may be used.
     fn require_version(
         &mut self,
         name: &str,
@@ -191,7 +191,7 @@ impl TranslationRequirements<'_> {
         }
     }
 
-    /// Whether a capability is declared. Those that others imply are declared, too.
+    /// Whether a capability is declared. Implied capabilities count as declared.
     fn has_capability(&self, wanted: Capability) -> bool {
         self.capabilities.contains(&wanted)
     }
@@ -200,7 +200,7 @@ impl TranslationRequirements<'_> {
         if extensions.iter().any(|e| self.extensions.contains(e)) {
             return;
         }
-        // Of an extension's two names consumers have known Intel's for longer.
+        // If an extension has two names, consumers have known Intel's for longer.
         let allowed = extensions.iter().filter(|e| self.allowed.is_allowed(e));
         match allowed.min_by_key(|e| e.starts_with("SPV_ALTERA_")) {
             Some(extension) => self.extensions.push(extension),
@@ -211,7 +211,7 @@ impl TranslationRequirements<'_> {
         }
     }
 
-    /// Sees to it that one of several capabilities is there.
+    /// Requires one of several capabilities.
     fn require_any_capability(&mut self, capabilities: &[Capability]) {
         if capabilities.is_empty() || capabilities.iter().any(|c| self.has_capability(*c)) {
             return;
@@ -225,7 +225,7 @@ impl TranslationRequirements<'_> {
         self.require_capability(*chosen.unwrap_or(&capabilities[0]));
     }
 
-    /// Widths and lengths of types, which the grammar's rows do not tell apart.
+    /// Requirements of widths and lengths of types, which the grammar's rows do not distinguish.
     fn require_type_capabilities(&mut self) {
         let module = self.module;
         let section = module.section_insts(spirula_spirv::ir::ModuleSection::Globals);
@@ -254,7 +254,7 @@ impl TranslationRequirements<'_> {
                     }
                     _ => self.require_capability(Capability::ArbitraryPrecisionIntegersALTERA),
                 },
-                // Those of another encoding than IEEE's have it as an operand.
+                // Floats of other encodings than IEEE's have the encoding as an operand.
                 Op::TypeFloat if inst.operands().len() > 1 => {}
                 Op::TypeFloat => match (inst.operand_word(0), inst.result()) {
                     (16, _) if self.has_capability(Capability::Shader) => {
@@ -283,7 +283,7 @@ impl TranslationRequirements<'_> {
                 }
                 _ => {}
             }
-            // A pointer to a half needs no arithmetic on halves, anything else does.
+            // A pointer to a half needs no arithmetic on halves; all other uses do.
             let uses = |n: usize| inst.get_id(n).is_some_and(|id| halves[id]);
             let value = match inst.op() {
                 Op::TypeVector | Op::TypeArray => uses(0),
@@ -335,7 +335,7 @@ impl TranslationRequirements<'_> {
         }
     }
 
-    /// Images of kernels need a capability, those that are read and written one more.
+    /// Images of kernels need a capability; images that are both read and written need another.
     fn require_image_capabilities(&mut self, inst: InstRef<'_>) {
         if self.has_capability(Capability::Shader) {
             let unknown = inst.operands().get(6) == Some(&ImageFormat::Unknown.0);
@@ -387,7 +387,7 @@ impl TranslationRequirements<'_> {
         }
         let Some(row) = op.info() else { return };
         self.what = row.name;
-        // What the type says goes first: the row has the capabilities of all types.
+        // The requirements of the type come first, as the row has the capabilities of all types.
         self.by_type(inst);
         self.require_any_capability(row.capabilities);
         self.require_version(row.name, row.version, row.extensions);
@@ -431,7 +431,7 @@ impl TranslationRequirements<'_> {
         }
     }
 
-    /// Whether a decoration was looked at before, on whatever it is.
+    /// Whether this decoration was already examined, for any target.
     fn is_known_decoration(&mut self, words: &[u32]) -> bool {
         match *words {
             [_, decoration] => !self.decorations.insert((decoration, None)),
@@ -447,7 +447,8 @@ impl TranslationRequirements<'_> {
         Some((component, count))
     }
 
-    /// Dot products need a capability by what they are of: packed bytes, bytes, or others.
+    /// Dot products need a capability that depends on their operands: packed bytes, bytes, or
+    /// others.
     fn dot_product(&mut self, inst: InstRef<'_>) {
         let ty = inst.get_id(0).and_then(|id| self.builder.type_of(id));
         let Some(ty) = ty else { return };
@@ -501,7 +502,7 @@ impl TranslationRequirements<'_> {
         if op == Op::ImageQueryFormat && self.allowed.is_named(RAW_FORMATS) {
             self.extensions.push(RAW_FORMATS);
         }
-        // The item may be one found out since SPIR-V 1.5.
+        // Since SPIR-V 1.5 the invocation id may be computed at run time.
         if op == Op::GroupNonUniformBroadcast && !self.is_constant(inst.id_operand(2)) {
             self.at_least(row.name, SpirvVersion::new(1, 5));
         }

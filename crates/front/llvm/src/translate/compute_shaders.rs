@@ -1,11 +1,10 @@
 //! Compute shaders: modules of the triple `spirv-unknown-vulkan-compute`, with logical addressing.
 //!
 //! Resources are globals in the address spaces of their storage classes (see [`crate::lift()`],
-//! which writes such modules), their layouts rows of `!spirv.Layouts`. Nothing is cast between
-//! pointers here: a pointer has the type that leads to it, so an address computation has to step
-//! from member to member, and what is laid out in another way than values are is copied part by
-//! part where it is loaded or stored. There is no merge instruction: control flow is as the module
-//! has it.
+//! which writes such modules). Their layouts are rows of `!spirv.Layouts`. Pointers are never cast
+//! here: a pointer has the type that its access path leads to, so an address computation must step
+//! from member to member. A value whose layout in memory differs is copied member by member when it
+//! is loaded or stored. No merge instructions are written; control flow is that of the module.
 
 use super::builtins::ExternalCall;
 use super::function_body::FunctionTranslator;
@@ -26,7 +25,7 @@ use spirula_spirv::ir::ModuleSection;
 use spirula_spirv::{Id, IdMap};
 use std::rc::Rc;
 
-/// What is kept of a translation to a shader besides everything else.
+/// Additional state of a translation to a shader.
 #[derive(Debug)]
 pub(super) struct ShaderTranslation {
     /// By type: the row of its layout.
@@ -39,14 +38,15 @@ pub(super) struct ShaderTranslation {
     arrays: FxHashMap<(Id, u64, u32), Id>,
     /// Element and length of arrays.
     pub(super) elements: IdMap<Option<(Id, u64)>>,
-    /// Matrices whose rows lie together and what holds them: parts that are composed anew.
+    /// Row-major matrices and types that contain them, with the number of members that are composed
+    /// again.
     pub(super) composed: FxHashMap<Id, u64>,
     /// GLSL's extended instructions.
     glsl: Option<Id>,
 }
 
 impl ShaderTranslation {
-    /// What a module needs to become one, if its triple says that it is to.
+    /// The state for a shader, if the triple names one.
     pub(super) fn from_module(module: &LlvmModule, triple: &str) -> Option<ShaderTranslation> {
         if !is_shader_triple(triple) {
             return None;
@@ -62,8 +62,8 @@ impl ShaderTranslation {
         })
     }
 
-    /// The latest version that has all decorations of layouts, if there is one: `BufferBlock` went
-    /// with SPIR-V 1.4.
+    /// The latest SPIR-V version that has all decorations of the layouts, if there is a limit:
+    /// SPIR-V 1.4 removed `BufferBlock`.
     pub(super) fn find_latest_version(&self, module: &LlvmModule) -> Option<SpirvVersion> {
         let metadata = &module.metadata;
         let first = |row: LlvmMetadata| metadata.operands(row).first().copied().flatten();
@@ -82,7 +82,7 @@ impl ShaderTranslation {
     }
 }
 
-/// The rows of a named list by the type that each begins with.
+/// The rows of a named metadata list, by the type that each begins with.
 pub(super) fn rows_of_types(module: &LlvmModule, name: &str) -> Vec<Option<LlvmMetadata>> {
     let mut rows = vec![None; module.types.len()];
     let metadata = &module.metadata;
@@ -95,7 +95,7 @@ pub(super) fn rows_of_types(module: &LlvmModule, name: &str) -> Vec<Option<LlvmM
     rows
 }
 
-/// Whether a module becomes a shader by the triple that it has or is given.
+/// Whether a module becomes a shader, by its own triple or that of the options.
 pub fn is_shader(module: &LlvmModule, options: &TranslationOptions) -> bool {
     is_shader_triple(options.triple.as_deref().unwrap_or(&module.triple))
 }
@@ -131,7 +131,7 @@ impl LlvmTranslator<'_> {
         self.is_shader() && self.function_text(func, "hlsl.shader") == Some("compute")
     }
 
-    /// What a parameter of a shader's function points to, where the module says it.
+    /// The pointee of a parameter of a shader's function, if the module states it.
     pub(super) fn stated_pointee(&self, func: LlvmFunc, local: usize) -> Option<LlvmType> {
         let metadata = &self.module.metadata;
         self.shader.as_ref()?;
@@ -142,7 +142,7 @@ impl LlvmTranslator<'_> {
         Some(self.module.consts.ty(metadata.as_constant(stated)?))
     }
 
-    /// The value of an attribute of a function that is a text.
+    /// The value of a function's string attribute.
     fn function_text(&self, func: LlvmFunc, key: &str) -> Option<&str> {
         let key = self.module.strings.find_symbol(key)?;
         let attributes = &self.module.attributes;
@@ -187,7 +187,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// The size of workgroups as a constant, of which components with numbers can be specialised.
+    /// The workgroup size as a constant. Its components with numbers can be specialised.
     fn special_size(&mut self, sizes: &[u32], numbers: &[Option<u32>]) {
         let mut parts = Vec::with_capacity(3);
         for (n, &size) in sizes.iter().enumerate().take(3) {
@@ -211,7 +211,7 @@ impl LlvmTranslator<'_> {
             .decorate_id(id, Decoration::BuiltIn, &[BuiltIn::WorkgroupSize.0]);
     }
 
-    /// A type in memory: as it is in registers, with the layout that is stated for it.
+    /// A type in memory: its form in registers with the stated layout.
     pub(super) fn shader_type(&mut self, ty: LlvmType, depth: u32) -> TranslationResult<Id> {
         let module = self.module;
         match module.types.kind(ty) {
@@ -253,7 +253,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// The lists of decorations of a structure and of its members.
+    /// The decoration lists of a structure and of its members.
     fn layout_rows(&self, ty: LlvmType) -> Vec<Option<LlvmMetadata>> {
         let layouts = self.shader.as_ref().map(|shader| &shader.layouts);
         let row = layouts.and_then(|layouts| *layouts.get(ty.index())?);
@@ -262,12 +262,12 @@ impl LlvmTranslator<'_> {
         })
     }
 
-    /// Whether the module states how a type is laid out.
+    /// Whether the module states the layout of a type.
     pub(super) fn has_layout(&self, ty: LlvmType) -> bool {
         !self.layout_rows(ty).is_empty()
     }
 
-    /// Whether a type is another one, or differs from it by its layout only.
+    /// Whether two types are equal, or differ only in their layout.
     pub(super) fn is_laid_out(&self, ty: Id, other: Id) -> bool {
         if ty == other {
             return true;
@@ -390,7 +390,7 @@ impl LlvmTranslator<'_> {
         id
     }
 
-    /// The type of a part of an aggregate or vector type.
+    /// The type of a member of an aggregate or vector type.
     fn find_part_type(&self, aggregate: Id, n: Option<u64>) -> Option<Id> {
         match self
             .shader
@@ -415,7 +415,7 @@ impl LlvmTranslator<'_> {
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// An address computation: a step for each index but the first, which has to be zero.
+    /// An address computation: one step for each index except the first, which must be zero.
     pub(super) fn shader_address(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let data = self.function.inst(inst);
         let InstructionExtra::SourceType(source) = data.extra else {
@@ -434,7 +434,7 @@ impl FunctionTranslator<'_, '_> {
         self.access_path(base, source, &operands[2..], data.flags)
     }
 
-    /// A pointer to the part of an object that indices lead to.
+    /// A pointer to the member of an object that a path of indices selects.
     pub(super) fn access_path(
         &mut self,
         base: Id,
@@ -472,7 +472,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.t.b.append_value(op, ty, &words))
     }
 
-    /// What a pointer leads to, which in shaders may be laid out in another way than `ty`.
+    /// The pointee of a pointer. In shaders its layout may differ from that of `ty`.
     pub(super) fn find_accessed_type(&self, pointer: Id, ty: Id) -> Id {
         let known = self.t.b.type_of(pointer);
         match known.and_then(|ty| self.t.pointee_of(ty)) {
@@ -481,8 +481,8 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// The type of what a path leads to in a value, which in shaders may be laid out in another
-    /// way than `ty`.
+    /// The type of the member that a path selects in a value. In shaders its layout may differ from
+    /// that of `ty`.
     pub(super) fn member_in_layout(&self, aggregate: Id, path: &[u32], ty: Id) -> Id {
         if !self.t.is_shader() {
             return ty;
@@ -493,7 +493,7 @@ impl FunctionTranslator<'_, '_> {
         member.unwrap_or(ty)
     }
 
-    /// A value in a type that differs by its layout only.
+    /// A value converted to a type that differs only in its layout.
     pub(super) fn in_layout(&mut self, id: Id, ty: Id) -> TranslationResult<Id> {
         match self.t.b.type_of(id) {
             Some(have) if have != ty && self.t.is_shader() => self.copied_to_layout(id, have, ty),
@@ -540,7 +540,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(id)
     }
 
-    /// The columns of an array that stands for a matrix: how many, and of which type.
+    /// The columns of an array that stands for a matrix: their number and type.
     fn find_matrix_columns(&mut self, ty: LlvmType) -> TranslationResult<(u32, Id)> {
         let LlvmTypeKind::Array { element, len } = *self.t.module.types.kind(ty) else {
             return Err(make_refusal("an argument is no matrix"));

@@ -1,5 +1,7 @@
-//! The order of what stands at module level: types of integers and their constants, which types
-//! need, then the other types, then all else; each as it came. It is that of Khronos' translator.
+//! Order of module-scope declarations, as Khronos' translator has it.
+//!
+//! First come integer types and the constants that types need, then the other types, then
+//! everything else. Within each group the order of creation is kept.
 //!
 //! Cost: linear in the types, constants and variables of the module.
 
@@ -7,15 +9,17 @@ use spirula_spirv::IdMap;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{IdWords, InstRef, ModuleSection, SpirvModule};
 
-/// Ranks, in their order; 0 is that of what does not stand at module level.
+/// Ranks in their order. 0 is the rank of instructions that are not at module scope.
 const INTEGERS: u8 = 1;
 const NUMBERS: u8 = 2;
 const TYPES: u8 = 3;
 const REST: u8 = 4;
 
-/// Orders types, constants and variables. What needs something of a later rank has that rank.
+/// Orders types, constants and variables. A declaration that depends on one of a later rank gets
+/// that rank.
 pub(super) fn order_globals(module: &mut SpirvModule) {
-    // What depends on imports and on widths is debug information, which is of the last rank.
+    // Instructions that depend on imports and on widths are debug information, which has the last
+    // rank.
     let ids = IdWords::new(&SpirvModule::new(module.version));
     let mut ranks = IdMap::new(module.bound(), 0);
     let mut sorted = [const { Vec::new() }; REST as usize + 1];

@@ -1,5 +1,5 @@
-//! Decorations that a module asks for: `!spirv.Decorations` of globals, functions and
-//! instructions, `!spirv.ParameterDecorations`, cache controls, and annotations of Clang.
+//! Decorations that a module requests: `!spirv.Decorations` of globals, functions and instructions,
+//! `!spirv.ParameterDecorations`, cache controls, and annotations of Clang.
 
 use super::function_body::FunctionTranslator;
 use super::translator::LlvmTranslator;
@@ -29,7 +29,7 @@ const NAMED: &[(&str, Decoration)] = &[
     ("register", Decoration::RegisterINTEL),
 ];
 
-/// Decorations that are made of flags of instructions, too.
+/// Decorations that are also derived from instruction flags.
 const OF_FLAGS: &[Decoration] = &[
     Decoration::NoSignedWrap,
     Decoration::NoUnsignedWrap,
@@ -47,10 +47,10 @@ const OF_MEMORY: &[Decoration] = &[
 /// Decorations that an id may have several of.
 const MANY: &[Decoration] = &[Decoration::UserSemantic, Decoration::FuncParamAttr];
 
-/// Decorations for FPGAs that the Khronos validator has no rule for and stops at.
+/// Decorations for FPGAs that the Khronos validator does not support and stops at.
 const UNCHECKED: &[Decoration] = &[Decoration::HostAccessINTEL, Decoration::InitModeINTEL];
 
-/// Bytes of an annotation beyond which it is left out.
+/// Length in bytes beyond which an annotation is ignored.
 const MAX_TEXT: usize = 100_000;
 
 impl LlvmTranslator<'_> {
@@ -65,7 +65,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// The decorations that a node lists for a parameter, other than those of conversions.
+    /// The decorations that a node lists for a parameter, except those of conversions.
     fn parameter_decorations(&mut self, param: Id, node: LlvmMetadata) {
         for one in self.module.metadata.operands(node).to_vec() {
             if let Some((decoration, words)) = one.and_then(|one| self.read_decoration_node(one))
@@ -76,7 +76,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// A decoration as a node states it: its number, then its operands.
+    /// Reads a decoration from a node: its number, then its operands.
     pub(super) fn read_decoration_node(
         &self,
         node: LlvmMetadata,
@@ -96,7 +96,7 @@ impl LlvmTranslator<'_> {
         Some((Decoration(number), words))
     }
 
-    /// Decorates an id; numbers become constants where the decoration has ids as operands.
+    /// Decorates an id. Numbers become constants where the decoration takes ids.
     pub(super) fn decorate_by_row(&mut self, id: Id, decoration: Decoration, words: Vec<u32>) {
         let row = Kind::Decoration.info().enumerant_by_value(decoration.0);
         let Some(row) = row else { return };
@@ -117,8 +117,8 @@ impl LlvmTranslator<'_> {
         self.b.push_inst(section, Op::DecorateId, &all);
     }
 
-    /// Whether a decoration can stand on an id: its operands are there, it is no second one where
-    /// one is all that is allowed, and the id is a pointer where it has to be.
+    /// Whether a decoration is valid on an id: its operands are present, it is not a duplicate of a
+    /// decoration that must be unique, and the id is a pointer if the decoration requires one.
     fn may_decorate(
         &mut self,
         id: Id,
@@ -173,7 +173,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// The decorations that `llvm.global.annotations` asks for.
+    /// Applies the decorations that `llvm.global.annotations` requests.
     pub(super) fn global_annotations(&mut self) {
         let module = self.module;
         for data in &module.globals {
@@ -230,7 +230,7 @@ impl LlvmTranslator<'_> {
         None
     }
 
-    /// The text that a constant pointer leads to, without its terminator.
+    /// The string that a constant pointer points to, without its terminator.
     pub(super) fn text_behind(&self, pointer: LlvmConst) -> Option<String> {
         let module = self.module;
         let global = module.as_global(self.strip_constant_casts(pointer)?)?;
@@ -244,8 +244,9 @@ impl LlvmTranslator<'_> {
         (text.len() <= MAX_TEXT).then(|| String::from_utf8_lossy(text).into_owned())
     }
 
-    /// Decorates an id by the text of an annotation: `{NUMBER:OPERANDS}…` with OPERANDS numbers or
-    /// texts in quotes, `{NAME:OPERANDS}…` with names of [`NAMED`]; other texts are for users.
+    /// Decorates an id by the string of an annotation. The forms are `{NUMBER:OPERANDS}…`, with
+    /// OPERANDS numbers or quoted strings, and `{NAME:OPERANDS}…`, with names of [`NAMED`]. Other
+    /// strings become `UserSemantic`.
     pub(super) fn decorate_by_annotation(&mut self, id: Id, text: &str) {
         let parts = parse_annotation(text);
         if self.fpga_accesses(id, text) {
@@ -269,7 +270,7 @@ impl LlvmTranslator<'_> {
     }
 }
 
-/// The decorations in the text of an annotation; none where it is of another form.
+/// The decorations in the string of an annotation; empty if it has another form.
 fn parse_annotation(text: &str) -> Vec<(Decoration, Vec<u32>)> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -290,7 +291,7 @@ fn parse_annotation(text: &str) -> Vec<(Decoration, Vec<u32>)> {
     found
 }
 
-/// Operands separated by commas or colons: numbers, texts, texts in quotes.
+/// Operands that are separated by commas or colons: numbers, strings, quoted strings.
 fn operand_words(operands: &str) -> Vec<u32> {
     let mut words = Vec::new();
     for operand in operands.split([',', ':']).filter(|o| !o.is_empty()) {
@@ -304,7 +305,8 @@ fn operand_words(operands: &str) -> Vec<u32> {
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// Decorations that an instruction carries, other than those that its flags are.
+    /// The decorations that an instruction's metadata requests, except those that its flags
+    /// determine.
     pub(super) fn instruction_decorations(&mut self, inst: LlvmInst, id: Id) {
         if !self.function.attachments.is_empty() {
             self.largest_error(inst, id);
@@ -327,7 +329,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// The largest error that `!fpmath` allows, where the extension for it was asked for.
+    /// The largest error that `!fpmath` permits, if the extension for it was requested by name.
     fn largest_error(&mut self, inst: LlvmInst, id: Id) {
         if !self.t.asked_for("SPV_INTEL_fp_max_error") {
             return;
@@ -343,8 +345,9 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// Pointers of an instruction with cache controls: each stands for its operand from here on
-    /// to the end of the instruction. What they stood for before, by local.
+    /// Applies cache controls to pointer operands of an instruction. Each controlled pointer
+    /// replaces its operand until the end of the instruction. Returns the previous values, by
+    /// local.
     pub(super) fn cache_controls(&mut self, inst: LlvmInst) -> Vec<(usize, Id)> {
         let kind = self.attached.cache_controls;
         let node = kind.and_then(|kind| self.function.find_attachment(inst, kind));
@@ -386,8 +389,8 @@ impl FunctionTranslator<'_, '_> {
         before
     }
 
-    /// `llvm.ptr.annotation`, `llvm.var.annotation`, `llvm.annotation`: the first argument with the
-    /// decorations that the text behind the second asks for.
+    /// `llvm.ptr.annotation`, `llvm.var.annotation` and `llvm.annotation`: the first argument, with
+    /// the decorations that the string in the second requests.
     pub(super) fn annotate_value(&mut self, value: LlvmValue, text: LlvmValue, id: Id) {
         let text = text.as_const().and_then(|c| self.t.text_behind(c));
         if let (Some(text), Some(_)) = (text, value.as_local()) {

@@ -1,25 +1,26 @@
-//! Metadata and annotations of Intel's compilers for FPGAs that become decorations.
+//! FPGA metadata: metadata and annotations of Intel's compilers for FPGAs, which become
+//! decorations.
 //!
-//! What no extension that may be used has is left out, as all of it are wishes.
+//! All of them are hints. A hint is ignored if no allowed extension has it.
 
 use super::translator::LlvmTranslator;
 use crate::ir::{LlvmFunc, LlvmMetadata};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::Decoration;
 
-/// What the numbers of a function's metadata become.
+/// The operands that a function's metadata becomes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FpgaOperandForm {
-    /// A decoration without operands where the number is not zero.
+    /// A decoration without operands, if the number is not zero.
     Flag,
     /// The operands of a decoration.
     Operands,
-    /// One operand for each parameter; none where it is negative.
+    /// One operand for each parameter; a negative number means no decoration.
     Parameters,
 }
 
-/// A row: the metadata, the decoration, what its numbers are, the extension without what it begins
-/// with, which has two names.
+/// A row: the metadata, the decoration, the form of its numbers, and the extension without its
+/// vendor prefix, as it has two names.
 type FpgaDecorationRow = (&'static str, Decoration, FpgaOperandForm, &'static str);
 
 const FUNCTIONS: &[FpgaDecorationRow] = &[
@@ -76,7 +77,7 @@ const PARAMS: &[(u32, Decoration)] = &[
 const CACHE: u32 = 2;
 
 impl LlvmTranslator<'_> {
-    /// The decorations that a function's metadata asks for, of itself and of its parameters.
+    /// Applies the decorations that a function's metadata requests for itself and its parameters.
     pub(super) fn fpga_function(&mut self, func: LlvmFunc, id: Id, params: &[Id]) {
         for &(name, decoration, form, extension) in FUNCTIONS {
             let Some(node) = self.fpga_metadata(func, name, extension) else {
@@ -107,8 +108,8 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// The decorations of a pointer that the annotation `{params:BITS}{cache-size:BYTES}` asks for;
-    /// none where it is another one.
+    /// Applies the decorations that the annotation `{params:BITS}{cache-size:BYTES}` requests for a
+    /// pointer. Returns whether the annotation has this form.
     pub(super) fn fpga_accesses(&mut self, id: Id, text: &str) -> bool {
         let number = |name: &str| -> Option<u32> {
             let (_, rest) = text.split_once(name)?;
@@ -131,13 +132,13 @@ impl LlvmTranslator<'_> {
         true
     }
 
-    /// Metadata of a function, where the extension that it is for may be used.
+    /// Metadata of a function, if the extension that it needs is allowed.
     fn fpga_metadata(&self, func: LlvmFunc, name: &str, extension: &str) -> Option<LlvmMetadata> {
         let node = self.module.function_metadata(func, name)?;
         self.has_fpga(extension).then_some(node)
     }
 
-    /// Whether an extension may be used by one of its names.
+    /// Whether an extension is allowed under one of its names.
     fn has_fpga(&self, extension: &str) -> bool {
         ["SPV_ALTERA_", "SPV_INTEL_"]
             .iter()

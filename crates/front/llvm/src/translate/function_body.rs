@@ -1,4 +1,4 @@
-//! The body of one function: blocks, phis, and access to values.
+//! Function body translation: blocks, phis, and access to values.
 
 use super::constants::space_cast;
 use super::debug_info::EmittedDebugLocation;
@@ -20,7 +20,7 @@ use std::rc::Rc;
 
 /// Operands beyond which an instruction would be too long.
 const MAX_OPERANDS: usize = 60_000;
-/// Steps to first members that a cast is tried with.
+/// Greatest number of steps to first members that replace a pointer cast.
 const MAX_STEPS: usize = 8;
 /// Casts remembered within a block.
 const REMEMBERED: usize = 8;
@@ -28,7 +28,7 @@ const REMEMBERED: usize = 8;
 /// Operands that are being gathered: few, as a rule.
 pub(super) type TranslationWords = SmallVec<[u32; 8]>;
 
-/// The translation of one body.
+/// The state of translating one function body.
 pub(super) struct FunctionTranslator<'t, 'm> {
     pub(super) t: &'t mut LlvmTranslator<'m>,
     pub(super) func: LlvmFunc,
@@ -36,37 +36,38 @@ pub(super) struct FunctionTranslator<'t, 'm> {
     pub(super) signature: Rc<TranslatedSignature>,
     values: Vec<Option<Id>>,
     labels: Vec<Option<Id>>,
-    /// By block: the label of the last of the blocks that it became.
+    /// By block: the label of the last SPIR-V block that it became.
     exits: Vec<Option<Id>>,
-    /// By instruction: whether it was refused, and has no type in SPIR-V either.
+    /// By instruction: whether it was refused, and even its type cannot be translated.
     refused: Vec<bool>,
     phis: Vec<(LlvmInst, LlvmBlock, spirv::Inst)>,
-    /// By block: the last phi that it had an operand of, counted from 1.
+    /// By block: the last phi that has an operand for it, counted from 1.
     rounds: Vec<u32>,
     round: u32,
     /// Label of the block being written.
     current: Id,
     /// Loops with hints.
     pub(super) loops: Vec<LoopHints>,
-    /// Casts made in the block being written: pointer, type, result.
+    /// Casts in the current block: pointer, type, result.
     casts: Vec<(Id, Id, Id)>,
-    /// Kinds of metadata that instructions of the function carry, where any does.
+    /// The kinds of metadata that instructions of the function have.
     pub(super) attached: InstructionMetadataKinds,
     /// Whether debug information is kept.
     pub(super) debugs: bool,
-    /// Where the instruction before came from.
+    /// The source location of the previous instruction.
     pub(super) located: EmittedDebugLocation,
-    /// The lane that is worked at, where vectors are taken apart.
+    /// The current lane, while a vector operation is scalarised.
     pub(super) at_lane: Option<u32>,
-    /// The first debug record that was not looked at so far.
+    /// The first debug record that was not processed yet.
     pub(super) next_record: usize,
-    /// Casts of variables as soon as they are made, with the variables: ascending.
+    /// Generic casts of variables that exist so far, with the variables, in ascending order.
     pub(super) generic: Vec<(Id, Id)>,
-    /// By local, as soon as any has one: the flag that is kept beside it.
+    /// By local: the overflow flag that is kept besides its value. Empty until one exists.
     pub(super) flags: Vec<Option<Id>>,
-    /// By local, as soon as it is asked for: whether it is used other than to take a member of it.
+    /// By local: whether it has uses other than the extraction of a member. Computed at the first
+    /// request.
     pub(super) taken_whole: Vec<bool>,
-    /// By local, as soon as it is asked for: whether a phi has it as an operand.
+    /// By local: whether it is an operand of a phi. Computed at the first request.
     joined: Vec<bool>,
 }
 
@@ -153,7 +154,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         self.finish_phis();
     }
 
-    /// Makes pointers of those parameters generic that are joined with others.
+    /// Makes those pointer parameters generic that are joined with pointers to other memory.
     fn generic_parameters(&mut self) {
         let (all, here) = (self.t.generic, self.func);
         for &(_, param) in all.iter().filter(|(func, _)| *func == here) {
@@ -214,7 +215,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         inst.is_some_and(|inst| self.refused[inst.index()])
     }
 
-    /// Whether an instruction has more operands than fit into one of SPIR-V.
+    /// Whether an instruction has more operands than a SPIR-V instruction can have.
     fn is_too_long(&self, inst: LlvmInst) -> bool {
         let data = self.function.inst(inst);
         let phi = data.opcode == LlvmOpcode::Phi;
@@ -222,7 +223,8 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         !phi && data.opcode != LlvmOpcode::Switch && words > MAX_OPERANDS
     }
 
-    /// Puts something in the place of what was refused, so that the rest can be looked at.
+    /// Defines a placeholder for the result of a refused instruction, so that its users can be
+    /// checked.
     pub(super) fn stand_in(&mut self, inst: LlvmInst, opcode: LlvmOpcode) {
         if opcode.is_terminator() {
             self.t.b.append_effect(Op::Unreachable, &[]);
@@ -242,22 +244,22 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         }
     }
 
-    /// The number of the local that an instruction results in.
+    /// The number of the local that an instruction defines.
     pub(super) fn local_of(&self, inst: LlvmInst) -> usize {
         self.function.params.len() + inst.index()
     }
 
-    /// What a local became, if it was translated.
+    /// The id of a local, if it was translated.
     pub(super) fn find_translated(&self, local: usize) -> Option<Id> {
         self.values[local]
     }
 
-    /// Changes what a local became.
+    /// Replaces the id of a local.
     pub(super) fn replace_translated(&mut self, local: usize, id: Id) {
         self.values[local] = Some(id);
     }
 
-    /// Sets what an instruction results in.
+    /// Sets the id of an instruction's result.
     pub(super) fn set_result(&mut self, inst: LlvmInst, id: Id) {
         let local = self.local_of(inst);
         self.values[local] = Some(id);
@@ -271,7 +273,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         }
     }
 
-    /// A result as it will be used: a pointer is cast to what its class points to.
+    /// Adapts a result to its uses: a pointer is cast to the pointee type of its class.
     pub(super) fn settle_result(&mut self, inst: LlvmInst, id: Id) -> TranslationResult<Id> {
         let ty = self.function.inst(inst).ty;
         if self.t.is_shader() {
@@ -307,7 +309,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         self.joined[local]
     }
 
-    /// What the class of a local points to, in memory form.
+    /// The pointee of a local's class, in memory form.
     pub(super) fn find_pointee(&mut self, local: usize) -> TranslationResult<Id> {
         if self.at_lane.is_some() {
             return Ok(self.t.make_byte_type());
@@ -316,7 +318,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         self.t.pointee_type(pointee)
     }
 
-    /// The type of what an instruction results in.
+    /// The type of an instruction's result.
     pub(super) fn result_type(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let ty = self.inst_type(inst);
         match (self.at_lane, self.t.pointer_space(ty)) {
@@ -325,7 +327,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         }
     }
 
-    /// The shape of what an instruction results in.
+    /// The shape of an instruction's result.
     pub(super) fn result_shape(&self, inst: LlvmInst) -> TranslationResult<NumericShape> {
         self.t.need_shape(self.inst_type(inst))
     }
@@ -349,7 +351,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         self.t.pointer_space(self.type_of(value)).is_some()
     }
 
-    /// A value in register form; a pointer with the type that it has.
+    /// A value in register form. A pointer keeps its type.
     pub(super) fn lower_value(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         if let Some(lane) = self.lane_of(value) {
             return self.lane_value(value, lane);
@@ -370,7 +372,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         }
     }
 
-    /// The lane of a value that is asked for, where it is a vector.
+    /// The current lane of a value, if it is a vector.
     fn lane_of(&self, value: LlvmValue) -> Option<u32> {
         let lane = self.at_lane?;
         let ty = self.function.type_of(self.t.module, value);
@@ -394,7 +396,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         }
     }
 
-    /// A value with the given type, which differs only by pointees from its own.
+    /// A value as the given type, which may differ from its own only in pointees.
     pub(super) fn value_as(&mut self, value: LlvmValue, ty: Id) -> TranslationResult<Id> {
         let Some((class, pointee)) = self.t.pointee_of(ty) else {
             return self.lower_value(value);
@@ -449,7 +451,8 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         }
     }
 
-    /// A pointer as one to another type: unchanged, a step to the first member, or a bit cast.
+    /// Casts a pointer to another pointee type: it is left unchanged, or becomes a step to the
+    /// first member, or a bit cast.
     pub(super) fn cast_pointer(&mut self, pointer: Id, pointee: Id) -> Id {
         let known = self.t.b.type_of(pointer);
         let Some((class, have)) = known.and_then(|ty| self.t.pointee_of(ty)) else {
@@ -476,7 +479,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         id
     }
 
-    /// A pointer in another storage class, to the same type.
+    /// Casts a pointer to another storage class, with the same pointee.
     pub(super) fn cast_space(&mut self, pointer: Id, to: StorageClass) -> TranslationResult<Id> {
         let known = self.t.b.type_of(pointer);
         let Some((from, pointee)) = known.and_then(|ty| self.t.pointee_of(ty)) else {
@@ -505,7 +508,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         self.t.b.append_value(Op::ExtInst, ty, &words)
     }
 
-    /// Decorates a result that was just made. It has no other decorations of that kind.
+    /// Decorates a result that was just created and has no decoration of this kind.
     pub(super) fn decorate_result(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
         let mut words: TranslationWords = smallvec![id.word(), decoration.0];
         words.extend_from_slice(operands);
@@ -520,7 +523,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         *self.labels[block.index()].get_or_insert_with(|| t.b.fresh_id())
     }
 
-    /// Begins a block; those that no block of LLVM stands for included.
+    /// Begins a SPIR-V block, which need not correspond to a block of LLVM.
     pub(super) fn begin_block(&mut self, label: Id) {
         self.t.b.begin_block(label);
         self.current = label;
@@ -540,7 +543,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         Ok(id)
     }
 
-    /// Gives phis their operands, one for each block that is reached and leads here.
+    /// Completes the phis with one operand for each reachable predecessor.
     fn finish_phis(&mut self) {
         let phis = std::mem::take(&mut self.phis);
         if phis.is_empty() {
@@ -556,7 +559,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         }
     }
 
-    /// By block: how many blocks that are reached lead to it.
+    /// By block: the number of reachable predecessors.
     fn count_predecessors(&self) -> Vec<usize> {
         let mut counts = vec![0; self.function.blocks.len()];
         let mut last = vec![None; self.function.blocks.len()];
@@ -590,7 +593,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             let Some(exit) = self.exits[block.index()] else {
                 continue;
             };
-            // LLVM has an entry for each edge, SPIR-V one for each block.
+            // A phi of LLVM has one entry per edge, a phi of SPIR-V one per block.
             if std::mem::replace(&mut self.rounds[block.index()], self.round) == self.round {
                 continue;
             }
@@ -612,7 +615,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
 }
 
 impl LlvmTranslator<'_> {
-    /// Steps to first members that lead from one type in memory to another.
+    /// The number of steps to first members that lead from one type in memory to another.
     pub(super) fn path_to_first(&self, from: Id, to: Id) -> Option<usize> {
         let mut at = from;
         for steps in 1..=MAX_STEPS {

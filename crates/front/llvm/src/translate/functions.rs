@@ -1,4 +1,4 @@
-//! Functions: signatures, attributes, declarations, entry points.
+//! Functions: signatures, attributes, declarations and entry points.
 
 use super::builtins::LlvmCallee;
 use super::function_body::FunctionTranslator;
@@ -18,15 +18,15 @@ const MAX_PARAMETERS: usize = 255;
 /// Variables that an entry point can list.
 const MAX_INTERFACE: usize = 40_000;
 
-/// Extensions by either name that have functions which are not to be optimised. What is compiled
-/// without optimisation has nothing but such.
+/// The extension for functions that must not be optimised, under both names. Modules that are
+/// compiled without optimisation consist of such functions.
 const OPTIONAL: [&str; 2] = ["SPV_EXT_optnone", "SPV_INTEL_optnone"];
 
 /// Bit of an access that reads.
 const READS: u64 = 1;
 
-/// What a `memory` attribute says of all memory together: its accesses are pairs of bits, one for
-/// each kind of memory.
+/// The memory effects of a `memory` attribute over all kinds of memory. It has a pair of bits for
+/// each kind.
 fn combine_effects(effects: u64) -> u64 {
     (0..32)
         .step_by(2)
@@ -55,7 +55,7 @@ const PARAMETER_ATTRIBUTES: &[(AttrKind, FunctionParameterAttribute)] = &[
 ];
 
 impl<'m> LlvmTranslator<'m> {
-    /// The types of a function, made at its first use.
+    /// The SPIR-V types of a function, created at its first use.
     pub(super) fn intern_signature(
         &mut self,
         func: LlvmFunc,
@@ -100,7 +100,7 @@ impl<'m> LlvmTranslator<'m> {
         Ok(signature)
     }
 
-    /// The type of a local: of a pointer, one to what was inferred.
+    /// The type of a local. A pointer has its inferred pointee.
     pub(super) fn local_type(
         &mut self,
         func: LlvmFunc,
@@ -119,7 +119,7 @@ impl<'m> LlvmTranslator<'m> {
         }
     }
 
-    /// Whether a function is defined by another module, be it that a copy of it is here.
+    /// Whether another module defines the function, even if this module has a copy.
     pub(super) fn is_elsewhere(&self, func: LlvmFunc) -> bool {
         let function = self.module.function(func);
         let linkage = self.module.global(function.global).linkage;
@@ -134,7 +134,7 @@ impl<'m> LlvmTranslator<'m> {
             {
                 continue;
             }
-            // Those of any number of arguments are refused where they are called.
+            // Variadic functions are refused where they are called.
             let signature = self.module.types.function_signature(function.ty);
             if signature.is_some_and(|(_, _, variadic)| variadic) {
                 continue;
@@ -170,7 +170,7 @@ impl<'m> LlvmTranslator<'m> {
         self.b.end_function();
     }
 
-    /// The linkage of what is defined here and seen by other modules.
+    /// The linkage of a definition that other modules can see.
     pub(super) fn choose_export_linkage(&self, linkage: Linkage) -> LinkageType {
         match linkage {
             Linkage::LinkOnceOdr if self.may_use("SPV_KHR_linkonce_odr") => {
@@ -214,7 +214,8 @@ impl<'m> LlvmTranslator<'m> {
         }
     }
 
-    /// What was refused, each reason once for a function, with the number of its places.
+    /// The diagnostics of all refusals. Each reason is listed once per function, with the number of
+    /// places.
     pub(super) fn into_diagnostics(mut self) -> Vec<SourceDiagnostic> {
         for (at, times) in self.reported.into_values() {
             if times > 1 {
@@ -255,7 +256,7 @@ impl<'m> LlvmTranslator<'m> {
         self.name_id(signature.id, self.module.function_name(func));
         let result = attributes.result_set(function.attributes);
         self.parameter_attributes(signature.id, result);
-        // Values may have no names while the source's are kept for those who ask a runtime.
+        // Values may have no names, but runtimes can query the names of the source.
         let source_names = self.module.function_strings(func, "kernel_arg_name");
         let mut params = Vec::with_capacity(signature.params.len());
         for (index, &ty) in signature.params.iter().enumerate() {
@@ -300,8 +301,8 @@ impl<'m> LlvmTranslator<'m> {
         }
     }
 
-    /// Declares the entry points. A kernel that other functions call gets a function of its own
-    /// as entry point, for those must not be called.
+    /// Declares the entry points. A kernel that other functions call gets a separate function as
+    /// entry point, because entry points must not be called.
     pub(super) fn entry_points(&mut self) {
         let mut visited = vec![u32::MAX; self.module.functions.len()];
         for func in self.module.function_ids() {
@@ -360,8 +361,8 @@ impl<'m> LlvmTranslator<'m> {
         outer.id
     }
 
-    /// The variables that an entry point has to list: before SPIR-V 1.4 the built-in ones, from
-    /// then on all that it can reach.
+    /// The variables that an entry point must list: before SPIR-V 1.4 the built-in ones, since then
+    /// all that it can reach.
     pub(super) fn collect_interface(&self, entry: LlvmFunc, visited: &mut [u32]) -> Vec<Id> {
         let all = self.version >= spirula_spirv::grammar::SpirvVersion::new(1, 4);
         let stamp = entry.index() as u32;
@@ -386,7 +387,7 @@ impl<'m> LlvmTranslator<'m> {
         interface
     }
 
-    /// The function that a global constant is the address of, aliases followed.
+    /// The function whose address a constant is. Aliases are followed.
     pub(super) fn callee_of(&self, constant: crate::ir::LlvmConst) -> Option<LlvmFunc> {
         let mut constant = constant;
         for _ in 0..16 {

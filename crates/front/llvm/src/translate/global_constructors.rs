@@ -1,18 +1,21 @@
-//! What runs before and after all kernels of a module: the functions that `llvm.global_ctors` and
-//! `llvm.global_dtors` list become entry points with the modes `Initializer` and `Finalizer`.
+//! Global constructors and destructors: the functions in `llvm.global_ctors` and
+//! `llvm.global_dtors`.
+//!
+//! They become entry points with the execution modes `Initializer` and `Finalizer`, which run
+//! before and after all kernels of the module.
 
 use super::translator::LlvmTranslator;
 use crate::ir::{ConstKind, GlobalKind, LlvmFunc};
 use spirula_spirv::grammar::enumerants::{ExecutionMode, ExecutionModel};
 
-/// The lists with what their functions are.
+/// The two lists, with the execution mode of their functions.
 const LISTS: [(&str, ExecutionMode); 2] = [
     ("llvm.global_ctors", ExecutionMode::Initializer),
     ("llvm.global_dtors", ExecutionMode::Finalizer),
 ];
 
 impl LlvmTranslator<'_> {
-    /// Declares the functions that run before and after all kernels, by their priorities.
+    /// Declares the entry points, in the order of their priorities.
     pub(super) fn declare_initialisers(&mut self) {
         for (list, mode) in LISTS {
             for func in self.list_functions(list) {
@@ -30,7 +33,8 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// The functions with a body that a list has, each once, in the order of their priorities.
+    /// The functions of a list that have a body, without duplicates, in the order of their
+    /// priorities.
     fn list_functions(&self, list: &str) -> Vec<LlvmFunc> {
         let module = self.module;
         let global = module

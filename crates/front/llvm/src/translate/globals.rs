@@ -1,4 +1,4 @@
-//! Global variables, and which of them a function uses.
+//! Global variables, and the variables that a function refers to.
 
 use super::instructions::WORD;
 use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
@@ -8,12 +8,12 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
 
-/// What became of a global variable.
+/// Translation state of a global variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GlobalState {
     /// Not needed so far.
     Unseen,
-    /// Its initial contents are being made.
+    /// Its initializer is being translated.
     Open,
     /// Its variable.
     Done(Id),
@@ -22,13 +22,13 @@ pub(super) enum GlobalState {
 }
 
 impl LlvmTranslator<'_> {
-    /// Makes all global variables, so that those without a use are exported, too.
+    /// Translates all global variables, so that unused ones are exported too.
     pub(super) fn global_variables(&mut self) {
         for global in self.module.global_ids() {
             let data = self.module.global(global);
             let name = self.module.symbol_text(data.name);
             let variable = matches!(data.kind, GlobalKind::Variable(_));
-            // Texts of annotations are read where they are used.
+            // Strings of annotations are read where they are used.
             let about = self.module.symbol_text(data.section) == "llvm.metadata";
             if !variable || about || name.starts_with("llvm.") {
                 continue;
@@ -74,7 +74,8 @@ impl LlvmTranslator<'_> {
             return self.builtin_variable(builtin);
         }
         let class = match self.storage_class(data.space)? {
-            // Nothing outside of functions is private: there is one for all.
+            // Variables outside of functions are never private: there is one instance for all
+            // invocations.
             StorageClass::Function => StorageClass::CrossWorkgroup,
             StorageClass::Generic => StorageClass::CrossWorkgroup,
             class => class,
@@ -130,19 +131,19 @@ impl LlvmTranslator<'_> {
         Ok(id)
     }
 
-    /// Whether an id is that of a variable at module level.
+    /// Whether an id is a module-scope variable.
     pub(super) fn is_variable(&self, id: Id) -> bool {
         self.variables[id]
     }
 
-    /// The built-in that a global stands for by its name, as in SPIR-V that went through LLVM.
+    /// The built-in that a global denotes by its name, as in SPIR-V that was translated to LLVM IR.
     fn builtin_of_name(&self, name: &str) -> Option<BuiltIn> {
         let name = name.strip_prefix("__spirv_BuiltIn")?;
         let row = spirula_spirv::grammar::Kind::BuiltIn.info().by_name(name)?;
         Some(BuiltIn(row.value))
     }
 
-    /// The variables that a constant refers to, those in initial contents included.
+    /// The variables that a constant refers to, including those in initializers.
     pub(super) fn referred_variables(&self, constant: LlvmConst, found: &mut Vec<Id>) {
         let mut pending = vec![constant];
         let mut budget = 1000;

@@ -1,14 +1,15 @@
-//! Modules that were compiled for a host, such as those of `rustc`: their pointers have no address
-//! spaces, and their kernels are functions like others. Modules for devices that have variables in address
-//! space 0, such as those of Julia, are brought to the same form: that space is of private memory, where
-//! no variable of a module can be.
+//! Host modules: modules without kernels or address spaces, such as those of `rustc`.
 //!
-//! [`prepare_hosted_module`] makes the functions that the options name kernels, and finds out which memory each
-//! pointer leads to: parameters of kernels and globals lead to the device's memory, allocations to
-//! private memory, pointers that were loaded or come from elsewhere to any. What an address
-//! computation, a phi, a select or a call joins leads to the same (after Steensgaard, "Points-to
-//! analysis in almost linear time", 1996); where that differs the pointer is generic. Pointers in
-//! memory are generic, too. Globals in the section `.workgroup` are shared by a workgroup.
+//! The functions that the options name become kernels, and all pointers get address spaces. Modules
+//! for devices that have variables in address space 0, such as those of Julia, are handled in the
+//! same way: this address space is private memory, which no module-scope variable can be in.
+//!
+//! [`prepare_hosted_module`] infers the memory that each pointer points to. Parameters of kernels
+//! and globals point to device memory. Allocations are in private memory. Loaded pointers and
+//! pointers of unknown origin may point to any memory. Pointers that an address computation, phi,
+//! select or call joins point to the same memory (after Steensgaard, "Points-to analysis in almost
+//! linear time", 1996). If the joined pointers differ, the result is generic. Pointers in memory
+//! are generic, too. Globals in the section `.workgroup` are shared by a workgroup.
 //!
 //! Cost: a copy of the module and one pass over its instructions with union-find.
 
@@ -30,30 +31,32 @@ const GENERIC: u32 = 4;
 /// Section of globals that a workgroup shares.
 const WORKGROUP_SECTION: &str = ".workgroup";
 
-/// The word among names of kernels that stands for all functions that could be some.
+/// The word among the names of kernels that stands for all possible kernels.
 const ALL: &str = "all";
 
-/// A module whose pointers got address spaces by what they lead to.
+/// A module whose pointers have inferred address spaces.
 pub(super) struct HostCompiledModule {
     pub(super) module: LlvmModule,
-    /// Parameters of kernels that are joined with pointers to other memory: they are generic from
-    /// their kernel's beginning on.
+    /// Kernel parameters that are joined with pointers to other memory. They are made generic at
+    /// the beginning of their kernel.
     pub(super) generic: Vec<(LlvmFunc, usize)>,
-    /// The types that pointers to private, global and workgroup memory got: in memory they are generic.
+    /// The types of pointers to private, global and workgroup memory. In memory these pointers are
+    /// generic.
     pub(super) flat: [LlvmType; 3],
 }
 
-/// What a module without address spaces was compiled for.
+/// The target that a module without address spaces was compiled for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ModuleOrigin {
-    /// A host: kernels are given pointers to the device's memory.
+    /// A host: pointer arguments of kernels point to device memory.
     Host,
-    /// A device: pointers in address space 0 that kernels are given are to copies of arguments.
+    /// A device: pointer arguments of kernels in address space 0 point to copies of arguments.
     Device,
 }
 
 impl ModuleOrigin {
-    /// The memory that a kernel's parameters in address space 0 lead to.
+    /// The address space of the memory that a kernel's parameters point to, if they are in address
+    /// space 0.
     fn kernel_space(self) -> u32 {
         match self {
             ModuleOrigin::Host => GLOBAL,
@@ -61,7 +64,8 @@ impl ModuleOrigin {
         }
     }
 
-    /// The memory that parameters in address space 0 lead to of functions that other modules call.
+    /// The address space of the memory that parameters of exported functions point to, if they are
+    /// in address space 0.
     fn exported_space(self) -> u32 {
         match self {
             ModuleOrigin::Host => GENERIC,
@@ -70,8 +74,8 @@ impl ModuleOrigin {
     }
 }
 
-/// The module with kernels and address spaces; `None` where no kernels are named and no variable is in
-/// address space 0.
+/// The module with kernels and address spaces. It is `None` if no kernels are named and no variable
+/// is in address space 0.
 pub(super) fn prepare_hosted_module(
     module: &LlvmModule,
     options: &TranslationOptions,
@@ -104,7 +108,8 @@ pub(super) fn prepare_hosted_module(
     }))
 }
 
-/// Whether variables of a module are in address space 0; those that only the compiler reads do not count.
+/// Whether variables of a module are in address space 0. Variables that only the compiler reads do
+/// not count.
 fn has_flat_variables(module: &LlvmModule) -> bool {
     module.globals.iter().any(|data| {
         let name = module.symbol_text(data.name);
@@ -144,7 +149,8 @@ fn name_kernels(module: &mut LlvmModule, kernels: &[String]) -> Vec<SourceDiagno
         .collect()
 }
 
-/// Whether a function is seen from outside under a name of its own and gives nothing.
+/// Whether a function can be a kernel: it is exported, its name is not mangled, and it returns
+/// nothing.
 fn could_be_kernel(module: &LlvmModule, func: LlvmFunc) -> bool {
     let function = module.function(func);
     let name = module.function_name(func);
@@ -158,15 +164,15 @@ fn could_be_kernel(module: &LlvmModule, func: LlvmFunc) -> bool {
         && result == Some(LlvmType::VOID)
 }
 
-/// Which memory pointers lead to.
+/// Inference of the address space that each pointer refers to.
 struct AddressSpaceInference {
     origin: ModuleOrigin,
     /// By function: the slot of its first local.
     first: Vec<u32>,
     classes: SlotUnionFind,
-    /// By slot that stands for others: the space, once one is known.
+    /// By representative slot: its address space, once it is known.
     spaces: Vec<Option<u32>>,
-    /// What joins and sources there are, before they are put together.
+    /// Joins and sources, before they are applied.
     sources: Vec<(u32, u32)>,
 }
 
@@ -250,7 +256,8 @@ impl AddressSpaceInference {
                     self.join_value(module, func, slot, operand);
                 }
             }
-            // Intrinsics that return a pointer return one to the memory of the first that they take.
+            // An intrinsic that returns a pointer returns one to the same memory as its first
+            // pointer argument.
             LlvmOpcode::Call if is_intrinsic(module, function, inst) => {
                 match function.arguments(inst).first() {
                     Some(first) => self.join_value(module, func, slot, *first),
@@ -261,7 +268,7 @@ impl AddressSpaceInference {
         }
     }
 
-    /// Arguments lead where the parameters of a known callee do.
+    /// Arguments point to the same memory as the parameters of a known callee.
     fn constrain_call(&mut self, module: &LlvmModule, func: LlvmFunc, inst: LlvmInst) {
         let function = module.function(func);
         let callee = function.callee(inst).and_then(LlvmValue::as_const);
@@ -282,14 +289,14 @@ impl AddressSpaceInference {
         }
     }
 
-    /// A slot leads where a value does.
+    /// A slot points to the same memory as a value.
     fn join_value(&mut self, module: &LlvmModule, func: LlvmFunc, slot: u32, value: LlvmValue) {
         match value.kind() {
             ValueKind::Local(local) => {
                 let other = self.slot_of(func, local);
                 self.classes.union_sets(slot, other);
             }
-            // Null and undefined pointers lead anywhere.
+            // Null and undefined pointers fit any address space.
             ValueKind::Const(constant) if is_address(module, constant) => {
                 self.sources.push((slot, GENERIC));
             }
@@ -297,8 +304,8 @@ impl AddressSpaceInference {
         }
     }
 
-    /// Gives every local pointer its space, those in memory the generic one. The types that it gave, and the
-    /// parameters of kernels that have to become generic.
+    /// Assigns every local pointer its address space, and the generic one to pointers in memory.
+    /// Returns the created pointer types, and the kernel parameters that must become generic.
     fn apply_spaces(mut self, module: &mut LlvmModule) -> ([LlvmType; 3], Vec<(LlvmFunc, usize)>) {
         let mut generic = Vec::new();
         let private = module.types.make_generic();
@@ -351,7 +358,7 @@ impl AddressSpaceInference {
     }
 }
 
-/// Whether an instruction is a call of one of LLVM's own functions.
+/// Whether an instruction calls an intrinsic of LLVM.
 fn is_intrinsic(module: &LlvmModule, function: &LlvmFunction, inst: LlvmInst) -> bool {
     let callee = function.callee(inst).and_then(|v| module.as_function(v));
     callee.is_some_and(|callee| module.function_name(callee).starts_with("llvm."))
@@ -363,7 +370,7 @@ fn is_address(module: &LlvmModule, constant: LlvmConst) -> bool {
     !matches!(kind, ConstKind::Null | ConstKind::Undef | ConstKind::Poison)
 }
 
-/// By function: whether it is used other than by being called.
+/// By function: whether it has uses other than calls.
 fn address_taken(module: &LlvmModule) -> Vec<bool> {
     let mut taken = vec![false; module.functions.len()];
     let mut mark = |constant: LlvmConst| {

@@ -1,4 +1,4 @@
-//! Inline assembly: of the extension SPV_INTEL_inline_assembly.
+//! Inline assembly: the extension SPV_INTEL_inline_assembly.
 
 use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
@@ -8,10 +8,10 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::ModuleSection;
 
-/// Bytes of assembly beyond which an instruction would be too long.
+/// Length in bytes beyond which the instruction would be too long.
 const MAX_TEXT: usize = 100_000;
 
-/// Assembly that was made, with the types of its operands.
+/// Declared assembly, with the types of its operands.
 #[derive(Clone, Debug)]
 pub(super) struct TranslatedInlineAsm {
     pub(super) id: Id,
@@ -20,7 +20,7 @@ pub(super) struct TranslatedInlineAsm {
 }
 
 impl LlvmTranslator<'_> {
-    /// The assembly of a number in the module, made at its first use.
+    /// The assembly of this number in the module, declared at its first use.
     pub(super) fn declare_assembly(
         &mut self,
         number: u32,
@@ -65,7 +65,7 @@ impl LlvmTranslator<'_> {
         Ok(made)
     }
 
-    /// What the assembly is for: the module's triple.
+    /// The target of the assembly: the module's triple.
     fn assembly_target(&mut self) -> Id {
         if let Some(id) = self.assembly_target {
             return id;

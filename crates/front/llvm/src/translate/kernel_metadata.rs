@@ -1,4 +1,4 @@
-//! What metadata says about kernels and about the source.
+//! Kernel metadata: execution modes, argument types, and the source language.
 
 use super::refusal::make_refusal;
 use super::translator::LlvmTranslator;
@@ -29,28 +29,29 @@ const NUMBERS: &[(&str, ExecutionMode)] = &[
     ),
 ];
 
-/// Metadata whose two numbers are the version of a language; the first that there is counts.
+/// Metadata that states the version of a language by two numbers. The first that exists is used.
 const VERSIONS: &[(&str, SourceLanguage)] = &[
     ("opencl.cxx.version", SourceLanguage::CPP_for_OpenCL),
     ("opencl.ocl.version", SourceLanguage::OpenCL_C),
 ];
 
-/// Execution modes that may not stand beside the defaults of floating point.
+/// Execution modes that must not be combined with the mode of floating-point defaults.
 const SAID_BY_DEFAULTS: &[ExecutionMode] = &[
     ExecutionMode::ContractionOff,
     ExecutionMode::SignedZeroInfNanPreserve,
 ];
 
-/// Register allocation modes of Intel's GPUs, with the threads that a unit then has.
+/// Register allocation modes of Intel's GPUs, with the resulting number of threads per execution
+/// unit.
 const REGISTER_MODES: &[(u32, u32)] = &[(0, 0), (1, 8), (2, 4)];
 
-/// Bytes of a string beyond which it is left out.
+/// Length in bytes beyond which a string is ignored.
 const MAX_TEXT: usize = 100_000;
 
 impl LlvmTranslator<'_> {
-    /// Declares the language of the source, if the module says it.
+    /// Declares the source language, if the module states it.
     pub(super) fn source_language(&mut self) {
-        // Modules that were SPIR-V before say it in SPIR-V's own numbers.
+        // Modules that were translated from SPIR-V state the language by SPIR-V's own number.
         if let Some(&node) = self.module.named_metadata("spirv.Source").first()
             && let [language, version, ..] = self.read_numbers(node)[..]
             && Kind::SourceLanguage
@@ -73,7 +74,8 @@ impl LlvmTranslator<'_> {
 
     /// Declares the execution modes of an entry point.
     pub(super) fn execution_modes(&mut self, func: LlvmFunc, entry: Id) {
-        // Clang writes a contraction that is allowed as a call of `llvm.fmuladd`; no other is.
+        // Clang expresses permitted contraction by calls of `llvm.fmuladd`; no other contraction is
+        // permitted.
         if !self.stated_modes(func, entry) {
             self.b
                 .execution_mode(entry, ExecutionMode::ContractionOff, &[]);
@@ -116,7 +118,7 @@ impl LlvmTranslator<'_> {
         self.argument_types(func);
     }
 
-    /// An interface that streams, with a result that does not stall or with one that may.
+    /// A streaming interface, whose result may or may not stall.
     fn streaming_interface(&mut self, node: LlvmMetadata, entry: Id) {
         let metadata = &self.module.metadata;
         let texts = metadata.operands(node).iter().flatten();
@@ -131,8 +133,8 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// Declares the execution modes that `!spirv.ExecutionMode` lists for a function. Whether the
-    /// defaults of floating point are among them, which say what may be contracted.
+    /// Declares the execution modes that `!spirv.ExecutionMode` lists for a function. Returns
+    /// whether the mode of floating-point defaults is among them, which also decides contraction.
     pub(super) fn stated_modes(&mut self, func: LlvmFunc, entry: Id) -> bool {
         let module = self.module;
         let metadata = &module.metadata;
@@ -167,7 +169,7 @@ impl LlvmTranslator<'_> {
                 let width = module.consts.as_u64(*width).map(|n| n as u32);
                 floats.extend(width.filter(|width| matches!(width, 16 | 32 | 64)));
             }
-            // What stands behind a mode's own operands says nothing of it.
+            // Operands after a mode's own are ignored.
             let (Some(operands), false) = (operands.get(..row.parameters.len()), said) else {
                 continue;
             };
@@ -206,8 +208,8 @@ impl LlvmTranslator<'_> {
         defaults
     }
 
-    /// Signed zeros, infinities and NaNs of a type of floats count by default: nothing else may be
-    /// assumed of them either.
+    /// Signed zeros, infinities and NaNs of a floating-point type are preserved by default, so no
+    /// assumptions about them are allowed.
     fn preserve_special_floats(&mut self, entry: Id, ty: u32) {
         let none = self.make_u32(0).word();
         let words = [entry.word(), ExecutionMode::FPFastMathDefault.0, ty, none];
@@ -215,8 +217,8 @@ impl LlvmTranslator<'_> {
             .push_inst(ModuleSection::ExecutionModes, Op::ExecutionModeId, &words);
     }
 
-    /// An operand of an execution mode that is an id: a constant, or the type of one that is not
-    /// defined.
+    /// An operand of an execution mode that is an id: a constant, or a type, given by an undefined
+    /// value of it.
     fn mode_operand(&mut self, constant: LlvmConst) -> Option<u32> {
         let undefined = matches!(
             self.module.consts.kind(constant),
@@ -230,7 +232,7 @@ impl LlvmTranslator<'_> {
         id.ok().map(Id::word)
     }
 
-    /// The numbers of a node's operands that are integer constants.
+    /// The operands of a node that are integer constants, as numbers.
     pub(super) fn read_numbers(&self, node: LlvmMetadata) -> Vec<u32> {
         let metadata = &self.module.metadata;
         let operands = metadata.operands(node).iter().flatten();
@@ -241,7 +243,8 @@ impl LlvmTranslator<'_> {
             .collect()
     }
 
-    /// A type as the operand of `VecTypeHint`: number of components above, scalar type below.
+    /// A type as the operand of `VecTypeHint`: number of components in the high half, scalar type
+    /// in the low half.
     fn vector_hint(&self, node: LlvmMetadata) -> Option<u32> {
         let metadata = &self.module.metadata;
         let first = (*metadata.operands(node).first()?)?;
@@ -256,8 +259,8 @@ impl LlvmTranslator<'_> {
         Some(lanes << 16 | scalar)
     }
 
-    /// Keeps the types of a kernel's arguments as the source has them, for those who ask a
-    /// runtime about them: `OpString "kernel_arg_type.NAME.TYPE,TYPE,"`.
+    /// Keeps the source types of a kernel's arguments, which runtimes can report: `OpString
+    /// "kernel_arg_type.NAME.TYPE,TYPE,"`.
     fn argument_types(&mut self, func: LlvmFunc) {
         let name = self.module.function_name(func);
         for kind in ["kernel_arg_type", "kernel_arg_type_qual"] {

@@ -1,7 +1,8 @@
-//! Integers of widths and vectors of lengths that SPIR-V does not have, and bit casts.
+//! Type legalisation: integers of widths and vectors of lengths that SPIR-V does not have, and bit
+//! casts.
 //!
-//! An integer of an odd width is kept zero-extended in the next wider one: what may set higher
-//! bits is masked, what looks at the sign is sign-extended first.
+//! An integer of an odd width is zero-extended in the next wider one. Operations that may set
+//! higher bits are followed by a mask. Operations that depend on the sign extend it first.
 
 use super::constants::make_width_mask;
 use super::function_body::FunctionTranslator;
@@ -21,7 +22,7 @@ impl FunctionTranslator<'_, '_> {
         self.emit_op(Op::BitwiseAnd, ty, [id, bits])
     }
 
-    /// The value with the bits above its width as its sign.
+    /// The value with its sign extended into the bits above its width.
     pub(super) fn sign_extended(&mut self, shape: NumericShape, id: Id) -> Id {
         if !shape.is_odd() {
             return id;
@@ -78,12 +79,12 @@ impl FunctionTranslator<'_, '_> {
         self.t.b.append_value(Op::CompositeConstruct, ty, &words)
     }
 
-    /// `yes` or `no` by a condition, which may be a scalar where those are vectors.
+    /// `yes` or `no`, selected by a condition. The condition may be a scalar for vector operands.
     pub(super) fn emit_select(&mut self, ty: Id, condition: Id, yes: Id, no: Id) -> Id {
         self.emit_op(Op::Select, ty, [condition, yes, no])
     }
 
-    /// A truth value as an integer or float: 1, or -1 where it is signed, for true.
+    /// A Boolean as an integer or float. True becomes 1, or -1 if `signed`.
     pub(super) fn truth_as(&mut self, condition: Id, to: NumericShape, signed: bool) -> Id {
         let ty = self.t.shape_type(to);
         let one = match to.elem {
@@ -103,7 +104,7 @@ impl FunctionTranslator<'_, '_> {
         self.emit_op(Op::INotEqual, ty, [id, zero])
     }
 
-    /// An integer in another width, zero- or sign-extended; both shapes are of whole widths.
+    /// Zero- or sign-extends or truncates an integer. Both shapes must have widths that SPIR-V has.
     pub(super) fn resize_integer(
         &mut self,
         from: NumericShape,
@@ -119,7 +120,7 @@ impl FunctionTranslator<'_, '_> {
         self.emit_op(op, ty, [id])
     }
 
-    /// A float in a form that there is arithmetic on: those with a short significand become longer.
+    /// A float in a format with arithmetic: formats with a short significand are widened.
     pub(super) fn promote_float(&mut self, shape: NumericShape, id: Id) -> Id {
         if shape.elem != NumericElement::Brain {
             return id;
@@ -128,7 +129,8 @@ impl FunctionTranslator<'_, '_> {
         self.emit_op(Op::FConvert, ty, [id])
     }
 
-    /// The result of arithmetic on [`FunctionTranslator::promote_float`] floats in their own form.
+    /// Converts the result of arithmetic on [`FunctionTranslator::promote_float`] floats back to
+    /// their own format.
     pub(super) fn demote_float(&mut self, shape: NumericShape, id: Id) -> Id {
         if shape.elem != NumericElement::Brain {
             return id;
@@ -145,7 +147,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    /// The bits of a value as those of another shape.
+    /// Reinterprets the bits of a value as another shape.
     pub(super) fn emit_bitcast(
         &mut self,
         from: NumericShape,
@@ -168,7 +170,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.compose_vector(to, &lanes))
     }
 
-    /// The bits of scalars, one behind the other, as those of scalars of another shape.
+    /// Reinterprets the concatenated bits of scalars as scalars of another shape.
     pub(super) fn regroup_bits(
         &mut self,
         from: NumericShape,
@@ -190,7 +192,8 @@ impl FunctionTranslator<'_, '_> {
             .collect())
     }
 
-    /// Splits a scalar into pieces of `size` bits, as integers as wide as the lanes of `to`.
+    /// Splits a scalar into pieces of `size` bits, as integers of the same width as the lanes of
+    /// `to`.
     fn split_scalar(
         &mut self,
         from: NumericShape,

@@ -1,8 +1,8 @@
-//! Hints for loops: `!llvm.loop` of a branch back becomes `OpLoopMerge` in the loop's header.
+//! Loop hints: `!llvm.loop` metadata of a back edge becomes `OpLoopMerge` in the loop's header.
 //!
-//! Kernels need no structured control flow, so that only loops with hints get one, and only where
-//! a block behind the loop is known that no other loop leads to. Cost: linear in the blocks of the loops with hints, nothing
-//! where there are none.
+//! Kernels need no structured control flow. So only loops with hints get a merge instruction, and
+//! only if the loop has an exit block that is not the merge block of another loop. Cost: linear in
+//! the blocks of the loops with hints; nothing without hints.
 
 use super::function_body::FunctionTranslator;
 use super::translator::LlvmTranslator;
@@ -10,30 +10,30 @@ use crate::ir::{LlvmBlock, LlvmFunction, LlvmInst, LlvmMetadata, LlvmOpcode, Llv
 use spirula_spirv::grammar::enumerants::LoopControl;
 use spirula_spirv::grammar::{Kind, Op, SpirvVersion};
 
-/// What a loop's header says about it.
+/// The hints of a loop, which its header states.
 #[derive(Clone, Debug)]
 pub(super) struct LoopHints {
     header: LlvmBlock,
-    /// The block behind the loop.
+    /// The exit block of the loop.
     merge: LlvmBlock,
-    /// The first block that leads back.
+    /// The first block with an edge back to the header.
     latch: LlvmBlock,
     /// The mask and its operands.
     control: Vec<u32>,
 }
 
-/// What a hint's operand becomes.
+/// The operand of a loop control.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LoopHintOperand {
-    /// The hint has none, and the control neither.
+    /// Neither the hint nor the control has an operand.
     Nothing,
     /// A number.
     Number,
-    /// The number given here.
+    /// A fixed number.
     Always(u32),
 }
 
-/// Names of hints behind `llvm.loop.`, in the order of the bits that they become.
+/// Names of hints after `llvm.loop.`, in the order of their loop control bits.
 const HINTS: &[(&str, LoopControl, LoopHintOperand)] = &[
     (
         "unroll.enable",
@@ -108,7 +108,7 @@ const HINTS: &[(&str, LoopControl, LoopHintOperand)] = &[
     ),
 ];
 
-/// The names of hints that are known, each once.
+/// The names of supported hints, without duplicates.
 pub(super) fn hint_names() -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (name, _, _) in HINTS {
@@ -120,7 +120,7 @@ pub(super) fn hint_names() -> Vec<String> {
     names
 }
 
-/// The loops of a function that have hints and a block behind them.
+/// The loops of a function that have hints and an exit block.
 pub(super) fn loop_hints(t: &LlvmTranslator<'_>, function: &LlvmFunction) -> Vec<LoopHints> {
     let module = t.module;
     let mut found: Vec<LoopHints> = Vec::new();
@@ -140,7 +140,7 @@ pub(super) fn loop_hints(t: &LlvmTranslator<'_>, function: &LlvmFunction) -> Vec
     }
     let mut before: Option<LlvmPredecessors> = None;
     let mut known = vec![false; function.blocks.len()];
-    // A block is the merge block of one loop alone.
+    // A block can be the merge block of only one loop.
     let mut merges = vec![false; function.blocks.len()];
     for &latch in order {
         let Some(node) = function.find_attachment(function.terminator(latch), kind) else {
@@ -170,7 +170,8 @@ pub(super) fn loop_hints(t: &LlvmTranslator<'_>, function: &LlvmFunction) -> Vec
     found
 }
 
-/// The block behind a loop: where the latch or the header leaves it, else the first exit.
+/// The exit block of a loop: the one that the latch or the header leaves to, otherwise the first
+/// exit.
 fn find_loop_exit(
     function: &LlvmFunction,
     order: &[LlvmBlock],
@@ -196,8 +197,8 @@ fn find_loop_exit(
         .or_else(|| all.into_iter().find_map(exit))
 }
 
-/// The loop control that a node asks for: its mask, then the operands; empty where it asks for
-/// nothing that a version of SPIR-V knows.
+/// The loop control that a node requests: its mask, then the operands. It is empty if SPIR-V has no
+/// control for any of the hints.
 fn read_loop_control(t: &LlvmTranslator<'_>, node: LlvmMetadata) -> Vec<u32> {
     let module = t.module;
     let metadata = &module.metadata;
@@ -240,8 +241,7 @@ fn read_loop_control(t: &LlvmTranslator<'_>, node: LlvmMetadata) -> Vec<u32> {
     }
 }
 
-/// Whether the version or an extension that may be used has a control: as a hint it may be left
-/// out.
+/// Whether the version or an allowed extension has a control. As it is a hint, it may be omitted.
 fn is_known(t: &LlvmTranslator<'_>, control: LoopControl) -> bool {
     let Some(row) = Kind::LoopControl.info().enumerant_by_value(control.0) else {
         return false;
@@ -258,8 +258,8 @@ fn is_known(t: &LlvmTranslator<'_>, control: LoopControl) -> bool {
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// Writes what is known of the loop whose header an instruction ends; it is about to be
-    /// written as a branch.
+    /// Writes the merge instruction of the loop whose header ends with an instruction, which is
+    /// about to be written as a branch.
     pub(super) fn merge_loop(&mut self, inst: LlvmInst) {
         if self.loops.is_empty() || self.function.inst(inst).opcode != LlvmOpcode::Br {
             return;

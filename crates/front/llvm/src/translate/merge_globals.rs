@@ -1,10 +1,12 @@
-//! Global variables whose addresses are subtracted from each other become members of one, so that the
-//! differences are numbers. LLVM makes such differences for tables that are relative to themselves, such as
-//! those of `switch` over constants (`llvm.load.relative`).
+//! Global merging: variables whose addresses are subtracted from each other become members of one
+//! variable, so that the differences are numbers.
 //!
-//! The old variables become aliases of the members. Only variables that the module alone can see are
-//! merged, and only within one address space. Cost: one pass over the constants, and a copy of the module
-//! where anything is merged.
+//! LLVM creates such differences for relative lookup tables, such as those of `switch` over
+//! constants (`llvm.load.relative`).
+//!
+//! The old variables become aliases of the members. Only variables that are internal to the module
+//! are merged, and only within one address space. Cost: one pass over the constants, and a copy of
+//! the module if anything is merged.
 
 use super::address_expressions::{AddressForm, AddressForms};
 use crate::ir::{
@@ -15,7 +17,7 @@ use crate::ir::{
 use crate::pointee_inference::SlotUnionFind;
 use spirula_diagnostics::SourceLocation;
 
-/// The module with variables merged; `None` where nothing is to be.
+/// The module with merged variables, or `None` if nothing is to be merged.
 pub(super) fn merge_variables(module: &LlvmModule) -> Option<LlvmModule> {
     let groups = find_merge_groups(module);
     if groups.is_empty() {
@@ -28,7 +30,7 @@ pub(super) fn merge_variables(module: &LlvmModule) -> Option<LlvmModule> {
     Some(new)
 }
 
-/// The variables that have to lie in one, in the order of the module.
+/// The groups of variables to be merged, in the order of the module.
 fn find_merge_groups(module: &LlvmModule) -> Vec<Vec<LlvmGlobal>> {
     let mut forms = AddressForms::default();
     let mut classes = SlotUnionFind::new(module.globals.len());
@@ -62,7 +64,7 @@ fn find_merge_groups(module: &LlvmModule) -> Vec<Vec<LlvmGlobal>> {
     found
 }
 
-/// Whether all of some globals are variables of one memory that only this module sees.
+/// Whether all of these globals are internal variables in the same address space.
 fn can_merge(module: &LlvmModule, group: &[LlvmGlobal]) -> bool {
     let space = module.global(group[0]).space;
     group.iter().all(|global| {
@@ -86,7 +88,7 @@ fn variable_of(data: &GlobalData) -> Option<LlvmGlobalVariable> {
     }
 }
 
-/// Puts the variables of a group into a new one.
+/// Merges the variables of a group into a new one.
 fn merge_group(module: &mut LlvmModule, group: &[LlvmGlobal]) {
     let mut fields = Vec::new();
     let mut values = Vec::new();

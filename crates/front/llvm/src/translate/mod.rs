@@ -1,46 +1,47 @@
-//! From LLVM IR to SPIR-V.
+//! Translation: LLVM IR to SPIR-V.
 //!
-//! [`translate_module`] takes a module as Clang makes it for OpenCL C and SYCL (triples `spir`, `spir64`,
-//! `spirv32`, `spirv64`) to a module of SPIR-V for OpenCL environments: one inference of pointee
-//! types ([`crate::pointee_inference`]), then one pass that writes.
+//! [`translate_module`] translates modules in the form that Clang produces for OpenCL C and SYCL
+//! (triples `spir`, `spir64`, `spirv32`, `spirv64`). The result is for OpenCL environments. The
+//! translation consists of a few rewriting passes over the LLVM IR, the inference of pointee types
+//! ([`crate::pointee_inference`]), and one pass that emits SPIR-V.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
-//! | `translator` | the state of a translation, and its order |
-//! | `types`, `opaque`, `constants`, `globals` | what stands at module level |
-//! | `debug` | debug information |
-//! | `assembly` | inline assembly |
-//! | `aliasing` | what does not alias |
+//! | `translator` | module-level state and order of the translation |
+//! | `merge_globals`, `host_modules`, `opencl_opaque_types` | rewriting passes over LLVM IR before the translation |
+//! | `types`, `target_types`, `constants`, `globals` | module-scope declarations |
+//! | `address_expressions` | constants that are sums of addresses and numbers |
+//! | `debug_info` | debug information |
+//! | `inline_assembly` | inline assembly |
+//! | `alias_scopes` | aliasing metadata |
 //! | `vector_compute` | attributes of Intel's vector compiler |
-//! | `handles` | opaque types of OpenCL as today's IR has them |
-//! | `hosted` | modules for a host: kernels by name, address spaces |
-//! | `functions`, `metadata`, `decorations` | signatures, entry points, execution modes, attributes |
-//! | `fpga` | metadata of compilers for FPGAs |
-//! | `initialisers` | what runs before and after all kernels |
-//! | `offsets` | constants that are sums of addresses and numbers |
-//! | `merged` | variables whose addresses are subtracted, as members of one |
-//! | `body` | blocks, phis and access to values within one function |
+//! | `functions`, `kernel_metadata`, `decorations` | signatures, entry points, execution modes, attributes |
+//! | `fpga_metadata` | metadata of compilers for FPGAs |
+//! | `global_constructors` | functions that run before and after all kernels |
+//! | `function_body` | blocks, phis and access to values within one function |
 //! | `instructions` | one file for each class of instructions |
-//! | `loops` | hints for loops |
-//! | `parts` | vectors of pointers, and those that are too long |
-//! | `legalise` | integers of odd widths, vectors of odd lengths, bit casts |
-//! | `wide` | integers of more than 64 bits, where those of any width may not be used |
-//! | `intrinsics` | LLVM's intrinsics by table |
-//! | `builtins` | OpenCL's and SPIR-V's functions by table |
-//! | `shader` | compute shaders |
-//! | `addresses` | device addresses in shaders |
-//! | `lengths` | lengths of arrays that can be specialised |
-//! | `reference` | the page of what is translated |
-//! | `untyped` | pointers without pointee types |
-//! | `order` | the order of what stands at module level |
-//! | `capabilities`, `extensions` | what the finished module has to declare, and may |
+//! | `loop_hints` | loop metadata |
+//! | `scalarise_vectors` | vectors of pointers, and vectors that are too long |
+//! | `legalise_types` | integers of odd widths, vectors of odd lengths, bit casts |
+//! | `wide_integers` | integers of more than 64 bits without the extension for arbitrary widths |
+//! | `intrinsics` | LLVM's intrinsics as a table |
+//! | `builtins` | OpenCL's and SPIR-V's functions as tables |
+//! | `compute_shaders`, `row_major_matrices` | compute shaders |
+//! | `physical_storage` | device addresses in shaders |
+//! | `specialised_lengths` | array lengths that can be specialised |
+//! | `untyped_pointers` | pointers without pointee types |
+//! | `declaration_order` | order of module-scope declarations |
+//! | `capabilities`, `allowed_extensions` | capabilities and extensions that the module declares, and those it may declare |
+//! | `reference_page` | the reference page of supported constructs |
 //!
-//! Invariants: every local is translated before its uses, as blocks are taken behind
-//! those that dominate them; a pointer has the type that its class has, from its definition on; constants stand
-//! at module level. What cannot be translated is reported with its place, and the translation
-//! goes on, so that all such places are found at once; then there is no module.
+//! Invariants: every local is translated before its uses, because each block is translated after
+//! those that dominate it. From its definition on, a pointer has the type of its class. Constants
+//! are at module scope. A construct that cannot be translated is reported with its place, and the
+//! translation continues, so that all such places are found at once. In that case there is no
+//! output module.
 //!
-//! Cost: linear in the size of the module, and for entry points in the functions that they reach.
+//! Cost: linear in the size of the module, and for each entry point in the functions that it
+//! reaches.
 
 mod address_expressions;
 mod alias_scopes;

@@ -1,10 +1,10 @@
-//! Device addresses in shaders: pointers to physical storage buffers.
+//! Physical storage buffers: device addresses in shaders.
 //!
-//! Shaders cannot cast such pointers as freely as LLVM does, have no null among them, and demand
-//! forward declarations of those that are kept in memory. So an address is an integer of 64 bits
-//! wherever it is a value: in memory, joined by phis, compared, handed on. It becomes a pointer
-//! where memory is accessed (`OpConvertUToPtr`), to the type that is accessed there. What an
-//! address computation gives stays a pointer until it is asked for as a value.
+//! Shaders cannot cast such pointers as freely as LLVM does. They have no null pointer, and
+//! pointers in memory need forward declarations. So an address is a 64-bit integer wherever it is a
+//! value: in memory, in phis, in comparisons, as an argument. It becomes a pointer to the accessed
+//! type where memory is accessed (`OpConvertUToPtr`). The result of an address computation stays a
+//! pointer until it is used as a value.
 
 use super::function_body::FunctionTranslator;
 use super::refusal::{TranslationResult, make_refusal};
@@ -21,7 +21,7 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 /// The address space of physical storage buffers.
 const SPACE: u32 = 14;
 
-/// What an address is as a value.
+/// The shape of an address as a value.
 pub(super) const ADDRESS: NumericShape = NumericShape::new_int(64, 1);
 
 impl LlvmTranslator<'_> {
@@ -30,7 +30,7 @@ impl LlvmTranslator<'_> {
         self.is_shader() && self.module.types.address_space(ty) == Some(SPACE)
     }
 
-    /// The address space of a pointer that is one in SPIR-V, too, wherever it is a value.
+    /// The address space of a pointer that stays a pointer in SPIR-V when it is a value.
     pub(super) fn pointer_space(&self, ty: LlvmType) -> Option<u32> {
         let space = self.module.types.address_space(ty)?;
         (!self.is_address(ty)).then_some(space)
@@ -48,7 +48,7 @@ impl FunctionTranslator<'_, '_> {
         self.t.is_address(self.type_of(value))
     }
 
-    /// A pointer into a physical storage buffer as a value; anything else as it is.
+    /// Converts a pointer into a physical storage buffer to an integer; other values are unchanged.
     pub(super) fn as_address(&mut self, id: Id) -> Id {
         let known = self.t.b.type_of(id).and_then(|ty| self.t.pointee_of(ty));
         match known {
@@ -60,7 +60,8 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// What an instruction gives, as a value where a phi takes it: phis have no place for a conversion.
+    /// Converts the result of an instruction to an integer if a phi uses it, because a conversion
+    /// cannot be placed at the phi.
     pub(super) fn settle_address(&mut self, inst: LlvmInst, id: Id) -> Id {
         let local = self.local_of(inst);
         if self.is_joined(local) {
@@ -92,7 +93,7 @@ impl FunctionTranslator<'_, '_> {
         self.emit_op(Op::ConvertUToPtr, ty, [number])
     }
 
-    /// How an access by a device address is aligned: it has to be said.
+    /// The alignment of an access through a device address, which must be stated.
     pub(super) fn address_align(&self, ty: LlvmType, stated: LlvmAlign) -> LlvmAlign {
         match stated {
             LlvmAlign::NONE => {
@@ -104,8 +105,8 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// An address computation: the number of whole objects to step over is added to the address,
-    /// what follows leads to a part of the object there.
+    /// An address computation: the first index, in whole objects, is added to the address; the
+    /// other indices select a member of the object there.
     pub(super) fn device_address(
         &mut self,
         source: LlvmType,
@@ -160,8 +161,8 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// Bytes from one object of a type to the next; not known where the module states a layout
-    /// for the type, which says nothing of its end.
+    /// Distance in bytes between consecutive objects of a type. It is unknown if the module states
+    /// a layout for the type, as that does not include its size.
     fn object_size(&self, ty: LlvmType) -> Option<u64> {
         let types = &self.t.module.types;
         let mut innermost = ty;

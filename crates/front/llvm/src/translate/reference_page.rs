@@ -1,4 +1,4 @@
-//! The page of what is translated, from the tables themselves.
+//! Reference page: all supported constructs, generated from the tables.
 
 use super::builtins::builtin_names;
 use super::intrinsics::intrinsic_names;
@@ -7,10 +7,10 @@ use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::grammar::{EnumerantInfo, ExtInstSet, Kind, ResultForm, all_instructions};
 use std::fmt::Write;
 
-/// Types that only SPIR-V has and LLVM spells in its own way.
+/// Types that only SPIR-V has and whose names differ in LLVM.
 const SPELT: &[&str] = &["SignedImage"];
 
-/// Every builtin function, intrinsic, opaque type, hint and extension that is translated, as Markdown.
+/// Every supported built-in function, intrinsic, opaque type, loop hint and extension, as Markdown.
 pub fn print_reference() -> String {
     let mut page = String::from(
         "# What is translated from LLVM IR\n\n\
@@ -20,7 +20,7 @@ pub fn print_reference() -> String {
     let (rows, families) = builtin_names();
     let extended = ExtInstSet::by_name("OpenCL.std").map_or(&[][..], |set| set.instructions);
     let mut names: Vec<&str> = rows.collect();
-    // Those of a sign are found under the name without it.
+    // Functions with a sign prefix are looked up under the name without it.
     let signed = |name: &&str| name.starts_with("s_") || name.starts_with("u_");
     let common = |name: &&str| ["fclamp", "fmax_common", "fmin_common"].contains(name);
     let extended = extended.iter().map(|row| row.name);
@@ -54,13 +54,13 @@ pub fn print_reference() -> String {
          capabilities, the first of them), unless `--spirv-ext` forbids them:\n\n",
     );
     for name in collect_extensions() {
-        // A string takes whatever is written to it.
+        // Writing to a string cannot fail.
         _ = writeln!(page, "- `{name}`: {}", describe_triggers(name));
     }
     page
 }
 
-/// Extensions that are used only where they were asked for by their names.
+/// Extensions that are used only if they were requested by name.
 const ASKED_FOR: &[&str] = &[
     "SPV_EXT_optnone",
     "SPV_INTEL_fp_max_error",
@@ -72,7 +72,7 @@ const ASKED_FOR: &[&str] = &[
 /// Names of triggers of an extension that are listed.
 const MAX_TRIGGERS: usize = 6;
 
-/// What a module uses that an extension is declared for: instructions, else capabilities.
+/// The constructs that cause an extension to be declared: instructions, otherwise capabilities.
 fn describe_triggers(extension: &str) -> String {
     let capabilities: Vec<&EnumerantInfo> = Kind::Capability
         .info()
@@ -144,7 +144,7 @@ fn is_plain(name: &str) -> bool {
 
 fn write_list<'a>(page: &mut String, names: impl Iterator<Item = &'a str>) {
     for name in names {
-        // A string takes whatever is written to it.
+        // Writing to a string cannot fail.
         _ = writeln!(page, "- `{name}`");
     }
 }

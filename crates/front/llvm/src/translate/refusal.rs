@@ -1,7 +1,7 @@
-//! What cannot be translated, with its reason.
+//! Refusals: the reasons why a construct cannot be translated.
 
-/// Why something was not translated: one sentence without a full stop. Its place is added by
-/// whoever knows it.
+/// The reason why a construct was not translated: one sentence without a full stop. The caller that
+/// knows the place adds it.
 #[derive(Clone, Debug)]
 pub(super) enum TranslationRefusal {
     /// For this reason.

@@ -1,7 +1,8 @@
-//! Matrices in memory whose rows lie together, which only members of structures can be said to be.
+//! Row-major matrices in memory.
 //!
-//! A matrix is an array of its columns wherever it is a value. In memory such a one is a matrix to
-//! SPIR-V, too, and what is loaded and stored is composed anew.
+//! As a value, a matrix is an array of its columns. SPIR-V can state a row-major layout only for
+//! members of structures, whose type must be a matrix. So a row-major matrix is a matrix type in
+//! memory, and loaded and stored values are composed again.
 
 use super::function_body::FunctionTranslator;
 use super::refusal::{TranslationResult, make_refusal};
@@ -9,11 +10,12 @@ use super::translator::LlvmTranslator;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-/// Parts that a value with such matrices is composed of anew, all within each other together.
+/// Greatest number of members that one value with such matrices is composed of, nested ones
+/// included.
 const MAX_PARTS: u64 = 4096;
 
 impl LlvmTranslator<'_> {
-    /// A matrix in memory of so many columns.
+    /// A matrix in memory with `count` columns.
     pub(super) fn row_major_matrix(&mut self, column: Id, count: u64) -> TranslationResult<Id> {
         let known = u32::try_from(count).ok().filter(|n| (2..=4).contains(n));
         let count = known.ok_or_else(|| make_refusal("what is in row-major order is no matrix"))?;
@@ -26,7 +28,7 @@ impl LlvmTranslator<'_> {
         Ok(id)
     }
 
-    /// The types of the parts of an aggregate.
+    /// The types of the members of an aggregate.
     fn parts_of(&self, ty: Id) -> Vec<Id> {
         let Some(shader) = self.shader.as_ref() else {
             return Vec::new();
@@ -38,7 +40,8 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// Notes how many parts of an aggregate are composed anew, if it holds such a matrix.
+    /// Records the number of members that are composed again, if the aggregate contains such a
+    /// matrix.
     pub(super) fn note_composed(&mut self, aggregate: Id) {
         let parts = self.composed_parts(aggregate);
         if let (Some(shader), Some(parts)) = (&mut self.shader, parts) {
@@ -59,14 +62,15 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// How many parts of a type are composed anew; none where it holds no such matrix.
+    /// The number of members of a type that are composed again; `None` if it contains no such
+    /// matrix.
     fn parts_to_compose(&self, ty: Id) -> Option<u64> {
         self.shader.as_ref()?.composed.get(&ty).copied()
     }
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// A value in a type that differs by its layout.
+    /// Copies a value to a type that differs in its layout.
     pub(super) fn copied_to_layout(&mut self, id: Id, have: Id, ty: Id) -> TranslationResult<Id> {
         let parts = [have, ty].map(|ty| self.t.parts_to_compose(ty));
         if parts.iter().flatten().any(|parts| *parts > MAX_PARTS) {

@@ -1,9 +1,9 @@
-//! Vectors that SPIR-V does not have: of pointers, and longer than what may be used.
+//! Vector scalarisation: vectors of pointers, and vectors that are longer than the target permits.
 //!
-//! Such a vector is an array of its elements in memory form; one of pointers is a vector where the
-//! extension that allows it was asked for by its name. Operations that work element by element
-//! are done *at a lane*: the same code as for scalars runs once for each lane, and meets scalars
-//! wherever the module has vectors ([`FunctionTranslator::at_lane`]). Cost: linear in the lanes.
+//! Such a vector is an array of its elements in memory form. A vector of pointers stays a vector if
+//! the extension that allows it was requested by name. Element-wise operations are scalarised: the
+//! code for scalars runs once for each lane, and sees scalars wherever the module has vectors
+//! ([`FunctionTranslator::at_lane`]). Cost: linear in the lanes.
 
 use super::builtins::LlvmCallee;
 use super::function_body::FunctionTranslator;
@@ -22,7 +22,7 @@ const MAX_LANES: u32 = 1024;
 /// The extension that has vectors of pointers.
 pub(super) const OF_POINTERS: &str = "SPV_INTEL_masked_gather_scatter";
 
-/// Beginnings of names of intrinsics that do not work element by element.
+/// Prefixes of intrinsics that do not work element-wise.
 const AS_A_WHOLE: &[&str] = &[
     "llvm.vector.",
     "llvm.experimental.",
@@ -34,7 +34,7 @@ const AS_A_WHOLE: &[&str] = &[
 ];
 
 impl LlvmTranslator<'_> {
-    /// Finds the vector types that are taken apart, and whether there are integers of several limbs.
+    /// Finds the vector types that are scalarised, and whether the module has wide integers.
     pub(super) fn find_parts(&mut self) {
         if self.is_shader() {
             return;
@@ -65,7 +65,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// The type that stands for a vector that is taken apart.
+    /// The type that represents a scalarised vector.
     pub(super) fn parted_type(
         &mut self,
         ty: LlvmType,
@@ -80,7 +80,7 @@ impl LlvmTranslator<'_> {
         self.array_type(element, u64::from(lanes))
     }
 
-    /// Element and lanes of a vector that is taken apart.
+    /// Element type and number of lanes of a scalarised vector.
     pub(super) fn find_scalarised_vector(&self, ty: LlvmType) -> Option<(LlvmType, u32)> {
         if !*self.types.apart.get(ty.index())? {
             return None;
@@ -93,7 +93,7 @@ impl LlvmTranslator<'_> {
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// The type of what an instruction results in: of an element, at a lane.
+    /// The type of an instruction's result; at a lane, that of an element.
     pub(super) fn inst_type(&self, inst: LlvmInst) -> LlvmType {
         let ty = self.function.inst(inst).ty;
         match self.at_lane {
@@ -102,7 +102,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// Whether an instruction deals with vectors that are taken apart.
+    /// Whether an instruction involves scalarised vectors.
     fn has_parts(&self, inst: LlvmInst) -> bool {
         let apart = |ty| self.t.find_scalarised_vector(ty).is_some();
         apart(self.function.inst(inst).ty)
@@ -114,7 +114,7 @@ impl FunctionTranslator<'_, '_> {
                 .any(|value| apart(self.type_of(*value)))
     }
 
-    /// Translates an instruction on vectors that are taken apart; none where it needs no care.
+    /// Translates an instruction on scalarised vectors; `None` if it needs no special treatment.
     pub(super) fn lower_parts(&mut self, inst: LlvmInst) -> Option<TranslationResult<Option<Id>>> {
         if self.at_lane.is_some() || self.t.types.apart.is_empty() || !self.has_parts(inst) {
             return None;
@@ -159,7 +159,7 @@ impl FunctionTranslator<'_, '_> {
         self.compose_lanes(ty, &lanes)
     }
 
-    /// The lanes of a type: one of what is no vector.
+    /// The number of lanes of a type; 1 if it is not a vector.
     pub(super) fn lane_count(&self, ty: LlvmType) -> u32 {
         match *self.t.module.types.kind(ty) {
             LlvmTypeKind::Vector { len, .. } => len,
@@ -167,7 +167,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// Whether a bit cast is one of each element.
+    /// Whether a bit cast converts each element separately.
     fn is_by_element(&self, inst: LlvmInst) -> bool {
         let from = self.type_of(self.function.operands(inst)[0]);
         let to = self.function.inst(inst).ty;
@@ -175,7 +175,7 @@ impl FunctionTranslator<'_, '_> {
         vector(from) && vector(to) && self.lane_count(from) == self.lane_count(to)
     }
 
-    /// Whether a call is of an intrinsic that works element by element.
+    /// Whether a call is of an intrinsic that works element-wise.
     fn is_called_by_element(&mut self, inst: LlvmInst) -> bool {
         let callee = self.function.callee(inst).and_then(|v| v.as_const());
         let Some(func) = callee.and_then(|constant| self.t.callee_of(constant)) else {
@@ -190,7 +190,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// Refuses accesses to vectors whose elements lie closer together than those of an array.
+    /// Refuses accesses to vectors whose elements are packed more densely than those of an array.
     fn whole_elements(&mut self, inst: LlvmInst) -> TranslationResult<()> {
         let ty = match self.function.inst(inst).opcode {
             LlvmOpcode::Load => self.function.inst(inst).ty,
@@ -209,7 +209,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// One lane of a vector of the module, in register form.
+    /// One lane of a vector, in register form.
     pub(super) fn lane_value(&mut self, value: LlvmValue, lane: u32) -> TranslationResult<Id> {
         let ty = self.function.type_of(self.t.module, value);
         let element = self.t.module.types.scalar_type(ty);
@@ -233,7 +233,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// One lane of a constant; none where it is made of a whole.
+    /// One lane of a constant; `None` if the constant has no separate elements.
     fn lane_constant(
         &mut self,
         constant: LlvmConst,
@@ -266,7 +266,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    /// All lanes of a vector of the module, in register form.
+    /// All lanes of a vector, in register form.
     pub(super) fn lane_values(&mut self, value: LlvmValue) -> TranslationResult<Vec<Id>> {
         let ty = self.function.type_of(self.t.module, value);
         (0..self.lane_count(ty))
@@ -344,7 +344,7 @@ impl FunctionTranslator<'_, '_> {
         self.compose_lanes(ty, &all)
     }
 
-    /// One value where an index is a lane, else another.
+    /// One value if an index equals a lane, otherwise another.
     fn at_index(
         &mut self,
         index: LlvmValue,
@@ -383,7 +383,7 @@ impl FunctionTranslator<'_, '_> {
         self.compose_lanes(ty, &all)
     }
 
-    /// The bits of numbers as those of other numbers.
+    /// Reinterprets the bits of lanes as lanes of another type.
     fn cast_parts(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let value = self.function.operands(inst)[0];
         let types = &self.t.module.types;

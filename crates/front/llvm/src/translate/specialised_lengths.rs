@@ -1,5 +1,8 @@
-//! Lengths of arrays that can be specialised: rows of `!spirv.Lengths`, whose form is described in
-//! `lift/lengths`. A structure that has one stands for an array.
+//! Specialised lengths: array lengths that are specialisation constants, given by rows of
+//! `!spirv.Lengths`.
+//!
+//! The module `lift/specialised_lengths` describes the form of the rows. A structure that has one
+//! stands for an array.
 
 use super::compute_shaders::rows_of_types;
 use super::refusal::{TranslationResult, make_refusal};
@@ -13,11 +16,11 @@ use std::borrow::Cow;
 /// The lengths that a module states.
 #[derive(Debug)]
 pub(super) struct StatedArrayLengths {
-    /// By type: the row of its length; empty where there is none.
+    /// By type: the row of its length. Empty if there are no rows.
     rows: Vec<Option<LlvmMetadata>>,
-    /// Numbers made so far.
+    /// Constants that were already translated, by node.
     made: FxHashMap<LlvmMetadata, Id>,
-    /// How deep the operation being made is nested.
+    /// Nesting depth of the current operation.
     depth: u32,
 }
 
@@ -48,7 +51,7 @@ impl LlvmTranslator<'_> {
         self.module.metadata.operands(row).get(1).copied().flatten()
     }
 
-    /// The numbers of a type that only SPIR-V has, if they are given apart.
+    /// The parameters of a SPIR-V type, if its row states them.
     pub(super) fn special_numbers(&self, ty: LlvmType) -> Vec<LlvmMetadata> {
         let shader = self.shader.as_ref();
         let row = shader.and_then(|shader| *shader.lengths.rows.get(ty.index())?);
@@ -138,8 +141,7 @@ impl LlvmTranslator<'_> {
         Ok(self.b.declare_constant(Op::SpecConstantOp, ty, &words))
     }
 
-    /// Indices into a type without those that lead to the arrays in structures that stand for
-    /// such.
+    /// Indices into a type, without those that select the array in a structure that stands for it.
     pub(super) fn without_wrappers<'p>(
         &self,
         source: LlvmType,
@@ -148,7 +150,7 @@ impl LlvmTranslator<'_> {
         self.shorten_index_path(source, path, |value| self.module.as_u64(value))
     }
 
-    /// The same of indices that are known.
+    /// The same for constant indices.
     pub(super) fn path_without_wrappers<'p>(
         &self,
         source: LlvmType,

@@ -1,7 +1,8 @@
-//! Types that only SPIR-V has: `target("spirv.NAME", TYPES…, INTS…)`, as LLVM's reference for the
-//! SPIR-V target names them. `NAME` is the instruction without `OpType`; the types, then the
-//! integers, are its operands, in order, as the grammar's row says: literals as they are, ids as
-//! constants.
+//! Target extension types: `target("spirv.NAME", TYPES…, INTS…)`, types that only SPIR-V has.
+//!
+//! The names are those of LLVM's reference for the SPIR-V target. `NAME` is the instruction without
+//! `OpType`. The types, then the integers, are its operands in the order of the grammar's row:
+//! literals stay literals, and ids become constants.
 
 use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
@@ -9,11 +10,11 @@ use crate::ir::{LlvmMetadata, LlvmType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, OperandCategory, OperandQuantifier, ResultForm};
 
-/// Where the operands of a type come from.
+/// The sources of a type's operands.
 struct OpaqueTypeOperands<'a> {
     types: std::slice::Iter<'a, LlvmType>,
     ints: std::slice::Iter<'a, u32>,
-    /// In the place of integers, as far as there are any.
+    /// Nodes that replace the integers, as far as there are any.
     numbers: std::slice::Iter<'a, LlvmMetadata>,
 }
 
@@ -28,8 +29,8 @@ impl LlvmTranslator<'_> {
         self.target_type_with(name, types, ints, &[])
     }
 
-    /// The same with the numbers that operands are given apart, since they can be specialised; one
-    /// more than there are operands then makes the type distinct.
+    /// The same with operands that are stated separately because they can be specialised. One
+    /// number more than there are operands makes the type distinct.
     pub(super) fn target_type_with(
         &mut self,
         name: &str,
@@ -47,7 +48,7 @@ impl LlvmTranslator<'_> {
             },
             numbers: numbers.iter(),
         };
-        // These two are of an image, whose operands are given in its place.
+        // These two contain an image, whose operands take the place of the image.
         let image = matches!(short, "SampledImage" | "VmeImageINTEL");
         let row = if image || short == "SignedImage" {
             // Images of integers of known sign are the same SPIR-V type.

@@ -1,4 +1,4 @@
-//! The state of a translation, and its order.
+//! Translator: module-level state and order of the translation.
 
 use super::alias_scopes::AliasScopeTable;
 use super::allowed_extensions::AllowedExtensions;
@@ -31,25 +31,25 @@ use std::rc::Rc;
 /// How a module is translated.
 #[derive(Clone, Debug)]
 pub struct TranslationOptions {
-    /// What the module is for. Without a target it is for any consumer, and of the first version
-    /// of SPIR-V from 1.4 on that has what it needs.
+    /// The target environment. Without one the module is for any consumer, and has the lowest
+    /// SPIR-V version from 1.4 on that suffices.
     pub target: Option<SpirvTarget>,
-    /// A target triple to take instead of the module's own.
+    /// A target triple that replaces the module's own.
     pub triple: Option<String>,
     /// The extensions that the module may use.
     pub extensions: AllowedExtensions,
-    /// As what debug information is kept.
+    /// The form in which debug information is kept.
     pub debug: DebugInfo,
-    /// Beginnings of names of intrinsics and functions of SPIR-V that, where they are not known,
-    /// are declared for others to define instead of being refused.
+    /// Prefixes of intrinsics and SPIR-V functions that are imported if they are unknown, instead
+    /// of being refused.
     pub imported: Vec<String>,
-    /// Functions that are kernels in a module that was compiled for a host; `all` stands for those
-    /// that give nothing and are seen from outside by names that are not mangled. Where there are
-    /// any, the module's pointers get address spaces by what they lead to.
+    /// Functions that become kernels in a module that was compiled for a host. `all` stands for the
+    /// exported functions that return nothing and whose names are not mangled. If there are any,
+    /// the module's pointers get inferred address spaces.
     pub kernels: Vec<String>,
     /// Whether pointers have types.
     pub pointers: PointerTyping,
-    /// The capabilities that the module may declare; any where there is none.
+    /// The capabilities that the module may declare; `None` permits all.
     pub capabilities: Option<Vec<Capability>>,
 }
 
@@ -71,7 +71,8 @@ impl Default for TranslationOptions {
 /// Translates a module to SPIR-V for OpenCL environments.
 ///
 /// # Errors
-/// All places that have no counterpart in SPIR-V, or none that is known here.
+/// All constructs that SPIR-V cannot express, or whose translation is not implemented, each with
+/// its place.
 pub fn translate_module(
     module: &LlvmModule,
     options: &TranslationOptions,
@@ -146,7 +147,7 @@ pub fn translate_module(
     }
 }
 
-/// What a function refers to.
+/// The entities that a function refers to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FunctionReferences {
     /// Variables at module level.
@@ -160,49 +161,49 @@ pub(super) struct LlvmTranslator<'m> {
     pub(super) module: &'m LlvmModule,
     pub(super) options: &'m TranslationOptions,
     pub(super) b: SpirvBuilder,
-    /// Version of SPIR-V; it may rise at the end where the options leave it open.
+    /// SPIR-V version. It may rise at the end if the options leave it open.
     pub(super) version: SpirvVersion,
     pub(super) pointees: InferredPointees,
     /// Width of pointers and of `size_t`.
     pub(super) pointer_bits: u32,
-    /// What shaders need; none for kernels.
+    /// Additional state for shaders; `None` for kernels.
     pub(super) shader: Option<ShaderTranslation>,
-    /// Specialisation constants made so far: number, type.
+    /// Specialisation constants by number and type.
     pub(super) specialised: FxHashMap<(u32, Id), Id>,
     pub(super) types: TranslatedTypeTable,
     pub(super) consts: ConstantTable,
     pub(super) globals: Vec<GlobalState>,
-    /// Whether an id is that of a variable at module level.
+    /// Whether an id is a module-scope variable.
     pub(super) variables: IdMap<bool>,
-    /// Built-in variables made so far: number, id.
+    /// Built-in variables: number, id.
     pub(super) builtin_variables: Vec<(u32, Id)>,
     pub(super) opencl_std: Option<Id>,
-    /// The values of constants made by [`LlvmTranslator::make_u32`].
+    /// The values of constants created by [`LlvmTranslator::make_u32`].
     pub(super) small: IdMap<Option<u32>>,
     pub(super) callees: Vec<Option<Rc<LlvmCallee<'m>>>>,
     pub(super) signatures: Vec<Option<Rc<TranslatedSignature>>>,
     pub(super) uses: Vec<FunctionReferences>,
     /// Kernels that other functions call.
     pub(super) called: Vec<bool>,
-    /// By constant: one more than the last function whose uses it was added to.
+    /// By constant: one more than the index of the last function whose references include it.
     pub(super) marked: Vec<u32>,
-    /// By number: inline assembly made so far.
+    /// Declared inline assembly, by number.
     pub(super) assemblies: Vec<Option<TranslatedInlineAsm>>,
     pub(super) assembly_target: Option<Id>,
     pub(super) debug: DebugInfoTranslation,
     pub(super) aliasing: AliasScopeTable,
-    /// Whether parts of words are accessed atomically.
+    /// Whether values narrower than a word are accessed atomically.
     pub(super) small_atomics: bool,
-    /// Types of pointers that got their address spaces from what they lead to, and are generic in memory.
+    /// Pointer types with inferred address spaces. Such pointers are generic in memory.
     pub(super) flat: &'m [LlvmType],
     /// Parameters of kernels that are made generic.
     pub(super) generic: &'m [(LlvmFunc, usize)],
-    /// Strings of debug information made so far.
+    /// Strings of debug information.
     pub(super) texts: FxHashMap<String, Id>,
     /// Decorations that the module stated so far: id, decoration.
     pub(super) decorated: FxHashSet<(u32, u32)>,
     pub(super) diagnostics: Vec<SourceDiagnostic>,
-    /// What was refused so far: by message, its diagnostic and how often it was.
+    /// Refusals so far: by message, the diagnostic and the number of occurrences.
     pub(super) reported: FxHashMap<String, (usize, usize)>,
 }
 
@@ -240,14 +241,14 @@ impl LlvmTranslator<'_> {
         self.declare_capabilities();
     }
 
-    /// Makes room for what the module's instructions become as a rule.
+    /// Reserves memory for the usual size of the output.
     fn expect_size(&mut self) {
         let functions = self.module.functions.iter();
         let count: usize = functions.map(|function| function.insts.len()).sum();
         self.b.reserve_capacity(count * 2, count * 8);
     }
 
-    /// Refuses pointers without types where they cannot be had.
+    /// Refuses untyped pointers if they are not available.
     fn untyped_allowed(&mut self) {
         let least = SpirvVersion::new(1, 4);
         let message = if !self.may_use(untyped_pointers::EXTENSION) {
@@ -267,7 +268,7 @@ impl LlvmTranslator<'_> {
             .push(SourceDiagnostic::error(SourceLocation::Unknown, message));
     }
 
-    /// Refuses names of globals that are too long to be written, as they cannot be cut.
+    /// Refuses names of globals that are too long to write. They cannot be shortened.
     fn check_names(&mut self) {
         for data in &self.module.globals {
             let bytes = self.module.symbol_text(data.name).len();
@@ -284,12 +285,12 @@ impl LlvmTranslator<'_> {
         self.options.extensions.is_allowed(extension)
     }
 
-    /// Whether an extension was asked for by its name.
+    /// Whether an extension was requested by name.
     pub(super) fn asked_for(&self, extension: &str) -> bool {
         self.options.extensions.is_named(extension)
     }
 
-    /// Names an id, with a name that is cut where it is very long; not with an empty one.
+    /// Names an id. A very long name is shortened, and an empty one is omitted.
     pub(super) fn name_id(&mut self, id: Id, name: &str) {
         self.b.set_name(id, shorten_name(name));
     }
@@ -302,7 +303,7 @@ impl LlvmTranslator<'_> {
         id
     }
 
-    /// The value of a constant made by [`LlvmTranslator::make_u32`].
+    /// The value of a constant created by [`LlvmTranslator::make_u32`].
     pub(super) fn small_constant(&self, id: Id) -> Option<u32> {
         self.small[id]
     }
@@ -323,7 +324,7 @@ impl LlvmTranslator<'_> {
 /// Bytes of a name beyond which it is cut.
 const MAX_NAME: usize = 4096;
 
-/// Bytes of the name of a global beyond which it is refused.
+/// Length in bytes beyond which the name of a global is refused.
 const MAX_GLOBAL_NAME: usize = 100_000;
 
 /// The beginning of a name.
@@ -333,14 +334,15 @@ pub(super) fn shorten_name(name: &str) -> &str {
     &name[..end.unwrap_or(0)]
 }
 
-/// The width of pointers that the target triple, or without one the data layout, says.
+/// The width of pointers, as the target triple states it, or the data layout if there is no triple.
 fn pointer_bits(
     module: &LlvmModule,
     options: &TranslationOptions,
 ) -> Result<u32, SourceDiagnostic> {
     let triple = options.triple.as_deref().unwrap_or(&module.triple);
     let arch = triple.split('-').next().unwrap_or("");
-    // The version of SPIR-V may stand behind: `spirv64v1.4`. The target says which is written.
+    // The SPIR-V version may follow, as in `spirv64v1.4`. It is ignored, as the options decide the
+    // version.
     let family = match arch.rsplit_once('v') {
         Some((family, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
             if family.ends_with("spir") {

@@ -1,12 +1,13 @@
-//! Types.
+//! Types: the register and memory forms of LLVM's types.
 //!
-//! A value has one of two forms. In *register form* an `i1` is a boolean and a pointer has the
-//! pointee that was inferred for it. In *memory form*, which is also that of the members of
-//! aggregates, an `i1` is a byte, a vector of `i1` is the integer of its bits, and a pointer is one
-//! to bytes; so types in memory are finite.
+//! A value has one of two forms. In *register form* an `i1` is a Boolean, and a pointer has its
+//! inferred pointee. In *memory form*, which members of aggregates have too, an `i1` is a byte, a
+//! vector of `i1` is the integer of its bits, and a pointer is a pointer to bytes. So types in
+//! memory are finite.
 //!
-//! Integers are as wide as the next width that SPIR-V has, zero-extended; vectors are as long as
-//! the next length that SPIR-V has, the further lanes undefined; a vector of one lane is a scalar.
+//! An integer has the next width that SPIR-V has, and is zero-extended. A vector has the next
+//! length that SPIR-V has, and its additional lanes are undefined. A vector of one lane is a
+//! scalar.
 
 use super::compute_shaders;
 use super::refusal::{TranslationResult, make_refusal};
@@ -19,20 +20,20 @@ use spirula_spirv::{Id, IdMap};
 /// Nesting of aggregates that SPIR-V guarantees (specification, section 2.17).
 const MAX_DEPTH: u32 = 255;
 
-/// Members of a structure that SPIR-V guarantees (specification, section 2.17).
+/// Number of structure members that SPIR-V guarantees (specification, section 2.17).
 const MAX_MEMBERS: usize = 16_383;
 
-/// What the lanes of a [`NumericShape`] are.
+/// The element type of a [`NumericShape`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NumericElement {
     Bool,
     Int,
     Float,
-    /// A float of 16 bits with eight of them for the exponent.
+    /// A 16-bit float with an 8-bit exponent (bfloat16).
     Brain,
 }
 
-/// A number, a truth value, or a vector of those.
+/// The shape of a number, a Boolean, or a vector of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NumericShape {
     pub(super) elem: NumericElement,
@@ -47,7 +48,7 @@ pub(super) struct NumericShape {
 }
 
 impl NumericShape {
-    /// Of so many integers of a width that SPIR-V has, in a number of lanes that it has.
+    /// The shape of integers. Width and number of lanes must be ones that SPIR-V has.
     pub(super) const fn new_int(width: u32, lanes: u32) -> NumericShape {
         NumericShape {
             elem: NumericElement::Int,
@@ -58,7 +59,7 @@ impl NumericShape {
         }
     }
 
-    /// The same number of integers of another width that SPIR-V has.
+    /// The shape of the same number of integers of another width, which SPIR-V must have.
     pub(super) fn as_int(self, width: u32) -> NumericShape {
         NumericShape {
             elem: NumericElement::Int,
@@ -102,7 +103,7 @@ impl NumericShape {
         }
     }
 
-    /// The integer that truth values are packed into in memory; none for what is kept as it is.
+    /// The integer that Booleans are packed into in memory; `None` for other shapes.
     pub(super) fn to_packed(self) -> Option<NumericShape> {
         let many = self.elem == NumericElement::Bool && self.lanes > 1 && self.lanes <= 64;
         many.then(|| NumericShape {
@@ -111,7 +112,7 @@ impl NumericShape {
         })
     }
 
-    /// Whether it is of integers narrower than what holds them.
+    /// Whether its integers are narrower than their representation.
     pub(super) fn is_odd(self) -> bool {
         self.elem == NumericElement::Int && self.bits != self.width
     }
@@ -134,7 +135,7 @@ const ANY_WIDTH: [&str; 2] = [
     "SPV_INTEL_arbitrary_precision_integers",
 ];
 
-/// The lanes that SPIR-V has for a vector of so many; above 16 with an extension.
+/// The length of the SPIR-V vector that holds `lanes` lanes; lengths above 16 need an extension.
 pub(super) fn padded_lanes(lanes: u32) -> Option<u32> {
     match lanes {
         1..=4 => Some(lanes),
@@ -148,39 +149,39 @@ pub(super) fn padded_lanes(lanes: u32) -> Option<u32> {
 /// The extension that has integers of four bits.
 pub(super) const FOUR_BITS: &str = "SPV_INTEL_int4";
 
-/// What the types of a module became.
+/// The translated types of a module.
 pub(super) struct TranslatedTypeTable {
     register: Vec<Option<Id>>,
     memory: Vec<Option<Id>>,
-    /// What is known of types by the numbers that `numbers` gives them, counted from 1: few ids
-    /// are those of types.
+    /// Properties of types, by the numbers in `numbers`, which count from 1. The rows are compact
+    /// because few ids are types.
     rows: Vec<TypeRow>,
     numbers: IdMap<u32>,
-    /// By type: its shape, where it has one.
+    /// By type: its shape, if it has one.
     shapes: Vec<Option<NumericShape>>,
-    /// The types of the first shapes that were asked for.
+    /// The types of the first shapes that were requested.
     shaped: Vec<(NumericShape, Id)>,
-    /// By type: whether it is of vectors that are taken apart; empty where there are none.
+    /// By type: whether its vectors are scalarised. Empty if none are.
     pub(super) apart: Vec<bool>,
     /// Whether there are integers of several limbs.
     pub(super) wide: bool,
 }
 
-/// What is known of a type of SPIR-V.
+/// Properties of a SPIR-V type.
 #[derive(Clone, Debug, Default)]
 struct TypeRow {
     /// The types of pointers to it by storage class.
     pointers: [Option<Id>; CLASSES],
     /// Of pointer types.
     pointee: Option<(StorageClass, Id)>,
-    /// Of aggregates and vectors: the type of their first member.
+    /// The type of the first member, for aggregates and vectors.
     first_member: Option<Id>,
 }
 
-/// Shapes whose types are found without being looked up: more than most modules have.
+/// Number of shapes whose types are found without a look-up: more than most modules have.
 const SHAPED: usize = 12;
 
-/// Storage classes with a pointer type in the table; all that Kernel modules have.
+/// Number of storage classes with a pointer type in the table: all that Kernel modules have.
 const CLASSES: usize = 9;
 
 impl TranslatedTypeTable {
@@ -212,12 +213,12 @@ impl TranslatedTypeTable {
 }
 
 impl LlvmTranslator<'_> {
-    /// The shape of a number, truth value or vector of such; `None` for other types.
+    /// The shape of a number, Boolean or vector of these; `None` for other types.
     pub(super) fn find_shape(&self, ty: LlvmType) -> Option<NumericShape> {
         self.types.shapes[ty.index()]
     }
 
-    /// Finds the shapes of all types, before anything asks for one.
+    /// Computes the shapes of all types, before any of them is needed.
     pub(super) fn find_shapes(&mut self) {
         let types = self.module.types.iter();
         self.types.shapes = types.map(|(ty, _)| self.shape_of_type(ty)).collect();
@@ -258,8 +259,8 @@ impl LlvmTranslator<'_> {
         })
     }
 
-    /// The width of the integers that hold those of so many bits: the next that every device has,
-    /// or their own where the extension with these was asked for by its name.
+    /// The width of the integers that represent integers of `bits` bits. It is the next width that
+    /// every device has, or the exact one if the extension for it was requested by name.
     fn integer_width(&self, bits: u32) -> u32 {
         let common = bits.next_power_of_two().max(8);
         let own = bits != common
@@ -276,7 +277,7 @@ impl LlvmTranslator<'_> {
         lanes <= 16 || self.may_use("SPV_EXT_long_vector")
     }
 
-    /// The shape of a type that has to have one.
+    /// The shape of a type, or a refusal if it has none.
     pub(super) fn need_shape(&self, ty: LlvmType) -> TranslationResult<NumericShape> {
         match self.find_shape(ty) {
             Some(shape) => Ok(shape),
@@ -375,7 +376,7 @@ impl LlvmTranslator<'_> {
         })
     }
 
-    /// The type of a pointer to `pointee` (bytes, if unknown).
+    /// The type of a pointer to `pointee`, or to bytes if the pointee is unknown.
     pub(super) fn pointer_to(
         &mut self,
         space: u32,
@@ -413,7 +414,7 @@ impl LlvmTranslator<'_> {
         self.memory_type_within(ty, 0)
     }
 
-    /// Notes the type of the first member of an aggregate type.
+    /// Records the type of the first member of an aggregate type.
     pub(super) fn set_first_member(&mut self, aggregate: Id, first: Id) {
         self.types.row_mut(aggregate).first_member = Some(first);
     }
@@ -495,7 +496,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// An array; SPIR-V has none without elements, so it has one at least.
+    /// An array type. SPIR-V has no empty arrays, so it has at least one element.
     pub(super) fn array_type(&mut self, element: Id, len: u64) -> TranslationResult<Id> {
         let Ok(len) = u32::try_from(len.max(1)) else {
             return Err(make_refusal(format!(

@@ -1,10 +1,10 @@
-//! Pointers without pointee types: SPV_KHR_untyped_pointers.
+//! Untyped pointers: SPV_KHR_untyped_pointers.
 //!
-//! The translation writes typed pointers; [`make_untyped`] takes the types away from the finished words:
-//! one pointer type for each storage class is left, variables and address computations name what
-//! they are of, and casts between pointers of a class are gone. Pointers to functions and to
-//! built-in variables stay as they are; functions of extended instruction sets, whose pointers have
-//! to have types, get them by casts.
+//! The translation emits typed pointers, and [`make_untyped`] removes the pointees from the
+//! finished words. One pointer type remains for each storage class, variables and address
+//! computations state their pointees, and casts between pointers of one class disappear. Pointers
+//! to functions and to built-in variables are unchanged. Functions of extended instruction sets
+//! require typed pointers, so their arguments are cast.
 //!
 //! Cost: two passes over the words.
 
@@ -71,10 +71,10 @@ pub(super) fn make_untyped(
     spirv::SpirvModule::from_words(writer.out)
 }
 
-/// What a pass over the words finds out.
+/// Facts that the first pass over the words collects.
 #[derive(Default)]
 struct UntypedPointerInfo {
-    /// By id: what is written in its place.
+    /// By id: the id that replaces it.
     instead: Vec<u32>,
     /// By id: its type.
     types: Vec<u32>,
@@ -83,7 +83,7 @@ struct UntypedPointerInfo {
     /// Pointer types that extended instructions need with their pointee.
     needed: Vec<u32>,
     sets: HashMap<u32, Option<&'static ExtInstSet>>,
-    /// An integer type of as many bits as pointers have.
+    /// An integer type of the width of pointers.
     address: Option<u32>,
     /// Bits of pointers.
     address_bits: u32,
@@ -143,7 +143,7 @@ impl UntypedPointerInfo {
             return;
         };
         self.types[*id as usize] = *ty;
-        // Casts of constants stay: variables may be no members of other constants, casts may.
+        // Casts of constants remain, because other constants may contain casts but not variables.
         if let (Op::Bitcast, [operand]) = (inst.op, rest)
             && self.pointers.contains_key(ty)
             && self.pointers.contains_key(&self.types[*operand as usize])
@@ -165,8 +165,8 @@ impl UntypedPointerInfo {
         }
     }
 
-    /// Whether an instruction says of a variable what the validator takes of typed ones alone:
-    /// how long it lives, where debug information finds it.
+    /// Whether an instruction states a property of a variable that the validator accepts only for
+    /// typed ones: its lifetime, or its debug location.
     fn is_of_typed_variable(&self, inst: &RawInst<'_>) -> bool {
         match (inst.op, inst.words) {
             (Op::LifetimeStart | Op::LifetimeStop, _) => true,
@@ -179,7 +179,7 @@ impl UntypedPointerInfo {
         }
     }
 
-    /// Whether an instruction's operands have to be pointers to something.
+    /// Whether an instruction requires typed pointers as operands.
     fn needs_types(&self, inst: &RawInst<'_>) -> bool {
         match (inst.op, inst.words) {
             (Op::ExtInst, [_, _, set, ..]) => {
@@ -228,7 +228,7 @@ fn untyped_chain(op: Op) -> Option<Op> {
 struct UntypedPointerWriter {
     out: Vec<u32>,
     next: u32,
-    /// Pointer types that were written with their pointee, by what they were before.
+    /// Typed pointer types that were written, by their original id.
     typed: HashMap<u32, u32>,
     /// An integer type that the module did not have.
     made_address: Option<u32>,
@@ -294,7 +294,7 @@ impl UntypedPointerWriter {
         }
     }
 
-    /// The first pointer type of a class, and any that is needed with its pointee.
+    /// Writes the first pointer type of a class, and any that is needed with its pointee.
     fn pointer_type(&mut self, id: u32, class: u32, pointee: u32) {
         if self.known.resolve_id(id) == id {
             self.push_op(Op::TypeUntypedPointerKHR, &[id, class]);
@@ -323,7 +323,8 @@ impl UntypedPointerWriter {
         Some((words, untyped_chain(op)?))
     }
 
-    /// What an address computation steps over: pointers, which it may not name, are as large as addresses.
+    /// The type that an address computation steps over. Pointer types are not allowed there, so an
+    /// integer of the same size replaces them.
     fn find_step_type(&self, pointee: u32) -> u32 {
         let address = self.known.address.or(self.made_address);
         let is_pointer = self.known.pointers.contains_key(&pointee);
@@ -350,7 +351,7 @@ impl UntypedPointerWriter {
                 continue;
             }
             let ty = self.known.types.get(*word as usize).copied().unwrap_or(0);
-            // The set of an extended instruction is no value.
+            // The set of an extended instruction is not a value.
             let value = index >= if inst.op == Op::ExtInst { 4 } else { 1 };
             match self.typed.get(&ty) {
                 Some(typed) if value => {

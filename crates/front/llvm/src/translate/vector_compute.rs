@@ -1,12 +1,15 @@
-//! Attributes of Intel's vector compiler: what functions, parameters and variables are
-//! (SPV_INTEL_vector_compute), and how functions compute with floats (SPV_INTEL_float_controls2).
+//! Vector compute: attributes of Intel's vector compiler.
+//!
+//! They state the roles of functions, parameters and variables (SPV_INTEL_vector_compute), and the
+//! floating-point modes of functions (SPV_INTEL_float_controls2).
 
 use super::translator::LlvmTranslator;
 use crate::ir::{AttrSet, LlvmFunc};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode};
 
-/// Attributes with their decoration, whose operand is the attribute's number where it has one.
+/// Attributes with their decorations. If the attribute has a number, it is the decoration's
+/// operand.
 type VectorComputeDecorations = &'static [(&'static str, Decoration)];
 
 const OF_FUNCTIONS: VectorComputeDecorations = &[
@@ -38,7 +41,7 @@ const OF_VARIABLES: VectorComputeDecorations = &[
 /// Attribute with bits of how floats are computed with.
 const FLOAT_CONTROL: &str = "VCFloatControl";
 
-/// Widths of floats, with the bit that keeps denormal numbers of the width.
+/// Widths of floats, with the bit that preserves denormal numbers of that width.
 const WIDTHS: &[(u32, u64)] = &[(64, 0x40), (32, 0x80), (16, 0x400)];
 
 /// Rounding modes by bits 4 and 5.
@@ -65,8 +68,8 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// The execution modes of a kernel. Functions have none: as decorations these would stand on an
-    /// id several times, once for each width, which the Khronos validator refuses.
+    /// The execution modes of a kernel. Other functions get none: as decorations they would be
+    /// repeated on one id, once for each width, which the Khronos validator refuses.
     pub(super) fn vector_compute_modes(&mut self, func: LlvmFunc, entry: Id) {
         let module = self.module;
         let set = module

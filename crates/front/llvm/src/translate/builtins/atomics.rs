@@ -1,4 +1,4 @@
-//! Atomic functions of OpenCL 1 and 2.
+//! Built-in atomic functions of OpenCL 1 and 2.
 
 use super::{ExternalCall, MangledParameter};
 use crate::translate::function_body::FunctionTranslator;
@@ -8,7 +8,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope, StorageClass};
 
-/// What an atomic function does.
+/// The operation of an atomic function.
 #[derive(Clone, Copy)]
 pub(in crate::translate) enum AtomicKind {
     /// An update by an operand: instructions for floats, signed and unsigned integers.
@@ -19,9 +19,9 @@ pub(in crate::translate) enum AtomicKind {
     Init,
     Load,
     Store,
-    /// `(object, expected, new)` gives the old value.
+    /// `(object, expected, new)` returns the old value.
     CompareValue,
-    /// `(object, pointer to expected, new)` gives whether they were equal.
+    /// `(object, pointer to expected, new)` returns whether they were equal.
     CompareObject,
     FlagSet,
     FlagClear,
@@ -59,14 +59,14 @@ impl AtomicKind {
     ]);
 }
 
-/// How the memory order of an atomic function is given.
+/// The source of an atomic function's memory order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::translate) enum BuiltinMemoryOrder {
     /// It is relaxed: OpenCL 1.
     Relaxed,
     /// It is sequentially consistent.
     Strong,
-    /// By arguments: the order, or two, and perhaps the scope.
+    /// Arguments: the order, or two orders, and optionally the scope.
     Explicit,
 }
 
@@ -220,7 +220,8 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    /// Memory order and memory as semantics; an explicit order is argument `at`.
+    /// Memory semantics of the object's memory and the memory order; an explicit order is argument
+    /// `at`.
     fn atomic_semantics(
         &mut self,
         order: BuiltinMemoryOrder,
@@ -246,7 +247,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// What the object is of: flags of 32 bits, everything else what the name says.
+    /// The shape of the object: 32 bits for flags, otherwise as the name states.
     fn object_shape(
         &mut self,
         kind: AtomicKind,
@@ -258,7 +259,7 @@ impl FunctionTranslator<'_, '_> {
         let width = call.param(0).map(|param: &MangledParameter<'_>| param.base);
         match width {
             Some(super::MangledBaseType::Int(bits, _)) => Ok(NumericShape::new_int(bits, 1)),
-            // Only integers can be compared; floats are by their bits.
+            // Only integers can be compared; floats are compared by their bits.
             Some(super::MangledBaseType::Float(bits))
                 if matches!(kind, AtomicKind::CompareValue | AtomicKind::CompareObject) =>
             {

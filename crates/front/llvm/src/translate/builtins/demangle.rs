@@ -1,11 +1,12 @@
-//! Mangled names of builtin functions.
+//! Name demangling: mangled names of built-in functions.
 //!
-//! The subset of the Itanium C++ ABI (section 5.1) in which Clang writes the names of OpenCL and
-//! SPIR-V builtins: an unqualified name and parameter types that are builtin, vector, pointer,
-//! qualified, atomic or named types, with substitutions; of functions of SPIR-V also instances of
-//! templates. What is outside of it (namespaces, other templates) is no builtin and gives `None`.
+//! This is the subset of the Itanium C++ ABI (section 5.1) that Clang uses for the names of OpenCL
+//! and SPIR-V built-ins. It has an unqualified name and parameter types: built-in, vector, pointer,
+//! qualified, atomic and named types, with substitutions. Functions of SPIR-V may also be instances
+//! of templates. Names outside of the subset (namespaces, other templates) are not built-ins and
+//! yield `None`.
 
-/// Nesting of types beyond which a name is not taken apart.
+/// Nesting depth of types beyond which a name is not demangled.
 const MAX_DEPTH: u32 = 32;
 
 /// A scalar type or a name.
@@ -17,11 +18,11 @@ pub(crate) enum MangledBaseType<'a> {
     Int(u32, bool),
     /// Width in bits.
     Float(u32),
-    /// A float of 16 bits with eight for the exponent.
+    /// A 16-bit float with an 8-bit exponent (bfloat16).
     Brain,
-    /// A type by its name, such as `ocl_event`.
+    /// A named type, such as `ocl_event`.
     Named(&'a str),
-    /// Anything else, such as a pointer to a pointer.
+    /// Any other type, such as a pointer to a pointer.
     Other,
 }
 
@@ -30,21 +31,22 @@ pub(crate) enum MangledBaseType<'a> {
 pub(crate) struct MangledParameter<'a> {
     /// Scalar type of the value or pointee.
     pub(crate) base: MangledBaseType<'a>,
-    /// Lanes of the value or pointee: 1 for a scalar.
+    /// Number of lanes of the value or pointee; 1 for a scalar.
     pub(crate) lanes: u32,
     /// Whether it is a pointer to that.
     pub(crate) pointer: bool,
-    /// Whether the pointer that an opaque type of SPIR-V is written with was taken off.
+    /// Whether this was a pointer to an opaque type of SPIR-V, which stands for the opaque type
+    /// itself.
     handle: bool,
 }
 
 impl MangledParameter<'_> {
-    /// Whether the type is a signed integer, or a vector of or a pointer to such.
+    /// Whether the type is a signed integer, or a vector of or a pointer to signed integers.
     pub(crate) fn is_signed(&self) -> bool {
         matches!(self.base, MangledBaseType::Int(_, true))
     }
 
-    /// Whether the type is a signed integer or a vector of such; nothing where it is of others.
+    /// Whether the type is a signed integer or a vector of them; `None` if it has no integers.
     pub(crate) fn integer_signedness(&self) -> Option<bool> {
         match self.base {
             MangledBaseType::Int(_, signed) if !self.pointer => Some(signed),
@@ -52,7 +54,7 @@ impl MangledParameter<'_> {
         }
     }
 
-    /// Whether the type is a float, or a vector of or a pointer to such.
+    /// Whether the type is a float, or a vector of or a pointer to floats.
     pub(crate) fn is_float(&self) -> bool {
         matches!(
             self.base,
@@ -61,12 +63,12 @@ impl MangledParameter<'_> {
     }
 }
 
-/// A name taken apart.
+/// A demangled name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DemangledName<'a> {
     pub(crate) name: &'a str,
     pub(crate) params: Vec<MangledParameter<'a>>,
-    /// The type of the result, which instances of templates state.
+    /// The type of the result, which only template instances state.
     pub(crate) result: Option<MangledParameter<'a>>,
 }
 
@@ -81,7 +83,7 @@ impl<'a> DemangledName<'a> {
     }
 }
 
-/// Takes a mangled name apart; `None` where it is none or beyond the subset.
+/// Demangles a name; `None` if it is not mangled or not in the subset.
 pub(crate) fn demangle_name(mangled: &str) -> Option<DemangledName<'_>> {
     let mut parser = ItaniumDemangler {
         rest: mangled.strip_prefix("_Z")?,
@@ -89,7 +91,7 @@ pub(crate) fn demangle_name(mangled: &str) -> Option<DemangledName<'_>> {
         arguments: Vec::new(),
     };
     let name = parser.source_name()?;
-    // Templates of the names of OpenCL's functions are somebody else's.
+    // Template instances with names of OpenCL's functions are user functions.
     let friendly = name.starts_with("__spirv_");
     let result = if friendly {
         parser.parse_template()
@@ -102,7 +104,7 @@ pub(crate) fn demangle_name(mangled: &str) -> Option<DemangledName<'_>> {
             params,
             result,
         }),
-        // What such a function does its name says; types that are beyond the subset may be taken
+        // The name alone determines the function. Types that are not in the subset may be taken
         // from the call.
         None if friendly => Some(DemangledName::from_plain_name(name)),
         None => None,
@@ -132,8 +134,8 @@ impl<'a> ItaniumDemangler<'a> {
         Some(params)
     }
 
-    /// The arguments of an instance of a template, which are types, and its result, which stands
-    /// in front of the parameters; no result where it is none.
+    /// The arguments of a template instance, which are types, and its result type, which precedes
+    /// the parameters. The result is `None` if there is none.
     fn parse_template(&mut self) -> Option<Option<MangledParameter<'a>>> {
         if !self.eat_prefix("I") {
             return Some(None);
@@ -194,7 +196,7 @@ impl<'a> ItaniumDemangler<'a> {
         }
         if self.eat_prefix("P") {
             let inner = self.parse_type(depth + 1)?;
-            // An opaque type of SPIR-V is written as a pointer to a structure.
+            // An opaque type of SPIR-V is mangled as a pointer to a structure.
             if let MangledBaseType::Named(name) = inner.base
                 && name.starts_with("__spirv_")
                 && !inner.handle
@@ -232,7 +234,7 @@ impl<'a> ItaniumDemangler<'a> {
         self.parse_builtin_type().map(scalar_param)
     }
 
-    /// Address spaces and qualifiers, which together make one new type.
+    /// Address spaces and qualifiers, which together form one new type.
     fn parse_qualifiers(&mut self) -> Option<bool> {
         let mut any = false;
         loop {
@@ -359,7 +361,7 @@ mod tests {
             "__spirv_ImageWrite(Named(\"ocl_image2d_wo\")x1, Int(32, true)x2, Int(32, true)x2) \
              -> Voidx1"
         );
-        // What is beyond the subset leaves the name.
+        // Parameters that are not in the subset are dropped; the name remains.
         assert_eq!(of("_Z12__spirv_LoadILb1EEvT_"), "__spirv_Load() -> none");
         assert_eq!(of("_Z12__spirv_LoadIT3_EvT_"), "__spirv_Load() -> none");
     }

@@ -1,4 +1,5 @@
-//! Functions that are one instruction on the same operands: pipes, reservations, device events.
+//! Direct instructions: functions that are one instruction on the same operands (pipes,
+//! reservations, device events).
 
 use super::ExternalCall;
 use crate::ir::LlvmType;
@@ -9,7 +10,7 @@ use spirula_spirv::grammar::enumerants::Scope;
 use spirula_spirv::grammar::{Op, ResultForm};
 
 impl FunctionTranslator<'_, '_> {
-    /// An instruction on a scope, where it has one, and the arguments.
+    /// An instruction on the arguments, preceded by a scope if it has one.
     pub(in crate::translate) fn instruction_of(
         &mut self,
         op: Op,

@@ -1,7 +1,7 @@
-//! Functions that enqueue blocks or ask about them.
+//! Device-side enqueue: functions that enqueue blocks or query them.
 //!
-//! Clang passes a block as the kernel that runs it and a pointer to its literal, a structure that
-//! begins with its size and alignment.
+//! Clang passes a block as the kernel that runs it and a pointer to its literal. The literal is a
+//! structure that begins with its size and alignment.
 
 use super::ExternalCall;
 use crate::ir::{
@@ -14,7 +14,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 
-/// Casts followed from a pointer to what it points to.
+/// Greatest number of casts that are followed from a pointer.
 const MAX_CASTS: usize = 16;
 
 /// `(queue, flags, ndrange, invoke, block)`
@@ -118,7 +118,7 @@ pub(super) fn lower_ndrange(
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// A size: a number, or an array of numbers behind a pointer.
+    /// A size: a number, or a pointer to an array of numbers.
     fn lower_ndrange_sizes(
         &mut self,
         argument: LlvmValue,
@@ -189,7 +189,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.t.b.append_value(op, ty, &words))
     }
 
-    /// A range, which is passed by a pointer to it.
+    /// A range, which is passed by pointer.
     fn load_ndrange(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         let pointer = self.lower_value(value)?;
         let known = self.t.b.type_of(pointer);
@@ -229,7 +229,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(())
     }
 
-    /// The function that a pointer is the address of, casts taken off.
+    /// The function whose address a pointer is, without casts.
     fn function_behind(&self, value: LlvmValue) -> Option<LlvmFunc> {
         let module = self.t.module;
         let origin = self.strip_pointer_casts(value);
@@ -240,7 +240,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// What a pointer was cast from.
+    /// The pointer that a pointer was cast from.
     fn strip_pointer_casts(&self, value: LlvmValue) -> LlvmValue {
         let casts = [LlvmOpcode::AddrSpaceCast, LlvmOpcode::BitCast];
         let mut at = value;
@@ -266,7 +266,7 @@ impl FunctionTranslator<'_, '_> {
         at
     }
 
-    /// Size and alignment of the structure that a block's literal is.
+    /// Size and alignment of the structure of a block's literal.
     fn literal_layout(&self, literal: LlvmValue) -> TranslationResult<(u32, u32)> {
         let module = self.t.module;
         let origin = self.strip_pointer_casts(literal);
@@ -292,7 +292,7 @@ impl FunctionTranslator<'_, '_> {
         size.ok_or_else(|| make_refusal("the literal of the block is not to be found"))
     }
 
-    /// Pointers to the sizes of the block's arguments in local memory, which stand in an array.
+    /// Pointers to the sizes of the block's local memory arguments, which are in an array.
     fn local_sizes(
         &mut self,
         count: LlvmValue,

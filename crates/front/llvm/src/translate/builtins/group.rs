@@ -1,4 +1,4 @@
-//! Functions on work-groups and sub-groups.
+//! Work-group and sub-group functions.
 
 use super::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
@@ -8,12 +8,12 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Scope;
 
-/// What a group function does.
+/// The operation of a group function.
 #[derive(Clone, Copy)]
 pub(in crate::translate) enum GroupKind {
     /// Whether all or any have a predicate.
     Vote(Op),
-    /// The value of one of them.
+    /// The value of one item.
     Broadcast,
 }
 
@@ -73,7 +73,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    /// An instruction on the items of a sub-group that get here.
+    /// An instruction on the active items of a sub-group.
     pub(in crate::translate) fn non_uniform(
         &mut self,
         op: Op,

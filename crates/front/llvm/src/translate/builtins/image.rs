@@ -1,4 +1,4 @@
-//! Functions on images and samplers.
+//! Image and sampler functions.
 
 use super::ExternalCall;
 use crate::ir::{ConstKind, GlobalKind, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue};
@@ -10,8 +10,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Dim, ImageOperands};
 use spirula_spirv::grammar::{Op, SpirvVersion};
 
-/// Accesses to images: which of their operands says how, and which has the texel, where it is not
-/// the result.
+/// Image accesses: the index of the image operands, and that of the texel if it is not the result.
 const TEXELS: &[(Op, usize, Option<usize>)] = &[
     (Op::ImageRead, 2, None),
     (Op::ImageFetch, 2, None),
@@ -20,7 +19,7 @@ const TEXELS: &[(Op, usize, Option<usize>)] = &[
     (Op::ImageWrite, 3, Some(2)),
 ];
 
-/// Whether a type of OpenCL C is one of signed integers; nothing where it is of others.
+/// Whether a type of OpenCL C has signed integers; `None` if it has no integers.
 fn parse_signedness(name: &str) -> Option<bool> {
     match name.trim_end_matches(|c: char| c.is_ascii_digit()) {
         "char" | "short" | "int" | "long" => Some(true),
@@ -29,7 +28,7 @@ fn parse_signedness(name: &str) -> Option<bool> {
     }
 }
 
-/// What the type of an image says.
+/// The properties of an image type.
 #[derive(Clone, Copy)]
 struct BuiltinImageType {
     dim: Dim,
@@ -50,7 +49,7 @@ impl BuiltinImageType {
         own + u32::from(self.arrayed)
     }
 
-    /// Whether its size is that of one of its mip levels.
+    /// Whether its size is queried for a mip level.
     fn has_levels(self) -> bool {
         self.dim != Dim::Buffer && !self.multisampled
     }
@@ -147,7 +146,7 @@ pub(super) fn array_size(
         .map(Some)
 }
 
-/// `get_image_dim(image)`: two lanes, or four of which the last is 0.
+/// `get_image_dim(image)`: two lanes, or four whose last is 0.
 pub(super) fn lower_image_dimensions(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -224,8 +223,8 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// A sampler as OpenCL C writes them: normalised in bit 0, addressing in bits 1 to 3, filter
-    /// from bit 4 on, counted from 1.
+    /// A literal sampler as OpenCL C encodes it: normalised in bit 0, addressing in bits 1 to 3,
+    /// filter from bit 4 on, counted from 1.
     pub(in crate::translate) fn literal_sampler(&mut self, literal: u64) -> Id {
         let addressing = (literal >> 1 & 7) as u32;
         let normalised = (literal & 1) as u32;
@@ -237,7 +236,7 @@ impl LlvmTranslator<'_> {
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// What the type of an argument says about the image.
+    /// The image type of an argument.
     fn find_image_type(&self, value: LlvmValue) -> TranslationResult<BuiltinImageType> {
         let ty = self.type_of(value);
         if let LlvmTypeKind::Target { name, ints, .. } = self.t.module.types.kind(ty)
@@ -262,7 +261,7 @@ impl FunctionTranslator<'_, '_> {
             || typed.is_some_and(|value| self.t.is_sampler(self.type_of(*value)))
     }
 
-    /// A sampler: a value of its type, or a literal, perhaps in a constant variable.
+    /// A sampler: a value of its type, or a literal, possibly in a constant variable.
     fn lower_sampler(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         if self.t.is_sampler(self.type_of(value)) {
             return self.lower_value(value);
@@ -273,7 +272,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// The number that a value is, where it is a constant or loaded from a constant variable.
+    /// The number of a value that is a constant, or loaded from a constant variable.
     fn known_number(&self, value: LlvmValue) -> Option<u64> {
         let module = self.t.module;
         if let Some(number) = module.as_u64(value) {
@@ -295,7 +294,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// How the components of a texel become wider, for integers: since SPIR-V 1.4.
+    /// The extension of a texel's integer components, which SPIR-V can state since version 1.4.
     fn extension_of(&self, name: &str) -> ImageOperands {
         if self.t.version < SpirvVersion::new(1, 4) {
             return ImageOperands::default();
@@ -310,7 +309,8 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// Has an access to an image, named after its instruction, say how integers become wider.
+    /// Adds the extension of integers to an image access that was called by the name of its
+    /// instruction.
     pub(super) fn state_texels(&self, op: Op, call: &ExternalCall<'_>, words: &mut Vec<u32>) {
         let Some((_, at, texel)) = TEXELS.iter().find(|row| row.0 == op) else {
             return;
@@ -378,7 +378,7 @@ impl FunctionTranslator<'_, '_> {
         let mut words = vec![sampled.word(), coordinate.word(), operands.0];
         words.extend(parameters.iter().map(|id| id.word()));
         let shape = self.result_shape(call.inst)?;
-        // A sample has four lanes, of which one is the depth.
+        // A sample has four lanes; one of them is the depth.
         if image.depth && shape.lanes == 1 {
             let four = NumericShape {
                 lanes: 4,
@@ -437,7 +437,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.emit_op(op, ty, [image]))
     }
 
-    /// A query whose enumeration OpenCL counts from another number than SPIR-V.
+    /// A query whose enumeration begins at another number in OpenCL than in SPIR-V.
     fn counted_from(
         &mut self,
         op: Op,

@@ -1,11 +1,11 @@
-//! Finding what a function of a name becomes.
+//! Look-up of built-in functions by name.
 
 use super::table::{FAMILIES, OpenClBuiltinRule, ROWS};
 use rustc_hash::FxHashMap;
 use spirula_spirv::grammar::{ExtInst, ExtInstSet};
 use std::sync::OnceLock;
 
-/// Names of all rows, and how the names of families begin.
+/// Names of all rows, and prefixes of the names of families.
 pub(in crate::translate) fn builtin_names() -> (
     impl Iterator<Item = &'static str>,
     impl Iterator<Item = &'static str>,
@@ -21,7 +21,7 @@ pub(super) fn is_unmangled(name: &str) -> bool {
     name == "printf" || name.starts_with("__") || name.starts_with("intel_sub_group_")
 }
 
-/// What the function of this name becomes.
+/// The rule of the function with this name.
 pub(super) fn find_builtin(name: &str) -> Option<OpenClBuiltinRule> {
     static INDEX: OnceLock<FxHashMap<&'static str, OpenClBuiltinRule>> = OnceLock::new();
     let index = INDEX.get_or_init(|| ROWS.iter().copied().collect());

@@ -1,4 +1,4 @@
-//! Functions on memory: vector loads and stores, casts between address spaces, output.
+//! Memory functions: vector loads and stores, address space casts, output.
 
 use super::ExternalCall;
 use super::numeric::split_rounding;
@@ -9,7 +9,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{FPRoundingMode, StorageClass};
 use spirula_spirv::grammar::opencl_std as std_;
 
-/// The number of lanes that a name ends in; none for a scalar.
+/// The number of lanes at the end of a name; `None` for a scalar.
 fn lanes_of(name: &str) -> Option<u32> {
     let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
     digits.parse().ok()
@@ -71,7 +71,8 @@ pub(super) fn vector_store(
     Ok(None)
 }
 
-/// `to_global`, `to_local`, `to_private`: a generic pointer, or null where it is another.
+/// `to_global`, `to_local`, `to_private`: a generic pointer in the address space, or null if it
+/// points to other memory.
 pub(super) fn to_space(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -92,7 +93,7 @@ pub(super) fn to_space(
 /// Memory semantics are fence flags, this many bits higher.
 const FENCE_SHIFT: u32 = 8;
 
-/// `get_fence(pointer)`: the fence flag of the memory that a generic pointer leads to.
+/// `get_fence(pointer)`: the fence flag of the memory that a generic pointer points to.
 pub(super) fn fence_of(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,

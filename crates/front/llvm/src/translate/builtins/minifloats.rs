@@ -1,6 +1,7 @@
-//! Conversions from and to floats of 8 and 4 bits, which functions take and give as integers of
-//! their bits: `__builtin_spirv_ConvertFROMToTO`, of the extensions SPV_EXT_float8 and
-//! SPV_EXT_ocp_microscaling_types.
+//! Minifloats: conversions from and to floats of 8 and 4 bits.
+//!
+//! The functions `__builtin_spirv_ConvertFROMToTO` take and return such floats as integers of their
+//! bits. They belong to the extensions SPV_EXT_float8 and SPV_EXT_ocp_microscaling_types.
 
 use super::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
@@ -10,7 +11,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::FPEncoding;
 
-/// Formats with their width and encoding; those that LLVM has a type for have none.
+/// Formats with their width and encoding. Formats that LLVM has as types have no encoding.
 const FORMATS: &[(&str, u32, Option<FPEncoding>)] = &[
     ("FP16", 16, None),
     ("BF16", 16, None),
@@ -61,7 +62,7 @@ pub(super) fn lower_small_float_conversion(
     Ok(Some(id))
 }
 
-/// Refuses what is not the bits of a format.
+/// Refuses a shape that is not the bits of a format.
 fn require_format_bits(shape: NumericShape, width: u32) -> TranslationResult<()> {
     match (shape.elem, shape.bits) {
         (NumericElement::Int, bits) if bits == width => Ok(()),
@@ -72,7 +73,7 @@ fn require_format_bits(shape: NumericShape, width: u32) -> TranslationResult<()>
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// As many integers of a width as a shape has lanes.
+    /// Integers of a width, as many as a shape has lanes.
     fn lanes_of(&mut self, width: u32, shape: NumericShape) -> Id {
         let scalar = self.t.b.int_type(width, false);
         self.vector_of(scalar, shape)

@@ -1,10 +1,9 @@
-//! Functions without a body that the environment provides: OpenCL's by table, SPIR-V's by the
-//! grammar.
+//! Built-in functions: functions without a body that the environment provides.
 //!
-//! A function is looked up by its demangled name: in the table of [`table::ROWS`], among the
-//! families of names that are built from parts, and among the extended instructions of OpenCL,
-//! whose names are those of the functions. `__spirv_NAME` is the instruction, extended instruction
-//! or built-in variable of that name.
+//! A function is looked up by its demangled name. OpenCL's functions are in the table
+//! [`table::ROWS`], in the families of names that are composed of parts, or among the extended
+//! instructions of OpenCL, which have the same names. SPIR-V's functions follow from the grammar:
+//! `__spirv_NAME` is the instruction, extended instruction or built-in variable of that name.
 
 mod atomics;
 mod demangle;
@@ -40,26 +39,26 @@ pub(crate) use spirv_friendly::CALLABLE;
 use std::rc::Rc;
 pub(super) use table::OpenClBuiltinRule;
 
-/// What a call leads to.
+/// The target of a call.
 pub(super) enum LlvmCallee<'m> {
-    /// A function of the module, or of another one.
+    /// A function of this module or of another one.
     Function,
     /// An intrinsic of LLVM.
     Intrinsic(Option<IntrinsicRule>, &'m str),
     /// A function of OpenCL.
     Builtin(OpenClBuiltinRule, DemangledName<'m>),
-    /// A function that stands for an instruction of SPIR-V.
+    /// A function that represents an instruction of SPIR-V.
     Spirv(DemangledName<'m>),
 }
 
-/// A call that does not lead to a function of a module.
+/// A call that is not to a function of a module.
 pub(super) struct ExternalCall<'a> {
     pub(super) inst: LlvmInst,
     pub(super) name: &'a str,
     pub(super) args: &'a [LlvmValue],
-    /// Types of the parameters as the name says them.
+    /// Types of the parameters, as the name states them.
     pub(super) params: &'a [MangledParameter<'a>],
-    /// The type of the result, where the name says it.
+    /// The type of the result, if the name states it.
     pub(super) result: Option<MangledParameter<'a>>,
 }
 
@@ -87,14 +86,15 @@ impl ExternalCall<'_> {
     }
 }
 
-/// The function that registers destructors of global objects in C++: a module for a device has no end.
+/// The function that registers destructors of global objects in C++. A device module never ends, so
+/// it has no effect.
 const AT_EXIT: &str = "__cxa_atexit";
 
-/// The module of Rust's `core` whose functions panic, in mangled names.
+/// The module of Rust's `core` with the functions that panic, as part of mangled names.
 const PANICKING: &str = "4core9panicking";
 
 impl<'m> LlvmTranslator<'m> {
-    /// What calls of a function lead to.
+    /// The target of the calls of a function.
     pub(super) fn find_callee(&mut self, func: LlvmFunc) -> Rc<LlvmCallee<'m>> {
         if let Some(callee) = &self.callees[func.index()] {
             return callee.clone();
@@ -115,7 +115,7 @@ impl<'m> LlvmTranslator<'m> {
 }
 
 impl LlvmTranslator<'_> {
-    /// Whether a function that is not known is left to whoever links the module.
+    /// Whether an unknown function is imported, so that a linker must define it.
     fn is_import_allowed(&self, name: &str) -> bool {
         let vectors = name.starts_with("llvm.genx.") && self.may_use("SPV_INTEL_vector_compute");
         vectors
@@ -138,7 +138,7 @@ fn classify_callee(module: &LlvmModule, func: LlvmFunc) -> LlvmCallee<'_> {
     if name == AT_EXIT {
         return LlvmCallee::Intrinsic(intrinsics::find_intrinsic(name), name);
     }
-    // A kernel cannot panic: where Rust would, anything may happen.
+    // A kernel cannot panic: a panic of Rust is undefined behaviour here.
     if name.contains(PANICKING) {
         return LlvmCallee::Intrinsic(Some(IntrinsicRule::Ignored), name);
     }
@@ -151,8 +151,8 @@ fn classify_callee(module: &LlvmModule, func: LlvmFunc) -> LlvmCallee<'_> {
         Some(_) if demangled.name.starts_with("__builtin_spirv_") && takes_opaque(module, func) => {
             LlvmCallee::Function
         }
-        // C functions of these names, which are not mangled, are somebody else's; so are those
-        // that take less than what is computed here is computed of.
+        // Unmangled C functions of these names are user functions. So are functions with fewer
+        // parameters than the built-in has.
         Some(lower) if name.starts_with("_Z") || lookup::is_unmangled(name) => {
             let taken = demangled
                 .params
@@ -174,7 +174,7 @@ fn takes_opaque(module: &LlvmModule, func: LlvmFunc) -> bool {
 }
 
 impl OpenClBuiltinRule {
-    /// The operands of what is one instruction of OpenCL's extended set.
+    /// The number of operands of a rule that is one extended instruction of OpenCL.
     fn operand_count(&self) -> Option<usize> {
         let number = match *self {
             OpenClBuiltinRule::Ext(number)
@@ -222,7 +222,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// The type of a parameter, or of what it points to.
+    /// The type of a parameter, or its pointee type.
     fn param_type(&mut self, param: &MangledParameter<'_>) -> Option<Id> {
         let shape = match param.base {
             MangledBaseType::Int(bits, _) => NumericShape::new_int(bits, param.lanes),
@@ -240,7 +240,7 @@ impl FunctionTranslator<'_, '_> {
             .map(|_| self.t.shape_type(shape))
     }
 
-    /// An argument; a pointer as one to what the name says.
+    /// An argument. A pointer is cast to the pointee type that the name states.
     fn lower_argument(&mut self, call: &ExternalCall<'_>, index: usize) -> TranslationResult<Id> {
         let value = call.arg(index)?;
         if self.is_pointer(value)
@@ -268,11 +268,11 @@ impl FunctionTranslator<'_, '_> {
     }
 }
 
-/// What the names of builtin functions say about their pointers, and the metadata of kernels
-/// about theirs.
+/// Pointee hints: the names of built-in functions state their pointers' types, and so does the
+/// metadata of kernels.
 pub(super) struct BuiltinHints<'m> {
     module: &'m LlvmModule,
-    /// By function: what the parameters of a builtin point to.
+    /// By function: the pointees of a built-in function's parameters.
     arguments: Vec<Option<Box<[Option<LlvmType>]>>>,
 }
 

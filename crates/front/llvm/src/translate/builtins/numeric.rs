@@ -1,4 +1,4 @@
-//! Functions on numbers: extended instructions, relations, conversions.
+//! Numeric functions: extended instructions, relations, conversions.
 
 use super::{ExternalCall, MangledBaseType, lookup};
 use crate::translate::function_body::FunctionTranslator;
@@ -8,8 +8,8 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode, PackedVectorFormat};
 use spirula_spirv::grammar::{Op, OperandCategory, OperandQuantifier, opencl_std};
 
-/// Dot products by the end of their names, and instructions: of two operands, and with an
-/// accumulator that stops at the ends. `us` has the signed operand second, SPIR-V has it first.
+/// Dot products by the suffix of their names, with their instructions without and with a saturating
+/// accumulator. `us` has the signed operand second, SPIR-V has it first.
 const PACKED: &[(&str, Op, Op)] = &[
     ("_uu_uint", Op::UDot, Op::UDotAccSat),
     ("_ss_int", Op::SDot, Op::SDotAccSat),
@@ -43,7 +43,7 @@ pub(super) fn packed_dot(
     Ok(Some(body.t.b.append_value(op, ty, &words)))
 }
 
-/// Dot products of integers: with or without an accumulator that stops at the ends.
+/// Dot products of integers, without or with a saturating accumulator.
 pub(super) fn integer_dot(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -172,7 +172,7 @@ const OFFSETS: &[u32] = &[
     opencl_std::VLOADA_HALFN,
 ];
 
-/// The rounding mode that a name ends in, and the rest of the name.
+/// The rounding mode at the end of a name, and the rest of the name.
 pub(super) fn split_rounding(name: &str) -> (&str, Option<FPRoundingMode>) {
     let found = ROUNDING
         .iter()
@@ -226,8 +226,8 @@ pub(super) fn lower_convert(
     Ok(Some(id))
 }
 
-/// The instruction for a conversion, none where there is nothing to do, and whether it is to be
-/// decorated as saturating.
+/// The instruction of a conversion, `None` if nothing is to be done, and whether it needs the
+/// decoration for saturation.
 fn choose_conversion(
     from: MangledBaseType<'_>,
     to: MangledBaseType<'_>,
@@ -267,7 +267,7 @@ fn choose_conversion(
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// An extended instruction of OpenCL. Where the result has lanes, scalars are spread.
+    /// An extended instruction of OpenCL. Scalars are splatted if the result is a vector.
     pub(in crate::translate) fn emit_opencl_instruction(
         &mut self,
         number: u32,
@@ -322,7 +322,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// An operand of an extended instruction; a scalar is spread where the result has lanes.
+    /// An operand of an extended instruction. A scalar is splatted if the result is a vector.
     fn extended_operand(
         &mut self,
         number: u32,
@@ -350,7 +350,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    /// A relation: its truth as 1 for scalars, -1 for vectors.
+    /// A relation. True is 1 for scalars and -1 for vectors.
     pub(in crate::translate) fn emit_relation(
         &mut self,
         op: Op,

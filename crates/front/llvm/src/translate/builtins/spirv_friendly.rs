@@ -1,5 +1,7 @@
-//! Functions named after what SPIR-V calls it: `__spirv_NAME`, `__spirv_ocl_NAME` and
-//! `__spirv_BuiltInNAME`, as SYCL and SPIR-V that went through LLVM have them.
+//! SPIR-V friendly functions: functions that are named after instructions.
+//!
+//! The forms are `__spirv_NAME`, `__spirv_ocl_NAME` and `__spirv_BuiltInNAME`, as in SYCL and in
+//! SPIR-V that was translated to LLVM IR.
 
 use super::memory::{lower_printf, to_space};
 use super::numeric::split_rounding;
@@ -15,7 +17,7 @@ use spirula_spirv::grammar::{
     ResultForm, opencl_std,
 };
 
-/// Instructions that functions stand for.
+/// Instruction classes that functions can represent.
 pub(crate) const CALLABLE: &[InstructionClass] = &[
     InstructionClass::Arithmetic,
     InstructionClass::Atomic,
@@ -36,7 +38,7 @@ pub(crate) const CALLABLE: &[InstructionClass] = &[
 ];
 
 impl FunctionTranslator<'_, '_> {
-    /// Translates a call of a function that stands for an instruction.
+    /// Translates a call of a function that represents an instruction.
     pub(in crate::translate) fn spirv_function(
         &mut self,
         call: &ExternalCall<'_>,
@@ -66,7 +68,7 @@ impl FunctionTranslator<'_, '_> {
             Some(Op::SpecConstant) => self.spec_constant(call).map(Some),
             Some(Op::AbortKHR) => self.lower_abort(call).map(|()| None),
             Some(Op::SpecConstantComposite) => self.spec_composite(call).map(Some),
-            // The same since ever, and the only one of the two from SPIR-V 1.6 on.
+            // The two are equivalent, and SPIR-V 1.6 has only this one.
             Some(Op::LessOrGreater) => {
                 self.spirv_instruction(Op::FOrdNotEqual, saturated, rounding, call)
             }
@@ -98,7 +100,7 @@ impl FunctionTranslator<'_, '_> {
             ResultForm::None => 0,
             ResultForm::Untyped => return Err(make_refusal("the instruction makes no value")),
         };
-        // The result of such a function goes to where its first argument points to.
+        // The result of such a function is stored through its first argument.
         let stored = row.result == ResultForm::Typed && self.stores_result(call);
         let mut words = self.spirv_operands(op, row, skip, usize::from(stored), call)?;
         self.state_texels(op, call, &mut words);
@@ -119,8 +121,8 @@ impl FunctionTranslator<'_, '_> {
         Ok((self.function.inst(call.inst).ty != LlvmType::VOID).then_some(id))
     }
 
-    /// The operands that the arguments from `first` on stand for; parameters of enumerants follow
-    /// them, as in the instruction.
+    /// The operands that the arguments from `first` on denote. As in the instruction, parameters of
+    /// enumerants follow them.
     fn spirv_operands(
         &mut self,
         op: Op,
@@ -166,7 +168,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(words)
     }
 
-    /// Whether a call gives its result through its first argument.
+    /// Whether a call returns its result through its first argument.
     fn stores_result(&self, call: &ExternalCall<'_>) -> bool {
         let void = self.function.inst(call.inst).ty == LlvmType::VOID;
         let attributes = &self.t.module.attributes;
@@ -177,7 +179,7 @@ impl FunctionTranslator<'_, '_> {
         void && stated
     }
 
-    /// An instruction whose result is stored to where the first argument points to.
+    /// An instruction whose result is stored through the first argument.
     fn spirv_stored(
         &mut self,
         op: Op,
@@ -209,7 +211,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(())
     }
 
-    /// An operand: truth values as such for instructions that take them.
+    /// An operand. Instructions on Booleans get Booleans.
     fn spirv_operand(
         &mut self,
         op: Op,
@@ -265,7 +267,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// The type of the components of the cooperative matrix that is loaded or stored.
+    /// The component type of the cooperative matrix that is loaded or stored.
     fn matrix_component(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let matrix = match op {
             Op::CooperativeMatrixStoreKHR => self.type_of(call.arg(1)?),
@@ -282,7 +284,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// The type of what an atomic instruction accesses.
+    /// The type that an atomic instruction accesses.
     fn accessed_type(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         match op {
             Op::AtomicFlagTestAndSet | Op::AtomicFlagClear => Ok(self.t.b.int_type(32, false)),
@@ -299,7 +301,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// `AbortKHR(message)`: it ends its block, so that what follows cannot be reached.
+    /// `AbortKHR(message)`: it ends its block, so the code after it is unreachable.
     fn lower_abort(&mut self, call: &ExternalCall<'_>) -> TranslationResult<()> {
         let message = self.lower_value(call.arg(0)?)?;
         let Some(ty) = self.t.b.type_of(message) else {
@@ -369,7 +371,7 @@ impl FunctionTranslator<'_, '_> {
             return self.convert_to_register(ty, id);
         }
         let ty = match op {
-            // Whatever the module says that the result is of.
+            // The stated type of the result is ignored.
             Op::SampledImage => {
                 let image = Id::new(words[0]).and_then(|id| self.t.b.type_of(id));
                 let image = image.ok_or_else(|| make_refusal("the first argument is no image"))?;
@@ -381,8 +383,8 @@ impl FunctionTranslator<'_, '_> {
     }
 }
 
-/// Whether a demangled name that begins with `__spirv_` stands for something of SPIR-V. What has
-/// the form of an instruction's name does, even where there is no such instruction.
+/// Whether a demangled name with the prefix `__spirv_` denotes an entity of SPIR-V. Every name in
+/// the form of an instruction's does, even if there is no such instruction.
 pub(super) fn is_friendly(name: &str) -> bool {
     let Some(name) = name.strip_prefix("__spirv_") else {
         return false;
@@ -398,7 +400,7 @@ pub(super) fn is_friendly(name: &str) -> bool {
         && (stem == name || Op::by_name(stem).is_some())
 }
 
-/// Whether the result of an instruction is a truth value, whatever its operands are.
+/// Whether the result of an instruction is a Boolean for all operands.
 fn gives_truth(op: Op) -> bool {
     let range = Op::Any.0..=Op::FUnordGreaterThanEqual.0;
     let selects = op == Op::Select;
@@ -416,8 +418,8 @@ fn gives_truth(op: Op) -> bool {
         )
 }
 
-/// A name without its suffixes: rounding, saturation, and those that only say what the type of the
-/// result says, too (`_Rfloat4`, `_ToGlobal`). No instruction has an underscore in its name.
+/// A name without its suffixes. These are rounding, saturation, and those that repeat the type of
+/// the result (`_Rfloat4`, `_ToGlobal`). No instruction has an underscore in its name.
 fn strip_suffixes(name: &str) -> (&str, bool, Option<FPRoundingMode>) {
     let (rest, rounding) = split_rounding(name);
     let mut parts = rest.split('_');

@@ -1,5 +1,5 @@
-//! Functions on groups whose names are built from parts: reductions, scans, and Intel's block
-//! accesses and shuffles.
+//! Sub-group function families, whose names are composed of parts: reductions, scans, and Intel's
+//! block accesses and shuffles.
 
 use super::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
@@ -9,7 +9,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{GroupOperation, Scope};
 
-/// Which items take part.
+/// The items that participate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ParticipatingItems {
     /// All of the group.
@@ -20,7 +20,7 @@ enum ParticipatingItems {
     Cluster,
 }
 
-/// How names of reductions and scans begin.
+/// Prefixes of the names of reductions and scans.
 const BEGINNINGS: &[(&str, ParticipatingItems, Scope, GroupOperation)] = &[
     (
         "sub_group_non_uniform_reduce_",
@@ -84,8 +84,8 @@ const BEGINNINGS: &[(&str, ParticipatingItems, Scope, GroupOperation)] = &[
     ),
 ];
 
-/// Operations by the end of their names: instructions for floats, signed and unsigned integers;
-/// among items that are present, and among all.
+/// Operations by the suffix of their names: instructions for floats, signed and unsigned integers;
+/// first among active items, then among all.
 type SubgroupOperationRow = (&'static str, [Option<Op>; 3], [Option<Op>; 3]);
 
 const fn numeric_ops(float: Op, signed: Op, unsigned: Op) -> [Option<Op>; 3] {
@@ -223,7 +223,7 @@ pub(super) fn all_equal(
     body.as_result(vote, call).map(Some)
 }
 
-/// How many bits of a ballot are set, and where: instruction and, for counts, which of them.
+/// Functions on the bits of a ballot: the instruction and, for counts, the group operation.
 const BALLOTS: &[(&str, Op, Option<GroupOperation>)] = &[
     (
         "bit_count",
@@ -343,8 +343,8 @@ pub(super) fn media_write(
     Ok(None)
 }
 
-/// `intel_convert_bfloat16_as_ushort(x)`, `intel_convert_as_bfloat16_float(x)`: both forms are of
-/// other types than brain floats.
+/// `intel_convert_bfloat16_as_ushort(x)`, `intel_convert_as_bfloat16_float(x)`: neither form has
+/// the type bfloat.
 pub(super) fn brain_bits(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -371,7 +371,7 @@ pub(super) fn tensor_float(
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// Image, coordinate, width and height of an access to a block of a picture.
+    /// Image, coordinate, width and height of a media block access.
     fn lower_media_block_access(&mut self, call: &ExternalCall<'_>) -> TranslationResult<[Id; 4]> {
         let image = self.lower_value(call.arg(call.args.len().saturating_sub(1))?)?;
         let coordinate = self.lower_value(call.arg(0)?)?;

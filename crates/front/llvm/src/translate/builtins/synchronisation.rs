@@ -1,4 +1,4 @@
-//! Barriers, fences and asynchronous copies.
+//! Synchronisation: barriers, fences and asynchronous copies.
 
 use super::ExternalCall;
 use crate::ir::LlvmValue;
@@ -67,8 +67,8 @@ pub(super) fn write_mem_fence(
     body.memory_fence(MemorySemantics::Release, call)
 }
 
-/// `atomic_work_item_fence(flags, order, scope)`. One for the work item alone orders nothing but its accesses
-/// to images (OpenCL C 3.0, section 6.15.12.6).
+/// `atomic_work_item_fence(flags, order, scope)`. A fence for the work item alone orders only its
+/// accesses to images (OpenCL C 3.0, section 6.15.12.6).
 pub(super) fn work_item_fence(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -123,7 +123,7 @@ pub(super) fn wait_group_events(
     Ok(None)
 }
 
-/// Fence flags of OpenCL, moved to where memory semantics have them: local, global, image.
+/// Fence flags of OpenCL and the corresponding memory semantics: local, global, image.
 const FLAGS: &[(u64, MemorySemantics)] = &[
     (1, MemorySemantics::WorkgroupMemory),
     (2, MemorySemantics::CrossWorkgroupMemory),
@@ -229,7 +229,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(semantics)
     }
 
-    /// Order and memory together, as one constant where both are.
+    /// Memory order and memory semantics combined, as one constant if both are constant.
     pub(super) fn combine_semantics(&mut self, ty: Id, order: Id, memory: Id) -> Id {
         match (self.t.small_constant(order), self.t.small_constant(memory)) {
             (Some(a), Some(b)) => self.t.make_u32(a | b),
@@ -249,12 +249,12 @@ impl FunctionTranslator<'_, '_> {
         self.map_constant(scope, &rows)
     }
 
-    /// Whether a scope is known to be the invocation, for which nothing has to be ordered.
+    /// Whether a scope is known to be the invocation, which needs no ordering.
     pub(super) fn is_invocation(&self, scope: Id) -> bool {
         self.t.small_constant(scope) == Some(Scope::Invocation.0)
     }
 
-    /// The number beside the one that a value is.
+    /// The number that a table maps a constant value to.
     fn map_constant(&mut self, value: LlvmValue, rows: &[(u64, u32)]) -> TranslationResult<Id> {
         if let Some(value) = self.t.module.as_u64(value) {
             return match rows.iter().find(|row| row.0 == value) {
@@ -276,7 +276,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(chosen)
     }
 
-    /// An argument as an integer as wide as a pointer.
+    /// An argument as an integer of pointer width.
     pub(super) fn size_argument(
         &mut self,
         call: &ExternalCall<'_>,

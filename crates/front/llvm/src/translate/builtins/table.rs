@@ -1,7 +1,6 @@
-//! The table of builtin functions: a row for each name.
+//! Table of OpenCL's built-in functions: one row per name.
 //!
-//! Functions that are an extended instruction of the same name, whatever their types are, need
-//! none.
+//! Functions that are an extended instruction of the same name for all types need no row.
 
 use super::atomics::{AtomicKind, BuiltinMemoryOrder};
 use super::group::GroupKind;
@@ -17,19 +16,19 @@ use spirula_spirv::grammar::opencl_std as std_;
 pub(super) type BuiltinTranslateFn =
     fn(&mut FunctionTranslator<'_, '_>, &ExternalCall<'_>) -> TranslationResult<Option<Id>>;
 
-/// What a builtin function becomes.
+/// The translation of a built-in function.
 #[derive(Clone, Copy)]
 pub(in crate::translate) enum OpenClBuiltinRule {
     /// An extended instruction.
     Ext(u32),
-    /// An extended instruction for signed and one for unsigned integers.
+    /// One extended instruction for signed and one for unsigned integers.
     Signed(u32, u32),
     /// Extended instructions for floats, signed and unsigned integers.
     Kinds([u32; 3]),
     /// An instruction whose result is a truth value.
     Relational(Op),
-    /// A component of a built-in variable, with the value for dimensions that there are not; or
-    /// all of a scalar one.
+    /// A component of a built-in variable, with the value for dimensions that do not exist; or the
+    /// whole of a scalar one.
     WorkItem(BuiltIn, u32),
     /// A group operation.
     Group(GroupKind, Scope),
@@ -39,7 +38,7 @@ pub(in crate::translate) enum OpenClBuiltinRule {
     Atomic(AtomicKind, BuiltinMemoryOrder),
     /// Whatever this function does.
     By(BuiltinTranslateFn),
-    /// An instruction on a scope, where it has one, and the same operands.
+    /// An instruction on the same operands, preceded by a scope if it has one.
     Instruction(Op, Option<Scope>),
 }
 
@@ -622,7 +621,7 @@ pub(super) const ROWS: &[(&str, OpenClBuiltinRule)] = &[
     ),
 ];
 
-/// Names that are built from parts, by how they begin.
+/// Prefixes of families of names that are composed of parts.
 pub(super) const FAMILIES: &[(&str, BuiltinTranslateFn)] = &[
     ("convert_", numeric::lower_convert),
     ("vload", memory::vector_load),

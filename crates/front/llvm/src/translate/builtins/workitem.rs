@@ -9,7 +9,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, MemoryAccess, StorageClass};
 
-/// Lanes of a built-in variable, and whether they are of `size_t` or of 32 bits.
+/// Number of lanes of a built-in variable, and whether they are of `size_t` or of 32 bits.
 const VARIABLES: &[(BuiltIn, u32, bool)] = &[
     (BuiltIn::WorkDim, 1, false),
     (BuiltIn::GlobalSize, 3, true),
@@ -73,7 +73,7 @@ impl LlvmTranslator<'_> {
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// A component of a built-in variable by its number, or all of a scalar one.
+    /// A component of a built-in variable, selected by its number, or the whole of a scalar one.
     pub(in crate::translate) fn work_item(
         &mut self,
         builtin: BuiltIn,

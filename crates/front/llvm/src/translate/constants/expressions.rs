@@ -1,4 +1,4 @@
-//! Constant expressions: one `OpSpecConstantOp` each.
+//! Constant expressions: each becomes one `OpSpecConstantOp`.
 
 use crate::ir::{
     ExprExtra, LlvmConst, LlvmConstantExpr, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind,
@@ -178,8 +178,8 @@ impl LlvmTranslator<'_> {
     }
 }
 
-/// The instructions that cast between storage classes one after the other, none where they are
-/// the same, with the class that each leads to.
+/// The sequence of casts between two storage classes, with the class of each result. It is empty if
+/// the classes are the same.
 pub(in crate::translate) fn space_cast(
     from: StorageClass,
     to: StorageClass,
@@ -193,7 +193,7 @@ pub(in crate::translate) fn space_cast(
         )
     };
     let known = |class| specific(class) || part(class) || class == Class::Generic;
-    // Built-in variables stay where they are.
+    // Built-in variables keep their storage class.
     if from == to || from == Class::Input {
         return Ok(Vec::new());
     }
@@ -204,7 +204,7 @@ pub(in crate::translate) fn space_cast(
     }
     let mut steps = Vec::new();
     let mut at = from;
-    // What is a part of global memory is seen as that first, and from there last.
+    // Subclasses of global memory are cast to global memory first, and from it last.
     if part(at) {
         at = Class::CrossWorkgroup;
         steps.push((Op::PtrCastToCrossWorkgroupINTEL, at));

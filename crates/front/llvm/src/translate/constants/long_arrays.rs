@@ -1,5 +1,6 @@
-//! Initial contents of more members than an instruction can have: long arrays become structures of shorter
-//! ones, which lie in memory as the long ones do.
+//! Long arrays: initializers with more members than an instruction can have.
+//!
+//! Long arrays become structures of shorter arrays, which have the same layout in memory.
 
 use super::MAX_MEMBERS;
 use crate::ir::{ConstKind, LlvmConst, LlvmType, LlvmTypeKind};
@@ -8,7 +9,7 @@ use crate::translate::translator::LlvmTranslator;
 use spirula_spirv::Id;
 
 impl LlvmTranslator<'_> {
-    /// The type of a variable that has contents at first: in memory form, but for long arrays.
+    /// The type of a variable with an initializer: its memory form, with long arrays split.
     pub(in crate::translate) fn contents_type(
         &mut self,
         ty: LlvmType,
@@ -20,7 +21,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// What a variable of [`Self::contents_type`] has at first.
+    /// The initializer of a variable of type [`Self::contents_type`].
     pub(in crate::translate) fn initial_contents(
         &mut self,
         ty: LlvmType,
@@ -33,7 +34,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// Contents of a variable with zeros behind them.
+    /// The contents of a variable followed by zeros.
     pub(in crate::translate) fn append_padding(
         &mut self,
         whole: Id,
@@ -44,7 +45,7 @@ impl LlvmTranslator<'_> {
         self.make_composite(whole, &[contents, zeros])
     }
 
-    /// Whether an array with too many elements for one instruction is part of a type.
+    /// Whether a type contains an array with too many elements for one instruction.
     fn has_long_array(&mut self, ty: LlvmType) -> bool {
         if let Some(known) = self.consts.long.get(&ty) {
             return *known;
@@ -105,7 +106,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// A constant of a type with long arrays as structures.
+    /// A constant of a type whose long arrays are structures.
     fn make_chunked_constant(
         &mut self,
         constant: LlvmConst,

@@ -1,8 +1,8 @@
 //! Constants.
 //!
-//! Every constant becomes one instruction at module level, constant expressions included
-//! (`OpSpecConstantOp`), so that a constant can stand wherever LLVM has it, operands of phis
-//! included.
+//! Every constant becomes one instruction at module scope, and so does every constant expression
+//! (`OpSpecConstantOp`). So a constant can be used wherever LLVM permits it, including as operand
+//! of a phi.
 
 mod expressions;
 mod long_arrays;
@@ -23,21 +23,21 @@ use spirula_spirv::{Id, IdMap};
 /// Nesting of constants beyond which they are refused.
 const MAX_DEPTH: u32 = 255;
 
-/// Members of a constant beyond which its instruction would be too long.
+/// Number of members beyond which a constant's instruction would be too long.
 const MAX_MEMBERS: usize = 65_532;
 
-/// What the constants of a module became.
+/// The translated constants of a module.
 pub(in crate::translate) struct ConstantTable {
     register: Vec<Option<Id>>,
     memory: Vec<Option<Id>>,
     indices: Vec<Option<Id>>,
-    /// Whether an id is that of an `OpSpecConstant…`, which only such may contain.
+    /// Whether an id is an `OpSpecConstant…`. Only such constants may contain it.
     special: IdMap<bool>,
-    /// What constants are as sums of addresses and numbers.
+    /// The constants that are sums of addresses and numbers.
     forms: AddressForms,
-    /// Whether types have arrays that are too long for an instruction.
+    /// Whether types contain arrays that are too long for an instruction.
     long: FxHashMap<LlvmType, bool>,
-    /// What such types become where they have contents.
+    /// The types that represent such types in initializers.
     chunked: FxHashMap<LlvmType, Id>,
     depth: u32,
 }
@@ -58,7 +58,7 @@ impl ConstantTable {
 }
 
 impl LlvmTranslator<'_> {
-    /// A constant in register form. A pointer has the type that it has by itself.
+    /// A constant in register form. A pointer has its natural pointee type.
     pub(in crate::translate) fn lower_constant(
         &mut self,
         constant: LlvmConst,
@@ -109,7 +109,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// A pointer at module level as one to another type.
+    /// Casts a pointer at module scope to another pointee type.
     fn cast_constant_pointer(&mut self, id: Id, pointee: Id) -> Id {
         let Some((class, have)) = self.b.type_of(id).and_then(|ty| self.pointee_of(ty)) else {
             return id;
@@ -206,7 +206,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// The integer that an expression is, where addresses in it cancel each other.
+    /// The integer value of an expression in which all addresses cancel.
     fn computed_number(&mut self, constant: LlvmConst, ty: LlvmType) -> Option<Id> {
         let shape = self.find_shape(ty)?;
         if shape.elem != NumericElement::Int || shape.lanes != 1 || shape.bits > 64 {
@@ -227,7 +227,7 @@ impl LlvmTranslator<'_> {
             )));
         }
         let data = self.module.global(self.module.function(func).global);
-        // Blocks are called by their names, never through the addresses in their literals.
+        // Blocks are called by name, never through the addresses in their literals.
         if self.module.function_name(func).contains("_block_invoke") {
             let class = self.storage_class(data.space)?;
             let byte = self.make_byte_type();
@@ -236,7 +236,7 @@ impl LlvmTranslator<'_> {
         }
         let signature = self.intern_signature(func)?;
         let class = match self.storage_class(data.space)? {
-            // What a function's address is cast from.
+            // The class that a function's address is cast from.
             StorageClass::Generic => StorageClass::Function,
             class => class,
         };
@@ -247,7 +247,7 @@ impl LlvmTranslator<'_> {
             .declare_constant(Op::ConstantFunctionPointerINTEL, ty, &words))
     }
 
-    /// A pointer at module level as a generic one, where its address space is that.
+    /// A pointer at module scope as a generic one, if that is its address space.
     fn as_generic(&mut self, id: Id, space: u32) -> TranslationResult<Id> {
         let known = self.b.type_of(id).and_then(|ty| self.pointee_of(ty));
         match (known, self.storage_class(space)?) {
@@ -304,7 +304,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// A number by its bits; zero as the null of its type, as it is for all other types.
+    /// A number by its bits. Zero is the null constant of its type, as for all other types.
     pub(in crate::translate) fn scalar_constant(&mut self, ty: Id, width: u32, bits: u64) -> Id {
         match bits {
             0 => self.b.constant_null(ty),
@@ -329,7 +329,7 @@ impl LlvmTranslator<'_> {
         self.b.declare_constant(Op::Constant, ty, &words)
     }
 
-    /// An integer constant as an index; members of structures are asked for by `OpConstant` alone.
+    /// An integer constant as an index. Members of structures can only be selected by `OpConstant`.
     pub(in crate::translate) fn index_constant(&mut self, constant: LlvmConst) -> Option<Id> {
         let ConstKind::Int(bits) = *self.module.consts.kind(constant) else {
             return None;
@@ -435,7 +435,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// A vector of truth values as the integer of its bits.
+    /// A vector of Booleans as the integer of its bits.
     fn packed_truths(&mut self, ty: Id, constant: LlvmConst) -> TranslationResult<Id> {
         let module = self.module;
         let ConstKind::Aggregate(elements) = module.consts.kind(constant) else {
@@ -451,7 +451,7 @@ impl LlvmTranslator<'_> {
         Ok(self.b.constant_bits(ty, width, bits))
     }
 
-    /// A pointer as a member of a constant, which no variable may be.
+    /// A pointer as a member of a constant. Variables cannot be members directly.
     fn as_constituent(&mut self, id: Id, ty: Id) -> Id {
         if !self.is_variable(id) {
             return id;

@@ -1,4 +1,4 @@
-//! Constants that can be specialised.
+//! Specialisation constants.
 
 use crate::translate::translator::LlvmTranslator;
 use crate::translate::types::{NumericElement, NumericShape};
@@ -8,7 +8,7 @@ use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::ModuleSection;
 
 impl LlvmTranslator<'_> {
-    /// The scalar constant of a number, one for each number and type.
+    /// The specialisation constant of a number; there is one for each number and type.
     pub(in crate::translate) fn make_spec_constant(
         &mut self,
         number: u32,

@@ -1,4 +1,4 @@
-//! Arrays, vectors and strings, whose sizes may be found out when running.
+//! Array types: arrays, vectors and strings, whose sizes may be known only at run time.
 
 use super::{DebugInfo, DebugInfoOperand};
 use crate::ir::{LlvmMetadata, MetadataField};
@@ -7,19 +7,19 @@ use spirula_spirv::Id;
 
 use DebugInfoOperand::{Id as I, Number as N};
 
-/// The fields of arrays whose descriptors are found when running.
+/// Fields of arrays whose descriptors are evaluated at run time.
 const DYNAMIC: [&str; 4] = ["dataLocation", "associated", "allocated", "rank"];
 
 /// The fields of ranges, in the order of operands.
 const BOUNDS: [&str; 3] = ["lowerBound", "upperBound", "count"];
 
-/// Most components of a vector; longer ones are arrays.
+/// Greatest number of components of a vector; longer vectors are described as arrays.
 const MOST_COMPONENTS: u32 = 4;
 
 /// Most names of a type that are looked through.
 const MOST_NAMES: usize = 64;
 
-/// Tags of types that differ by name or qualifiers from another.
+/// Tags of types that differ from another only in name or qualifiers.
 const NAMES_OF_TYPES: &[(&str, u64, u32)] = &[
     ("DW_TAG_typedef", 0x16, 0),
     ("DW_TAG_const_type", 0x26, 0),
@@ -53,7 +53,7 @@ impl LlvmTranslator<'_> {
             let count = self.number_field(range, "count");
             match self.debug_count(range) {
                 Some(id) => arguments.push(I(id)),
-                // A length of which nothing is known is none here.
+                // A length without any information is none here.
                 None if count == 0 => return self.debug_none(),
                 None => arguments.push(N(count)),
             }
@@ -65,7 +65,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// The type of the components of a vector, whatever other names it has.
+    /// The component type of a vector, with typedefs and qualifiers removed.
     fn basic_type(&self, vector: LlvmMetadata) -> Option<LlvmMetadata> {
         let mut node = vector;
         for _ in 0..MOST_NAMES {
@@ -79,8 +79,8 @@ impl LlvmTranslator<'_> {
         None
     }
 
-    /// The variable that holds an array's length: one that the specification allows, a number
-    /// without sign of 32 or 64 bits.
+    /// The variable that holds an array's length. The specification permits only unsigned 32-bit or
+    /// 64-bit variables.
     fn debug_count(&mut self, range: LlvmMetadata) -> Option<Id> {
         let variable = self.node_field(range, "count")?;
         let ty = self.node_field(variable, "type")?;
@@ -93,7 +93,7 @@ impl LlvmTranslator<'_> {
         fits.then(|| self.debug_node(Some(variable)))
     }
 
-    /// Whether more is known of an array than its lengths.
+    /// Whether more than the lengths of an array is known.
     fn has_ranges(&self, node: LlvmMetadata, ranges: &[LlvmMetadata]) -> bool {
         let dynamic = DYNAMIC
             .iter()
@@ -105,7 +105,7 @@ impl LlvmTranslator<'_> {
         dynamic || ranges.iter().any(bound)
     }
 
-    /// An array with ranges, which the validator takes for lengths of any other.
+    /// An array with ranges. For other sets the validator would take the ranges for lengths.
     fn debug_ranged_array(&mut self, node: LlvmMetadata, base: Id, ranges: &[LlvmMetadata]) -> Id {
         let mut arguments = vec![I(base)];
         arguments.extend(DYNAMIC.map(|field| I(self.debug_bound(node, field))));
@@ -125,7 +125,7 @@ impl LlvmTranslator<'_> {
         self.debug_global("DebugTypeSubrange", &arguments)
     }
 
-    /// A number, a variable or an expression; nothing's where there is none of these.
+    /// A number, a variable or an expression, or `DebugInfoNone` if it is none of these.
     fn debug_bound(&mut self, node: LlvmMetadata, field: &str) -> Id {
         let number = match self.find_field(node, field) {
             Some(MetadataField::Int(number)) => i64::try_from(number).ok(),
@@ -149,7 +149,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// A type of strings; none where the set has no such types.
+    /// A string type; `None` if the set has no string types.
     pub(super) fn debug_string_type(&mut self, node: LlvmMetadata) -> Option<Id> {
         if !self.tells_ranges() {
             return None;
@@ -166,7 +166,7 @@ impl LlvmTranslator<'_> {
         Some(self.debug_global("DebugTypeString", &arguments))
     }
 
-    /// A module; none where the set has no modules.
+    /// A module; `None` if the set has no modules.
     pub(super) fn debug_module(&mut self, node: LlvmMetadata) -> Option<Id> {
         if !self.tells_ranges() {
             return None;

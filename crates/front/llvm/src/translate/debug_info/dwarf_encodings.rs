@@ -1,8 +1,9 @@
-//! Numbers of DWARF and of LLVM's debug information, and what OpenCL.DebugInfo.100 has for them.
+//! DWARF encodings: numbers of DWARF and LLVM's debug information, and the corresponding ones of
+//! OpenCL.DebugInfo.100.
 //!
-//! Text has them as words, bitcode as numbers: tables have both.
+//! LLVM assembly has keywords, bitcode has numbers, so the tables have both.
 
-/// A word with its number in DWARF, and the number in SPIR-V.
+/// A keyword with its number in DWARF and its number in SPIR-V.
 type DwarfNameRow = (&'static str, u64, u32);
 
 /// Encodings of basic types.
@@ -50,7 +51,7 @@ pub(super) const POINTERS: &[DwarfNameRow] = &[
     ("DW_TAG_rvalue_reference_type", 0x42, 1 << 12),
 ];
 
-/// Tags of other derived types that are told apart.
+/// Tags of other derived types that are distinguished.
 pub(super) const TYPEDEF: &[DwarfNameRow] = &[("DW_TAG_typedef", 0x16, 0)];
 pub(super) const MEMBER_POINTER: &[DwarfNameRow] = &[("DW_TAG_ptr_to_member_type", 0x1f, 0)];
 pub(super) const MEMBER: &[DwarfNameRow] = &[("DW_TAG_member", 0x0d, 0)];
@@ -58,7 +59,7 @@ pub(super) const INHERITANCE: &[DwarfNameRow] = &[("DW_TAG_inheritance", 0x1c, 0
 pub(super) const ARRAY: &[DwarfNameRow] = &[("DW_TAG_array_type", 0x01, 0)];
 pub(super) const ENUMERATION: &[DwarfNameRow] = &[("DW_TAG_enumeration_type", 0x04, 0)];
 
-/// Tags of parameters of templates that are no types or values.
+/// Tags of template parameters that are neither types nor values.
 pub(super) const TEMPLATE_TEMPLATE: &[DwarfNameRow] =
     &[("DW_TAG_GNU_template_template_param", 0x4106, 0)];
 pub(super) const TEMPLATE_PACK: &[DwarfNameRow] =
@@ -70,7 +71,7 @@ pub(super) const IMPORTS: &[DwarfNameRow] = &[
     ("DW_TAG_imported_declaration", 0x08, 1),
 ];
 
-/// What records of macros do: define, undefine.
+/// Kinds of macro records: define, undefine.
 pub(super) const MACROS: &[DwarfNameRow] =
     &[("DW_MACINFO_define", 1, 0), ("DW_MACINFO_undef", 2, 1)];
 

@@ -1,5 +1,7 @@
-//! What is told beside types, scopes and variables: parameters of templates, names that are imported,
-//! macros, entry points and how a unit was built.
+//! Macros, imports and templates: debug information besides types, scopes and variables.
+//!
+//! This includes template parameters, imported entities, macros, entry points, and the build of a
+//! unit.
 
 use super::dwarf_encodings::{IMPORTS, MACROS, TEMPLATE_PACK, TEMPLATE_TEMPLATE};
 use super::{DebugInfoOperand, MAX_DEPTH};
@@ -10,24 +12,24 @@ use spirula_spirv::Id;
 
 use DebugInfoOperand::{Id as I, Number as N};
 
-/// The flag of the subprogram that a program begins with.
+/// The flag of a program's main subprogram.
 const MAIN: &[(&str, u64, u32)] = &[("DISPFlagMainSubprogram", 1 << 8, 1)];
 
-/// Parameters of a template beyond which there is nothing told of them.
+/// Number of template parameters beyond which the rest is omitted.
 const MAX_PARAMETERS: usize = 1000;
 
-/// What a macro's record does; see [`MACROS`].
+/// The kind of a macro record that defines a macro; see [`MACROS`].
 const DEFINES: u32 = 0;
 
 impl LlvmTranslator<'_> {
-    /// What a list of metadata holds; nothing where the node has none.
+    /// The items of a metadata list; empty if the node has no such field.
     pub(super) fn debug_list(&self, node: LlvmMetadata, field: &str) -> Vec<LlvmMetadata> {
         let list = self.node_field(node, field);
         let all = list.map_or(&[][..], |list| self.module.metadata.operands(list));
         all.iter().flatten().copied().collect()
     }
 
-    /// The arguments that a class or function was made with from a template.
+    /// The template arguments of a class or function.
     pub(super) fn debug_template(&mut self, node: LlvmMetadata, target: Id) {
         let parameters = self.debug_list(node, "templateParams");
         if parameters.is_empty() || self.debug.templates[node.index()].is_some() {
@@ -42,7 +44,8 @@ impl LlvmTranslator<'_> {
         self.debug.templates[node.index()] = Some(template);
     }
 
-    /// Parameters with those of packs in their place: the validator takes no packs for parameters.
+    /// Parameters with packs replaced by their members, as the validator does not accept packs as
+    /// parameters.
     fn without_packs(&self, parameters: Vec<LlvmMetadata>) -> Vec<LlvmMetadata> {
         let mut flat = Vec::new();
         for parameter in parameters {
@@ -77,7 +80,7 @@ impl LlvmTranslator<'_> {
         id
     }
 
-    /// The number that a parameter stands for; nothing's where it stands for something else.
+    /// The numeric value of a parameter, or `DebugInfoNone` if its value is not a number.
     fn debug_template_value(&mut self, node: LlvmMetadata) -> Id {
         let constant = self.node_field(node, "value");
         let constant = constant.and_then(|value| self.module.metadata.as_constant(value));
@@ -96,7 +99,7 @@ impl LlvmTranslator<'_> {
         self.scalar_constant(ty, width, number)
     }
 
-    /// The instruction of a type: of one that was made from a template, that of the template.
+    /// The instruction of a type. For a template instance it is that of the template.
     pub(super) fn debug_type(&mut self, node: Option<LlvmMetadata>) -> Id {
         let id = self.debug_node(node);
         let template = node.and_then(|node| self.debug.templates[node.index()]);
@@ -137,8 +140,8 @@ impl LlvmTranslator<'_> {
         self.debug_global("DebugImportedEntity", &arguments);
     }
 
-    /// The macros of a unit, those of the files that it includes in their place. `seen` are the records of
-    /// files that were met so far, each of which is told of once.
+    /// The macros of a unit, with included files expanded in place. `seen` marks the file records
+    /// that were already visited, as each is emitted once.
     pub(super) fn debug_macros(&mut self, unit: LlvmMetadata, seen: &mut [bool]) {
         let source = self.debug_file(unit);
         let mut known: FxHashMap<String, Id> = FxHashMap::default();
@@ -183,8 +186,8 @@ impl LlvmTranslator<'_> {
         known.insert(name, id);
     }
 
-    /// Which build a unit is of, and where the rest of what is told of it is kept: of the first unit that
-    /// says so. Only the sets without meaning have it.
+    /// The build of a unit and the location of its split debug information, from the first unit
+    /// that states them. Only the non-semantic sets have them.
     pub(super) fn debug_build(&mut self, units: &[LlvmMetadata]) {
         if !self.is_non_semantic() {
             return;
@@ -206,7 +209,7 @@ impl LlvmTranslator<'_> {
         }
     }
 
-    /// What compiled an entry point, and how. Only the sets without meaning have it.
+    /// The compiler of an entry point and its options. Only the non-semantic sets have them.
     pub(super) fn debug_entry(&mut self, func: LlvmFunc, node: LlvmMetadata, function: Id) {
         let main = self.flag_field(node, "spFlags", MAIN) != 0;
         if !self.is_non_semantic() || !(self.is_kernel(func) || main) {

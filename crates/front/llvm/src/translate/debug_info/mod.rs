@@ -1,10 +1,14 @@
-//! Debug information as OpenCL.DebugInfo.100 has it (Khronos, "OpenCL Extended Debug Information",
-//! revision 2) or NonSemantic.Shader.DebugInfo.100 (revision 6), which follows it: sources, types, functions, blocks and variables at module level, then scopes,
-//! lines and places of variables within functions.
+//! Debug information: OpenCL.DebugInfo.100 or NonSemantic.Shader.DebugInfo.100.
 //!
-//! Each node of metadata becomes one instruction at its first use. A composite stands before its
-//! members, which it names ahead, in the one set, behind them in the other; everything else stands behind what it names. What SPIR-V has
-//! nothing for becomes `DebugInfoNone`.
+//! The sets are specified by Khronos ("OpenCL Extended Debug Information", revision 2) and,
+//! following it, NonSemantic.Shader.DebugInfo.100 (revision 6). Sources, types, functions, blocks
+//! and variables are described at module scope; scopes, lines and locations of variables within
+//! functions.
+//!
+//! Each metadata node becomes one instruction at its first use. In OpenCL.DebugInfo.100 a composite
+//! type precedes its members, which it references forward; in the other set it follows them. All
+//! other instructions follow those that they reference. Information that SPIR-V cannot express
+//! becomes `DebugInfoNone`.
 
 mod array_types;
 mod dwarf_encodings;
@@ -22,7 +26,7 @@ use spirula_spirv::grammar::{ExtInstSet, Op, OperandCategory};
 use spirula_spirv::ir::ModuleSection;
 use std::str::FromStr;
 
-/// As what debug information is kept.
+/// The form in which debug information is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DebugInfo {
     /// Not at all.
@@ -32,12 +36,12 @@ pub enum DebugInfo {
     OpenCl,
     /// As NonSemantic.Shader.DebugInfo.100.
     NonSemantic,
-    /// As NonSemantic.Shader.DebugInfo.200, by which Khronos' translator tells of ranges of arrays,
-    /// strings and modules, too.
+    /// NonSemantic.Shader.DebugInfo.200, in which Khronos' translator also describes array ranges,
+    /// strings and modules.
     NonSemantic200,
 }
 
-/// The instructions that NonSemantic.Shader.DebugInfo.200 has beside those of 100; all their operands
+/// The instructions that NonSemantic.Shader.DebugInfo.200 adds to those of 100. All their operands
 /// are ids.
 const LATER: &[(&str, u32)] = &[
     ("DebugModule", 200),
@@ -74,19 +78,19 @@ impl FromStr for DebugInfo {
     }
 }
 
-/// The extension that the sets without meaning need before SPIR-V 1.6.
+/// The extension that the non-semantic sets need before SPIR-V 1.6.
 const NON_SEMANTIC: &str = "SPV_KHR_non_semantic_info";
 
 /// Bytes of a string beyond which it is cut.
 const MAX_TEXT: usize = 4096;
 
-/// Operands beyond which an instruction would be too long; the rest is left out.
+/// Number of operands beyond which an instruction would be too long; the rest is omitted.
 const MAX_ARGUMENTS: usize = 60_000;
 
-/// Nesting of nodes beyond which there is nothing told of them.
+/// Nesting depth of nodes beyond which nothing is described.
 const MAX_DEPTH: u32 = 100;
 
-/// The debug information made so far.
+/// Debug information that was emitted so far.
 #[derive(Default)]
 pub(super) struct DebugInfoTranslation {
     set: Option<Id>,
@@ -94,14 +98,14 @@ pub(super) struct DebugInfoTranslation {
     nodes: Vec<Option<Id>>,
     none: Option<Id>,
     depth: u32,
-    /// By node: the function that it is the subprogram of.
+    /// By node: the function whose subprogram it is.
     functions: Vec<Option<LlvmFunc>>,
-    /// By node: the template that a class or function was made from.
+    /// By node: the template that a class or function is an instance of.
     templates: Vec<Option<Id>>,
 }
 
 impl DebugInfoTranslation {
-    /// Nothing made so far.
+    /// The state before anything is emitted.
     pub(super) fn new(module: &LlvmModule) -> DebugInfoTranslation {
         let mut functions = vec![None; module.metadata.len()];
         for func in module.function_ids() {
@@ -119,7 +123,7 @@ impl DebugInfoTranslation {
     }
 }
 
-/// An operand: an id, or a number, which is a constant where the instruction has an id.
+/// An operand: an id, or a number, which becomes a constant if the instruction takes an id.
 #[derive(Clone, Copy)]
 enum DebugInfoOperand {
     Id(Id),
@@ -218,7 +222,7 @@ impl LlvmTranslator<'_> {
         id
     }
 
-    /// An instruction at module level under an id that was named ahead.
+    /// An instruction at module scope under an id that was referenced before.
     fn debug_define(&mut self, id: Id, name: &str, arguments: &[DebugInfoOperand]) {
         let void = self.b.void_type();
         let mut words = vec![void.word(), id.word()];
@@ -227,7 +231,7 @@ impl LlvmTranslator<'_> {
             .push_inst(ModuleSection::Globals, Op::ExtInst, &words);
     }
 
-    /// What stands for nothing.
+    /// The id of `DebugInfoNone`.
     fn debug_none(&mut self) -> Id {
         match self.debug.none {
             Some(id) => id,
@@ -271,7 +275,7 @@ impl LlvmTranslator<'_> {
     fn number_field(&self, node: LlvmMetadata, name: &str) -> u32 {
         match self.find_field(node, name) {
             Some(MetadataField::Int(number)) => u32::try_from(number).unwrap_or(0),
-            // A size may be a constant, or unknown, since LLVM 21.
+            // Since LLVM 21 a size may be a constant node, or unknown.
             Some(MetadataField::Node(Some(node))) => {
                 let constant = self.module.metadata.as_constant(node);
                 let number = constant.and_then(|c| self.module.consts.as_u64(c));
@@ -287,7 +291,7 @@ impl LlvmTranslator<'_> {
         text.map_or("", |s| self.module.symbol_text(s)).to_owned()
     }
 
-    /// What a table has for a field that is a word or a number.
+    /// The row of a table for a field that is a keyword or a number.
     fn row_field(&self, node: LlvmMetadata, name: &str, rows: &[(&str, u64, u32)]) -> Option<u32> {
         let row = match self.find_field(node, name)? {
             MetadataField::Word(word) => {
@@ -300,7 +304,7 @@ impl LlvmTranslator<'_> {
         row.map(|row| row.2)
     }
 
-    /// The flags of a field: words joined by bars, or bits of a number.
+    /// The flags of a field: keywords joined by bars, or bits of a number.
     fn flag_field(&self, node: LlvmMetadata, name: &str, rows: &[(&str, u64, u32)]) -> u32 {
         match self.find_field(node, name) {
             Some(MetadataField::Word(word)) => {

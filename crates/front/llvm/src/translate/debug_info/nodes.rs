@@ -1,4 +1,4 @@
-//! Sources, units, scopes, types and variables.
+//! Debug nodes: sources, units, scopes, types and variables.
 
 use super::dwarf_encodings::{
     ACCESS, ARRAY, COMPOSITES, ENCODINGS, ENUMERATION, FLAGS, INHERITANCE, LANGUAGES, MEMBER,
@@ -19,11 +19,11 @@ const MAX_MEMBERS: usize = 16_000;
 
 use DebugInfoOperand::{Id as I, Number as N};
 
-/// The flag of a member that all objects have in common; it may have a value.
+/// The flag of a static member, which may have a value.
 const STATIC_MEMBER: u32 = 1 << 9;
 
 impl LlvmTranslator<'_> {
-    /// The instruction of a node; nothing's for none.
+    /// The instruction of a node, or `DebugInfoNone` for no node.
     pub(super) fn debug_node(&mut self, node: Option<LlvmMetadata>) -> Id {
         let Some(node) = node else {
             return self.debug_none();
@@ -89,7 +89,7 @@ impl LlvmTranslator<'_> {
                 let arguments = [place[0], place[1], place[2], I(parent)];
                 Some(self.debug_global("DebugLexicalBlock", &arguments))
             }
-            // Another file or discriminator makes no scope of its own.
+            // Another file or discriminator is not a scope of its own.
             "DILexicalBlockFile" => Some(self.debug_scope_field(node)),
             "DINamespace" => {
                 let name = self.debug_name(node, "name");
@@ -155,11 +155,12 @@ impl LlvmTranslator<'_> {
             format!("{directory}/{name}")
         };
         let path = self.debug_text(&path);
-        // Checksums are left out: the text that Khronos' translator makes of one counts as the source's.
+        // Checksums are omitted: Khronos' translator would turn them into text that counts as the
+        // source.
         self.debug_global("DebugSource", &[I(path)])
     }
 
-    /// The source of a node: its file, or that of the scope around it, or of the first unit.
+    /// The source of a node: its file, or that of the enclosing scope, or of the first unit.
     pub(super) fn debug_file(&mut self, node: LlvmMetadata) -> Id {
         let mut at = Some(node);
         for _ in 0..MAX_DEPTH {
@@ -190,7 +191,7 @@ impl LlvmTranslator<'_> {
         [I(source), N(line), N(column)]
     }
 
-    /// The scope of a node; its unit, or the first, where that is a file or nothing.
+    /// The scope of a node. If that is a file or missing, it is the node's unit, or the first unit.
     pub(super) fn debug_scope_field(&mut self, node: LlvmMetadata) -> Id {
         let scope = self.node_field(node, "scope");
         match scope.filter(|scope| self.class_of(*scope) != "DIFile") {
@@ -259,10 +260,11 @@ impl LlvmTranslator<'_> {
         }
         if self.row_field(node, "tag", TYPEDEF).is_some() {
             let name = self.debug_name(node, "name");
-            // There is no other name for no type at all.
+            // `void` cannot have another name.
             let named = self.node_field(node, "baseType")?;
             let base = self.debug_type(Some(named));
-            // The validator takes names of basic types alone; others stand without their name.
+            // The validator accepts names of basic types only; typedefs of other types are replaced
+            // by the type.
             if self.class_of(named) != "DIBasicType" {
                 return Some(base);
             }
@@ -285,7 +287,7 @@ impl LlvmTranslator<'_> {
         let name = self.debug_name(node, "name");
         let [source, line, column] = self.debug_place(node);
         let parent = self.debug_scope_field(node);
-        // Making the scope around it may have made it.
+        // Translating the enclosing scope may have translated this node too.
         if let Some(id) = self.debug_nodes_of(node) {
             return Some(id);
         }
@@ -321,8 +323,8 @@ impl LlvmTranslator<'_> {
         Some(id)
     }
 
-    /// A composite behind its members. What they tell of it themselves is nothing, as no
-    /// instruction of a set without meaning may refer to what comes later.
+    /// A composite that follows its members. The members do not reference it, because instructions
+    /// of non-semantic sets must not reference later ones.
     fn debug_behind_members(
         &mut self,
         node: LlvmMetadata,
@@ -338,7 +340,8 @@ impl LlvmTranslator<'_> {
             self.debug.nodes[member.index()] = Some(own);
             arguments.push(I(own));
         }
-        // Bases are left out: the Khronos validator takes tags of composites for literals there.
+        // Base classes are omitted: the Khronos validator takes the tags of composites for literals
+        // there.
         self.debug_define(id, "DebugTypeComposite", &arguments);
         self.debug.nodes[node.index()] = Some(id);
     }
@@ -424,7 +427,7 @@ impl LlvmTranslator<'_> {
         self.debug_global("DebugTypeFunction", &arguments)
     }
 
-    /// What function and declaration have in common, up to the flags.
+    /// The operands that functions and declarations share, up to the flags.
     fn debug_prototype(&mut self, node: LlvmMetadata) -> Vec<DebugInfoOperand> {
         let name = self.debug_name(node, "name");
         let ty = self.debug_type_field(node, "type");
@@ -442,7 +445,7 @@ impl LlvmTranslator<'_> {
         arguments
     }
 
-    /// A function with its body, with one that was put elsewhere, or without one.
+    /// A function, whether its body is here, was inlined, or is missing.
     fn debug_subprogram(&mut self, node: LlvmMetadata) -> Id {
         let mut arguments = self.debug_prototype(node);
         if let Some(id) = self.debug_nodes_of(node) {
@@ -490,7 +493,7 @@ impl LlvmTranslator<'_> {
         self.debug_global("DebugLocalVariable", &arguments)
     }
 
-    /// The global variables of the module, then those that units list and that have none.
+    /// The global variables of the module, then those that only the units list.
     pub(super) fn debug_globals(&mut self) {
         self.debug_defined_globals();
         for &unit in self.module.named_metadata("llvm.dbg.cu") {
@@ -554,7 +557,7 @@ impl LlvmTranslator<'_> {
         self.debug_nodes_of(declaration)
     }
 
-    /// An expression; none where it has an operation that SPIR-V lacks.
+    /// An expression; `None` if it has an operation that SPIR-V lacks.
     pub(super) fn debug_expression(&mut self, node: LlvmMetadata) -> Option<Id> {
         let fields: Vec<MetadataField> = self
             .module

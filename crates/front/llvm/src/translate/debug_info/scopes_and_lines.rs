@@ -1,4 +1,4 @@
-//! Scopes, lines and the places of variables within functions.
+//! Scopes and lines: source locations of instructions, and locations of variables within functions.
 
 use crate::ir::{
     DebugRecordKind, LlvmInst, LlvmMetadata, LlvmOpcode, LlvmValue, MetadataKind, ValueKind,
@@ -8,7 +8,7 @@ use crate::translate::refusal::TranslationResult;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-/// Where the instruction before stood: its scope with what it was put into, and its line.
+/// The source location of the previous instruction: its scope, the inlining of that, and its line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::translate) struct EmittedDebugLocation {
     scope: Option<(Id, Option<Id>)>,
@@ -16,8 +16,8 @@ pub(in crate::translate) struct EmittedDebugLocation {
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// Says where an instruction comes from, where that is somewhere else than before; and where
-    /// variables are that records speak of.
+    /// Emits the source location of an instruction if it differs from the previous one, and the
+    /// locations of variables that its debug records state.
     pub(in crate::translate) fn emit_debug_location(&mut self, inst: LlvmInst) {
         if !self.debugs || matches!(self.opcode(inst), LlvmOpcode::Phi | LlvmOpcode::Alloca) {
             return;
@@ -28,7 +28,7 @@ impl FunctionTranslator<'_, '_> {
         self.locate_at(node);
     }
 
-    /// Says which function's body begins here.
+    /// Emits which function's body begins here.
     pub(in crate::translate) fn debug_definition(&mut self) {
         if !self.debugs || !self.t.is_non_semantic() {
             return;
@@ -97,7 +97,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// Says that nothing is known of where the next instructions come from.
+    /// Emits that the source location of the following instructions is unknown.
     fn no_line(&mut self) {
         if self.located.line.take().is_none() {
             return;
@@ -109,7 +109,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// The path of the file that a scope is in.
+    /// The path of a scope's file.
     fn source_path(&self, scope: Option<LlvmMetadata>) -> String {
         let mut at = scope;
         for _ in 0..super::MAX_DEPTH {
@@ -134,7 +134,7 @@ impl FunctionTranslator<'_, '_> {
         self.t.b.append_value(Op::ExtInst, void, &words);
     }
 
-    /// The records that stand before an instruction.
+    /// The debug records that precede an instruction.
     fn emit_debug_records(&mut self, inst: LlvmInst) {
         let records = &self.function.debug_records;
         while let Some(record) = records.get(self.next_record)
@@ -152,7 +152,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// `llvm.dbg.declare` and `llvm.dbg.value`, which stood where records stand today.
+    /// `llvm.dbg.declare` and `llvm.dbg.value`, the older form of debug records.
     pub(in crate::translate) fn debug_call(
         &mut self,
         declares: bool,

@@ -1,4 +1,4 @@
-//! Members of aggregates, which are in memory form.
+//! Aggregate instructions: members of aggregates, which are in memory form.
 
 use crate::ir::{LlvmInst, LlvmOpcode, LlvmType, LlvmValue};
 use crate::translate::function_body::FunctionTranslator;
@@ -48,8 +48,8 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.t.b.append_value(Op::CompositeInsert, ty, &words))
     }
 
-    /// Keeps the flag of a pair of a value and a flag beside the value, which stands for the pair
-    /// then, where all that is done with the pair is to take its members.
+    /// Keeps the flag of a (value, flag) pair separate. The value's id then stands for the pair.
+    /// This requires that all uses of the pair are extractions of members.
     pub(in crate::translate) fn keep_apart(&mut self, inst: LlvmInst, flag: Id) -> bool {
         let local = self.local_of(inst);
         if self.at_lane.is_some() || self.taken_whole()[local] {
@@ -60,12 +60,12 @@ impl FunctionTranslator<'_, '_> {
         true
     }
 
-    /// The flag that was kept beside a value.
+    /// The flag that is kept separate for a pair.
     fn kept_flag(&self, pair: LlvmValue) -> Option<Id> {
         *self.flags.get(pair.as_local()?)?
     }
 
-    /// By local: whether it is used other than to take a member of it.
+    /// By local: whether it has uses other than the extraction of a member.
     fn taken_whole(&mut self) -> &[bool] {
         if self.taken_whole.is_empty() {
             let mut taken = vec![false; self.function.local_count()];

@@ -1,4 +1,4 @@
-//! Arithmetic and bitwise operations.
+//! Arithmetic and bitwise instructions.
 
 use crate::ir::{LlvmInst, LlvmInstFlags, LlvmOpcode};
 use crate::translate::function_body::FunctionTranslator;
@@ -8,10 +8,10 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, FPFastMathMode};
 use spirula_spirv::grammar::{Op, SpirvVersion};
 
-/// What an operation on integers of odd widths needs.
+/// The adjustment that an operation on integers of odd widths needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WidthAdjustment {
-    /// Nothing: zero-extended operands give a zero-extended result.
+    /// None: zero-extended operands produce a zero-extended result.
     None,
     /// The result may have bits above its width.
     Mask,
@@ -46,7 +46,7 @@ const INTEGER: &[(LlvmOpcode, Op, WidthAdjustment)] = &[
     (LlvmOpcode::Xor, Op::BitwiseXor, WidthAdjustment::None),
 ];
 
-/// Operations on truth values: in arithmetic of one bit.
+/// Operations on Booleans, as one-bit arithmetic.
 const BOOLEAN: &[(LlvmOpcode, Op)] = &[
     (LlvmOpcode::Add, Op::LogicalNotEqual),
     (LlvmOpcode::Sub, Op::LogicalNotEqual),
@@ -73,8 +73,8 @@ const FAST_MATH: &[(LlvmInstFlags, FPFastMathMode)] = &[
     (LlvmInstFlags::ARCP, FPFastMathMode::AllowRecip),
 ];
 
-/// The liberties that have no names without SPV_KHR_float_controls2. All transformations are
-/// allowed where all flags are there.
+/// The fast-math modes that only SPV_KHR_float_controls2 has. All transformations are permitted if
+/// all flags are set.
 fn map_unnamed_flags(flags: LlvmInstFlags) -> FPFastMathMode {
     let mut mode = FPFastMathMode::default();
     if flags.contains_all(LlvmInstFlags::CONTRACT) {
@@ -163,7 +163,7 @@ impl FunctionTranslator<'_, '_> {
         let ty = self.t.shape_type(shape);
         match BOOLEAN.iter().find(|row| row.0 == opcode) {
             Some((_, op)) => Ok(self.emit_op(*op, ty, [left, right])),
-            // Shifts by one, and divisions by zero, are undefined; others change nothing.
+            // One-bit shifts by one and divisions by zero are undefined; all others change nothing.
             None if matches!(
                 opcode,
                 LlvmOpcode::Shl
@@ -198,7 +198,8 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.demote_float(shape, id))
     }
 
-    /// As [`FunctionTranslator::fast_math`], for comparisons and negations, which have none before SPIR-V 1.6.
+    /// Like [`FunctionTranslator::fast_math`], for comparisons and negations, which have no
+    /// fast-math modes before SPIR-V 1.6.
     pub(super) fn late_fast_math(&mut self, inst: LlvmInst, id: Id) {
         if self.t.version >= SpirvVersion::new(1, 6) || self.t.asked_for("SPV_KHR_float_controls2")
         {
@@ -206,7 +207,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// Decorates a result with the liberties that the instruction's flags give.
+    /// Decorates a result with the fast-math modes of the instruction's flags.
     pub(in crate::translate) fn fast_math(&mut self, inst: LlvmInst, id: Id) {
         let flags = self.function.inst(inst).flags;
         if flags.intersection(LlvmInstFlags::FAST).is_empty() {

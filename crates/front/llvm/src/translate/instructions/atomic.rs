@@ -1,8 +1,8 @@
 //! Atomic instructions and fences.
 //!
-//! A pointer is exchanged as the integer of its address. What is narrower than a word is exchanged within
-//! the word around it (`parts_of_words`), and an update without an instruction is computed until nobody came
-//! between (`updates`).
+//! A pointer is accessed as the integer of its address. A value narrower than a word is exchanged
+//! within the word that contains it (`partword_atomics`). An update without an instruction of its
+//! own becomes a compare-exchange loop (`compare_exchange_loops`).
 
 use crate::ir::{InstructionExtra, LlvmInst, LlvmSymbol, LlvmType, LlvmValue, Ordering, RmwOp};
 use crate::translate::function_body::FunctionTranslator;
@@ -30,7 +30,7 @@ const UPDATES: &[(RmwOp, Op)] = &[
     (RmwOp::FMin, Op::AtomicFMinEXT),
 ];
 
-/// Synchronisation scopes by name, those of OpenCL as Clang writes them.
+/// Synchronisation scopes by name; those of OpenCL are named as Clang does.
 const SCOPES: &[(&str, Scope)] = &[
     // That of the whole system.
     ("", Scope::CrossDevice),
@@ -53,8 +53,8 @@ pub(super) fn scope_of(name: &str) -> TranslationResult<Scope> {
     }
 }
 
-/// Ordering, storage class and scope as memory semantics. Nothing has to be ordered for the invocation alone:
-/// it sees its own accesses in order anyway.
+/// Ordering, storage class and scope as memory semantics. The invocation scope needs no ordering,
+/// as an invocation always sees its own accesses in order.
 pub(super) fn semantics_of(
     ordering: Ordering,
     class: Option<StorageClass>,
@@ -78,7 +78,7 @@ pub(super) fn semantics_of(
     order | memory
 }
 
-/// The ordering of an exchange that does not take place: nothing is released then.
+/// The ordering of a failed exchange, which releases nothing.
 fn drop_release(ordering: Ordering) -> Ordering {
     match ordering {
         Ordering::Release => Ordering::Monotonic,
@@ -87,8 +87,8 @@ fn drop_release(ordering: Ordering) -> Ordering {
     }
 }
 
-/// The weakest ordering that is as strong as both of an exchange: SPIR-V has none that orders more where it does
-/// not take place.
+/// The weakest ordering that is as strong as both orderings of an exchange. SPIR-V does not allow a
+/// stronger one on failure than on success.
 fn merge_orderings(success: Ordering, failure: Ordering) -> Ordering {
     match (success, failure) {
         (Ordering::SeqCst, _) | (_, Ordering::SeqCst) => Ordering::SeqCst,
@@ -100,7 +100,7 @@ fn merge_orderings(success: Ordering, failure: Ordering) -> Ordering {
     }
 }
 
-/// Pointer, scope, and semantics of an exchange that takes place and of one that does not.
+/// Pointer, scope, and the semantics of a successful and of a failed exchange.
 #[derive(Clone, Copy)]
 pub(super) struct AtomicSite {
     pub(super) pointer: Id,
@@ -109,22 +109,22 @@ pub(super) struct AtomicSite {
     pub(super) unequal: Id,
 }
 
-/// What is exchanged for the values of a type.
+/// The representation in memory of an atomically accessed value.
 #[derive(Clone, Copy)]
 struct AtomicCell {
     /// The values; of pointers the integers of their addresses.
     value: NumericShape,
-    /// What lies in memory.
+    /// The shape in memory.
     held: NumericShape,
 }
 
 impl AtomicCell {
-    /// Whether it is a part of a word.
+    /// Whether it is narrower than a word.
     fn is_part(self) -> bool {
         self.held.width < 32 && self.held.elem == NumericElement::Int
     }
 
-    /// The same with integers in memory, which alone can be compared.
+    /// The same with integers in memory, because only integers can be compared.
     fn of_bits(self) -> AtomicCell {
         AtomicCell {
             held: NumericShape::new_int(self.value.width, 1),
@@ -134,7 +134,7 @@ impl AtomicCell {
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// How values of a type are accessed; `native` where halves are to be as they are.
+    /// The representation of values of a type. `native` keeps halves as they are.
     fn atomic_cell(&self, ty: LlvmType, native: bool) -> TranslationResult<AtomicCell> {
         if self.t.module.types.address_space(ty).is_some() && !self.t.is_shader() {
             let address = NumericShape::new_int(self.t.pointer_bits, 1);
@@ -148,7 +148,7 @@ impl FunctionTranslator<'_, '_> {
             value: shape,
             held: shape,
         };
-        // Halves may be added and compared two or four at a time, with an extension.
+        // With an extension, halves can be added and compared two or four at a time.
         let halves = shape.elem == NumericElement::Float && shape.width == 16;
         let lanes = shape.lanes == 1 || (halves && native && matches!(shape.lanes, 2 | 4));
         // Shaders cannot get at the word around.
@@ -171,7 +171,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// A value as it is held in memory.
+    /// A value in its memory representation.
     fn convert_to_cell(&mut self, cell: AtomicCell, value: LlvmValue) -> TranslationResult<Id> {
         if self.is_pointer(value) && !self.t.is_shader() {
             let pointer = self.in_memory(value)?;
@@ -181,7 +181,7 @@ impl FunctionTranslator<'_, '_> {
         self.emit_bitcast(cell.value, cell.held, id)
     }
 
-    /// A value of a type, in memory form where it is a pointer, by what is held.
+    /// A value of a type from its memory representation; a pointer is in memory form.
     fn convert_from_cell(
         &mut self,
         cell: AtomicCell,
@@ -195,7 +195,7 @@ impl FunctionTranslator<'_, '_> {
         self.emit_bitcast(cell.held, cell.value, id)
     }
 
-    /// The place of an atomic access to what is held, with its scope and semantics.
+    /// The site of an atomic access to a memory representation, with its scope and semantics.
     fn cell_site(
         &mut self,
         cell: AtomicCell,
@@ -369,7 +369,7 @@ impl FunctionTranslator<'_, '_> {
         self.compose_exchange_result(inst, old, same)
     }
 
-    /// The old value, and whether it is what was expected.
+    /// The old value, and whether it equals the expected one.
     fn compose_exchange_result(
         &mut self,
         inst: LlvmInst,
@@ -384,7 +384,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.emit_op(Op::CompositeConstruct, result, [old, flag]))
     }
 
-    /// A fence. One for the invocation alone is for the compiler.
+    /// A fence. A fence for the invocation alone only concerns the compiler.
     pub(super) fn lower_fence(&mut self, inst: LlvmInst) -> TranslationResult<()> {
         let InstructionExtra::Fence { ordering, scope } = self.function.inst(inst).extra else {
             return Err(make_refusal("a fence without an ordering"));

@@ -1,4 +1,4 @@
-//! Calls.
+//! Call instructions.
 
 use crate::ir::{ConstKind, LlvmFunc, LlvmInst, LlvmType};
 use crate::translate::builtins::{ExternalCall, LlvmCallee};
@@ -49,7 +49,7 @@ impl FunctionTranslator<'_, '_> {
         .map_err(|refusal| refusal.in_call_of(name))
     }
 
-    /// Whether an instruction is a call that makes a specialisation constant.
+    /// Whether an instruction is a call that denotes a specialisation constant.
     pub(super) fn is_special(&mut self, inst: LlvmInst) -> bool {
         let callee = self.function.callee(inst).and_then(|v| v.as_const());
         let Some(func) = callee.and_then(|constant| self.t.callee_of(constant)) else {

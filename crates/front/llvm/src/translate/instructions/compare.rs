@@ -64,7 +64,8 @@ impl FunctionTranslator<'_, '_> {
         Ok(id)
     }
 
-    /// Whether two pointers to the same storage class are equal, or not: since SPIR-V 1.4.
+    /// Whether two pointers to the same storage class are equal or unequal, which SPIR-V can test
+    /// since version 1.4.
     fn same_address(
         &mut self,
         predicate: Predicate,
@@ -127,7 +128,8 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// Whether one of two numbers is none, or neither: shaders have no instruction for both.
+    /// Ordered and unordered comparison: whether neither or one of two numbers is NaN. Shaders have
+    /// no single instruction for them.
     fn compare_order(&mut self, predicate: Predicate, ty: Id, left: Id, right: Id) -> Id {
         let mut unordered = self.emit_op(Op::IsNan, ty, [left]);
         if left != right {
@@ -140,7 +142,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// Compares truth values: true is 1, or -1 where signed.
+    /// Compares Booleans: true is 1, or -1 if signed.
     fn compare_booleans(&mut self, predicate: Predicate, ty: Id, left: Id, right: Id) -> Id {
         let (op, complemented) = match predicate {
             Predicate::Eq => (Op::LogicalEqual, None),
@@ -167,8 +169,8 @@ impl FunctionTranslator<'_, '_> {
         self.select_of(inst, [*condition, *yes, *no])
     }
 
-    /// A choice with the result type of an instruction: a condition, and what is taken where it is
-    /// true and where it is not.
+    /// A select with the result type of an instruction: the condition, the value if it is true, and
+    /// the value if it is false.
     pub(in crate::translate) fn select_of(
         &mut self,
         inst: LlvmInst,
@@ -185,7 +187,7 @@ impl FunctionTranslator<'_, '_> {
             Some(shape) if old && shape.lanes > 1 && condition_shape.lanes == 1 => {
                 condition = self.broadcast_scalar(shape.as_bool(), condition);
             }
-            // Aggregates can be selected since SPIR-V 1.4, opaque values never.
+            // Aggregates can be selected since SPIR-V 1.4; opaque values never.
             None if !self.t.module.types.is_pointer_like(result) => {
                 let opaque = matches!(
                     self.t.module.types.kind(result),
@@ -215,7 +217,7 @@ impl FunctionTranslator<'_, '_> {
         id
     }
 
-    /// A frozen value is the value; what has none gets one.
+    /// A frozen value is the value itself; an undefined one becomes zero.
     pub(super) fn lower_freeze(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operand = self.function.operands(inst)[0];
         if self.is_undefined(operand) {

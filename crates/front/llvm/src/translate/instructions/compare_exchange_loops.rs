@@ -1,4 +1,4 @@
-//! Atomic updates that SPIR-V has no instructions for.
+//! Compare-exchange loops: atomic updates that SPIR-V has no instructions for.
 
 use super::atomic::AtomicSite;
 use crate::ir::RmwOp;
@@ -9,7 +9,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
 
-/// What updates compute.
+/// Updates that compute the new value by an instruction.
 const COMPUTED: &[(RmwOp, Op)] = &[
     (RmwOp::Add, Op::IAdd),
     (RmwOp::Sub, Op::ISub),
@@ -18,7 +18,7 @@ const COMPUTED: &[(RmwOp, Op)] = &[
     (RmwOp::Xor, Op::BitwiseXor),
 ];
 
-/// Updates that keep the old value where a comparison with the other holds.
+/// Updates that keep the old value if a comparison with the operand holds.
 const CHOSEN: &[(RmwOp, Op)] = &[
     (RmwOp::Max, Op::SGreaterThan),
     (RmwOp::Min, Op::SLessThan),
@@ -26,7 +26,8 @@ const CHOSEN: &[(RmwOp, Op)] = &[
     (RmwOp::UMin, Op::ULessThan),
 ];
 
-/// Updates by the instruction of OpenCL's set that chooses one of two floats, and whether NaNs come first.
+/// Updates by an extended instruction of OpenCL that selects one of two floats, and whether NaN
+/// takes precedence.
 const EXTREMA: &[(RmwOp, u32, bool)] = &[
     (RmwOp::FMax, std_::FMAX, false),
     (RmwOp::FMin, std_::FMIN, false),
@@ -37,8 +38,8 @@ const EXTREMA: &[(RmwOp, u32, bool)] = &[
 ];
 
 impl FunctionTranslator<'_, '_> {
-    /// An update that SPIR-V has no instruction for: the new value is computed and exchanged for
-    /// the old one until nobody came between. The old value.
+    /// An atomic update by a loop: the new value is computed and exchanged for the old one, until
+    /// no other invocation intervenes. Returns the old value.
     pub(super) fn exchange_loop(
         &mut self,
         ty: Id,
@@ -71,7 +72,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(old)
     }
 
-    /// What an update makes of the old value.
+    /// The new value of an update, computed from the old one.
     pub(super) fn compute_update(
         &mut self,
         op: RmwOp,

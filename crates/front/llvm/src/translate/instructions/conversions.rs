@@ -1,4 +1,4 @@
-//! Conversions.
+//! Conversion instructions.
 
 use crate::ir::{LlvmInst, LlvmOpcode, LlvmTypeKind, LlvmValue};
 use crate::translate::function_body::FunctionTranslator;
@@ -51,7 +51,8 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// The shapes of what an instruction takes and gives: of device addresses, those of numbers.
+    /// The shapes of an instruction's operand and result. Device addresses have the shapes of
+    /// numbers.
     fn find_conversion_shapes(
         &self,
         inst: LlvmInst,
@@ -67,7 +68,7 @@ impl FunctionTranslator<'_, '_> {
         matches!(kind, LlvmTypeKind::Target { .. })
     }
 
-    /// A number converted as an instruction says.
+    /// Converts a number as an instruction states.
     pub(in crate::translate) fn convert_number(
         &mut self,
         opcode: LlvmOpcode,

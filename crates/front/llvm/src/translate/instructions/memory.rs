@@ -1,4 +1,4 @@
-//! Allocations, loads, stores and address computations.
+//! Memory instructions: allocations, loads, stores and address computations.
 
 use super::partword_atomics::WORD;
 use crate::ir::{
@@ -46,7 +46,7 @@ impl TranslatedAccess {
         words
     }
 
-    /// The same for a part so many bytes behind.
+    /// The access to a member at a byte offset.
     fn with_offset(self, offset: u64) -> TranslatedAccess {
         let align = self.align.to_bytes().unwrap_or(1);
         let known = if offset == 0 {
@@ -62,8 +62,8 @@ impl TranslatedAccess {
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// Makes the variables of all allocations: at the beginning of the function, where SPIR-V
-    /// has them.
+    /// Declares the variables of all static allocations at the beginning of the function, as SPIR-V
+    /// requires.
     pub(in crate::translate) fn make_stack_variables(&mut self, order: &[LlvmBlock]) {
         let function = self.function;
         let mut made = Vec::new();
@@ -106,8 +106,8 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// A variable as what its allocation gives: cast, where that is a generic pointer. To what it is
-    /// taken to point to it is cast where it is used, but here for phis, which have no place for it.
+    /// A variable as its allocation's result. It is cast if the result is a generic pointer. Casts
+    /// to the pointee type are made at the uses, except for phis, where no cast can be placed.
     fn settle_stack_variable(
         &mut self,
         inst: LlvmInst,
@@ -125,7 +125,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// The variable of an allocation; none where its size is not known.
+    /// The variable of an allocation; `None` if its size is not constant.
     fn make_stack_variable(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
         let InstructionExtra::Alloca { ty, align } = self.function.inst(inst).extra else {
             return Err(make_refusal("an allocation without a type"));
@@ -187,7 +187,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(id)
     }
 
-    /// Whether the function allocates what is as long as it finds out.
+    /// Whether the function has allocations whose size is computed at run time.
     pub(in crate::translate) fn has_dynamic_allocation(&self) -> bool {
         self.function.insts.iter().any(|inst| {
             let count = self.function.value_pool[inst.operands.to_range()].first();
@@ -196,7 +196,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    /// An allocation of a number of elements that is found out.
+    /// An allocation of a number of elements that is computed at run time.
     pub(super) fn lower_dynamic_allocation(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let InstructionExtra::Alloca { ty, align } = self.function.inst(inst).extra else {
             return Err(make_refusal("an allocation without a type"));
@@ -211,7 +211,7 @@ impl FunctionTranslator<'_, '_> {
         self.settle_stack_variable(inst, id, false)
     }
 
-    /// How an instruction accesses a value of a type at a place.
+    /// The access properties of a value of a type at an address.
     fn resolve_access(
         &mut self,
         inst: LlvmInst,
@@ -231,7 +231,7 @@ impl FunctionTranslator<'_, '_> {
         let nontemporal =
             nontemporal.is_some_and(|kind| self.function.find_attachment(inst, kind).is_some());
         let access = TranslatedAccess {
-            // Logical addresses are aligned as layouts say.
+            // Alignments of logical addresses follow from their layouts.
             align: if !self.t.is_shader() {
                 align
             } else if self.is_address(place) {
@@ -289,7 +289,8 @@ impl FunctionTranslator<'_, '_> {
         Ok(())
     }
 
-    /// A value of a type in register form, from memory form; pointers stay pointers to bytes.
+    /// Converts a value of a type from memory form to register form. Pointers remain pointers to
+    /// bytes.
     pub(in crate::translate) fn convert_to_register(
         &mut self,
         ty: LlvmType,
@@ -311,8 +312,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// The type of a value in memory: where pointers got their spaces from what they lead to, one in memory
-    /// has none of its own.
+    /// The type of a value in memory. Pointers with inferred address spaces are generic there.
     pub(super) fn stored_type(&self, value: LlvmValue) -> LlvmType {
         let ty = self.type_of(value);
         if self.t.flat.contains(&ty) {
@@ -344,7 +344,7 @@ impl FunctionTranslator<'_, '_> {
         self.value_as(value, memory)
     }
 
-    /// A pointer some bytes behind one: to bytes, if it is another.
+    /// A pointer plus a number of bytes, as a pointer to bytes unless the offset is zero.
     pub(in crate::translate) fn byte_offset(&mut self, pointer: Id, offset: u64) -> Id {
         if offset == 0 {
             return pointer;
@@ -356,7 +356,7 @@ impl FunctionTranslator<'_, '_> {
         self.step_pointer(bytes, offset)
     }
 
-    /// A pointer some elements behind one.
+    /// A pointer plus a number of elements.
     pub(in crate::translate) fn step_pointer(&mut self, pointer: Id, elements: Id) -> Id {
         match self.t.b.type_of(pointer) {
             Some(ty) => self.emit_op(Op::InBoundsPtrAccessChain, ty, [pointer, elements]),
@@ -364,8 +364,8 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// Loads lane by lane, or an integer by pieces of whole widths, so that no byte beyond the
-    /// value is touched.
+    /// Loads lane by lane, or an integer in pieces of widths that SPIR-V has, so that no byte
+    /// beyond the value is accessed.
     fn load_parts(
         &mut self,
         shape: NumericShape,
@@ -511,7 +511,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.t.b.append_value(op, ty, &words))
     }
 
-    /// The indices of an address computation without those into vectors of one lane, which are
+    /// The indices of an address computation, without those into vectors of one lane, which are
     /// scalars here.
     fn filter_address_indices(
         &self,
@@ -566,14 +566,14 @@ impl FunctionTranslator<'_, '_> {
     }
 }
 
-/// Whether a value is loaded and stored in parts: vectors and integers of whole bytes that are
-/// held in something longer.
+/// Whether a value is loaded and stored in parts: vectors and integers of whole bytes whose
+/// representation is longer.
 fn in_parts(shape: NumericShape) -> bool {
     let bytes = shape.elem != NumericElement::Bool && shape.bits.is_multiple_of(8);
     bytes && (shape.lanes != shape.padded || shape.is_odd())
 }
 
-/// Offsets and widths in bits of the pieces of whole widths that an integer is made of.
+/// Offsets and widths in bits of the pieces that an integer consists of, in widths that SPIR-V has.
 fn split_width(bits: u32) -> impl Iterator<Item = (u32, u32)> {
     let widths = [64, 32, 16, 8].into_iter();
     let mut offset = 0;

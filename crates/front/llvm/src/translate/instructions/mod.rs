@@ -1,4 +1,4 @@
-//! Instructions by class, one file each.
+//! Instructions: dispatch by opcode; one file per class.
 
 mod aggregate;
 mod arithmetic;
@@ -20,7 +20,7 @@ use crate::ir::{LlvmInst, LlvmOpcode};
 use spirula_spirv::Id;
 
 impl FunctionTranslator<'_, '_> {
-    /// Translates an instruction other than a phi; gives what it results in.
+    /// Translates an instruction other than a phi. Returns the id of its result.
     pub(super) fn lower_instruction(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
         if let Some(made) = self.lower_parts(inst).or_else(|| self.lower_wide(inst)) {
             return made;

@@ -1,7 +1,9 @@
-//! Atomic accesses to what is narrower than a word, which few devices have: the word around is exchanged.
+//! Part-word atomics: atomic accesses to values narrower than a word, by exchanging the word that
+//! contains them.
 //!
-//! A word that is aligned lies within the page, and within the allocation where that ends at a
-//! multiple of four bytes, as those of devices do. So do variables of modules with such accesses.
+//! Few devices have atomic instructions on such values. An aligned word is within the same page as
+//! the value. It is also within the same allocation if the allocation's size is a multiple of four
+//! bytes, as those of devices are. Variables of modules with such accesses are padded accordingly.
 
 use super::atomic::AtomicSite;
 use crate::ir::{
@@ -18,7 +20,7 @@ use spirula_spirv::grammar::Op;
 /// Bytes of a word.
 pub(in crate::translate) const WORD: u64 = 4;
 
-/// Whether a module has atomic accesses to what is narrower than a word.
+/// Whether a module has atomic accesses to values narrower than a word.
 pub(in crate::translate) fn has_small_atomics(module: &LlvmModule) -> bool {
     let is_small = |ty| {
         let bits = module.layout.size_in_bits(&module.types, ty);
@@ -46,8 +48,8 @@ pub(in crate::translate) fn has_small_atomics(module: &LlvmModule) -> bool {
 }
 
 impl LlvmTranslator<'_> {
-    /// The type of what has to stand behind a variable of so many bytes, so that it ends with a word, where parts
-    /// of words are accessed atomically.
+    /// The type of the padding after a variable of `size` bytes, so that it ends with a whole word.
+    /// It is only needed if the module has part-word atomics.
     pub(in crate::translate) fn make_padding_type(
         &mut self,
         bytes: Option<u64>,
@@ -61,14 +63,14 @@ impl LlvmTranslator<'_> {
     }
 }
 
-/// A part of a word.
+/// A value within a word.
 #[derive(Clone, Copy)]
 struct WordPart {
-    /// Where the word is, and how it is accessed.
+    /// The site of the word's access.
     site: AtomicSite,
-    /// Bits below the part.
+    /// Number of bits below the value.
     shift: Id,
-    /// What the part is.
+    /// The shape of the value.
     shape: NumericShape,
 }
 
@@ -93,8 +95,8 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.part_of(all, part))
     }
 
-    /// Exchanges an integer of 8 or 16 bits for what is made of it; the old one. Orderings when the exchange
-    /// takes place, and when others came between.
+    /// Replaces an integer of 8 or 16 bits by a value computed from it, and returns the old one.
+    /// The site has the semantics of a successful and of a failed exchange.
     pub(super) fn exchange_part(
         &mut self,
         shape: NumericShape,
@@ -119,7 +121,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.part_of(old, part))
     }
 
-    /// The word that a part is in, by its address.
+    /// The word that contains a value, from the value's address.
     fn part_at(
         &mut self,
         shape: NumericShape,

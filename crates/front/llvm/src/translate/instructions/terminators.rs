@@ -1,4 +1,4 @@
-//! Terminators.
+//! Terminator instructions: returns, branches and switches.
 
 use crate::ir::{ConstKind, LlvmInst, LlvmValue};
 use crate::translate::function_body::FunctionTranslator;

@@ -1,4 +1,4 @@
-//! Vectors.
+//! Vector instructions: element access and shuffles.
 
 use crate::ir::LlvmInst;
 use crate::translate::function_body::FunctionTranslator;

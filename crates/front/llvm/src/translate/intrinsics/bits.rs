@@ -1,4 +1,4 @@
-//! Intrinsics on bits.
+//! Bit intrinsics.
 
 use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
@@ -107,7 +107,7 @@ pub(super) fn funnel_right(
     body.lower_funnel_shift(call, false).map(Some)
 }
 
-/// `llvm.clmul`: a product whose partial products are added without carries.
+/// `llvm.clmul`: a carry-less product.
 pub(super) fn multiply_without_carries(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -135,7 +135,7 @@ pub(super) fn multiply_without_carries(
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// A shift of two integers of an odd width as one: what holds them has room for a shift by all
+    /// A funnel shift of integers of an odd width, whose representation has room for a shift by all
     /// of their bits.
     fn odd_funnel(&mut self, shape: NumericShape, [high, low, by]: [Id; 3], left: bool) -> Id {
         let ty = self.t.shape_type(shape);
@@ -164,7 +164,7 @@ impl FunctionTranslator<'_, '_> {
         Ok((shape, self.lower_value(value)?))
     }
 
-    /// Reverses the order of groups of so many bits by swapping ever larger halves.
+    /// Reverses the order of groups of `smallest` bits by swapping increasingly larger halves.
     fn swap_groups(&mut self, call: &ExternalCall<'_>, smallest: u32) -> TranslationResult<Id> {
         let (shape, value) = self.integer_argument(call, 0)?;
         let mut value = self.swapped_groups(shape, value, smallest);
@@ -178,7 +178,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(value)
     }
 
-    /// All groups of bits of what holds an integer in the other order.
+    /// Reverses the order of all groups of bits of an integer's representation.
     pub(in crate::translate) fn swapped_groups(
         &mut self,
         shape: NumericShape,
@@ -201,7 +201,7 @@ impl FunctionTranslator<'_, '_> {
         value
     }
 
-    /// A shift of two integers as one: a rotation where they are the same.
+    /// A funnel shift. It is a rotation if both operands are the same.
     fn lower_funnel_shift(&mut self, call: &ExternalCall<'_>, left: bool) -> TranslationResult<Id> {
         let (shape, high) = self.integer_argument(call, 0)?;
         let (_, low) = self.integer_argument(call, 1)?;

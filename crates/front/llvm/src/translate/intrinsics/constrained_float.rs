@@ -1,5 +1,5 @@
-//! Constrained floating point, and built-in functions of a stated error: other intrinsics with
-//! something more to say.
+//! Constrained floating point, and built-in functions with a stated error: other intrinsics with
+//! additional conditions.
 
 use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
@@ -10,7 +10,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode};
 
-/// Operations that are no intrinsics where they are not constrained.
+/// Operations that are instructions when they are not constrained.
 const OPERATIONS: &[(&str, Op, usize)] = &[
     ("fadd", Op::FAdd, 2),
     ("fsub", Op::FSub, 2),
@@ -29,8 +29,8 @@ const CONVERSIONS: &[(&str, LlvmOpcode)] = &[
     ("fpext", LlvmOpcode::FpExt),
 ];
 
-/// Rounding modes as metadata has them. One that is found out when running has no decoration, and
-/// only conversions can have one.
+/// Rounding modes by their names in metadata. A dynamic mode has no decoration, and only
+/// conversions can have one.
 const ROUNDING: &[(&str, FPRoundingMode)] = &[
     ("round.tonearest", FPRoundingMode::RTE),
     ("round.towardzero", FPRoundingMode::RTZ),
@@ -75,7 +75,7 @@ pub(super) fn lower_fptrunc_round(
     Ok(id)
 }
 
-/// `llvm.fpbuiltin.NAME`, whose attribute says how large its error may be.
+/// `llvm.fpbuiltin.NAME`, whose attribute states the largest error permitted.
 pub(super) fn of_stated_error(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -107,7 +107,7 @@ impl FunctionTranslator<'_, '_> {
         self.lower_intrinsic(found, call)
     }
 
-    /// Decorates a conversion with the rounding that metadata says.
+    /// Decorates a conversion with the rounding mode of the metadata.
     fn round_by(&mut self, id: Id, mode: LlvmValue) {
         let mode = self.text_of(mode);
         let row = mode.and_then(|mode| ROUNDING.iter().find(|row| row.0 == mode));

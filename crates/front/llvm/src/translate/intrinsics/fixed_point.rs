@@ -1,4 +1,4 @@
-//! Numbers with a fixed point: integers of which so many bits are behind it.
+//! Fixed-point arithmetic: integers with a constant number of fractional bits.
 
 use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
@@ -55,7 +55,7 @@ fn of_width(shape: NumericShape, width: u32) -> NumericShape {
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// The shape of the operands, their values, and the bits behind the point.
+    /// The shape of the operands, their values, and the number of fractional bits.
     fn fixed_operands(
         &mut self,
         signed: bool,
@@ -82,7 +82,8 @@ impl FunctionTranslator<'_, '_> {
         Ok((shape, operands, scale as u32))
     }
 
-    /// The product has twice the bits, of which those above the point of its lower part are taken.
+    /// A product. It is computed in twice the bits and shifted right by the number of fractional
+    /// bits.
     fn fixed_product(&mut self, signed: bool, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let (shape, operands, scale) = self.fixed_operands(signed, call)?;
         let ty = self.t.shape_type(shape);
@@ -110,7 +111,7 @@ impl FunctionTranslator<'_, '_> {
         if !is_saturating(call) {
             return Ok(self.clear_high_bits(shape, product));
         }
-        // What is above has to be nothing but signs.
+        // The discarded upper bits must equal the sign.
         let signs = if signed {
             let last = self.t.make_splat(whole, u64::from(shape.width - 1));
             self.emit_op(Op::ShiftRightArithmetic, ty, [product, last])
@@ -132,7 +133,8 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.clear_high_bits(shape, found))
     }
 
-    /// The quotient of a dividend with as many zeros behind it, in twice the bits.
+    /// A quotient. The dividend is shifted left by the number of fractional bits, in twice the
+    /// bits.
     fn fixed_quotient(&mut self, signed: bool, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let (shape, operands, scale) = self.fixed_operands(signed, call)?;
         if shape.width > 32 {

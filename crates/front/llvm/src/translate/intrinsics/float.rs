@@ -1,4 +1,4 @@
-//! Intrinsics on floats that give two results, or round to integers.
+//! Floating-point intrinsics with two results, or that round to integers.
 
 use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
@@ -9,7 +9,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::grammar::opencl_std as std_;
 
-/// `llvm.modf`: fraction and whole part.
+/// `llvm.modf`: fractional and integral part.
 pub(super) fn lower_modf(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -27,7 +27,7 @@ pub(super) fn lower_sincos(
     body.two_results(std_::SINCOS, shape, call).map(Some)
 }
 
-/// `llvm.sincospi`: there is no function of both.
+/// `llvm.sincospi`: SPIR-V has no function for both results.
 pub(super) fn lower_sincospi(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -70,7 +70,7 @@ pub(super) fn nearest_integer(
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// A function that gives its second result through a pointer.
+    /// A function that returns its second result through a pointer.
     fn two_results(
         &mut self,
         number: u32,

@@ -1,4 +1,4 @@
-//! `llvm.is.fpclass`: classes of floats.
+//! Floating-point classes: `llvm.is.fpclass`.
 
 use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
@@ -8,7 +8,7 @@ use crate::ir::Predicate;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-/// Unions of classes, as the intrinsic numbers them, that an instruction asks for.
+/// Sets of classes, as the intrinsic numbers them, that an instruction tests.
 const QUERIES: &[(u64, Op)] = &[
     (0x003, Op::IsNan),
     (0x204, Op::IsInf),
@@ -19,7 +19,7 @@ const QUERIES: &[(u64, Op)] = &[
 /// All classes.
 const ALL: u64 = 0x3ff;
 
-/// Numbers of representations that belong to a class: from, up to and including.
+/// An inclusive range of representations that belong to a class.
 type FloatClassRange = (u64, u64);
 
 /// `llvm.is.fpclass(x, classes)`
@@ -36,7 +36,7 @@ pub(super) fn is_class(
     }
     let value = body.lower_value(call.arg(0)?)?;
     let found = match find_class_tests(classes) {
-        // The instructions are for floats that there is arithmetic on.
+        // The instructions exist only for formats with arithmetic.
         _ if shape.elem == NumericElement::Brain => body.in_ranges(shape, value, classes)?,
         Some(ops) => body.emit_class_tests(shape, value, &ops),
         None => match find_class_tests(ALL & !classes) {
@@ -51,7 +51,7 @@ pub(super) fn is_class(
     Ok(Some(found))
 }
 
-/// The instructions that together ask for exactly these classes.
+/// The instructions that together test exactly these classes.
 fn find_class_tests(classes: u64) -> Option<Vec<Op>> {
     let mut rest = classes & ALL;
     let mut ops = Vec::new();
@@ -94,7 +94,7 @@ fn class_ranges(width: u32, fraction: u32) -> [FloatClassRange; 10] {
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// Whether one of several instructions says so.
+    /// Whether one of several test instructions holds.
     fn emit_class_tests(&mut self, shape: NumericShape, value: Id, ops: &[Op]) -> Id {
         let ty = self.t.shape_type(shape.as_bool());
         let mut found: Option<Id> = None;
@@ -111,8 +111,8 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// Whether the representation of a float is one of those of the classes. Of NaNs the sign
-    /// does not count.
+    /// Whether the representation of a float belongs to one of the classes. The sign of NaNs is
+    /// ignored.
     fn in_ranges(&mut self, shape: NumericShape, value: Id, classes: u64) -> TranslationResult<Id> {
         let int = shape.as_int(shape.width);
         let (ty, bool) = (self.t.shape_type(int), self.t.shape_type(int.as_bool()));

@@ -1,4 +1,4 @@
-//! Intrinsics on numbers.
+//! Integer arithmetic intrinsics, and basic ones on floats.
 
 use super::super::builtins::ExternalCall;
 use super::super::constants::make_width_mask;
@@ -10,7 +10,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
 
-/// `llvm.powi` and `llvm.ldexp`: a float and a scalar integer of 32 bits.
+/// `llvm.powi` and `llvm.ldexp`: a float and a scalar 32-bit integer.
 pub(super) fn lower_powi_ldexp(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -45,7 +45,7 @@ pub(super) fn lower_maximum(
     body.extremum_with_nan(std_::FMAX, call).map(Some)
 }
 
-/// Multiplication by one quietens NaNs.
+/// Multiplication by one quiets NaNs.
 pub(super) fn lower_canonicalize(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -95,7 +95,7 @@ pub(super) fn subtract_unsigned_overflow(
     body.with_carry(call, Op::ISubBorrow, Op::ISub)
 }
 
-/// The sum overflows where both operands have the sign that it has not.
+/// A sum overflows if both operands have the sign that it does not have.
 pub(super) fn add_signed_overflow(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -105,7 +105,8 @@ pub(super) fn add_signed_overflow(
     })
 }
 
-/// The difference overflows where the operands differ in sign and the left one from it.
+/// A difference overflows if the signs of the operands differ, and that of the left one from its
+/// own.
 pub(super) fn subtract_signed_overflow(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -159,7 +160,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.extremum_or_nan(number, shape, [left, right]))
     }
 
-    /// The smaller or larger of two floats, NaN where one is NaN.
+    /// The smaller or larger of two floats; NaN if one is NaN.
     pub(in crate::translate) fn extremum_or_nan(
         &mut self,
         number: u32,
@@ -174,7 +175,7 @@ impl FunctionTranslator<'_, '_> {
         self.emit_select(ty, unordered, nan, found)
     }
 
-    /// An operation with a flag beside its result.
+    /// An operation that returns its result and a flag.
     fn with_overflow(
         &mut self,
         call: &ExternalCall<'_>,
@@ -203,7 +204,8 @@ impl FunctionTranslator<'_, '_> {
             .map(Some)
     }
 
-    /// An operation that gives what does not fit as a second result, which is zero where all does.
+    /// An operation whose second result has the overflowing bits; the flag is whether they are
+    /// nonzero.
     fn with_carry(
         &mut self,
         call: &ExternalCall<'_>,
@@ -232,7 +234,7 @@ impl FunctionTranslator<'_, '_> {
             .map(Some)
     }
 
-    /// A result with a flag beside it.
+    /// A result combined with a flag.
     fn compose_overflow_result(
         &mut self,
         call: &ExternalCall<'_>,
@@ -251,7 +253,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.emit_op(Op::CompositeConstruct, both, [result, flag]))
     }
 
-    /// An operation on integers that are kept in wider ones, where it does not overflow.
+    /// An operation on integers with a wider representation, in which it cannot overflow.
     fn narrow_overflow(
         &mut self,
         shape: NumericShape,

@@ -1,8 +1,8 @@
-//! Accesses to memory by those lanes alone that a mask names.
+//! Masked memory accesses: only the lanes that a mask selects are accessed.
 //!
-//! Where the extension SPV_INTEL_masked_gather_scatter was not asked for, which vectors of pointers
-//! need, a lane whose bit is not known branches around its access. Newer modules state the
-//! alignment as an attribute, older ones in an argument.
+//! The extension SPV_INTEL_masked_gather_scatter is used only if it was requested, as it needs
+//! vectors of pointers. Without it, a lane whose mask bit is not constant branches around its
+//! access. Newer modules state the alignment as an attribute, older ones in an argument.
 
 use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
@@ -92,8 +92,8 @@ pub(super) fn lower_masked_scatter(
     })
 }
 
-/// `llvm.masked.expandload(pointer, mask, otherwise)`: elements that follow each other go to the
-/// lanes that are named.
+/// `llvm.masked.expandload(pointer, mask, otherwise)`: consecutive elements are loaded into the
+/// selected lanes.
 pub(super) fn expand_load(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -107,8 +107,8 @@ pub(super) fn expand_load(
     })
 }
 
-/// `llvm.masked.compressstore(vector, pointer, mask)`: the lanes that are named go to elements
-/// that follow each other.
+/// `llvm.masked.compressstore(vector, pointer, mask)`: the selected lanes are stored to consecutive
+/// elements.
 pub(super) fn compress_store(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -122,24 +122,24 @@ pub(super) fn compress_store(
     })
 }
 
-/// What is accessed for a lane.
+/// The properties of the accesses of all lanes.
 #[derive(Clone, Copy)]
 pub(super) struct MaskedLaneAccess {
     element: LlvmType,
     /// The element in memory form.
     pub(super) memory: Id,
     align: u32,
-    /// The number of lanes that are accessed at most, where the call says it.
+    /// The number of lanes that are accessed at most, if the call states it.
     pub(super) length: Option<LlvmValue>,
 }
 
-/// Where a lane's element is.
+/// The address of a lane's element.
 type LaneAddressFn<'a, 'b, 'c> =
     &'a mut dyn FnMut(&mut FunctionTranslator<'b, 'c>, u32) -> TranslationResult<Id>;
 
 impl<'t, 'm> FunctionTranslator<'t, 'm> {
-    /// How the lanes of the vector are accessed that a call loads, or stores as its first argument;
-    /// `pointer` is the position of what leads to them.
+    /// The accesses to the lanes of the vector that a call loads, or that it stores as its first
+    /// argument. `pointer` is the index of the pointer argument.
     pub(super) fn lane_access(
         &mut self,
         call: &ExternalCall<'_>,
@@ -167,7 +167,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
                 attributes.find_number(set, AttrKind::Align)
             })
         };
-        // That of a vector holds for the lanes as far as their size allows.
+        // The alignment of the vector applies to a lane as far as the lane's size permits.
         let layout = &self.t.module.layout;
         let size = layout
             .alloc_size(&self.t.module.types, element)
@@ -194,7 +194,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         Ok(self.step_pointer(base, lane))
     }
 
-    /// By lane: how many lanes before it the mask names.
+    /// By lane: the number of earlier lanes that the mask selects.
     fn count_lanes_before(&mut self, mask: LlvmValue) -> TranslationResult<Vec<Id>> {
         let size = NumericShape::new_int(self.t.pointer_bits, 1);
         let ty = self.t.shape_type(size);
@@ -208,7 +208,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         Ok(places)
     }
 
-    /// Loads the lanes that are named; the others are `otherwise`, or anything.
+    /// Loads the selected lanes. The others are `otherwise`, or undefined.
     pub(super) fn load_lanes(
         &mut self,
         call: &ExternalCall<'_>,
@@ -287,7 +287,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         Ok(None)
     }
 
-    /// Whether a lane is named and within the length, where the module says it.
+    /// Whether a lane is selected and within the length, if both are constant.
     pub(super) fn known_active(
         &self,
         mask: LlvmValue,
@@ -333,7 +333,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         Ok(self.emit_op(Op::LogicalAnd, bool, [bit, within]))
     }
 
-    /// Whether a lane is named, where the module says it.
+    /// Whether a lane is selected, if the mask is constant.
     fn known_bit(&self, mask: LlvmValue, lane: u32) -> Option<bool> {
         let consts = &self.t.module.consts;
         let mask = mask.as_const()?;
@@ -348,8 +348,8 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         .map(|bit| bit != 0)
     }
 
-    /// Begins the access of a lane: in a block of its own where it may not be named. The block
-    /// before, and that behind.
+    /// Begins the access of a lane, in a block of its own if the lane may be inactive. Returns the
+    /// block before it and the block after it.
     fn begin_lane(
         &mut self,
         mask: LlvmValue,

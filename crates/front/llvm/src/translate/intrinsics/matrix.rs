@@ -1,4 +1,5 @@
-//! Matrices of Clang's extension: vectors of their columns, one after the other.
+//! Matrix intrinsics of Clang's extension: a matrix is a vector of its columns, one after the
+//! other.
 
 use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
@@ -103,7 +104,8 @@ pub(super) fn lower_matrix_store(
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// Rows and columns, as two arguments say; together they have to be all lanes.
+    /// The numbers of rows and columns that two arguments state. Their product must be the number
+    /// of lanes.
     fn read_matrix_extents(
         &self,
         call: &ExternalCall<'_>,
@@ -123,8 +125,8 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// The address of an element by row and column; the stride between columns is the argument
-    /// behind the pointer.
+    /// The address of an element by row and column. The stride between columns is the argument
+    /// after the pointer.
     fn matrix_element(
         &mut self,
         call: &ExternalCall<'_>,
@@ -145,7 +147,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.step_pointer(base, at))
     }
 
-    /// The operands of an access of one element.
+    /// The memory operands of an access to one element.
     fn matrix_access(
         &self,
         call: &ExternalCall<'_>,

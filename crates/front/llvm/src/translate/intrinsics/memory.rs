@@ -1,4 +1,4 @@
-//! Intrinsics on memory.
+//! Memory intrinsics.
 
 use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
@@ -9,10 +9,10 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 
-/// Bytes that are set by one store of an array, rather than by a loop.
+/// Number of bytes up to which memory is set by one store of an array, rather than by a loop.
 const ONE_STORE: u64 = 256;
 
-/// A null pointer: for what only other hints use.
+/// A null pointer, for results that only other hints use.
 pub(super) fn lower_to_null(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -21,7 +21,7 @@ pub(super) fn lower_to_null(
     Ok(Some(body.t.b.constant_null(ty)))
 }
 
-/// `llvm.stacksave`: of use where the function allocates what is as long as it finds out.
+/// `llvm.stacksave`. It has an effect only if the function allocates at run time.
 pub(super) fn save_stack(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -54,7 +54,7 @@ pub(super) fn restore_stack(
     Ok(None)
 }
 
-/// `llvm.objectsize`: not known.
+/// `llvm.objectsize`: unknown.
 pub(super) fn object_size(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -67,7 +67,7 @@ pub(super) fn object_size(
     ))
 }
 
-/// Zero: `llvm.is.constant` says no, `__cxa_atexit` that all went well.
+/// Zero: `llvm.is.constant` answers no, `__cxa_atexit` reports success.
 pub(super) fn lower_to_zero(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -93,7 +93,8 @@ pub(super) fn mask_pointer(
     Ok(Some(body.emit_op(Op::ConvertUToPtr, ty, [bits])))
 }
 
-/// `llvm.load.relative(table, offset)`: the table's address plus the number that lies at the offset.
+/// `llvm.load.relative(table, offset)`: the table's address plus the number that is stored at the
+/// offset.
 pub(super) fn load_relative(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -123,7 +124,7 @@ pub(super) fn lower_memcpy(
     if body.is_zero(bytes) {
         return Ok(None);
     }
-    // What the pointers point to does not matter.
+    // The pointees do not matter.
     let to = body.lower_value(call.arg(0)?)?;
     let from = body.lower_value(call.arg(1)?)?;
     let bytes = body.lower_value(bytes)?;
@@ -133,7 +134,7 @@ pub(super) fn lower_memcpy(
     Ok(None)
 }
 
-/// `llvm.memmove(to, from, bytes, volatile)`: all is loaded before anything is stored.
+/// `llvm.memmove(to, from, bytes, volatile)`: all loads precede all stores.
 pub(super) fn lower_memmove(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -210,7 +211,7 @@ impl FunctionTranslator<'_, '_> {
         vec![mask.0, align]
     }
 
-    /// The alignment of an argument as the call says it.
+    /// The alignment of an argument, as the call states it.
     fn argument_alignment(&self, call: &ExternalCall<'_>, index: usize) -> u32 {
         let attributes = &self.t.module.attributes;
         let found = self.function.call_info(call.inst).and_then(|info| {
@@ -220,7 +221,7 @@ impl FunctionTranslator<'_, '_> {
         found.and_then(|a| u32::try_from(a).ok()).unwrap_or(1)
     }
 
-    /// Sets all of an object to zero by one store, where the pointer is to such an object.
+    /// Sets a whole object to zero by one store, if the pointer is to such an object.
     fn set_typed(
         &mut self,
         to: LlvmValue,
@@ -246,7 +247,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(true)
     }
 
-    /// Moves byte by byte: upwards where the destination is below the source, else downwards.
+    /// Moves byte by byte: upwards if the destination is below the source, otherwise downwards.
     fn move_loop(&mut self, call: &ExternalCall<'_>) -> TranslationResult<()> {
         let byte = self.t.make_byte_type();
         let to = self.lower_pointer(call.arg(0)?, byte)?;
@@ -285,7 +286,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(())
     }
 
-    /// A loop that does something for each number below a count, then goes on to a block.
+    /// A loop that runs a body for each number below a count, then continues in a block.
     fn bytes_loop(
         &mut self,
         shape: NumericShape,

@@ -1,4 +1,4 @@
-//! LLVM's intrinsics by table.
+//! LLVM's intrinsics: the table and its dispatch.
 
 mod bits;
 mod constrained_float;
@@ -31,20 +31,20 @@ use std::sync::OnceLock;
 type IntrinsicHandler =
     fn(&mut FunctionTranslator<'_, '_>, &ExternalCall<'_>) -> TranslationResult<Option<Id>>;
 
-/// What an intrinsic becomes.
+/// The translation of an intrinsic.
 #[derive(Clone, Copy)]
 pub(super) enum IntrinsicRule {
     /// Nothing: it is a hint.
     Ignored,
     /// Its first argument.
     First,
-    /// An extended instruction on so many first arguments.
+    /// An extended instruction on the first `n` arguments.
     Ext(u32, usize),
     /// An extended instruction on two integers, signed or not.
     Integer(u32, bool),
-    /// An instruction on so many first arguments.
+    /// An instruction on the first `n` arguments.
     Op(Op, usize),
-    /// A built-in variable, or the component of it that the argument says.
+    /// A built-in variable, or the component that the argument selects.
     BuiltIn(BuiltIn),
     /// Whatever this function does.
     By(IntrinsicHandler),
@@ -52,7 +52,7 @@ pub(super) enum IntrinsicRule {
 
 use IntrinsicRule::{By, Ext, First, Ignored, Integer};
 
-/// Every intrinsic, by its name without the types at its end.
+/// All intrinsics by name, without the type suffix.
 const ROWS: &[(&str, IntrinsicRule)] = &[
     // Hints.
     ("llvm.assume", By(optimisation_hints::lower_assume)),
@@ -401,7 +401,7 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ),
 ];
 
-/// Instructions and the native ones that may stand for them.
+/// Instructions and the native ones that may replace them.
 const NATIVE: &[(u32, u32)] = &[
     (std_::SQRT, std_::NATIVE_SQRT),
     (std_::SIN, std_::NATIVE_SIN),
@@ -415,18 +415,18 @@ const NATIVE: &[(u32, u32)] = &[
     (std_::LOG10, std_::NATIVE_LOG10),
 ];
 
-/// Former beginnings of names, with those of today.
+/// Older prefixes of names, with the current ones.
 const FORMER: &[(&str, &str)] = &[
     ("llvm.experimental.vector.", "llvm.vector."),
     ("llvm.experimental.stepvector", "llvm.stepvector"),
 ];
 
-/// Names of all intrinsics, without the types at their end.
+/// Names of all intrinsics, without the type suffix.
 pub(super) fn intrinsic_names() -> impl Iterator<Item = &'static str> {
     ROWS.iter().chain(spirv_backend::ROWS).map(|row| row.0)
 }
 
-/// The row of an intrinsic, whatever types its name ends in.
+/// The row of an intrinsic, for any type suffix.
 pub(super) fn find_intrinsic(name: &str) -> Option<IntrinsicRule> {
     static INDEX: OnceLock<FxHashMap<&'static str, IntrinsicRule>> = OnceLock::new();
     let index = INDEX.get_or_init(|| ROWS.iter().chain(spirv_backend::ROWS).copied().collect());
@@ -479,7 +479,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// The native instruction in the place of a precise one, where an approximation is allowed.
+    /// The native instruction that replaces a precise one, if approximations are permitted.
     fn choose_native_instruction(
         &self,
         number: u32,

@@ -1,5 +1,5 @@
-//! What only helps others: assumptions, expectations, lifetimes. Where the extension that has them
-//! may not be used they are left out.
+//! Optimisation hints: assumptions, expectations, lifetimes. They are omitted if their extension is
+//! not allowed.
 
 use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
@@ -15,7 +15,7 @@ pub(super) fn lower_assume(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let condition = call.arg(0)?;
-    // Operand bundles say something else; their condition is a constant.
+    // With operand bundles the condition is a constant, and the assumption has another meaning.
     if condition.as_const().is_none() && body.t.may_use("SPV_KHR_expect_assume") {
         let condition = body.lower_value(condition)?;
         body.t
@@ -112,8 +112,8 @@ pub(super) fn debug_value(
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// A lifetime begins or ends: that of a whole variable, which is said by a size of zero where it is
-    /// no byte.
+    /// The beginning or end of a lifetime. It covers the whole variable, which a size of zero means
+    /// unless the pointee is a byte.
     fn emit_lifetime(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
         let pointer = call.arg(call.args.len().saturating_sub(1))?;
         let class = |id| {
@@ -130,13 +130,13 @@ impl FunctionTranslator<'_, '_> {
         Ok(None)
     }
 
-    /// The variable that a generic pointer is to, where it was made such at once.
+    /// The variable that a generic pointer was cast from directly.
     fn strip_generic_cast(&self, pointer: Id) -> Id {
         let at = self.generic.binary_search_by_key(&pointer, |cast| cast.0);
         at.map_or(pointer, |at| self.generic[at].1)
     }
 
-    /// Whether a pointer is to a byte: only there the size of a lifetime may be said.
+    /// Whether a pointer is to a byte. Only then a lifetime may state a size.
     fn is_byte(&mut self, pointer: Id) -> bool {
         let byte = self.t.make_byte_type();
         let ty = self.t.b.type_of(pointer);

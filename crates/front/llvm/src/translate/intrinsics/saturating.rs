@@ -1,4 +1,4 @@
-//! Arithmetic and conversions that stop at the ends of their type.
+//! Saturating arithmetic and conversions.
 
 use super::super::builtins::ExternalCall;
 use super::super::constants::make_width_mask;
@@ -63,7 +63,7 @@ pub(super) fn subtract_unsigned(
         .map(Some)
 }
 
-/// `llvm.ushl.sat`: the largest number where bits are lost.
+/// `llvm.ushl.sat`: the largest number if bits are lost.
 pub(super) fn shift_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -71,7 +71,7 @@ pub(super) fn shift_unsigned(
     body.saturated_shift(false, call).map(Some)
 }
 
-/// `llvm.sshl.sat`: the end that the operand is nearer to where bits or the sign are lost.
+/// `llvm.sshl.sat`: the bound with the operand's sign if bits or the sign are lost.
 pub(super) fn shift_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -79,7 +79,7 @@ pub(super) fn shift_signed(
     body.saturated_shift(true, call).map(Some)
 }
 
-/// The ends of a type, the lower one sign-extended to the width that holds it.
+/// The bounds of a type. The lower one is sign-extended to the width of the representation.
 pub(super) fn integer_bounds(shape: NumericShape, signed: bool) -> [u64; 2] {
     let all = make_width_mask(shape.bits);
     if signed {
@@ -111,7 +111,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.clear_high_bits(shape, id))
     }
 
-    /// An integer clamped to the ends of the narrower type that it is of.
+    /// Clamps an integer to the bounds of its own, narrower type.
     pub(super) fn clamp_integer(&mut self, shape: NumericShape, signed: bool, id: Id) -> Id {
         let [low, high] = integer_bounds(shape, signed).map(|bits| self.t.make_splat(shape, bits));
         let number = if signed { std_::S_CLAMP } else { std_::U_CLAMP };

@@ -1,4 +1,4 @@
-//! LLVM's own intrinsics for SPIR-V: `llvm.spv.NAME`.
+//! Intrinsics of LLVM's SPIR-V backend: `llvm.spv.NAME`.
 
 use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
@@ -15,7 +15,7 @@ use spirula_spirv::grammar::opencl_std as std_;
 const DEVICE_MEMORY: MemorySemantics =
     MemorySemantics(MemorySemantics::CrossWorkgroupMemory.0 | MemorySemantics::ImageMemory.0);
 
-/// A row for each intrinsic, without the types at its end.
+/// A row for each intrinsic, without the type suffix.
 pub(super) const ROWS: &[(&str, IntrinsicRule)] = &[
     (
         "llvm.spv.thread.id",
@@ -165,7 +165,7 @@ fn signed_dot(
     body.lanes_product(Op::SDot, call).map(Some)
 }
 
-/// Between zero and one.
+/// A number clamped to the range from zero to one.
 fn lower_spv_saturate(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -181,7 +181,7 @@ fn lower_spv_saturate(
     )))
 }
 
-/// What is above the next whole number below.
+/// The fractional part: the number minus the next lower integer.
 fn lower_spv_frac(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -436,7 +436,7 @@ impl FunctionTranslator<'_, '_> {
         self.wave_reduction([op, op], call).map(Some)
     }
 
-    /// A reduction over the subgroup: by one instruction for floats, by another for integers.
+    /// A reduction over the subgroup, with one instruction for floats and another for integers.
     fn wave_reduction(&mut self, ops: [Op; 2], call: &ExternalCall<'_>) -> TranslationResult<Id> {
         self.over_wave(GroupOperation::Reduce, ops, call)
     }

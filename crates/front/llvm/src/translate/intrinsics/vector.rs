@@ -1,4 +1,4 @@
-//! Intrinsics that move lanes, and halves as bits.
+//! Vector intrinsics: lane movement, and halves as bits.
 
 use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
@@ -89,8 +89,8 @@ pub(super) fn lower_read_clock(
     Ok(Some(body.emit_op(Op::ReadClockKHR, ty, [scope])))
 }
 
-/// `llvm.vector.splice(left, right, first)`: lanes of both in a row, counted from the end of the
-/// left where the first is negative.
+/// `llvm.vector.splice(left, right, first)`: consecutive lanes of both. A negative `first` counts
+/// from the end of the left one.
 pub(super) fn lower_vector_splice(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -120,7 +120,8 @@ pub(super) fn lower_vector_splice(
     }
 }
 
-/// `llvm.vector.interleaveN(vectors…)`: first lanes of all, second lanes of all, and so on.
+/// `llvm.vector.interleaveN(vectors…)`: the first lanes of all, then the second lanes of all, and
+/// so on.
 pub(super) fn lower_vector_interleave(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -180,7 +181,7 @@ pub(super) fn lower_stepvector(
     body.composed_result(call, &lanes)
 }
 
-/// `llvm.get.active.lane.mask(first, end)`: by lane, whether `first + lane < end` without a carry.
+/// `llvm.get.active.lane.mask(first, end)`: by lane, whether `first + lane < end` without overflow.
 pub(super) fn active_lanes(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -191,7 +192,7 @@ pub(super) fn active_lanes(
     let end = body.lower_value(call.arg(1)?)?;
     let number = body.t.shape_type(shape);
     let bool = body.t.b.bool_type();
-    // Lanes that are left, at least none.
+    // The number of remaining lanes, at least zero.
     let below = body.emit_op(Op::ULessThan, bool, [first, end]);
     let rest = body.emit_op(Op::ISub, number, [end, first]);
     let zero = body.t.make_zero(shape);
@@ -204,7 +205,8 @@ pub(super) fn active_lanes(
     body.composed_result(call, &lanes)
 }
 
-/// `llvm.cttz.elts(vector, whether zero is poison)`: the lanes before the first that is not zero.
+/// `llvm.cttz.elts(vector, whether zero is poison)`: the number of lanes before the first nonzero
+/// one.
 pub(super) fn leading_false(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -225,8 +227,9 @@ pub(super) fn lower_ct_select(
     body.select_of(call.inst, operands).map(Some)
 }
 
-/// `llvm.vector.partial.reduce.add(accumulator, vector)`: each lane of the accumulator with some of
-/// the vector's added, here those that are a multiple of its length apart.
+/// `llvm.vector.partial.reduce.add(accumulator, vector)`: some lanes of the vector are added to
+/// each lane of the accumulator. Here these are lanes whose distance is a multiple of the
+/// accumulator's length.
 pub(super) fn partial_sum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -249,13 +252,13 @@ pub(super) fn partial_sum(
     body.composed_result(call, &sums)
 }
 
-/// What becomes of the truth value of a lane.
+/// A function of a lane's Boolean.
 type LanePredicateFn<'a, 'b, 'c> =
     &'a mut dyn FnMut(&mut FunctionTranslator<'b, 'c>, u32, Id) -> TranslationResult<Id>;
 
 impl<'t, 'm> FunctionTranslator<'t, 'm> {
-    /// The number of the first lane of the first argument that is not zero, as far as `counts` takes it
-    /// for such; else `none`.
+    /// The number of the first nonzero lane of the first argument for which `counts` holds,
+    /// otherwise `none`.
     pub(super) fn first_lane_that_holds(
         &mut self,
         call: &ExternalCall<'_>,
@@ -292,7 +295,7 @@ impl FunctionTranslator<'_, '_> {
         self.compose_lanes(ty, lanes).map(Some)
     }
 
-    /// A lane that an argument says.
+    /// A constant lane number in an argument.
     fn first_lane(&self, call: &ExternalCall<'_>, index: usize) -> TranslationResult<usize> {
         let lane = self.t.module.as_u64(call.arg(index)?);
         match lane.filter(|lane| *lane < 1 << 16) {

@@ -1,7 +1,8 @@
-//! `llvm.vp.*`: operations on the lanes that a mask names and that are before a length.
+//! Vector predication: `llvm.vp.*`, operations on the lanes that a mask selects and that are below
+//! a length.
 //!
-//! What the other lanes of a result have is nobody's business, so that most operations are done on all lanes. Divisions
-//! are not, whose behaviour would be undefined where an unused divisor is zero; nor are accesses to memory and
+//! The other lanes of a result are undefined, so most operations run on all lanes. Divisions do
+//! not, because an unused divisor of zero would be undefined behaviour. Nor do memory accesses and
 //! reductions.
 
 use super::super::builtins::ExternalCall;
@@ -16,7 +17,7 @@ use spirula_spirv::grammar::Op;
 
 const PREFIX: &str = "llvm.vp.";
 
-/// Operations that are called otherwise where they are not predicated.
+/// Operations whose names differ when they are not predicated.
 const RENAMED: &[(&str, &str)] = &[("roundtozero", "trunc")];
 
 /// `llvm.vp.NAME(operands…, mask, length)`
@@ -68,7 +69,7 @@ pub(super) fn lower_vp_intrinsic(
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// The mask and the length, which come last.
+    /// The mask and the length, which are the last arguments.
     fn lanes_meant(
         &self,
         call: &ExternalCall<'_>,
@@ -122,7 +123,7 @@ impl FunctionTranslator<'_, '_> {
         self.emit_comparison(predicate, shape, [left, right])
     }
 
-    /// `llvm.vp.merge(condition, yes, no, length)`: what is behind the length is of `no`.
+    /// `llvm.vp.merge(condition, yes, no, length)`: lanes past the length are those of `no`.
     fn lower_vp_merge(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let (condition, length) = (call.arg(0)?, Some(call.arg(3)?));
         let (yes, no) = (call.arg(1)?, call.arg(2)?);
@@ -170,8 +171,8 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.clear_high_bits(scalar, all))
     }
 
-    /// `llvm.vp.cttz.elts(vector, whether zero is poison, mask, length)`: the lanes before the first that is
-    /// not zero, or the length.
+    /// `llvm.vp.cttz.elts(vector, whether zero is poison, mask, length)`: the number of lanes
+    /// before the first nonzero one, or the length.
     fn predicated_first(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let (mask, length) = self.lanes_meant(call)?;
         let Some(end) = length else {

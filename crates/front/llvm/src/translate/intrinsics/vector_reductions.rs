@@ -1,4 +1,4 @@
-//! Reductions of vectors: their lanes one after the other.
+//! Vector reductions: lanes are combined one after the other.
 
 use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
@@ -11,15 +11,15 @@ use spirula_spirv::grammar::opencl_std as std_;
 /// How two lanes are joined.
 #[derive(Clone, Copy)]
 pub(super) enum LaneReductionRule {
-    /// By an instruction; by another one where they are truth values.
+    /// An instruction, and another one for Booleans.
     Op(Op, Op),
-    /// By an extended instruction on floats; NaN where one of them is.
+    /// An extended instruction on floats, with NaN as the result if an operand is NaN.
     Nan(u32),
-    /// By an extended instruction; with the sign where integers are signed.
+    /// An extended instruction. The flag states whether integers are signed.
     Ext(u32, bool),
 }
 
-/// Ways to join lanes by the names that reductions have in intrinsics.
+/// Reduction operations by their names in intrinsics.
 const JOINS: &[(&str, LaneReductionRule)] = &[
     ("add", LaneReductionRule::Op(Op::IAdd, Op::LogicalNotEqual)),
     ("mul", LaneReductionRule::Op(Op::IMul, Op::LogicalAnd)),
@@ -166,7 +166,7 @@ pub(super) fn nan_minimum(
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// Reduces the argument `vector`; what stands before it is the start.
+    /// Reduces the argument `vector`. An argument before it is the start value.
     fn reduce_vector(
         &mut self,
         join: LaneReductionRule,
@@ -196,7 +196,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(Some(self.clear_high_bits(scalar, all)))
     }
 
-    /// Two lanes joined; the first has its sign where there is one.
+    /// Combines two lanes. The first is negated if the operation requires it.
     pub(super) fn join_lanes(
         &mut self,
         join: LaneReductionRule,

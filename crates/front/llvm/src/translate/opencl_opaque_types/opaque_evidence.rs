@@ -1,4 +1,4 @@
-//! Which values are of opaque types.
+//! Evidence gathering: the values that are of opaque types.
 
 use super::type_names::{OpaqueHandleType, parse_access, parse_handle};
 use crate::ir::{
@@ -8,7 +8,7 @@ use crate::ir::{
 use crate::pointee_inference::SlotUnionFind;
 use crate::translate::builtins::{MangledBaseType, MangledParameter, demangle_name};
 
-/// Functions whose result is of an opaque type, with that of OpenCL C.
+/// Functions whose result is of an opaque type, with the type's name in OpenCL C.
 const RESULTS: &[(&str, &str)] = &[
     ("async_work_group_copy", "event_t"),
     ("async_work_group_strided_copy", "event_t"),
@@ -29,14 +29,14 @@ const IMPLIED: u8 = 1;
 const DECLARED: u8 = 2;
 const QUALIFIED: u8 = 3;
 
-/// What is known about a module's opaque values. Each value has two slots: what it is, and what
-/// it points to.
+/// The inferred opaque types of a module's values. Each value has two slots: its own type, and its
+/// pointee.
 pub(super) struct OpaqueValueTypes {
     first: Vec<u32>,
     classes: SlotUnionFind,
-    /// By slot of a class: its type, with the weight of the evidence.
+    /// By class root: the type of the class, with the weight of the evidence.
     elected: Vec<Option<(u8, OpaqueHandleType)>>,
-    /// Constants that stand where an opaque value belongs: function, position in its pool, slot.
+    /// Constants that are used as opaque values: function, position in its operand pool, slot.
     pub(super) constants: Vec<(LlvmFunc, usize, u32)>,
 }
 
@@ -46,7 +46,7 @@ impl OpaqueValueTypes {
         self.elected.iter().any(Option::is_some)
     }
 
-    /// The slot of what a local is.
+    /// The slot of a local's own type.
     pub(super) fn slot_of(&self, func: LlvmFunc, local: usize) -> u32 {
         self.first[func.index()] + 2 * local as u32
     }
@@ -58,7 +58,7 @@ impl OpaqueValueTypes {
     }
 }
 
-/// Whether a module names an opaque type as older modules do: a quick look.
+/// Whether a module refers to an opaque type in an older spelling. This is a quick check.
 pub(super) fn has_old_opaque_types(module: &LlvmModule) -> bool {
     let structures = module.types.iter().any(|(_, kind)| match kind {
         LlvmTypeKind::Struct { name, .. } => parse_handle(module.symbol_text(*name)).is_some(),
@@ -67,7 +67,7 @@ pub(super) fn has_old_opaque_types(module: &LlvmModule) -> bool {
     structures || module.function_ids().any(|func| is_old(module, func))
 }
 
-/// Whether a function of a name that tells of opaque types takes or gives pointers in their place.
+/// Whether a function whose name implies opaque types has pointers in their place.
 fn is_old(module: &LlvmModule, func: LlvmFunc) -> bool {
     let function = module.function(func);
     let pointer = |ty: LlvmType| module.types.address_space(ty).is_some();
@@ -90,7 +90,7 @@ fn result_of(name: &str) -> Option<OpaqueHandleType> {
     parse_handle(RESULTS.iter().find(|row| row.0 == name)?.1)
 }
 
-/// The opaque type that a parameter is of or points to.
+/// The opaque type of a parameter or of its pointee.
 fn find_param_handle(param: &MangledParameter<'_>) -> Option<OpaqueHandleType> {
     match param.base {
         MangledBaseType::Named(name) => parse_handle(name),
@@ -98,7 +98,7 @@ fn find_param_handle(param: &MangledParameter<'_>) -> Option<OpaqueHandleType> {
     }
 }
 
-/// Gathers what is known.
+/// Gathers the evidence.
 pub(super) fn gather_evidence(module: &LlvmModule) -> OpaqueValueTypes {
     let mut first = Vec::with_capacity(module.functions.len());
     let mut count = 0;
@@ -138,7 +138,7 @@ impl OpaqueEvidenceCollector<'_> {
         self.evidence.push((slot, weight, handle));
     }
 
-    /// What a type says about a slot: pointers to opaque structures.
+    /// Evidence from a type: pointers to opaque structures.
     fn gather_from_type(&mut self, slot: u32, ty: LlvmType) {
         let LlvmTypeKind::Pointer {
             pointee: Some(pointee),
@@ -153,7 +153,7 @@ impl OpaqueEvidenceCollector<'_> {
                     self.add_evidence(slot, DECLARED, handle);
                 }
             }
-            // One level deep: what a pointer in memory is.
+            // One level of indirection: the pointee of a pointer in memory.
             LlvmTypeKind::Pointer { .. } if slot.is_multiple_of(2) => {
                 self.gather_from_type(slot + 1, pointee)
             }
@@ -182,7 +182,7 @@ impl OpaqueEvidenceCollector<'_> {
         }
     }
 
-    /// What the name of a function without a body says.
+    /// Evidence from the name of a function without a body.
     fn gather_from_builtin(&mut self, func: LlvmFunc, name: &str) {
         if let Some(handle) = result_of(name) {
             let slot = self.result_slot(func);
@@ -206,7 +206,7 @@ impl OpaqueEvidenceCollector<'_> {
         }
     }
 
-    /// What the metadata of a kernel says about its parameters.
+    /// Evidence from a kernel's metadata about its parameters.
     fn gather_from_kernel(&mut self, func: LlvmFunc) {
         let strings = |kind: &str| self.module.function_strings(func, kind);
         let types = strings("kernel_arg_base_type");
@@ -230,7 +230,7 @@ impl OpaqueEvidenceCollector<'_> {
         }
     }
 
-    /// Joins a slot with what an operand is.
+    /// Joins a slot with that of an operand.
     fn join_operand(
         &mut self,
         slot: u32,
@@ -254,13 +254,13 @@ impl OpaqueEvidenceCollector<'_> {
         }
     }
 
-    /// Whether a constant may stand for an opaque value: a null pointer, or a sampler's number.
+    /// Whether a constant may represent an opaque value: a null pointer, or a literal sampler.
     fn is_stand_in(&self, constant: LlvmConst) -> bool {
         let ty = self.module.consts.ty(constant);
         ty == LlvmType::I32 || self.module.types.address_space(ty).is_some()
     }
 
-    /// Joins what two values point to.
+    /// Joins the pointees of two values.
     fn join_contents(&mut self, slot: u32, func: LlvmFunc, value: LlvmValue) {
         if let Some(local) = value.as_local() {
             let other = self.found.slot_of(func, local) + 1;
@@ -350,7 +350,7 @@ impl OpaqueEvidenceCollector<'_> {
         self.found.classes.union_sets(slot, result);
     }
 
-    /// The strongest evidence of each class wins, the first of equals.
+    /// Selects the strongest evidence of each class; among equals, the first.
     fn elect_handles(mut self) -> OpaqueValueTypes {
         for (slot, weight, handle) in self.evidence {
             let class = self.found.classes.find_root(slot) as usize;

@@ -1,4 +1,4 @@
-//! Gives opaque values their types.
+//! Rewriting: opaque values get their target extension types.
 
 use super::opaque_evidence::OpaqueValueTypes;
 use super::type_names::OpaqueHandleType;
@@ -7,7 +7,7 @@ use crate::ir::{
     LlvmTypeKind, LlvmValue,
 };
 
-/// A copy of the module in which what was found has its type.
+/// A copy of the module in which the inferred opaque types are applied.
 pub(super) fn rewrite_module(module: &LlvmModule, mut found: OpaqueValueTypes) -> LlvmModule {
     let mut new = module.clone();
     for func in module.function_ids() {
@@ -42,7 +42,7 @@ fn intern_handle(new: &mut LlvmModule, handle: &OpaqueHandleType) -> LlvmType {
     })
 }
 
-/// Whether a type may stand for an opaque one.
+/// Whether a type may represent an opaque one.
 fn may_be(module: &LlvmModule, ty: LlvmType) -> bool {
     ty == LlvmType::I32 || module.types.address_space(ty).is_some()
 }
@@ -107,7 +107,7 @@ fn rewrite_instructions(new: &mut LlvmModule, found: &mut OpaqueValueTypes, func
     }
 }
 
-/// A type in memory with the opaque type in the place of pointers.
+/// A type in memory in which the opaque type replaces pointers.
 fn replace_pointers(new: &mut LlvmModule, ty: LlvmType, content: LlvmType) -> LlvmType {
     match *new.types.kind(ty) {
         LlvmTypeKind::Array { element, len } if may_be(new, element) => {
@@ -118,7 +118,7 @@ fn replace_pointers(new: &mut LlvmModule, ty: LlvmType, content: LlvmType) -> Ll
     }
 }
 
-/// Brings the types of calls up to those of their callees, where they were the same before.
+/// Updates the function types of calls to those of their callees, if both were the same before.
 fn update_call_types(old: &LlvmModule, new: &mut LlvmModule) {
     for func in new.function_ids() {
         for index in 0..new.function(func).insts.len() {
@@ -143,7 +143,7 @@ fn update_call_types(old: &LlvmModule, new: &mut LlvmModule) {
     }
 }
 
-/// Puts a constant of an opaque type in the place of a null pointer or a sampler's number.
+/// Replaces a null pointer or a literal sampler by a constant of the opaque type.
 fn replace_constant(new: &mut LlvmModule, func: LlvmFunc, at: usize, ty: LlvmType) {
     let value = new.function(func).value_pool[at];
     let Some(old) = value.as_const() else {

@@ -1,15 +1,16 @@
-//! Names of OpenCL's and SPIR-V's opaque types, in all spellings that older modules have.
+//! Opaque type names: names of OpenCL's and SPIR-V's opaque types in all spellings of older
+//! modules.
 
 use crate::ir::LlvmType;
 
-/// Access of an image that its name does not say.
+/// The access of an image whose name does not state it.
 const UNKNOWN_ACCESS: u32 = u32::MAX;
 
-/// Integer parameters of an image type: dimension, depth, arrayed, multisampled, sampled, format,
-/// access.
+/// Index of the access among the integer parameters of an image type: dimension, depth, arrayed,
+/// multisampled, sampled, format, access.
 const ACCESS: usize = 6;
 
-/// An opaque type: what stands in `target("NAME", TYPE, INTS…)`.
+/// An opaque type: the parameters of `target("NAME", TYPE, INTS…)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OpaqueHandleType {
     /// Name, such as `spirv.Image`.
@@ -34,7 +35,7 @@ impl OpaqueHandleType {
         self.ints.get(ACCESS) == Some(&UNKNOWN_ACCESS)
     }
 
-    /// The same with an access, where it is an image of unknown access.
+    /// The same with an access, if it is an image of unknown access.
     pub(super) fn with_access(mut self, access: u32) -> OpaqueHandleType {
         if self.is_open() {
             self.ints[ACCESS] = access;
@@ -43,7 +44,7 @@ impl OpaqueHandleType {
     }
 }
 
-/// OpenCL's names other than those of images, without `_t` and underscores.
+/// OpenCL's names except those of images, without `_t` and underscores.
 const OPENCL: &[(&str, &str, &[u32])] = &[
     ("sampler", "Sampler", &[]),
     ("event", "Event", &[]),
@@ -58,7 +59,7 @@ const OPENCL: &[(&str, &str, &[u32])] = &[
 /// Dimensions of images.
 const DIMENSIONS: &[(&str, u32)] = &[("image1d", 0), ("image2d", 1), ("image3d", 2)];
 
-/// Access qualifiers, as they end names and as metadata has them.
+/// Access qualifiers, as suffixes of names and in metadata.
 const QUALIFIERS: &[(&str, u32)] = &[
     ("ro", 0),
     ("wo", 1),
@@ -68,15 +69,15 @@ const QUALIFIERS: &[(&str, u32)] = &[
     ("read_write", 2),
 ];
 
-/// The access that a qualifier asks for.
+/// The access of a qualifier.
 pub(super) fn parse_access(qualifier: &str) -> Option<u32> {
     let qualifier = qualifier.trim_start_matches("__");
     QUALIFIERS.iter().find(|q| q.0 == qualifier).map(|q| q.1)
 }
 
-/// The opaque type of a name: `opencl.image2d_ro_t` and `spirv.Image._void_1_0_0_0_0_0_0` of
-/// structures, `ocl_image2d_ro` and `__spirv_Image__void_1_0_0_0_0_0_0` in mangled names,
-/// `image2d_t` in OpenCL C.
+/// The opaque type of a name. The spellings are `opencl.image2d_ro_t` and
+/// `spirv.Image._void_1_0_0_0_0_0_0` for structures, `ocl_image2d_ro` and
+/// `__spirv_Image__void_1_0_0_0_0_0_0` in mangled names, and `image2d_t` in OpenCL C.
 pub(super) fn parse_handle(name: &str) -> Option<OpaqueHandleType> {
     if let Some(name) = name
         .strip_prefix("spirv.")
@@ -121,7 +122,7 @@ fn parse_image(name: &str) -> Option<OpaqueHandleType> {
     })
 }
 
-/// Types by their names in those of SPIR-V's opaque types.
+/// Element types by their names within those of SPIR-V's opaque types.
 const ELEMENTS: &[(&str, LlvmType)] = &[
     ("void", LlvmType::VOID),
     ("char", LlvmType::I8),

@@ -1,5 +1,5 @@
-//! Arithmetic on lists of limbs (Knuth, The Art of Computer Programming, volume 2, section 4.3.1;
-//! division bit by bit).
+//! Limb arithmetic (Knuth, The Art of Computer Programming, volume 2, section 4.3.1; division bit
+//! by bit).
 
 use super::{LIMB, LIMB_SHAPE, LimbInteger};
 use crate::ir::Predicate;
@@ -23,7 +23,7 @@ impl FunctionTranslator<'_, '_> {
             .collect()
     }
 
-    /// A sum, and whether it carries beyond the last limb.
+    /// A sum, and the carry out of the last limb.
     pub(super) fn add_limbs(&mut self, left: &[Id], right: &[Id]) -> (Vec<Id>, Id) {
         let (ty, bool) = (self.t.shape_type(LIMB_SHAPE), self.t.b.bool_type());
         let mut carry = None;
@@ -45,7 +45,7 @@ impl FunctionTranslator<'_, '_> {
         (sums, carry)
     }
 
-    /// A difference, and whether it borrows beyond the last limb.
+    /// A difference, and the borrow out of the last limb.
     pub(super) fn subtract_limbs(&mut self, left: &[Id], right: &[Id]) -> (Vec<Id>, Id) {
         let (ty, bool) = (self.t.shape_type(LIMB_SHAPE), self.t.b.bool_type());
         let mut borrow = None;
@@ -102,7 +102,7 @@ impl FunctionTranslator<'_, '_> {
         all.unwrap_or_else(|| self.t.b.constant_bool(true))
     }
 
-    /// Whether a number is below another; the last limbs are signed where the numbers are.
+    /// Whether a number is less than another. The last limbs are signed if the numbers are.
     pub(super) fn emit_wide_less_than(&mut self, left: &[Id], right: &[Id], signed: bool) -> Id {
         let bool = self.t.b.bool_type();
         let mut below = None;
@@ -125,7 +125,7 @@ impl FunctionTranslator<'_, '_> {
         below.unwrap_or_else(|| self.t.b.constant_bool(false))
     }
 
-    /// Shifts to the left by an amount, which may be known.
+    /// Shifts to the left by an amount, which may be constant.
     pub(super) fn shift_left(&mut self, limbs: &[Id], by: Id, known: Option<u64>) -> Vec<Id> {
         let zero = self.t.make_zero(LIMB_SHAPE);
         let mut reversed: Vec<Id> = limbs.to_vec();
@@ -135,7 +135,7 @@ impl FunctionTranslator<'_, '_> {
         all
     }
 
-    /// Shifts to the right; the sign, that of the last limb, follows where it is arithmetic.
+    /// Shifts to the right. An arithmetic shift fills with the sign of the last limb.
     pub(super) fn shift_right(
         &mut self,
         limbs: &[Id],
@@ -154,8 +154,8 @@ impl FunctionTranslator<'_, '_> {
         self.shift_limbs(limbs, fill, by, known, false)
     }
 
-    /// Shifts towards the beginning of the list: each limb becomes parts of one further on and of
-    /// that behind it. Beyond the end is `fill`.
+    /// Shifts towards the beginning of the list. Each limb is combined from one further on and the
+    /// one after that. Limbs past the end are `fill`.
     fn shift_limbs(
         &mut self,
         limbs: &[Id],
@@ -200,7 +200,8 @@ impl FunctionTranslator<'_, '_> {
         all
     }
 
-    /// The first limb shifted by less than a limb, with what the second shifts into it.
+    /// The first limb shifted by less than a limb, combined with the bits that the second shifts
+    /// into it.
     fn two_parts(&mut self, first: Id, second: Id, by: Id, left: bool) -> Id {
         let shape = LIMB_SHAPE;
         let ty = self.t.shape_type(shape);
@@ -213,7 +214,7 @@ impl FunctionTranslator<'_, '_> {
             (Op::ShiftRightLogical, Op::ShiftLeftLogical)
         };
         let kept = self.emit_op(there, ty, [first, by]);
-        // In two steps, as a shift by a whole limb is undefined.
+        // Two steps, as a shift by a whole limb is undefined.
         let moved = self.emit_op(back, ty, [second, one]);
         let moved = self.emit_op(back, ty, [moved, rest]);
         self.emit_op(Op::BitwiseOr, ty, [kept, moved])
@@ -234,8 +235,8 @@ impl FunctionTranslator<'_, '_> {
             .collect()
     }
 
-    /// Quotient and remainder, by a loop that shifts the bits of the dividend one by one into the
-    /// remainder and those of the quotient after them into the dividend.
+    /// Quotient and remainder by a loop. Each iteration shifts the highest bit of the dividend into
+    /// the remainder, and a bit of the quotient into the dividend.
     pub(super) fn divide_limbs(
         &mut self,
         wide: LimbInteger,
@@ -256,8 +257,8 @@ impl FunctionTranslator<'_, '_> {
         let (quotients, remainders) = (joined(), joined());
         let quotient: Vec<Id> = quotients.iter().map(|phi| phi.0).collect();
         let remainder: Vec<Id> = remainders.iter().map(|phi| phi.0).collect();
-        // The highest bit of the dividend comes into the remainder. All limbs are whole: the bits
-        // above the width are zero.
+        // The highest bit of the dividend moves into the remainder. Limbs are used whole, as the
+        // bits above the width are zero.
         let top = self.top_bit(&quotient);
         let over = self.top_bit(&remainder);
         let mut next = self.shift_left(&remainder, one, Some(1));
@@ -305,7 +306,7 @@ impl FunctionTranslator<'_, '_> {
         self.emit_op(Op::ShiftRightLogical, ty, [last, most])
     }
 
-    /// Quotient and remainder of signed numbers: the remainder has the dividend's sign.
+    /// Quotient and remainder of signed numbers. The remainder has the sign of the dividend.
     pub(super) fn divide_signed(
         &mut self,
         wide: LimbInteger,
@@ -324,7 +325,7 @@ impl FunctionTranslator<'_, '_> {
         (quotient, remainder)
     }
 
-    /// A signed number without its sign, and whether it was negative.
+    /// The magnitude of a signed number, and whether the number is negative.
     pub(super) fn split_sign(&mut self, wide: LimbInteger, limbs: &[Id]) -> (Vec<Id>, Id) {
         let zero = vec![self.t.make_zero(LIMB_SHAPE); limbs.len()];
         let negative = self.compare_limbs(wide, Predicate::Slt, limbs, &zero);

@@ -1,4 +1,4 @@
-//! Integers of several limbs from and to memory, other integers, floats and pointers.
+//! Wide integer conversions: from and to memory, other integers, floats and pointers.
 
 use super::{LIMB, LIMB_SHAPE, LimbInteger};
 use crate::ir::{
@@ -244,8 +244,8 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.resize_integer(shape, LIMB_SHAPE, id, signed))
     }
 
-    /// A float, rounded once: of the 64 highest bits, the last of which says whether there are
-    /// others below.
+    /// A float, rounded once: from the 64 highest bits, whose last bit also records whether lower
+    /// bits are set.
     fn float_of_limbs(
         &mut self,
         from: LimbInteger,
@@ -291,8 +291,8 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.emit_select(float, negative, minus, id))
     }
 
-    /// The limbs of a float, rounded towards zero: from the highest down, each without what those
-    /// above it have.
+    /// The limbs of a float, rounded towards zero. They are computed from the highest down, each
+    /// from what the higher limbs leave.
     fn limbs_of_float(
         &mut self,
         value: LlvmValue,

@@ -1,4 +1,4 @@
-//! Intrinsics on integers of several limbs.
+//! Wide integer intrinsics.
 
 use super::{LIMB, LIMB_SHAPE, LimbInteger};
 use crate::ir::{LlvmInst, LlvmValue, Predicate, ValueKind};
@@ -9,7 +9,7 @@ use crate::translate::types::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, opencl_std as std_};
 
-/// Intrinsics that choose one of two numbers: the first where the predicate holds.
+/// Intrinsics that select one of two numbers: the first if the predicate holds.
 const EXTREMES: &[(&str, Predicate)] = &[
     ("umin", Predicate::Ult),
     ("umax", Predicate::Ugt),
@@ -18,7 +18,7 @@ const EXTREMES: &[(&str, Predicate)] = &[
 ];
 
 impl FunctionTranslator<'_, '_> {
-    /// Translates a call of an intrinsic whose first argument has several limbs.
+    /// Translates a call of an intrinsic whose first argument is a wide integer.
     pub(super) fn wide_call(
         &mut self,
         inst: LlvmInst,
@@ -100,7 +100,7 @@ impl FunctionTranslator<'_, '_> {
         self.composed_limbs(ty, wide, &limbs)
     }
 
-    /// All lanes of a vector as one number.
+    /// Reduces the lanes of a vector to one number.
     fn reduce_wide(
         &mut self,
         inst: LlvmInst,
@@ -172,7 +172,7 @@ impl FunctionTranslator<'_, '_> {
         sum
     }
 
-    /// The zeros above the highest bit that is set, in all limbs.
+    /// The number of zeros above the highest set bit.
     pub(super) fn leading_zeros_of(&mut self, limbs: &[Id]) -> Id {
         self.zeros_before(std_::CLZ, limbs.iter().copied())
     }
@@ -188,7 +188,8 @@ impl FunctionTranslator<'_, '_> {
         self.zeros_before(std_::CTZ, limbs.iter().rev().copied())
     }
 
-    /// Zeros up to the first bit that is set, where limbs that come later are looked at first.
+    /// The number of zeros up to the first set bit; limbs that come later in the iterator are
+    /// examined first.
     fn zeros_before(&mut self, number: u32, limbs: impl Iterator<Item = Id>) -> Id {
         let ty = self.t.shape_type(LIMB_SHAPE);
         let mut all: Option<Id> = None;
@@ -207,7 +208,7 @@ impl FunctionTranslator<'_, '_> {
         all.unwrap_or_else(|| self.t.make_zero(LIMB_SHAPE))
     }
 
-    /// Limbs in the other order, each with its groups of bits in the other order.
+    /// Reverses the order of the limbs and of the groups of bits in each.
     fn reverse_limb_groups(&mut self, smallest: u32, limbs: &[Id]) -> Vec<Id> {
         let mut all: Vec<Id> = limbs
             .iter()
@@ -227,7 +228,7 @@ impl FunctionTranslator<'_, '_> {
         self.shift_right(&swapped, by, Some(unused), false)
     }
 
-    /// A shift of two integers as one.
+    /// A funnel shift.
     fn funnel_wide(
         &mut self,
         wide: LimbInteger,
@@ -269,7 +270,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.each_limb(Op::BitwiseOr, &first, &second))
     }
 
-    /// A result with whether it is another than that without bounds.
+    /// A result, and whether it overflowed.
     fn overflow_wide(
         &mut self,
         inst: LlvmInst,
@@ -292,7 +293,8 @@ impl FunctionTranslator<'_, '_> {
                 } else {
                     self.subtract_limbs(&left, &right).0
                 };
-                // The result goes down where something positive is subtracted or negative added.
+                // A signed result moves down if something positive is subtracted or something
+                // negative is added.
                 let zero = vec![self.t.make_zero(LIMB_SHAPE); wide.limbs];
                 let down = if add {
                     self.compare_limbs(wide, Predicate::Slt, &right, &zero)
@@ -330,8 +332,8 @@ impl FunctionTranslator<'_, '_> {
         (limbs, self.emit_logical_not(same))
     }
 
-    /// The product of the magnitudes, which fits if it is below the smallest number's, or the same
-    /// where the result is negative.
+    /// The product of the magnitudes. It fits if it is below the magnitude of the smallest number,
+    /// or equal to it for a negative result.
     fn checked_signed_product(
         &mut self,
         wide: LimbInteger,
@@ -345,7 +347,7 @@ impl FunctionTranslator<'_, '_> {
         let (limbs, over) = self.checked_product(&left, &right);
         let turned = self.negated_limbs(&limbs);
         let result = self.select_limbs(negative, &turned, &limbs);
-        // The sign of the result is not what it has to be, and it is not zero.
+        // The sign of the result is wrong, and the result is not zero.
         let zero = vec![self.t.make_zero(LIMB_SHAPE); wide.limbs];
         let below = self.compare_limbs(wide, Predicate::Slt, &result, &zero);
         let differs = self.emit_op(Op::LogicalNotEqual, bool, [below, negative]);

@@ -1,16 +1,17 @@
-//! Integers of more than 64 bits, where those of any width may not be used.
+//! Wide integers: integers of more than 64 bits, if those of arbitrary width are not allowed.
 //!
-//! Such an integer is a composite of 64-bit integers, its *limbs*, least significant first: an
-//! array, or a vector where the module aligns it as one. Bits above its width are zero. In memory
-//! it is accessed limb by limb, the last in pieces, so that no byte beyond it is touched.
+//! Such an integer is a composite of 64-bit integers, its *limbs*, least significant first. It is
+//! an array, or a vector if the module aligns it as one. Bits above its width are zero. In memory
+//! it is accessed limb by limb, and the last limb in pieces, so that no byte beyond it is accessed.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
 //! | `arithmetic` | sums, products, shifts, comparisons, division on lists of limbs |
-//! | `convert` | from and to other numbers |
+//! | `conversions` | from and to other numbers |
 //! | `intrinsics` | intrinsics on such integers |
 //!
-//! Cost: linear in the limbs, for products and shifts by amounts that are found out quadratic.
+//! Cost: linear in the number of limbs; quadratic for products and for shifts by amounts that are
+//! not constant.
 
 mod arithmetic;
 mod conversions;
@@ -52,7 +53,7 @@ impl LimbInteger {
 }
 
 impl LlvmTranslator<'_> {
-    /// The limbs of a type, where it is an integer that is made of such.
+    /// The limbs of a type, if it is a wide integer.
     pub(super) fn find_wide_type(&self, ty: LlvmType) -> Option<LimbInteger> {
         match *self.module.types.kind(ty) {
             LlvmTypeKind::Int(bits)
@@ -109,7 +110,7 @@ impl LlvmTranslator<'_> {
 }
 
 impl FunctionTranslator<'_, '_> {
-    /// Translates an instruction on integers of several limbs; none where it needs no care.
+    /// Translates an instruction on wide integers; `None` if it needs no special treatment.
     pub(super) fn lower_wide(&mut self, inst: LlvmInst) -> Option<TranslationResult<Option<Id>>> {
         if !self.t.types.wide {
             return None;
@@ -173,7 +174,7 @@ impl FunctionTranslator<'_, '_> {
             .collect()
     }
 
-    /// A value from limbs, whose bits above the width are cleared.
+    /// A value composed of limbs. The bits above the width are cleared.
     fn composed_limbs(
         &mut self,
         ty: LlvmType,
@@ -194,7 +195,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.t.b.append_value(Op::CompositeConstruct, ty, &words))
     }
 
-    /// The limbs with the bits above the width as the sign.
+    /// The limbs with the sign extended into the bits above the width.
     fn signed_limbs(&mut self, wide: LimbInteger, limbs: &[Id]) -> Vec<Id> {
         let mut limbs = limbs.to_vec();
         let unused = LIMB - wide.last_bits();
@@ -289,7 +290,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// A switch: the number of the case first, then a switch on it.
+    /// A switch: first the number of the matching case is computed, then a switch on it.
     fn switch_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<()> {
         let operands = self.function.operands(inst);
         let targets = self.function.blocks_of(inst);
