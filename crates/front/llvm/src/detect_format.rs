@@ -47,7 +47,7 @@ fn read_any(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
 }
 
 /// Words that begin a definition of LLVM assembly at the start of a line.
-const BEGINNINGS: &[&[u8]] = &[
+const PREFIXES: &[&[u8]] = &[
     b"; ModuleID",
     b"source_filename",
     b"target datalayout",
@@ -64,7 +64,7 @@ const BEGINNINGS: &[&[u8]] = &[
 pub fn looks_like_llvm_text(bytes: &[u8]) -> bool {
     let lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let mut lines = lines.filter(|line| !line.is_empty());
-    let is_beginning = |line: &[u8]| BEGINNINGS.iter().any(|&word| line.starts_with(word));
+    let is_beginning = |line: &[u8]| PREFIXES.iter().any(|&word| line.starts_with(word));
     lines
         .find(|line| line.first() != Some(&b';') || is_beginning(line))
         .is_some_and(|line| is_beginning(line) || is_type_or_comdat(line))

@@ -78,7 +78,7 @@ fn modules_without_their_strings_are_refused() {
         .expect("a table of strings");
     assert_eq!(
         refusal(&bytes[..start]),
-        "a name past the end of the strings"
+        "a name past the end of the string table"
     );
 }
 

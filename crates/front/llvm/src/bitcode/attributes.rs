@@ -133,7 +133,7 @@ impl AttributeTable {
                     }
                     params[at] = set;
                 }
-                _ => return ops.fail_with("attributes of an impossible parameter"),
+                _ => return ops.fail_with("attributes of a parameter with an impossible index"),
             }
         }
         self.lists
@@ -186,11 +186,11 @@ fn read_attribute(
             }
             kind.map(|kind| LlvmAttribute::RangeList(kind, ranges.into()))
         }
-        _ => return ops.fail_with("an attribute of unknown form"),
+        _ => return ops.fail_with("an attribute in an unknown form"),
     };
     match attribute {
         Some(attribute) if !attribute.is_well_formed() => {
-            ops.fail_with("an attribute with what another carries")
+            ops.fail_with("an attribute with a value of another form")
         }
         attribute => Ok(attribute),
     }

@@ -331,7 +331,7 @@ impl<'a> BitstreamReader<'a> {
                 2 => {
                     let abbreviation = self.define_abbreviation()?;
                     let Some(kind) = kind else {
-                        return self.fail_with("an abbreviation for blocks of no kind");
+                        return self.fail_with("an abbreviation without a kind of block");
                     };
                     self.preset.push((kind, abbreviation));
                 }
@@ -353,7 +353,7 @@ impl<'a> BitstreamReader<'a> {
             return self.fail_with("an abbreviation reaches past the end of its block");
         }
         for index in 0..count {
-            let piece = self.define_piece(index, count)?;
+            let piece = self.define_abbreviation_op(index, count)?;
             self.pieces.push(piece);
         }
         self.check_abbreviation(start)?;
@@ -363,7 +363,7 @@ impl<'a> BitstreamReader<'a> {
         })
     }
 
-    fn define_piece(
+    fn define_abbreviation_op(
         &mut self,
         index: usize,
         count: usize,
@@ -440,12 +440,12 @@ impl<'a> BitstreamReader<'a> {
         record.blob = &[];
         let range = abbreviation.start as usize..(abbreviation.start + abbreviation.len) as usize;
         let pieces = std::mem::take(&mut self.pieces);
-        let result = self.by_pieces(&pieces[range], record);
+        let result = self.read_abbreviation_fields(&pieces[range], record);
         self.pieces = pieces;
         result
     }
 
-    fn by_pieces(
+    fn read_abbreviation_fields(
         &mut self,
         pieces: &[AbbreviationOp],
         record: &mut BitcodeRecord<'a>,
@@ -479,7 +479,7 @@ impl<'a> BitstreamReader<'a> {
             AbbreviationOp::Vbr(width) => self.read_vbr(width),
             AbbreviationOp::Char6 => Ok(u64::from(CHAR6[self.read_fixed(6)? as usize])),
             AbbreviationOp::Array | AbbreviationOp::Blob => {
-                self.fail_with("an array or blob where a number belongs")
+                self.fail_with("an array or blob where a number is expected")
             }
         }
     }

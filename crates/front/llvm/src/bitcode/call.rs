@@ -89,7 +89,7 @@ impl BitcodeBodyReader<'_> {
         let Some((result, params, variadic)) =
             self.reader.module.types.function_signature(function)
         else {
-            return ops.fail_with("a call of what is no function");
+            return ops.fail_with("a call of a value that is not a function");
         };
         let mut count = params.len() as u32;
         for index in 0..params.len() {

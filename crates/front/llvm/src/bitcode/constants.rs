@@ -115,7 +115,7 @@ impl ConstantReader<'_> {
                 }
                 None if self.entered[top].attempts > 4 => {
                     let at = SourceLocation::Bit(self.entered[top].at as u64);
-                    return Err(error_at(at, "a constant that is made of itself"));
+                    return Err(error_at(at, "a constant that contains itself"));
                 }
                 None => stack.extend_from_slice(&self.missing),
             }
@@ -145,7 +145,7 @@ impl ConstantReader<'_> {
         if let Some(&(value, _)) = self.slots.get(number) {
             return match value.as_const() {
                 Some(id) => Ok(Some(id)),
-                None => ops.fail_with("a constant made of what is no constant"),
+                None => ops.fail_with("a constant whose operand is not a constant"),
             };
         }
         let index = number - self.slots.len();
@@ -218,7 +218,7 @@ impl ConstantReader<'_> {
                     return Ok(None);
                 };
                 let Some(global) = self.module.as_global(global) else {
-                    return ops.fail_with("a reference to a global that is none");
+                    return ops.fail_with("a reference to a value that is not a global");
                 };
                 let kind = match code {
                     27 => ConstKind::DsoLocalEquivalent(global),
@@ -378,7 +378,7 @@ impl ConstantReader<'_> {
                 let kind = ConstKind::BlockAddress(func, block);
                 Ok(Some(self.module.consts.intern_constant(ty, kind)))
             }
-            None => ops.fail_with("the address of a block of what is no function"),
+            None => ops.fail_with("the address of a block of a value that is not a function"),
         }
     }
 
@@ -475,7 +475,7 @@ impl ConstantReader<'_> {
                 ops.next()?;
                 return self.read_plain_parts(LlvmOpcode::FNeg, 1, ops);
             }
-            _ => return ops.fail_with(format!("constants of code {code} are not known")),
+            _ => return ops.fail_with(format!("constants of code {code} are not supported")),
         };
         Ok(Some((opcode, flags, operands, extra)))
     }

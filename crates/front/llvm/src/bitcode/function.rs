@@ -73,7 +73,7 @@ pub fn read_function_body(
     };
     body.read_body(bits)?;
     let mut function = body.func;
-    function.settle_body(&mut room);
+    function.compact_body(&mut room);
     reader.room = Some(room);
     reader
         .metadata
@@ -173,7 +173,7 @@ impl BitcodeBodyReader<'_> {
                 _ => {
                     return Err(error_at(
                         place,
-                        "metadata of an instruction that is not there",
+                        "metadata of an instruction that does not exist",
                     ));
                 }
             }

@@ -266,15 +266,16 @@ impl BitcodeModuleReader {
         if !self.bodies.is_empty() {
             return Err(error_at(
                 SourceLocation::Unknown,
-                "a function lacks its body",
+                "a function without its body",
             ));
         }
         self.set_names(strings)?;
         for (global, part, number) in std::mem::take(&mut self.initializers) {
             let id = self.slots.get(number).and_then(|slot| slot.0.as_const());
             let place = self.module.global(global).place;
-            let id = id.ok_or_else(|| error_at(place, "a global made of what is no constant"))?;
-            self.set_part(global, part, id);
+            let id =
+                id.ok_or_else(|| error_at(place, "a global whose operand is not a constant"))?;
+            self.set_global_constant(global, part, id);
         }
         Ok(self.module)
     }
@@ -290,7 +291,7 @@ impl BitcodeModuleReader {
                 .ok_or_else(|| {
                     error_at(
                         SourceLocation::Unknown,
-                        "a name past the end of the strings",
+                        "a name past the end of the string table",
                     )
                 })?;
             let name = self.module.strings.intern_bytes(bytes);
@@ -302,7 +303,7 @@ impl BitcodeModuleReader {
         Ok(())
     }
 
-    fn set_part(&mut self, global: LlvmGlobal, part: GlobalConstantPart, id: LlvmConst) {
+    fn set_global_constant(&mut self, global: LlvmGlobal, part: GlobalConstantPart, id: LlvmConst) {
         let kind = &mut self.module.globals[global.index()].kind;
         match (part, kind) {
             (GlobalConstantPart::Initializer, GlobalKind::Variable(variable)) => {

@@ -63,7 +63,7 @@ impl BitcodeBodyReader<'_> {
             52 => self.catch_switch(ops),
             56 => self.read_unary(LlvmOpcode::FNeg, ops),
             58 => self.read_unary(LlvmOpcode::Freeze, ops),
-            _ => ops.fail_with(format!("instructions of code {code} are not known")),
+            _ => ops.fail_with(format!("instructions of code {code} are not supported")),
         }
     }
 
@@ -152,7 +152,7 @@ impl BitcodeBodyReader<'_> {
         let mut flags = LlvmInstFlags::NONE;
         if opcode == LlvmOpcode::FNeg {
             if ops.next()? != 0 {
-                return ops.fail_with("a unary operation that is not known");
+                return ops.fail_with("an unknown unary operation");
             }
             flags = fast_math_flags(ops.or_zero());
         }
@@ -179,7 +179,7 @@ impl BitcodeBodyReader<'_> {
         let (vector, ty) = self.read_value(&mut ops)?;
         let (index, _) = self.read_value(&mut ops)?;
         let LlvmTypeKind::Vector { element, .. } = *self.reader.module.types.kind(ty) else {
-            return ops.fail_with("an element of what is no vector");
+            return ops.fail_with("an element of a value that is not a vector");
         };
         self.push_flagged(
             LlvmOpcode::ExtractElement,
@@ -194,7 +194,7 @@ impl BitcodeBodyReader<'_> {
     fn insert_element(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let (vector, ty) = self.read_value(&mut ops)?;
         let LlvmTypeKind::Vector { element, .. } = *self.reader.module.types.kind(ty) else {
-            return ops.fail_with("an element of what is no vector");
+            return ops.fail_with("an element of a value that is not a vector");
         };
         let element = self.value_of(element, &mut ops)?;
         let (index, _) = self.read_value(&mut ops)?;
@@ -221,7 +221,7 @@ impl BitcodeBodyReader<'_> {
             return ops.fail_with("a shuffle without a constant mask");
         };
         let Some(ty) = shuffle_type(&mut module.types, ty, mask.len()) else {
-            return ops.fail_with("a shuffle of what is no vector");
+            return ops.fail_with("a shuffle of a value that is not a vector");
         };
         let mask = InstructionExtra::Mask(self.add_numbers(&mask));
         self.push_flagged(
@@ -305,7 +305,7 @@ impl BitcodeBodyReader<'_> {
         let (aggregate, ty) = self.read_value(&mut ops)?;
         let path = Self::read_index_path(&mut ops)?;
         let Some(ty) = member_type(&self.reader.module.types, ty, &path) else {
-            return ops.fail_with("the indices do not lead through the aggregate");
+            return ops.fail_with("the indices do not select a member of the aggregate");
         };
         let indices = InstructionExtra::Indices(self.add_numbers(&path));
         self.push_flagged(

@@ -60,14 +60,14 @@ impl BitcodeBodyReader<'_> {
         match number {
             0 => Ok(self.reader.module.strings.intern_text("singlethread")),
             1 => Ok(LlvmSymbol::EMPTY),
-            _ => ops.fail_with("a synchronisation scope that is not defined"),
+            _ => ops.fail_with("an undefined synchronisation scope"),
         }
     }
 
     fn read_ordering(ops: &mut RecordOperands<'_>) -> Result<Ordering, BoxedDiagnostic> {
         match Ordering::from_code(ops.next()?) {
             Some(ordering) => Ok(ordering),
-            None => ops.fail_with("an ordering that is not known"),
+            None => ops.fail_with("an unknown ordering"),
         }
     }
 
@@ -245,7 +245,7 @@ impl BitcodeBodyReader<'_> {
             (self.value_of(ty, &mut ops)?, ty)
         };
         let Some(op) = RmwOp::from_code(ops.next()?) else {
-            return ops.fail_with("an atomic operation that is not known");
+            return ops.fail_with("an unknown atomic operation");
         };
         let flags = if ops.next()? != 0 {
             LlvmInstFlags::VOLATILE

@@ -206,7 +206,7 @@ impl MetadataTable {
             if module.metadata.len() != self.module_count {
                 return Err(error_at(
                     bits.place(),
-                    "metadata of the module after functions",
+                    "module metadata after function bodies",
                 ));
             }
             self.function_start = 0;
@@ -225,7 +225,7 @@ impl MetadataTable {
                         GLOBAL_ATTACHMENT => self.global_attachment(ops, module, slots)?,
                         INDEX_OFFSET | INDEX => {}
                         STRINGS => self.read_strings(ops, record.blob, module)?,
-                        code => self.read_piece(code, ops, module, types, slots)?,
+                        code => self.read_node(code, ops, module, types, slots)?,
                     }
                     self.record_count(module, in_function);
                 }
@@ -275,7 +275,7 @@ impl MetadataTable {
             .get(number)
             .and_then(|slot| module.as_global(slot.0.as_const()?));
         let Some(global) = global else {
-            return ops.fail_with("metadata attached to what is no global");
+            return ops.fail_with("metadata attached to a value that is not a global");
         };
         while !ops.is_empty() {
             let kind = self.find_kind(ops.next()?, ops.place())?;
@@ -317,7 +317,7 @@ impl MetadataTable {
         Ok(())
     }
 
-    fn read_piece(
+    fn read_node(
         &mut self,
         code: u64,
         mut ops: RecordOperands<'_>,
@@ -394,7 +394,7 @@ impl MetadataTable {
         module: &mut LlvmModule,
     ) -> Result<MetadataKind, BoxedDiagnostic> {
         let Some(&(_, class, fields)) = ROWS.iter().find(|row| row.0 == code) else {
-            return ops.fail_with(format!("metadata of code {code} is not known"));
+            return ops.fail_with(format!("metadata of code {code} is not supported"));
         };
         let distinct = ops.or_zero() & 1 != 0;
         let mut read = Vec::with_capacity(fields.len());

@@ -155,14 +155,15 @@ impl BitcodeModuleReader {
             1 => {
                 self.version = ops.next()?;
                 if !(1..=2).contains(&self.version) {
-                    return ops.fail_with("bitcode of a version that is not known");
+                    return ops.fail_with("bitcode of an unknown version");
                 }
             }
             2 => self.module.triple = text(&ops),
             3 => match DataLayout::from_text(&text(&ops)) {
                 Ok(layout) => self.module.layout = layout,
                 Err(part) => {
-                    return ops.fail_with(format!("data layout part `{part}` is not known"));
+                    return ops
+                        .fail_with(format!("data layout component `{part}` is not supported"));
                 }
             },
             4 => self.module.module_asm = text(&ops),

@@ -51,7 +51,7 @@ pub fn binary_opcode(
         .and_then(|number| BINARY.get(number));
     let opcode = row.and_then(|row| if float { row.1 } else { Some(row.0) });
     opcode.map_or_else(
-        || ops.fail_with(format!("binary operation {number} is not known")),
+        || ops.fail_with(format!("binary operation {number} is unknown")),
         Ok,
     )
 }
@@ -63,7 +63,7 @@ pub fn cast_opcode(ops: &mut RecordOperands<'_>) -> Result<LlvmOpcode, BoxedDiag
         .ok()
         .and_then(|number| CASTS.get(number));
     opcode.map_or_else(
-        || ops.fail_with(format!("conversion {number} is not known")),
+        || ops.fail_with(format!("conversion {number} is unknown")),
         |&op| Ok(op),
     )
 }
@@ -73,7 +73,7 @@ pub fn read_predicate(ops: &mut RecordOperands<'_>) -> Result<Predicate, BoxedDi
     let number = ops.next()?;
     match Predicate::from_code(number) {
         Some(predicate) => Ok(predicate),
-        None => ops.fail_with(format!("comparison {number} is not known")),
+        None => ops.fail_with(format!("comparison {number} is unknown")),
     }
 }
 

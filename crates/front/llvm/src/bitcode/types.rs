@@ -256,7 +256,7 @@ impl BitcodeTypeTable {
                     variadic,
                 }
             }
-            code => return ops.fail_with(format!("types of code {code} are not known")),
+            code => return ops.fail_with(format!("types of code {code} are not supported")),
         };
         Ok(module.types.intern_type(kind))
     }

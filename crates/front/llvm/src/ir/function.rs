@@ -126,7 +126,7 @@ impl LlvmFunction {
 
     /// Copies the body into memory of exact size. `room` gets the memory in which the body was
     /// read, for the next body.
-    pub(crate) fn settle_body(&mut self, room: &mut LlvmFunction) {
+    pub(crate) fn compact_body(&mut self, room: &mut LlvmFunction) {
         fn take_exact_pool<T: Copy>(pool: &mut Vec<T>) -> Vec<T> {
             let copy = pool.as_slice().to_vec();
             pool.clear();

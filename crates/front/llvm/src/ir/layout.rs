@@ -101,7 +101,7 @@ impl DataLayout {
             ..DataLayout::default()
         };
         for part in text.split('-').filter(|part| !part.is_empty()) {
-            layout.parse_part(part).ok_or(part)?;
+            layout.parse_component(part).ok_or(part)?;
         }
         Ok(layout)
     }
@@ -131,7 +131,7 @@ impl DataLayout {
         self.big_endian
     }
 
-    fn parse_part(&mut self, part: &str) -> Option<()> {
+    fn parse_component(&mut self, part: &str) -> Option<()> {
         let kind = part.chars().next()?;
         let mut rest = part[kind.len_utf8()..].split(':');
         let head = rest.next()?;
@@ -219,7 +219,7 @@ impl DataLayout {
 
     /// Layout of a struct type; `None` for other types and for structs without a size.
     pub fn struct_layout(&self, types: &LlvmTypes, ty: LlvmType) -> Option<StructLayout> {
-        self.place_fields(types, ty, &mut |inner| self.measure_type(types, inner))
+        self.lay_out_fields(types, ty, &mut |inner| self.measure_type(types, inner))
     }
 
     /// Computes size and alignment of every type once, so that later queries are look-ups. Readers
@@ -317,7 +317,7 @@ impl DataLayout {
                 }
             }
             LlvmTypeKind::Struct { .. } => {
-                let layout = self.place_fields(types, ty, inner)?;
+                let layout = self.lay_out_fields(types, ty, inner)?;
                 SizeAndAlign {
                     bits: layout.size.checked_mul(8)?,
                     align: layout.align,
@@ -352,7 +352,7 @@ impl DataLayout {
         }
     }
 
-    fn place_fields(
+    fn lay_out_fields(
         &self,
         types: &LlvmTypes,
         ty: LlvmType,

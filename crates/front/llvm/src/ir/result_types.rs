@@ -33,20 +33,20 @@ pub fn address_type(
     indices: impl IntoIterator<Item = (LlvmType, Option<LlvmConst>)>,
 ) -> Result<LlvmType, &'static str> {
     let LlvmTypeKind::Pointer { space, pointee } = *types.kind(types.scalar_type(base)) else {
-        return Err("the base of the address is no pointer");
+        return Err("the base of the address is not a pointer");
     };
     let mut shape = base;
     let mut ty = source;
     for (position, (index, constant)) in indices.into_iter().enumerate() {
         if types.int_width(types.scalar_type(index)).is_none() {
-            return Err("an index of the address is no integer");
+            return Err("an index of the address is not an integer");
         }
         if matches!(types.kind(index), LlvmTypeKind::Vector { .. }) {
             shape = index;
         }
         if position > 0 {
             ty = step_into_type(types, consts, ty, constant)
-                .ok_or("the indices do not lead through the type of the address")?;
+                .ok_or("the indices do not select a member of the address's type")?;
         }
     }
     let pointee = pointee.map(|_| ty);
@@ -156,14 +156,14 @@ pub fn expression_type(
         (LlvmOpcode::Select, _) => ty(1).ok_or("a select without operands"),
         (LlvmOpcode::ExtractElement, _) => match *types.kind(first) {
             LlvmTypeKind::Vector { element, .. } => Ok(element),
-            _ => Err("an element of what is no vector"),
+            _ => Err("an element of a value that is not a vector"),
         },
         (LlvmOpcode::ShuffleVector, ExprExtra::Mask(mask)) => {
-            shuffle_type(types, first, mask.len()).ok_or("a shuffle of what is no vector")
+            shuffle_type(types, first, mask.len())
+                .ok_or("a shuffle of a value that is not a vector")
         }
-        (LlvmOpcode::ExtractValue, ExprExtra::Indices(path)) => {
-            member_type(types, first, path).ok_or("the indices do not lead through the aggregate")
-        }
+        (LlvmOpcode::ExtractValue, ExprExtra::Indices(path)) => member_type(types, first, path)
+            .ok_or("the indices do not select a member of the aggregate"),
         _ => Ok(first),
     }
 }

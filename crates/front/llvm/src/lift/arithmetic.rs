@@ -211,7 +211,7 @@ impl<'s> FunctionLifter<'_, 's> {
     fn all_ones(&mut self, ty: LlvmType) -> LiftResult<LlvmConst> {
         let scalar = self.l.out.types.scalar_type(ty);
         let LlvmTypeKind::Int(width) = *self.l.out.types.kind(scalar) else {
-            return Err("its type is none of integers or truth values".to_owned());
+            return Err("its type is neither of integers nor of Booleans".to_owned());
         };
         let words = vec![u64::MAX; width.div_ceil(64) as usize];
         let out = &mut self.l.out;

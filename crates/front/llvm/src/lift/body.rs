@@ -77,7 +77,7 @@ pub(super) struct FunctionLifter<'l, 's> {
     /// The block being lifted.
     current: LlvmBlock,
     /// Names in use, with the number of requests for each.
-    taken: FxHashMap<LlvmSymbol, u32>,
+    used_names: FxHashMap<LlvmSymbol, u32>,
     /// Phis, with the ids of their values and incoming blocks.
     phis: Vec<(LlvmInst, &'s [u32])>,
     /// Headers of loops, with the loop's metadata.
@@ -102,7 +102,7 @@ impl<'s> SpirvLifter<'s> {
             function,
             place: SourceLocation::Unknown,
             current: LlvmBlock::new(0),
-            taken: FxHashMap::default(),
+            used_names: FxHashMap::default(),
             phis: Vec::new(),
             loops: Vec::new(),
             lines: LiftedFunctionLines::default(),
@@ -151,7 +151,7 @@ impl<'s> FunctionLifter<'_, 's> {
             let start = self.function.insts.len();
             self.current = LlvmBlock::new(index);
             if index == 0 {
-                self.special_constants(func);
+                self.declare_spec_constants(func);
             }
             for inst in source.body(block) {
                 self.lift_instruction(LiftSource::from_instruction(inst));
@@ -170,7 +170,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// Creates the specialisation constants that this function uses, in their order.
-    fn special_constants(&mut self, func: spirv::Func) {
+    fn declare_spec_constants(&mut self, func: spirv::Func) {
         let source = self.l.source;
         if self.l.special.is_empty() {
             return;
@@ -179,14 +179,14 @@ impl<'s> FunctionLifter<'_, 's> {
         let special = std::mem::take(&mut self.l.special);
         let mut pending = Vec::new();
         let ids = &self.l.ids;
-        let special_at = &self.l.special_at;
+        let spec_constant_index = &self.l.spec_constant_index;
         for inst in source.function_insts(func) {
-            ids.visit_uses(inst, |_, id| pending.extend(special_at[id]));
+            ids.visit_uses(inst, |_, id| pending.extend(spec_constant_index[id]));
         }
         while let Some(at) = pending.pop() {
             if !std::mem::replace(&mut used[at], true) {
                 ids.visit_uses(source.inst(special[at]), |_, id| {
-                    pending.extend(special_at[id])
+                    pending.extend(spec_constant_index[id])
                 });
             }
         }
@@ -221,7 +221,7 @@ impl<'s> FunctionLifter<'_, 's> {
             Ok(None) => {}
             Err(why) => self.l.report_at(source.op, source.place, &why),
         }
-        self.place_since(first);
+        self.attach_location_since(first);
     }
 
     /// Records the local that an id stands for, with its name.
@@ -241,7 +241,7 @@ impl<'s> FunctionLifter<'_, 's> {
 
     fn local_name(&mut self, id: Id) -> LlvmSymbol {
         match self.l.names.get(self.l.source, id) {
-            Some(name) => make_unique_name(&mut self.l.out.strings, &mut self.taken, &name),
+            Some(name) => make_unique_name(&mut self.l.out.strings, &mut self.used_names, &name),
             None => LlvmSymbol::EMPTY,
         }
     }
@@ -330,7 +330,7 @@ impl<'s> FunctionLifter<'_, 's> {
 
     /// The block of a label.
     pub(super) fn find_block(&self, label: Id) -> LiftResult<LlvmBlock> {
-        self.l.blocks[label].ok_or_else(|| format!("{label} is no block"))
+        self.l.blocks[label].ok_or_else(|| format!("{label} is not a block"))
     }
 
     /// Adds a call of a function.
@@ -411,7 +411,7 @@ impl<'s> FunctionLifter<'_, 's> {
             let values: Option<Vec<LlvmValue>> = from.iter().map(|b| Some(given(b)?.1)).collect();
             let Some(values) = values else {
                 self.l
-                    .report_at(Op::Phi, place, "it has no value for a block before it");
+                    .report_at(Op::Phi, place, "it has no value for a predecessor");
                 continue;
             };
             let start = self.function.value_pool.len();

@@ -86,7 +86,7 @@ impl<'s> FunctionLifter<'_, 's> {
         );
         let lanes = [left, right].map(|v| self.lane_count(self.type_of(v)));
         let [Some(a), Some(b)] = lanes else {
-            return Err("an operand is no vector".to_owned());
+            return Err("an operand is not a vector".to_owned());
         };
         let both = a.max(b);
         let left = self.resize_vector(left, a, both)?;
@@ -100,7 +100,7 @@ impl<'s> FunctionLifter<'_, 's> {
             })
             .collect();
         if mask.iter().any(|&lane| lane != NO_LANE && lane >= 2 * both) {
-            return Err("a lane is behind the last".to_owned());
+            return Err("a lane is past the last".to_owned());
         }
         self.push_shuffle(left, right, &mask).map(Some)
     }
@@ -114,13 +114,13 @@ impl<'s> FunctionLifter<'_, 's> {
         let parts = self.operand_values(source, 0)?;
         let mut whole = self.make_poison(ty);
         let Some(lanes) = self.lane_count(ty) else {
-            let is_special = matches!(
+            let is_length_wrapper = matches!(
                 self.l.find_lowered_type(source.result_type()?)?.shape,
                 LiftedTypeShape::Special(_)
             );
             for (index, part) in (0..).zip(parts) {
                 let path = [0, index];
-                whole = self.insert_value(whole, part, &path[usize::from(!is_special)..]);
+                whole = self.insert_value(whole, part, &path[usize::from(!is_length_wrapper)..]);
             }
             return Ok(Some(whole));
         };
@@ -133,7 +133,7 @@ impl<'s> FunctionLifter<'_, 's> {
                 }
                 Some(count) => {
                     if count > lanes {
-                        return Err("a part is longer than the whole".to_owned());
+                        return Err("a constituent is longer than the composite".to_owned());
                     }
                     let part = self.resize_vector(part, count, lanes)?;
                     let mask: Vec<u32> = (0..lanes)
@@ -186,7 +186,7 @@ impl<'s> FunctionLifter<'_, 's> {
         }
         let ty = self.type_of(whole);
         let Some(ty) = crate::ir::member_type(&self.l.out.types, ty, path) else {
-            return Err("the indices do not lead through its type".to_owned());
+            return Err("the indices do not select a member of its type".to_owned());
         };
         let path = InstructionExtra::Indices(self.push_numbers(path));
         Ok(self.push_with(
@@ -229,13 +229,13 @@ impl<'s> FunctionLifter<'_, 's> {
             }
             match lowered.shape {
                 LiftedTypeShape::Plain => {
-                    return Err("the indices do not lead through its type".to_owned());
+                    return Err("the indices do not select a member of its type".to_owned());
                 }
                 LiftedTypeShape::Special(_) => steps.push(0),
                 _ => {}
             }
             steps.push(index);
-            ty = self.l.find_part_type(ty, index.into())?;
+            ty = self.l.type_of_member(ty, index.into())?;
         }
         Ok((steps, None))
     }
@@ -274,7 +274,7 @@ impl<'s> FunctionLifter<'_, 's> {
         }
         let count = self.l.out.types.element_count(ty).unwrap_or(0);
         if depth > MAX_DEPTH || count > MAX_PARTS {
-            return Err("an aggregate is too large to be copied part by part".to_owned());
+            return Err("an aggregate is too large to be copied member by member".to_owned());
         }
         let mut copy = self.make_poison(ty);
         for index in 0..count {

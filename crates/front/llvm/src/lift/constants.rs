@@ -32,7 +32,7 @@ impl SpirvLifter<'_> {
                 if self.find_decoration(id, Decoration::BuiltIn).is_some() {
                     self.workgroup_size = Some(id);
                 }
-                self.special_at.set(id, Some(self.special.len()));
+                self.spec_constant_index.set(id, Some(self.special.len()));
                 self.special.push(inst.handle());
                 self.note_number(inst);
             }
@@ -93,7 +93,7 @@ impl SpirvLifter<'_> {
                 let bits = words.first().copied().unwrap_or(0);
                 Ok(consts.intern_constant(ty, ConstKind::Float(bits)))
             }
-            _ => Err("a number of a type that is none".to_owned()),
+            _ => Err("a number of a type that is not numeric".to_owned()),
         }
     }
 
@@ -107,7 +107,7 @@ impl SpirvLifter<'_> {
         }
         let mut parts = Vec::new();
         for part in inst.id_operands(0) {
-            if self.special_at[part].is_some() {
+            if self.spec_constant_index[part].is_some() {
                 return Ok(None);
             }
             parts.push(self.find_constant(part)?);
@@ -116,10 +116,10 @@ impl SpirvLifter<'_> {
             self.out.types.kind(ty),
             LlvmTypeKind::Struct { .. } | LlvmTypeKind::Array { .. } | LlvmTypeKind::Vector { .. }
         ) {
-            return Err("its type has no parts in LLVM IR".to_owned());
+            return Err("its type has no members in LLVM IR".to_owned());
         }
         if self.out.types.element_count(ty) != Some(parts.len() as u64) {
-            return Err("the number of its parts is not that of its type".to_owned());
+            return Err("the number of its constituents is not that of its type".to_owned());
         }
         let ir::LlvmModule { types, consts, .. } = &mut self.out;
         Ok(Some(consts.make_aggregate(types, ty, &parts)))
@@ -132,7 +132,10 @@ impl SpirvLifter<'_> {
         inst: InstRef<'_>,
     ) -> LiftResult<Option<LlvmConst>> {
         let op = Op(inst.operand_word(0) as u16);
-        if inst.id_operands(1).any(|id| self.special_at[id].is_some()) {
+        if inst
+            .id_operands(1)
+            .any(|id| self.spec_constant_index[id].is_some())
+        {
             return Ok(None);
         }
         if let Some((_, opcode)) = CASTS.iter().find(|row| row.0 == op) {
@@ -234,10 +237,10 @@ impl SpirvLifter<'_> {
     /// have 32 bits.
     pub(super) fn constant_step(&mut self, within: Id, index: Id) -> LiftResult<(LlvmConst, Id)> {
         if self.find_lowered_type(within)?.shape != super::types::LiftedTypeShape::Struct {
-            return Ok((self.find_constant(index)?, self.find_part_type(within, 0)?));
+            return Ok((self.find_constant(index)?, self.type_of_member(within, 0)?));
         }
         let n = self.read_constant_number(index)?;
-        let part = self.find_part_type(within, n)?;
+        let part = self.type_of_member(within, n)?;
         Ok((self.make_i32(n as u32), part))
     }
 }

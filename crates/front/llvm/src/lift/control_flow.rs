@@ -91,7 +91,7 @@ impl<'s> FunctionLifter<'_, 's> {
         let selector = self.operand_value(source, 0)?;
         let ty = self.type_of(selector);
         let Some(width) = self.l.out.types.int_width(ty) else {
-            return Err("its selector is no integer".to_owned());
+            return Err("its selector is not an integer".to_owned());
         };
         let words = width.div_ceil(32) as usize;
         let mut operands = vec![selector];
@@ -158,7 +158,7 @@ impl<'s> FunctionLifter<'_, 's> {
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
         let callee = source.read_id(0)?;
-        let func = self.l.functions[callee].ok_or_else(|| format!("{callee} is no function"))?;
+        let func = self.l.functions[callee].ok_or_else(|| format!("{callee} is not a function"))?;
         let args = self.operand_values(source, 1)?;
         let value = self.push_call(func, LlvmInstFlags::NONE, &args);
         Ok((self.type_of(value) != LlvmType::VOID).then_some(value))

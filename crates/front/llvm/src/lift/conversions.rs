@@ -7,7 +7,7 @@ use spirula_spirv::grammar::enumerants::Decoration;
 
 impl<'s> FunctionLifter<'_, 's> {
     /// Whether a conversion has a rounding mode or saturation, which LLVM's conversions lack.
-    fn is_particular(&self, source: &LiftSource<'s>) -> bool {
+    fn has_rounding_or_saturation(&self, source: &LiftSource<'s>) -> bool {
         let stated = |what| {
             source
                 .result
@@ -22,7 +22,7 @@ impl<'s> FunctionLifter<'_, 's> {
         opcode: LlvmOpcode,
         source: &LiftSource<'s>,
     ) -> LiftResult<LlvmValue> {
-        if self.is_particular(source) {
+        if self.has_rounding_or_saturation(source) {
             let made = self.lift_friendly_call(source)?;
             return made.ok_or_else(|| "it has no result".to_owned());
         }
@@ -39,7 +39,7 @@ impl<'s> FunctionLifter<'_, 's> {
         extend: LlvmOpcode,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
-        if self.is_particular(source) {
+        if self.has_rounding_or_saturation(source) {
             return self.lift_friendly_call(source);
         }
         let ty = self.result_type(source)?;
@@ -78,7 +78,7 @@ impl<'s> FunctionLifter<'_, 's> {
             // Between the two formats of 16 bits.
             std::cmp::Ordering::Equal => return self.lift_friendly_call(source),
         };
-        if self.is_particular(source) {
+        if self.has_rounding_or_saturation(source) {
             return self.lift_friendly_call(source);
         }
         Ok(Some(self.push_instruction(opcode, ty, &[value])))

@@ -40,7 +40,7 @@ impl SpirvLifter<'_> {
         for inst in self.source.section_insts(ModuleSection::EntryPoints) {
             let model = ExecutionModel(inst.operand_word(0));
             let name = self.out.strings.intern_text(&inst.string_operand(2));
-            let known = self.taken.insert(name, 0).is_some();
+            let known = self.used_names.insert(name, 0).is_some();
             let function = inst.id_operand(1);
             let expected = if self.is_shader {
                 ExecutionModel::GLCompute
@@ -50,7 +50,7 @@ impl SpirvLifter<'_> {
             if model != expected {
                 self.report_unlifted(
                     inst,
-                    &format!("entry points of the model {model} are not lifted"),
+                    &format!("entry points of the model {model} are not supported"),
                 );
             } else if known || self.entries[function].is_some() {
                 self.report_unlifted(
@@ -74,7 +74,7 @@ impl SpirvLifter<'_> {
             }
         }
         self.md_named("spirv.ExecutionMode", modes);
-        let texts = self.find_texts();
+        let texts = self.find_argument_strings();
         for inst in self.source.section_insts(ModuleSection::EntryPoints) {
             let function = inst.id_operand(1);
             if !self.is_shader
@@ -121,7 +121,7 @@ impl SpirvLifter<'_> {
                 return Ok(None);
             }
             let sizes: Vec<String> = inst.operands()[2..].iter().map(u32::to_string).collect();
-            self.function_text(func, "hlsl.numthreads", &sizes.join(","));
+            self.function_string_attribute(func, "hlsl.numthreads", &sizes.join(","));
             return Ok(None);
         }
         if let (Some((_, name)), false) = (ATTACHED.iter().find(|row| row.0 == mode), ids) {
@@ -169,7 +169,7 @@ impl SpirvLifter<'_> {
         let (mut defaults, mut numbers) = (Vec::new(), Vec::new());
         for &id in sizes {
             let default = self.definitions.default_value(self.source, id);
-            let default = default.ok_or_else(|| format!("{id} is no number by default"))?;
+            let default = default.ok_or_else(|| format!("{id} has no number as default"))?;
             defaults.push(default.to_string());
             let number = self.find_decoration(id, Decoration::SpecId);
             numbers.push(match number {
@@ -178,15 +178,13 @@ impl SpirvLifter<'_> {
                     String::new()
                 }
                 None => {
-                    return Err(format!(
-                        "{id} is computed of constants that can be specialised"
-                    ));
+                    return Err(format!("{id} is computed from specialisation constants"));
                 }
             });
         }
-        self.function_text(func, "hlsl.numthreads", &defaults.join(","));
+        self.function_string_attribute(func, "hlsl.numthreads", &defaults.join(","));
         if numbers.iter().any(|number| !number.is_empty()) {
-            self.function_text(func, "spirv.LocalSizeIds", &numbers.join(","));
+            self.function_string_attribute(func, "spirv.LocalSizeIds", &numbers.join(","));
         }
         Ok(())
     }
@@ -211,7 +209,12 @@ impl SpirvLifter<'_> {
     }
 
     /// Adds a string attribute to a function.
-    pub(super) fn function_text(&mut self, func: crate::ir::LlvmFunc, key: &str, value: &str) {
+    pub(super) fn function_string_attribute(
+        &mut self,
+        func: crate::ir::LlvmFunc,
+        key: &str,
+        value: &str,
+    ) {
         let (key, value) = (
             self.out.strings.intern_text(key),
             self.out.strings.intern_text(value),
@@ -264,7 +267,7 @@ impl SpirvLifter<'_> {
         }
         let spaces = self.md_numbers(&spaces);
         self.attach_to_function(func, "kernel_arg_addr_space", spaces);
-        self.attach_texts(func, "kernel_arg_access_qual", &access);
+        self.attach_strings(func, "kernel_arg_access_qual", &access);
         for (kind, default) in TEXTS.iter().zip([types, qualifiers]) {
             let stated = stated.get(&format!("{kind}.{name}"));
             let stated = stated
@@ -276,14 +279,19 @@ impl SpirvLifter<'_> {
                 default
             };
             if *kind == "kernel_arg_type" {
-                self.attach_texts(func, "kernel_arg_base_type", &texts);
+                self.attach_strings(func, "kernel_arg_base_type", &texts);
             }
-            self.attach_texts(func, kind, &texts);
+            self.attach_strings(func, kind, &texts);
         }
         Ok(())
     }
 
-    fn attach_texts<T: AsRef<str>>(&mut self, func: crate::ir::LlvmFunc, name: &str, texts: &[T]) {
+    fn attach_strings<T: AsRef<str>>(
+        &mut self,
+        func: crate::ir::LlvmFunc,
+        name: &str,
+        texts: &[T],
+    ) {
         let parts: Vec<LlvmMetadata> = texts.iter().map(|t| self.md_text(t.as_ref())).collect();
         let node = self.md_node(&parts);
         self.attach_to_function(func, name, node);
@@ -301,7 +309,7 @@ impl SpirvLifter<'_> {
     }
 
     /// The module's strings `NAME.a,b,c,`, by the text before the last full stop.
-    fn find_texts(&self) -> FxHashMap<String, String> {
+    fn find_argument_strings(&self) -> FxHashMap<String, String> {
         let strings = self.source.section_insts(ModuleSection::Sources);
         let strings = strings.filter(|inst| inst.op() == Op::String);
         let texts = strings.filter_map(|inst| {

@@ -51,7 +51,7 @@ impl SpirvLifter<'_> {
         if let Some(known) = self.functions[id] {
             return Ok(known);
         }
-        let func = self.bodies[id].ok_or_else(|| format!("{id} is no function"))?;
+        let func = self.bodies[id].ok_or_else(|| format!("{id} is not a function"))?;
         self.declare_function(func)
     }
 
@@ -73,7 +73,7 @@ impl SpirvLifter<'_> {
             self.parameter_types(made, &params)?;
         }
         if self.is_shader && self.entries[id].is_some() {
-            self.function_text(made, "hlsl.shader", "compute");
+            self.function_string_attribute(made, "hlsl.shader", "compute");
         }
         self.functions.set(id, Some(made));
         let address = self.function_address(made);

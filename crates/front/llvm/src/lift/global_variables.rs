@@ -14,7 +14,7 @@ impl SpirvLifter<'_> {
     /// Makes the counterpart of a variable.
     pub(super) fn define_variable(&mut self, inst: InstRef<'_>) -> LiftResult<()> {
         let (Some(id), Some(pointer)) = (inst.result(), inst.result_type()) else {
-            return Err("it is no variable".to_owned());
+            return Err("it is not a variable".to_owned());
         };
         let (class, pointee, initializer) = match inst.op() {
             Op::Variable => (
@@ -81,9 +81,9 @@ impl SpirvLifter<'_> {
                 let address = ConstKind::Global(global);
                 LlvmValue::from_constant(self.out.consts.intern_constant(data.ty, address))
             }
-            Some(_) => return Err(format!("{builtin} is a variable of two types")),
+            Some(_) => return Err(format!("{builtin} is a variable with two types")),
             None => {
-                self.taken.insert(name, 0);
+                self.used_names.insert(name, 0);
                 data.name = name;
                 let (global, value) = self.push_global(data);
                 self.builtins.push((name, global));

@@ -79,7 +79,7 @@ pub(super) struct SpirvLifter<'s> {
     /// Specialisation constants, in the order of the module.
     pub(super) special: Vec<Inst>,
     /// Positions in that list.
-    pub(super) special_at: IdMap<Option<usize>>,
+    pub(super) spec_constant_index: IdMap<Option<usize>>,
     /// The constant with the workgroup size, if it can be specialised.
     pub(super) workgroup_size: Option<Id>,
     pub(super) functions: IdMap<Option<LlvmFunc>>,
@@ -90,7 +90,7 @@ pub(super) struct SpirvLifter<'s> {
     /// Functions that are declared for instructions of SPIR-V, by name.
     pub(super) provided: FxHashMap<LlvmSymbol, LlvmFunc>,
     /// Names of globals in use, with the number of requests for each.
-    pub(super) taken: FxHashMap<LlvmSymbol, u32>,
+    pub(super) used_names: FxHashMap<LlvmSymbol, u32>,
     pub(super) taken_types: FxHashSet<LlvmSymbol>,
     /// Built-in variables by name.
     pub(super) builtins: Vec<(LlvmSymbol, LlvmGlobal)>,
@@ -128,13 +128,13 @@ impl<'s> SpirvLifter<'s> {
             types: IdMap::new(bound, None),
             values: IdMap::new(bound, None),
             special: Vec::new(),
-            special_at: IdMap::new(bound, None),
+            spec_constant_index: IdMap::new(bound, None),
             workgroup_size: None,
             functions: IdMap::new(bound, None),
             bodies: IdMap::new(bound, None),
             blocks: IdMap::new(bound, None),
             provided: FxHashMap::default(),
-            taken: FxHashMap::default(),
+            used_names: FxHashMap::default(),
             taken_types: FxHashSet::default(),
             builtins: Vec::new(),
             entries: IdMap::new(bound, None),
@@ -184,7 +184,7 @@ impl<'s> SpirvLifter<'s> {
     fn module_level(&mut self) {
         for inst in self.source.section_insts(ModuleSection::Globals) {
             let Some(row) = inst.op().info() else {
-                self.report_unlifted(inst, "the instruction is not known");
+                self.report_unlifted(inst, "the instruction is unknown");
                 continue;
             };
             let made = match row.class {
@@ -222,19 +222,19 @@ impl<'s> SpirvLifter<'s> {
 
     /// The LLVM counterpart of a type, with its structure.
     pub(super) fn find_lowered_type(&self, id: Id) -> LiftResult<LiftedType> {
-        self.types[id].ok_or_else(|| format!("{id} is no type that was lifted"))
+        self.types[id].ok_or_else(|| format!("{id} is not a type that was lifted"))
     }
 
     /// The type of a value, as SPIR-V has it.
     pub(super) fn type_of(&self, id: Id) -> LiftResult<Id> {
         let inst = self.definitions.get(self.source, id);
         inst.and_then(InstRef::result_type)
-            .ok_or_else(|| format!("{id} is no value"))
+            .ok_or_else(|| format!("{id} is not a value"))
     }
 
     /// The value of a constant or global, or of a local of the current function.
     pub(super) fn find_value(&self, id: Id) -> LiftResult<LlvmValue> {
-        self.values[id].ok_or_else(|| format!("{id} is no value that was lifted"))
+        self.values[id].ok_or_else(|| format!("{id} is not a value that was lifted"))
     }
 
     /// The constant of an id.
@@ -242,13 +242,13 @@ impl<'s> SpirvLifter<'s> {
         let value = self.find_value(id)?;
         value
             .as_const()
-            .ok_or_else(|| format!("{id} is no constant that is known before specialisation"))
+            .ok_or_else(|| format!("{id} is not a constant that is known before specialisation"))
     }
 
     /// The number that an integer constant is.
     pub(super) fn read_constant_number(&self, id: Id) -> LiftResult<u64> {
         let known = self.definitions.constant_value(self.source, id);
-        known.ok_or_else(|| format!("{id} is no number that is known before specialisation"))
+        known.ok_or_else(|| format!("{id} is not a number that is known before specialisation"))
     }
 
     /// The operands of a decoration of an id.
@@ -264,7 +264,7 @@ impl<'s> SpirvLifter<'s> {
 
     /// A unique name for a global: the requested one, or the requested one with a number.
     pub(super) fn global_name(&mut self, asked: &str) -> LlvmSymbol {
-        make_unique_name(&mut self.out.strings, &mut self.taken, asked)
+        make_unique_name(&mut self.out.strings, &mut self.used_names, asked)
     }
 
     /// Adds a global.
@@ -315,21 +315,21 @@ impl<'s> SpirvLifter<'s> {
 /// A name that is not in use: the requested one, or the requested one followed by a number.
 pub(super) fn make_unique_name(
     strings: &mut ir::LlvmStrings,
-    taken: &mut FxHashMap<LlvmSymbol, u32>,
+    used_names: &mut FxHashMap<LlvmSymbol, u32>,
     asked: &str,
 ) -> LlvmSymbol {
     let wanted = strings.intern_text(asked);
-    let Some(&count) = taken.get(&wanted) else {
-        taken.insert(wanted, 0);
+    let Some(&count) = used_names.get(&wanted) else {
+        used_names.insert(wanted, 0);
         return wanted;
     };
     let mut number = count;
     loop {
         number += 1;
         let other = strings.intern_text(&format!("{asked}.{number}"));
-        if !taken.contains_key(&other) {
-            taken.insert(wanted, number);
-            taken.insert(other, 0);
+        if !used_names.contains_key(&other) {
+            used_names.insert(wanted, number);
+            used_names.insert(other, 0);
             return other;
         }
     }

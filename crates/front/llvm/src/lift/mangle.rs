@@ -19,7 +19,7 @@ pub(super) struct MangledType {
     /// Whether the innermost type can be substituted.
     named: bool,
     /// Enclosing components: vectors, address spaces, pointers.
-    around: Vec<String>,
+    enclosing: Vec<String>,
 }
 
 /// A name being mangled.
@@ -46,9 +46,9 @@ impl MangledNameBuilder {
     /// Adds a parameter.
     pub(super) fn push_param(&mut self, ty: &MangledType) {
         let mut parts = vec![ty.scalar.clone()];
-        for around in &ty.around {
+        for enclosing in &ty.enclosing {
             let inner = &parts[parts.len() - 1];
-            parts.push(format!("{around}{inner}"));
+            parts.push(format!("{enclosing}{inner}"));
         }
         // The longest component that was written before is substituted.
         let known = (0..parts.len()).rev().find_map(|at| {
@@ -56,8 +56,8 @@ impl MangledNameBuilder {
             Some((at, index))
         });
         let outside = known.map_or(0, |(at, _)| at);
-        for around in ty.around[outside..].iter().rev() {
-            self.text.push_str(around);
+        for enclosing in ty.enclosing[outside..].iter().rev() {
+            self.text.push_str(enclosing);
         }
         match known {
             Some((_, index)) => self.text.push_str(&format_substitution(index)),
@@ -96,7 +96,7 @@ fn format_substitution(index: usize) -> String {
 impl SpirvLifter<'_> {
     /// A type as a parameter of a mangled name.
     pub(super) fn mangle_type(&self, id: Id) -> MangledType {
-        let mut around = Vec::new();
+        let mut enclosing = Vec::new();
         let mut at = id;
         let mut scalar = None;
         // A pointer, an array in it, a vector, and its lanes.
@@ -105,18 +105,18 @@ impl SpirvLifter<'_> {
                 break;
             };
             match inst.op() {
-                Op::TypePointer if around.is_empty() => {
-                    around.push("P".to_owned());
+                Op::TypePointer if enclosing.is_empty() => {
+                    enclosing.push("P".to_owned());
                     let ty = self.types[at].map(|lowered| lowered.ty);
                     let space = ty.and_then(|ty| self.out.types.address_space(ty));
                     if let Some(space) = space.filter(|space| *space != 0) {
                         let name = format!("AS{space}");
-                        around.push(format!("U{}{name}", name.len()));
+                        enclosing.push(format!("U{}{name}", name.len()));
                     }
                     at = inst.id_operand(1);
                 }
                 Op::TypeVector => {
-                    around.push(format!("Dv{}_", inst.operand_word(1)));
+                    enclosing.push(format!("Dv{}_", inst.operand_word(1)));
                     at = inst.id_operand(0);
                 }
                 Op::TypeVoid => scalar = Some("v"),
@@ -132,17 +132,17 @@ impl SpirvLifter<'_> {
                 break;
             }
         }
-        around.reverse();
+        enclosing.reverse();
         match scalar {
             Some(scalar) => MangledType {
                 scalar: scalar.to_owned(),
                 named: false,
-                around,
+                enclosing,
             },
             None => MangledType {
                 scalar: self.mangle_opaque_type(at),
                 named: true,
-                around,
+                enclosing,
             },
         }
     }
@@ -228,11 +228,11 @@ fn float_letter(width: u32, brain: bool) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn make_mangled(scalar: &str, around: &[&str]) -> MangledType {
+    fn make_mangled(scalar: &str, enclosing: &[&str]) -> MangledType {
         MangledType {
             scalar: scalar.to_owned(),
             named: scalar.starts_with(|c: char| c.is_ascii_digit()),
-            around: around.iter().map(|a| (*a).to_owned()).collect(),
+            enclosing: enclosing.iter().map(|a| (*a).to_owned()).collect(),
         }
     }
 

@@ -20,7 +20,7 @@ impl<'s> FunctionLifter<'_, 's> {
     /// A scalar in every lane of a vector type.
     fn splat_scalar(&mut self, scalar: LlvmValue, ty: LlvmType) -> LiftResult<LlvmValue> {
         let LlvmTypeKind::Vector { len, .. } = *self.l.out.types.kind(ty) else {
-            return Err("a factor is no vector".to_owned());
+            return Err("a factor is not a vector".to_owned());
         };
         let poison =
             LlvmValue::from_constant(self.l.out.consts.intern_constant(ty, ConstKind::Poison));
@@ -30,7 +30,7 @@ impl<'s> FunctionLifter<'_, 's> {
 
     fn extract_columns(&mut self, matrix: LlvmValue) -> LiftResult<Vec<LlvmValue>> {
         let count = self.l.out.types.element_count(self.type_of(matrix));
-        let count = count.ok_or("a factor is no matrix")? as u32;
+        let count = count.ok_or("a factor is not a matrix")? as u32;
         (0..count)
             .map(|column| self.extract_value(matrix, &[column]))
             .collect()

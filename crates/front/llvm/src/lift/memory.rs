@@ -176,7 +176,7 @@ impl<'s> FunctionLifter<'_, 's> {
             self.read_memory_access(write),
             self.read_memory_access(read),
         ) else {
-            return Err("LLVM IR cannot say that memory is accessed so".to_owned());
+            return Err("LLVM IR cannot express these memory operands".to_owned());
         };
         let pointee = self.l.find_pointee(self.l.type_of(source.read_id(0)?)?)?;
         let ty = self.l.find_type(pointee)?;
@@ -193,7 +193,7 @@ impl<'s> FunctionLifter<'_, 's> {
         );
         let size = self.operand_value(source, 2)?;
         let Some(access) = self.read_memory_access(&source.operands[3..]) else {
-            return Err("LLVM IR cannot say that memory is accessed so".to_owned());
+            return Err("LLVM IR cannot express these memory operands".to_owned());
         };
         let volatile = u64::from(access.flags.contains_all(LlvmInstFlags::VOLATILE));
         let out = &mut self.l.out;
@@ -201,10 +201,10 @@ impl<'s> FunctionLifter<'_, 's> {
         let [a, b, c] = [to, from, size].map(|v| self.type_of(v));
         let space = |ty| self.l.out.types.address_space(ty);
         let (Some(a_space), Some(b_space)) = (space(a), space(b)) else {
-            return Err("an operand is no pointer".to_owned());
+            return Err("an operand is not a pointer".to_owned());
         };
         let Some(width) = self.l.out.types.int_width(c) else {
-            return Err("the size is no integer".to_owned());
+            return Err("the size is not an integer".to_owned());
         };
         let name = format!("llvm.memcpy.p{a_space}.p{b_space}.i{width}");
         let params = [a, b, c, LlvmType::I1];
@@ -295,7 +295,7 @@ impl<'s> FunctionLifter<'_, 's> {
             let (constant, part) = self.l.constant_step(within, index)?;
             return Ok((LlvmValue::from_constant(constant), part));
         }
-        Ok((self.l.find_value(index)?, self.l.find_part_type(within, 0)?))
+        Ok((self.l.find_value(index)?, self.l.type_of_member(within, 0)?))
     }
 
     /// `OpLifetimeStart` and `OpLifetimeStop`. A size of zero means that the size is unknown.
@@ -314,7 +314,7 @@ impl<'s> FunctionLifter<'_, 's> {
         };
         let ty = self.type_of(pointer);
         let Some(space) = self.l.out.types.address_space(ty) else {
-            return Err("its operand is no pointer".to_owned());
+            return Err("its operand is not a pointer".to_owned());
         };
         let name = format!("llvm.lifetime.{word}.p{space}");
         let func =

@@ -131,7 +131,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// Attaches the current location to the instructions from `first` on.
-    pub(super) fn place_since(&mut self, first: usize) {
+    pub(super) fn attach_location_since(&mut self, first: usize) {
         let Some(line) = self.lines.line else { return };
         if first == self.function.insts.len() {
             return;

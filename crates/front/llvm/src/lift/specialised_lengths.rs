@@ -46,7 +46,7 @@ impl SpirvLifter<'_> {
     pub(super) fn note_number(&mut self, inst: InstRef<'_>) {
         let number = match inst.op() {
             Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse => {
-                self.special_number(inst)
+                self.specialised_number(inst)
             }
             Op::SpecConstantOp if inst.operand_word(0) == u32::from(Op::CompositeExtract.0) => {
                 self.extracted_number(inst)
@@ -59,7 +59,7 @@ impl SpirvLifter<'_> {
         }
     }
 
-    fn special_number(&mut self, inst: InstRef<'_>) -> Option<SpecialisableNumber> {
+    fn specialised_number(&mut self, inst: InstRef<'_>) -> Option<SpecialisableNumber> {
         let (id, ty) = (inst.result()?, inst.result_type()?);
         let default = self.default_number(id, ty)?;
         let constant = {
@@ -140,7 +140,7 @@ impl SpirvLifter<'_> {
     }
 
     /// The LLVM counterpart of an array whose length can be specialised; `None` for other arrays.
-    pub(super) fn special_array(
+    pub(super) fn specialised_array(
         &mut self,
         inst: InstRef<'_>,
     ) -> LiftResult<Option<(LlvmType, LiftedTypeShape)>> {
@@ -152,7 +152,7 @@ impl SpirvLifter<'_> {
             return Ok(None);
         };
         if self.find_decoration(id, Decoration::ArrayStride).is_some() {
-            let why = "an array with a stride whose length can be specialised has no counterpart";
+            let why = "an array with both a stride and a specialised length has no counterpart";
             return Err(why.to_owned());
         }
         let element = self.find_type(part)?;
@@ -171,7 +171,7 @@ impl SpirvLifter<'_> {
     }
 
     /// The default value of a parameter of a SPIR-V type, if the parameter can be specialised.
-    pub(super) fn special_default(&self, id: Id) -> Option<u64> {
+    pub(super) fn find_spec_default(&self, id: Id) -> Option<u64> {
         Some(self.lengths.known[id]?.default.bits)
     }
 
@@ -181,7 +181,7 @@ impl SpirvLifter<'_> {
         let mut nodes = vec![self.md_constant(undefined)];
         for &id in numbers {
             let number = self.number_of(id);
-            nodes.push(number.ok_or_else(|| format!("{id} is no number"))?.node);
+            nodes.push(number.ok_or_else(|| format!("{id} is not a number"))?.node);
         }
         let row = self.md_node(&nodes);
         self.lengths.rows.push(row);

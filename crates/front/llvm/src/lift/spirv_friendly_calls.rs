@@ -68,7 +68,7 @@ impl SpirvLifter<'_> {
         } else {
             CallingConvention::SPIR_FUNC
         };
-        self.taken.insert(symbol, 0);
+        self.used_names.insert(symbol, 0);
         let func = self.push_function(symbol, ty, convention, Linkage::External);
         self.provided.insert(symbol, func);
         func
@@ -164,7 +164,7 @@ impl<'s> FunctionLifter<'_, 's> {
             (_, [word]) if kind != Kind::LiteralString => {
                 (LlvmValue::from_constant(self.l.make_i32(*word)), None)
             }
-            _ => return Err("an operand that is a text has no counterpart".to_owned()),
+            _ => return Err("an operand that is a string has no counterpart".to_owned()),
         };
         to.values.push(value);
         to.types.push(ty);
@@ -267,7 +267,7 @@ impl<'s> FunctionLifter<'_, 's> {
         let prefix = SETS.iter().find(|row| row.0 == name);
         let (Some(set), Some((_, prefix))) = (ExtInstSet::by_name(&name), prefix) else {
             return Err(format!(
-                "the extended instructions of {name} are not lifted"
+                "the extended instructions of {name} are not supported"
             ));
         };
         let Some(row) = set.instruction_by_number(number) else {

@@ -83,7 +83,7 @@ impl SpirvLifter<'_> {
                 let ty = self.out.types.make_vector(element, len, false);
                 (ty, LiftedTypeShape::Parts(part))
             }
-            Op::TypeArray if let Some(made) = self.special_array(inst)? => made,
+            Op::TypeArray if let Some(made) = self.specialised_array(inst)? => made,
             Op::TypeMatrix | Op::TypeArray => {
                 let part = inst.id_operand(0);
                 let element = self.find_type(part)?;
@@ -201,7 +201,7 @@ impl SpirvLifter<'_> {
     fn target_type(&mut self, inst: InstRef<'_>) -> LiftResult<LlvmType> {
         let name = inst.op().info().map_or("", |row| row.name);
         let Some(name) = name.strip_prefix("OpType") else {
-            return Err("it makes no type".to_owned());
+            return Err("it declares no type".to_owned());
         };
         if let Some(image) = inst.get_id(0)
             && matches!(inst.op(), Op::TypeSampledImage | Op::TypeVmeImageINTEL)
@@ -209,7 +209,7 @@ impl SpirvLifter<'_> {
             let LlvmTypeKind::Target { types, ints, .. } =
                 self.out.types.kind(self.find_type(image)?)
             else {
-                return Err(format!("{image} is no image"));
+                return Err(format!("{image} is not an image"));
             };
             let (types, ints) = (types.clone(), ints.clone());
             return Ok(self.make_target_type(name, types, ints));
@@ -223,14 +223,14 @@ impl SpirvLifter<'_> {
                 (OperandCategory::Id, Some(id)) => match self.types[id] {
                     Some(lowered) => types.push(lowered.ty),
                     None => {
-                        let default = self.special_default(id);
+                        let default = self.find_spec_default(id);
                         special = special.or(default.and(inst.result()));
                         numbers.push(id);
                         ints.push(default.map_or_else(|| self.read_constant_number(id), Ok)? as u32);
                     }
                 },
                 (OperandCategory::Literal, _) if operand.words.len() > 1 => {
-                    return Err("a type with a text has no counterpart in LLVM IR".to_owned());
+                    return Err("a type with a string has no counterpart in LLVM IR".to_owned());
                 }
                 _ => ints.push(operand.words[0]),
             }
@@ -257,7 +257,7 @@ impl SpirvLifter<'_> {
     }
 
     /// The type of member `n` of a type.
-    pub(super) fn find_part_type(&self, id: Id, n: u64) -> LiftResult<Id> {
+    pub(super) fn type_of_member(&self, id: Id, n: u64) -> LiftResult<Id> {
         match self.find_lowered_type(id)?.shape {
             LiftedTypeShape::Parts(part) | LiftedTypeShape::Special(part) => Ok(part),
             LiftedTypeShape::Struct => {
@@ -266,7 +266,7 @@ impl SpirvLifter<'_> {
                 inst.and_then(|inst| inst.id_operands(0).nth(at))
                     .ok_or_else(|| format!("{id} has no member {n}"))
             }
-            _ => Err(format!("{id} has no parts")),
+            _ => Err(format!("{id} has no members")),
         }
     }
 
@@ -275,7 +275,7 @@ impl SpirvLifter<'_> {
         let inst = self.definitions.get(self.source, pointer_type);
         match inst {
             Some(inst) if inst.op() == Op::TypePointer => Ok(inst.id_operand(1)),
-            _ => Err(format!("{pointer_type} is no pointer that says to what")),
+            _ => Err(format!("{pointer_type} is not a typed pointer")),
         }
     }
 }
@@ -288,7 +288,7 @@ fn float_type(inst: InstRef<'_>) -> LiftResult<LlvmType> {
         (64, None) => Ok(LlvmType::DOUBLE),
         (16, Some(FPEncoding::BFloat16KHR)) => Ok(LlvmType::BFLOAT),
         (width, None) => Err(format!(
-            "LLVM IR has no floats of {width} bits of this form"
+            "LLVM IR has no floats of {width} bits in this format"
         )),
         (_, Some(encoding)) => Err(format!("LLVM IR has no floats encoded as {encoding}")),
     }

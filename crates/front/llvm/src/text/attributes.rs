@@ -174,7 +174,7 @@ impl LlvmParser<'_> {
         let place = self.token.place();
         let number = self.parse_unsigned()?;
         if LlvmAlign::from_bytes(number).is_none() {
-            return Err(error_at(place, "an alignment that is no power of two"));
+            return Err(error_at(place, "an alignment that is not a power of two"));
         }
         if parens {
             self.expect_punct(b')')?;
@@ -215,7 +215,7 @@ impl LlvmParser<'_> {
                 let name = parser.peek_text().trim_end_matches(':');
                 location = MEMORY_LOCATIONS.iter().position(|&at| at == name);
                 if location.is_none() {
-                    return parser.fail_expected("a place in memory");
+                    return parser.fail_expected("a kind of memory");
                 }
                 parser.take_token();
             }
@@ -241,7 +241,7 @@ impl LlvmParser<'_> {
                 of_result = true;
             }
             let Some(bits) = parser.eat_named(|name| find_bits(CAPTURES, name)) else {
-                return parser.fail_expected("what is captured");
+                return parser.fail_expected("a captured component");
             };
             if of_result {
                 result = Some(result.unwrap_or(0) | bits);
@@ -306,7 +306,7 @@ impl LlvmParser<'_> {
         let named = |name: &str| DENORMALS.iter().position(|&mode| mode == name);
         match self.eat_named(named) {
             Some(mode) => Ok(mode as u64),
-            None => self.fail_expected("what becomes of denormal numbers"),
+            None => self.fail_expected("a denormal mode"),
         }
     }
 
@@ -321,7 +321,7 @@ impl LlvmParser<'_> {
                 Some(bit) => Ok(bits | bit),
                 None => Err(error_at(
                     place,
-                    format!("`{part}` is no kind of allocation"),
+                    format!("`{part}` is not a kind of allocation"),
                 )),
             })
     }

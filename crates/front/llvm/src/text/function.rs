@@ -282,7 +282,7 @@ impl LlvmParser<'_> {
         let block = LlvmBlock::new(body.func.blocks.len());
         let label = body.intern_label(name, place);
         if body.labels[label].block.is_some() || body.locals.contains_key(&name) {
-            return Err(error_at(place, "this name is taken already"));
+            return Err(error_at(place, "this name is already defined"));
         }
         body.labels[label].block = Some(block);
         Ok(())
@@ -326,7 +326,7 @@ impl LlvmParser<'_> {
             }
         }
         if body.locals.insert(name, local).is_some() || body.label_is_defined(name) {
-            return Err(error_at(place, "this name is taken already"));
+            return Err(error_at(place, "this name is already defined"));
         }
         match body.forward_of.get(&name) {
             Some(&forward) if body.forwards[forward].ty != ty => {

@@ -16,7 +16,7 @@ impl LlvmParser<'_> {
         self.expect_punct(b'=')?;
         self.expect_word("comdat")?;
         let Some(selection) = self.eat_named(Selection::from_name) else {
-            return self.fail_expected("how duplicates are resolved");
+            return self.fail_expected("a comdat selection kind");
         };
         self.comdats.insert(name, self.module.comdats.len() as u32);
         self.module.comdats.push(ComdatGroup { name, selection });
@@ -46,7 +46,7 @@ impl LlvmParser<'_> {
             if self.eat_punct(b'(') {
                 match self.eat_named(ThreadLocal::from_name) {
                     Some(model) => data.thread_local = model,
-                    None => return self.fail_expected("a model of thread-local storage"),
+                    None => return self.fail_expected("a thread-local storage model"),
                 }
                 self.expect_punct(b')')?;
             }
@@ -67,7 +67,7 @@ impl LlvmParser<'_> {
     ) -> Result<LlvmGlobal, BoxedDiagnostic> {
         let global = LlvmGlobal::new(self.module.globals.len());
         if self.globals.insert(name, global).is_some() {
-            return Err(error_at(place, "a global of this name is defined already"));
+            return Err(error_at(place, "a global of this name is already defined"));
         }
         Ok(global)
     }

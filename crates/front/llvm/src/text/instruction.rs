@@ -267,7 +267,7 @@ impl LlvmParser<'_> {
         let place = self.token.place();
         let (ty, condition) = self.typed_value()?;
         if ty != LlvmType::I1 {
-            return Err(error_at(place, "a branch on what is no `i1`"));
+            return Err(error_at(place, "a branch on a value that is not an `i1`"));
         }
         self.expect_punct(b',')?;
         let first = self.parse_target()?;
@@ -476,7 +476,7 @@ impl LlvmParser<'_> {
             let place = self.place_from(start);
             return Err(error_at(
                 place,
-                "the indices do not lead through the aggregate",
+                "the indices do not select a member of the aggregate",
             ));
         };
         let indices = InstructionExtra::Indices(self.add_numbers(&path)?);

@@ -93,7 +93,7 @@ impl LlvmParser<'_> {
     /// Refuses element-wise atomic operations on vectors (LLVM 23).
     fn refuse_elementwise(&self) -> Result<(), BoxedDiagnostic> {
         if self.at_word("elementwise") {
-            self.fail_with("atomic operations element by element are not supported")
+            self.fail_with("element-wise atomic operations are not supported")
         } else {
             Ok(())
         }

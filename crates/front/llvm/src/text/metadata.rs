@@ -217,7 +217,7 @@ impl LlvmParser<'_> {
             Some(found) if found.defined => {
                 return Err(error_at(
                     place,
-                    "metadata of this number is defined already",
+                    "metadata of this number is already defined",
                 ));
             }
             Some(found) => {

@@ -210,7 +210,7 @@ impl LlvmParser<'_> {
                 match DataLayout::from_text(&text) {
                     Ok(layout) => self.module.layout = layout,
                     Err(part) => {
-                        let message = format!("data layout part `{part}` is not known");
+                        let message = format!("data layout component `{part}` is not supported");
                         return Err(error_at(place, message));
                     }
                 }

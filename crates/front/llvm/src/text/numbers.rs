@@ -9,7 +9,7 @@ use crate::{BoxedDiagnostic, error_at};
 impl LlvmParser<'_> {
     pub(super) fn parse_integer(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let Some(width) = self.module.types.int_width(ty) else {
-            return self.fail_with("an integer where a value of another type belongs");
+            return self.fail_with("an integer where a value of another type is expected");
         };
         let words = self.integer_words(width)?;
         Ok(self.module.consts.wide_int(&self.module.types, ty, &words))
@@ -80,7 +80,7 @@ impl LlvmParser<'_> {
             return self.parse_integer(ty);
         }
         let Some(width) = self.module.types.float_width(ty) else {
-            return self.fail_with("a number where a value of another type belongs");
+            return self.fail_with("a number where a value of another type is expected");
         };
         let text = self.peek_text();
         let kind = match text.strip_prefix("f0x") {
@@ -102,7 +102,7 @@ impl LlvmParser<'_> {
                 self.take_token();
                 Ok(self.module.consts.intern_constant(ty, kind))
             }
-            None => self.fail_with("a number that its type does not have"),
+            None => self.fail_with("a number that its type cannot represent"),
         }
     }
 
@@ -120,7 +120,7 @@ impl LlvmParser<'_> {
             LlvmType::FLOAT => FLOAT,
             LlvmType::HALF => HALF,
             LlvmType::BFLOAT => BFLOAT,
-            _ => return Err(error_at(place, "a number that its type does not have")),
+            _ => return Err(error_at(place, "a number that its type cannot represent")),
         };
         let quiet = 1 << (fraction - 1);
         let bits = match word.as_str() {
@@ -131,7 +131,7 @@ impl LlvmParser<'_> {
                 0 => return Err(error_at(place, "a signalling NaN without a payload")),
                 payload => payload,
             },
-            _ => return Err(error_at(place, "a number that its type does not have")),
+            _ => return Err(error_at(place, "a number that its type cannot represent")),
         };
         let all_ones = (1 << exponent) - 1;
         let bits = sign << (exponent + fraction) | all_ones << fraction | bits;

@@ -242,7 +242,7 @@ impl LlvmParser<'_> {
         if self.types.get(&symbol).is_some_and(|found| found.defined) {
             return Err(error_at(
                 token.place(),
-                "a type of this name is defined already",
+                "a type of this name is already defined",
             ));
         }
         let place = token.place();
@@ -292,7 +292,7 @@ impl LlvmParser<'_> {
         if self.types.contains_key(&name) {
             return Err(error_at(
                 place,
-                "a type that is no struct is used before its definition",
+                "a type that is not a struct is used before its definition",
             ));
         }
         let ty = self.parse_type()?;

@@ -70,7 +70,7 @@ impl LlvmParser<'_> {
             let place = self.place_from(start);
             return Err(error_at(
                 place,
-                "a global where a value of another type belongs",
+                "a global where a value of another type is expected",
             ));
         }
         Ok(id)
@@ -105,7 +105,7 @@ impl LlvmParser<'_> {
             } if len == data.len() as u64 => Ok(self.module.consts.make_data(ty, data)),
             _ => Err(error_at(
                 token.place(),
-                "a string where a value of another type belongs",
+                "a string where a value of another type is expected",
             )),
         }
     }
@@ -145,7 +145,7 @@ impl LlvmParser<'_> {
         if !fits || !shape_fits {
             return Err(error_at(
                 self.place_from(start),
-                "elements that do not make up their type",
+                "elements that do not match their type",
             ));
         }
         Ok(self.module.consts.make_aggregate(types, ty, &elements))
@@ -166,7 +166,7 @@ impl LlvmParser<'_> {
             "poison" => consts.intern_constant(ty, ConstKind::Poison),
             "zeroinitializer" => consts.make_zero(types, ty),
             "true" | "false" | "null" | "none" => {
-                return self.fail_with("a constant where a value of another type belongs");
+                return self.fail_with("a constant where a value of another type is expected");
             }
             _ => return self.named_constant(ty),
         };
@@ -373,7 +373,9 @@ impl LlvmParser<'_> {
             | LlvmOpcode::InsertValue => 2,
             LlvmOpcode::Select | LlvmOpcode::InsertElement | LlvmOpcode::ShuffleVector => 3,
             LlvmOpcode::GetElementPtr => operands.len(),
-            _ => return self.fail_with(format!("`{}` is no constant expression", opcode.name())),
+            _ => {
+                return self.fail_with(format!("`{}` is not a constant expression", opcode.name()));
+            }
         };
         if operands.len() != arity {
             return self.fail_with("a constant expression with a wrong number of operands");

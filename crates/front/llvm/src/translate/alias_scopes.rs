@@ -63,7 +63,7 @@ impl AccessAliasScopes {
 impl FunctionTranslator<'_, '_> {
     /// The scopes of an access.
     pub(super) fn alias_scopes(&mut self, inst: LlvmInst) -> AccessAliasScopes {
-        if self.function.attachments.is_empty() || !self.t.asked_for(EXTENSION) {
+        if self.function.attachments.is_empty() || !self.t.is_requested(EXTENSION) {
             return AccessAliasScopes::default();
         }
         let module = self.t.module;

@@ -17,7 +17,7 @@ pub enum AllowedExtensions {
 }
 
 /// Extensions that few devices have, for constructs that can also be lowered without them.
-const OF_FEW: [&str; 3] = [
+const RARE_EXTENSIONS: [&str; 3] = [
     "SPV_ALTERA_arbitrary_precision_integers",
     "SPV_INTEL_arbitrary_precision_integers",
     "SPV_EXT_long_vector",
@@ -27,7 +27,7 @@ impl AllowedExtensions {
     /// The extensions for a module that is to run on a local device. Integers and vectors of sizes
     /// that hardly any device supports are split.
     pub fn of_devices() -> AllowedExtensions {
-        AllowedExtensions::Except(OF_FEW.map(str::to_owned).to_vec())
+        AllowedExtensions::Except(RARE_EXTENSIONS.map(str::to_owned).to_vec())
     }
 
     /// Whether an extension may be used.

@@ -27,7 +27,7 @@ const PREFERRED: &[Capability] = &[
 ];
 
 /// Capabilities that OpenCL has since a version above 1.2 (OpenCL SPIR-V Environment, section 3).
-const SINCE: &[(Capability, (u8, u8))] = &[
+const MINIMUM_OPENCL: &[(Capability, (u8, u8))] = &[
     (Capability::GenericPointer, (2, 0)),
     (Capability::DeviceEnqueue, (2, 0)),
     (Capability::Pipes, (2, 0)),
@@ -141,7 +141,7 @@ impl TranslationRequirements<'_> {
             );
             self.missing.push(message);
         }
-        let since = SINCE.iter().find(|since| since.0 == capability);
+        let since = MINIMUM_OPENCL.iter().find(|since| since.0 == capability);
         if let (Some((_, since)), Some(TargetEnvironment::OpenCl(major, minor))) =
             (since, self.environment)
             && (major, minor) < *since

@@ -128,7 +128,7 @@ impl LlvmTranslator<'_> {
 
     /// Whether a function is the entry point of a shader.
     pub(super) fn is_shader_entry(&self, func: LlvmFunc) -> bool {
-        self.is_shader() && self.function_text(func, "hlsl.shader") == Some("compute")
+        self.is_shader() && self.function_string_attribute(func, "hlsl.shader") == Some("compute")
     }
 
     /// The pointee of a parameter of a shader's function, if the module states it.
@@ -143,7 +143,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The value of a function's string attribute.
-    fn function_text(&self, func: LlvmFunc, key: &str) -> Option<&str> {
+    fn function_string_attribute(&self, func: LlvmFunc, key: &str) -> Option<&str> {
         let key = self.module.strings.find_symbol(key)?;
         let attributes = &self.module.attributes;
         let set = attributes.function_set(self.module.function(func).attributes);
@@ -173,7 +173,7 @@ impl LlvmTranslator<'_> {
 
     /// Declares the size of a shader's workgroups.
     pub(super) fn shader_sizes(&mut self, func: LlvmFunc, entry: Id) {
-        let Some(text) = self.function_text(func, "hlsl.numthreads") else {
+        let Some(text) = self.function_string_attribute(func, "hlsl.numthreads") else {
             return;
         };
         let sizes = text.split(',').filter_map(|size| size.trim().parse().ok());
@@ -181,14 +181,14 @@ impl LlvmTranslator<'_> {
         sizes.resize(3, 1);
         self.b
             .execution_mode(entry, ExecutionMode::LocalSize, &sizes);
-        if let Some(numbers) = self.function_text(func, "spirv.LocalSizeIds") {
+        if let Some(numbers) = self.function_string_attribute(func, "spirv.LocalSizeIds") {
             let numbers: Vec<Option<u32>> = numbers.split(',').map(|n| n.parse().ok()).collect();
-            self.special_size(&sizes, &numbers);
+            self.specialised_workgroup_size(&sizes, &numbers);
         }
     }
 
     /// The workgroup size as a constant. Its components with numbers can be specialised.
-    fn special_size(&mut self, sizes: &[u32], numbers: &[Option<u32>]) {
+    fn specialised_workgroup_size(&mut self, sizes: &[u32], numbers: &[Option<u32>]) {
         let mut parts = Vec::with_capacity(3);
         for (n, &size) in sizes.iter().enumerate().take(3) {
             let number = numbers.get(n).copied().flatten();
@@ -222,8 +222,8 @@ impl LlvmTranslator<'_> {
             LlvmTypeKind::Struct {
                 fields: Some(fields),
                 ..
-            } if let (Some(length), [array]) = (self.special_length(ty), &**fields) => {
-                self.special_array(*array, length, depth)
+            } if let (Some(length), [array]) = (self.specialised_length(ty), &**fields) => {
+                self.specialised_array(*array, length, depth)
             }
             LlvmTypeKind::Struct {
                 name,
@@ -246,7 +246,7 @@ impl LlvmTranslator<'_> {
                 Ok(self.shader_struct(module.symbol_text(*name), &members, &rows))
             }
             LlvmTypeKind::Target { name, types, ints } => {
-                let numbers = self.special_numbers(ty);
+                let numbers = self.specialised_parameters(ty);
                 self.target_type_with(module.symbol_text(*name), types, ints, &numbers)
             }
             _ => Err(self.no_type(ty)),
@@ -391,7 +391,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The type of a member of an aggregate or vector type.
-    fn find_part_type(&self, aggregate: Id, n: Option<u64>) -> Option<Id> {
+    fn type_of_member(&self, aggregate: Id, n: Option<u64>) -> Option<Id> {
         match self
             .shader
             .as_ref()
@@ -445,16 +445,16 @@ impl FunctionTranslator<'_, '_> {
         let known = self.t.b.type_of(base).and_then(|ty| self.t.pointee_of(ty));
         let Some((class, mut at)) = known else {
             return Err(make_refusal(
-                "an address computation from what is no pointer",
+                "an address computation from a value that is not a pointer",
             ));
         };
         let mut words = vec![base.word()];
         let path = self.t.without_wrappers(source, path);
         for &index in path.iter() {
             let number = self.t.module.as_u64(index);
-            let Some(part) = self.t.find_part_type(at, number) else {
+            let Some(part) = self.t.type_of_member(at, number) else {
                 return Err(make_refusal(
-                    "an address computation steps into what has no members",
+                    "an address computation steps into a type without members",
                 ));
             };
             words.push(self.lower_value(index)?.word());
@@ -487,7 +487,7 @@ impl FunctionTranslator<'_, '_> {
         if !self.t.is_shader() {
             return ty;
         }
-        let part = |at, index: &u32| self.t.find_part_type(at, Some((*index).into()));
+        let part = |at, index: &u32| self.t.type_of_member(at, Some((*index).into()));
         let whole = self.t.b.type_of(aggregate);
         let member = whole.and_then(|whole| path.iter().try_fold(whole, part));
         member.unwrap_or(ty)
@@ -543,12 +543,12 @@ impl FunctionTranslator<'_, '_> {
     /// The columns of an array that stands for a matrix: their number and type.
     fn find_matrix_columns(&mut self, ty: LlvmType) -> TranslationResult<(u32, Id)> {
         let LlvmTypeKind::Array { element, len } = *self.t.module.types.kind(ty) else {
-            return Err(make_refusal("an argument is no matrix"));
+            return Err(make_refusal("an argument is not a matrix"));
         };
         let count = u32::try_from(len)
             .ok()
             .filter(|count| (2..=4).contains(count));
-        let count = count.ok_or_else(|| make_refusal("an argument is no matrix"))?;
+        let count = count.ok_or_else(|| make_refusal("an argument is not a matrix"))?;
         Ok((count, self.t.memory_type(element)?))
     }
 

@@ -30,7 +30,7 @@ const NAMED: &[(&str, Decoration)] = &[
 ];
 
 /// Decorations that are also derived from instruction flags.
-const OF_FLAGS: &[Decoration] = &[
+const FROM_FLAGS: &[Decoration] = &[
     Decoration::NoSignedWrap,
     Decoration::NoUnsignedWrap,
     Decoration::FPFastMathMode,
@@ -45,7 +45,7 @@ const OF_MEMORY: &[Decoration] = &[
 ];
 
 /// Decorations that an id may have several of.
-const MANY: &[Decoration] = &[Decoration::UserSemantic, Decoration::FuncParamAttr];
+const REPEATABLE: &[Decoration] = &[Decoration::UserSemantic, Decoration::FuncParamAttr];
 
 /// Decorations for FPGAs that the Khronos validator does not support and stops at.
 const UNCHECKED: &[Decoration] = &[Decoration::HostAccessINTEL, Decoration::InitModeINTEL];
@@ -139,7 +139,7 @@ impl LlvmTranslator<'_> {
         if OF_MEMORY.contains(&decoration) && !pointer {
             return false;
         }
-        MANY.contains(&decoration) || self.decorated.insert((id.word(), decoration.0))
+        REPEATABLE.contains(&decoration) || self.decorated.insert((id.word(), decoration.0))
     }
 
     /// The decorations of a function and of its parameters.
@@ -199,7 +199,7 @@ impl LlvmTranslator<'_> {
     }
 
     fn global_annotation(&mut self, target: LlvmConst, text: LlvmConst) {
-        let Some(text) = self.text_behind(text) else {
+        let Some(text) = self.read_constant_string(text) else {
             return;
         };
         let Some(target) = self.strip_constant_casts(target) else {
@@ -231,7 +231,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The string that a constant pointer points to, without its terminator.
-    pub(super) fn text_behind(&self, pointer: LlvmConst) -> Option<String> {
+    pub(super) fn read_constant_string(&self, pointer: LlvmConst) -> Option<String> {
         let module = self.module;
         let global = module.as_global(self.strip_constant_casts(pointer)?)?;
         let GlobalKind::Variable(variable) = module.global(global).kind else {
@@ -261,7 +261,7 @@ impl LlvmTranslator<'_> {
         // Of several of a kind the last counts.
         for (at, (decoration, words)) in parts.iter().enumerate() {
             if parts[at + 1..].iter().any(|later| later.0 == *decoration)
-                && !MANY.contains(decoration)
+                && !REPEATABLE.contains(decoration)
             {
                 continue;
             }
@@ -311,7 +311,7 @@ impl FunctionTranslator<'_, '_> {
         if !self.function.attachments.is_empty() {
             self.largest_error(inst, id);
         }
-        let Some(kind) = self.attached.decorations else {
+        let Some(kind) = self.metadata_kinds.decorations else {
             return;
         };
         let Some(node) = self.function.find_attachment(inst, kind) else {
@@ -321,7 +321,7 @@ impl FunctionTranslator<'_, '_> {
         let fast = !flags.intersection(LlvmInstFlags::FAST).is_empty();
         for one in self.t.module.metadata.operands(node).to_vec() {
             if let Some((decoration, words)) = one.and_then(|one| self.t.read_decoration_node(one))
-                && !OF_FLAGS.contains(&decoration)
+                && !FROM_FLAGS.contains(&decoration)
                 && !(fast && decoration == Decoration::NoContraction)
             {
                 self.t.decorate_by_row(id, decoration, words);
@@ -331,7 +331,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// The largest error that `!fpmath` permits, if the extension for it was requested by name.
     fn largest_error(&mut self, inst: LlvmInst, id: Id) {
-        if !self.t.asked_for("SPV_INTEL_fp_max_error") {
+        if !self.t.is_requested("SPV_INTEL_fp_max_error") {
             return;
         }
         let module = self.t.module;
@@ -349,7 +349,7 @@ impl FunctionTranslator<'_, '_> {
     /// replaces its operand until the end of the instruction. Returns the previous values, by
     /// local.
     pub(super) fn cache_controls(&mut self, inst: LlvmInst) -> Vec<(usize, Id)> {
-        let kind = self.attached.cache_controls;
+        let kind = self.metadata_kinds.cache_controls;
         let node = kind.and_then(|kind| self.function.find_attachment(inst, kind));
         let mut before: Vec<(usize, Id)> = Vec::new();
         let Some(node) = node else { return before };
@@ -392,7 +392,7 @@ impl FunctionTranslator<'_, '_> {
     /// `llvm.ptr.annotation`, `llvm.var.annotation` and `llvm.annotation`: the first argument, with
     /// the decorations that the string in the second requests.
     pub(super) fn annotate_value(&mut self, value: LlvmValue, text: LlvmValue, id: Id) {
-        let text = text.as_const().and_then(|c| self.t.text_behind(c));
+        let text = text.as_const().and_then(|c| self.t.read_constant_string(c));
         if let (Some(text), Some(_)) = (text, value.as_local()) {
             self.t.decorate_by_annotation(id, &text);
         }

@@ -42,8 +42,8 @@ pub(super) struct FunctionTranslator<'t, 'm> {
     refused: Vec<bool>,
     phis: Vec<(LlvmInst, LlvmBlock, spirv::Inst)>,
     /// By block: the last phi that has an operand for it, counted from 1.
-    rounds: Vec<u32>,
-    round: u32,
+    phi_marks: Vec<u32>,
+    phi_mark: u32,
     /// Label of the block being written.
     current: Id,
     /// Loops with hints.
@@ -51,24 +51,24 @@ pub(super) struct FunctionTranslator<'t, 'm> {
     /// Casts in the current block: pointer, type, result.
     casts: Vec<(Id, Id, Id)>,
     /// The kinds of metadata that instructions of the function have.
-    pub(super) attached: InstructionMetadataKinds,
+    pub(super) metadata_kinds: InstructionMetadataKinds,
     /// Whether debug information is kept.
     pub(super) debugs: bool,
     /// The source location of the previous instruction.
-    pub(super) located: EmittedDebugLocation,
+    pub(super) last_location: EmittedDebugLocation,
     /// The current lane, while a vector operation is scalarised.
     pub(super) at_lane: Option<u32>,
     /// The first debug record that was not processed yet.
     pub(super) next_record: usize,
     /// Generic casts of variables that exist so far, with the variables, in ascending order.
-    pub(super) generic: Vec<(Id, Id)>,
+    pub(super) generic_casts: Vec<(Id, Id)>,
     /// By local: the overflow flag that is kept besides its value. Empty until one exists.
     pub(super) flags: Vec<Option<Id>>,
     /// By local: whether it has uses other than the extraction of a member. Computed at the first
     /// request.
-    pub(super) taken_whole: Vec<bool>,
+    pub(super) used_whole: Vec<bool>,
     /// By local: whether it is an operand of a phi. Computed at the first request.
-    joined: Vec<bool>,
+    phi_operands: Vec<bool>,
 }
 
 /// Kinds of metadata that instructions of a function carry.
@@ -115,19 +115,19 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             exits: vec![None; function.blocks.len()],
             refused: vec![false; function.insts.len()],
             phis: Vec::new(),
-            rounds: vec![0; function.blocks.len()],
-            round: 0,
+            phi_marks: vec![0; function.blocks.len()],
+            phi_mark: 0,
             loops: Vec::new(),
             casts: Vec::new(),
-            attached: InstructionMetadataKinds::new(t.module, function),
+            metadata_kinds: InstructionMetadataKinds::new(t.module, function),
             debugs: t.has_debug(),
-            located: EmittedDebugLocation::default(),
+            last_location: EmittedDebugLocation::default(),
             at_lane: None,
             next_record: 0,
-            generic: Vec::new(),
+            generic_casts: Vec::new(),
             flags: Vec::new(),
-            taken_whole: Vec::new(),
-            joined: Vec::new(),
+            used_whole: Vec::new(),
+            phi_operands: Vec::new(),
             t,
         }
     }
@@ -154,9 +154,9 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         self.finish_phis();
     }
 
-    /// Makes those pointer parameters generic that are joined with pointers to other memory.
+    /// Makes those pointer parameters generic that are phi_operands with pointers to other memory.
     fn generic_parameters(&mut self) {
-        let (all, here) = (self.t.generic, self.func);
+        let (all, here) = (self.t.generic_params, self.func);
         for &(_, param) in all.iter().filter(|(func, _)| *func == here) {
             let cast = self.values[param].map(|id| self.cast_space(id, StorageClass::Generic));
             if let Some(Ok(id)) = cast {
@@ -170,7 +170,9 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         let before = self.t.b.module().bound();
         let opcode = self.function.inst(inst).opcode;
         let made = match opcode {
-            _ if self.is_too_long(inst) => Err(make_refusal("an instruction of too many operands")),
+            _ if self.is_too_long(inst) => {
+                Err(make_refusal("an instruction with too many operands"))
+            }
             LlvmOpcode::Phi => self.begin_phi(block, inst).map(Some),
             // Made at the beginning of the function.
             LlvmOpcode::Alloca | LlvmOpcode::Call
@@ -188,7 +190,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             }
         };
         let settled = match made {
-            Ok(Some(id)) => self.settle_result(inst, id).map(Some),
+            Ok(Some(id)) => self.adapt_result(inst, id).map(Some),
             Ok(None) => Ok(None),
             Err(refusal) => Err(refusal),
         };
@@ -204,7 +206,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             Err(refusal) => {
                 self.t
                     .report_refusal(self.func, self.function.inst_place(inst), &refusal);
-                self.stand_in(inst, opcode);
+                self.define_placeholder(inst, opcode);
             }
         }
     }
@@ -225,7 +227,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
 
     /// Defines a placeholder for the result of a refused instruction, so that its users can be
     /// checked.
-    pub(super) fn stand_in(&mut self, inst: LlvmInst, opcode: LlvmOpcode) {
+    pub(super) fn define_placeholder(&mut self, inst: LlvmInst, opcode: LlvmOpcode) {
         if opcode.is_terminator() {
             self.t.b.append_effect(Op::Unreachable, &[]);
             self.refused[inst.index()] = true;
@@ -274,11 +276,11 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// Adapts a result to its uses: a pointer is cast to the pointee type of its class.
-    pub(super) fn settle_result(&mut self, inst: LlvmInst, id: Id) -> TranslationResult<Id> {
+    pub(super) fn adapt_result(&mut self, inst: LlvmInst, id: Id) -> TranslationResult<Id> {
         let ty = self.function.inst(inst).ty;
         if self.t.is_shader() {
             return Ok(if self.t.is_address(ty) {
-                self.settle_address(inst, id)
+                self.adapt_address(inst, id)
             } else {
                 id
             });
@@ -291,10 +293,10 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// Whether a phi has a local as an operand.
-    pub(super) fn is_joined(&mut self, local: usize) -> bool {
-        if self.joined.is_empty() {
+    pub(super) fn is_phi_operand(&mut self, local: usize) -> bool {
+        if self.phi_operands.is_empty() {
             let function = self.function;
-            self.joined.resize(function.local_count(), false);
+            self.phi_operands.resize(function.local_count(), false);
             let phis = function
                 .insts
                 .iter()
@@ -302,11 +304,11 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             for phi in phis {
                 let operands = &function.value_pool[phi.operands.to_range()];
                 for local in operands.iter().filter_map(|value| value.as_local()) {
-                    self.joined[local] = true;
+                    self.phi_operands[local] = true;
                 }
             }
         }
-        self.joined[local]
+        self.phi_operands[local]
     }
 
     /// The pointee of a local's class, in memory form.
@@ -329,7 +331,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
 
     /// The shape of an instruction's result.
     pub(super) fn result_shape(&self, inst: LlvmInst) -> TranslationResult<NumericShape> {
-        self.t.need_shape(self.inst_type(inst))
+        self.t.require_shape(self.inst_type(inst))
     }
 
     /// The LLVM type of an operand.
@@ -343,7 +345,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
 
     /// The shape of an operand.
     pub(super) fn shape_of(&self, value: LlvmValue) -> TranslationResult<NumericShape> {
-        self.t.need_shape(self.type_of(value))
+        self.t.require_shape(self.type_of(value))
     }
 
     /// Whether an operand is a pointer.
@@ -388,7 +390,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
                 self.mark_referred_variables(value);
                 Ok(id)
             }
-            _ if self.is_address(value) => self.place_at(value, pointee),
+            _ if self.is_address(value) => self.address_to_pointer(value, pointee),
             _ => {
                 let id = self.lower_value(value)?;
                 Ok(self.cast_pointer(id, pointee))
@@ -416,7 +418,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
                 self.cast_space(id, class)
             }
             Some((have, _)) if have != class => Err(make_refusal(format!(
-                "a pointer to {have} is passed on as one to {class}"
+                "a pointer to {have} is used as a pointer to {class}"
             ))),
             _ => Ok(id),
         }
@@ -435,17 +437,17 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             return;
         }
         let stamp = self.func.index() as u32 + 1;
-        if std::mem::replace(&mut self.t.marked[constant.index()], stamp) == stamp {
+        if std::mem::replace(&mut self.t.reference_marks[constant.index()], stamp) == stamp {
             return;
         }
-        let mut found = std::mem::take(&mut self.t.uses[self.func.index()].variables);
+        let mut found = std::mem::take(&mut self.t.references[self.func.index()].variables);
         self.t.referred_variables(constant, &mut found);
-        self.t.uses[self.func.index()].variables = found;
+        self.t.references[self.func.index()].variables = found;
     }
 
     /// Notes the use of a variable.
     pub(super) fn mark_variable(&mut self, id: Id) {
-        let variables = &mut self.t.uses[self.func.index()].variables;
+        let variables = &mut self.t.references[self.func.index()].variables;
         if !variables.contains(&id) {
             variables.push(id);
         }
@@ -484,7 +486,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         let known = self.t.b.type_of(pointer);
         let Some((from, pointee)) = known.and_then(|ty| self.t.pointee_of(ty)) else {
             return Err(make_refusal(
-                "a cast between address spaces of what is no pointer",
+                "an address space cast of a value that is not a pointer",
             ));
         };
         let mut id = pointer;
@@ -528,7 +530,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         self.t.b.begin_block(label);
         self.current = label;
         self.casts.clear();
-        self.located = EmittedDebugLocation::default();
+        self.last_location = EmittedDebugLocation::default();
     }
 
     /// Label of the block being written.
@@ -587,14 +589,15 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         let ty = self.result_type(inst)?;
         let mut words = TranslationWords::new();
         let blocks = function.blocks_of(inst);
-        self.round += 1;
+        self.phi_mark += 1;
         let mut fits = true;
         for (&value, &block) in function.operands(inst).iter().zip(blocks) {
             let Some(exit) = self.exits[block.index()] else {
                 continue;
             };
             // A phi of LLVM has one entry per edge, a phi of SPIR-V one per block.
-            if std::mem::replace(&mut self.rounds[block.index()], self.round) == self.round {
+            if std::mem::replace(&mut self.phi_marks[block.index()], self.phi_mark) == self.phi_mark
+            {
                 continue;
             }
             fits &= function.successors(block).contains(&here);
@@ -603,11 +606,11 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         }
         if !fits || words.len() != before * 2 {
             return Err(make_refusal(
-                "a phi does not fit the blocks that lead to it",
+                "a phi does not match the predecessors of its block",
             ));
         }
         if words.len() > MAX_OPERANDS {
-            return Err(make_refusal("a phi of too many operands"));
+            return Err(make_refusal("a phi with too many operands"));
         }
         self.t.b.set_phi(phi, &words);
         Ok(())

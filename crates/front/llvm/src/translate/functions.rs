@@ -69,7 +69,7 @@ impl<'m> LlvmTranslator<'m> {
         };
         if variadic {
             return Err(make_refusal(
-                "functions of any number of arguments have no counterpart in SPIR-V",
+                "variadic functions have no counterpart in SPIR-V",
             ));
         }
         if function.params.len() > MAX_PARAMETERS {
@@ -120,7 +120,7 @@ impl<'m> LlvmTranslator<'m> {
     }
 
     /// Whether another module defines the function, even if this module has a copy.
-    pub(super) fn is_elsewhere(&self, func: LlvmFunc) -> bool {
+    pub(super) fn is_defined_elsewhere(&self, func: LlvmFunc) -> bool {
         let function = self.module.function(func);
         let linkage = self.module.global(function.global).linkage;
         function.is_declaration() || linkage == Linkage::AvailableExternally
@@ -130,7 +130,8 @@ impl<'m> LlvmTranslator<'m> {
     pub(super) fn function_declarations(&mut self) {
         for func in self.module.function_ids() {
             let function = self.module.function(func);
-            if !self.is_elsewhere(func) || !matches!(*self.find_callee(func), LlvmCallee::Function)
+            if !self.is_defined_elsewhere(func)
+                || !matches!(*self.find_callee(func), LlvmCallee::Function)
             {
                 continue;
             }
@@ -237,7 +238,7 @@ impl<'m> LlvmTranslator<'m> {
             control |= FunctionControl::DontInline;
         }
         if attributes.has_attribute(set, AttrKind::OptNone)
-            && OPTIONAL.iter().any(|name| self.asked_for(name))
+            && OPTIONAL.iter().any(|name| self.is_requested(name))
         {
             control |= FunctionControl::OptNoneEXT;
         }
@@ -370,7 +371,7 @@ impl<'m> LlvmTranslator<'m> {
         let mut pending = vec![entry];
         visited[entry.index()] = stamp;
         while let Some(func) = pending.pop() {
-            let uses = &self.uses[func.index()];
+            let uses = &self.references[func.index()];
             for &id in &uses.variables {
                 let listed = all || self.builtin_variables.iter().any(|(_, b)| *b == id);
                 if listed && !interface.contains(&id) {

@@ -16,7 +16,7 @@ const LISTS: [(&str, ExecutionMode); 2] = [
 
 impl LlvmTranslator<'_> {
     /// Declares the entry points, in the order of their priorities.
-    pub(super) fn declare_initialisers(&mut self) {
+    pub(super) fn declare_global_constructors(&mut self) {
         for (list, mode) in LISTS {
             for func in self.list_functions(list) {
                 let Some(signature) = self.signatures[func.index()].clone() else {
@@ -55,7 +55,7 @@ impl LlvmTranslator<'_> {
                 && let Some(func) = self
                     .strip_constant_casts(function)
                     .and_then(|f| self.callee_of(f))
-                && !self.is_elsewhere(func)
+                && !self.is_defined_elsewhere(func)
                 && found.iter().all(|row| row.1 != func)
             {
                 let priority = module.consts.as_u64(priority).unwrap_or(u64::MAX);

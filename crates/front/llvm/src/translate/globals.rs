@@ -51,7 +51,9 @@ impl LlvmTranslator<'_> {
             GlobalState::Unseen => {}
         }
         let GlobalKind::Variable(variable) = self.module.global(global).kind else {
-            return Err(make_refusal("a global that is no variable is used as one"));
+            return Err(make_refusal(
+                "a global that is not a variable is used as one",
+            ));
         };
         self.globals[global.index()] = GlobalState::Open;
         let made = self.make_variable(global, variable);

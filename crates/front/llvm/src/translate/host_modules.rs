@@ -4,12 +4,12 @@
 //! for devices that have variables in address space 0, such as those of Julia, are handled in the
 //! same way: this address space is private memory, which no module-scope variable can be in.
 //!
-//! [`prepare_hosted_module`] infers the memory that each pointer points to. Parameters of kernels
+//! [`prepare_host_module`] infers the memory that each pointer points to. Parameters of kernels
 //! and globals point to device memory. Allocations are in private memory. Loaded pointers and
 //! pointers of unknown origin may point to any memory. Pointers that an address computation, phi,
 //! select or call joins point to the same memory (after Steensgaard, "Points-to analysis in almost
 //! linear time", 1996). If the joined pointers differ, the result is generic. Pointers in memory
-//! are generic, too. Globals in the section `.workgroup` are shared by a workgroup.
+//! are generic_params, too. Globals in the section `.workgroup` are shared by a workgroup.
 //!
 //! Cost: a copy of the module and one pass over its instructions with union-find.
 
@@ -39,10 +39,10 @@ pub(super) struct HostCompiledModule {
     pub(super) module: LlvmModule,
     /// Kernel parameters that are joined with pointers to other memory. They are made generic at
     /// the beginning of their kernel.
-    pub(super) generic: Vec<(LlvmFunc, usize)>,
+    pub(super) generic_params: Vec<(LlvmFunc, usize)>,
     /// The types of pointers to private, global and workgroup memory. In memory these pointers are
     /// generic.
-    pub(super) flat: [LlvmType; 3],
+    pub(super) inferred_pointer_types: [LlvmType; 3],
 }
 
 /// The target that a module without address spaces was compiled for.
@@ -76,14 +76,14 @@ impl ModuleOrigin {
 
 /// The module with kernels and address spaces. It is `None` if no kernels are named and no variable
 /// is in address space 0.
-pub(super) fn prepare_hosted_module(
+pub(super) fn prepare_host_module(
     module: &LlvmModule,
     options: &TranslationOptions,
 ) -> Result<Option<HostCompiledModule>, Vec<SourceDiagnostic>> {
     let kernels = &options.kernels;
     let origin = if !kernels.is_empty() {
         ModuleOrigin::Host
-    } else if has_flat_variables(module) && !is_shader(module, options) {
+    } else if has_private_globals(module) && !is_shader(module, options) {
         ModuleOrigin::Device
     } else {
         return Ok(None);
@@ -94,7 +94,7 @@ pub(super) fn prepare_hosted_module(
         return Err(unknown);
     }
     let spaces = AddressSpaceInference::infer_spaces(&new, origin);
-    let (flat, generic) = spaces.apply_spaces(&mut new);
+    let (inferred_pointer_types, generic_params) = spaces.apply_spaces(&mut new);
     if origin == ModuleOrigin::Host {
         new.triple = match new.layout.pointer_width(0) {
             32 => "spir-unknown-unknown".to_owned(),
@@ -103,14 +103,14 @@ pub(super) fn prepare_hosted_module(
     }
     Ok(Some(HostCompiledModule {
         module: new,
-        generic,
-        flat,
+        generic_params,
+        inferred_pointer_types,
     }))
 }
 
 /// Whether variables of a module are in address space 0. Variables that only the compiler reads do
 /// not count.
-fn has_flat_variables(module: &LlvmModule) -> bool {
+fn has_private_globals(module: &LlvmModule) -> bool {
     module.globals.iter().any(|data| {
         let name = module.symbol_text(data.name);
         let read = !name.starts_with("llvm.") && !name.starts_with("__spirv_BuiltIn");
@@ -143,7 +143,7 @@ fn name_kernels(module: &mut LlvmModule, kernels: &[String]) -> Vec<SourceDiagno
         .filter(|(name, found)| !found && *name != ALL);
     missing
         .map(|(name, _)| {
-            let message = format!("the module has no function {name}, which is to be a kernel");
+            let message = format!("the module has no function {name} to make a kernel");
             SourceDiagnostic::error(SourceLocation::Unknown, message)
         })
         .collect()
@@ -307,7 +307,7 @@ impl AddressSpaceInference {
     /// Assigns every local pointer its address space, and the generic one to pointers in memory.
     /// Returns the created pointer types, and the kernel parameters that must become generic.
     fn apply_spaces(mut self, module: &mut LlvmModule) -> ([LlvmType; 3], Vec<(LlvmFunc, usize)>) {
-        let mut generic = Vec::new();
+        let mut generic_params = Vec::new();
         let private = module.types.make_generic();
         let [global, workgroup] =
             [GLOBAL, WORKGROUP].map(|space| module.types.distinct_pointer(space));
@@ -320,7 +320,7 @@ impl AddressSpaceInference {
                 let class = self.classes.find_root(slot) as usize;
                 let space = match (kernel && local < params, self.spaces[class]) {
                     (true, Some(GENERIC)) => {
-                        generic.push((func, local));
+                        generic_params.push((func, local));
                         Some(self.origin.kernel_space())
                     }
                     (_, space) => space,
@@ -348,13 +348,13 @@ impl AddressSpaceInference {
                 data.space = if shared { WORKGROUP } else { GLOBAL };
             }
         }
-        generic.retain(|(func, param)| {
+        generic_params.retain(|(func, param)| {
             module
                 .types
                 .address_space(module.function(*func).params[*param])
                 .is_some()
         });
-        ([private, global, workgroup], generic)
+        ([private, global, workgroup], generic_params)
     }
 }
 

@@ -37,7 +37,7 @@ impl LlvmTranslator<'_> {
         }
         let Some((result, params, false)) = module.types.function_signature(asm.function_type)
         else {
-            return Err(make_refusal("inline assembly of any number of operands"));
+            return Err(make_refusal("variadic inline assembly"));
         };
         let result = self.register_type(result)?;
         let mut types = Vec::with_capacity(params.len());

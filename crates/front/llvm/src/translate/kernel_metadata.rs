@@ -36,7 +36,7 @@ const VERSIONS: &[(&str, SourceLanguage)] = &[
 ];
 
 /// Execution modes that must not be combined with the mode of floating-point defaults.
-const SAID_BY_DEFAULTS: &[ExecutionMode] = &[
+const COVERED_BY_FLOAT_DEFAULTS: &[ExecutionMode] = &[
     ExecutionMode::ContractionOff,
     ExecutionMode::SignedZeroInfNanPreserve,
 ];
@@ -162,7 +162,7 @@ impl LlvmTranslator<'_> {
             let (Some(row), true) = (row, self.callee_of(function) == Some(func)) else {
                 continue;
             };
-            let said = defaults && SAID_BY_DEFAULTS.contains(&ExecutionMode(number));
+            let said = defaults && COVERED_BY_FLOAT_DEFAULTS.contains(&ExecutionMode(number));
             if let (true, ExecutionMode::SignedZeroInfNanPreserve, [width, ..]) =
                 (said, ExecutionMode(number), operands)
             {

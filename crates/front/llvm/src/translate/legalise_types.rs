@@ -85,7 +85,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A Boolean as an integer or float. True becomes 1, or -1 if `signed`.
-    pub(super) fn truth_as(&mut self, condition: Id, to: NumericShape, signed: bool) -> Id {
+    pub(super) fn convert_boolean(&mut self, condition: Id, to: NumericShape, signed: bool) -> Id {
         let ty = self.t.shape_type(to);
         let one = match to.elem {
             NumericElement::Float | NumericElement::Brain => self.t.splat_one(to, signed),
@@ -206,7 +206,7 @@ impl FunctionTranslator<'_, '_> {
         let source = NumericShape::new_int(from.width.max(8), 1);
         let source_type = self.t.shape_type(source);
         let whole = match from.elem {
-            NumericElement::Bool => self.truth_as(id, source, false),
+            NumericElement::Bool => self.convert_boolean(id, source, false),
             NumericElement::Float | NumericElement::Brain => {
                 self.emit_op(Op::Bitcast, source_type, [id])
             }

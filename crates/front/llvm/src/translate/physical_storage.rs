@@ -62,9 +62,9 @@ impl FunctionTranslator<'_, '_> {
 
     /// Converts the result of an instruction to an integer if a phi uses it, because a conversion
     /// cannot be placed at the phi.
-    pub(super) fn settle_address(&mut self, inst: LlvmInst, id: Id) -> Id {
+    pub(super) fn adapt_address(&mut self, inst: LlvmInst, id: Id) -> Id {
         let local = self.local_of(inst);
-        if self.is_joined(local) {
+        if self.is_phi_operand(local) {
             self.as_address(id)
         } else {
             id
@@ -72,7 +72,11 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A device address as a pointer to a type in memory form.
-    pub(super) fn place_at(&mut self, address: LlvmValue, pointee: Id) -> TranslationResult<Id> {
+    pub(super) fn address_to_pointer(
+        &mut self,
+        address: LlvmValue,
+        pointee: Id,
+    ) -> TranslationResult<Id> {
         let place = address
             .as_local()
             .and_then(|local| self.find_translated(local));
@@ -123,19 +127,19 @@ impl FunctionTranslator<'_, '_> {
                 [] => self.lower_value(base),
                 path => {
                     let pointee = self.t.memory_type(source)?;
-                    let object = self.place_at(base, pointee)?;
+                    let object = self.address_to_pointer(base, pointee)?;
                     self.access_path(object, source, path, flags)
                 }
             };
         }
         if element_type(self.t.module, source, operands[1..].iter().copied()).is_none() {
             return Err(make_refusal(
-                "an address computation steps into what has no members",
+                "an address computation steps into a type without members",
             ));
         }
         let Some(size) = self.object_size(source) else {
             return Err(make_refusal(
-                "an address computation steps over objects whose size is not known",
+                "an address computation steps over objects of unknown size",
             ));
         };
         let number = self.lower_value(base)?;

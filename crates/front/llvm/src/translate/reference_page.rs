@@ -61,7 +61,7 @@ pub fn print_reference() -> String {
 }
 
 /// Extensions that are used only if they were requested by name.
-const ASKED_FOR: &[&str] = &[
+const OPT_IN_EXTENSIONS: &[&str] = &[
     "SPV_EXT_optnone",
     "SPV_INTEL_fp_max_error",
     "SPV_INTEL_masked_gather_scatter",
@@ -99,7 +99,7 @@ fn describe_triggers(extension: &str) -> String {
     if more > 0 {
         _ = write!(text, " and {more} more");
     }
-    if ASKED_FOR.contains(&extension) {
+    if OPT_IN_EXTENSIONS.contains(&extension) {
         text.push_str("; where it is asked for by its name");
     }
     text

@@ -18,7 +18,8 @@ impl LlvmTranslator<'_> {
     /// A matrix in memory with `count` columns.
     pub(super) fn row_major_matrix(&mut self, column: Id, count: u64) -> TranslationResult<Id> {
         let known = u32::try_from(count).ok().filter(|n| (2..=4).contains(n));
-        let count = known.ok_or_else(|| make_refusal("what is in row-major order is no matrix"))?;
+        let count =
+            known.ok_or_else(|| make_refusal("a type in row-major order is not a matrix"))?;
         let id = self.b.declare_type(Op::TypeMatrix, &[column.word(), count]);
         self.set_first_member(id, column);
         if let Some(shader) = &mut self.shader {
@@ -29,7 +30,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The types of the members of an aggregate.
-    fn parts_of(&self, ty: Id) -> Vec<Id> {
+    fn member_types_of(&self, ty: Id) -> Vec<Id> {
         let Some(shader) = self.shader.as_ref() else {
             return Vec::new();
         };
@@ -43,13 +44,13 @@ impl LlvmTranslator<'_> {
     /// Records the number of members that are composed again, if the aggregate contains such a
     /// matrix.
     pub(super) fn note_composed(&mut self, aggregate: Id) {
-        let parts = self.composed_parts(aggregate);
+        let parts = self.count_composed_members(aggregate);
         if let (Some(shader), Some(parts)) = (&mut self.shader, parts) {
             shader.composed.insert(aggregate, parts);
         }
     }
 
-    fn composed_parts(&self, aggregate: Id) -> Option<u64> {
+    fn count_composed_members(&self, aggregate: Id) -> Option<u64> {
         let shader = self.shader.as_ref()?;
         let composed = |part: &Id| shader.composed.get(part).copied();
         match (&shader.members[aggregate], shader.elements[aggregate]) {
@@ -64,7 +65,7 @@ impl LlvmTranslator<'_> {
 
     /// The number of members of a type that are composed again; `None` if it contains no such
     /// matrix.
-    fn parts_to_compose(&self, ty: Id) -> Option<u64> {
+    fn members_to_compose(&self, ty: Id) -> Option<u64> {
         self.shader.as_ref()?.composed.get(&ty).copied()
     }
 }
@@ -72,10 +73,10 @@ impl LlvmTranslator<'_> {
 impl FunctionTranslator<'_, '_> {
     /// Copies a value to a type that differs in its layout.
     pub(super) fn copied_to_layout(&mut self, id: Id, have: Id, ty: Id) -> TranslationResult<Id> {
-        let parts = [have, ty].map(|ty| self.t.parts_to_compose(ty));
+        let parts = [have, ty].map(|ty| self.t.members_to_compose(ty));
         if parts.iter().flatten().any(|parts| *parts > MAX_PARTS) {
             return Err(make_refusal(
-                "a value of so many matrices in row-major order is loaded or stored as a whole",
+                "a value with too many row-major matrices is loaded or stored as a whole",
             ));
         }
         Ok(self.composed_in_layout(id, have, ty))
@@ -85,11 +86,15 @@ impl FunctionTranslator<'_, '_> {
         if have == ty {
             return id;
         }
-        let parts = [have, ty].map(|ty| self.t.parts_to_compose(ty));
+        let parts = [have, ty].map(|ty| self.t.members_to_compose(ty));
         if parts == [None; 2] {
             return self.emit_op(Op::CopyLogical, ty, [id]);
         }
-        let parts = self.t.parts_of(have).into_iter().zip(self.t.parts_of(ty));
+        let parts = self
+            .t
+            .member_types_of(have)
+            .into_iter()
+            .zip(self.t.member_types_of(ty));
         let mut words = Vec::new();
         for (index, (have, ty)) in (0..).zip(parts) {
             let operands = [id.word(), index];

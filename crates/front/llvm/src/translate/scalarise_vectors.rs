@@ -23,7 +23,7 @@ const MAX_LANES: u32 = 1024;
 pub(super) const OF_POINTERS: &str = "SPV_INTEL_masked_gather_scatter";
 
 /// Prefixes of intrinsics that do not work element-wise.
-const AS_A_WHOLE: &[&str] = &[
+const NOT_ELEMENTWISE: &[&str] = &[
     "llvm.vector.",
     "llvm.experimental.",
     "llvm.masked.",
@@ -35,7 +35,7 @@ const AS_A_WHOLE: &[&str] = &[
 
 impl LlvmTranslator<'_> {
     /// Finds the vector types that are scalarised, and whether the module has wide integers.
-    pub(super) fn find_parts(&mut self) {
+    pub(super) fn find_scalarised_types(&mut self) {
         if self.is_shader() {
             return;
         }
@@ -59,20 +59,20 @@ impl LlvmTranslator<'_> {
         let wide = types
             .iter()
             .any(|(ty, _)| self.find_wide_type(ty).is_some());
-        self.types.wide = wide;
+        self.types.has_wide_integers = wide;
         if apart.contains(&true) {
-            self.types.apart = apart;
+            self.types.scalarised = apart;
         }
     }
 
     /// The type that represents a scalarised vector.
-    pub(super) fn parted_type(
+    pub(super) fn scalarised_vector_type(
         &mut self,
         ty: LlvmType,
         element: Id,
         lanes: u32,
     ) -> TranslationResult<Id> {
-        if self.module.types.is_pointer_like(ty) && lanes > 1 && self.asked_for(OF_POINTERS) {
+        if self.module.types.is_pointer_like(ty) && lanes > 1 && self.is_requested(OF_POINTERS) {
             let id = self.b.vector_type(element, lanes);
             self.set_first_member(id, element);
             return Ok(id);
@@ -82,7 +82,7 @@ impl LlvmTranslator<'_> {
 
     /// Element type and number of lanes of a scalarised vector.
     pub(super) fn find_scalarised_vector(&self, ty: LlvmType) -> Option<(LlvmType, u32)> {
-        if !*self.types.apart.get(ty.index())? {
+        if !*self.types.scalarised.get(ty.index())? {
             return None;
         }
         match *self.module.types.kind(ty) {
@@ -103,7 +103,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Whether an instruction involves scalarised vectors.
-    fn has_parts(&self, inst: LlvmInst) -> bool {
+    fn has_scalarised_vectors(&self, inst: LlvmInst) -> bool {
         let apart = |ty| self.t.find_scalarised_vector(ty).is_some();
         apart(self.function.inst(inst).ty)
             || self
@@ -115,36 +115,44 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Translates an instruction on scalarised vectors; `None` if it needs no special treatment.
-    pub(super) fn lower_parts(&mut self, inst: LlvmInst) -> Option<TranslationResult<Option<Id>>> {
-        if self.at_lane.is_some() || self.t.types.apart.is_empty() || !self.has_parts(inst) {
+    pub(super) fn lower_scalarised(
+        &mut self,
+        inst: LlvmInst,
+    ) -> Option<TranslationResult<Option<Id>>> {
+        if self.at_lane.is_some()
+            || self.t.types.scalarised.is_empty()
+            || !self.has_scalarised_vectors(inst)
+        {
             return None;
         }
         let opcode = self.function.inst(inst).opcode;
         let made = match opcode {
-            LlvmOpcode::ExtractElement => self.extract_part(inst),
-            LlvmOpcode::InsertElement => self.insert_part(inst),
+            LlvmOpcode::ExtractElement => self.extract_scalarised_element(inst),
+            LlvmOpcode::InsertElement => self.insert_scalarised_element(inst),
             LlvmOpcode::ShuffleVector => self.shuffle_parts(inst),
-            LlvmOpcode::BitCast if !self.is_by_element(inst) => self.cast_parts(inst),
-            LlvmOpcode::Load | LlvmOpcode::Store => match self.whole_elements(inst) {
+            LlvmOpcode::BitCast if !self.is_elementwise_cast(inst) => {
+                self.cast_scalarised_bits(inst)
+            }
+            LlvmOpcode::Load | LlvmOpcode::Store => match self.require_unpacked_elements(inst) {
                 Ok(()) => return None,
                 Err(refusal) => Err(refusal),
             },
-            LlvmOpcode::Call if !self.is_called_by_element(inst) => return None,
-            _ if opcode.is_binary() || opcode.is_cast() => self.by_lanes(inst),
+            LlvmOpcode::Call if !self.is_elementwise_call(inst) => return None,
+            _ if opcode.is_binary() || opcode.is_cast() => self.lower_each_lane(inst),
             LlvmOpcode::FNeg
             | LlvmOpcode::ICmp
             | LlvmOpcode::FCmp
             | LlvmOpcode::Select
             | LlvmOpcode::Freeze
             | LlvmOpcode::GetElementPtr
-            | LlvmOpcode::Call => self.by_lanes(inst),
+            | LlvmOpcode::Call => self.lower_each_lane(inst),
             _ => return None,
         };
         Some(made.map(Some))
     }
 
     /// Runs the translation of an instruction once for each lane.
-    fn by_lanes(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    fn lower_each_lane(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let ty = self.function.inst(inst).ty;
         let mut lanes = Vec::new();
         for lane in 0..self.lane_count(ty) {
@@ -153,7 +161,7 @@ impl FunctionTranslator<'_, '_> {
             self.at_lane = None;
             match made? {
                 Some(id) => lanes.push(id),
-                None => return Err(make_refusal("the instruction gives nothing for a lane")),
+                None => return Err(make_refusal("the instruction has no result for a lane")),
             }
         }
         self.compose_lanes(ty, &lanes)
@@ -168,7 +176,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Whether a bit cast converts each element separately.
-    fn is_by_element(&self, inst: LlvmInst) -> bool {
+    fn is_elementwise_cast(&self, inst: LlvmInst) -> bool {
         let from = self.type_of(self.function.operands(inst)[0]);
         let to = self.function.inst(inst).ty;
         let vector = |ty| matches!(self.t.module.types.kind(ty), LlvmTypeKind::Vector { .. });
@@ -176,7 +184,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Whether a call is of an intrinsic that works element-wise.
-    fn is_called_by_element(&mut self, inst: LlvmInst) -> bool {
+    fn is_elementwise_call(&mut self, inst: LlvmInst) -> bool {
         let callee = self.function.callee(inst).and_then(|v| v.as_const());
         let Some(func) = callee.and_then(|constant| self.t.callee_of(constant)) else {
             return false;
@@ -184,14 +192,17 @@ impl FunctionTranslator<'_, '_> {
         let lanes = self.lane_count(self.function.inst(inst).ty);
         match *self.t.find_callee(func) {
             LlvmCallee::Intrinsic(Some(_), name) => {
-                lanes > 1 && !AS_A_WHOLE.iter().any(|prefix| name.starts_with(prefix))
+                lanes > 1
+                    && !NOT_ELEMENTWISE
+                        .iter()
+                        .any(|prefix| name.starts_with(prefix))
             }
             _ => false,
         }
     }
 
     /// Refuses accesses to vectors whose elements are packed more densely than those of an array.
-    fn whole_elements(&mut self, inst: LlvmInst) -> TranslationResult<()> {
+    fn require_unpacked_elements(&mut self, inst: LlvmInst) -> TranslationResult<()> {
         let ty = match self.function.inst(inst).opcode {
             LlvmOpcode::Load => self.function.inst(inst).ty,
             _ => self.type_of(self.function.operands(inst)[0]),
@@ -290,7 +301,7 @@ impl FunctionTranslator<'_, '_> {
         for &lane in lanes {
             let id = match pointee {
                 Some((_, pointee)) => self.cast_pointer(lane, pointee),
-                None if truth => self.truth_as(lane, NumericShape::new_int(8, 1), false),
+                None if truth => self.convert_boolean(lane, NumericShape::new_int(8, 1), false),
                 None => lane,
             };
             words.push(id.word());
@@ -299,7 +310,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.t.b.append_value(Op::CompositeConstruct, ty, &words))
     }
 
-    fn extract_part(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    fn extract_scalarised_element(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operands = self.function.operands(inst);
         let lanes = self.lane_count(self.type_of(operands[0]));
         match self.t.module.as_u64(operands[1]) {
@@ -319,7 +330,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    fn insert_part(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    fn insert_scalarised_element(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operands = self.function.operands(inst);
         let mut all = self.lane_values(operands[0])?;
         let mut new = self.lower_value(operands[1])?;
@@ -384,7 +395,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Reinterprets the bits of lanes as lanes of another type.
-    fn cast_parts(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    fn cast_scalarised_bits(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let value = self.function.operands(inst)[0];
         let types = &self.t.module.types;
         let (from, to) = (self.type_of(value), self.function.inst(inst).ty);

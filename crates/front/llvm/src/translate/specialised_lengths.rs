@@ -46,13 +46,13 @@ impl StatedArrayLengths {
 
 impl LlvmTranslator<'_> {
     /// The length of the array that a structure stands for, if it does.
-    pub(super) fn special_length(&self, ty: LlvmType) -> Option<LlvmMetadata> {
+    pub(super) fn specialised_length(&self, ty: LlvmType) -> Option<LlvmMetadata> {
         let row = (*self.shader.as_ref()?.lengths.rows.get(ty.index())?)?;
         self.module.metadata.operands(row).get(1).copied().flatten()
     }
 
     /// The parameters of a SPIR-V type, if its row states them.
-    pub(super) fn special_numbers(&self, ty: LlvmType) -> Vec<LlvmMetadata> {
+    pub(super) fn specialised_parameters(&self, ty: LlvmType) -> Vec<LlvmMetadata> {
         let shader = self.shader.as_ref();
         let row = shader.and_then(|shader| *shader.lengths.rows.get(ty.index())?);
         let operands = row.map(|row| self.module.metadata.operands(row));
@@ -63,7 +63,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// An array of a length that can be specialised.
-    pub(super) fn special_array(
+    pub(super) fn specialised_array(
         &mut self,
         array: LlvmType,
         length: LlvmMetadata,
@@ -71,11 +71,11 @@ impl LlvmTranslator<'_> {
     ) -> TranslationResult<Id> {
         let LlvmTypeKind::Array { element, .. } = *self.module.types.kind(array) else {
             return Err(make_refusal(
-                "a length that can be specialised of what is no array",
+                "a specialised length of a type that is not an array",
             ));
         };
         let element = self.memory_type_within(element, depth + 1)?;
-        let length = self.special_number(length)?;
+        let length = self.specialised_number(length)?;
         let words = [element.word(), length.word()];
         let id = self.b.distinct_type(Op::TypeArray, &words);
         self.set_first_member(id, element);
@@ -83,7 +83,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The constant that a node describes.
-    pub(super) fn special_number(&mut self, node: LlvmMetadata) -> TranslationResult<Id> {
+    pub(super) fn specialised_number(&mut self, node: LlvmMetadata) -> TranslationResult<Id> {
         let Some(lengths) = self.shader.as_mut().map(|shader| &mut shader.lengths) else {
             return Err(make_malformed_refusal());
         };
@@ -91,10 +91,12 @@ impl LlvmTranslator<'_> {
             return Ok(*id);
         }
         if lengths.depth >= MAX_DEPTH {
-            return Err(make_refusal("operations of a length are nested too deeply"));
+            return Err(make_refusal(
+                "the operations of a specialised length are nested too deeply",
+            ));
         }
         lengths.depth += 1;
-        let made = self.new_special_number(node);
+        let made = self.create_specialised_number(node);
         if let Some(shader) = &mut self.shader {
             shader.lengths.depth -= 1;
             if let Ok(id) = made {
@@ -104,7 +106,7 @@ impl LlvmTranslator<'_> {
         made
     }
 
-    fn new_special_number(&mut self, node: LlvmMetadata) -> TranslationResult<Id> {
+    fn create_specialised_number(&mut self, node: LlvmMetadata) -> TranslationResult<Id> {
         let module = self.module;
         let metadata = &module.metadata;
         if let Some(constant) = metadata.as_constant(node) {
@@ -126,7 +128,7 @@ impl LlvmTranslator<'_> {
             let (Some(number), Some(default)) = (number(second), constant(2)) else {
                 return Err(make_malformed_refusal());
             };
-            let shape = self.need_shape(module.consts.ty(default))?;
+            let shape = self.require_shape(module.consts.ty(default))?;
             let bits = module
                 .consts
                 .as_u64(default)
@@ -136,7 +138,7 @@ impl LlvmTranslator<'_> {
         let ty = self.register_type(module.consts.ty(second))?;
         let mut words = vec![u32::from(op.0)];
         for &operand in &operands[2..] {
-            words.push(self.special_number(operand)?.word());
+            words.push(self.specialised_number(operand)?.word());
         }
         Ok(self.b.declare_constant(Op::SpecConstantOp, ty, &words))
     }
@@ -177,7 +179,7 @@ impl LlvmTranslator<'_> {
                 kept.push(index);
                 continue;
             };
-            if self.special_length(ty).is_none() {
+            if self.specialised_length(ty).is_none() {
                 kept.push(index);
             }
             at = match types.kind(ty) {

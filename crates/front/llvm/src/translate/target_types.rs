@@ -38,7 +38,7 @@ impl LlvmTranslator<'_> {
         ints: &[u32],
         numbers: &[LlvmMetadata],
     ) -> TranslationResult<Id> {
-        let unknown = || make_refusal(format!("the type target(\"{name}\") is not known"));
+        let unknown = || make_refusal(format!("the type target(\"{name}\") is not supported"));
         let short = name.strip_prefix("spirv.").ok_or_else(unknown)?;
         let mut parameters = OpaqueTypeOperands {
             types: types.iter(),
@@ -89,7 +89,7 @@ impl LlvmTranslator<'_> {
                 OperandCategory::Id => match parameters.types.next() {
                     Some(ty) => Some(self.register_type(*ty)?.word()),
                     None => match (parameters.ints.next(), parameters.numbers.next()) {
-                        (Some(_), Some(number)) => Some(self.special_number(*number)?.word()),
+                        (Some(_), Some(number)) => Some(self.specialised_number(*number)?.word()),
                         (int, _) => int.map(|int| self.make_u32(*int).word()),
                     },
                 },

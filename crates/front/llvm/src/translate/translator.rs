@@ -9,9 +9,9 @@ use super::debug_info::{DebugInfo, DebugInfoTranslation};
 use super::declaration_order::order_globals;
 use super::functions::TranslatedSignature;
 use super::globals::GlobalState;
-use super::host_modules::prepare_hosted_module;
+use super::host_modules::prepare_host_module;
 use super::inline_assembly::TranslatedInlineAsm;
-use super::instructions::has_small_atomics;
+use super::instructions::has_partword_atomics;
 use super::merge_globals::merge_variables;
 use super::opencl_opaque_types::upgrade_opaque_types;
 use super::types::TranslatedTypeTable;
@@ -79,8 +79,10 @@ pub fn translate_module(
 ) -> Result<spirv::SpirvModule, Vec<SourceDiagnostic>> {
     let merged = merge_variables(module);
     let module = merged.as_ref().unwrap_or(module);
-    let hosted = prepare_hosted_module(module, options)?;
-    let generic = hosted.as_ref().map_or(&[][..], |hosted| &hosted.generic);
+    let hosted = prepare_host_module(module, options)?;
+    let generic_params = hosted
+        .as_ref()
+        .map_or(&[][..], |hosted| &hosted.generic_params);
     let module = hosted.as_ref().map_or(module, |hosted| &hosted.module);
     let upgraded = upgrade_opaque_types(module);
     let module = upgraded.as_ref().unwrap_or(module);
@@ -96,7 +98,7 @@ pub fn translate_module(
         (None, Some(latest)) => latest.min(SpirvTarget::default().version),
         (None, None) => SpirvTarget::default().version,
     };
-    let small_atomics = shader.is_none() && has_small_atomics(module);
+    let uses_partword_atomics = shader.is_none() && has_partword_atomics(module);
     let mut translator = LlvmTranslator {
         module,
         options,
@@ -112,21 +114,23 @@ pub fn translate_module(
         variables: IdMap::new(0, false),
         builtin_variables: Vec::new(),
         opencl_std: None,
-        small: IdMap::new(0, None),
+        u32_values: IdMap::new(0, None),
         callees: vec![None; module.functions.len()],
         signatures: vec![None; module.functions.len()],
-        uses: vec![FunctionReferences::default(); module.functions.len()],
+        references: vec![FunctionReferences::default(); module.functions.len()],
         called: vec![false; module.functions.len()],
-        marked: vec![0; module.consts.len()],
+        reference_marks: vec![0; module.consts.len()],
         decorated: FxHashSet::default(),
         assemblies: vec![None; module.inline_asm.len()],
         assembly_target: None,
         debug: DebugInfoTranslation::new(module),
         aliasing: AliasScopeTable::new(module),
-        small_atomics,
-        flat: hosted.as_ref().map_or(&[][..], |hosted| &hosted.flat),
-        generic,
-        texts: FxHashMap::default(),
+        uses_partword_atomics,
+        inferred_pointer_types: hosted
+            .as_ref()
+            .map_or(&[][..], |hosted| &hosted.inferred_pointer_types),
+        generic_params,
+        debug_strings: FxHashMap::default(),
         diagnostics: Vec::new(),
         reported: FxHashMap::default(),
     };
@@ -179,27 +183,27 @@ pub(super) struct LlvmTranslator<'m> {
     pub(super) builtin_variables: Vec<(u32, Id)>,
     pub(super) opencl_std: Option<Id>,
     /// The values of constants created by [`LlvmTranslator::make_u32`].
-    pub(super) small: IdMap<Option<u32>>,
+    pub(super) u32_values: IdMap<Option<u32>>,
     pub(super) callees: Vec<Option<Rc<LlvmCallee<'m>>>>,
     pub(super) signatures: Vec<Option<Rc<TranslatedSignature>>>,
-    pub(super) uses: Vec<FunctionReferences>,
+    pub(super) references: Vec<FunctionReferences>,
     /// Kernels that other functions call.
     pub(super) called: Vec<bool>,
     /// By constant: one more than the index of the last function whose references include it.
-    pub(super) marked: Vec<u32>,
+    pub(super) reference_marks: Vec<u32>,
     /// Declared inline assembly, by number.
     pub(super) assemblies: Vec<Option<TranslatedInlineAsm>>,
     pub(super) assembly_target: Option<Id>,
     pub(super) debug: DebugInfoTranslation,
     pub(super) aliasing: AliasScopeTable,
     /// Whether values narrower than a word are accessed atomically.
-    pub(super) small_atomics: bool,
+    pub(super) uses_partword_atomics: bool,
     /// Pointer types with inferred address spaces. Such pointers are generic in memory.
-    pub(super) flat: &'m [LlvmType],
+    pub(super) inferred_pointer_types: &'m [LlvmType],
     /// Parameters of kernels that are made generic.
-    pub(super) generic: &'m [(LlvmFunc, usize)],
+    pub(super) generic_params: &'m [(LlvmFunc, usize)],
     /// Strings of debug information.
-    pub(super) texts: FxHashMap<String, Id>,
+    pub(super) debug_strings: FxHashMap<String, Id>,
     /// Decorations that the module stated so far: id, decoration.
     pub(super) decorated: FxHashSet<(u32, u32)>,
     pub(super) diagnostics: Vec<SourceDiagnostic>,
@@ -209,7 +213,7 @@ pub(super) struct LlvmTranslator<'m> {
 
 impl LlvmTranslator<'_> {
     fn translate_contents(&mut self) {
-        self.find_shapes();
+        self.compute_shapes();
         self.expect_size();
         let addressing = match self.pointer_bits {
             32 => AddressingModel::Physical32,
@@ -223,20 +227,20 @@ impl LlvmTranslator<'_> {
         } else {
             self.b.memory_model(addressing, MemoryModel::OpenCL)
         }
-        self.find_parts();
+        self.find_scalarised_types();
         self.source_language();
         self.global_variables();
         self.debug_units();
         self.function_declarations();
         for func in self.module.function_ids() {
-            if !self.is_elsewhere(func) {
+            if !self.is_defined_elsewhere(func) {
                 self.define_function(func);
             }
         }
         self.global_annotations();
         self.entry_points();
         if !self.is_shader() {
-            self.declare_initialisers();
+            self.declare_global_constructors();
         }
         self.declare_capabilities();
     }
@@ -286,7 +290,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// Whether an extension was requested by name.
-    pub(super) fn asked_for(&self, extension: &str) -> bool {
+    pub(super) fn is_requested(&self, extension: &str) -> bool {
         self.options.extensions.is_named(extension)
     }
 
@@ -299,13 +303,13 @@ impl LlvmTranslator<'_> {
     pub(super) fn make_u32(&mut self, value: u32) -> Id {
         let ty = self.b.int_type(32, false);
         let id = self.scalar_constant(ty, 32, u64::from(value));
-        self.small.set(id, Some(value));
+        self.u32_values.set(id, Some(value));
         id
     }
 
     /// The value of a constant created by [`LlvmTranslator::make_u32`].
-    pub(super) fn small_constant(&self, id: Id) -> Option<u32> {
-        self.small[id]
+    pub(super) fn known_u32(&self, id: Id) -> Option<u32> {
+        self.u32_values[id]
     }
 
     /// The id of the extended instruction set of OpenCL.
@@ -361,10 +365,10 @@ fn pointer_bits(
             _ => 64,
         }),
         _ => {
-            let message = format!("the module is for {arch}, which is no target of SPIR-V");
+            let message = format!("the module is for {arch}, which is not a SPIR-V target");
             Err(
                 SourceDiagnostic::error(SourceLocation::Unknown, message).with_hint(
-                    "compile for spir64-unknown-unknown, or name its functions that are kernels",
+                    "compile for spir64-unknown-unknown, or name the functions that are kernels",
                 ),
             )
         }

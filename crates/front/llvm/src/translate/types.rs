@@ -160,11 +160,11 @@ pub(super) struct TranslatedTypeTable {
     /// By type: its shape, if it has one.
     shapes: Vec<Option<NumericShape>>,
     /// The types of the first shapes that were requested.
-    shaped: Vec<(NumericShape, Id)>,
+    common_shapes: Vec<(NumericShape, Id)>,
     /// By type: whether its vectors are scalarised. Empty if none are.
-    pub(super) apart: Vec<bool>,
+    pub(super) scalarised: Vec<bool>,
     /// Whether there are integers of several limbs.
-    pub(super) wide: bool,
+    pub(super) has_wide_integers: bool,
 }
 
 /// Properties of a SPIR-V type.
@@ -179,7 +179,7 @@ struct TypeRow {
 }
 
 /// Number of shapes whose types are found without a look-up: more than most modules have.
-const SHAPED: usize = 12;
+const COMMON_SHAPES: usize = 12;
 
 /// Number of storage classes with a pointer type in the table: all that Kernel modules have.
 const CLASSES: usize = 9;
@@ -192,9 +192,9 @@ impl TranslatedTypeTable {
             rows: Vec::new(),
             numbers: IdMap::new(0, 0),
             shapes: Vec::new(),
-            shaped: Vec::new(),
-            apart: Vec::new(),
-            wide: false,
+            common_shapes: Vec::new(),
+            scalarised: Vec::new(),
+            has_wide_integers: false,
         }
     }
 
@@ -219,7 +219,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// Computes the shapes of all types, before any of them is needed.
-    pub(super) fn find_shapes(&mut self) {
+    pub(super) fn compute_shapes(&mut self) {
         let types = self.module.types.iter();
         self.types.shapes = types.map(|(ty, _)| self.shape_of_type(ty)).collect();
     }
@@ -264,8 +264,8 @@ impl LlvmTranslator<'_> {
     fn integer_width(&self, bits: u32) -> u32 {
         let common = bits.next_power_of_two().max(8);
         let own = bits != common
-            && (ANY_WIDTH.iter().any(|name| self.asked_for(name))
-                || (bits == 4 && self.asked_for(FOUR_BITS)));
+            && (ANY_WIDTH.iter().any(|name| self.is_requested(name))
+                || (bits == 4 && self.is_requested(FOUR_BITS)));
         if own { bits } else { common }
     }
 
@@ -278,7 +278,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The shape of a type, or a refusal if it has none.
-    pub(super) fn need_shape(&self, ty: LlvmType) -> TranslationResult<NumericShape> {
+    pub(super) fn require_shape(&self, ty: LlvmType) -> TranslationResult<NumericShape> {
         match self.find_shape(ty) {
             Some(shape) => Ok(shape),
             None => Err(self.no_type(ty)),
@@ -287,13 +287,13 @@ impl LlvmTranslator<'_> {
 
     /// The type of a shape in register form.
     pub(super) fn shape_type(&mut self, shape: NumericShape) -> Id {
-        let mut shaped = self.types.shaped.iter();
-        if let Some((_, id)) = shaped.find(|known| known.0 == shape) {
+        let mut common_shapes = self.types.common_shapes.iter();
+        if let Some((_, id)) = common_shapes.find(|known| known.0 == shape) {
             return *id;
         }
         let id = self.new_shape_type(shape);
-        if self.types.shaped.len() < SHAPED {
-            self.types.shaped.push((shape, id));
+        if self.types.common_shapes.len() < COMMON_SHAPES {
+            self.types.common_shapes.push((shape, id));
         }
         id
     }
@@ -435,9 +435,7 @@ impl LlvmTranslator<'_> {
                 ..
             }) => self.make_byte_type(),
             Some(shape) if shape.elem == NumericElement::Bool && shape.to_packed().is_none() => {
-                return Err(make_refusal(
-                    "vectors of more than 64 truth values in memory",
-                ));
+                return Err(make_refusal("vectors of more than 64 Booleans in memory"));
             }
             Some(shape) => self.shape_type(shape.to_packed().unwrap_or(shape)),
             None => self.aggregate_type(ty, depth)?,
@@ -487,7 +485,7 @@ impl LlvmTranslator<'_> {
                 if let Some((element, lanes)) = self.find_scalarised_vector(ty) =>
             {
                 let element = self.memory_type_within(element, depth + 1)?;
-                self.parted_type(ty, element, lanes)
+                self.scalarised_vector_type(ty, element, lanes)
             }
             LlvmTypeKind::Target { name, types, ints } => {
                 self.target_type(module.symbol_text(*name), types, ints)
@@ -548,9 +546,9 @@ impl LlvmTranslator<'_> {
                 }
             }
             LlvmTypeKind::Pointer { .. } if self.is_shader() => {
-                "pointers that are kept in memory have no counterpart in shaders".to_owned()
+                "pointers in memory have no counterpart in shaders".to_owned()
             }
-            LlvmTypeKind::Pointer { .. } => "a pointer stands where a number is needed".to_owned(),
+            LlvmTypeKind::Pointer { .. } => "a pointer is used where a number is needed".to_owned(),
             kind => format!("the type {} has no counterpart in SPIR-V", kind_name(kind)),
         })
     }

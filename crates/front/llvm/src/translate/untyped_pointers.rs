@@ -37,7 +37,7 @@ impl std::str::FromStr for PointerTyping {
         match text {
             "typed" => Ok(PointerTyping::Typed),
             "untyped" => Ok(PointerTyping::Untyped),
-            _ => Err(format!("{text} is none of typed, untyped")),
+            _ => Err(format!("{text} is neither typed nor untyped")),
         }
     }
 }
@@ -53,7 +53,7 @@ pub(super) fn make_untyped(
         out: words[..5.min(words.len())].to_vec(),
         next: bound,
         typed: HashMap::new(),
-        made_address: None,
+        declared_address: None,
         known,
     };
     let mut extended = false;
@@ -75,7 +75,7 @@ pub(super) fn make_untyped(
 #[derive(Default)]
 struct UntypedPointerInfo {
     /// By id: the id that replaces it.
-    instead: Vec<u32>,
+    replacements: Vec<u32>,
     /// By id: its type.
     types: Vec<u32>,
     /// Pointer types that lose their pointee: class, pointee.
@@ -93,7 +93,7 @@ impl UntypedPointerInfo {
     fn from_words(words: &[u32]) -> UntypedPointerInfo {
         let bound = words.get(3).copied().unwrap_or(0) as usize;
         let mut known = UntypedPointerInfo {
-            instead: (0..bound as u32).collect(),
+            replacements: (0..bound as u32).collect(),
             types: vec![0; bound],
             ..UntypedPointerInfo::default()
         };
@@ -113,12 +113,12 @@ impl UntypedPointerInfo {
                 (Op::TypePointer, [id, class, pointee]) if loses_type(*class) => {
                     known.pointers.insert(*id, (*class, *pointee));
                     let one = *by_class.entry(*class).or_insert(*id);
-                    known.instead[*id as usize] = one;
+                    known.replacements[*id as usize] = one;
                 }
                 (Op::TypeFunction, [id, types @ ..]) => {
                     let types = types.iter().map(|ty| known.resolve_id(*ty)).collect();
                     let one = *functions.entry(types).or_insert(*id);
-                    known.instead[*id as usize] = one;
+                    known.replacements[*id as usize] = one;
                 }
                 (Op::ExtInstImport, [id, name @ ..]) => {
                     known
@@ -148,7 +148,7 @@ impl UntypedPointerInfo {
             && self.pointers.contains_key(ty)
             && self.pointers.contains_key(&self.types[*operand as usize])
         {
-            self.instead[*id as usize] = self.resolve_id(*operand);
+            self.replacements[*id as usize] = self.resolve_id(*operand);
         }
     }
 
@@ -191,7 +191,7 @@ impl UntypedPointerInfo {
     }
 
     fn resolve_id(&self, id: u32) -> u32 {
-        self.instead.get(id as usize).copied().unwrap_or(id)
+        self.replacements.get(id as usize).copied().unwrap_or(id)
     }
 }
 
@@ -231,7 +231,7 @@ struct UntypedPointerWriter {
     /// Typed pointer types that were written, by their original id.
     typed: HashMap<u32, u32>,
     /// An integer type that the module did not have.
-    made_address: Option<u32>,
+    declared_address: Option<u32>,
     known: UntypedPointerInfo,
 }
 
@@ -253,10 +253,10 @@ impl UntypedPointerWriter {
                 }
                 self.push_op(inst.op, words);
             }
-            (Op::TypeVoid, words) if known.address.is_none() && self.made_address.is_none() => {
+            (Op::TypeVoid, words) if known.address.is_none() && self.declared_address.is_none() => {
                 let (fresh, bits) = (self.next, known.address_bits);
                 self.next += 1;
-                self.made_address = Some(fresh);
+                self.declared_address = Some(fresh);
                 self.push_op(Op::TypeInt, &[fresh, bits, 0]);
                 self.push_op(Op::TypeVoid, words);
             }
@@ -326,7 +326,7 @@ impl UntypedPointerWriter {
     /// The type that an address computation steps over. Pointer types are not allowed there, so an
     /// integer of the same size replaces them.
     fn find_step_type(&self, pointee: u32) -> u32 {
-        let address = self.known.address.or(self.made_address);
+        let address = self.known.address.or(self.declared_address);
         let is_pointer = self.known.pointers.contains_key(&pointee);
         address.filter(|_| is_pointer).unwrap_or(pointee)
     }

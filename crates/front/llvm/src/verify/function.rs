@@ -102,7 +102,7 @@ impl LlvmFunctionChecker<'_> {
             LlvmOpcode::Br => operands.first().map_or(Ok(()), |&condition| {
                 ensure_holds(
                     self.value_type(condition) == LlvmType::I1,
-                    "a branch on what is no `i1`",
+                    "a branch on a value that is not an `i1`",
                 )
             }),
             LlvmOpcode::Switch => self.verify_switch(operands),
@@ -169,7 +169,7 @@ impl LlvmFunctionChecker<'_> {
                 comparable && predicate.is_integer()
             }
         };
-        ensure_holds(fits, "operands that cannot be compared so")
+        ensure_holds(fits, "operands that this predicate cannot compare")
     }
 
     fn verify_return(&self, operands: &[LlvmValue]) -> LlvmVerifyResult {
@@ -192,7 +192,7 @@ impl LlvmFunctionChecker<'_> {
         };
         ensure_holds(
             operands[1..].iter().all(is_case),
-            "a case that is no integer of its type",
+            "a case that is not an integer of the condition's type",
         )
     }
 
@@ -206,7 +206,7 @@ impl LlvmFunctionChecker<'_> {
         ensure_holds(
             condition == LlvmType::I1
                 || self.types.scalar_type(condition) == LlvmType::I1 && same_shape(),
-            "a condition that is no `i1` or vector of as many",
+            "a condition that is neither an `i1` nor a vector of `i1` of the same length",
         )
     }
 
@@ -236,7 +236,7 @@ impl LlvmFunctionChecker<'_> {
         let path = self.function.numbers_of(id);
         let member = member_type(self.types, self.value_type(operands[0]), path);
         let member = member.filter(|_| !path.is_empty());
-        let member = member.ok_or("indices that do not lead through the aggregate")?;
+        let member = member.ok_or("indices that do not select a member of the aggregate")?;
         operands.get(1).map_or(Ok(()), |&value| {
             ensure_holds(
                 self.types.is_compatible(self.value_type(value), member),
@@ -247,10 +247,10 @@ impl LlvmFunctionChecker<'_> {
 
     fn verify_call(&self, id: LlvmInst) -> LlvmVerifyResult {
         let Some(call) = self.function.call_info(id) else {
-            return Err("nothing is called");
+            return Err("a call without a callee");
         };
         let Some((_, params, variadic)) = self.types.function_signature(call.function_type) else {
-            return Err("what is called is no function");
+            return Err("the callee is not a function");
         };
         self.require_pointer(self.function.operands(id)[0])?;
         let arguments = self.function.arguments(id);
@@ -273,7 +273,7 @@ impl LlvmFunctionChecker<'_> {
         }
         if edges[0] != 0 {
             let place = function.inst_place(LlvmInst::new(0));
-            return Err(error_at(place, "the entry block is branched to"));
+            return Err(error_at(place, "a branch to the entry block"));
         }
         for block in function.block_ids() {
             let mut others = false;
@@ -281,9 +281,9 @@ impl LlvmFunctionChecker<'_> {
                 let is_phi = function.inst(id).opcode == LlvmOpcode::Phi;
                 if is_phi && (others || !self.has_all_edges(id, edges[block.index()])) {
                     let why = if others {
-                        "`phi` behind other instructions"
+                        "a `phi` after other instructions"
                     } else {
-                        "`phi` with another number of values than edges into its block"
+                        "a `phi` whose number of values differs from the number of edges into its block"
                     };
                     return Err(error_at(function.inst_place(id), why));
                 }
@@ -381,7 +381,10 @@ pub fn verify_cast(
         } else {
             numbers && same_bits(types, from, to)
         };
-        return ensure_holds(fits, "a conversion between types of other sizes or kinds");
+        return ensure_holds(
+            fits,
+            "a conversion between types of the wrong sizes or kinds",
+        );
     }
     let bits = |ty: LlvmType| {
         let scalar = types.scalar_type(ty);

@@ -17,7 +17,7 @@ pub(super) fn verify_metadata(module: &LlvmModule) -> LlvmVerifyResult {
                 let all = operands
                     .iter()
                     .all(|operand| operand.is_some_and(|id| is_value(metadata.kind(id))));
-                ensure_holds(all, "a list of arguments that holds what is no value")?;
+                ensure_holds(all, "an argument list with an operand that is not a value")?;
             }
             MetadataKind::Special { class, .. } if Some(class) == expression => {
                 let fields = metadata.fields(id);

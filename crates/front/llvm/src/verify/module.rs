@@ -47,12 +47,12 @@ fn verify_types(types: &LlvmTypes) -> LlvmVerifyResult {
         match kind {
             LlvmTypeKind::Vector { element, .. } => ensure_holds(
                 is_scalar(types, *element),
-                "a vector of what is neither number nor pointer",
+                "a vector of elements that are neither numbers nor pointers",
             )?,
             LlvmTypeKind::Array { element, .. } => {
                 ensure_holds(
                     is_element(types, *element),
-                    "an array of what cannot be in memory",
+                    "an array of elements that cannot be in memory",
                 )?;
             }
             LlvmTypeKind::Struct {
@@ -60,7 +60,7 @@ fn verify_types(types: &LlvmTypes) -> LlvmVerifyResult {
                 ..
             } => {
                 let all = fields.iter().all(|&field| is_element(types, field));
-                ensure_holds(all, "a struct of what cannot be in memory")?;
+                ensure_holds(all, "a struct with a field that cannot be in memory")?;
             }
             LlvmTypeKind::Function { result, params, .. } => {
                 let is_value = |ty: LlvmType| {
@@ -74,7 +74,7 @@ fn verify_types(types: &LlvmTypes) -> LlvmVerifyResult {
                     .all(|&param| param != LlvmType::VOID && is_value(param));
                 ensure_holds(
                     all && is_value(*result),
-                    "a function of what cannot be a value",
+                    "a function with a parameter that cannot be a value",
                 )?;
             }
             _ => {}
@@ -200,7 +200,7 @@ fn verify_constants(module: &LlvmModule) -> LlvmVerifyResult {
                 let count = module.function(*func).blocks.len();
                 ensure_holds(
                     (*block as usize) < count,
-                    "the address of a block that is not there",
+                    "the address of a block that does not exist",
                 )?;
                 0
             }

@@ -168,9 +168,7 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<AtomicBuiltinAccess> {
         let shape = self.object_shape(kind, call)?;
         if shape.lanes != 1 || shape.width < 32 {
-            return Err(make_refusal(
-                "an atomic access is of 32 or 64 bits in SPIR-V",
-            ));
+            return Err(make_refusal("an atomic access has 32 or 64 bits in SPIR-V"));
         }
         let ty = self.t.shape_type(shape);
         let pointer = self.lower_pointer(call.arg(0)?, ty)?;
@@ -237,7 +235,7 @@ impl FunctionTranslator<'_, '_> {
             }
             BuiltinMemoryOrder::Explicit => {
                 let order = self.memory_order(call.arg(at)?)?;
-                if self.t.small_constant(order) == Some(0) {
+                if self.t.known_u32(order) == Some(0) {
                     return Ok(order);
                 }
                 let memory = self.t.make_u32(memory.0);
@@ -269,7 +267,7 @@ impl FunctionTranslator<'_, '_> {
                 elem: NumericElement::Float,
                 ..NumericShape::new_int(bits, 1)
             }),
-            _ => Err(make_refusal("the name does not say what is accessed")),
+            _ => Err(make_refusal("the name does not state the accessed type")),
         }
     }
 
@@ -323,7 +321,7 @@ impl FunctionTranslator<'_, '_> {
         let shape = self.result_shape(call.inst)?;
         Ok(match shape.elem {
             NumericElement::Bool => condition,
-            _ => self.truth_as(condition, shape, shape.lanes > 1),
+            _ => self.convert_boolean(condition, shape, shape.lanes > 1),
         })
     }
 }

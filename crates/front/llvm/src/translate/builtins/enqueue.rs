@@ -94,7 +94,7 @@ pub(super) fn lower_ndrange(
     let place = body.lower_value(result)?;
     let known = body.t.b.type_of(place).and_then(|ty| body.t.pointee_of(ty));
     let Some((_, ty)) = known else {
-        return Err(make_refusal("the result is no pointer to a structure"));
+        return Err(make_refusal("the result is not a pointer to a structure"));
     };
     let mut sizes = Vec::new();
     for &argument in &call.args[1..] {
@@ -216,9 +216,9 @@ impl FunctionTranslator<'_, '_> {
         literal: LlvmValue,
         words: &mut Vec<u32>,
     ) -> TranslationResult<()> {
-        let kernel = match self.function_behind(invoke) {
+        let kernel = match self.find_pointed_function(invoke) {
             Some(func) => self.t.intern_signature(func)?.id,
-            None => return Err(make_refusal("the block is known only when running")),
+            None => return Err(make_refusal("the block is only known at run time")),
         };
         let byte = self.t.make_byte_type();
         let pointer = self.lower_pointer(literal, byte)?;
@@ -230,7 +230,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The function whose address a pointer is, without casts.
-    fn function_behind(&self, value: LlvmValue) -> Option<LlvmFunc> {
+    fn find_pointed_function(&self, value: LlvmValue) -> Option<LlvmFunc> {
         let module = self.t.module;
         let origin = self.strip_pointer_casts(value);
         let constant = origin.as_const()?;
@@ -289,7 +289,7 @@ impl FunctionTranslator<'_, '_> {
             let align = module.layout.pointer_width(0) / 8;
             Some((u32::try_from(size).ok()?, align))
         });
-        size.ok_or_else(|| make_refusal("the literal of the block is not to be found"))
+        size.ok_or_else(|| make_refusal("the literal of the block cannot be found"))
     }
 
     /// Pointers to the sizes of the block's local memory arguments, which are in an array.
@@ -300,7 +300,7 @@ impl FunctionTranslator<'_, '_> {
         words: &mut Vec<u32>,
     ) -> TranslationResult<()> {
         let Some(count) = self.t.module.as_u64(count).filter(|count| *count < 256) else {
-            return Err(make_refusal("the number of local arguments is not known"));
+            return Err(make_refusal("the number of local arguments is unknown"));
         };
         let bits = self.t.pointer_bits;
         let size = self.t.shape_type(NumericShape::new_int(bits, 1));

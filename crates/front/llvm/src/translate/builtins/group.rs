@@ -49,7 +49,7 @@ impl FunctionTranslator<'_, '_> {
             coordinates.push(self.lower_value(argument)?);
         }
         if coordinates.len() > 3 {
-            return Err(make_refusal("a position of more than three coordinates"));
+            return Err(make_refusal("a position with more than three coordinates"));
         }
         let lanes = coordinates.len() as u32;
         Ok(self.compose_vector(NumericShape::new_int(shape.width, lanes), &coordinates))

@@ -156,7 +156,7 @@ pub(super) fn lower_image_dimensions(
     let from = NumericShape::new_int(32, image.size_lanes());
     let to = body.result_shape(call.inst)?;
     if to.elem != NumericElement::Int || to.width != 32 {
-        return Err(make_refusal("a size of an image is of 32 bits"));
+        return Err(make_refusal("the size of an image has 32 bits"));
     }
     let mut lanes = Vec::new();
     for lane in 0..to.lanes {
@@ -195,7 +195,7 @@ pub(super) fn channel_type(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.counted_from(Op::ImageQueryFormat, FIRST_TYPE, call)
+    body.query_from_base(Op::ImageQueryFormat, FIRST_TYPE, call)
 }
 
 /// `get_image_channel_order(image)`
@@ -203,7 +203,7 @@ pub(super) fn channel_order(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.counted_from(Op::ImageQueryOrder, FIRST_ORDER, call)
+    body.query_from_base(Op::ImageQueryOrder, FIRST_ORDER, call)
 }
 
 /// `__translate_sampler_initializer(literal)`
@@ -251,7 +251,7 @@ impl FunctionTranslator<'_, '_> {
                 ty,
             });
         }
-        Err(make_refusal("the first argument is no image"))
+        Err(make_refusal("the first argument is not an image"))
     }
 
     fn is_sampler_argument(&self, call: &ExternalCall<'_>) -> bool {
@@ -268,7 +268,7 @@ impl FunctionTranslator<'_, '_> {
         }
         match self.known_number(value) {
             Some(literal) => Ok(self.t.literal_sampler(literal)),
-            None => Err(make_refusal("a sampler is known only when running")),
+            None => Err(make_refusal("a sampler is only known at run time")),
         }
     }
 
@@ -421,7 +421,7 @@ impl FunctionTranslator<'_, '_> {
     fn query_image_extent(&mut self, lane: u32, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let image = self.find_image_type(call.arg(0)?)?;
         if lane >= image.size_lanes() {
-            return Err(make_refusal("the image has not so many dimensions"));
+            return Err(make_refusal("the image has too few dimensions"));
         }
         let size = self.query_image_size(image, call)?;
         let shape = NumericShape::new_int(32, image.size_lanes());
@@ -438,7 +438,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A query whose enumeration begins at another number in OpenCL than in SPIR-V.
-    fn counted_from(
+    fn query_from_base(
         &mut self,
         op: Op,
         first: u32,

@@ -79,7 +79,7 @@ pub(super) fn to_space(
 ) -> TranslationResult<Option<Id>> {
     let ty = body.call_type(call)?;
     let Some((class, pointee)) = body.t.pointee_of(ty) else {
-        return Err(make_refusal("the result is no pointer"));
+        return Err(make_refusal("the result is not a pointer"));
     };
     let pointer = body.lower_pointer(call.arg(0)?, pointee)?;
     let words = [pointer.word(), class.0];

@@ -21,7 +21,7 @@ const FORMATS: &[(&str, u32, Option<FPEncoding>)] = &[
 ];
 
 /// `ConvertFROMToTO(x)`
-pub(super) fn lower_small_float_conversion(
+pub(super) fn lower_minifloat_conversion(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {

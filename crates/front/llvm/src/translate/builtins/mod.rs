@@ -256,9 +256,7 @@ impl FunctionTranslator<'_, '_> {
     fn constant_argument(&self, call: &ExternalCall<'_>, index: usize) -> TranslationResult<u64> {
         match self.t.module.as_u64(call.arg(index)?) {
             Some(value) => Ok(value),
-            None => Err(make_refusal(format!(
-                "argument {index} has to be a constant"
-            ))),
+            None => Err(make_refusal(format!("argument {index} must be a constant"))),
         }
     }
 

@@ -204,12 +204,12 @@ pub(super) fn lower_convert(
     let (op, saturating) = choose_conversion(source, target, saturated);
     let Some(op) = op else {
         return Ok(Some(match from.elem {
-            NumericElement::Bool => body.truth_as(id, to, false),
+            NumericElement::Bool => body.convert_boolean(id, to, false),
             _ => id,
         }));
     };
     if from.elem == NumericElement::Bool || to.elem == NumericElement::Bool {
-        return Err(make_refusal("a conversion from or to truth values"));
+        return Err(make_refusal("a conversion from or to Booleans"));
     }
     let ty = body.t.shape_type(to);
     let id = body.emit_op(op, ty, [id]);
@@ -281,7 +281,7 @@ impl FunctionTranslator<'_, '_> {
         if let Some(shape) = result
             && (shape.is_odd() || shape.elem == NumericElement::Bool)
         {
-            return Err(make_refusal("a result of a type that OpenCL does not have"));
+            return Err(make_refusal("a result of a type that OpenCL lacks"));
         }
         let Some(row) = lookup::extended_row(number) else {
             return Err(make_refusal("there is no such extended instruction"));
@@ -291,7 +291,7 @@ impl FunctionTranslator<'_, '_> {
             .first()
             .and_then(|v| self.t.find_shape(self.type_of(*v)));
         if number == opencl_std::NAN && first.is_some_and(NumericShape::is_float) {
-            return Err(make_refusal("a NaN is made of an integer"));
+            return Err(make_refusal("the NaN is an integer"));
         }
         let many = row
             .operands

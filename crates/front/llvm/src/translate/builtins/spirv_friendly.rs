@@ -89,16 +89,16 @@ impl FunctionTranslator<'_, '_> {
         };
         if !CALLABLE.contains(&row.class) {
             return Err(make_refusal(
-                "the instruction does not stand for a function",
+                "the instruction cannot be called as a function",
             ));
         }
         if row.last_version < self.t.version {
-            return Err(make_refusal("the target has no such instruction any more"));
+            return Err(make_refusal("the target no longer has such an instruction"));
         }
         let skip = match row.result {
             ResultForm::Typed => 2,
             ResultForm::None => 0,
-            ResultForm::Untyped => return Err(make_refusal("the instruction makes no value")),
+            ResultForm::Untyped => return Err(make_refusal("the instruction has no result")),
         };
         // The result of such a function is stored through its first argument.
         let stored = row.result == ResultForm::Typed && self.stores_result(call);
@@ -199,7 +199,7 @@ impl FunctionTranslator<'_, '_> {
                 let known = self.t.b.type_of(pointer);
                 match known.and_then(|ty| self.t.pointee_of(ty)) {
                     Some((_, ty)) => ty,
-                    None => return Err(make_refusal("the first argument is no pointer")),
+                    None => return Err(make_refusal("the first argument is not a pointer")),
                 }
             }
         };
@@ -248,7 +248,7 @@ impl FunctionTranslator<'_, '_> {
         );
         if is_matrix_access && position == 0 && self.is_address(call.args[index]) {
             let part = self.matrix_component(op, call)?;
-            return self.place_at(call.args[index], part);
+            return self.address_to_pointer(call.args[index], part);
         }
         let id = self.lower_argument(call, index)?;
         let votes = matches!(
@@ -279,7 +279,7 @@ impl FunctionTranslator<'_, '_> {
                 self.t.memory_type(component)
             }
             _ => Err(make_refusal(
-                "what is loaded or stored is no cooperative matrix",
+                "the loaded or stored value is not a cooperative matrix",
             )),
         }
     }
@@ -318,7 +318,7 @@ impl FunctionTranslator<'_, '_> {
     fn generic_cast(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let ty = self.call_type(call)?;
         let Some((class, pointee)) = self.t.pointee_of(ty) else {
-            return Err(make_refusal("the result is no pointer"));
+            return Err(make_refusal("the result is not a pointer"));
         };
         let pointer = self.lower_pointer(call.arg(0)?, pointee)?;
         self.cast_space(pointer, class)
@@ -334,7 +334,7 @@ impl FunctionTranslator<'_, '_> {
             _ => None,
         });
         let (Some(bits), 1) = (bits, shape.lanes) else {
-            return Err(make_refusal("the default has to be a constant number"));
+            return Err(make_refusal("the default must be a constant number"));
         };
         Ok(self.t.make_spec_constant(number, shape, bits))
     }
@@ -357,7 +357,7 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         let shape = self.t.find_shape(self.function.inst(call.inst).ty);
         if let Some(shape) = shape
-            && gives_truth(op)
+            && has_boolean_result(op)
             && shape.elem != NumericElement::Bool
         {
             let ty = self.t.shape_type(shape.as_bool());
@@ -374,7 +374,8 @@ impl FunctionTranslator<'_, '_> {
             // The stated type of the result is ignored.
             Op::SampledImage => {
                 let image = Id::new(words[0]).and_then(|id| self.t.b.type_of(id));
-                let image = image.ok_or_else(|| make_refusal("the first argument is no image"))?;
+                let image =
+                    image.ok_or_else(|| make_refusal("the first argument is not an image"))?;
                 self.t.b.declare_type(Op::TypeSampledImage, &[image.word()])
             }
             _ => self.call_type(call)?,
@@ -401,7 +402,7 @@ pub(super) fn is_friendly(name: &str) -> bool {
 }
 
 /// Whether the result of an instruction is a Boolean for all operands.
-fn gives_truth(op: Op) -> bool {
+fn has_boolean_result(op: Op) -> bool {
     let range = Op::Any.0..=Op::FUnordGreaterThanEqual.0;
     let selects = op == Op::Select;
     (range.contains(&op.0) && !selects)

@@ -21,7 +21,7 @@ enum ParticipatingItems {
 }
 
 /// Prefixes of the names of reductions and scans.
-const BEGINNINGS: &[(&str, ParticipatingItems, Scope, GroupOperation)] = &[
+const PREFIXES: &[(&str, ParticipatingItems, Scope, GroupOperation)] = &[
     (
         "sub_group_non_uniform_reduce_",
         ParticipatingItems::Present,
@@ -170,7 +170,7 @@ pub(super) fn lower_reduction(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    let found = BEGINNINGS.iter().find_map(|row| {
+    let found = PREFIXES.iter().find_map(|row| {
         let operation = call.name.strip_prefix(row.0)?;
         let operation = OPERATIONS.iter().find(|row| row.0 == operation)?;
         Some((row, operation))
@@ -388,7 +388,9 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Option<Id>> {
         let shape: NumericShape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.is_odd() {
-            return Err(make_refusal("bit fields are of whole integers"));
+            return Err(make_refusal(
+                "bit fields need integers of a width that SPIR-V has",
+            ));
         }
         let mut words = Vec::with_capacity(call.args.len());
         for &argument in call.args {

@@ -76,7 +76,7 @@ pub(super) fn work_item_fence(
     let order = body.memory_order(call.arg(1)?)?;
     let scope = body.memory_scope(call.arg(2)?)?;
     let flags = body.fence_flags(call.arg(0)?)?;
-    let images = match body.t.small_constant(flags) {
+    let images = match body.t.known_u32(flags) {
         Some(flags) => flags & MemorySemantics::ImageMemory.0 != 0,
         None => true,
     };
@@ -231,7 +231,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// Memory order and memory semantics combined, as one constant if both are constant.
     pub(super) fn combine_semantics(&mut self, ty: Id, order: Id, memory: Id) -> Id {
-        match (self.t.small_constant(order), self.t.small_constant(memory)) {
+        match (self.t.known_u32(order), self.t.known_u32(memory)) {
             (Some(a), Some(b)) => self.t.make_u32(a | b),
             _ => self.emit_op(Op::BitwiseOr, ty, [order, memory]),
         }
@@ -251,7 +251,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// Whether a scope is known to be the invocation, which needs no ordering.
     pub(super) fn is_invocation(&self, scope: Id) -> bool {
-        self.t.small_constant(scope) == Some(Scope::Invocation.0)
+        self.t.known_u32(scope) == Some(Scope::Invocation.0)
     }
 
     /// The number that a table maps a constant value to.
@@ -259,7 +259,9 @@ impl FunctionTranslator<'_, '_> {
         if let Some(value) = self.t.module.as_u64(value) {
             return match rows.iter().find(|row| row.0 == value) {
                 Some(row) => Ok(self.t.make_u32(row.1)),
-                None => Err(make_refusal(format!("{value} is no memory order or scope"))),
+                None => Err(make_refusal(format!(
+                    "{value} is not a memory order or scope"
+                ))),
             };
         }
         let shape = self.shape_of(value)?;

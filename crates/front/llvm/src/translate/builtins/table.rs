@@ -645,6 +645,6 @@ pub(super) const FAMILIES: &[(&str, BuiltinTranslateFn)] = &[
     ("intel_convert_as_bfloat16", subgroup::brain_bits),
     (
         "__builtin_spirv_Convert",
-        minifloats::lower_small_float_conversion,
+        minifloats::lower_minifloat_conversion,
     ),
 ];

@@ -44,7 +44,7 @@ impl LlvmTranslator<'_> {
                 Ok(NumericShape::new_int(width, lanes))
             }
             None => Err(make_refusal(format!(
-                "the built-in variable {builtin} is not known"
+                "the built-in variable {builtin} is not supported"
             ))),
         }
     }

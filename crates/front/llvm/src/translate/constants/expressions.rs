@@ -55,7 +55,7 @@ impl LlvmTranslator<'_> {
             .operands
             .get(1)
             .and_then(|c| self.module.consts.as_u64(*c));
-        let vector = self.need_shape(self.module.consts.ty(expr.operands[0]))?;
+        let vector = self.require_shape(self.module.consts.ty(expr.operands[0]))?;
         let lane = lane.filter(|lane| *lane < u64::from(vector.lanes) && vector.lanes > 1);
         let (Some(lane), true) = (lane, vector.is_exact()) else {
             return Err(make_refusal(
@@ -95,13 +95,13 @@ impl LlvmTranslator<'_> {
         };
         let mut words = Vec::with_capacity(expr.operands.len());
         for &operand in &expr.operands {
-            let shape = self.need_shape(self.module.consts.ty(operand))?;
+            let shape = self.require_shape(self.module.consts.ty(operand))?;
             if !shape.is_exact() {
                 return Err(unknown());
             }
             words.push(self.lower_constant(operand)?.word());
         }
-        if !self.need_shape(ty)?.is_exact() {
+        if !self.require_shape(ty)?.is_exact() {
             return Err(unknown());
         }
         let result = self.register_type(ty)?;
@@ -115,7 +115,7 @@ impl LlvmTranslator<'_> {
         let to = self.storage_class(space)?;
         let Some((from, pointee)) = from else {
             return Err(make_refusal(
-                "a cast between address spaces of what is no pointer",
+                "an address space cast of a value that is not a pointer",
             ));
         };
         let mut id = operand;
@@ -137,7 +137,7 @@ impl LlvmTranslator<'_> {
         };
         let Some(end) = element_type(self.module, source, indices()) else {
             return Err(make_refusal(
-                "an address computation steps into what has no members",
+                "an address computation steps into a type without members",
             ));
         };
         if matches!(
@@ -156,7 +156,7 @@ impl LlvmTranslator<'_> {
         let class = self.b.type_of(base).and_then(|ty| self.pointee_of(ty));
         let Some((class, _)) = class else {
             return Err(make_refusal(
-                "an address computation from what is no pointer",
+                "an address computation from a value that is not a pointer",
             ));
         };
         let mut words = vec![base.word()];
@@ -199,7 +199,7 @@ pub(in crate::translate) fn space_cast(
     }
     if !known(from) || !known(to) {
         return Err(make_refusal(format!(
-            "no cast leads from a pointer to {from} to one to {to}"
+            "there is no cast from a pointer to {from} to a pointer to {to}"
         )));
     }
     let mut steps = Vec::new();

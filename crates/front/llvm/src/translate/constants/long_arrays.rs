@@ -47,7 +47,7 @@ impl LlvmTranslator<'_> {
 
     /// Whether a type contains an array with too many elements for one instruction.
     fn has_long_array(&mut self, ty: LlvmType) -> bool {
-        if let Some(known) = self.consts.long.get(&ty) {
+        if let Some(known) = self.consts.has_long_arrays.get(&ty) {
             return *known;
         }
         let long = match self.module.types.kind(ty) {
@@ -60,7 +60,7 @@ impl LlvmTranslator<'_> {
             } => fields.iter().any(|field| self.has_long_array(*field)),
             _ => false,
         };
-        self.consts.long.insert(ty, long);
+        self.consts.has_long_arrays.insert(ty, long);
         long
     }
 

@@ -34,9 +34,9 @@ pub(in crate::translate) struct ConstantTable {
     /// Whether an id is an `OpSpecConstant…`. Only such constants may contain it.
     special: IdMap<bool>,
     /// The constants that are sums of addresses and numbers.
-    forms: AddressForms,
+    address_forms: AddressForms,
     /// Whether types contain arrays that are too long for an instruction.
-    long: FxHashMap<LlvmType, bool>,
+    has_long_arrays: FxHashMap<LlvmType, bool>,
     /// The types that represent such types in initializers.
     chunked: FxHashMap<LlvmType, Id>,
     depth: u32,
@@ -49,8 +49,8 @@ impl ConstantTable {
             memory: vec![None; constants],
             indices: vec![None; constants],
             special: IdMap::new(0, false),
-            forms: AddressForms::default(),
-            long: FxHashMap::default(),
+            address_forms: AddressForms::default(),
+            has_long_arrays: FxHashMap::default(),
             chunked: FxHashMap::default(),
             depth: 0,
         }
@@ -198,7 +198,7 @@ impl LlvmTranslator<'_> {
                     self.as_generic(id, space.unwrap_or(module.global(*global).space))
                 }
                 GlobalKind::Ifunc(_) => Err(make_refusal(format!(
-                    "the function {} is chosen by a loader",
+                    "the function {} is selected at load time",
                     module.symbol_text(module.global(*global).name)
                 ))),
             },
@@ -212,7 +212,10 @@ impl LlvmTranslator<'_> {
         if shape.elem != NumericElement::Int || shape.lanes != 1 || shape.bits > 64 {
             return None;
         }
-        let form = self.consts.forms.find_layout(self.module, constant)?;
+        let form = self
+            .consts
+            .address_forms
+            .find_layout(self.module, constant)?;
         let number = form.as_number()? & make_width_mask(shape.bits);
         let id = self.shape_type(shape);
         Some(self.scalar_constant(id, shape.width, number))
@@ -222,7 +225,7 @@ impl LlvmTranslator<'_> {
     fn function_pointer(&mut self, func: LlvmFunc) -> TranslationResult<Id> {
         if !matches!(*self.find_callee(func), LlvmCallee::Function) {
             return Err(make_refusal(format!(
-                "the address of the builtin function {} is taken",
+                "the address of the built-in function {} is taken",
                 self.module.function_name(func)
             )));
         }
@@ -410,7 +413,7 @@ impl LlvmTranslator<'_> {
                 .find_shape(data.ty)
                 .is_some_and(|s| s.to_packed().is_some()) =>
             {
-                self.packed_truths(ty, constant)
+                self.pack_booleans(ty, constant)
             }
             _ if self.find_shape(data.ty).is_some() || self.find_wide_type(data.ty).is_some() => {
                 self.lower_constant(constant)
@@ -436,10 +439,10 @@ impl LlvmTranslator<'_> {
     }
 
     /// A vector of Booleans as the integer of its bits.
-    fn packed_truths(&mut self, ty: Id, constant: LlvmConst) -> TranslationResult<Id> {
+    fn pack_booleans(&mut self, ty: Id, constant: LlvmConst) -> TranslationResult<Id> {
         let module = self.module;
         let ConstKind::Aggregate(elements) = module.consts.kind(constant) else {
-            return Err(make_refusal("a vector of truth values that are not known"));
+            return Err(make_refusal("a vector of Booleans that are not constant"));
         };
         let mut bits = 0;
         for (lane, element) in elements.iter().enumerate() {

@@ -186,7 +186,7 @@ impl LlvmTranslator<'_> {
         known.insert(name, id);
     }
 
-    /// The build of a unit and the location of its split debug information, from the first unit
+    /// The build identifier of a unit and the path of its split debug file, each from the first unit
     /// that states them. Only the non-semantic sets have them.
     pub(super) fn debug_build(&mut self, units: &[LlvmMetadata]) {
         if !self.is_non_semantic() {

@@ -72,7 +72,7 @@ impl FromStr for DebugInfo {
             "nonsemantic" => Ok(DebugInfo::NonSemantic),
             "nonsemantic-200" => Ok(DebugInfo::NonSemantic200),
             _ => Err(format!(
-                "{text} is none of none, opencl, nonsemantic, nonsemantic-200"
+                "{text} is not one of none, opencl, nonsemantic, nonsemantic-200"
             )),
         }
     }
@@ -249,14 +249,14 @@ impl LlvmTranslator<'_> {
             .rev()
             .find(|at| text.is_char_boundary(*at));
         let text = &text[..end.unwrap_or(0)];
-        if let Some(id) = self.texts.get(text) {
+        if let Some(id) = self.debug_strings.get(text) {
             return *id;
         }
         let id = self.b.fresh_id();
         let mut words = vec![id.word()];
         push_string(&mut words, text);
         self.b.push_inst(ModuleSection::Sources, Op::String, &words);
-        self.texts.insert(text.to_owned(), id);
+        self.debug_strings.insert(text.to_owned(), id);
         id
     }
 

@@ -84,7 +84,7 @@ impl LlvmTranslator<'_> {
                 Some(id)
             }
             "DILexicalBlock" => {
-                let place = self.debug_place(node);
+                let place = self.emit_debug_location_of(node);
                 let parent = self.debug_scope_field(node);
                 let arguments = [place[0], place[1], place[2], I(parent)];
                 Some(self.debug_global("DebugLexicalBlock", &arguments))
@@ -184,7 +184,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// Source, line and column of a node.
-    fn debug_place(&mut self, node: LlvmMetadata) -> [DebugInfoOperand; 3] {
+    fn emit_debug_location_of(&mut self, node: LlvmMetadata) -> [DebugInfoOperand; 3] {
         let source = self.debug_file(node);
         let line = self.number_field(node, "line");
         let column = self.number_field(node, "column");
@@ -268,7 +268,7 @@ impl LlvmTranslator<'_> {
             if self.class_of(named) != "DIBasicType" {
                 return Some(base);
             }
-            let [source, line, column] = self.debug_place(node);
+            let [source, line, column] = self.emit_debug_location_of(node);
             let parent = self.debug_scope_field(node);
             let arguments = [I(name), I(base), source, line, column, I(parent)];
             return Some(self.debug_global("DebugTypedef", &arguments));
@@ -285,7 +285,7 @@ impl LlvmTranslator<'_> {
         }
         let tag = self.row_field(node, "tag", COMPOSITES)?;
         let name = self.debug_name(node, "name");
-        let [source, line, column] = self.debug_place(node);
+        let [source, line, column] = self.emit_debug_location_of(node);
         let parent = self.debug_scope_field(node);
         // Translating the enclosing scope may have translated this node too.
         if let Some(id) = self.debug_nodes_of(node) {
@@ -308,7 +308,7 @@ impl LlvmTranslator<'_> {
         let mut arguments = vec![I(name), N(tag), source, line, column, I(parent), I(linkage)];
         arguments.extend([N(size), N(flags)]);
         if self.is_non_semantic() {
-            self.debug_behind_members(node, id, arguments, &members);
+            self.emit_composite_after_members(node, id, arguments, &members);
             return Some(id);
         }
         self.debug.nodes[node.index()] = Some(id);
@@ -325,7 +325,7 @@ impl LlvmTranslator<'_> {
 
     /// A composite that follows its members. The members do not reference it, because instructions
     /// of non-semantic sets must not reference later ones.
-    fn debug_behind_members(
+    fn emit_composite_after_members(
         &mut self,
         node: LlvmMetadata,
         id: Id,
@@ -349,7 +349,7 @@ impl LlvmTranslator<'_> {
     fn debug_member(&mut self, node: LlvmMetadata, id: Id, parent: Option<Id>) {
         let name = self.debug_name(node, "name");
         let ty = self.debug_type_field(node, "baseType");
-        let [source, line, column] = self.debug_place(node);
+        let [source, line, column] = self.emit_debug_location_of(node);
         let offset = self.number_field(node, "offset");
         let size = self.number_field(node, "size");
         let flags = self.debug_flags(node);
@@ -386,7 +386,7 @@ impl LlvmTranslator<'_> {
     fn debug_enumeration(&mut self, node: LlvmMetadata) -> Id {
         let name = self.debug_name(node, "name");
         let base = self.debug_type_field(node, "baseType");
-        let [source, line, column] = self.debug_place(node);
+        let [source, line, column] = self.emit_debug_location_of(node);
         let parent = self.debug_scope_field(node);
         let size = self.number_field(node, "size");
         let flags = self.debug_flags(node);
@@ -431,7 +431,7 @@ impl LlvmTranslator<'_> {
     fn debug_prototype(&mut self, node: LlvmMetadata) -> Vec<DebugInfoOperand> {
         let name = self.debug_name(node, "name");
         let ty = self.debug_type_field(node, "type");
-        let [source, line, column] = self.debug_place(node);
+        let [source, line, column] = self.emit_debug_location_of(node);
         let parent = self.debug_scope_field(node);
         let linkage = self.debug_name(node, "linkageName");
         let flags = self.debug_flags(node)
@@ -484,7 +484,7 @@ impl LlvmTranslator<'_> {
     fn debug_local(&mut self, node: LlvmMetadata) -> Id {
         let name = self.debug_name(node, "name");
         let ty = self.debug_type_field(node, "type");
-        let [source, line, column] = self.debug_place(node);
+        let [source, line, column] = self.emit_debug_location_of(node);
         let parent = self.debug_scope_field(node);
         let flags = self.debug_flags(node);
         let mut arguments = vec![I(name), I(ty), source, line, column, I(parent), N(flags)];
@@ -535,7 +535,7 @@ impl LlvmTranslator<'_> {
         }
         let name = self.debug_name(node, "name");
         let ty = self.debug_type_field(node, "type");
-        let [source, line, column] = self.debug_place(node);
+        let [source, line, column] = self.emit_debug_location_of(node);
         let parent = self.debug_scope_field(node);
         let linkage = self.debug_name(node, "linkageName");
         let local = self.number_field(node, "isLocal") << 2;

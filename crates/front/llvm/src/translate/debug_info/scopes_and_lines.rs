@@ -47,7 +47,7 @@ impl FunctionTranslator<'_, '_> {
     fn locate_at(&mut self, node: Option<LlvmMetadata>) {
         let Some(node) = node else {
             self.no_line();
-            if self.located.scope.take().is_some() {
+            if self.last_location.scope.take().is_some() {
                 self.debug_effect("DebugNoScope", &[]);
             }
             return;
@@ -57,8 +57,8 @@ impl FunctionTranslator<'_, '_> {
         let id = self.t.debug_scope(scope);
         let inlined = inlined.map(|node| self.t.debug_node(Some(node)));
         let known = self.t.debug.none != Some(id);
-        if known && self.located.scope != Some((id, inlined)) {
-            self.located.scope = Some((id, inlined));
+        if known && self.last_location.scope != Some((id, inlined)) {
+            self.last_location.scope = Some((id, inlined));
             let mut arguments = vec![super::DebugInfoOperand::Id(id)];
             arguments.extend(inlined.map(super::DebugInfoOperand::Id));
             self.debug_effect("DebugScope", &arguments);
@@ -72,14 +72,14 @@ impl FunctionTranslator<'_, '_> {
         };
         let line = self.t.number_field(node, "line");
         let column = self.t.number_field(node, "column");
-        if self.located.line == Some((source, line, column)) {
+        if self.last_location.line == Some((source, line, column)) {
             return;
         }
         if line == 0 && self.t.is_non_semantic() {
             // Lines are counted from 1 there.
             return self.no_line();
         }
-        self.located.line = Some((source, line, column));
+        self.last_location.line = Some((source, line, column));
         if self.t.is_non_semantic() {
             let [line, column] = [line, column].map(super::DebugInfoOperand::Number);
             let arguments = [
@@ -99,7 +99,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// Emits that the source location of the following instructions is unknown.
     fn no_line(&mut self) {
-        if self.located.line.take().is_none() {
+        if self.last_location.line.take().is_none() {
             return;
         }
         if self.t.is_non_semantic() {
@@ -147,7 +147,7 @@ impl FunctionTranslator<'_, '_> {
                 _ => continue,
             };
             if let [Some(value), Some(variable), Some(expression), ..] = record.arguments[..] {
-                self.variable_place(declares, value, variable, expression);
+                self.emit_variable_location(declares, value, variable, expression);
             }
         }
     }
@@ -164,12 +164,12 @@ impl FunctionTranslator<'_, '_> {
         };
         let nodes: Vec<LlvmMetadata> = arguments.iter().filter_map(|v| node(*v)).collect();
         if let (true, [value, variable, expression, ..]) = (self.debugs, &nodes[..]) {
-            self.variable_place(declares, *value, *variable, *expression);
+            self.emit_variable_location(declares, *value, *variable, *expression);
         }
         Ok(None)
     }
 
-    fn variable_place(
+    fn emit_variable_location(
         &mut self,
         declares: bool,
         value: LlvmMetadata,
@@ -183,7 +183,7 @@ impl FunctionTranslator<'_, '_> {
             _ => return,
         };
         let is_variable = self.t.class_of(variable) == "DILocalVariable";
-        if !is_variable || (declares && !self.is_place(value)) {
+        if !is_variable || (declares && !self.is_variable_or_parameter(value)) {
             return;
         }
         let known = match value.as_local() {
@@ -204,7 +204,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Whether a value became a variable of the function, or is a parameter.
-    fn is_place(&self, value: LlvmValue) -> bool {
+    fn is_variable_or_parameter(&self, value: LlvmValue) -> bool {
         let Some(inst) = value.as_local().map(|local| self.function.inst_of(local)) else {
             return false;
         };

@@ -10,7 +10,7 @@ impl FunctionTranslator<'_, '_> {
     pub(super) fn extract_value(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let aggregate = self.function.operands(inst)[0];
         let path = self.function.numbers_of(inst);
-        if let Some(flag) = self.kept_flag(aggregate) {
+        if let Some(flag) = self.separate_flag(aggregate) {
             return match path {
                 [0] => self.lower_value(aggregate),
                 _ => Ok(flag),
@@ -50,9 +50,9 @@ impl FunctionTranslator<'_, '_> {
 
     /// Keeps the flag of a (value, flag) pair separate. The value's id then stands for the pair.
     /// This requires that all uses of the pair are extractions of members.
-    pub(in crate::translate) fn keep_apart(&mut self, inst: LlvmInst, flag: Id) -> bool {
+    pub(in crate::translate) fn keep_flag_separate(&mut self, inst: LlvmInst, flag: Id) -> bool {
         let local = self.local_of(inst);
-        if self.at_lane.is_some() || self.taken_whole()[local] {
+        if self.at_lane.is_some() || self.used_whole()[local] {
             return false;
         }
         self.flags.resize(self.function.local_count(), None);
@@ -61,13 +61,13 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The flag that is kept separate for a pair.
-    fn kept_flag(&self, pair: LlvmValue) -> Option<Id> {
+    fn separate_flag(&self, pair: LlvmValue) -> Option<Id> {
         *self.flags.get(pair.as_local()?)?
     }
 
     /// By local: whether it has uses other than the extraction of a member.
-    fn taken_whole(&mut self) -> &[bool] {
-        if self.taken_whole.is_empty() {
+    fn used_whole(&mut self) -> &[bool] {
+        if self.used_whole.is_empty() {
             let mut taken = vec![false; self.function.local_count()];
             for block in self.function.block_ids() {
                 for inst in self.function.block_insts(block) {
@@ -78,9 +78,9 @@ impl FunctionTranslator<'_, '_> {
                     }
                 }
             }
-            self.taken_whole = taken;
+            self.used_whole = taken;
         }
-        &self.taken_whole
+        &self.used_whole
     }
 
     fn find_member_type(&self, aggregate: LlvmType, path: &[u32]) -> TranslationResult<LlvmType> {
@@ -88,6 +88,6 @@ impl FunctionTranslator<'_, '_> {
             .try_fold(aggregate, |ty, &index| {
                 self.t.module.types.element_type(ty, u64::from(index))
             })
-            .ok_or_else(|| make_refusal("a path leads to no member"))
+            .ok_or_else(|| make_refusal("a path does not select a member"))
     }
 }

@@ -194,14 +194,15 @@ impl FunctionTranslator<'_, '_> {
         let operand = self.promote_float(shape, operand);
         let ty = self.arithmetic_type(shape);
         let id = self.emit_op(Op::FNegate, ty, [operand]);
-        self.late_fast_math(inst, id);
+        self.decorate_late_fast_math(inst, id);
         Ok(self.demote_float(shape, id))
     }
 
     /// Like [`FunctionTranslator::fast_math`], for comparisons and negations, which have no
     /// fast-math modes before SPIR-V 1.6.
-    pub(super) fn late_fast_math(&mut self, inst: LlvmInst, id: Id) {
-        if self.t.version >= SpirvVersion::new(1, 6) || self.t.asked_for("SPV_KHR_float_controls2")
+    pub(super) fn decorate_late_fast_math(&mut self, inst: LlvmInst, id: Id) {
+        if self.t.version >= SpirvVersion::new(1, 6)
+            || self.t.is_requested("SPV_KHR_float_controls2")
         {
             self.fast_math(inst, id);
         }
@@ -219,7 +220,7 @@ impl FunctionTranslator<'_, '_> {
                 mode |= *bit;
             }
         }
-        if self.t.asked_for("SPV_KHR_float_controls2") {
+        if self.t.is_requested("SPV_KHR_float_controls2") {
             mode |= map_unnamed_flags(flags);
         } else if flags.contains_all(LlvmInstFlags::FAST) {
             // `Fast` includes all other modes.

@@ -48,7 +48,7 @@ pub(super) fn scope_of(name: &str) -> TranslationResult<Scope> {
     match SCOPES.iter().find(|row| row.0 == name) {
         Some(row) => Ok(row.1),
         None => Err(make_refusal(format!(
-            "the synchronisation scope {name} is not known"
+            "the synchronisation scope {name} is not supported"
         ))),
     }
 }
@@ -115,19 +115,19 @@ struct AtomicCell {
     /// The values; of pointers the integers of their addresses.
     value: NumericShape,
     /// The shape in memory.
-    held: NumericShape,
+    stored: NumericShape,
 }
 
 impl AtomicCell {
     /// Whether it is narrower than a word.
-    fn is_part(self) -> bool {
-        self.held.width < 32 && self.held.elem == NumericElement::Int
+    fn is_partword(self) -> bool {
+        self.stored.width < 32 && self.stored.elem == NumericElement::Int
     }
 
     /// The same with integers in memory, because only integers can be compared.
     fn of_bits(self) -> AtomicCell {
         AtomicCell {
-            held: NumericShape::new_int(self.value.width, 1),
+            stored: NumericShape::new_int(self.value.width, 1),
             ..self
         }
     }
@@ -140,13 +140,13 @@ impl FunctionTranslator<'_, '_> {
             let address = NumericShape::new_int(self.t.pointer_bits, 1);
             return Ok(AtomicCell {
                 value: address,
-                held: address,
+                stored: address,
             });
         }
-        let shape = self.t.need_shape(ty)?;
+        let shape = self.t.require_shape(ty)?;
         let cell = AtomicCell {
             value: shape,
-            held: shape,
+            stored: shape,
         };
         // With an extension, halves can be added and compared two or four at a time.
         let halves = shape.elem == NumericElement::Float && shape.width == 16;
@@ -155,7 +155,7 @@ impl FunctionTranslator<'_, '_> {
         let least = if self.t.is_shader() { 16 } else { 8 };
         if !shape.is_exact() || !lanes || shape.width < least {
             return Err(make_refusal(
-                "an atomic access is of 8, 16, 32 or 64 bits in SPIR-V, and this one is not",
+                "an atomic access has 8, 16, 32 or 64 bits in SPIR-V, and this one does not",
             ));
         }
         let whole = shape.width >= 32 || (halves && native) || self.t.is_shader();
@@ -175,10 +175,10 @@ impl FunctionTranslator<'_, '_> {
     fn convert_to_cell(&mut self, cell: AtomicCell, value: LlvmValue) -> TranslationResult<Id> {
         if self.is_pointer(value) && !self.t.is_shader() {
             let pointer = self.in_memory(value)?;
-            return self.pointer_bits_as(pointer, cell.held);
+            return self.pointer_bits_as(pointer, cell.stored);
         }
         let id = self.lower_value(value)?;
-        self.emit_bitcast(cell.value, cell.held, id)
+        self.emit_bitcast(cell.value, cell.stored, id)
     }
 
     /// A value of a type from its memory representation; a pointer is in memory form.
@@ -192,7 +192,7 @@ impl FunctionTranslator<'_, '_> {
             let ty = self.t.memory_type(ty)?;
             return Ok(self.emit_op(Op::ConvertUToPtr, ty, [id]));
         }
-        self.emit_bitcast(cell.held, cell.value, id)
+        self.emit_bitcast(cell.stored, cell.value, id)
     }
 
     /// The site of an atomic access to a memory representation, with its scope and semantics.
@@ -203,7 +203,7 @@ impl FunctionTranslator<'_, '_> {
         orderings: [Ordering; 2],
         scope: LlvmSymbol,
     ) -> TranslationResult<AtomicSite> {
-        let ty = self.t.shape_type(cell.held);
+        let ty = self.t.shape_type(cell.stored);
         let pointer = self.lower_pointer(pointer, ty)?;
         self.site_at(pointer, orderings, scope)
     }
@@ -237,12 +237,16 @@ impl FunctionTranslator<'_, '_> {
         scope: LlvmSymbol,
     ) -> TranslationResult<Id> {
         let cell = self.atomic_cell(ty, false)?;
-        let id = if cell.is_part() && !self.t.is_shader() {
-            self.load_part(cell.held, pointer, ordering, scope)?
+        let id = if cell.is_partword() && !self.t.is_shader() {
+            self.load_partword(cell.stored, pointer, ordering, scope)?
         } else {
             let site = self.cell_site(cell, pointer, [ordering; 2], scope)?;
-            let held = self.t.shape_type(cell.held);
-            self.emit_op(Op::AtomicLoad, held, [site.pointer, site.scope, site.equal])
+            let stored = self.t.shape_type(cell.stored);
+            self.emit_op(
+                Op::AtomicLoad,
+                stored,
+                [site.pointer, site.scope, site.equal],
+            )
         };
         self.convert_from_cell(cell, ty, id)
     }
@@ -256,9 +260,9 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<()> {
         let cell = self.atomic_cell(self.type_of(value), false)?;
         let value = self.convert_to_cell(cell, value)?;
-        if cell.is_part() && !self.t.is_shader() {
+        if cell.is_partword() && !self.t.is_shader() {
             let orderings = [ordering, Ordering::Monotonic];
-            self.exchange_part(cell.held, pointer, orderings, scope, |_, _| Ok(value))?;
+            self.exchange_partword(cell.stored, pointer, orderings, scope, |_, _| Ok(value))?;
             return Ok(());
         }
         let site = self.cell_site(cell, pointer, [ordering; 2], scope)?;
@@ -286,9 +290,9 @@ impl FunctionTranslator<'_, '_> {
         let cell = self.atomic_cell(data.ty, native.is_some() && op != RmwOp::Xchg)?;
         let orderings = [ordering, drop_release(ordering)];
         let floats = cell.value.elem != NumericElement::Brain;
-        if let Some((_, instruction)) = native.filter(|_| !cell.is_part() && floats) {
+        if let Some((_, instruction)) = native.filter(|_| !cell.is_partword() && floats) {
             let site = self.cell_site(cell, pointer, orderings, scope)?;
-            let ty = self.t.shape_type(cell.held);
+            let ty = self.t.shape_type(cell.stored);
             let mut value = self.convert_to_cell(cell, operand)?;
             if op == RmwOp::FSub {
                 value = self.emit_op(Op::FNegate, ty, [value]);
@@ -307,16 +311,16 @@ impl FunctionTranslator<'_, '_> {
             if op == RmwOp::Xchg {
                 return Ok(value);
             }
-            let old = body.emit_bitcast(cell.held, shape, old)?;
+            let old = body.emit_bitcast(cell.stored, shape, old)?;
             let new = body.compute_update(op, shape, old, value)?;
-            body.emit_bitcast(shape, cell.held, new)
+            body.emit_bitcast(shape, cell.stored, new)
         };
-        let old = if cell.is_part() && !self.t.is_shader() {
-            self.exchange_part(cell.held, pointer, orderings, scope, new)?
+        let old = if cell.is_partword() && !self.t.is_shader() {
+            self.exchange_partword(cell.stored, pointer, orderings, scope, new)?
         } else {
             let site = self.cell_site(cell, pointer, orderings, scope)?;
-            let held = self.t.shape_type(cell.held);
-            self.exchange_loop(held, site, new)?
+            let stored = self.t.shape_type(cell.stored);
+            self.exchange_loop(stored, site, new)?
         };
         self.convert_from_cell(cell, data.ty, old)
     }
@@ -343,13 +347,13 @@ impl FunctionTranslator<'_, '_> {
             self.convert_to_cell(cell, *expected)?,
             self.convert_to_cell(cell, *new)?,
         );
-        let held = self.t.shape_type(cell.held);
+        let stored = self.t.shape_type(cell.stored);
         let orderings = [merge_orderings(success, failure), failure];
-        let old = if cell.is_part() && !self.t.is_shader() {
+        let old = if cell.is_partword() && !self.t.is_shader() {
             let bool = self.t.b.bool_type();
-            self.exchange_part(cell.held, *pointer, orderings, scope, |body, old| {
+            self.exchange_partword(cell.stored, *pointer, orderings, scope, |body, old| {
                 let same = body.emit_op(Op::IEqual, bool, [old, expected]);
-                Ok(body.emit_select(held, same, new, old))
+                Ok(body.emit_select(stored, same, new, old))
             })?
         } else {
             let site = self.cell_site(cell, *pointer, orderings, scope)?;
@@ -361,7 +365,7 @@ impl FunctionTranslator<'_, '_> {
                 new,
                 expected,
             ];
-            self.emit_op(Op::AtomicCompareExchange, held, operands)
+            self.emit_op(Op::AtomicCompareExchange, stored, operands)
         };
         let bool = self.t.b.bool_type();
         let same = self.emit_op(Op::IEqual, bool, [old, expected]);
@@ -376,10 +380,10 @@ impl FunctionTranslator<'_, '_> {
         old: Id,
         same: Id,
     ) -> TranslationResult<Id> {
-        if self.keep_apart(inst, same) {
+        if self.keep_flag_separate(inst, same) {
             return Ok(old);
         }
-        let flag = self.truth_as(same, NumericShape::new_int(8, 1), false);
+        let flag = self.convert_boolean(same, NumericShape::new_int(8, 1), false);
         let result = self.result_type(inst)?;
         Ok(self.emit_op(Op::CompositeConstruct, result, [old, flag]))
     }

@@ -25,7 +25,9 @@ impl FunctionTranslator<'_, '_> {
             LlvmCallee::Function => {
                 let called = self.function.call_info(inst).map(|info| info.function_type);
                 if called != Some(self.t.module.function(func).ty) {
-                    return Err(make_refusal("a call with other types than its callee has"));
+                    return Err(make_refusal(
+                        "a call with other types than those of its callee",
+                    ));
                 }
                 return self.call_function(inst, func);
             }
@@ -50,7 +52,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Whether an instruction is a call that denotes a specialisation constant.
-    pub(super) fn is_special(&mut self, inst: LlvmInst) -> bool {
+    pub(super) fn is_spec_constant_call(&mut self, inst: LlvmInst) -> bool {
         let callee = self.function.callee(inst).and_then(|v| v.as_const());
         let Some(func) = callee.and_then(|constant| self.t.callee_of(constant)) else {
             return false;
@@ -83,7 +85,7 @@ impl FunctionTranslator<'_, '_> {
         let (Some((result, params, false)), Some(callee)) = (signature, self.function.callee(inst))
         else {
             return Err(make_refusal(
-                "functions of any number of arguments have no counterpart in SPIR-V",
+                "variadic functions have no counterpart in SPIR-V",
             ));
         };
         let arguments = self.function.arguments(inst);
@@ -109,7 +111,7 @@ impl FunctionTranslator<'_, '_> {
         let arguments = self.function.arguments(inst);
         if arguments.len() != signature.params.len() {
             return Err(make_refusal(
-                "a call with another number of arguments than its callee takes",
+                "a call with another number of arguments than its callee has parameters",
             ));
         }
         let mut words: TranslationWords = smallvec![signature.id.word()];
@@ -117,7 +119,7 @@ impl FunctionTranslator<'_, '_> {
             words.push(self.value_as(argument, ty)?.word());
         }
         self.t.called[func.index()] = true;
-        let functions = &mut self.t.uses[self.func.index()].functions;
+        let functions = &mut self.t.references[self.func.index()].functions;
         if functions.last() != Some(&func) {
             functions.push(func);
         }

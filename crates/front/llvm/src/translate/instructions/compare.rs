@@ -60,7 +60,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let shape = self.shape_of(operands[0])?;
         let id = self.compare_numbers(predicate, shape, left, right)?;
-        self.late_fast_math(inst, id);
+        self.decorate_late_fast_math(inst, id);
         Ok(id)
     }
 

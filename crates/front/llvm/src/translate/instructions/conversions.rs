@@ -79,14 +79,14 @@ impl FunctionTranslator<'_, '_> {
         let ty = self.t.shape_type(to);
         Ok(match (opcode, from.elem) {
             (LlvmOpcode::BitCast, _) => return self.emit_bitcast(from, to, id),
-            (LlvmOpcode::ZExt, NumericElement::Bool) => self.truth_as(id, to, false),
-            (LlvmOpcode::SExt, NumericElement::Bool) => self.truth_as(id, to, true),
+            (LlvmOpcode::ZExt, NumericElement::Bool) => self.convert_boolean(id, to, false),
+            (LlvmOpcode::SExt, NumericElement::Bool) => self.convert_boolean(id, to, true),
             (LlvmOpcode::UiToFp, NumericElement::Bool) => {
-                let id = self.truth_as(id, NumericShape::new_int(32, from.lanes), false);
+                let id = self.convert_boolean(id, NumericShape::new_int(32, from.lanes), false);
                 self.emit_op(Op::ConvertUToF, ty, [id])
             }
             (LlvmOpcode::SiToFp, NumericElement::Bool) => {
-                let id = self.truth_as(id, NumericShape::new_int(32, from.lanes), true);
+                let id = self.convert_boolean(id, NumericShape::new_int(32, from.lanes), true);
                 self.emit_op(Op::ConvertSToF, ty, [id])
             }
             (LlvmOpcode::ZExt, _) => self.resize_integer(from, to, id, false),
@@ -178,7 +178,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let mut id = self.lower_value(value)?;
         if from.elem == NumericElement::Bool {
-            id = self.truth_as(id, size, false);
+            id = self.convert_boolean(id, size, false);
         } else {
             id = self.resize_integer(from, size, id, false);
         }

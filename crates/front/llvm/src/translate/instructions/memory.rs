@@ -78,7 +78,7 @@ impl FunctionTranslator<'_, '_> {
                     Err(refusal) => {
                         self.t
                             .report_refusal(self.func, function.inst_place(inst), &refusal);
-                        self.stand_in(inst, LlvmOpcode::Alloca);
+                        self.define_placeholder(inst, LlvmOpcode::Alloca);
                     }
                 }
             }
@@ -89,18 +89,18 @@ impl FunctionTranslator<'_, '_> {
         for (inst, id) in made {
             self.name_result(inst, id);
             self.instruction_decorations(inst, id);
-            let joined = self.is_joined(self.local_of(inst));
-            match self.settle_stack_variable(inst, id, joined) {
+            let joined = self.is_phi_operand(self.local_of(inst));
+            match self.adapt_stack_variable(inst, id, joined) {
                 Ok(placed) => {
                     if placed != id {
-                        self.generic.push((placed, id));
+                        self.generic_casts.push((placed, id));
                     }
                     self.set_result(inst, placed);
                 }
                 Err(refusal) => {
                     self.t
                         .report_refusal(self.func, function.inst_place(inst), &refusal);
-                    self.stand_in(inst, LlvmOpcode::Alloca);
+                    self.define_placeholder(inst, LlvmOpcode::Alloca);
                 }
             }
         }
@@ -108,7 +108,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// A variable as its allocation's result. It is cast if the result is a generic pointer. Casts
     /// to the pointee type are made at the uses, except for phis, where no cast can be placed.
-    fn settle_stack_variable(
+    fn adapt_stack_variable(
         &mut self,
         inst: LlvmInst,
         id: Id,
@@ -119,7 +119,7 @@ impl FunctionTranslator<'_, '_> {
         let class = self.t.storage_class(space)?;
         let id = self.cast_space(id, class)?;
         if joined {
-            self.settle_result(inst, id)
+            self.adapt_result(inst, id)
         } else {
             Ok(id)
         }
@@ -133,7 +133,7 @@ impl FunctionTranslator<'_, '_> {
         let count = self.function.operands(inst)[0];
         let mut pointee = self.t.memory_type(ty)?;
         let natural = self.t.module.layout.abi_align(&self.t.module.types, ty);
-        let needed = if self.t.small_atomics {
+        let needed = if self.t.uses_partword_atomics {
             natural.max(WORD)
         } else {
             natural
@@ -147,7 +147,7 @@ impl FunctionTranslator<'_, '_> {
             if let Some(padding) = self.t.make_padding_type(size)? {
                 pointee = self.t.struct_type("", &[pointee, padding], false);
             }
-        } else if let Some(count) = self.special_count(count)? {
+        } else if let Some(count) = self.specialised_element_count(count)? {
             pointee = self.t.b.array_type(pointee, count);
         } else {
             return Ok(None);
@@ -166,14 +166,14 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A number of elements that is a specialisation constant.
-    fn special_count(&mut self, count: LlvmValue) -> TranslationResult<Option<Id>> {
+    fn specialised_element_count(&mut self, count: LlvmValue) -> TranslationResult<Option<Id>> {
         let Some(inst) = count
             .as_local()
             .and_then(|local| self.function.inst_of(local))
         else {
             return Ok(None);
         };
-        if !self.is_special(inst) {
+        if !self.is_spec_constant_call(inst) {
             return Ok(None);
         }
         if let Some(id) = self.find_translated(self.local_of(inst)) {
@@ -208,7 +208,7 @@ impl FunctionTranslator<'_, '_> {
         if let Some(align) = align.to_bytes().and_then(|a| u32::try_from(a).ok()) {
             self.decorate_result(id, Decoration::Alignment, &[align]);
         }
-        self.settle_stack_variable(inst, id, false)
+        self.adapt_stack_variable(inst, id, false)
     }
 
     /// The access properties of a value of a type at an address.
@@ -227,7 +227,7 @@ impl FunctionTranslator<'_, '_> {
         else {
             return Err(make_refusal("an access without its properties"));
         };
-        let nontemporal = self.attached.nontemporal;
+        let nontemporal = self.metadata_kinds.nontemporal;
         let nontemporal =
             nontemporal.is_some_and(|kind| self.function.find_attachment(inst, kind).is_some());
         let access = TranslatedAccess {
@@ -253,8 +253,12 @@ impl FunctionTranslator<'_, '_> {
         if !matches!(ordering, Ordering::NotAtomic | Ordering::Unordered) {
             return self.atomic_load(ty, pointer, ordering, scope);
         }
-        if let Some(shape) = self.t.find_shape(ty).filter(|shape| in_parts(*shape)) {
-            return self.load_parts(shape, pointer, access);
+        if let Some(shape) = self
+            .t
+            .find_shape(ty)
+            .filter(|shape| is_accessed_in_pieces(*shape))
+        {
+            return self.load_in_pieces(shape, pointer, access);
         }
         let memory = self.t.memory_type(ty)?;
         let pointer = self.lower_pointer(pointer, memory)?;
@@ -275,8 +279,12 @@ impl FunctionTranslator<'_, '_> {
         if !matches!(ordering, Ordering::NotAtomic | Ordering::Unordered) {
             return self.atomic_store(*value, *pointer, ordering, scope);
         }
-        if let Some(shape) = self.t.find_shape(ty).filter(|shape| in_parts(*shape)) {
-            return self.store_parts(shape, *value, *pointer, access);
+        if let Some(shape) = self
+            .t
+            .find_shape(ty)
+            .filter(|shape| is_accessed_in_pieces(*shape))
+        {
+            return self.store_in_pieces(shape, *value, *pointer, access);
         }
         let memory = self.t.memory_type(ty)?;
         let value = self.in_memory(*value)?;
@@ -315,7 +323,7 @@ impl FunctionTranslator<'_, '_> {
     /// The type of a value in memory. Pointers with inferred address spaces are generic there.
     pub(super) fn stored_type(&self, value: LlvmValue) -> LlvmType {
         let ty = self.type_of(value);
-        if self.t.flat.contains(&ty) {
+        if self.t.inferred_pointer_types.contains(&ty) {
             LlvmType::PTR
         } else {
             ty
@@ -331,7 +339,7 @@ impl FunctionTranslator<'_, '_> {
         }
         if ty == LlvmType::I1 {
             let id = self.lower_value(value)?;
-            return Ok(self.truth_as(id, NumericShape::new_int(8, 1), false));
+            return Ok(self.convert_boolean(id, NumericShape::new_int(8, 1), false));
         }
         if let Some((shape, packed)) = self
             .t
@@ -366,7 +374,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// Loads lane by lane, or an integer in pieces of widths that SPIR-V has, so that no byte
     /// beyond the value is accessed.
-    fn load_parts(
+    fn load_in_pieces(
         &mut self,
         shape: NumericShape,
         pointer: LlvmValue,
@@ -416,7 +424,7 @@ impl FunctionTranslator<'_, '_> {
         self.emit_op(Op::ShiftLeftLogical, ty, [id, by])
     }
 
-    fn store_parts(
+    fn store_in_pieces(
         &mut self,
         shape: NumericShape,
         value: LlvmValue,
@@ -476,7 +484,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let Some(end) = gep_element(self.t.module, self.function, inst) else {
             return Err(make_refusal(
-                "an address computation steps into what has no members",
+                "an address computation steps into a type without members",
             ));
         };
         let operands = self.function.operands(inst);
@@ -486,7 +494,7 @@ impl FunctionTranslator<'_, '_> {
         let class = self.t.b.type_of(base).and_then(|ty| self.t.pointee_of(ty));
         let Some((class, _)) = class else {
             return Err(make_refusal(
-                "an address computation from what is no pointer",
+                "an address computation from a value that is not a pointer",
             ));
         };
         let steps = self.filter_address_indices(source, &operands[1..]);
@@ -560,7 +568,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let id = self.lower_value(value)?;
         Ok(match shape.elem {
-            NumericElement::Bool => self.truth_as(id, NumericShape::new_int(32, 1), true),
+            NumericElement::Bool => self.convert_boolean(id, NumericShape::new_int(32, 1), true),
             _ => self.sign_extended(shape, id),
         })
     }
@@ -568,7 +576,7 @@ impl FunctionTranslator<'_, '_> {
 
 /// Whether a value is loaded and stored in parts: vectors and integers of whole bytes whose
 /// representation is longer.
-fn in_parts(shape: NumericShape) -> bool {
+fn is_accessed_in_pieces(shape: NumericShape) -> bool {
     let bytes = shape.elem != NumericElement::Bool && shape.bits.is_multiple_of(8);
     bytes && (shape.lanes != shape.padded || shape.is_odd())
 }

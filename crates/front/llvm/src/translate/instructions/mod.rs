@@ -12,7 +12,7 @@ mod partword_atomics;
 mod terminators;
 mod vector;
 
-pub(super) use partword_atomics::{WORD, has_small_atomics};
+pub(super) use partword_atomics::{WORD, has_partword_atomics};
 
 use super::function_body::FunctionTranslator;
 use super::refusal::{TranslationResult, make_refusal};
@@ -22,7 +22,10 @@ use spirula_spirv::Id;
 impl FunctionTranslator<'_, '_> {
     /// Translates an instruction other than a phi. Returns the id of its result.
     pub(super) fn lower_instruction(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
-        if let Some(made) = self.lower_parts(inst).or_else(|| self.lower_wide(inst)) {
+        if let Some(made) = self
+            .lower_scalarised(inst)
+            .or_else(|| self.lower_wide(inst))
+        {
             return made;
         }
         let opcode = self.function.inst(inst).opcode;

@@ -21,7 +21,7 @@ use spirula_spirv::grammar::Op;
 pub(in crate::translate) const WORD: u64 = 4;
 
 /// Whether a module has atomic accesses to values narrower than a word.
-pub(in crate::translate) fn has_small_atomics(module: &LlvmModule) -> bool {
+pub(in crate::translate) fn has_partword_atomics(module: &LlvmModule) -> bool {
     let is_small = |ty| {
         let bits = module.layout.size_in_bits(&module.types, ty);
         bits.is_some_and(|bits| bits < 8 * WORD)
@@ -55,7 +55,7 @@ impl LlvmTranslator<'_> {
         bytes: Option<u64>,
     ) -> TranslationResult<Option<Id>> {
         let rest = bytes.map_or(0, |bytes| bytes % WORD);
-        if !self.small_atomics || rest == 0 {
+        if !self.uses_partword_atomics || rest == 0 {
             return Ok(None);
         }
         let byte = self.make_byte_type();
@@ -65,7 +65,7 @@ impl LlvmTranslator<'_> {
 
 /// A value within a word.
 #[derive(Clone, Copy)]
-struct WordPart {
+struct PartwordSite {
     /// The site of the word's access.
     site: AtomicSite,
     /// Number of bits below the value.
@@ -76,14 +76,14 @@ struct WordPart {
 
 impl FunctionTranslator<'_, '_> {
     /// Loads an integer of 8 or 16 bits.
-    pub(super) fn load_part(
+    pub(super) fn load_partword(
         &mut self,
         shape: NumericShape,
         pointer: LlvmValue,
         ordering: Ordering,
         scope: LlvmSymbol,
     ) -> TranslationResult<Id> {
-        let part = self.part_at(shape, pointer, [ordering; 2], scope)?;
+        let part = self.find_containing_word(shape, pointer, [ordering; 2], scope)?;
         let AtomicSite {
             pointer,
             scope,
@@ -92,12 +92,12 @@ impl FunctionTranslator<'_, '_> {
         } = part.site;
         let word = self.t.b.int_type(32, false);
         let all = self.emit_op(Op::AtomicLoad, word, [pointer, scope, equal]);
-        Ok(self.part_of(all, part))
+        Ok(self.extract_from_word(all, part))
     }
 
     /// Replaces an integer of 8 or 16 bits by a value computed from it, and returns the old one.
     /// The site has the semantics of a successful and of a failed exchange.
-    pub(super) fn exchange_part(
+    pub(super) fn exchange_partword(
         &mut self,
         shape: NumericShape,
         pointer: LlvmValue,
@@ -105,30 +105,30 @@ impl FunctionTranslator<'_, '_> {
         scope: LlvmSymbol,
         new: impl FnOnce(&mut Self, Id) -> TranslationResult<Id>,
     ) -> TranslationResult<Id> {
-        let part = self.part_at(shape, pointer, orderings, scope)?;
+        let part = self.find_containing_word(shape, pointer, orderings, scope)?;
         let word = self.t.b.int_type(32, false);
         let ones = self.t.make_u32(make_width_mask(shape.width) as u32);
         let bits = self.emit_op(Op::ShiftLeftLogical, word, [ones, part.shift]);
         let others = self.emit_op(Op::Not, word, [bits]);
         let old = self.exchange_loop(word, part.site, |body, old| {
-            let before = body.part_of(old, part);
+            let before = body.extract_from_word(old, part);
             let new = new(body, before)?;
             let new = body.emit_op(Op::UConvert, word, [new]);
             let new = body.emit_op(Op::ShiftLeftLogical, word, [new, part.shift]);
             let kept = body.emit_op(Op::BitwiseAnd, word, [old, others]);
             Ok(body.emit_op(Op::BitwiseOr, word, [kept, new]))
         })?;
-        Ok(self.part_of(old, part))
+        Ok(self.extract_from_word(old, part))
     }
 
     /// The word that contains a value, from the value's address.
-    fn part_at(
+    fn find_containing_word(
         &mut self,
         shape: NumericShape,
         pointer: LlvmValue,
         orderings: [Ordering; 2],
         scope: LlvmSymbol,
-    ) -> TranslationResult<WordPart> {
+    ) -> TranslationResult<PartwordSite> {
         let byte = self.t.make_byte_type();
         let pointer = self.lower_pointer(pointer, byte)?;
         let size = NumericShape::new_int(self.t.pointer_bits, 1);
@@ -144,14 +144,14 @@ impl FunctionTranslator<'_, '_> {
         let within = self.resize_integer(size, NumericShape::new_int(32, 1), within, false);
         let three = self.t.make_u32(3);
         let shift = self.emit_op(Op::ShiftLeftLogical, word, [within, three]);
-        Ok(WordPart {
+        Ok(PartwordSite {
             site: self.site_at(start, orderings, scope)?,
             shift,
             shape,
         })
     }
 
-    fn part_of(&mut self, word: Id, part: WordPart) -> Id {
+    fn extract_from_word(&mut self, word: Id, part: PartwordSite) -> Id {
         let ty = self.t.b.int_type(32, false);
         let low = self.emit_op(Op::ShiftRightLogical, ty, [word, part.shift]);
         let ty = self.t.shape_type(part.shape);

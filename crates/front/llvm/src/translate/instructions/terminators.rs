@@ -62,7 +62,7 @@ impl FunctionTranslator<'_, '_> {
         let mut words = vec![selector.word(), default.word()];
         for (case, &target) in operands[1..].iter().zip(&targets[1..]) {
             let Some(number) = self.case_words(*case) else {
-                return Err(make_refusal("a case that is no number"));
+                return Err(make_refusal("a case that is not a number"));
             };
             let count = shape.width.div_ceil(32) as usize;
             let number = number.into_iter().chain(std::iter::repeat(0));

@@ -116,7 +116,7 @@ pub(super) fn multiply_without_carries(
     let (_, right) = body.integer_argument(call, 1)?;
     if shape.width > 64 {
         return Err(make_refusal(format!(
-            "the operands are of {} bits",
+            "the operands have {} bits",
             shape.bits
         )));
     }
@@ -137,7 +137,12 @@ pub(super) fn multiply_without_carries(
 impl FunctionTranslator<'_, '_> {
     /// A funnel shift of integers of an odd width, whose representation has room for a shift by all
     /// of their bits.
-    fn odd_funnel(&mut self, shape: NumericShape, [high, low, by]: [Id; 3], left: bool) -> Id {
+    fn funnel_shift_odd_width(
+        &mut self,
+        shape: NumericShape,
+        [high, low, by]: [Id; 3],
+        left: bool,
+    ) -> Id {
         let ty = self.t.shape_type(shape);
         let bits = self.t.make_splat(shape, u64::from(shape.bits));
         let by = self.emit_op(Op::UMod, ty, [by, bits]);
@@ -158,7 +163,7 @@ impl FunctionTranslator<'_, '_> {
         let shape = self.shape_of(value)?;
         if shape.elem != NumericElement::Int {
             return Err(make_refusal(
-                "the operand is no integer of two bits or more",
+                "the operand is not an integer of at least two bits",
             ));
         }
         Ok((shape, self.lower_value(value)?))
@@ -208,7 +213,7 @@ impl FunctionTranslator<'_, '_> {
         let (_, by) = self.integer_argument(call, 2)?;
         let ty = self.t.shape_type(shape);
         if shape.is_odd() {
-            return Ok(self.odd_funnel(shape, [high, low, by], left));
+            return Ok(self.funnel_shift_odd_width(shape, [high, low, by], left));
         }
         if high == low {
             let by = if left {

@@ -58,7 +58,7 @@ pub(super) fn lower_constrained(
     if let (Some(id), Some(mode)) = (id, call.args.get(last))
         && matches!(name, "sitofp" | "uitofp" | "fptrunc")
     {
-        body.round_by(id, *mode);
+        body.decorate_rounding(id, *mode);
     }
     Ok(id)
 }
@@ -70,7 +70,7 @@ pub(super) fn lower_fptrunc_round(
 ) -> TranslationResult<Option<Id>> {
     let id = body.lower_unconstrained("fptrunc", call)?;
     if let Some(id) = id {
-        body.round_by(id, call.arg(1)?);
+        body.decorate_rounding(id, call.arg(1)?);
     }
     Ok(id)
 }
@@ -108,8 +108,8 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Decorates a conversion with the rounding mode of the metadata.
-    fn round_by(&mut self, id: Id, mode: LlvmValue) {
-        let mode = self.text_of(mode);
+    fn decorate_rounding(&mut self, id: Id, mode: LlvmValue) {
+        let mode = self.metadata_text(mode);
         let row = mode.and_then(|mode| ROUNDING.iter().find(|row| row.0 == mode));
         if let Some(row) = row {
             self.decorate_result(id, Decoration::FPRoundingMode, &[row.1.0]);
@@ -117,7 +117,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     fn constrained_comparison(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
-        let predicate = self.text_of(call.arg(2)?);
+        let predicate = self.metadata_text(call.arg(2)?);
         let Some(predicate) = predicate.and_then(|p| Predicate::from_name_for(p, false)) else {
             return Err(make_refusal("the comparison has no predicate"));
         };
@@ -128,7 +128,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The text of a metadata string.
-    pub(super) fn text_of(&self, value: LlvmValue) -> Option<&str> {
+    pub(super) fn metadata_text(&self, value: LlvmValue) -> Option<&str> {
         let ValueKind::Metadata(metadata) = value.kind() else {
             return None;
         };

@@ -64,13 +64,15 @@ impl FunctionTranslator<'_, '_> {
         let shape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.width > 64 {
             return Err(make_refusal(format!(
-                "the operands are of {} bits",
+                "the operands have {} bits",
                 shape.bits
             )));
         }
         let scale = self.t.module.as_u64(call.arg(2)?);
         let Some(scale) = scale.filter(|scale| *scale <= shape.bits.into()) else {
-            return Err(make_refusal("the place of the point is not known"));
+            return Err(make_refusal(
+                "the number of fractional bits is not constant",
+            ));
         };
         let mut operands = [
             self.lower_value(call.arg(0)?)?,
@@ -139,7 +141,7 @@ impl FunctionTranslator<'_, '_> {
         let (shape, operands, scale) = self.fixed_operands(signed, call)?;
         if shape.width > 32 {
             return Err(make_refusal(format!(
-                "a quotient of {} bits with a point",
+                "a fixed-point quotient of {} bits",
                 shape.bits
             )));
         }

@@ -28,11 +28,11 @@ pub(super) fn is_class(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let Some(classes) = body.t.module.as_u64(call.arg(1)?) else {
-        return Err(make_refusal("the classes have to be a constant"));
+        return Err(make_refusal("the classes must be a constant"));
     };
     let shape = body.shape_of(call.arg(0)?)?;
     if !shape.is_float() {
-        return Err(make_refusal("the operand is no float"));
+        return Err(make_refusal("the operand is not a float"));
     }
     let value = body.lower_value(call.arg(0)?)?;
     let found = match find_class_tests(classes) {

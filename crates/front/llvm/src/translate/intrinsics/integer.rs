@@ -186,7 +186,7 @@ impl FunctionTranslator<'_, '_> {
         let room = op != Op::IMul || shape.width >= 2 * shape.bits;
         if shape.elem != NumericElement::Int || (shape.is_odd() && !room) {
             return Err(make_refusal(format!(
-                "the operands are of {} bits",
+                "the operands have {} bits",
                 shape.bits
             )));
         }
@@ -242,12 +242,12 @@ impl FunctionTranslator<'_, '_> {
         result: Id,
         overflow: Id,
     ) -> TranslationResult<Id> {
-        if self.keep_apart(call.inst, overflow) {
+        if self.keep_flag_separate(call.inst, overflow) {
             return Ok(result);
         }
         let flag = match shape.as_bool().to_packed() {
             Some(packed) => self.emit_bitcast(shape.as_bool(), packed, overflow)?,
-            None => self.truth_as(overflow, NumericShape::new_int(8, 1), false),
+            None => self.convert_boolean(overflow, NumericShape::new_int(8, 1), false),
         };
         let both = self.result_type(call.inst)?;
         Ok(self.emit_op(Op::CompositeConstruct, both, [result, flag]))
@@ -302,7 +302,7 @@ impl FunctionTranslator<'_, '_> {
         let less = self.emit_comparison(less, shape, [left, right])?;
         let greater = self.emit_comparison(greater, shape, [left, right])?;
         let ty = self.t.shape_type(to);
-        let one = self.truth_as(greater, to, false);
+        let one = self.convert_boolean(greater, to, false);
         let minus = self.t.make_splat(to, make_width_mask(to.bits));
         Ok(self.emit_select(ty, less, minus, one))
     }

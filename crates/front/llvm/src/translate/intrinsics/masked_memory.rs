@@ -53,7 +53,7 @@ pub(super) fn lower_masked_gather(
         return Err(make_refusal("an argument is missing"));
     };
     let access = body.lane_access(call, 0, call.args.len() == 4)?;
-    if body.t.asked_for(OF_POINTERS) {
+    if body.t.is_requested(OF_POINTERS) {
         let pointers = body.lower_value(pointers)?;
         let [mask, otherwise] = [body.lower_value(mask)?, body.lower_value(otherwise)?];
         let words = [pointers.word(), access.align, mask.word(), otherwise.word()];
@@ -79,7 +79,7 @@ pub(super) fn lower_masked_scatter(
         return Err(make_refusal("an argument is missing"));
     };
     let access = body.lane_access(call, 1, call.args.len() == 4)?;
-    if body.t.asked_for(OF_POINTERS) {
+    if body.t.is_requested(OF_POINTERS) {
         let vector = body.lower_value(vector)?;
         let [pointers, mask] = [body.lower_value(pointers)?, body.lower_value(mask)?];
         let words = [vector.word(), pointers.word(), access.align, mask.word()];
@@ -202,7 +202,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         let mut places = Vec::new();
         for bit in self.lane_values(mask)? {
             places.push(count);
-            let one = self.truth_as(bit, size, false);
+            let one = self.convert_boolean(bit, size, false);
             count = self.emit_op(Op::IAdd, ty, [count, one]);
         }
         Ok(places)

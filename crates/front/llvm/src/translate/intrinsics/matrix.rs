@@ -33,7 +33,7 @@ pub(super) fn lower_matrix_multiply(
     let [rows, inner] = body.read_matrix_extents(call, [2, 3], left.len())?;
     let [_, columns] = body.read_matrix_extents(call, [3, 4], right.len())?;
     let element = body.t.module.types.scalar_type(body.inst_type(call.inst));
-    let shape = body.t.need_shape(element)?;
+    let shape = body.t.require_shape(element)?;
     let (product, sum) = match shape.elem {
         NumericElement::Int => (Op::IMul, Op::IAdd),
         NumericElement::Float => (Op::FMul, Op::FAdd),
@@ -120,7 +120,7 @@ impl FunctionTranslator<'_, '_> {
         match extents[0].checked_mul(extents[1]) {
             Some(count) if count == lanes && count > 0 => Ok(extents),
             _ => Err(make_refusal(
-                "a matrix of another number of elements than its vector",
+                "a matrix with another number of elements than its vector",
             )),
         }
     }

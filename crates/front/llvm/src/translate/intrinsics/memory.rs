@@ -167,7 +167,7 @@ pub(super) fn lower_memset(
     let (to, value, bytes) = (call.arg(0)?, call.arg(1)?, call.arg(2)?);
     match body.t.module.as_u64(bytes) {
         Some(0) => Ok(None),
-        Some(bytes) if body.is_zero(value) && body.set_typed(to, bytes, call)? => Ok(None),
+        Some(bytes) if body.is_zero(value) && body.zero_object(to, bytes, call)? => Ok(None),
         Some(count) if count <= ONE_STORE && value.as_const().is_some() => {
             let byte = body.t.make_byte_type();
             let array = body.t.array_type(byte, count)?;
@@ -222,7 +222,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Sets a whole object to zero by one store, if the pointer is to such an object.
-    fn set_typed(
+    fn zero_object(
         &mut self,
         to: LlvmValue,
         bytes: u64,
@@ -266,7 +266,7 @@ impl FunctionTranslator<'_, '_> {
         self.t.b.append_effect(Op::BranchConditional, &words);
         for (label, downwards) in [(up, false), (down, true)] {
             self.begin_block(label);
-            self.bytes_loop(shape, count, after, &mut |body, index| {
+            self.emit_byte_loop(shape, count, after, &mut |body, index| {
                 let at = if downwards {
                     let ty = body.t.shape_type(shape);
                     let last = body.emit_op(Op::ISub, ty, [count, index]);
@@ -287,7 +287,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A loop that runs a body for each number below a count, then continues in a block.
-    fn bytes_loop(
+    fn emit_byte_loop(
         &mut self,
         shape: NumericShape,
         count: Id,
@@ -328,7 +328,7 @@ impl FunctionTranslator<'_, '_> {
         let shape = self.shape_of(bytes)?;
         let count = self.lower_value(bytes)?;
         let after = self.t.b.fresh_id();
-        self.bytes_loop(shape, count, after, &mut |body, index| {
+        self.emit_byte_loop(shape, count, after, &mut |body, index| {
             let at = body.step_pointer(to, index);
             let words = [at.word(), value.word(), MemoryAccess::Aligned.0, 1];
             body.t.b.append_effect(Op::Store, &words);

@@ -315,8 +315,14 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
         "llvm.vector.deinterleave8",
         By(vector::lower_vector_deinterleave),
     ),
-    ("llvm.vector.partial.reduce.add", By(vector::partial_sum)),
-    ("llvm.vector.partial.reduce.fadd", By(vector::partial_sum)),
+    (
+        "llvm.vector.partial.reduce.add",
+        By(vector::add_partial_reduction),
+    ),
+    (
+        "llvm.vector.partial.reduce.fadd",
+        By(vector::add_partial_reduction),
+    ),
     ("llvm.stepvector", By(vector::lower_stepvector)),
     ("llvm.get.active.lane.mask", By(vector::active_lanes)),
     ("llvm.experimental.cttz.elts", By(vector::leading_false)),

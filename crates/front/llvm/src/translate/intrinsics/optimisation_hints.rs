@@ -132,8 +132,10 @@ impl FunctionTranslator<'_, '_> {
 
     /// The variable that a generic pointer was cast from directly.
     fn strip_generic_cast(&self, pointer: Id) -> Id {
-        let at = self.generic.binary_search_by_key(&pointer, |cast| cast.0);
-        at.map_or(pointer, |at| self.generic[at].1)
+        let at = self
+            .generic_casts
+            .binary_search_by_key(&pointer, |cast| cast.0);
+        at.map_or(pointer, |at| self.generic_casts[at].1)
     }
 
     /// Whether a pointer is to a byte. Only then a lifetime may state a size.

@@ -93,10 +93,7 @@ impl FunctionTranslator<'_, '_> {
     fn saturated_conversion(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.width > 64 {
-            return Err(make_refusal(format!(
-                "the result is of {} bits",
-                shape.bits
-            )));
+            return Err(make_refusal(format!("the result has {} bits", shape.bits)));
         }
         let from = self.shape_of(call.arg(0)?)?;
         let value = self.lower_value(call.arg(0)?)?;
@@ -128,7 +125,7 @@ impl FunctionTranslator<'_, '_> {
         let shape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.width > 64 {
             return Err(make_refusal(format!(
-                "the operands are of {} bits",
+                "the operands have {} bits",
                 shape.bits
             )));
         }
@@ -152,7 +149,7 @@ impl FunctionTranslator<'_, '_> {
         let shape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.width > 64 {
             return Err(make_refusal(format!(
-                "the operands are of {} bits",
+                "the operands have {} bits",
                 shape.bits
             )));
         }

@@ -29,7 +29,7 @@ pub(super) fn lower_vector_extract(
     let all = body.lane_values(call.arg(0)?)?;
     match all.get(first..first + count) {
         Some(lanes) => body.composed_result(call, lanes),
-        None => Err(make_refusal("the lanes are not all there")),
+        None => Err(make_refusal("the vector has too few lanes")),
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) fn lower_vector_insert(
     let new = body.lane_values(call.arg(1)?)?;
     match lanes.get_mut(first..first + new.len()) {
         Some(place) => place.copy_from_slice(&new),
-        None => return Err(make_refusal("the lanes are not all there")),
+        None => return Err(make_refusal("the vector has too few lanes")),
     }
     body.composed_result(call, &lanes)
 }
@@ -103,7 +103,7 @@ pub(super) fn lower_vector_splice(
         .map(|c| body.t.module.consts.kind(c))
     {
         Some(ConstKind::Int(bits)) => *bits as u32 as i32 as i64,
-        _ => return Err(make_refusal("the first lane is not known")),
+        _ => return Err(make_refusal("the first lane is not constant")),
     };
     all.extend(body.lane_values(call.arg(1)?)?);
     let first = if first < 0 {
@@ -116,7 +116,7 @@ pub(super) fn lower_vector_splice(
         .and_then(|first| all.get(first..first.checked_add(count)?));
     match lanes {
         Some(lanes) => body.composed_result(call, lanes),
-        None => Err(make_refusal("the lanes are not all there")),
+        None => Err(make_refusal("the vector has too few lanes")),
     }
 }
 
@@ -148,14 +148,14 @@ pub(super) fn lower_vector_deinterleave(
     let mut words = Vec::with_capacity(count);
     for first in 0..count {
         let Some(ty) = body.t.module.types.element_type(result, first as u64) else {
-            return Err(make_refusal("the result is no structure of vectors"));
+            return Err(make_refusal("the result is not a structure of vectors"));
         };
         if body
             .t
             .find_shape(ty)
             .is_some_and(|shape| shape.elem == NumericElement::Bool)
         {
-            return Err(make_refusal("the operand is a vector of truth values"));
+            return Err(make_refusal("the operand is a vector of Booleans"));
         }
         let lanes: Vec<Id> = all.iter().skip(first).step_by(count).copied().collect();
         words.push(body.compose_lanes(ty, &lanes)?.word());
@@ -174,7 +174,7 @@ pub(super) fn lower_stepvector(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let ty = body.inst_type(call.inst);
-    let scalar = body.t.need_shape(body.t.module.types.scalar_type(ty))?;
+    let scalar = body.t.require_shape(body.t.module.types.scalar_type(ty))?;
     let lanes: Vec<Id> = (0..body.lane_count(ty))
         .map(|lane| body.t.make_splat(scalar, u64::from(lane)))
         .collect();
@@ -214,7 +214,7 @@ pub(super) fn leading_false(
     let to = body.result_shape(call.inst)?;
     let count = body.lane_count(body.type_of(call.arg(0)?));
     let none = body.t.make_splat(to, u64::from(count));
-    let found = body.first_lane_that_holds(call, none, &mut |_, _, holds| Ok(holds))?;
+    let found = body.find_first_lane(call, none, &mut |_, _, holds| Ok(holds))?;
     Ok(Some(found))
 }
 
@@ -230,14 +230,14 @@ pub(super) fn lower_ct_select(
 /// `llvm.vector.partial.reduce.add(accumulator, vector)`: some lanes of the vector are added to
 /// each lane of the accumulator. Here these are lanes whose distance is a multiple of the
 /// accumulator's length.
-pub(super) fn partial_sum(
+pub(super) fn add_partial_reduction(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let mut sums = body.lane_values(call.arg(0)?)?;
     let all = body.lane_values(call.arg(1)?)?;
     let element = body.t.module.types.scalar_type(body.inst_type(call.inst));
-    let scalar = body.t.need_shape(element)?;
+    let scalar = body.t.require_shape(element)?;
     let ty = body.t.shape_type(scalar);
     let op = if scalar.is_float() {
         Op::FAdd
@@ -259,7 +259,7 @@ type LanePredicateFn<'a, 'b, 'c> =
 impl<'t, 'm> FunctionTranslator<'t, 'm> {
     /// The number of the first nonzero lane of the first argument for which `counts` holds,
     /// otherwise `none`.
-    pub(super) fn first_lane_that_holds(
+    pub(super) fn find_first_lane(
         &mut self,
         call: &ExternalCall<'_>,
         none: Id,
@@ -270,7 +270,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         let value = call.arg(0)?;
         let scalar = self
             .t
-            .need_shape(self.t.module.types.scalar_type(self.type_of(value)))?;
+            .require_shape(self.t.module.types.scalar_type(self.type_of(value)))?;
         let mut found = none;
         for (lane, id) in self.lane_values(value)?.into_iter().enumerate().rev() {
             let holds = match scalar.elem {
@@ -300,7 +300,7 @@ impl FunctionTranslator<'_, '_> {
         let lane = self.t.module.as_u64(call.arg(index)?);
         match lane.filter(|lane| *lane < 1 << 16) {
             Some(lane) => Ok(lane as usize),
-            None => Err(make_refusal("the first lane is not known")),
+            None => Err(make_refusal("the first lane is not constant")),
         }
     }
 }

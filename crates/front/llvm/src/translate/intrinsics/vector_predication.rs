@@ -10,7 +10,7 @@ use super::super::function_body::FunctionTranslator;
 use super::super::refusal::{TranslationResult, make_refusal};
 use super::constrained_float::extract_operation;
 use super::find_intrinsic;
-use super::vector_reductions::{LaneReductionRule, join_named};
+use super::vector_reductions::{LaneReductionRule, find_reduction};
 use crate::ir::{LlvmOpcode, LlvmValue, Predicate};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -112,7 +112,7 @@ impl FunctionTranslator<'_, '_> {
 
     fn predicated_comparison(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let integer = call.name.starts_with("llvm.vp.icmp");
-        let predicate = self.text_of(call.arg(2)?);
+        let predicate = self.metadata_text(call.arg(2)?);
         let predicate = predicate.and_then(|p| Predicate::from_name_for(p, integer));
         let Some(predicate) = predicate else {
             return Err(make_refusal("the comparison has no predicate"));
@@ -142,7 +142,7 @@ impl FunctionTranslator<'_, '_> {
     /// `llvm.vp.reduce.NAME(start, vector, mask, length)`
     fn predicated_reduction(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let name = extract_operation(call.name, "llvm.vp.reduce.");
-        let Some(join) = join_named(name) else {
+        let Some(join) = find_reduction(name) else {
             return Err(make_refusal("the intrinsic has no counterpart in SPIR-V"));
         };
         let (mask, length) = self.lanes_meant(call)?;
@@ -159,7 +159,7 @@ impl FunctionTranslator<'_, '_> {
                 continue;
             }
             let value = self.lane_value(vector, lane)?;
-            let both = self.join_lanes(join, scalar, [all, value])?;
+            let both = self.combine_lanes(join, scalar, [all, value])?;
             all = match known {
                 Some(_) => both,
                 None => {
@@ -191,7 +191,7 @@ impl FunctionTranslator<'_, '_> {
             };
             self.convert_number(opcode, from, to, none)?
         };
-        self.first_lane_that_holds(call, none, &mut |body, lane, holds| {
+        self.find_first_lane(call, none, &mut |body, lane, holds| {
             let active = body.emit_lane_active(mask, length, lane)?;
             let bool = body.t.b.bool_type();
             Ok(body.emit_op(Op::LogicalAnd, bool, [active, holds]))

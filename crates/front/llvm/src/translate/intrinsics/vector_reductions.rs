@@ -20,7 +20,7 @@ pub(super) enum LaneReductionRule {
 }
 
 /// Reduction operations by their names in intrinsics.
-const JOINS: &[(&str, LaneReductionRule)] = &[
+const REDUCTIONS: &[(&str, LaneReductionRule)] = &[
     ("add", LaneReductionRule::Op(Op::IAdd, Op::LogicalNotEqual)),
     ("mul", LaneReductionRule::Op(Op::IMul, Op::LogicalAnd)),
     ("and", LaneReductionRule::Op(Op::BitwiseAnd, Op::LogicalAnd)),
@@ -42,8 +42,8 @@ const JOINS: &[(&str, LaneReductionRule)] = &[
 ];
 
 /// The way to join lanes of a name.
-pub(super) fn join_named(name: &str) -> Option<LaneReductionRule> {
-    JOINS.iter().find(|row| row.0 == name).map(|row| row.1)
+pub(super) fn find_reduction(name: &str) -> Option<LaneReductionRule> {
+    REDUCTIONS.iter().find(|row| row.0 == name).map(|row| row.1)
 }
 
 pub(super) fn lower_reduce_add(
@@ -175,7 +175,7 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Option<Id>> {
         let value = call.arg(vector)?;
         let element = self.t.module.types.scalar_type(self.type_of(value));
-        let scalar = self.t.need_shape(element)?;
+        let scalar = self.t.require_shape(element)?;
         let ty = self.t.shape_type(scalar);
         if let (LaneReductionRule::Op(op, _), 1..) = (join, vector) {
             let mut all = self.lower_value(call.arg(0)?)?;
@@ -191,13 +191,13 @@ impl FunctionTranslator<'_, '_> {
             all = self.sign_extended(scalar, all);
         }
         for &lane in &lanes[1..] {
-            all = self.join_lanes(join, scalar, [all, lane])?;
+            all = self.combine_lanes(join, scalar, [all, lane])?;
         }
         Ok(Some(self.clear_high_bits(scalar, all)))
     }
 
-    /// Combines two lanes. The first is negated if the operation requires it.
-    pub(super) fn join_lanes(
+    /// Combines two lanes. The first is already sign-extended if the operation is signed.
+    pub(super) fn combine_lanes(
         &mut self,
         join: LaneReductionRule,
         scalar: NumericShape,
@@ -211,7 +211,7 @@ impl FunctionTranslator<'_, '_> {
                 self.extremum_or_nan(number, scalar, [all, lane])
             }
             (LaneReductionRule::Ext(..), NumericElement::Bool) => {
-                return Err(make_refusal("the operand is a vector of truth values"));
+                return Err(make_refusal("the operand is a vector of Booleans"));
             }
             (LaneReductionRule::Ext(number, signed), _) => {
                 let lane = if signed {

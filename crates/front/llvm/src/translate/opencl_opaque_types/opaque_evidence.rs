@@ -1,6 +1,6 @@
 //! Evidence gathering: the values that are of opaque types.
 
-use super::type_names::{OpaqueHandleType, parse_access, parse_handle};
+use super::type_names::{OpaqueTypeName, parse_access, parse_opaque_type};
 use crate::ir::{
     InstructionExtra, LlvmConst, LlvmFunc, LlvmFunction, LlvmInst, LlvmModule, LlvmOpcode,
     LlvmType, LlvmTypeKind, LlvmValue,
@@ -35,7 +35,7 @@ pub(super) struct OpaqueValueTypes {
     first: Vec<u32>,
     classes: SlotUnionFind,
     /// By class root: the type of the class, with the weight of the evidence.
-    elected: Vec<Option<(u8, OpaqueHandleType)>>,
+    elected: Vec<Option<(u8, OpaqueTypeName)>>,
     /// Constants that are used as opaque values: function, position in its operand pool, slot.
     pub(super) constants: Vec<(LlvmFunc, usize, u32)>,
 }
@@ -52,7 +52,7 @@ impl OpaqueValueTypes {
     }
 
     /// The type of a slot.
-    pub(super) fn find_handle(&mut self, slot: u32) -> Option<&OpaqueHandleType> {
+    pub(super) fn find_handle(&mut self, slot: u32) -> Option<&OpaqueTypeName> {
         let class = self.classes.find_root(slot);
         self.elected[class as usize].as_ref().map(|found| &found.1)
     }
@@ -61,7 +61,7 @@ impl OpaqueValueTypes {
 /// Whether a module refers to an opaque type in an older spelling. This is a quick check.
 pub(super) fn has_old_opaque_types(module: &LlvmModule) -> bool {
     let structures = module.types.iter().any(|(_, kind)| match kind {
-        LlvmTypeKind::Struct { name, .. } => parse_handle(module.symbol_text(*name)).is_some(),
+        LlvmTypeKind::Struct { name, .. } => parse_opaque_type(module.symbol_text(*name)).is_some(),
         _ => false,
     });
     structures || module.function_ids().any(|func| is_old(module, func))
@@ -80,20 +80,20 @@ fn is_old(module: &LlvmModule, func: LlvmFunc) -> bool {
     };
     let mut pairs = demangled.params.iter().zip(&function.params);
     pairs.any(|(param, &ty)| {
-        (pointer(ty) || ty == LlvmType::I32) && find_param_handle(param).is_some()
+        (pointer(ty) || ty == LlvmType::I32) && find_opaque_param_type(param).is_some()
     })
 }
 
-fn result_of(name: &str) -> Option<OpaqueHandleType> {
+fn result_of(name: &str) -> Option<OpaqueTypeName> {
     let demangled = demangle_name(name);
     let name = demangled.as_ref().map_or(name, |d| d.name);
-    parse_handle(RESULTS.iter().find(|row| row.0 == name)?.1)
+    parse_opaque_type(RESULTS.iter().find(|row| row.0 == name)?.1)
 }
 
 /// The opaque type of a parameter or of its pointee.
-fn find_param_handle(param: &MangledParameter<'_>) -> Option<OpaqueHandleType> {
+fn find_opaque_param_type(param: &MangledParameter<'_>) -> Option<OpaqueTypeName> {
     match param.base {
-        MangledBaseType::Named(name) => parse_handle(name),
+        MangledBaseType::Named(name) => parse_opaque_type(name),
         _ => None,
     }
 }
@@ -119,13 +119,13 @@ pub(super) fn gather_evidence(module: &LlvmModule) -> OpaqueValueTypes {
     for func in module.function_ids() {
         gathering.gather_from_function(func);
     }
-    gathering.elect_handles()
+    gathering.elect_opaque_types()
 }
 
 struct OpaqueEvidenceCollector<'m> {
     module: &'m LlvmModule,
     found: OpaqueValueTypes,
-    evidence: Vec<(u32, u8, OpaqueHandleType)>,
+    evidence: Vec<(u32, u8, OpaqueTypeName)>,
 }
 
 impl OpaqueEvidenceCollector<'_> {
@@ -134,7 +134,7 @@ impl OpaqueEvidenceCollector<'_> {
             .slot_of(func, self.module.function(func).local_count())
     }
 
-    fn add_evidence(&mut self, slot: u32, weight: u8, handle: OpaqueHandleType) {
+    fn add_evidence(&mut self, slot: u32, weight: u8, handle: OpaqueTypeName) {
         self.evidence.push((slot, weight, handle));
     }
 
@@ -149,7 +149,7 @@ impl OpaqueEvidenceCollector<'_> {
         };
         match self.module.types.kind(pointee) {
             LlvmTypeKind::Struct { name, .. } => {
-                if let Some(handle) = parse_handle(self.module.symbol_text(*name)) {
+                if let Some(handle) = parse_opaque_type(self.module.symbol_text(*name)) {
                     self.add_evidence(slot, DECLARED, handle);
                 }
             }
@@ -194,7 +194,7 @@ impl OpaqueEvidenceCollector<'_> {
         let implied = u32::from(demangled.name.starts_with("write_image"));
         let function = self.module.function(func);
         for (index, param) in demangled.params.iter().enumerate() {
-            let Some(handle) = find_param_handle(param) else {
+            let Some(handle) = find_opaque_param_type(param) else {
                 continue;
             };
             if index >= function.params.len() {
@@ -219,7 +219,7 @@ impl OpaqueEvidenceCollector<'_> {
         let count = self.module.function(func).params.len();
         let mut told = Vec::new();
         for (index, name) in types.iter().enumerate().take(count) {
-            if let Some(handle) = parse_handle(name) {
+            if let Some(handle) = parse_opaque_type(name) {
                 let access = qualifiers.get(index).and_then(|q| parse_access(q));
                 told.push((index, handle.with_access(access.unwrap_or(0))));
             }
@@ -246,7 +246,10 @@ impl OpaqueEvidenceCollector<'_> {
                 let other = self.found.slot_of(func, local);
                 self.found.classes.union_sets(slot, other);
             }
-            None if value.as_const().is_some_and(|c| self.is_stand_in(c)) => {
+            None if value
+                .as_const()
+                .is_some_and(|c| self.may_be_opaque_constant(c)) =>
+            {
                 let at = span.start as usize + operand;
                 self.found.constants.push((func, at, slot));
             }
@@ -255,13 +258,13 @@ impl OpaqueEvidenceCollector<'_> {
     }
 
     /// Whether a constant may represent an opaque value: a null pointer, or a literal sampler.
-    fn is_stand_in(&self, constant: LlvmConst) -> bool {
+    fn may_be_opaque_constant(&self, constant: LlvmConst) -> bool {
         let ty = self.module.consts.ty(constant);
         ty == LlvmType::I32 || self.module.types.address_space(ty).is_some()
     }
 
     /// Joins the pointees of two values.
-    fn join_contents(&mut self, slot: u32, func: LlvmFunc, value: LlvmValue) {
+    fn join_pointees(&mut self, slot: u32, func: LlvmFunc, value: LlvmValue) {
         if let Some(local) = value.as_local() {
             let other = self.found.slot_of(func, local) + 1;
             self.found.classes.union_sets(slot + 1, other);
@@ -296,25 +299,25 @@ impl OpaqueEvidenceCollector<'_> {
             LlvmOpcode::Phi => {
                 for (operand, &value) in operands.iter().enumerate() {
                     self.join_operand(slot, func, function, inst, operand);
-                    self.join_contents(slot, func, value);
+                    self.join_pointees(slot, func, value);
                 }
             }
             LlvmOpcode::Select => {
                 for operand in [1, 2] {
                     self.join_operand(slot, func, function, inst, operand);
-                    self.join_contents(slot, func, operands[operand]);
+                    self.join_pointees(slot, func, operands[operand]);
                 }
             }
             LlvmOpcode::Freeze | LlvmOpcode::BitCast => {
                 self.join_operand(slot, func, function, inst, 0);
-                self.join_contents(slot, func, operands[0]);
+                self.join_pointees(slot, func, operands[0]);
             }
-            LlvmOpcode::AddrSpaceCast => self.join_contents(slot, func, operands[0]),
+            LlvmOpcode::AddrSpaceCast => self.join_pointees(slot, func, operands[0]),
             LlvmOpcode::GetElementPtr => {
                 if let InstructionExtra::SourceType(source) = data.extra
                     && !matches!(self.module.types.kind(source), LlvmTypeKind::Struct { .. })
                 {
-                    self.join_contents(slot, func, operands[0]);
+                    self.join_pointees(slot, func, operands[0]);
                 }
             }
             LlvmOpcode::Ret if !operands.is_empty() => {
@@ -344,14 +347,14 @@ impl OpaqueEvidenceCollector<'_> {
         for index in 0..function.arguments(inst).len().min(params) {
             let param = self.found.slot_of(callee, index);
             self.join_operand(param, func, function, inst, index + 1);
-            self.join_contents(param, func, function.arguments(inst)[index]);
+            self.join_pointees(param, func, function.arguments(inst)[index]);
         }
         let result = self.result_slot(callee);
         self.found.classes.union_sets(slot, result);
     }
 
     /// Selects the strongest evidence of each class; among equals, the first.
-    fn elect_handles(mut self) -> OpaqueValueTypes {
+    fn elect_opaque_types(mut self) -> OpaqueValueTypes {
         for (slot, weight, handle) in self.evidence {
             let class = self.found.classes.find_root(slot) as usize;
             let rival = &mut self.found.elected[class];

@@ -1,7 +1,7 @@
 //! Rewriting: opaque values get their target extension types.
 
 use super::opaque_evidence::OpaqueValueTypes;
-use super::type_names::OpaqueHandleType;
+use super::type_names::OpaqueTypeName;
 use crate::ir::{
     ConstKind, GlobalKind, InstructionExtra, LlvmFunc, LlvmInst, LlvmModule, LlvmType,
     LlvmTypeKind, LlvmValue,
@@ -30,10 +30,10 @@ fn find_target_type(
     slot: u32,
 ) -> Option<LlvmType> {
     let handle = found.find_handle(slot)?;
-    Some(intern_handle(new, handle))
+    Some(intern_opaque_type(new, handle))
 }
 
-fn intern_handle(new: &mut LlvmModule, handle: &OpaqueHandleType) -> LlvmType {
+fn intern_opaque_type(new: &mut LlvmModule, handle: &OpaqueTypeName) -> LlvmType {
     let name = new.strings.intern_text(&handle.name);
     new.types.intern_type(LlvmTypeKind::Target {
         name,

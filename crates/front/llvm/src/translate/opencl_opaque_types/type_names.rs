@@ -12,7 +12,7 @@ const ACCESS: usize = 6;
 
 /// An opaque type: the parameters of `target("NAME", TYPE, INTS…)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct OpaqueHandleType {
+pub(super) struct OpaqueTypeName {
     /// Name, such as `spirv.Image`.
     pub(super) name: String,
     /// Type parameter, if there is one.
@@ -21,9 +21,9 @@ pub(super) struct OpaqueHandleType {
     pub(super) ints: Vec<u32>,
 }
 
-impl OpaqueHandleType {
-    fn from_plain_name(name: &str) -> OpaqueHandleType {
-        OpaqueHandleType {
+impl OpaqueTypeName {
+    fn from_plain_name(name: &str) -> OpaqueTypeName {
+        OpaqueTypeName {
             name: format!("spirv.{name}"),
             ty: None,
             ints: Vec::new(),
@@ -36,7 +36,7 @@ impl OpaqueHandleType {
     }
 
     /// The same with an access, if it is an image of unknown access.
-    pub(super) fn with_access(mut self, access: u32) -> OpaqueHandleType {
+    pub(super) fn with_access(mut self, access: u32) -> OpaqueTypeName {
         if self.is_open() {
             self.ints[ACCESS] = access;
         }
@@ -78,7 +78,7 @@ pub(super) fn parse_access(qualifier: &str) -> Option<u32> {
 /// The opaque type of a name. The spellings are `opencl.image2d_ro_t` and
 /// `spirv.Image._void_1_0_0_0_0_0_0` for structures, `ocl_image2d_ro` and
 /// `__spirv_Image__void_1_0_0_0_0_0_0` in mangled names, and `image2d_t` in OpenCL C.
-pub(super) fn parse_handle(name: &str) -> Option<OpaqueHandleType> {
+pub(super) fn parse_opaque_type(name: &str) -> Option<OpaqueTypeName> {
     if let Some(name) = name
         .strip_prefix("spirv.")
         .or_else(|| name.strip_prefix("__spirv_"))
@@ -95,13 +95,13 @@ pub(super) fn parse_handle(name: &str) -> Option<OpaqueHandleType> {
     }
     let name = name.replace('_', "");
     let row = OPENCL.iter().find(|row| row.0 == name)?;
-    Some(OpaqueHandleType {
+    Some(OpaqueTypeName {
         ints: row.2.to_vec(),
-        ..OpaqueHandleType::from_plain_name(row.1)
+        ..OpaqueTypeName::from_plain_name(row.1)
     })
 }
 
-fn parse_image(name: &str) -> Option<OpaqueHandleType> {
+fn parse_image(name: &str) -> Option<OpaqueTypeName> {
     let mut parts = name.split('_');
     let base = parts.next()?;
     let dimension = DIMENSIONS.iter().find(|row| row.0 == base)?.1;
@@ -115,10 +115,10 @@ fn parse_image(name: &str) -> Option<OpaqueHandleType> {
             _ => ints[ACCESS] = parse_access(part)?,
         }
     }
-    Some(OpaqueHandleType {
+    Some(OpaqueTypeName {
         ty: Some(LlvmType::VOID),
         ints,
-        ..OpaqueHandleType::from_plain_name("Image")
+        ..OpaqueTypeName::from_plain_name("Image")
     })
 }
 
@@ -149,7 +149,7 @@ const PLAIN: &[&str] = &[
 ];
 
 /// `Image._void_1_0_0_0_0_0_0` or `Image__void_1_0_0_0_0_0_0`, `Pipe._0`, `Event`.
-fn parse_friendly(name: &str) -> Option<OpaqueHandleType> {
+fn parse_friendly(name: &str) -> Option<OpaqueTypeName> {
     let (name, parameters) = match name.find("._").or_else(|| name.find("__")) {
         Some(at) => (&name[..at], &name[at + 2..]),
         None => (name, ""),
@@ -161,7 +161,7 @@ fn parse_friendly(name: &str) -> Option<OpaqueHandleType> {
     if !known {
         return None;
     }
-    let mut handle = OpaqueHandleType::from_plain_name(name);
+    let mut handle = OpaqueTypeName::from_plain_name(name);
     for part in parameters.split('_').filter(|part| !part.is_empty()) {
         match part.parse() {
             Ok(number) => handle.ints.push(number),
@@ -175,8 +175,8 @@ fn parse_friendly(name: &str) -> Option<OpaqueHandleType> {
 mod tests {
     use super::*;
 
-    fn show_handle(name: &str) -> String {
-        match parse_handle(name) {
+    fn show_opaque_type(name: &str) -> String {
+        match parse_opaque_type(name) {
             Some(handle) => format!("{} {:?}", handle.name, handle.ints),
             None => "none".to_owned(),
         }
@@ -191,19 +191,19 @@ mod tests {
             "__spirv_Image__void_1_0_1_0_0_0_1",
         ] {
             assert_eq!(
-                show_handle(name),
+                show_opaque_type(name),
                 "spirv.Image [1, 0, 1, 0, 0, 0, 1]",
                 "{name}"
             );
         }
-        assert_eq!(show_handle("clk_event_t"), "spirv.DeviceEvent []");
-        assert_eq!(show_handle("ocl_clkevent"), "spirv.DeviceEvent []");
-        assert_eq!(show_handle("opencl.pipe_wo_t"), "spirv.Pipe [1]");
+        assert_eq!(show_opaque_type("clk_event_t"), "spirv.DeviceEvent []");
+        assert_eq!(show_opaque_type("ocl_clkevent"), "spirv.DeviceEvent []");
+        assert_eq!(show_opaque_type("opencl.pipe_wo_t"), "spirv.Pipe [1]");
     }
 
     #[test]
     fn an_access_may_be_left_open() {
-        let open = parse_handle("ocl_image1d_buffer").expect("an image");
+        let open = parse_opaque_type("ocl_image1d_buffer").expect("an image");
         assert!(open.is_open());
         assert_eq!(open.with_access(2).ints, [5, 0, 0, 0, 0, 0, 2]);
     }
@@ -217,7 +217,7 @@ mod tests {
             "ndrange_t",
             "",
         ] {
-            assert_eq!(show_handle(name), "none", "{name}");
+            assert_eq!(show_opaque_type(name), "none", "{name}");
         }
     }
 }

@@ -32,7 +32,7 @@ impl FunctionTranslator<'_, '_> {
             let mut sum = self.emit_op(Op::IAdd, ty, [left, right]);
             let mut over = self.emit_op(Op::ULessThan, bool, [sum, left]);
             if let Some(carry) = carry {
-                let one = self.truth_as(carry, LIMB_SHAPE, false);
+                let one = self.convert_boolean(carry, LIMB_SHAPE, false);
                 let before = sum;
                 sum = self.emit_op(Op::IAdd, ty, [before, one]);
                 let again = self.emit_op(Op::ULessThan, bool, [sum, before]);
@@ -54,7 +54,7 @@ impl FunctionTranslator<'_, '_> {
             let mut rest = self.emit_op(Op::ISub, ty, [left, right]);
             let mut under = self.emit_op(Op::ULessThan, bool, [left, right]);
             if let Some(borrow) = borrow {
-                let one = self.truth_as(borrow, LIMB_SHAPE, false);
+                let one = self.convert_boolean(borrow, LIMB_SHAPE, false);
                 let again = self.emit_op(Op::ULessThan, bool, [rest, one]);
                 rest = self.emit_op(Op::ISub, ty, [rest, one]);
                 under = self.emit_op(Op::LogicalOr, bool, [under, again]);
@@ -175,7 +175,7 @@ impl FunctionTranslator<'_, '_> {
                     if known.is_multiple_of(u64::from(LIMB)) {
                         at(n + skip)
                     } else {
-                        self.two_parts(at(n + skip), at(n + skip + 1), amount, left)
+                        self.shift_limb_pair(at(n + skip), at(n + skip + 1), amount, left)
                     }
                 })
                 .collect();
@@ -186,7 +186,7 @@ impl FunctionTranslator<'_, '_> {
         let skip = self.emit_op(Op::ShiftRightLogical, ty, [by, log]);
         let bool = self.t.b.bool_type();
         let parts: Vec<Id> = (0..limbs.len())
-            .map(|n| self.two_parts(at(n), at(n + 1), amount, left))
+            .map(|n| self.shift_limb_pair(at(n), at(n + 1), amount, left))
             .collect();
         let mut all = parts.clone();
         for skipped in 1..limbs.len() {
@@ -202,7 +202,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// The first limb shifted by less than a limb, combined with the bits that the second shifts
     /// into it.
-    fn two_parts(&mut self, first: Id, second: Id, by: Id, left: bool) -> Id {
+    fn shift_limb_pair(&mut self, first: Id, second: Id, by: Id, left: bool) -> Id {
         let shape = LIMB_SHAPE;
         let ty = self.t.shape_type(shape);
         let most = self.t.make_splat(shape, u64::from(LIMB - 1));
@@ -270,7 +270,7 @@ impl FunctionTranslator<'_, '_> {
         let (less, _) = self.subtract_limbs(&next, right);
         let next = self.select_limbs(fits, &less, &next);
         let mut shifted = self.shift_left(&quotient, one, Some(1));
-        let bit = self.truth_as(fits, shape, false);
+        let bit = self.convert_boolean(fits, shape, false);
         shifted[0] = self.emit_op(Op::BitwiseOr, ty, [shifted[0], bit]);
         let step = self.t.make_splat(counter, 1);
         let done = self.emit_op(Op::IAdd, number, [round, step]);

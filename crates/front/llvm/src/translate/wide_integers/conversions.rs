@@ -44,7 +44,7 @@ fn split_into_pieces(bits: u32) -> Vec<IntegerPiece> {
 
 impl FunctionTranslator<'_, '_> {
     /// The properties of a load or store. An atomic one is refused.
-    fn plain_access(&self, inst: LlvmInst) -> TranslationResult<WideAccess> {
+    fn require_plain_access(&self, inst: LlvmInst) -> TranslationResult<WideAccess> {
         let data = self.function.inst(inst);
         match data.extra {
             InstructionExtra::Access {
@@ -86,7 +86,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     pub(super) fn load_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<Id> {
-        let access = self.plain_access(inst)?;
+        let access = self.require_plain_access(inst)?;
         let base = self.lower_value(self.function.operands(inst)[0])?;
         let number = self.t.shape_type(LIMB_SHAPE);
         let mut limbs: Vec<Option<Id>> = vec![None; wide.limbs];
@@ -117,7 +117,7 @@ impl FunctionTranslator<'_, '_> {
         inst: LlvmInst,
         wide: LimbInteger,
     ) -> TranslationResult<()> {
-        let access = self.plain_access(inst)?;
+        let access = self.require_plain_access(inst)?;
         let [value, pointer] = self.function.operands(inst) else {
             return Err(make_refusal("a store without two operands"));
         };
@@ -178,7 +178,7 @@ impl FunctionTranslator<'_, '_> {
             }
             (LlvmOpcode::Trunc, Some(_), None) => {
                 let limbs = self.lower_limbs(value)?;
-                let to = self.t.need_shape(ty)?;
+                let to = self.t.require_shape(ty)?;
                 Ok(self.truncate_integer(LIMB_SHAPE, to, limbs[0]))
             }
             (LlvmOpcode::IntToPtr, Some(_), None) => {
@@ -190,7 +190,7 @@ impl FunctionTranslator<'_, '_> {
             }
             (opcode @ (LlvmOpcode::UiToFp | LlvmOpcode::SiToFp), Some(from), None) => {
                 let limbs = self.lower_limbs(value)?;
-                let to = self.t.need_shape(ty)?;
+                let to = self.t.require_shape(ty)?;
                 self.float_of_limbs(from, to, &limbs, opcode == LlvmOpcode::SiToFp)
             }
             (opcode @ (LlvmOpcode::FpToUi | LlvmOpcode::FpToSi), None, Some(to)) => {
@@ -201,13 +201,13 @@ impl FunctionTranslator<'_, '_> {
             (LlvmOpcode::BitCast, Some(from), None) if from.last_bits() == LIMB => {
                 let limbs = self.lower_limbs(value)?;
                 let element = self.t.module.types.scalar_type(ty);
-                let to = self.t.need_shape(element)?;
+                let to = self.t.require_shape(element)?;
                 let lanes = self.regroup_bits(LIMB_SHAPE, to, &limbs)?;
                 self.compose_lanes(ty, &lanes)
             }
             (LlvmOpcode::BitCast, None, Some(to)) if to.last_bits() == LIMB => {
                 let element = self.t.module.types.scalar_type(self.type_of(value));
-                let from = self.t.need_shape(element)?;
+                let from = self.t.require_shape(element)?;
                 let lanes = self.lane_values(value)?;
                 let limbs = self.regroup_bits(from, LIMB_SHAPE, &lanes)?;
                 self.composed_limbs(ty, to, &limbs)
@@ -234,7 +234,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let shape = self.shape_of(value)?;
         if shape.elem == NumericElement::Bool {
-            return Ok(self.truth_as(id, LIMB_SHAPE, signed));
+            return Ok(self.convert_boolean(id, LIMB_SHAPE, signed));
         }
         let id = if signed {
             self.sign_extended(shape, id)
@@ -255,7 +255,7 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Id> {
         if to.elem != NumericElement::Float || to.width == 16 {
             return Err(make_refusal(
-                "a short float of an integer of more than 64 bits",
+                "a float narrower than 32 bits from an integer of more than 64 bits",
             ));
         }
         let (number, float) = (self.t.shape_type(LIMB_SHAPE), self.t.shape_type(to));
@@ -272,7 +272,7 @@ impl FunctionTranslator<'_, '_> {
             rest = self.emit_op(Op::BitwiseOr, number, [rest, limb]);
         }
         let sticky = self.is_nonzero(LIMB_SHAPE, rest);
-        let sticky = self.truth_as(sticky, LIMB_SHAPE, false);
+        let sticky = self.convert_boolean(sticky, LIMB_SHAPE, false);
         let top = shifted[shifted.len() - 1];
         let top = self.emit_op(Op::BitwiseOr, number, [top, sticky]);
         let id = self.emit_op(Op::ConvertUToF, float, [top]);
@@ -302,7 +302,7 @@ impl FunctionTranslator<'_, '_> {
         let shape = self.shape_of(value)?;
         if shape.elem != NumericElement::Float {
             return Err(make_refusal(
-                "an integer of more than 64 bits of a short float",
+                "an integer of more than 64 bits from a bfloat",
             ));
         }
         let (float, bool) = (self.t.shape_type(shape), self.t.b.bool_type());

@@ -243,7 +243,7 @@ impl FunctionTranslator<'_, '_> {
         let by = self.lower_limbs(by)?[0];
         if !wide.bits.is_power_of_two() && known.is_none() {
             return Err(make_refusal(format!(
-                "the operands are of {} bits",
+                "the operands have {} bits",
                 wide.bits
             )));
         }
@@ -318,7 +318,7 @@ impl FunctionTranslator<'_, '_> {
         };
         let ty = self.type_of(args[0]);
         let number = self.composed_limbs(ty, wide, &limbs)?;
-        let over = self.truth_as(over, NumericShape::new_int(8, 1), false);
+        let over = self.convert_boolean(over, NumericShape::new_int(8, 1), false);
         let ty = self.result_type(inst)?;
         Ok(self.emit_op(Op::CompositeConstruct, ty, [number, over]))
     }

@@ -112,7 +112,7 @@ impl LlvmTranslator<'_> {
 impl FunctionTranslator<'_, '_> {
     /// Translates an instruction on wide integers; `None` if it needs no special treatment.
     pub(super) fn lower_wide(&mut self, inst: LlvmInst) -> Option<TranslationResult<Option<Id>>> {
-        if !self.t.types.wide {
+        if !self.t.types.has_wide_integers {
             return None;
         }
         let opcode = self.function.inst(inst).opcode;
