@@ -1,9 +1,9 @@
-//! Translates every file of a conformance table and says what became of each.
+//! Conformance run: translates every file of a conformance table and reports the outcome of each.
 //!
-//! `conformance FOLDER OUTPUT` reads `FOLDER/index.tsv`, whose columns are file, what is expected
-//! of it, options of the test, target triple and more, and writes each module that comes out to
-//! OUTPUT. One line a file on standard output: the file, what is expected, `translated` or
-//! `refused`, and the first reason. The modules are for the SPIR-V validator to judge.
+//! `conformance FOLDER OUTPUT` reads `FOLDER/index.tsv`. Its columns are the file, its expected
+//! outcome, options of the test, target triple and more. Each translated module is written to
+//! OUTPUT. Standard output has one line per file: the file, the expected outcome, `translated` or
+//! `refused`, and the first reason. The SPIR-V validator can then judge the modules.
 
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_llvm::{TranslationOptions, read_module, translate_module};
@@ -52,7 +52,7 @@ fn translate_input(
 ) -> Result<Vec<u8>, Vec<SourceDiagnostic>> {
     let module = read_module(bytes).map_err(|fault| vec![fault])?;
     let triple = (!triple.is_empty()).then(|| triple.to_owned());
-    // The tests of both tools allow functions that are not known by an option.
+    // The tests of both tools permit unknown functions by an option.
     let imported = flags
         .split(' ')
         .filter(|flag| flag.contains("allow-unknown-intrinsics"));

@@ -1,5 +1,5 @@
-//! `cargo run -p spirula-llvm --example translate IN.bc OUT.spv`: the library from bytes to a
-//! file, without anything around it.
+//! Minimal use of the library, from bytes to a file: `cargo run -p spirula-llvm --example translate
+//! IN.bc OUT.spv`.
 
 use std::fs::{self, File};
 use std::process::ExitCode;

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_told_apart() {
+    fn tokens_have_their_kinds() {
         assert!(is_bitcode(b"BC\xc0\xde...."));
         assert!(looks_like_llvm_text(b"; a remark\n\ndefine void @f() {"));
         assert!(looks_like_llvm_text(b"; ModuleID = 'x'\n"));

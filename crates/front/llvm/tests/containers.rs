@@ -1,4 +1,4 @@
-//! What a file may have around a module, or instead of one.
+//! Container tests: wrappers and other content around a module, and files that hold no module.
 
 use spirula_testing::list_files;
 use std::path::Path;
@@ -22,13 +22,13 @@ fn refusal(bytes: &[u8]) -> String {
     }
 }
 
-/// The bytes of the blocks at the top of a stream: kind, first byte, one past the last.
+/// The top-level blocks of a stream: kind, first byte, end.
 fn blocks(bytes: &[u8]) -> Vec<(u64, usize, usize)> {
     let mut found = Vec::new();
     let mut at = 4;
     while at + 12 <= bytes.len() {
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("a word"));
-        // Number 1 in two bits, the kind in a chunk of eight.
+        // Abbreviation 1 in two bits, then the kind in a VBR chunk of eight bits.
         let kind = u64::from(word(at) >> 2 & 0xff);
         let end = at + 8 + 4 * word(at + 4) as usize;
         found.push((kind, at, end));
@@ -43,7 +43,7 @@ const SYMBOL_TABLE: u64 = 25;
 const STRINGS: u64 = 23;
 
 #[test]
-fn the_wrapper_is_taken_off() {
+fn the_wrapper_is_removed() {
     let bytes = bitcode();
     for padding in [0, 12] {
         let fields = [0x0b17_c0de_u32, 0, 20, bytes.len() as u32, 7];
@@ -124,13 +124,13 @@ fn types_that_double_at_each_level_take_no_time() {
     text += "  %a = getelementptr %t60, ptr addrspace(1) %p, i64 0, i32 1\n";
     text += "  store i32 0, ptr addrspace(1) %a\n  ret void\n}\n";
     let module = spirula_llvm::read_module(text.as_bytes()).expect("a module");
-    // Whatever becomes of sizes beyond all memory, it does so at once.
+    // Sizes that exceed all memory must be handled at once.
     let _ = spirula_llvm::translate_module(&module, &spirula_llvm::TranslationOptions::default());
 }
 
-/// Damage of what compilers made: cut short, and with flipped bits.
+/// Damaged compiler output: truncated files, and files with flipped bits.
 #[test]
-fn damaged_files_of_the_corpus_do_no_harm() {
+fn damaged_files_of_the_corpus_never_crash() {
     let Some(folder) = spirula_testing::find_corpus("llvm-ir/perf") else {
         return;
     };
@@ -154,7 +154,7 @@ fn damaged_files_of_the_corpus_do_no_harm() {
                 broken.truncate(below(bytes.len()));
             }
             for _ in 0..=below(4) {
-                // The beginning has what the rest is read by.
+                // The beginning determines how the rest is read.
                 let reach = if round % 2 == 0 { 2000 } else { broken.len() };
                 let bit = below(reach.min(broken.len()).max(1) * 8);
                 if let Some(byte) = broken.get_mut(bit / 8) {

@@ -1,4 +1,4 @@
-//! Every LLVM IR file of the corpora is read, and means the same in both forms.
+//! Corpus tests: every LLVM IR file of the corpora is read, and both forms of a module are equal.
 
 use spirula_testing::{find_corpus, list_files};
 use std::path::{Path, PathBuf};
@@ -32,8 +32,8 @@ fn kernels_are_read_and_read_back() {
     }
 }
 
-/// The text beside a bitcode file is what LLVM makes of it, with the attributes of intrinsics
-/// brought up to date.
+/// Each text file is LLVM's own output for the bitcode beside it, with the attributes of intrinsics
+/// updated.
 #[test]
 fn text_and_bitcode_are_the_same() {
     let Some(folder) = find_corpus("llvm-ir/kernels") else {
@@ -51,7 +51,7 @@ fn text_and_bitcode_are_the_same() {
     }
 }
 
-/// Two of the 900 are no LLVM assembly: several files in one, and remarks in another style.
+/// Two of the 900 files are not LLVM assembly: several files in one, and comments in another style.
 #[test]
 fn conformance_tests_are_read() {
     let Some(folder) = find_corpus("llvm-ir/conformance") else {

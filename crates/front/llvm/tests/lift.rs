@@ -1,5 +1,4 @@
-//! SPIR-V to LLVM IR: files with the assembly expected of them beside, the way there and back, and
-//! the corpora.
+//! Lifting tests: files with the expected assembly beside them, round trips, and the corpora.
 
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_llvm::{
@@ -21,7 +20,7 @@ fn lines(diagnostics: &[SourceDiagnostic]) -> String {
     lines.collect()
 }
 
-/// LLVM's assembler, which verifies what it reads.
+/// LLVM's assembler, which verifies its input.
 struct LlvmAsTool(&'static str);
 
 impl LlvmAsTool {
@@ -33,7 +32,7 @@ impl LlvmAsTool {
             "llvm-as-19",
             "llvm-as",
         ];
-        // Older ones than LLVM 15 do not know opaque pointers.
+        // Assemblers before LLVM 15 lack opaque pointers.
         let works = |name: &LlvmAsTool| name.check("declare void @f(ptr)").is_ok();
         let found = names.into_iter().map(LlvmAsTool).find(works);
         if found.is_none() {
@@ -70,7 +69,7 @@ fn assembled(path: &Path) -> SpirvModule {
     SpirvModule::from_words(words).expect("the file is a module")
 }
 
-/// What a lifted module becomes when it is brought back, and what its text was.
+/// A module after lifting and translating back, and the lifted text.
 fn there_and_back(module: &SpirvModule) -> Result<(String, SpirvModule), String> {
     let lifted = lift_module(module).map_err(|all| lines(&all))?;
     let text = print_assembly(&lifted);
@@ -85,7 +84,7 @@ fn there_and_back(module: &SpirvModule) -> Result<(String, SpirvModule), String>
 }
 
 #[test]
-fn files_give_what_stands_beside_them() {
+fn files_yield_the_expected_output() {
     let validator = SpirvValTool::find_program();
     let assembler = LlvmAsTool::find();
     let mut expected = GoldenFiles::new();
@@ -107,7 +106,7 @@ fn files_give_what_stands_beside_them() {
         if let Some(Err(fault)) = assembler.as_ref().map(|a| a.check(&text)) {
             panic!("{}: {fault}", path.display());
         }
-        // Shaders come back without the merge instructions that the validator demands.
+        // Shaders return without the merge instructions that the validator demands.
         let is_kernel = !text.contains("triple = \"spirv-unknown-vulkan");
         let checked = validator.as_ref().filter(|_| is_kernel);
         let checked = checked.map(|v| v.validate_module(&back.to_bytes(), "spv1.6"));
@@ -118,9 +117,9 @@ fn files_give_what_stands_beside_them() {
     expected.finish_comparison();
 }
 
-/// Words changed anywhere: each module is lifted or refused, and what is lifted is printed.
+/// Words are changed anywhere. Each module is lifted or refused, and each lifted module is printed.
 #[test]
-fn damaged_modules_do_no_harm() {
+fn damaged_modules_never_crash() {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     // Marsaglia, "Xorshift RNGs", 2003.
     let mut below = |bound: usize| {
@@ -154,11 +153,11 @@ fn damaged_modules_do_no_harm() {
 
 const ROUNDS: usize = 200;
 
-/// Of so many modules LLVM's assembler sees one.
+/// LLVM's assembler checks one of this many modules.
 const SAMPLE: usize = 8;
 
-/// How many modules of the corpus there are whose names begin so, and how many of them are lifted,
-/// accepted by LLVM and brought back.
+/// Number of corpus modules whose names have one of the prefixes, and how many of them are lifted,
+/// accepted by LLVM, and translated back.
 fn sweep(prefixes: &[&str]) -> Option<[usize; 4]> {
     let folder = find_corpus("spirv/modules")?;
     let assembler = LlvmAsTool::find();
@@ -191,7 +190,7 @@ fn sweep(prefixes: &[&str]) -> Option<[usize; 4]> {
     Some(counts)
 }
 
-/// Every module for kernels that packages ship and that was made for the corpus.
+/// All kernel modules that packages ship or that were made for the corpus.
 #[test]
 fn kernel_modules_of_the_corpus_are_lifted() {
     if let Some(counts) = sweep(&["own-cl__", "pkg-dpctl__", "pkg-dpnp__"]) {
@@ -200,7 +199,7 @@ fn kernel_modules_of_the_corpus_are_lifted() {
     }
 }
 
-/// Every compute shader that has a result to compare with.
+/// All compute shaders with a result to compare with.
 #[test]
 fn shaders_of_the_corpus_are_lifted() {
     if let Some(counts) = sweep(&["own-glsl__", "own-torture__"]) {
@@ -209,7 +208,7 @@ fn shaders_of_the_corpus_are_lifted() {
     }
 }
 
-/// Every kernel of the corpus, translated by this crate, lifted and brought back.
+/// All kernels of the corpus, translated by this crate, lifted, and translated back.
 #[test]
 fn kernels_of_the_corpus_are_lifted() {
     let Some(folder) = find_corpus("llvm-ir/kernels") else {
@@ -223,7 +222,7 @@ fn kernels_of_the_corpus_are_lifted() {
         let Ok(module) = translate_module(&module, &TranslationOptions::default()) else {
             continue;
         };
-        // Starting the assembler takes longer than everything else: it sees a sample.
+        // Starting the assembler takes longer than everything else, so it checks a sample.
         let assembler = assembler.as_ref().filter(|_| index % SAMPLE == 0);
         let checked = there_and_back(&module).and_then(|(text, _)| match assembler {
             Some(assembler) => assembler.check(&text),

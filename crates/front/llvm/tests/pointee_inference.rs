@@ -1,4 +1,4 @@
-//! What pointers are found to point to, without the translation.
+//! Pointee inference tests, without the translation.
 
 use spirula_llvm::ir::{LlvmFunc, LlvmModule, LlvmType, LlvmTypeKind};
 use spirula_llvm::pointee_inference::{InferredPointees, NoHints, PointeeHints};
@@ -8,7 +8,7 @@ fn module(text: &str) -> LlvmModule {
     read_module(text.as_bytes()).expect("the text is sound")
 }
 
-/// What the local of this name in the first function with a body points to.
+/// The pointee of the local of this name in the first function with a body.
 fn pointee(module: &LlvmModule, pointees: &InferredPointees, name: &str) -> Option<LlvmType> {
     let (func, local) = find(module, name);
     pointees.local_pointee(func, local)
@@ -114,7 +114,7 @@ impl PointeeHints for HalfPointeeHints {
 }
 
 #[test]
-fn hints_speak_for_declarations() {
+fn hints_give_pointees_of_declarations() {
     let module = module(
         "declare void @outside(ptr, ptr)
          define void @f(ptr %a, ptr %b) {

@@ -1,8 +1,8 @@
-//! Programs that are read, printed, and read again; and programs that are refused.
+//! Reader tests: programs that are read, printed and read again, and programs that are refused.
 //!
-//! `read/NAME.ll` is printed as `NAME.printed`. `NAME.vN.bc` is the same as LLVM N writes it, less
-//! what that version lacks, printed as `NAME.vN.printed`. `refused/NAME.ll` is refused with what
-//! `NAME.err` says.
+//! `read/NAME.ll` is printed as `NAME.printed`. `NAME.vN.bc` is the same program as LLVM N writes
+//! it, without the features that version lacks; it is printed as `NAME.vN.printed`.
+//! `refused/NAME.ll` is refused with the message in `NAME.err`.
 
 use spirula_diagnostics::{SourceFile, render_diagnostic};
 use spirula_testing::{GoldenFiles, list_files};
@@ -20,7 +20,7 @@ fn read(path: &Path) -> spirula_llvm::ir::LlvmModule {
 }
 
 #[test]
-fn what_is_read_is_printed_and_reads_back() {
+fn programs_survive_printing_and_reading() {
     let mut expected = GoldenFiles::new();
     for suffix in [".ll", ".bc"] {
         for path in list_files(&folder("read"), suffix) {
@@ -37,7 +37,7 @@ fn what_is_read_is_printed_and_reads_back() {
 }
 
 #[test]
-fn what_is_wrong_is_refused_with_its_place() {
+fn faults_are_refused_with_their_place() {
     let mut expected = GoldenFiles::new();
     for path in list_files(&folder("refused"), ".ll") {
         let bytes = std::fs::read(&path).expect("the input can be read");
@@ -63,7 +63,7 @@ fn what_is_wrong_is_refused_with_its_place() {
     expected.finish_comparison();
 }
 
-/// A generator of pseudorandom numbers: Marsaglia, "Xorshift RNGs", 2003.
+/// Generator of pseudorandom numbers: Marsaglia, "Xorshift RNGs", 2003.
 struct XorshiftGenerator(u64);
 
 impl XorshiftGenerator {
@@ -85,7 +85,7 @@ fn inputs() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Reading either fails or gives a module that can be printed; it never panics.
+/// Reading either fails or yields a module that can be printed; it never panics.
 fn survive(bytes: &[u8]) -> bool {
     match spirula_llvm::read_module(bytes) {
         Ok(module) => !spirula_llvm::print_assembly(&module).is_empty(),
@@ -122,8 +122,8 @@ fn inputs_with_flipped_bits() {
 }
 
 #[test]
-fn counts_that_lie_allocate_nothing() {
-    // A module whose table of types announces 2^32 of them.
+fn false_counts_allocate_nothing() {
+    // A module whose type table announces 2^32 types.
     let mut bits = BitstreamWriter::default();
     bits.put(0xdec0_4342, 32);
     bits.block(8, |bits| {
@@ -142,7 +142,7 @@ fn counts_that_lie_allocate_nothing() {
 #[derive(Default)]
 struct BitstreamWriter {
     bits: Vec<bool>,
-    /// Width of abbreviation numbers in the block being written; 2 outside of all.
+    /// Width of abbreviation numbers in the current block; 2 outside of all blocks.
     width: Option<usize>,
 }
 
@@ -166,7 +166,7 @@ impl BitstreamWriter {
             .resize(self.bits.len().next_multiple_of(32), false);
     }
 
-    /// A block of a kind with abbreviation numbers of three bits.
+    /// A block of a kind whose abbreviation numbers have three bits.
     fn block(&mut self, kind: u64, contents: impl FnOnce(&mut Self)) {
         let outer = self.width.replace(3);
         self.put(1, outer.unwrap_or(2));

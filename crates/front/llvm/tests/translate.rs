@@ -1,4 +1,4 @@
-//! LLVM IR to SPIR-V: files with the disassembly expected of them beside, and the corpora.
+//! Translation tests: files with the expected disassembly beside them, and the corpora.
 
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_llvm::{AllowedExtensions, TranslationOptions, read_module, translate_module};
@@ -14,7 +14,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/translate")
 }
 
-/// What becomes of an input: a module's bytes, or what was refused.
+/// The translation of an input: the module's bytes, or the refusals.
 fn translated(bytes: &[u8]) -> Result<Vec<u8>, Vec<SourceDiagnostic>> {
     translated_with(bytes, &TranslationOptions::default())
 }
@@ -28,7 +28,7 @@ fn translated_with(
     Ok(module.to_bytes())
 }
 
-/// The options that a file's first line asks for: `; options: NAME=VALUE ...`.
+/// The options in a file's first line: `; options: NAME=VALUE ...`.
 fn options_of(bytes: &[u8]) -> TranslationOptions {
     let first = bytes.split(|b| *b == b'\n').next().unwrap_or_default();
     let first = String::from_utf8_lossy(first);
@@ -71,7 +71,7 @@ fn lines(diagnostics: &[SourceDiagnostic]) -> String {
 }
 
 #[test]
-fn files_give_what_stands_beside_them() {
+fn files_yield_the_expected_output() {
     let validator = SpirvValTool::find_program();
     let mut expected = GoldenFiles::new();
     for path in list_files(&folder(), ".ll") {
@@ -94,10 +94,10 @@ fn files_give_what_stands_beside_them() {
     expected.finish_comparison();
 }
 
-/// What Khronos' validator holds for invalid: it takes the later set of debug information without meaning
-/// for the earlier, and so its types of arrays and strings for none.
+/// Files that Khronos' validator wrongly rejects: it takes the later set of non-semantic debug
+/// information for the earlier one, and so does not know its array and string types.
 #[test]
-fn files_that_the_validator_does_not_know() {
+fn files_that_the_validator_rejects() {
     let mut expected = GoldenFiles::new();
     for path in list_files(&folder().with_file_name("unvalidated"), ".ll") {
         let bytes = std::fs::read(&path).expect("the file can be read");
@@ -110,7 +110,7 @@ fn files_that_the_validator_does_not_know() {
     expected.finish_comparison();
 }
 
-/// One file for each extension, named after it: its module declares it, and is valid.
+/// One file for each extension, named after it. Its module declares the extension and is valid.
 #[test]
 fn extensions_are_declared_where_they_are_needed() {
     let validator = SpirvValTool::find_program();
@@ -147,8 +147,8 @@ fn extensions_are_declared_where_they_are_needed() {
     expected.finish_comparison();
 }
 
-/// Every file for every version of SPIR-V: what is translated is valid there, and what is not is
-/// refused with what it lacks.
+/// Every file for every version of SPIR-V. A translated module is valid there; a refusal names the
+/// missing feature.
 #[test]
 fn all_versions_are_valid() {
     let Some(validator) = SpirvValTool::find_program() else {
@@ -177,10 +177,10 @@ fn all_versions_are_valid() {
     assert!(valid > 150, "only {valid} modules were translated");
 }
 
-/// Texts with words lost, doubled, swapped or changed: each is translated or refused, and what is
-/// translated can be written.
+/// Texts with words removed, doubled, swapped or changed. Each is translated or refused, and each
+/// translated module can be written.
 #[test]
-fn damaged_texts_do_no_harm() {
+fn damaged_texts_never_crash() {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     // Marsaglia, "Xorshift RNGs", 2003.
     let mut below = |bound: usize| {
@@ -211,10 +211,10 @@ fn damaged_texts_do_no_harm() {
     assert!(survived > 0, "some damage does no harm");
 }
 
-/// Damaged texts made of each file.
+/// Number of damaged texts made of each file.
 const ROUNDS: usize = 150;
 
-/// Words that are put in the place of others.
+/// Words that replace others.
 const NUMBERS: &[&str] = &[
     "0, ",
     "1, ",
@@ -234,7 +234,7 @@ const NUMBERS: &[&str] = &[
     "zeroinitializer, ",
 ];
 
-/// The page is what the tables say.
+/// The reference page matches the tables.
 #[test]
 fn the_reference_is_up_to_date() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/llvm-reference.md");
@@ -243,7 +243,7 @@ fn the_reference_is_up_to_date() {
     expected.finish_comparison();
 }
 
-/// What a text becomes under options: its extensions, or what was refused.
+/// The result of a text under options: its extensions, or the refusals.
 fn extensions(text: &str, options: &TranslationOptions) -> Result<Vec<String>, String> {
     let module = read_module(text.as_bytes()).expect("the text is sound");
     let module =
@@ -293,7 +293,7 @@ fn extensions_can_be_forbidden() {
     );
 }
 
-/// The library has no state of its own: many threads translate at once, and all get the same.
+/// The library has no state of its own: many threads translate at once, with equal results.
 #[test]
 fn threads_translate_at_once() {
     let inputs: Vec<Vec<u8>> = list_files(&folder(), ".ll")
@@ -314,7 +314,7 @@ fn threads_translate_at_once() {
 }
 
 #[test]
-fn versions_rise_where_nothing_else_is_asked_for() {
+fn versions_rise_unless_a_target_fixes_them() {
     let text = "target triple = \"spir64\"
         declare spir_func i32 @_Z31sub_group_non_uniform_broadcastij(i32, i32)
         define spir_func i32 @f(i32 %a, i32 %n) {
@@ -364,7 +364,7 @@ fn kernels_of_the_corpus_are_valid() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// What upstream's tests contain is much more than Spirula takes; none of it may do harm.
+/// The upstream tests use many features that Spirula lacks. None of them may crash it.
 #[test]
 fn conformance_tests_are_translated_or_refused() {
     let Some(folder) = find_corpus("llvm-ir/conformance") else {
@@ -383,9 +383,9 @@ fn conformance_tests_are_translated_or_refused() {
     assert!(taken * 10 > all * 6, "only {taken} of {all} are translated");
 }
 
-/// Damaged inputs that can still be read give a module or diagnostics.
+/// Damaged inputs that can still be read yield a module or diagnostics.
 #[test]
-fn damaged_inputs_do_no_harm() {
+fn damaged_inputs_never_crash() {
     let mut state = 1u64;
     let mut random = |below: usize| {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);

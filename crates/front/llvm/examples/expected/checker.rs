@@ -1,4 +1,4 @@
-//! Texts against expectations, by three measures.
+//! Expectation checker: compares texts with expectations by three measures.
 
 use super::patterns::{Expectation, Kind, PatternBindings};
 use super::runs::Form;
@@ -6,7 +6,8 @@ use spirula_spirv::binary::InstructionStream;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// The module has every instruction whose name an expected line has: the first that it has not.
+/// Checks that the module has every instruction that an expected line names. Returns the first
+/// expectation that fails.
 pub fn find_missing_instruction<'e>(
     all: &'e [Expectation],
     words: &[u32],
@@ -21,7 +22,8 @@ pub fn find_missing_instruction<'e>(
     positive.find(|e| e.instruction_names(form).any(|name| !names.contains(name)))
 }
 
-/// Every expected line stands somewhere, whatever its ids and its place: the first that does not.
+/// Checks that every expected line occurs somewhere, for any ids and in any order. Returns the
+/// first expectation that fails.
 pub fn find_missing_line<'e>(all: &'e [Expectation], text: &str) -> Option<&'e Expectation> {
     let mut kinds = PatternBindings::new();
     for expectation in all {
@@ -45,8 +47,8 @@ pub fn find_missing_line<'e>(all: &'e [Expectation], text: &str) -> Option<&'e E
     })
 }
 
-/// The expectations in their order and with their names, as FileCheck demands: the first that
-/// fails.
+/// Checks the expectations in their order and with their names, as FileCheck does. Returns the
+/// first expectation that fails.
 pub fn find_violated_expectation<'e>(
     all: &'e [Expectation],
     text: &str,
@@ -137,12 +139,12 @@ fn match_section<'e>(
     found.copied()
 }
 
-/// Ends a group of expectations in any order.
+/// Ends a group of unordered expectations.
 fn close_dag_group(dags: &mut Vec<Range<usize>>, at: &mut usize) {
     *at = dags.drain(..).map(|d| d.end).fold(*at, usize::max);
 }
 
-/// The first match that none of the group has taken.
+/// The first match that no other expectation of the group uses.
 fn find_free_match(
     expectation: &Expectation,
     text: &str,

@@ -1,8 +1,8 @@
-//! Modules as the text that a test's expectations are written for.
+//! Module listings: the text form that a test's expectations are written for.
 //!
-//! A zero may be `OpConstant` or `OpConstantNull`; Khronos' translator writes the one, LLVM's
-//! backend the other. In the text of each it is what the tests of that tool expect, whoever wrote
-//! it.
+//! A zero may be `OpConstant` or `OpConstantNull`. Khronos' translator writes the former, LLVM's
+//! backend the latter. Each text form has the one that the tests of its tool expect, whichever tool
+//! produced the module.
 
 use super::patterns::collapse_blanks;
 use super::runs::Form;
@@ -31,7 +31,7 @@ fn print_with_names(words: &[u32], friendly_names: bool) -> String {
     print_assembly(words, &options).unwrap_or_default()
 }
 
-/// The module with all zeros of numbers written in the way that a form's tests expect.
+/// The module with all zeros in the form that the tests of a text form expect.
 pub fn rewrite_zeros(words: &[u32], form: Form) -> Vec<u32> {
     let as_null = form == Form::Raw;
     let mut out = words[..words.len().min(5)].to_vec();
@@ -62,8 +62,8 @@ pub fn rewrite_zeros(words: &[u32], form: Form) -> Vec<u32> {
     out
 }
 
-/// Khronos' internal form: the number of words, the name without `Op`, operands as numbers but for
-/// capabilities, decorations, extended instructions and strings.
+/// Khronos' internal form: the number of words, the name without `Op`, and the operands. These are
+/// numbers, except for capabilities, decorations, extended instructions and strings.
 fn print_internal_form(words: &[u32]) -> String {
     let mut out = String::new();
     let Some(header) = words.get(..5) else {
@@ -77,7 +77,7 @@ fn print_internal_form(words: &[u32]) -> String {
     for inst in InstructionStream::new(words).flatten() {
         if let (Op::ExtInstImport, [id, name @ ..]) = (inst.op, inst.words) {
             let name = literal_string(name);
-            // The later set of debug information has the numbers of the earlier.
+            // The later set of debug information has the instruction numbers of the earlier one.
             let known = name.replace("Shader.DebugInfo.200", "Shader.DebugInfo.100");
             sets.insert(*id, ExtInstSet::by_name(&known));
         }

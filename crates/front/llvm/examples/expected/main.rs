@@ -1,17 +1,18 @@
-//! Compares translations with what the inputs' own comments expect of them.
+//! Expectation run: compares translations with the expectations in the comments of the inputs.
 //!
-//! `expected FOLDER [PEERS CACHE] [PART]` reads `FOLDER/index.tsv` as the example `conformance` does,
-//! finds out from the RUN lines of each test which texts of SPIR-V are checked and by which
-//! prefixes, and checks Spirula's translation by three measures: *named*, the module has every
-//! instruction whose name an expected line has; *found*, every expected line stands somewhere in
-//! the text, whatever its ids and its place; *exact*, as LLVM's FileCheck has it. A
-//! test holds when what one of its RUN lines asks for holds, as Spirula is run with the options
-//! that it has by default, or with those of the line. With the folder of `llvm-spirv-22` and `llc-22` these are checked
-//! beside, each with the options of the line; their modules are kept in CACHE. PART chooses files
-//! whose names hold it; the text of one that is named in full is printed, too.
+//! `expected FOLDER [PEERS CACHE] [PART]` reads `FOLDER/index.tsv` as the example `conformance`
+//! does. The RUN lines of each test state which texts of SPIR-V are checked, and with which
+//! prefixes. Spirula's translation is checked by three measures. *named*: the module has every
+//! instruction that an expected line names. *found*: every expected line occurs somewhere in the
+//! text, for any ids and in any order. *exact*: as LLVM's FileCheck checks it.
 //!
-//! On standard output stand the first expectation of each file that does not hold and, at the
-//! end, how many hold by folder and tool.
+//! A test holds if the checks of one of its RUN lines hold, with Spirula's default options or with
+//! those of the line. With the folder of `llvm-spirv-22` and `llc-22`, these tools are checked too,
+//! each with the options of the line; their modules are cached in CACHE. PART selects files whose
+//! names contain it. If it is the full name of a file, the text is printed, too.
+//!
+//! Standard output has the first failed expectation of each file and, at the end, the number of
+//! tests that hold by folder and tool.
 
 mod checker;
 mod listing;
@@ -34,14 +35,14 @@ const TOOLS: [&str; 3] = ["spirula", "llvm-spirv", "llc"];
 /// Whether a test holds by each measure: named, found, exact.
 type MeasuredVerdicts = [bool; 3];
 
-/// How many tests of a folder hold, by tool and measure.
+/// Number of tests of a folder that hold, by tool and measure.
 #[derive(Clone, Copy, Debug, Default)]
 struct Figures {
     tests: usize,
     hold: [[usize; 3]; 3],
 }
 
-/// A test with what its RUN lines ask for.
+/// A test with the checks of its RUN lines.
 struct Test<'a> {
     path: &'a Path,
     text: &'a str,
@@ -112,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The checks of a test that expect something.
+/// The checks of a test that have expectations.
 fn parse_checks(text: &str) -> Vec<(Run, Vec<Expectation>)> {
     let runs = runs::find_runs(text).into_iter();
     let checks = runs.map(|run| {
@@ -123,7 +124,7 @@ fn parse_checks(text: &str) -> Vec<(Run, Vec<Expectation>)> {
     checks.filter(|(_, all)| expects(all)).collect()
 }
 
-/// Whether a test holds, by tool; says what does not hold of Spirula's translation.
+/// Whether a test holds, by tool. Prints the failed expectation of Spirula's translation.
 fn compare_test(
     file: &str,
     part: &str,
@@ -136,7 +137,7 @@ fn compare_test(
         TranslationOptions::default(),
     );
     let mut hold = [[false; 3]; 3];
-    // What is told is that of the translation which holds by most measures.
+    // The printed failure is that of the translation which holds by most measures.
     let (mut most, mut said) = (None, String::new());
     let mut tell = |measured: MeasuredVerdicts, why: String| {
         let held = measured.iter().filter(|held| **held).count();
@@ -165,7 +166,7 @@ fn compare_test(
                 *held |= now;
             }
         }
-        // Under the conditions of the test, which the peers have, too.
+        // With the options of the test, which the other tools get, too.
         let asked = translate_with_options(test.text.as_bytes(), test.triple, run.to_options());
         if let Ok(words) = asked {
             let (measured, why) = measure_expectations(&words, run, all);
@@ -200,7 +201,7 @@ fn compare_test(
     hold
 }
 
-/// By which measures a module holds, and the first expectation that does not.
+/// The measures by which a module holds, and the first expectation that fails.
 fn measure_expectations(
     words: &[u32],
     run: &Run,
@@ -222,7 +223,7 @@ fn measure_expectations(
     (measured, why.unwrap_or_default())
 }
 
-/// Spirula's translation with some options.
+/// Spirula's translation with the given options.
 fn translate_with_options(
     bytes: &[u8],
     triple: &str,

@@ -1,5 +1,5 @@
-//! Expectations: the lines of a test that say what a text has to hold, as LLVM's FileCheck reads
-//! them.
+//! Expectation patterns: the lines of a test that state the expected text, in the syntax of LLVM's
+//! FileCheck.
 
 use super::runs::Form;
 use regex_lite::Regex;
@@ -7,14 +7,14 @@ use spirula_spirv::grammar::{Kind as OperandKind, Op, all_instructions};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// How an expectation relates to those around it.
+/// The relation of an expectation to its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Somewhere behind the last.
+    /// Anywhere after the last match.
     Plain,
-    /// On the line behind the last.
+    /// On the line after the last match.
     Next,
-    /// On the line of the last.
+    /// On the line of the last match.
     Same,
     /// In any order with its neighbours of this kind.
     Dag,
@@ -22,9 +22,9 @@ pub enum Kind {
     Empty,
     /// Nowhere between its neighbours.
     Not,
-    /// Parts the text in sections.
+    /// Divides the text into sections.
     Label,
-    /// So many times.
+    /// This number of times.
     Count(usize),
 }
 
@@ -33,9 +33,9 @@ pub enum Kind {
 enum Piece {
     Literal(String),
     Regex(String),
-    /// Binds a name to what the expression matches.
+    /// Binds a name to the text that the expression matches.
     Define(String, String),
-    /// What a name is bound to.
+    /// The text that a name is bound to.
     Use(String),
 }
 
@@ -49,10 +49,10 @@ pub struct Expectation {
     pieces: Vec<Piece>,
 }
 
-/// What names are bound to.
+/// The texts that names are bound to.
 pub type PatternBindings = HashMap<String, String>;
 
-/// The expectations of a test that begin with one of some prefixes.
+/// The expectations of a test that begin with one of the prefixes.
 pub fn parse_expectations(test: &str, prefixes: &[String]) -> Vec<Expectation> {
     let lines = test.lines().enumerate();
     lines
@@ -70,7 +70,7 @@ pub fn parse_expectations(test: &str, prefixes: &[String]) -> Vec<Expectation> {
         .collect()
 }
 
-/// A text whose blanks are single ones.
+/// A text in which all runs of blanks are reduced to one.
 pub fn collapse_blanks(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -84,7 +84,8 @@ pub fn collapse_blanks(text: &str) -> String {
     out
 }
 
-/// A text with today's names of what was renamed: modules have numbers, whose text has those.
+/// A text with current names in place of former ones. Modules have numbers, which are printed with
+/// current names.
 fn update_former_names(text: &str) -> String {
     static NAMES: OnceLock<HashMap<&'static str, &'static str>> = OnceLock::new();
     let names = NAMES.get_or_init(map_former_names);
@@ -103,7 +104,7 @@ fn update_former_names(text: &str) -> String {
     out
 }
 
-/// Kinds of operands that had enumerants renamed.
+/// Operand kinds with renamed enumerants.
 const RENAMED: [OperandKind; 6] = [
     OperandKind::Capability,
     OperandKind::Decoration,
@@ -113,7 +114,7 @@ const RENAMED: [OperandKind; 6] = [
     OperandKind::BuiltIn,
 ];
 
-/// Former names with today's, for instructions also without `Op`.
+/// Former names with the current ones. Names of instructions also occur without `Op`.
 fn map_former_names() -> HashMap<&'static str, &'static str> {
     let mut names = HashMap::new();
     for row in all_instructions() {
@@ -129,7 +130,7 @@ fn map_former_names() -> HashMap<&'static str, &'static str> {
             }
         }
     }
-    // What still is a name of something stays.
+    // Names that are still in use are unchanged.
     for kind in RENAMED {
         for row in kind.info().enumerants {
             names.remove(row.name);
@@ -138,7 +139,7 @@ fn map_former_names() -> HashMap<&'static str, &'static str> {
     names
 }
 
-/// What stands behind `PREFIX:` or `PREFIX-KIND:`.
+/// The kind and pattern of a line with `PREFIX:` or `PREFIX-KIND:`.
 fn parse_directive<'t>(line: &'t str, prefix: &str) -> Option<(Kind, &'t str)> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     for (at, _) in line.match_indices(prefix) {
@@ -173,7 +174,7 @@ fn split_pieces(text: &str) -> Vec<Piece> {
     while !rest.is_empty() {
         if let Some(inner) = rest.strip_prefix("{{") {
             let mut end = inner.find("}}").unwrap_or(inner.len());
-            // A brace that closes a repetition stands before those of the expression.
+            // A brace that closes a repetition precedes those that close the expression.
             while inner[end..].starts_with("}}}") {
                 end += 1;
             }
@@ -193,7 +194,7 @@ fn split_pieces(text: &str) -> Vec<Piece> {
     pieces
 }
 
-/// Where the `]]` of a variable stands, which the brackets of its expression may come before.
+/// Position of the `]]` that ends a variable. Brackets of its expression may precede it.
 fn find_closing_brackets(text: &str) -> usize {
     let mut depth = 0;
     let bytes = text.as_bytes();
@@ -235,7 +236,7 @@ fn parse_variable(text: &str) -> Piece {
 }
 
 impl Expectation {
-    /// Whether it names an instruction, or anything else worth checking.
+    /// Whether it names an instruction, or anything else that is worth checking.
     pub fn is_positive(&self) -> bool {
         self.kind != Kind::Not && !self.text.is_empty()
     }
@@ -245,7 +246,7 @@ impl Expectation {
         let following = self.pieces.iter().skip(1).map(Some).chain([None]);
         let literals = self.pieces.iter().zip(following);
         let literals = literals.filter_map(|(piece, next)| match (piece, next) {
-            // A word that an expression goes on with is only the beginning of a name.
+            // A word that continues in an expression is only the beginning of a name.
             (Piece::Literal(text), Some(Piece::Regex(_))) => {
                 let word = |c: char| c.is_ascii_alphanumeric();
                 Some(text.trim_end_matches(word).split('"').step_by(2))
@@ -270,7 +271,7 @@ impl Expectation {
         })
     }
 
-    /// Notes what the names that it binds may stand for.
+    /// Records the texts that the names which it binds may stand for.
     pub fn declare_bound_names(&self, kinds: &mut PatternBindings) {
         for piece in &self.pieces {
             if let Piece::Define(name, regex) = piece {
@@ -279,7 +280,7 @@ impl Expectation {
         }
     }
 
-    /// An expression that matches whatever the names stand for.
+    /// An expression that matches for any text of the names.
     pub fn build_loose_pattern(&self, kinds: &PatternBindings) -> Option<Regex> {
         let mut source = String::new();
         for piece in &self.pieces {
@@ -295,8 +296,8 @@ impl Expectation {
         Regex::new(&source).ok()
     }
 
-    /// Where it matches first in a text, with the names that it binds. A name that it binds and
-    /// uses has to match the same.
+    /// The first match in a text, with the names that it binds. A name that is bound and used must
+    /// match the same text.
     pub fn find_match(&self, text: &str, bound: &mut PatternBindings) -> Option<(usize, usize)> {
         let mut source = String::from("(?m)");
         let mut groups: Vec<&str> = Vec::new();

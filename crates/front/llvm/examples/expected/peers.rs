@@ -1,4 +1,4 @@
-//! The tools that Spirula is compared with.
+//! Peer tools: the tools that Spirula is compared with.
 
 use spirula_spirv::binary::words_from_bytes;
 use std::collections::hash_map::DefaultHasher;
@@ -17,7 +17,7 @@ pub enum Peer {
     Backend,
 }
 
-/// Where they are, and where their modules are kept.
+/// The folder of the tools, and the cache of their modules.
 #[derive(Debug)]
 pub struct Peers {
     programs: PathBuf,
@@ -33,7 +33,7 @@ impl Peers {
         })
     }
 
-    /// What a peer makes of a file with options that may be the other's.
+    /// The output of a peer for a file, with options that may be those of the other peer.
     pub fn run_peer(
         &self,
         peer: Peer,
@@ -66,7 +66,7 @@ impl Peers {
         }
     }
 
-    /// The file, or a copy with a triple where the translator would not take it without.
+    /// The file, or a copy with a triple if the translator requires one.
     fn with_triple(&self, peer: Peer, file: &Path, triple: &str) -> io::Result<PathBuf> {
         let text = fs::read_to_string(file)?;
         let has = text
@@ -93,7 +93,7 @@ impl Peers {
     }
 }
 
-/// The extensions that options allow.
+/// The extensions that the options allow.
 fn find_extensions_flag(flags: &[String]) -> Option<&str> {
     flags
         .iter()

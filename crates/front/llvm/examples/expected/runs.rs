@@ -1,10 +1,10 @@
-//! What the RUN lines of a test do: which text of a translation is checked, and for what.
+//! RUN lines: which text of a translation a test checks, and with which prefixes.
 
 use spirula_llvm::{AllowedExtensions, DebugInfo, PointerTyping, TranslationOptions};
 use spirula_spirv::target::SpirvTarget;
 use std::collections::HashMap;
 
-/// How the text of a module is written.
+/// The text form of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// Numbers of words, names without `Op`, numbers for most enumerants: Khronos' translator.
@@ -22,14 +22,14 @@ pub struct Run {
     pub form: Form,
     /// The translator's options.
     pub flags: Vec<String>,
-    /// Words that begin the expectations.
+    /// Prefixes of the expectations.
     pub prefixes: Vec<String>,
 }
 
 impl Run {
-    /// The options of the line, as far as Spirula has them: extensions (none where the line names
-    /// none, as with both tools), the form of debug information, pointers without types where
-    /// their extension is named, the version, and what is left to others to define.
+    /// The options of the line that Spirula has. These are extensions (none if the line names none,
+    /// as with both tools), the form of debug information, untyped pointers if their extension is
+    /// named, the version, and imported functions.
     pub fn to_options(&self) -> TranslationOptions {
         let mut options = TranslationOptions {
             extensions: AllowedExtensions::Only(Vec::new()),
@@ -55,7 +55,7 @@ impl Run {
                 }
                 "spv-emit-nonsemantic-debug-info" => options.debug = DebugInfo::NonSemantic,
                 "spirv-max-version" => options.target = parse_version(value),
-                "mtriple" => options.target = value.split_once('v').and_then(of_triple),
+                "mtriple" => options.target = parse_triple_version(value),
                 "spirv-allow-unknown-intrinsics" | "spv-allow-unknown-intrinsics" => {
                     let prefixes = match value {
                         "" => "llvm.",
@@ -66,7 +66,7 @@ impl Run {
                 _ => {}
             }
         }
-        // Who asks for the form asks for its extension.
+        // A request for a form of debug information implies its extension.
         if let (
             DebugInfo::NonSemantic | DebugInfo::NonSemantic200,
             AllowedExtensions::Only(names),
@@ -83,14 +83,15 @@ fn parse_version(text: &str) -> Option<SpirvTarget> {
     format!("spv{text}").parse().ok()
 }
 
-/// The target that stands behind the family in a triple, as in `spirv64v1.4-unknown-unknown`.
-fn of_triple((_, rest): (&str, &str)) -> Option<SpirvTarget> {
-    // The first `v` is that of the family's name.
+/// The target after the family in a triple, as in `spirv64v1.4-unknown-unknown`.
+fn parse_triple_version(triple: &str) -> Option<SpirvTarget> {
+    let (_, rest) = triple.split_once('v')?;
+    // The first `v` belongs to the family's name.
     let (_, rest) = rest.split_once('v')?;
     parse_version(rest.split('-').next()?)
 }
 
-/// What a file or a pipe holds.
+/// The content of a file or a pipe.
 #[derive(Clone, Debug)]
 enum Held {
     Source,
@@ -99,7 +100,7 @@ enum Held {
     Other,
 }
 
-/// The checks of translations to SPIR-V that a test asks for, in its order.
+/// The checks of translations to SPIR-V that a test requests, in its order.
 pub fn find_runs(test: &str) -> Vec<Run> {
     let mut held: HashMap<String, Held> = HashMap::new();
     held.insert("%s".to_owned(), Held::Source);
@@ -113,7 +114,7 @@ pub fn find_runs(test: &str) -> Vec<Run> {
     found
 }
 
-/// The RUN lines, with lines that go on put together and conditions taken away.
+/// The RUN lines, with continued lines joined and conditions removed.
 fn parse_run_commands(test: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut goes_on = false;
@@ -142,7 +143,7 @@ fn parse_run_commands(test: &str) -> Vec<String> {
         .collect()
 }
 
-/// One command: what it writes to the pipe.
+/// Traces one command: the content that it writes to the pipe.
 fn trace_command(
     command: &str,
     piped: Option<Held>,
@@ -207,7 +208,7 @@ fn trace_command(
     }
 }
 
-/// A command's words, told apart.
+/// The words of a command, classified.
 #[derive(Default)]
 struct Words {
     input: Option<String>,

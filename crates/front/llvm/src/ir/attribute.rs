@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_have_one_order_and_no_doubles() {
+    fn sets_are_ordered_without_duplicates() {
         let mut all = LlvmAttributes::default();
         let a = all.intern_set(vec![
             LlvmAttribute::Plain(AttrKind::NoUnwind),

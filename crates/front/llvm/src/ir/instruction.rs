@@ -455,7 +455,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn predicates_with_one_name_are_told_apart() {
+    fn integer_and_float_predicates_share_names() {
         assert_eq!(Predicate::from_name_for("ugt", true), Some(Predicate::Ugt));
         assert_eq!(
             Predicate::from_name_for("ugt", false),

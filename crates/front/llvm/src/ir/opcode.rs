@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_stand_at_their_opcodes() {
+    fn names_are_in_the_order_of_opcodes() {
         for &(opcode, name) in NAMES {
             assert_eq!(opcode.name(), name);
             assert_eq!(LlvmOpcode::from_name(name), Some(opcode));

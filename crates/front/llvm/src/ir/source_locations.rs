@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_kept_whatever_they_are() {
+    fn all_places_are_kept() {
         let all = [
             SourceLocation::Bit(7),
             SourceLocation::Bit(u64::from(u32::MAX)),

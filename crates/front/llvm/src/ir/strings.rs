@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_symbol_for_one_text() {
+    fn equal_strings_share_a_symbol() {
         let mut strings = LlvmStrings::default();
         let a = strings.intern_text("a");
         assert_eq!(strings.intern_text("a"), a);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_escaped() {
+    fn bytes_that_are_not_utf8_are_escaped() {
         let mut strings = LlvmStrings::default();
         let odd = strings.intern_bytes(b"a\xffb");
         assert_eq!(&strings[odd], "a\\FFb");

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_is_not_said_again() {
+    fn repeated_types_are_substituted() {
         let mut name = MangledNameBuilder::new("clamp");
         let vector = make_mangled("f", &["Dv4_"]);
         name.push_param(&vector);

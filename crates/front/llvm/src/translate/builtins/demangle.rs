@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_builtin_name() {
+    fn other_names_are_not_builtins() {
         for name in [
             "foo",
             "_ZN2cl4sycl3fooEv",

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn unions_are_asked_for_by_instructions() {
+    fn unions_are_tested_by_instructions() {
         assert_eq!(find_class_tests(0x207).map(|ops| ops.len()), Some(2));
         assert!(find_class_tests(0x001).is_none());
     }

@@ -559,7 +559,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_at_the_end_of_names_are_skipped() {
+    fn type_suffixes_of_names_are_skipped() {
         assert!(matches!(
             find_intrinsic("llvm.fmuladd.v4f32"),
             Some(Ext(std_::MAD, 3))

@@ -202,14 +202,14 @@ mod tests {
     }
 
     #[test]
-    fn an_access_may_be_left_open() {
+    fn an_access_may_be_unknown() {
         let open = parse_opaque_type("ocl_image1d_buffer").expect("an image");
         assert!(open.is_open());
         assert_eq!(open.with_access(2).ints, [5, 0, 0, 0, 0, 0, 2]);
     }
 
     #[test]
-    fn what_is_no_opaque_type() {
+    fn other_names_are_not_opaque_types() {
         for name in [
             "memory_order",
             "spirv.ConstantPipeStorage",
