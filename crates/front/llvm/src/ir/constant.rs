@@ -1,6 +1,6 @@
 //! Interned constants.
 
-use super::id::dense_id;
+use super::LlvmConst;
 use super::{
     InlineAsm, LlvmFunc, LlvmGlobal, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmTypes,
     Predicate,
@@ -8,11 +8,6 @@ use super::{
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
-
-dense_id! {
-    /// A constant with its type. Equal constants have equal ids.
-    LlvmConst, "const"
-}
 
 /// A constant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -2,8 +2,8 @@
 
 use super::{
     AttrList, CallInfo, CallingConvention, InstructionExtra, LlvmBlock, LlvmConst, LlvmGlobal,
-    LlvmInst, LlvmInstruction, LlvmLocations, LlvmMetadata, LlvmModule, LlvmPoolRange, LlvmSymbol,
-    LlvmType, LlvmValue, ValueKind,
+    LlvmInst, LlvmInstruction, LlvmLocations, LlvmMetadata, LlvmPoolRange, LlvmSymbol, LlvmType,
+    LlvmValue,
 };
 use spirula_diagnostics::SourceLocation;
 use std::cmp::Reverse;
@@ -342,15 +342,6 @@ impl LlvmFunction {
         match local.checked_sub(self.params.len()) {
             Some(inst) => self.insts[inst].ty,
             None => self.params[local],
-        }
-    }
-
-    /// Type of an operand.
-    pub fn type_of(&self, module: &LlvmModule, value: LlvmValue) -> LlvmType {
-        match value.kind() {
-            ValueKind::Local(local) => self.local_type(local),
-            ValueKind::Const(constant) => module.consts.ty(constant),
-            ValueKind::Metadata(_) => LlvmType::METADATA,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Globals: variables, functions, aliases and ifuncs.
 
 use super::id::dense_id;
-use super::instruction::named;
+use super::named_enum::named;
 use super::{AttrSet, LlvmAlign, LlvmConst, LlvmFunc, LlvmMetadata, LlvmSymbol, LlvmType};
 use spirula_diagnostics::SourceLocation;
 

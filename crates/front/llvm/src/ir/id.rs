@@ -1,6 +1,5 @@
-//! Ids: dense `u32` newtypes, and ranges of pools.
+//! Ids: dense `u32` newtypes, operands that refer to them, and ranges of pools.
 
-use super::{LlvmConst, LlvmMetadata};
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -50,6 +49,16 @@ dense_id! {
 dense_id! {
     /// An instruction within its function.
     LlvmInst, "inst"
+}
+
+dense_id! {
+    /// A constant with its type. Equal constants have equal ids.
+    LlvmConst, "const"
+}
+
+dense_id! {
+    /// A metadata string, value or node.
+    LlvmMetadata, "!"
 }
 
 /// A range of one of the pools of a function or of an arena.

@@ -1,5 +1,7 @@
 //! Instructions, and their properties besides operands.
 
+use super::LlvmAlign;
+use super::named_enum::named;
 use super::{AttrList, CallingConvention, LlvmOpcode, LlvmPoolRange, LlvmSymbol, LlvmType};
 
 /// One instruction. Its operands are a span of [`super::LlvmFunction::operands`]'s pool; what they
@@ -151,31 +153,6 @@ pub struct OperandBundle {
     pub operands: LlvmPoolRange,
 }
 
-/// Alignment in bytes, a power of two, or unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LlvmAlign(u8);
-
-impl LlvmAlign {
-    /// Unknown alignment: that of types without a size, and of globals that state none.
-    pub const NONE: LlvmAlign = LlvmAlign(0);
-
-    /// An alignment of `2^exponent` bytes.
-    pub const fn from_exponent(exponent: u8) -> LlvmAlign {
-        LlvmAlign(exponent + 1)
-    }
-
-    /// An alignment in bytes; `None` if it is not a power of two below 2^33.
-    pub fn from_bytes(bytes: u64) -> Option<LlvmAlign> {
-        (bytes.is_power_of_two() && bytes <= 1 << 32)
-            .then(|| LlvmAlign::from_exponent(bytes.trailing_zeros() as u8))
-    }
-
-    /// The alignment in bytes, if it is known.
-    pub fn to_bytes(self) -> Option<u64> {
-        (self.0 != 0).then(|| 1 << (self.0 - 1))
-    }
-}
-
 /// Flags of an instruction or constant expression, as a set of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LlvmInstFlags(pub u32);
@@ -276,36 +253,6 @@ impl std::ops::BitOrAssign for LlvmInstFlags {
         self.0 |= other.0;
     }
 }
-
-/// Defines an enumeration with names in LLVM assembly and its numbers in bitcode.
-macro_rules! named {
-    ($(#[$doc:meta])* $ty:ident { $($(#[$vdoc:meta])* $name:ident = $code:literal, $text:literal;)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum $ty { $($(#[$vdoc])* $name,)* }
-
-        impl $ty {
-            const ROWS: &'static [($ty, u64, &'static str)] =
-                &[$(($ty::$name, $code, $text),)*];
-
-            /// Its name in LLVM assembly.
-            pub fn name(self) -> &'static str {
-                Self::ROWS[self as usize].2
-            }
-
-            /// The one with this name.
-            pub fn from_name(name: &str) -> Option<Self> {
-                Self::ROWS.iter().find(|row| row.2 == name).map(|row| row.0)
-            }
-
-            /// The one with this number in bitcode.
-            pub fn from_code(code: u64) -> Option<Self> {
-                Self::ROWS.iter().find(|row| row.1 == code).map(|row| row.0)
-            }
-        }
-    };
-}
-pub(crate) use named;
 
 named! {
     /// Ordering of an atomic access.

@@ -1,12 +1,6 @@
 //! Metadata: nodes, strings, values and named lists.
 
-use super::id::dense_id;
-use super::{LlvmConst, LlvmPoolRange, LlvmSymbol, LlvmValue};
-
-dense_id! {
-    /// A metadata string, value or node.
-    LlvmMetadata, "!"
-}
+use super::{LlvmConst, LlvmMetadata, LlvmPoolRange, LlvmSymbol, LlvmValue};
 
 /// The kind of a metadata node, with its contents. Ranges refer to pools of the [`MetadataArena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,15 +15,18 @@
 //!
 //! Cost: an instruction takes about 36 bytes, an operand 4; there is no allocation per instruction.
 
+mod align;
 mod attribute;
 mod constant;
 mod function;
 mod global;
 mod id;
+mod inline_asm;
 mod instruction;
 mod layout;
 mod metadata;
 mod module;
+mod named_enum;
 mod opcode;
 mod predecessors;
 mod result_types;
@@ -31,24 +34,28 @@ mod source_locations;
 mod strings;
 mod types;
 
+pub use align::LlvmAlign;
 pub use attribute::{
     AttrForm, AttrKind, AttrList, AttrListData, AttrSet, LlvmAttribute, LlvmAttributes,
 };
 pub(crate) use constant::data_element_size;
-pub use constant::{ConstData, ConstKind, ExprExtra, LlvmConst, LlvmConstantExpr, LlvmConstants};
+pub use constant::{ConstData, ConstKind, ExprExtra, LlvmConstantExpr, LlvmConstants};
 pub use function::{DebugRecord, DebugRecordKind, LlvmBlockData, LlvmFunction, MetadataAttachment};
 pub use global::{
     CallingConvention, ComdatGroup, GlobalAliasee, GlobalData, GlobalKind, Linkage, LlvmGlobal,
     LlvmGlobalVariable, Selection, ThreadLocal, UnnamedAddr, Visibility,
 };
-pub use id::{LlvmBlock, LlvmFunc, LlvmInst, LlvmPoolRange, LlvmValue, ValueKind};
+pub use id::{
+    LlvmBlock, LlvmConst, LlvmFunc, LlvmInst, LlvmMetadata, LlvmPoolRange, LlvmValue, ValueKind,
+};
+pub use inline_asm::InlineAsm;
 pub use instruction::{
-    CallInfo, InstructionExtra, LlvmAlign, LlvmInstFlags, LlvmInstruction, OperandBundle, Ordering,
-    Predicate, RmwOp,
+    CallInfo, InstructionExtra, LlvmInstFlags, LlvmInstruction, OperandBundle, Ordering, Predicate,
+    RmwOp,
 };
 pub use layout::{DataLayout, StructLayout};
-pub use metadata::{LlvmMetadata, MetadataArena, MetadataField, MetadataKind, NamedMetadata};
-pub use module::{InlineAsm, LlvmModule};
+pub use metadata::{MetadataArena, MetadataField, MetadataKind, NamedMetadata};
+pub use module::LlvmModule;
 pub use opcode::LlvmOpcode;
 pub(crate) use predecessors::LlvmPredecessors;
 pub(crate) use result_types::{

@@ -5,6 +5,7 @@ use super::{
     LlvmConstants, LlvmFunc, LlvmFunction, LlvmGlobal, LlvmMetadata, LlvmStrings, LlvmSymbol,
     LlvmType, LlvmTypeKind, LlvmTypes, LlvmValue, MetadataArena, NamedMetadata,
 };
+use super::{InlineAsm, ValueKind};
 
 /// Longest vector whose equal elements are written out.
 const MAX_SPLAT: u32 = 1 << 16;
@@ -40,25 +41,6 @@ pub struct LlvmModule {
     pub layout: DataLayout,
     /// Name of the source file; empty if not stated.
     pub source_filename: String,
-}
-
-/// Inline assembly.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InlineAsm {
-    /// The assembly.
-    pub text: String,
-    /// Constraints on its operands.
-    pub constraints: String,
-    /// Type of the function it acts as.
-    pub function_type: LlvmType,
-    /// `sideeffect`
-    pub side_effect: bool,
-    /// `alignstack`
-    pub align_stack: bool,
-    /// `inteldialect`
-    pub intel_dialect: bool,
-    /// `unwind`
-    pub unwind: bool,
 }
 
 impl LlvmModule {
@@ -163,5 +145,16 @@ impl LlvmModule {
     /// The value as an integer constant of at most 64 bits, zero-extended.
     pub fn as_u64(&self, value: LlvmValue) -> Option<u64> {
         self.consts.as_u64(value.as_const()?)
+    }
+}
+
+impl LlvmFunction {
+    /// Type of an operand.
+    pub fn type_of(&self, module: &LlvmModule, value: LlvmValue) -> LlvmType {
+        match value.kind() {
+            ValueKind::Local(local) => self.local_type(local),
+            ValueKind::Const(constant) => module.consts.ty(constant),
+            ValueKind::Metadata(_) => LlvmType::METADATA,
+        }
     }
 }

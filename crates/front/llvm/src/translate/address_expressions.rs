@@ -150,7 +150,7 @@ impl AddressForms {
                 let form = self.find_layout(module, first)?;
                 match form.as_number() {
                     Some(bytes) => Some(AddressForm::from_bytes(
-                        bytes & super::constants::make_width_mask(from?),
+                        bytes & super::shapes::make_width_mask(from?),
                     )),
                     None => (from? >= to).then_some(form),
                 }

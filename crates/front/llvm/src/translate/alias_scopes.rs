@@ -6,23 +6,23 @@
 //! Domains, scopes and lists of scopes become instructions in the annotations section, one for each
 //! node.
 
-use super::function_body::{FunctionTranslator, TranslationWords};
-use super::translator::LlvmTranslator;
-use crate::ir::{LlvmInst, LlvmMetadata, LlvmModule};
+use super::words::TranslationWords;
+use crate::ir::{LlvmFunction, LlvmInst, LlvmMetadata, LlvmModule};
 use spirula_spirv::Id;
+use spirula_spirv::build::SpirvBuilder;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
 use spirula_spirv::ir::ModuleSection;
 
 /// The extension's name.
-const EXTENSION: &str = "SPV_INTEL_memory_access_aliasing";
+pub(super) const EXTENSION: &str = "SPV_INTEL_memory_access_aliasing";
 
 /// Number of scopes in a list beyond which its instruction would be too long.
 const MAX_SCOPES: usize = 60_000;
 
-/// Translated metadata nodes.
+/// The instructions of metadata nodes: domains, scopes and lists of scopes.
 pub(super) struct AliasScopeTable {
-    made: Vec<Option<Id>>,
+    declared: Vec<Option<Id>>,
 }
 
 impl AliasScopeTable {
@@ -30,7 +30,7 @@ impl AliasScopeTable {
         let used = module.strings.find_symbol("alias.scope").is_some();
         let count = if used { module.metadata.len() } else { 0 };
         AliasScopeTable {
-            made: vec![None; count],
+            declared: vec![None; count],
         }
     }
 }
@@ -60,29 +60,34 @@ impl AccessAliasScopes {
     }
 }
 
-impl FunctionTranslator<'_, '_> {
+/// Declares scopes and their lists in the module being built.
+pub(super) struct AliasScopeEmitter<'t, 'm> {
+    pub(super) module: &'m LlvmModule,
+    pub(super) table: &'t mut AliasScopeTable,
+    pub(super) b: &'t mut SpirvBuilder,
+}
+
+impl AliasScopeEmitter<'_, '_> {
     /// The scopes of an access.
-    pub(super) fn alias_scopes(&mut self, inst: LlvmInst) -> AccessAliasScopes {
-        if self.function.attachments.is_empty() || !self.t.is_requested(EXTENSION) {
-            return AccessAliasScopes::default();
-        }
-        let module = self.t.module;
+    pub(super) fn access_scopes(
+        &mut self,
+        function: &LlvmFunction,
+        inst: LlvmInst,
+    ) -> AccessAliasScopes {
         let mut list = |name| {
-            let kind = module.strings.find_symbol(name)?;
-            let node = self.function.find_attachment(inst, kind)?;
-            self.t.scope_list(node)
+            let kind = self.module.strings.find_symbol(name)?;
+            let node = function.find_attachment(inst, kind)?;
+            self.scope_list(node)
         };
         AccessAliasScopes {
             of: list("alias.scope"),
             not: list("noalias"),
         }
     }
-}
 
-impl LlvmTranslator<'_> {
     /// A list of scopes; an empty list becomes `None`.
     fn scope_list(&mut self, list: LlvmMetadata) -> Option<Id> {
-        if let Some(Some(id)) = self.aliasing.made.get(list.index()) {
+        if let Some(Some(id)) = self.table.declared.get(list.index()) {
             return Some(*id);
         }
         let metadata = &self.module.metadata;
@@ -99,12 +104,12 @@ impl LlvmTranslator<'_> {
 
     /// A scope: `!{itself or name, domain[, text]}`.
     fn alias_scope(&mut self, scope: LlvmMetadata) -> Option<Id> {
-        if let Some(Some(id)) = self.aliasing.made.get(scope.index()) {
+        if let Some(Some(id)) = self.table.declared.get(scope.index()) {
             return Some(*id);
         }
         let domain = *self.module.metadata.operands(scope).get(1)?;
         let domain = domain?;
-        let known = self.aliasing.made.get(domain.index()).copied().flatten();
+        let known = self.table.declared.get(domain.index()).copied().flatten();
         let domain = match known {
             Some(id) => id,
             None => self.declare_aliasing(domain, Op::AliasDomainDeclINTEL, &[])?,
@@ -117,7 +122,7 @@ impl LlvmTranslator<'_> {
         let mut words = vec![id.word()];
         words.extend(operands.iter().map(|id| id.word()));
         self.b.push_inst(ModuleSection::Annotations, op, &words);
-        *self.aliasing.made.get_mut(node.index())? = Some(id);
+        *self.table.declared.get_mut(node.index())? = Some(id);
         Some(id)
     }
 }

@@ -6,119 +6,24 @@
 //! from member to member. A value whose layout in memory differs is copied member by member when it
 //! is loaded or stored. No merge instructions are written; control flow is that of the module.
 
-use super::builtins::ExternalCall;
+use super::call_rules::ExternalCall;
 use super::function_body::FunctionTranslator;
 use super::refusal::{TranslationResult, make_refusal};
-use super::specialised_lengths::StatedArrayLengths;
-use super::translator::{LlvmTranslator, TranslationOptions};
-use super::types::NumericShape;
+use super::shapes::NumericShape;
+use super::translator::LlvmTranslator;
 use crate::ir::{
-    InstructionExtra, LlvmFunc, LlvmInst, LlvmInstFlags, LlvmMetadata, LlvmModule, LlvmType,
-    LlvmTypeKind, LlvmValue,
+    InstructionExtra, LlvmFunc, LlvmInst, LlvmInstFlags, LlvmMetadata, LlvmType, LlvmTypeKind,
+    LlvmValue,
 };
-use rustc_hash::FxHashMap;
+use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{
-    AddressingModel, BuiltIn, Decoration, ExecutionMode, MemoryModel, StorageClass,
+    AddressingModel, BuiltIn, Decoration, ExecutionMode, MemoryModel,
 };
-use spirula_spirv::grammar::{ExtInstSet, Op, SpirvVersion};
+use spirula_spirv::grammar::{ExtInstSet, Op};
 use spirula_spirv::ir::ModuleSection;
-use spirula_spirv::{Id, IdMap};
-use std::rc::Rc;
-
-/// Additional state of a translation to a shader.
-#[derive(Debug)]
-pub(super) struct ShaderTranslation {
-    /// By type: the row of its layout.
-    layouts: Vec<Option<LlvmMetadata>>,
-    /// Lengths that can be specialised.
-    pub(super) lengths: StatedArrayLengths,
-    /// Members of structures.
-    pub(super) members: IdMap<Option<Rc<[Id]>>>,
-    /// Arrays by element, length and stride.
-    arrays: FxHashMap<(Id, u64, u32), Id>,
-    /// Element and length of arrays.
-    pub(super) elements: IdMap<Option<(Id, u64)>>,
-    /// Row-major matrices and types that contain them, with the number of members that are composed
-    /// again.
-    pub(super) composed: FxHashMap<Id, u64>,
-    /// GLSL's extended instructions.
-    glsl: Option<Id>,
-}
-
-impl ShaderTranslation {
-    /// The state for a shader, if the triple names one.
-    pub(super) fn from_module(module: &LlvmModule, triple: &str) -> Option<ShaderTranslation> {
-        if !is_shader_triple(triple) {
-            return None;
-        }
-        Some(ShaderTranslation {
-            layouts: rows_of_types(module, "spirv.Layouts"),
-            lengths: StatedArrayLengths::new(module),
-            members: IdMap::new(0, None),
-            arrays: FxHashMap::default(),
-            elements: IdMap::new(0, None),
-            composed: FxHashMap::default(),
-            glsl: None,
-        })
-    }
-
-    /// The latest SPIR-V version that has all decorations of the layouts, if there is a limit:
-    /// SPIR-V 1.4 removed `BufferBlock`.
-    pub(super) fn find_latest_version(&self, module: &LlvmModule) -> Option<SpirvVersion> {
-        let metadata = &module.metadata;
-        let first = |row: LlvmMetadata| metadata.operands(row).first().copied().flatten();
-        let is_old = |one: LlvmMetadata| {
-            let number = first(one).and_then(|number| metadata.as_constant(number));
-            let number = number.and_then(|number| module.consts.as_u64(number));
-            number == Some(Decoration::BufferBlock.0.into())
-        };
-        let mut rows = self.layouts.iter().flatten();
-        let old = rows.any(|row| {
-            let own = metadata.operands(*row).get(1).copied().flatten();
-            let own = own.map_or(&[][..], |own| metadata.operands(own));
-            own.iter().flatten().any(|one| is_old(*one))
-        });
-        old.then_some(SpirvVersion::new(1, 3))
-    }
-}
-
-/// The rows of a named metadata list, by the type that each begins with.
-pub(super) fn rows_of_types(module: &LlvmModule, name: &str) -> Vec<Option<LlvmMetadata>> {
-    let mut rows = vec![None; module.types.len()];
-    let metadata = &module.metadata;
-    for &row in module.named_metadata(name) {
-        let first = metadata.operands(row).first().copied().flatten();
-        if let Some(constant) = first.and_then(|first| metadata.as_constant(first)) {
-            rows[module.consts.ty(constant).index()] = Some(row);
-        }
-    }
-    rows
-}
-
-/// Whether a module becomes a shader, by its own triple or that of the options.
-pub fn is_shader(module: &LlvmModule, options: &TranslationOptions) -> bool {
-    is_shader_triple(options.triple.as_deref().unwrap_or(&module.triple))
-}
-
-fn is_shader_triple(triple: &str) -> bool {
-    let environment = triple.split('-').nth(2);
-    triple.starts_with("spirv") && environment.is_some_and(|e| e.starts_with("vulkan"))
-}
 
 /// GLSL's functions of matrices.
 const OF_MATRICES: &[&str] = &["Determinant", "MatrixInverse"];
-
-/// The storage class of an address space that only shaders have.
-pub(super) fn storage_class(space: u32) -> Option<StorageClass> {
-    Some(match space {
-        10 => StorageClass::Private,
-        11 => StorageClass::StorageBuffer,
-        12 => StorageClass::Uniform,
-        13 => StorageClass::PushConstant,
-        14 => StorageClass::PhysicalStorageBuffer,
-        _ => return None,
-    })
-}
 
 impl LlvmTranslator<'_> {
     /// Whether the module becomes a shader.

@@ -3,7 +3,7 @@
 
 use super::function_body::FunctionTranslator;
 use super::translator::LlvmTranslator;
-use super::types::push_string;
+use super::words::push_string;
 use crate::ir::{
     ConstKind, GlobalKind, LlvmConst, LlvmFunc, LlvmInst, LlvmInstFlags, LlvmMetadata, LlvmValue,
 };

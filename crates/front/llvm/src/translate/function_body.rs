@@ -1,17 +1,19 @@
 //! Function body translation: blocks, phis, and access to values.
 
-use super::constants::space_cast;
-use super::debug_info::EmittedDebugLocation;
-use super::functions::TranslatedSignature;
-use super::loop_hints::{LoopHints, loop_hints};
+use super::debug_info::debug_state::EmittedDebugLocation;
+use super::local_uses::LocalUses;
+use super::loop_hints::{LoopHintContext, LoopHints, find_loop_hints};
 use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
+use super::shapes::NumericShape;
+use super::storage_classes::space_cast;
+use super::translated_entities::TranslatedSignature;
 use super::translator::LlvmTranslator;
-use super::types::NumericShape;
+use super::words::TranslationWords;
 use crate::ir::{
     ConstKind, LlvmBlock, LlvmFunc, LlvmFunction, LlvmInst, LlvmModule, LlvmOpcode, LlvmSymbol,
     LlvmType, LlvmTypeKind, LlvmValue, ValueKind,
 };
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
@@ -24,9 +26,6 @@ const MAX_OPERANDS: usize = 60_000;
 const MAX_STEPS: usize = 8;
 /// Casts remembered within a block.
 const REMEMBERED: usize = 8;
-
-/// Operands that are being gathered: few, as a rule.
-pub(super) type TranslationWords = SmallVec<[u32; 8]>;
 
 /// The state of translating one function body.
 pub(super) struct FunctionTranslator<'t, 'm> {
@@ -64,11 +63,8 @@ pub(super) struct FunctionTranslator<'t, 'm> {
     pub(super) generic_casts: Vec<(Id, Id)>,
     /// By local: the overflow flag that is kept besides its value. Empty until one exists.
     pub(super) flags: Vec<Option<Id>>,
-    /// By local: whether it has uses other than the extraction of a member. Computed at the first
-    /// request.
-    pub(super) used_whole: Vec<bool>,
-    /// By local: whether it is an operand of a phi. Computed at the first request.
-    phi_operands: Vec<bool>,
+    /// Properties of the uses of locals.
+    pub(super) uses: LocalUses,
 }
 
 /// Kinds of metadata that instructions of a function carry.
@@ -126,8 +122,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             next_record: 0,
             generic_casts: Vec::new(),
             flags: Vec::new(),
-            used_whole: Vec::new(),
-            phi_operands: Vec::new(),
+            uses: LocalUses::default(),
             t,
         }
     }
@@ -135,7 +130,14 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     /// Translates all blocks that can be reached.
     pub(super) fn translate_body(mut self) {
         let order = self.function.compute_block_layout();
-        self.loops = loop_hints(self.t, self.function);
+        self.loops = find_loop_hints(
+            LoopHintContext {
+                module: self.t.module,
+                version: self.t.version,
+                extensions: &self.t.options.extensions,
+            },
+            self.function,
+        );
         for (index, &block) in order.iter().enumerate() {
             let label = self.label_of(block);
             self.begin_block(label);
@@ -154,7 +156,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         self.finish_phis();
     }
 
-    /// Makes those pointer parameters generic that are phi_operands with pointers to other memory.
+    /// Makes those pointer parameters generic that are joined with pointers to other memory.
     fn generic_parameters(&mut self) {
         let (all, here) = (self.t.generic_params, self.func);
         for &(_, param) in all.iter().filter(|(func, _)| *func == here) {
@@ -294,21 +296,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
 
     /// Whether a phi has a local as an operand.
     pub(super) fn is_phi_operand(&mut self, local: usize) -> bool {
-        if self.phi_operands.is_empty() {
-            let function = self.function;
-            self.phi_operands.resize(function.local_count(), false);
-            let phis = function
-                .insts
-                .iter()
-                .filter(|i| i.opcode == LlvmOpcode::Phi);
-            for phi in phis {
-                let operands = &function.value_pool[phi.operands.to_range()];
-                for local in operands.iter().filter_map(|value| value.as_local()) {
-                    self.phi_operands[local] = true;
-                }
-            }
-        }
-        self.phi_operands[local]
+        self.uses.is_phi_operand(self.function, local)
     }
 
     /// The pointee of a local's class, in memory form.

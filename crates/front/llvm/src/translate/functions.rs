@@ -1,8 +1,9 @@
 //! Functions: signatures, attributes, declarations and entry points.
 
-use super::builtins::LlvmCallee;
+use super::call_rules::LlvmCallee;
 use super::function_body::FunctionTranslator;
 use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
+use super::translated_entities::TranslatedSignature;
 use super::translator::LlvmTranslator;
 use crate::ir::{AttrKind, CallingConvention, GlobalKind, Linkage, LlvmFunc, LlvmType};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -31,15 +32,6 @@ fn combine_effects(effects: u64) -> u64 {
     (0..32)
         .step_by(2)
         .fold(0, |all, at| all | (effects >> at) & 3)
-}
-
-/// The types of a function.
-#[derive(Debug)]
-pub(super) struct TranslatedSignature {
-    pub(super) id: Id,
-    pub(super) ty: Id,
-    pub(super) result: Id,
-    pub(super) params: Vec<Id>,
 }
 
 /// Attributes of parameters that SPIR-V has, too.

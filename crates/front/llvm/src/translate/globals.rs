@@ -2,24 +2,12 @@
 
 use super::instructions::WORD;
 use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
+use super::translated_entities::GlobalState;
 use super::translator::LlvmTranslator;
 use crate::ir::{ConstKind, GlobalKind, Linkage, LlvmConst, LlvmGlobal, LlvmGlobalVariable};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
-
-/// Translation state of a global variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum GlobalState {
-    /// Not needed so far.
-    Unseen,
-    /// Its initializer is being translated.
-    Open,
-    /// Its variable.
-    Done(Id),
-    /// It was refused, and reported.
-    Refused,
-}
 
 impl LlvmTranslator<'_> {
     /// Translates all global variables, so that unused ones are exported too.

@@ -13,8 +13,7 @@
 //!
 //! Cost: a copy of the module and one pass over its instructions with union-find.
 
-use super::compute_shaders::is_shader;
-use super::translator::TranslationOptions;
+use super::options::{TranslationOptions, is_shader};
 use crate::ir::{
     CallingConvention, ConstKind, GlobalKind, Linkage, LlvmConst, LlvmFunc, LlvmFunction, LlvmInst,
     LlvmModule, LlvmOpcode, LlvmType, LlvmValue, ValueKind,

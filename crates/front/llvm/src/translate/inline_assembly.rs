@@ -1,8 +1,9 @@
 //! Inline assembly: the extension SPV_INTEL_inline_assembly.
 
 use super::refusal::{TranslationResult, make_refusal};
+use super::translated_entities::TranslatedInlineAsm;
 use super::translator::LlvmTranslator;
-use super::types::push_string;
+use super::words::push_string;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
@@ -10,14 +11,6 @@ use spirula_spirv::ir::ModuleSection;
 
 /// Length in bytes beyond which the instruction would be too long.
 const MAX_TEXT: usize = 100_000;
-
-/// Declared assembly, with the types of its operands.
-#[derive(Clone, Debug)]
-pub(super) struct TranslatedInlineAsm {
-    pub(super) id: Id,
-    pub(super) result: Id,
-    pub(super) params: Vec<Id>,
-}
 
 impl LlvmTranslator<'_> {
     /// The assembly of this number in the module, declared at its first use.

@@ -2,7 +2,7 @@
 
 use super::refusal::make_refusal;
 use super::translator::LlvmTranslator;
-use super::types::push_string;
+use super::words::push_string;
 use crate::ir::{ConstKind, LlvmConst, LlvmFunc, LlvmMetadata};
 use spirula_diagnostics::SourceLocation;
 use spirula_spirv::Id;
@@ -251,8 +251,8 @@ impl LlvmTranslator<'_> {
         let ty = self.module.consts.ty(metadata.as_constant(first)?);
         let shape = self.find_shape(ty)?;
         let scalar = match (shape.elem, shape.width) {
-            (super::types::NumericElement::Int, width) => width.trailing_zeros() - 3,
-            (super::types::NumericElement::Float, width) => width.trailing_zeros(),
+            (super::shapes::NumericElement::Int, width) => width.trailing_zeros() - 3,
+            (super::shapes::NumericElement::Float, width) => width.trailing_zeros(),
             _ => return None,
         };
         let lanes = if shape.lanes == 1 { 0 } else { shape.lanes };

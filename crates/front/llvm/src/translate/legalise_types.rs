@@ -4,10 +4,9 @@
 //! An integer of an odd width is zero-extended in the next wider one. Operations that may set
 //! higher bits are followed by a mask. Operations that depend on the sign extend it first.
 
-use super::constants::make_width_mask;
 use super::function_body::FunctionTranslator;
 use super::refusal::{TranslationResult, make_refusal};
-use super::types::{NumericElement, NumericShape};
+use super::shapes::{NumericElement, NumericShape, make_width_mask};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 

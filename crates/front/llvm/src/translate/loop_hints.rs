@@ -4,22 +4,21 @@
 //! only if the loop has an exit block that is not the merge block of another loop. Cost: linear in
 //! the blocks of the loops with hints; nothing without hints.
 
-use super::function_body::FunctionTranslator;
-use super::translator::LlvmTranslator;
-use crate::ir::{LlvmBlock, LlvmFunction, LlvmInst, LlvmMetadata, LlvmOpcode, LlvmPredecessors};
+use super::allowed_extensions::AllowedExtensions;
+use crate::ir::{LlvmBlock, LlvmFunction, LlvmMetadata, LlvmModule, LlvmPredecessors};
 use spirula_spirv::grammar::enumerants::LoopControl;
-use spirula_spirv::grammar::{Kind, Op, SpirvVersion};
+use spirula_spirv::grammar::{Kind, SpirvVersion};
 
 /// The hints of a loop, which its header states.
 #[derive(Clone, Debug)]
 pub(super) struct LoopHints {
-    header: LlvmBlock,
+    pub(super) header: LlvmBlock,
     /// The exit block of the loop.
-    merge: LlvmBlock,
+    pub(super) merge: LlvmBlock,
     /// The first block with an edge back to the header.
-    latch: LlvmBlock,
+    pub(super) latch: LlvmBlock,
     /// The mask and its operands.
-    control: Vec<u32>,
+    pub(super) control: Vec<u32>,
 }
 
 /// The operand of a loop control.
@@ -120,9 +119,20 @@ pub(super) fn hint_names() -> Vec<String> {
     names
 }
 
+/// The module and target whose loop hints are read.
+#[derive(Clone, Copy)]
+pub(super) struct LoopHintContext<'m> {
+    pub(super) module: &'m LlvmModule,
+    pub(super) version: SpirvVersion,
+    pub(super) extensions: &'m AllowedExtensions,
+}
+
 /// The loops of a function that have hints and an exit block.
-pub(super) fn loop_hints(t: &LlvmTranslator<'_>, function: &LlvmFunction) -> Vec<LoopHints> {
-    let module = t.module;
+pub(super) fn find_loop_hints(
+    context: LoopHintContext<'_>,
+    function: &LlvmFunction,
+) -> Vec<LoopHints> {
+    let module = context.module;
     let mut found: Vec<LoopHints> = Vec::new();
     let Some(kind) = module.strings.find_symbol("llvm.loop") else {
         return found;
@@ -150,7 +160,7 @@ pub(super) fn loop_hints(t: &LlvmTranslator<'_>, function: &LlvmFunction) -> Vec
         let Some(&header) = function.successors(latch).iter().find(back) else {
             continue;
         };
-        let control = read_loop_control(t, node);
+        let control = read_loop_control(context, node);
         if control.is_empty() || known[header.index()] {
             continue;
         }
@@ -199,8 +209,8 @@ fn find_loop_exit(
 
 /// The loop control that a node requests: its mask, then the operands. It is empty if SPIR-V has no
 /// control for any of the hints.
-fn read_loop_control(t: &LlvmTranslator<'_>, node: LlvmMetadata) -> Vec<u32> {
-    let module = t.module;
+fn read_loop_control(context: LoopHintContext<'_>, node: LlvmMetadata) -> Vec<u32> {
+    let module = context.module;
     let metadata = &module.metadata;
     let mut hints: Vec<(&str, Option<u32>)> = Vec::new();
     for hint in metadata.operands(node).iter().flatten() {
@@ -222,7 +232,7 @@ fn read_loop_control(t: &LlvmTranslator<'_>, node: LlvmMetadata) -> Vec<u32> {
         let Some((_, number)) = hints.iter().find(|hint| hint.0 == *name) else {
             continue;
         };
-        if mask.0 & bit.0 != 0 || !is_known(t, *bit) {
+        if mask.0 & bit.0 != 0 || !is_control_available(context, *bit) {
             continue;
         }
         match (operand, number) {
@@ -242,41 +252,17 @@ fn read_loop_control(t: &LlvmTranslator<'_>, node: LlvmMetadata) -> Vec<u32> {
 }
 
 /// Whether the version or an allowed extension has a control. As it is a hint, it may be omitted.
-fn is_known(t: &LlvmTranslator<'_>, control: LoopControl) -> bool {
+fn is_control_available(context: LoopHintContext<'_>, control: LoopControl) -> bool {
     let Some(row) = Kind::LoopControl.info().enumerant_by_value(control.0) else {
         return false;
     };
     if row.version != SpirvVersion::NEVER {
-        return row.version <= t.version;
+        return row.version <= context.version;
     }
     let capabilities = row.capabilities.iter();
     let mut extensions = capabilities
         .filter_map(|c| Kind::Capability.info().enumerant_by_value(c.0))
         .flat_map(|capability| capability.extensions)
         .peekable();
-    extensions.peek().is_none() || extensions.any(|name| t.may_use(name))
-}
-
-impl FunctionTranslator<'_, '_> {
-    /// Writes the merge instruction of the loop whose header ends with an instruction, which is
-    /// about to be written as a branch.
-    pub(super) fn merge_loop(&mut self, inst: LlvmInst) {
-        if self.loops.is_empty() || self.function.inst(inst).opcode != LlvmOpcode::Br {
-            return;
-        }
-        let here = self.current_label();
-        let ends = |hints: &&LoopHints| self.function.terminator(hints.header) == inst;
-        let Some(hints) = self.loops.iter().find(ends).cloned() else {
-            return;
-        };
-        if self.label_of(hints.header) != here {
-            return;
-        }
-        let mut words = vec![
-            self.label_of(hints.merge).word(),
-            self.label_of(hints.latch).word(),
-        ];
-        words.extend(hints.control);
-        self.t.b.append_effect(Op::LoopMerge, &words);
-    }
+    extensions.peek().is_none() || extensions.any(|name| context.extensions.is_allowed(name))
 }

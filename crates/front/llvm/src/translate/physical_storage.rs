@@ -8,8 +8,8 @@
 
 use super::function_body::FunctionTranslator;
 use super::refusal::{TranslationResult, make_refusal};
+use super::shapes::NumericShape;
 use super::translator::LlvmTranslator;
-use super::types::NumericShape;
 use crate::ir::{
     LlvmAlign, LlvmInst, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue,
 };

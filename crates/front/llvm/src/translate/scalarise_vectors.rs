@@ -5,11 +5,11 @@
 //! code for scalars runs once for each lane, and sees scalars wherever the module has vectors
 //! ([`FunctionTranslator::at_lane`]). Cost: linear in the lanes.
 
-use super::builtins::LlvmCallee;
+use super::call_rules::LlvmCallee;
 use super::function_body::FunctionTranslator;
 use super::refusal::{TranslationResult, make_refusal};
+use super::shapes::{NumericElement, NumericShape};
 use super::translator::LlvmTranslator;
-use super::types::{NumericElement, NumericShape};
 use crate::ir::{
     ConstKind, LlvmConst, LlvmInst, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue, ValueKind,
 };

@@ -4,45 +4,15 @@
 //! The module `lift/specialised_lengths` describes the form of the rows. A structure that has one
 //! stands for an array.
 
-use super::compute_shaders::rows_of_types;
 use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
-use crate::ir::{LlvmMetadata, LlvmModule, LlvmType, LlvmTypeKind, LlvmValue};
-use rustc_hash::FxHashMap;
+use crate::ir::{LlvmMetadata, LlvmType, LlvmTypeKind, LlvmValue};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use std::borrow::Cow;
 
-/// The lengths that a module states.
-#[derive(Debug)]
-pub(super) struct StatedArrayLengths {
-    /// By type: the row of its length. Empty if there are no rows.
-    rows: Vec<Option<LlvmMetadata>>,
-    /// Constants that were already translated, by node.
-    made: FxHashMap<LlvmMetadata, Id>,
-    /// Nesting depth of the current operation.
-    depth: u32,
-}
-
-/// The list of lengths.
-const LIST: &str = "spirv.Lengths";
-
 /// Operations within each other.
 const MAX_DEPTH: u32 = 64;
-
-impl StatedArrayLengths {
-    pub(super) fn new(module: &LlvmModule) -> StatedArrayLengths {
-        let rows = match module.named_metadata(LIST) {
-            [] => Vec::new(),
-            _ => rows_of_types(module, LIST),
-        };
-        StatedArrayLengths {
-            rows,
-            made: FxHashMap::default(),
-            depth: 0,
-        }
-    }
-}
 
 impl LlvmTranslator<'_> {
     /// The length of the array that a structure stands for, if it does.

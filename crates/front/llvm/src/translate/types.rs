@@ -9,122 +9,22 @@
 //! length that SPIR-V has, and its additional lanes are undefined. A vector of one lane is a
 //! scalar.
 
-use super::compute_shaders;
 use super::refusal::{TranslationResult, make_refusal};
-use super::translator::{LlvmTranslator, shorten_name};
+use super::shapes::{NumericElement, NumericShape, padded_lanes};
+use super::storage_classes::shader_storage_class;
+use super::translator::LlvmTranslator;
+use super::type_table::COMMON_SHAPES;
+use super::words::{push_string, shorten_name};
 use crate::ir::{LlvmType, LlvmTypeKind};
+use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPEncoding, StorageClass};
-use spirula_spirv::{Id, IdMap};
 
 /// Nesting of aggregates that SPIR-V guarantees (specification, section 2.17).
 const MAX_DEPTH: u32 = 255;
 
 /// Number of structure members that SPIR-V guarantees (specification, section 2.17).
 const MAX_MEMBERS: usize = 16_383;
-
-/// The element type of a [`NumericShape`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NumericElement {
-    Bool,
-    Int,
-    Float,
-    /// A 16-bit float with an 8-bit exponent (bfloat16).
-    Brain,
-}
-
-/// The shape of a number, a Boolean, or a vector of these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NumericShape {
-    pub(super) elem: NumericElement,
-    /// Width in LLVM.
-    pub(super) bits: u32,
-    /// Width in SPIR-V: 0 for booleans.
-    pub(super) width: u32,
-    /// Lanes in LLVM, 1 for a scalar.
-    pub(super) lanes: u32,
-    /// Lanes in SPIR-V.
-    pub(super) padded: u32,
-}
-
-impl NumericShape {
-    /// The shape of integers. Width and number of lanes must be ones that SPIR-V has.
-    pub(super) const fn new_int(width: u32, lanes: u32) -> NumericShape {
-        NumericShape {
-            elem: NumericElement::Int,
-            bits: width,
-            width,
-            lanes,
-            padded: lanes,
-        }
-    }
-
-    /// The shape of the same number of integers of another width, which SPIR-V must have.
-    pub(super) fn as_int(self, width: u32) -> NumericShape {
-        NumericShape {
-            elem: NumericElement::Int,
-            bits: width,
-            width,
-            ..self
-        }
-    }
-
-    /// The same number of booleans.
-    pub(super) fn as_bool(self) -> NumericShape {
-        NumericShape {
-            elem: NumericElement::Bool,
-            bits: 1,
-            width: 0,
-            ..self
-        }
-    }
-
-    /// One lane of it.
-    pub(super) fn to_scalar(self) -> NumericShape {
-        NumericShape {
-            lanes: 1,
-            padded: 1,
-            ..self
-        }
-    }
-
-    /// Whether it is of floats.
-    pub(super) fn is_float(self) -> bool {
-        matches!(self.elem, NumericElement::Float | NumericElement::Brain)
-    }
-
-    /// The same number of floats of 32 bits.
-    pub(super) fn as_float(self) -> NumericShape {
-        NumericShape {
-            elem: NumericElement::Float,
-            bits: 32,
-            width: 32,
-            ..self
-        }
-    }
-
-    /// The integer that Booleans are packed into in memory; `None` for other shapes.
-    pub(super) fn to_packed(self) -> Option<NumericShape> {
-        let many = self.elem == NumericElement::Bool && self.lanes > 1 && self.lanes <= 64;
-        many.then(|| NumericShape {
-            bits: self.lanes,
-            ..NumericShape::new_int(self.lanes.next_power_of_two().max(8), 1)
-        })
-    }
-
-    /// Whether its integers are narrower than their representation.
-    pub(super) fn is_odd(self) -> bool {
-        self.elem == NumericElement::Int && self.bits != self.width
-    }
-
-    /// Whether the bits in SPIR-V are exactly those in LLVM.
-    pub(super) fn is_exact(self) -> bool {
-        self.elem != NumericElement::Bool && self.bits == self.width && self.lanes == self.padded
-    }
-}
-
-/// Lanes of a vector beyond which it is refused.
-const MAX_LANES: u32 = 4096;
 
 /// Bits of an integer beyond which it is refused.
 const MAX_BITS: u32 = 4096;
@@ -135,82 +35,8 @@ const ANY_WIDTH: [&str; 2] = [
     "SPV_INTEL_arbitrary_precision_integers",
 ];
 
-/// The length of the SPIR-V vector that holds `lanes` lanes; lengths above 16 need an extension.
-pub(super) fn padded_lanes(lanes: u32) -> Option<u32> {
-    match lanes {
-        1..=4 => Some(lanes),
-        5..=8 => Some(8),
-        9..=16 => Some(16),
-        17..=MAX_LANES => Some(lanes),
-        _ => None,
-    }
-}
-
 /// The extension that has integers of four bits.
 pub(super) const FOUR_BITS: &str = "SPV_INTEL_int4";
-
-/// The translated types of a module.
-pub(super) struct TranslatedTypeTable {
-    register: Vec<Option<Id>>,
-    memory: Vec<Option<Id>>,
-    /// Properties of types, by the numbers in `numbers`, which count from 1. The rows are compact
-    /// because few ids are types.
-    rows: Vec<TypeRow>,
-    numbers: IdMap<u32>,
-    /// By type: its shape, if it has one.
-    shapes: Vec<Option<NumericShape>>,
-    /// The types of the first shapes that were requested.
-    common_shapes: Vec<(NumericShape, Id)>,
-    /// By type: whether its vectors are scalarised. Empty if none are.
-    pub(super) scalarised: Vec<bool>,
-    /// Whether there are integers of several limbs.
-    pub(super) has_wide_integers: bool,
-}
-
-/// Properties of a SPIR-V type.
-#[derive(Clone, Debug, Default)]
-struct TypeRow {
-    /// The types of pointers to it by storage class.
-    pointers: [Option<Id>; CLASSES],
-    /// Of pointer types.
-    pointee: Option<(StorageClass, Id)>,
-    /// The type of the first member, for aggregates and vectors.
-    first_member: Option<Id>,
-}
-
-/// Number of shapes whose types are found without a look-up: more than most modules have.
-const COMMON_SHAPES: usize = 12;
-
-/// Number of storage classes with a pointer type in the table: all that Kernel modules have.
-const CLASSES: usize = 9;
-
-impl TranslatedTypeTable {
-    pub(super) fn new(types: usize) -> Self {
-        TranslatedTypeTable {
-            register: vec![None; types],
-            memory: vec![None; types],
-            rows: Vec::new(),
-            numbers: IdMap::new(0, 0),
-            shapes: Vec::new(),
-            common_shapes: Vec::new(),
-            scalarised: Vec::new(),
-            has_wide_integers: false,
-        }
-    }
-
-    fn find_row(&self, ty: Id) -> Option<&TypeRow> {
-        self.rows.get((self.numbers[ty] as usize).wrapping_sub(1))
-    }
-
-    fn row_mut(&mut self, ty: Id) -> &mut TypeRow {
-        let number = self.numbers.get_mut(ty);
-        if *number == 0 {
-            self.rows.push(TypeRow::default());
-            *number = self.rows.len() as u32;
-        }
-        &mut self.rows[*number as usize - 1]
-    }
-}
 
 impl LlvmTranslator<'_> {
     /// The shape of a number, Boolean or vector of these; `None` for other types.
@@ -368,7 +194,7 @@ impl LlvmTranslator<'_> {
             8 => StorageClass::Output,
             9 => StorageClass::CodeSectionINTEL,
             _ => {
-                let class = compute_shaders::storage_class(space).filter(|_| self.is_shader());
+                let class = shader_storage_class(space).filter(|_| self.is_shader());
                 return class.ok_or_else(|| {
                     make_refusal(format!("address space {space} has no storage class"))
                 });
@@ -570,14 +396,4 @@ fn kind_name(kind: &LlvmTypeKind) -> &'static str {
         LlvmTypeKind::Array { .. } => "of arrays",
         _ => "used here",
     }
-}
-
-/// Appends a string as the words of a literal.
-pub(super) fn push_string(words: &mut Vec<u32>, text: &str) {
-    let bytes = text.as_bytes();
-    let bytes = bytes.split(|b| *b == 0).next().unwrap_or(bytes);
-    let (whole, rest) = bytes.as_chunks::<4>();
-    words.extend(whole.iter().map(|word| u32::from_le_bytes(*word)));
-    let last = rest.iter().rev();
-    words.push(last.fold(0, |word, byte| word << 8 | u32::from(*byte)));
 }

@@ -8,7 +8,7 @@
 //!
 //! Cost: two passes over the words.
 
-use super::types::push_string;
+use super::words::push_string;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::binary::{InstructionStream, RawInst};
 use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, StorageClass};
@@ -18,29 +18,6 @@ use std::collections::HashMap;
 
 /// The extension.
 pub(super) const EXTENSION: &str = "SPV_KHR_untyped_pointers";
-
-/// How pointers are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PointerTyping {
-    /// With the types that they point to.
-    #[default]
-    Typed,
-    /// Without, by SPV_KHR_untyped_pointers.
-    Untyped,
-}
-
-impl std::str::FromStr for PointerTyping {
-    type Err = String;
-
-    /// `typed` or `untyped`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "typed" => Ok(PointerTyping::Typed),
-            "untyped" => Ok(PointerTyping::Untyped),
-            _ => Err(format!("{text} is neither typed nor untyped")),
-        }
-    }
-}
 
 /// The module with pointers that have no pointee types.
 pub(super) fn make_untyped(

@@ -1,31 +1,13 @@
 //! Built-in atomic functions of OpenCL 1 and 2.
 
-use super::{ExternalCall, MangledParameter};
+use super::MangledParameter;
+use crate::translate::call_rules::{AtomicKind, BuiltinMemoryOrder, ExternalCall};
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
-use crate::translate::types::{NumericElement, NumericShape};
+use crate::translate::shapes::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope, StorageClass};
-
-/// The operation of an atomic function.
-#[derive(Clone, Copy)]
-pub(in crate::translate) enum AtomicKind {
-    /// An update by an operand: instructions for floats, signed and unsigned integers.
-    Update([Option<Op>; 3]),
-    /// An update without an operand.
-    Step(Op),
-    /// `(object, value)`, not atomic at all.
-    Init,
-    Load,
-    Store,
-    /// `(object, expected, new)` returns the old value.
-    CompareValue,
-    /// `(object, pointer to expected, new)` returns whether they were equal.
-    CompareObject,
-    FlagSet,
-    FlagClear,
-}
 
 const fn integer_atomic(signed: Op, unsigned: Op) -> AtomicKind {
     AtomicKind::Update([None, Some(signed), Some(unsigned)])
@@ -57,17 +39,6 @@ impl AtomicKind {
         Some(Op::AtomicExchange),
         Some(Op::AtomicExchange),
     ]);
-}
-
-/// The source of an atomic function's memory order.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::translate) enum BuiltinMemoryOrder {
-    /// It is relaxed: OpenCL 1.
-    Relaxed,
-    /// It is sequentially consistent.
-    Strong,
-    /// Arguments: the order, or two orders, and optionally the scope.
-    Explicit,
 }
 
 /// Object and environment of an atomic access.

@@ -1,8 +1,8 @@
 //! Direct instructions: functions that are one instruction on the same operands (pipes,
 //! reservations, device events).
 
-use super::ExternalCall;
 use crate::ir::LlvmType;
+use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use spirula_spirv::Id;

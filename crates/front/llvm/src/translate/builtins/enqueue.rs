@@ -3,13 +3,13 @@
 //! Clang passes a block as the kernel that runs it and a pointer to its literal. The literal is a
 //! structure that begins with its size and alignment.
 
-use super::ExternalCall;
 use crate::ir::{
     ConstKind, GlobalKind, InstructionExtra, LlvmFunc, LlvmOpcode, LlvmType, LlvmValue,
 };
+use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
-use crate::translate::types::NumericShape;
+use crate::translate::shapes::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;

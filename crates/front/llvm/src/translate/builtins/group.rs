@@ -1,21 +1,12 @@
 //! Work-group and sub-group functions.
 
-use super::ExternalCall;
+use crate::translate::call_rules::{ExternalCall, GroupKind};
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
-use crate::translate::types::{NumericElement, NumericShape};
+use crate::translate::shapes::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Scope;
-
-/// The operation of a group function.
-#[derive(Clone, Copy)]
-pub(in crate::translate) enum GroupKind {
-    /// Whether all or any have a predicate.
-    Vote(Op),
-    /// The value of one item.
-    Broadcast,
-}
 
 impl FunctionTranslator<'_, '_> {
     pub(in crate::translate) fn lower_group_operation(

@@ -1,11 +1,11 @@
 //! Image and sampler functions.
 
-use super::ExternalCall;
 use crate::ir::{ConstKind, GlobalKind, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue};
+use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
+use crate::translate::shapes::{NumericElement, NumericShape};
 use crate::translate::translator::LlvmTranslator;
-use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Dim, ImageOperands};
 use spirula_spirv::grammar::{Op, SpirvVersion};

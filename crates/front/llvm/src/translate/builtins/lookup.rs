@@ -1,8 +1,10 @@
 //! Look-up of built-in functions by name.
 
-use super::table::{FAMILIES, OpenClBuiltinRule, ROWS};
+use super::table::FAMILIES;
+use super::table::ROWS;
+use crate::translate::call_rules::OpenClBuiltinRule;
+use crate::translate::extended_instructions::extended_number;
 use rustc_hash::FxHashMap;
-use spirula_spirv::grammar::{ExtInst, ExtInstSet};
 use std::sync::OnceLock;
 
 /// Names of all rows, and prefixes of the names of families.
@@ -31,23 +33,7 @@ pub(super) fn find_builtin(name: &str) -> Option<OpenClBuiltinRule> {
     if let Some((_, handler)) = FAMILIES.iter().find(|row| name.starts_with(row.0)) {
         return Some(OpenClBuiltinRule::By(*handler));
     }
-    find_extended_instruction(name).map(OpenClBuiltinRule::Ext)
-}
-
-/// The number of an extended instruction of OpenCL.
-pub(super) fn find_extended_instruction(name: &str) -> Option<u32> {
-    let set = ExtInstSet::by_name("OpenCL.std")?;
-    set.instruction_by_name(name).map(|row| row.number)
-}
-
-/// The row of an extended instruction of OpenCL.
-pub(super) fn extended_row(number: u32) -> Option<&'static ExtInst> {
-    ExtInstSet::by_name("OpenCL.std")?.instruction_by_number(number)
-}
-
-/// The row of an extended instruction of OpenCL by its name.
-pub(in crate::translate) fn extended_named(name: &str) -> Option<&'static ExtInst> {
-    ExtInstSet::by_name("OpenCL.std")?.instruction_by_name(name)
+    extended_number(name).map(OpenClBuiltinRule::Ext)
 }
 
 #[cfg(test)]

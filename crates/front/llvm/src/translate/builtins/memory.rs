@@ -1,7 +1,7 @@
 //! Memory functions: vector loads and stores, address space casts, output.
 
-use super::ExternalCall;
 use super::numeric::split_rounding;
+use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use spirula_spirv::Id;

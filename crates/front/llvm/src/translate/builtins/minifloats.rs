@@ -3,10 +3,10 @@
 //! The functions `__builtin_spirv_ConvertFROMToTO` take and return such floats as integers of their
 //! bits. They belong to the extensions SPV_EXT_float8 and SPV_EXT_ocp_microscaling_types.
 
-use super::ExternalCall;
+use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
-use crate::translate::types::{NumericElement, NumericShape};
+use crate::translate::shapes::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::FPEncoding;

@@ -6,7 +6,6 @@
 //! `__spirv_NAME` is the instruction, extended instruction or built-in variable of that name.
 
 mod atomics;
-mod demangle;
 mod direct_instructions;
 mod enqueue;
 mod group;
@@ -21,70 +20,22 @@ mod synchronisation;
 mod table;
 mod workitem;
 
+use super::demangle::{DemangledName, MangledBaseType, MangledParameter, demangle_name};
 use super::function_body::FunctionTranslator;
-use super::intrinsics::{self, IntrinsicRule};
+use super::intrinsics;
 use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
-use super::types::NumericShape;
-use crate::ir::{LlvmFunc, LlvmInst, LlvmModule, LlvmType, LlvmTypeKind, LlvmValue};
+use crate::ir::{LlvmFunc, LlvmModule, LlvmType, LlvmTypeKind};
 use crate::pointee_inference::PointeeHints;
-use demangle::DemangledName;
-pub(super) use demangle::{MangledBaseType, MangledParameter, demangle_name};
-pub(super) use lookup::{builtin_names, extended_named};
+use crate::translate::call_rules::{ExternalCall, IntrinsicRule, LlvmCallee, OpenClBuiltinRule};
+use crate::translate::shapes::NumericShape;
+pub(super) use lookup::builtin_names;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::ExtInstSet;
 use spirula_spirv::grammar::Op;
 pub(crate) use spirv_friendly::CALLABLE;
 use std::rc::Rc;
-pub(super) use table::OpenClBuiltinRule;
-
-/// The target of a call.
-pub(super) enum LlvmCallee<'m> {
-    /// A function of this module or of another one.
-    Function,
-    /// An intrinsic of LLVM.
-    Intrinsic(Option<IntrinsicRule>, &'m str),
-    /// A function of OpenCL.
-    Builtin(OpenClBuiltinRule, DemangledName<'m>),
-    /// A function that represents an instruction of SPIR-V.
-    Spirv(DemangledName<'m>),
-}
-
-/// A call that is not to a function of a module.
-pub(super) struct ExternalCall<'a> {
-    pub(super) inst: LlvmInst,
-    pub(super) name: &'a str,
-    pub(super) args: &'a [LlvmValue],
-    /// Types of the parameters, as the name states them.
-    pub(super) params: &'a [MangledParameter<'a>],
-    /// The type of the result, if the name states it.
-    pub(super) result: Option<MangledParameter<'a>>,
-}
-
-impl ExternalCall<'_> {
-    /// An argument that the function has to have.
-    pub(super) fn arg(&self, index: usize) -> TranslationResult<LlvmValue> {
-        match self.args.get(index) {
-            Some(value) => Ok(*value),
-            None => Err(make_refusal("an argument is missing")),
-        }
-    }
-
-    fn param(&self, index: usize) -> Option<&MangledParameter<'_>> {
-        self.params.get(index)
-    }
-
-    /// Whether the first parameter is of signed integers.
-    fn is_signed(&self) -> bool {
-        self.param(0).is_some_and(MangledParameter::is_signed)
-    }
-
-    /// Whether the first parameter is of floats.
-    fn is_float(&self) -> bool {
-        self.param(0).is_some_and(MangledParameter::is_float)
-    }
-}
 
 /// The function that registers destructors of global objects in C++. A device module never ends, so
 /// it has no effect.
@@ -227,7 +178,7 @@ impl FunctionTranslator<'_, '_> {
         let shape = match param.base {
             MangledBaseType::Int(bits, _) => NumericShape::new_int(bits, param.lanes),
             MangledBaseType::Float(bits) => NumericShape {
-                elem: super::types::NumericElement::Float,
+                elem: super::shapes::NumericElement::Float,
                 ..NumericShape::new_int(bits, param.lanes)
             },
             MangledBaseType::Named("ocl_event") => {
@@ -235,7 +186,7 @@ impl FunctionTranslator<'_, '_> {
             }
             _ => return None,
         };
-        super::types::padded_lanes(shape.lanes)
+        super::shapes::padded_lanes(shape.lanes)
             .filter(|lanes| *lanes == shape.lanes)
             .map(|_| self.t.shape_type(shape))
     }

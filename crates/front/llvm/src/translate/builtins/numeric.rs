@@ -1,9 +1,11 @@
 //! Numeric functions: extended instructions, relations, conversions.
 
-use super::{ExternalCall, MangledBaseType, lookup};
+use super::MangledBaseType;
+use crate::translate::call_rules::ExternalCall;
+use crate::translate::extended_instructions::extended_by_number;
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
-use crate::translate::types::{NumericElement, NumericShape};
+use crate::translate::shapes::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode, PackedVectorFormat};
 use spirula_spirv::grammar::{Op, OperandCategory, OperandQuantifier, opencl_std};
@@ -283,7 +285,7 @@ impl FunctionTranslator<'_, '_> {
         {
             return Err(make_refusal("a result of a type that OpenCL lacks"));
         }
-        let Some(row) = lookup::extended_row(number) else {
+        let Some(row) = extended_by_number(number) else {
             return Err(make_refusal("there is no such extended instruction"));
         };
         let first = call

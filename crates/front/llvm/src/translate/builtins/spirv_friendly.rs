@@ -5,11 +5,12 @@
 
 use super::memory::{lower_printf, to_space};
 use super::numeric::split_rounding;
-use super::{ExternalCall, lookup};
 use crate::ir::{AttrKind, ConstKind, LlvmType, LlvmTypeKind};
+use crate::translate::call_rules::ExternalCall;
+use crate::translate::extended_instructions::extended_number;
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
-use crate::translate::types::NumericElement;
+use crate::translate::shapes::NumericElement;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, FPRoundingMode};
 use spirula_spirv::grammar::{
@@ -52,7 +53,7 @@ impl FunctionTranslator<'_, '_> {
         }
         if let Some(name) = name.strip_prefix("ocl_") {
             let name = name.split("_R").next().unwrap_or(name);
-            return match lookup::find_extended_instruction(name) {
+            return match extended_number(name) {
                 Some(opencl_std::PRINTF) => lower_printf(self, call),
                 Some(number) => self.emit_opencl_instruction(number, call).map(Some),
                 None => Err(make_refusal("there is no such extended instruction")),

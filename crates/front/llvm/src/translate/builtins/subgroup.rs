@@ -1,10 +1,10 @@
 //! Sub-group function families, whose names are composed of parts: reductions, scans, and Intel's
 //! block accesses and shuffles.
 
-use super::ExternalCall;
+use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
-use crate::translate::types::{NumericElement, NumericShape};
+use crate::translate::shapes::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{GroupOperation, Scope};

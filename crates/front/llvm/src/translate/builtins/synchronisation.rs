@@ -1,10 +1,10 @@
 //! Synchronisation: barriers, fences and asynchronous copies.
 
-use super::ExternalCall;
 use crate::ir::LlvmValue;
+use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
-use crate::translate::types::NumericShape;
+use crate::translate::shapes::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope};

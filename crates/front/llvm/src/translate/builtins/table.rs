@@ -2,45 +2,19 @@
 //!
 //! Functions that are an extended instruction of the same name for all types need no row.
 
-use super::atomics::{AtomicKind, BuiltinMemoryOrder};
-use super::group::GroupKind;
-use super::{ExternalCall, enqueue, image, memory, minifloats, numeric, subgroup, synchronisation};
-use crate::translate::function_body::FunctionTranslator;
-use crate::translate::refusal::TranslationResult;
-use spirula_spirv::Id;
+use super::enqueue;
+use super::image;
+use super::memory;
+use super::minifloats;
+use super::numeric;
+use super::subgroup;
+use super::synchronisation;
+use crate::translate::call_rules::{
+    AtomicKind, BuiltinMemoryOrder, CallTranslateFn, GroupKind, OpenClBuiltinRule,
+};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Scope};
 use spirula_spirv::grammar::opencl_std as std_;
-
-/// How a call is translated.
-pub(super) type BuiltinTranslateFn =
-    fn(&mut FunctionTranslator<'_, '_>, &ExternalCall<'_>) -> TranslationResult<Option<Id>>;
-
-/// The translation of a built-in function.
-#[derive(Clone, Copy)]
-pub(in crate::translate) enum OpenClBuiltinRule {
-    /// An extended instruction.
-    Ext(u32),
-    /// One extended instruction for signed and one for unsigned integers.
-    Signed(u32, u32),
-    /// Extended instructions for floats, signed and unsigned integers.
-    Kinds([u32; 3]),
-    /// An instruction whose result is a truth value.
-    Relational(Op),
-    /// A component of a built-in variable, with the value for dimensions that do not exist; or the
-    /// whole of a scalar one.
-    WorkItem(BuiltIn, u32),
-    /// A group operation.
-    Group(GroupKind, Scope),
-    /// An instruction on a subgroup.
-    NonUniform(Op),
-    /// An atomic access.
-    Atomic(AtomicKind, BuiltinMemoryOrder),
-    /// Whatever this function does.
-    By(BuiltinTranslateFn),
-    /// An instruction on the same operands, preceded by a scope if it has one.
-    Instruction(Op, Option<Scope>),
-}
 
 use BuiltIn as B;
 use OpenClBuiltinRule::{
@@ -622,7 +596,7 @@ pub(super) const ROWS: &[(&str, OpenClBuiltinRule)] = &[
 ];
 
 /// Prefixes of families of names that are composed of parts.
-pub(super) const FAMILIES: &[(&str, BuiltinTranslateFn)] = &[
+pub(super) const FAMILIES: &[(&str, CallTranslateFn)] = &[
     ("convert_", numeric::lower_convert),
     ("vload", memory::vector_load),
     ("vstore", memory::vector_store),

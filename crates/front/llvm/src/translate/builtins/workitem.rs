@@ -1,10 +1,10 @@
 //! Work-item functions: components of built-in variables.
 
-use super::ExternalCall;
+use crate::translate::call_rules::ExternalCall;
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
+use crate::translate::shapes::NumericShape;
 use crate::translate::translator::LlvmTranslator;
-use crate::translate::types::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, MemoryAccess, StorageClass};

@@ -4,58 +4,25 @@
 //! (`OpSpecConstantOp`). So a constant can be used wherever LLVM permits it, including as operand
 //! of a phi.
 
+pub(super) mod constant_table;
 mod expressions;
 mod long_arrays;
 mod specialisation;
 
-use super::address_expressions::AddressForms;
-use super::builtins::LlvmCallee;
 use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
-use super::types::{NumericElement, NumericShape};
 use crate::ir::{ConstKind, GlobalKind, LlvmConst, LlvmFunc, LlvmType};
-pub(super) use expressions::space_cast;
-use rustc_hash::FxHashMap;
+use crate::translate::call_rules::LlvmCallee;
+use crate::translate::shapes::{NumericElement, NumericShape, make_width_mask};
+use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
-use spirula_spirv::{Id, IdMap};
 
 /// Nesting of constants beyond which they are refused.
 const MAX_DEPTH: u32 = 255;
 
 /// Number of members beyond which a constant's instruction would be too long.
 const MAX_MEMBERS: usize = 65_532;
-
-/// The translated constants of a module.
-pub(in crate::translate) struct ConstantTable {
-    register: Vec<Option<Id>>,
-    memory: Vec<Option<Id>>,
-    indices: Vec<Option<Id>>,
-    /// Whether an id is an `OpSpecConstant…`. Only such constants may contain it.
-    special: IdMap<bool>,
-    /// The constants that are sums of addresses and numbers.
-    address_forms: AddressForms,
-    /// Whether types contain arrays that are too long for an instruction.
-    has_long_arrays: FxHashMap<LlvmType, bool>,
-    /// The types that represent such types in initializers.
-    chunked: FxHashMap<LlvmType, Id>,
-    depth: u32,
-}
-
-impl ConstantTable {
-    pub(in crate::translate) fn new(constants: usize) -> Self {
-        ConstantTable {
-            register: vec![None; constants],
-            memory: vec![None; constants],
-            indices: vec![None; constants],
-            special: IdMap::new(0, false),
-            address_forms: AddressForms::default(),
-            has_long_arrays: FxHashMap::default(),
-            chunked: FxHashMap::default(),
-            depth: 0,
-        }
-    }
-}
 
 impl LlvmTranslator<'_> {
     /// A constant in register form. A pointer has its natural pointee type.
@@ -495,13 +462,4 @@ fn check_members(count: usize) -> TranslationResult<()> {
         )));
     }
     Ok(())
-}
-
-/// The bits that a width has.
-pub(in crate::translate) fn make_width_mask(width: u32) -> u64 {
-    if width >= 64 {
-        u64::MAX
-    } else {
-        (1 << width) - 1
-    }
 }

@@ -1,7 +1,7 @@
 //! Specialisation constants.
 
+use crate::translate::shapes::{NumericElement, NumericShape};
 use crate::translate::translator::LlvmTranslator;
-use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;

@@ -1,7 +1,8 @@
 //! Array types: arrays, vectors and strings, whose sizes may be known only at run time.
 
-use super::{DebugInfo, DebugInfoOperand};
+use super::DebugInfoOperand;
 use crate::ir::{LlvmMetadata, MetadataField};
+use crate::translate::options::DebugInfo;
 use crate::translate::translator::LlvmTranslator;
 use spirula_spirv::Id;
 

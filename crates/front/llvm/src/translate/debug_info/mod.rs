@@ -11,35 +11,19 @@
 //! becomes `DebugInfoNone`.
 
 mod array_types;
+pub(super) mod debug_state;
 mod dwarf_encodings;
 mod macros_and_imports;
 mod nodes;
 mod scopes_and_lines;
 
-pub(super) use scopes_and_lines::EmittedDebugLocation;
-
 use super::translator::LlvmTranslator;
-use super::types::push_string;
-use crate::ir::{LlvmFunc, LlvmMetadata, LlvmModule, MetadataField};
+use crate::ir::{LlvmMetadata, MetadataField};
+use crate::translate::options::DebugInfo;
+use crate::translate::words::push_string;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{ExtInstSet, Op, OperandCategory};
 use spirula_spirv::ir::ModuleSection;
-use std::str::FromStr;
-
-/// The form in which debug information is kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DebugInfo {
-    /// Not at all.
-    None,
-    /// As OpenCL.DebugInfo.100, with `OpLine`.
-    #[default]
-    OpenCl,
-    /// As NonSemantic.Shader.DebugInfo.100.
-    NonSemantic,
-    /// NonSemantic.Shader.DebugInfo.200, in which Khronos' translator also describes array ranges,
-    /// strings and modules.
-    NonSemantic200,
-}
 
 /// The instructions that NonSemantic.Shader.DebugInfo.200 adds to those of 100. All their operands
 /// are ids.
@@ -49,34 +33,6 @@ const LATER: &[(&str, u32)] = &[
     ("DebugTypeArrayDynamic", 202),
     ("DebugTypeString", 203),
 ];
-
-impl DebugInfo {
-    /// The extended instruction set.
-    fn extended_set_name(self) -> &'static str {
-        match self {
-            DebugInfo::NonSemantic => "NonSemantic.Shader.DebugInfo.100",
-            DebugInfo::NonSemantic200 => "NonSemantic.Shader.DebugInfo.200",
-            _ => "OpenCL.DebugInfo.100",
-        }
-    }
-}
-
-impl FromStr for DebugInfo {
-    type Err = String;
-
-    /// `none`, `opencl`, `nonsemantic` or `nonsemantic-200`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "none" => Ok(DebugInfo::None),
-            "opencl" => Ok(DebugInfo::OpenCl),
-            "nonsemantic" => Ok(DebugInfo::NonSemantic),
-            "nonsemantic-200" => Ok(DebugInfo::NonSemantic200),
-            _ => Err(format!(
-                "{text} is not one of none, opencl, nonsemantic, nonsemantic-200"
-            )),
-        }
-    }
-}
 
 /// The extension that the non-semantic sets need before SPIR-V 1.6.
 const NON_SEMANTIC: &str = "SPV_KHR_non_semantic_info";
@@ -89,39 +45,6 @@ const MAX_ARGUMENTS: usize = 60_000;
 
 /// Nesting depth of nodes beyond which nothing is described.
 const MAX_DEPTH: u32 = 100;
-
-/// Debug information that was emitted so far.
-#[derive(Default)]
-pub(super) struct DebugInfoTranslation {
-    set: Option<Id>,
-    /// By node: its instruction.
-    nodes: Vec<Option<Id>>,
-    none: Option<Id>,
-    depth: u32,
-    /// By node: the function whose subprogram it is.
-    functions: Vec<Option<LlvmFunc>>,
-    /// By node: the template that a class or function is an instance of.
-    templates: Vec<Option<Id>>,
-}
-
-impl DebugInfoTranslation {
-    /// The state before anything is emitted.
-    pub(super) fn new(module: &LlvmModule) -> DebugInfoTranslation {
-        let mut functions = vec![None; module.metadata.len()];
-        for func in module.function_ids() {
-            let defined = !module.function(func).is_declaration();
-            if let (true, Some(node)) = (defined, module.function_metadata(func, "dbg")) {
-                functions[node.index()] = Some(func);
-            }
-        }
-        DebugInfoTranslation {
-            nodes: vec![None; module.metadata.len()],
-            templates: vec![None; module.metadata.len()],
-            functions,
-            ..DebugInfoTranslation::default()
-        }
-    }
-}
 
 /// An operand: an id, or a number, which becomes a constant if the instruction takes an id.
 #[derive(Clone, Copy)]
@@ -249,14 +172,14 @@ impl LlvmTranslator<'_> {
             .rev()
             .find(|at| text.is_char_boundary(*at));
         let text = &text[..end.unwrap_or(0)];
-        if let Some(id) = self.debug_strings.get(text) {
+        if let Some(id) = self.debug.strings.get(text) {
             return *id;
         }
         let id = self.b.fresh_id();
         let mut words = vec![id.word()];
         push_string(&mut words, text);
         self.b.push_inst(ModuleSection::Sources, Op::String, &words);
-        self.debug_strings.insert(text.to_owned(), id);
+        self.debug.strings.insert(text.to_owned(), id);
         id
     }
 

@@ -6,7 +6,7 @@ use super::dwarf_encodings::{
 };
 use super::{DebugInfoOperand, MAX_DEPTH};
 use crate::ir::{GlobalKind, LlvmFunc, LlvmMetadata, MetadataField, MetadataKind};
-use crate::translate::globals::GlobalState;
+use crate::translate::translated_entities::GlobalState;
 use crate::translate::translator::LlvmTranslator;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::StorageClass;

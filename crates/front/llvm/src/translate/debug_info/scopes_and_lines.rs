@@ -8,13 +8,6 @@ use crate::translate::refusal::TranslationResult;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-/// The source location of the previous instruction: its scope, the inlining of that, and its line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::translate) struct EmittedDebugLocation {
-    scope: Option<(Id, Option<Id>)>,
-    line: Option<(Id, u32, u32)>,
-}
-
 impl FunctionTranslator<'_, '_> {
     /// Emits the source location of an instruction if it differs from the previous one, and the
     /// locations of variables that its debug records state.

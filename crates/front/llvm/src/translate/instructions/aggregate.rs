@@ -1,6 +1,6 @@
 //! Aggregate instructions: members of aggregates, which are in memory form.
 
-use crate::ir::{LlvmInst, LlvmOpcode, LlvmType, LlvmValue};
+use crate::ir::{LlvmInst, LlvmType, LlvmValue};
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
 use spirula_spirv::Id;
@@ -52,7 +52,7 @@ impl FunctionTranslator<'_, '_> {
     /// This requires that all uses of the pair are extractions of members.
     pub(in crate::translate) fn keep_flag_separate(&mut self, inst: LlvmInst, flag: Id) -> bool {
         let local = self.local_of(inst);
-        if self.at_lane.is_some() || self.used_whole()[local] {
+        if self.at_lane.is_some() || self.uses.is_used_whole(self.function, local) {
             return false;
         }
         self.flags.resize(self.function.local_count(), None);
@@ -63,24 +63,6 @@ impl FunctionTranslator<'_, '_> {
     /// The flag that is kept separate for a pair.
     fn separate_flag(&self, pair: LlvmValue) -> Option<Id> {
         *self.flags.get(pair.as_local()?)?
-    }
-
-    /// By local: whether it has uses other than the extraction of a member.
-    fn used_whole(&mut self) -> &[bool] {
-        if self.used_whole.is_empty() {
-            let mut taken = vec![false; self.function.local_count()];
-            for block in self.function.block_ids() {
-                for inst in self.function.block_insts(block) {
-                    let extracts = self.function.inst(inst).opcode == LlvmOpcode::ExtractValue;
-                    let operands = self.function.operands(inst).iter();
-                    for local in operands.filter_map(|v| v.as_local()) {
-                        taken[local] |= !extracts;
-                    }
-                }
-            }
-            self.used_whole = taken;
-        }
-        &self.used_whole
     }
 
     fn find_member_type(&self, aggregate: LlvmType, path: &[u32]) -> TranslationResult<LlvmType> {

@@ -1,9 +1,10 @@
 //! Call instructions.
 
 use crate::ir::{ConstKind, LlvmFunc, LlvmInst, LlvmType};
-use crate::translate::builtins::{ExternalCall, LlvmCallee};
-use crate::translate::function_body::{FunctionTranslator, TranslationWords};
+use crate::translate::call_rules::{ExternalCall, LlvmCallee};
+use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
+use crate::translate::words::TranslationWords;
 use smallvec::smallvec;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;

@@ -3,7 +3,7 @@
 use crate::ir::{ConstKind, InstructionExtra, LlvmInst, LlvmTypeKind, LlvmValue, Predicate};
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
-use crate::translate::types::{NumericElement, NumericShape};
+use crate::translate::shapes::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, SpirvVersion};
 

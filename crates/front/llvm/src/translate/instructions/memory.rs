@@ -6,10 +6,11 @@ use crate::ir::{
     LlvmType, LlvmTypeKind, LlvmValue, Ordering,
 };
 use crate::pointee_inference::gep_element;
-use crate::translate::alias_scopes::AccessAliasScopes;
-use crate::translate::function_body::{FunctionTranslator, TranslationWords};
+use crate::translate::alias_scopes::{self, AccessAliasScopes, AliasScopeEmitter};
+use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
-use crate::translate::types::{NumericElement, NumericShape};
+use crate::translate::shapes::{NumericElement, NumericShape};
+use crate::translate::words::TranslationWords;
 use smallvec::{SmallVec, smallvec};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -295,6 +296,19 @@ impl FunctionTranslator<'_, '_> {
         words.extend(access.to_words());
         self.t.b.append_effect(Op::Store, &words);
         Ok(())
+    }
+
+    /// The alias scopes of an access, if their extension was requested.
+    fn alias_scopes(&mut self, inst: LlvmInst) -> AccessAliasScopes {
+        if self.function.attachments.is_empty() || !self.t.is_requested(alias_scopes::EXTENSION) {
+            return AccessAliasScopes::default();
+        }
+        let mut emitter = AliasScopeEmitter {
+            module: self.t.module,
+            table: &mut self.t.aliasing,
+            b: &mut self.t.b,
+        };
+        emitter.access_scopes(self.function, inst)
     }
 
     /// Converts a value of a type from memory form to register form. Pointers remain pointers to

@@ -9,11 +9,10 @@ use super::atomic::AtomicSite;
 use crate::ir::{
     InstructionExtra, LlvmInst, LlvmModule, LlvmOpcode, LlvmSymbol, LlvmValue, Ordering,
 };
-use crate::translate::constants::make_width_mask;
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::TranslationResult;
+use crate::translate::shapes::{NumericShape, make_width_mask};
 use crate::translate::translator::LlvmTranslator;
-use crate::translate::types::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 

@@ -1,9 +1,10 @@
 //! Terminator instructions: returns, branches and switches.
 
-use crate::ir::{ConstKind, LlvmInst, LlvmValue};
+use crate::ir::{ConstKind, LlvmInst, LlvmOpcode, LlvmValue};
 use crate::translate::function_body::FunctionTranslator;
+use crate::translate::loop_hints::LoopHints;
 use crate::translate::refusal::{TranslationResult, make_refusal};
-use crate::translate::types::NumericElement;
+use crate::translate::shapes::NumericElement;
 use spirula_spirv::grammar::Op;
 
 /// Words beyond which an instruction would be too long.
@@ -109,5 +110,29 @@ impl FunctionTranslator<'_, '_> {
             self.t.b.append_effect(Op::BranchConditional, &words)
         }
         Ok(())
+    }
+}
+
+impl FunctionTranslator<'_, '_> {
+    /// Writes the merge instruction of the loop whose header ends with an instruction, which is
+    /// about to be written as a branch.
+    pub(in crate::translate) fn merge_loop(&mut self, inst: LlvmInst) {
+        if self.loops.is_empty() || self.function.inst(inst).opcode != LlvmOpcode::Br {
+            return;
+        }
+        let here = self.current_label();
+        let ends = |hints: &&LoopHints| self.function.terminator(hints.header) == inst;
+        let Some(hints) = self.loops.iter().find(ends).cloned() else {
+            return;
+        };
+        if self.label_of(hints.header) != here {
+            return;
+        }
+        let mut words = vec![
+            self.label_of(hints.merge).word(),
+            self.label_of(hints.latch).word(),
+        ];
+        words.extend(hints.control);
+        self.t.b.append_effect(Op::LoopMerge, &words);
     }
 }

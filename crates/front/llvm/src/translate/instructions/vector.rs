@@ -3,7 +3,7 @@
 use crate::ir::LlvmInst;
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
-use crate::translate::types::NumericShape;
+use crate::translate::shapes::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 

@@ -1,11 +1,11 @@
 //! Constrained floating point, and built-in functions with a stated error: other intrinsics with
 //! additional conditions.
 
-use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
 use super::super::refusal::{TranslationResult, make_refusal};
-use super::{IntrinsicRule, find_intrinsic};
+use super::find_intrinsic;
 use crate::ir::{LlvmOpcode, LlvmValue, Predicate, ValueKind};
+use crate::translate::call_rules::{ExternalCall, IntrinsicRule};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode};
@@ -152,6 +152,6 @@ impl FunctionTranslator<'_, '_> {
 
 /// A function of OpenCL of that name.
 fn by_extended(name: &str) -> Option<IntrinsicRule> {
-    let row = super::super::builtins::extended_named(name)?;
+    let row = crate::translate::extended_instructions::extended_by_name(name)?;
     Some(IntrinsicRule::Ext(row.number, row.operands.len()))
 }

@@ -1,11 +1,11 @@
 //! Fixed-point arithmetic: integers with a constant number of fractional bits.
 
-use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
 use super::super::refusal::{TranslationResult, make_refusal};
-use super::super::types::{NumericElement, NumericShape};
 use super::saturating::integer_bounds;
 use crate::ir::{LlvmOpcode, Predicate};
+use crate::translate::call_rules::ExternalCall;
+use crate::translate::shapes::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;

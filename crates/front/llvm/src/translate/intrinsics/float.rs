@@ -1,9 +1,9 @@
 //! Floating-point intrinsics with two results, or that round to integers.
 
-use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
 use super::super::refusal::TranslationResult;
-use super::super::types::NumericShape;
+use crate::translate::call_rules::ExternalCall;
+use crate::translate::shapes::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;

@@ -1,10 +1,10 @@
 //! Floating-point classes: `llvm.is.fpclass`.
 
-use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
 use super::super::refusal::{TranslationResult, make_refusal};
-use super::super::types::{NumericElement, NumericShape};
 use crate::ir::Predicate;
+use crate::translate::call_rules::ExternalCall;
+use crate::translate::shapes::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 

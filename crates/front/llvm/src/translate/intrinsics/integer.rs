@@ -1,11 +1,10 @@
 //! Integer arithmetic intrinsics, and basic ones on floats.
 
-use super::super::builtins::ExternalCall;
-use super::super::constants::make_width_mask;
 use super::super::function_body::FunctionTranslator;
 use super::super::refusal::{TranslationResult, make_refusal};
-use super::super::types::{NumericElement, NumericShape};
 use crate::ir::Predicate;
+use crate::translate::call_rules::ExternalCall;
+use crate::translate::shapes::{NumericElement, NumericShape, make_width_mask};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;

@@ -4,12 +4,12 @@
 //! vectors of pointers. Without it, a lane whose mask bit is not constant branches around its
 //! access. Newer modules state the alignment as an attribute, older ones in an argument.
 
-use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
 use super::super::refusal::{TranslationResult, make_refusal};
 use super::super::scalarise_vectors::OF_POINTERS;
-use super::super::types::NumericShape;
 use crate::ir::{AttrKind, ConstKind, LlvmType, LlvmValue};
+use crate::translate::call_rules::ExternalCall;
+use crate::translate::shapes::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;

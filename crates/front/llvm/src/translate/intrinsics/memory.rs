@@ -1,10 +1,10 @@
 //! Memory intrinsics.
 
-use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
 use super::super::refusal::TranslationResult;
-use super::super::types::NumericShape;
 use crate::ir::{AttrKind, LlvmValue};
+use crate::translate::call_rules::ExternalCall;
+use crate::translate::shapes::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};

@@ -16,39 +16,16 @@ mod vector;
 mod vector_predication;
 mod vector_reductions;
 
-use super::builtins::ExternalCall;
 use super::function_body::FunctionTranslator;
 use super::refusal::{TranslationResult, make_refusal};
-use super::types::NumericElement;
 use crate::ir::{LlvmInst, LlvmInstFlags, Predicate};
+use crate::translate::call_rules::{ExternalCall, IntrinsicRule};
+use crate::translate::shapes::NumericElement;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::BuiltIn;
 use spirula_spirv::grammar::opencl_std as std_;
 use std::sync::OnceLock;
-
-type IntrinsicHandler =
-    fn(&mut FunctionTranslator<'_, '_>, &ExternalCall<'_>) -> TranslationResult<Option<Id>>;
-
-/// The translation of an intrinsic.
-#[derive(Clone, Copy)]
-pub(super) enum IntrinsicRule {
-    /// Nothing: it is a hint.
-    Ignored,
-    /// Its first argument.
-    First,
-    /// An extended instruction on the first `n` arguments.
-    Ext(u32, usize),
-    /// An extended instruction on two integers, signed or not.
-    Integer(u32, bool),
-    /// An instruction on the first `n` arguments.
-    Op(Op, usize),
-    /// A built-in variable, or the component that the argument selects.
-    BuiltIn(BuiltIn),
-    /// Whatever this function does.
-    By(IntrinsicHandler),
-}
 
 use IntrinsicRule::{By, Ext, First, Ignored, Integer};
 
@@ -489,7 +466,7 @@ impl FunctionTranslator<'_, '_> {
     fn choose_native_instruction(
         &self,
         number: u32,
-        shape: super::types::NumericShape,
+        shape: super::shapes::NumericShape,
         inst: LlvmInst,
     ) -> u32 {
         let flags = self.function.inst(inst).flags;
@@ -547,7 +524,7 @@ impl FunctionTranslator<'_, '_> {
     pub(super) fn emit_comparison(
         &mut self,
         predicate: Predicate,
-        shape: super::types::NumericShape,
+        shape: super::shapes::NumericShape,
         operands: [Id; 2],
     ) -> TranslationResult<Id> {
         self.compare_numbers(predicate, shape, operands[0], operands[1])

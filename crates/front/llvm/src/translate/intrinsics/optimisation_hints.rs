@@ -1,10 +1,10 @@
 //! Optimisation hints: assumptions, expectations, lifetimes. They are omitted if their extension is
 //! not allowed.
 
-use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
 use super::super::refusal::TranslationResult;
 use crate::ir::{LlvmOpcode, LlvmValue};
+use crate::translate::call_rules::ExternalCall;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;

@@ -1,11 +1,11 @@
 //! Intrinsics of LLVM's SPIR-V backend: `llvm.spv.NAME`.
 
-use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
 use super::super::refusal::{TranslationResult, make_refusal};
-use super::super::types::{NumericElement, NumericShape};
-use super::IntrinsicRule::{self, By, Ext, Integer};
 use crate::ir::Predicate;
+use crate::translate::call_rules::IntrinsicRule::{By, Ext, Integer};
+use crate::translate::call_rules::{ExternalCall, IntrinsicRule};
+use crate::translate::shapes::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, GroupOperation, MemorySemantics, Scope};

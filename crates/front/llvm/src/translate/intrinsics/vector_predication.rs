@@ -5,13 +5,13 @@
 //! not, because an unused divisor of zero would be undefined behaviour. Nor do memory accesses and
 //! reductions.
 
-use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
 use super::super::refusal::{TranslationResult, make_refusal};
 use super::constrained_float::extract_operation;
 use super::find_intrinsic;
 use super::vector_reductions::{LaneReductionRule, find_reduction};
 use crate::ir::{LlvmOpcode, LlvmValue, Predicate};
+use crate::translate::call_rules::ExternalCall;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 

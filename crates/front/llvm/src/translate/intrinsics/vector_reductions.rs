@@ -1,9 +1,9 @@
 //! Vector reductions: lanes are combined one after the other.
 
-use super::super::builtins::ExternalCall;
 use super::super::function_body::FunctionTranslator;
 use super::super::refusal::{TranslationResult, make_refusal};
-use super::super::types::{NumericElement, NumericShape};
+use crate::translate::call_rules::ExternalCall;
+use crate::translate::shapes::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;

@@ -6,7 +6,7 @@ use crate::ir::{
     LlvmType, LlvmTypeKind, LlvmValue,
 };
 use crate::pointee_inference::SlotUnionFind;
-use crate::translate::builtins::{MangledBaseType, MangledParameter, demangle_name};
+use crate::translate::demangle::{MangledBaseType, MangledParameter, demangle_name};
 
 /// Functions whose result is of an opaque type, with the type's name in OpenCL C.
 const RESULTS: &[(&str, &str)] = &[

@@ -4,7 +4,7 @@
 use super::{LIMB, LIMB_SHAPE, LimbInteger};
 use crate::ir::Predicate;
 use crate::translate::function_body::FunctionTranslator;
-use crate::translate::types::NumericShape;
+use crate::translate::shapes::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, opencl_std as std_};
 

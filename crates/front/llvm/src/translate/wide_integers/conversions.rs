@@ -6,7 +6,7 @@ use crate::ir::{
 };
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
-use crate::translate::types::{NumericElement, NumericShape};
+use crate::translate::shapes::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
 use spirula_spirv::grammar::{Op, opencl_std as std_};

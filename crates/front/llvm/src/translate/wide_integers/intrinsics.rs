@@ -2,10 +2,10 @@
 
 use super::{LIMB, LIMB_SHAPE, LimbInteger};
 use crate::ir::{LlvmInst, LlvmValue, Predicate, ValueKind};
-use crate::translate::builtins::LlvmCallee;
+use crate::translate::call_rules::LlvmCallee;
 use crate::translate::function_body::FunctionTranslator;
 use crate::translate::refusal::{TranslationResult, make_refusal};
-use crate::translate::types::NumericShape;
+use crate::translate::shapes::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, opencl_std as std_};
 

@@ -17,15 +17,14 @@ mod arithmetic;
 mod conversions;
 mod intrinsics;
 
-use super::constants::make_width_mask;
 use super::function_body::FunctionTranslator;
 use super::refusal::{TranslationResult, make_refusal};
 use super::translator::LlvmTranslator;
-use super::types::NumericShape;
 use crate::ir::{
     ConstKind, InstructionExtra, LlvmConst, LlvmInst, LlvmOpcode, LlvmType, LlvmTypeKind,
     LlvmValue, Predicate,
 };
+use crate::translate::shapes::{NumericShape, make_width_mask};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 

@@ -1,0 +1,26 @@
+//! Operand words: strings and lists of operands in SPIR-V's encoding.
+
+use smallvec::SmallVec;
+
+/// Operands that are being gathered: few, as a rule.
+pub(super) type TranslationWords = SmallVec<[u32; 8]>;
+
+/// Appends a string as the words of a literal.
+pub(super) fn push_string(words: &mut Vec<u32>, text: &str) {
+    let bytes = text.as_bytes();
+    let bytes = bytes.split(|b| *b == 0).next().unwrap_or(bytes);
+    let (whole, rest) = bytes.as_chunks::<4>();
+    words.extend(whole.iter().map(|word| u32::from_le_bytes(*word)));
+    let last = rest.iter().rev();
+    words.push(last.fold(0, |word, byte| word << 8 | u32::from(*byte)));
+}
+
+/// Bytes of a name beyond which it is cut.
+const MAX_NAME: usize = 4096;
+
+/// The beginning of a name.
+pub(super) fn shorten_name(name: &str) -> &str {
+    let end = name.len().min(MAX_NAME);
+    let end = (0..=end).rev().find(|at| name.is_char_boundary(*at));
+    &name[..end.unwrap_or(0)]
+}
