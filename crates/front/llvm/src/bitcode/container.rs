@@ -1,7 +1,8 @@
 //! Bitcode files: the optional wrapper, and the module among the top-level blocks.
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
-use super::module::{BitcodeModuleReader, SOURCE_FILENAME, block};
+use super::module::{SOURCE_FILENAME, block};
+use super::module_reader::BitcodeModuleReader;
 use super::record_operands::bytes_of;
 use super::symbols;
 use crate::ir::LlvmModule;

@@ -6,7 +6,7 @@
 
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::constants;
-use super::module::BitcodeModuleReader;
+use super::module_reader::BitcodeModuleReader;
 use super::record_operands::RecordOperands;
 use super::symbols::{self, VST_BLOCK, VST_ENTRY};
 use crate::ir::{

@@ -1,7 +1,7 @@
 //! Records of globals: variables, functions, aliases and comdats. Their names and constants are
 //! resolved at the end of the module.
 
-use super::module::BitcodeModuleReader;
+use super::module_reader::{BitcodeModuleReader, GlobalConstantPart, NamedEntity};
 use super::record_operands::{RecordOperands, bytes_of};
 use crate::auto_upgrade;
 use crate::ir::{
@@ -12,23 +12,6 @@ use crate::ir::{
 };
 use crate::{BoxedDiagnostic, error_at};
 use spirula_diagnostics::SourceLocation;
-
-/// An entity that has a name.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum NamedEntity {
-    Global(LlvmGlobal),
-    Comdat(usize),
-}
-
-/// An operand of a global that is a constant.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum GlobalConstantPart {
-    Initializer,
-    Aliasee,
-    Prefix,
-    Prologue,
-    Personality,
-}
 
 impl BitcodeModuleReader {
     /// The name at the beginning of a record, as a range of the string table.

@@ -25,6 +25,7 @@ mod instruction;
 mod memory;
 mod metadata;
 mod module;
+mod module_reader;
 mod operation_codes;
 mod record_operands;
 mod specialised_metadata;

@@ -1,17 +1,12 @@
 //! Module block: records and blocks outside of functions.
 
-use super::attributes::AttributeTable;
 use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
-use super::constants::{self, BitcodeValues};
+use super::constants::{self};
 use super::function;
-use super::globals::{GlobalConstantPart, NamedEntity};
-use super::metadata::MetadataTable;
+use super::module_reader::BitcodeModuleReader;
 use super::record_operands::{RecordOperands, bytes_of};
 use super::symbols::{self, VST_ENTRY, VST_FUNCTION};
-use super::types::BitcodeTypeTable;
-use crate::ir::{
-    ConstKind, DataLayout, LlvmFunc, LlvmFunction, LlvmGlobal, LlvmModule, LlvmSymbol,
-};
+use crate::ir::{ConstKind, DataLayout};
 use crate::{BoxedDiagnostic, error_at};
 use spirula_diagnostics::SourceLocation;
 
@@ -35,30 +30,6 @@ pub(super) mod block {
 
 /// Code of the record with the source file name.
 pub(super) const SOURCE_FILENAME: u64 = 16;
-
-/// State of the module reader.
-#[derive(Debug, Default)]
-pub struct BitcodeModuleReader {
-    pub module: LlvmModule,
-    pub types: BitcodeTypeTable,
-    pub attributes: AttributeTable,
-    pub metadata: MetadataTable,
-    /// Globals and constants of the module by number, followed by those of the current function.
-    pub slots: BitcodeValues,
-    pub sync_scopes: Vec<LlvmSymbol>,
-    pub bundle_tags: Vec<LlvmSymbol>,
-    /// Memory for function bodies, which is reused.
-    pub room: Option<LlvmFunction>,
-    pub(super) version: u64,
-    pub(super) sections: Vec<LlvmSymbol>,
-    pub(super) collectors: Vec<LlvmSymbol>,
-    /// Functions with a body, in the order in which the bodies follow.
-    pub(super) bodies: std::collections::VecDeque<LlvmFunc>,
-    /// Names as ranges of the string table.
-    pub(super) names: Vec<(NamedEntity, [u64; 2])>,
-    /// Constant operands of globals by number; they are resolved when all constants were read.
-    pub(super) initializers: Vec<(LlvmGlobal, GlobalConstantPart, usize)>,
-}
 
 impl BitcodeModuleReader {
     /// Reads the block of a module, which was already entered.

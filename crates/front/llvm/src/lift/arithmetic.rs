@@ -1,7 +1,7 @@
 //! Lifting of arithmetic, bit operations and comparisons.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifter::LiftResult;
+use super::lifted_entities::LiftResult;
 use crate::ir::{
     ConstKind, InstructionExtra, LlvmConst, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind,
     LlvmValue, Predicate,

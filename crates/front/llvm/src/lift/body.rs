@@ -1,8 +1,9 @@
 //! Function body lifting: blocks, phis, values and their names.
 
 use super::instruction_table;
-use super::lifter::{LiftResult, SpirvLifter, make_unique_name};
-use super::source_lines::LiftedFunctionLines;
+use super::lifted_entities::{LiftResult, LiftedFunctionLines};
+use super::lifter::SpirvLifter;
+use super::lifter::make_unique_name;
 use crate::ir::{
     AttrList, CallInfo, CallingConvention, InstructionExtra, LlvmBlock, LlvmBlockData, LlvmFunc,
     LlvmFunction, LlvmInst, LlvmInstFlags, LlvmInstruction, LlvmMetadata, LlvmOpcode,

@@ -1,8 +1,7 @@
 //! Lifting of composites: vectors, arrays and structures.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifter::LiftResult;
-use super::types::LiftedTypeShape;
+use super::lifted_entities::{LiftResult, LiftedTypeShape};
 use crate::ir::{
     ConstKind, InstructionExtra, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue,
 };

@@ -1,6 +1,7 @@
 //! Lifting of constants and specialisation constants.
 
-use super::lifter::{LiftResult, SpirvLifter};
+use super::lifted_entities::LiftResult;
+use super::lifter::SpirvLifter;
 use crate::ir::{
     self, ConstKind, ExprExtra, LlvmConst, LlvmConstantExpr, LlvmInstFlags, LlvmOpcode, LlvmType,
     LlvmTypeKind, LlvmValue,
@@ -236,7 +237,8 @@ impl SpirvLifter<'_> {
     /// A constant index into a type, and the type that it selects. Indices of structure members
     /// have 32 bits.
     pub(super) fn constant_step(&mut self, within: Id, index: Id) -> LiftResult<(LlvmConst, Id)> {
-        if self.find_lowered_type(within)?.shape != super::types::LiftedTypeShape::Struct {
+        if self.find_lowered_type(within)?.shape != super::lifted_entities::LiftedTypeShape::Struct
+        {
             return Ok((self.find_constant(index)?, self.type_of_member(within, 0)?));
         }
         let n = self.read_constant_number(index)?;

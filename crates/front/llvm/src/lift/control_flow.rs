@@ -1,7 +1,7 @@
 //! Lifting of control flow and function calls.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifter::LiftResult;
+use super::lifted_entities::LiftResult;
 use crate::ir::{
     CallingConvention, LlvmBlock, LlvmInstFlags, LlvmMetadata, LlvmOpcode, LlvmType, LlvmValue,
     MetadataKind,

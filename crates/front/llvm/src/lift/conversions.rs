@@ -1,7 +1,7 @@
 //! Lifting of conversions.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifter::LiftResult;
+use super::lifted_entities::LiftResult;
 use crate::ir::{LlvmOpcode, LlvmType, LlvmValue};
 use spirula_spirv::grammar::enumerants::Decoration;
 

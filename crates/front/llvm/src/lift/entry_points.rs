@@ -1,6 +1,7 @@
 //! Lifting of entry points: kernel metadata and source language metadata.
 
-use super::lifter::{LiftResult, SpirvLifter};
+use super::lifted_entities::LiftResult;
+use super::lifter::SpirvLifter;
 use crate::ir::{LlvmMetadata, LlvmSymbol, LlvmType, LlvmTypeKind};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;

@@ -1,6 +1,7 @@
 //! Lifting of functions: names, signatures and attributes.
 
-use super::lifter::{LiftResult, SpirvLifter};
+use super::lifted_entities::LiftResult;
+use super::lifter::SpirvLifter;
 use crate::ir::{
     AttrKind, AttrSet, CallingConvention, ConstKind, Linkage, LlvmAttribute, LlvmFunc, LlvmSymbol,
 };

@@ -1,6 +1,7 @@
 //! Lifting of module-scope variables.
 
-use super::lifter::{LiftResult, SpirvLifter};
+use super::lifted_entities::LiftResult;
+use super::lifter::SpirvLifter;
 use super::types::address_space;
 use crate::ir::{
     AttrSet, ConstKind, GlobalData, GlobalKind, Linkage, LlvmAlign, LlvmGlobalVariable, LlvmValue,

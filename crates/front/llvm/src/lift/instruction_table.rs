@@ -2,7 +2,7 @@
 //! instructions become calls of functions that are named after them.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifter::LiftResult;
+use super::lifted_entities::LiftResult;
 use crate::ir::{LlvmOpcode, LlvmTypeKind, LlvmValue, Predicate};
 use rustc_hash::FxHashMap;
 use spirula_spirv::grammar::{InstructionClass, Op};

@@ -1,8 +1,6 @@
 //! Lifter: module-level state and order of the lifting.
 
-use super::source_lines::LiftedCompileUnit;
-use super::specialised_lengths::LiftedArrayLengths;
-use super::types::LiftedTypeShape;
+use super::lifted_entities::{LiftResult, LiftedArrayLengths, LiftedCompileUnit, LiftedType};
 use crate::ir::{
     self, CallingConvention, ConstKind, GlobalData, GlobalKind, Linkage, LlvmConst, LlvmFunc,
     LlvmFunction, LlvmGlobal, LlvmMetadata, LlvmSymbol, LlvmType, LlvmValue,
@@ -15,10 +13,6 @@ use spirula_spirv::grammar::enumerants::{AddressingModel, Decoration, MemoryMode
 use spirula_spirv::grammar::{InstructionClass, Op};
 use spirula_spirv::ir::{IdWords, Inst, InstRef, ModuleSection};
 use spirula_spirv::{Id, IdMap, ir as spirv};
-
-/// The result of a step. The error says what could not be lifted; the caller that knows the place
-/// adds it.
-pub(super) type LiftResult<T> = Result<T, String>;
 
 /// Lifts a SPIR-V module to LLVM IR.
 ///
@@ -54,15 +48,6 @@ pub fn lift_module(source: &spirv::SpirvModule) -> Result<ir::LlvmModule, Vec<So
     // was invalid.
     verify_module(&out).map_err(|error| vec![*error])?;
     Ok(out)
-}
-
-/// The LLVM counterpart of a SPIR-V type.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LiftedType {
-    /// Its counterpart.
-    pub(super) ty: LlvmType,
-    /// Its structure.
-    pub(super) shape: LiftedTypeShape,
 }
 
 /// The state of a lifting.

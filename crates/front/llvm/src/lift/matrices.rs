@@ -1,7 +1,7 @@
 //! Lifting of matrices, which become arrays of their columns.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifter::LiftResult;
+use super::lifted_entities::LiftResult;
 use crate::ir::{
     ConstKind, InstructionExtra, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue,
 };

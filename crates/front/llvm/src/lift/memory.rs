@@ -1,8 +1,7 @@
 //! Lifting of memory instructions: variables, loads, stores, copies and access chains.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifter::LiftResult;
-use super::types::LiftedTypeShape;
+use super::lifted_entities::{LiftResult, LiftedTypeShape};
 use crate::ir::{
     InstructionExtra, LlvmAlign, LlvmInstFlags, LlvmOpcode, LlvmSymbol, LlvmType, LlvmTypeKind,
     LlvmValue, Ordering,

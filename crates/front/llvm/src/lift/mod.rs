@@ -10,6 +10,7 @@
 //! | --- | --- |
 //! | `lifter` | module-level state and order of the lifting |
 //! | `types`, `struct_layouts`, `specialised_lengths`, `constants`, `global_variables` | module-scope declarations |
+//! | `lifted_entities` | counterparts of types, lengths and source locations |
 //! | `metadata` | nodes, and decorations that LLVM cannot express otherwise |
 //! | `functions`, `entry_points` | signatures, attributes, entry points, execution modes |
 //! | `body` | blocks, phis, values and their names within one function |
@@ -44,6 +45,7 @@ mod entry_points;
 mod functions;
 mod global_variables;
 mod instruction_table;
+mod lifted_entities;
 mod lifter;
 mod mangle;
 mod matrices;

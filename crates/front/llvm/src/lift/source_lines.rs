@@ -7,46 +7,17 @@
 //! the instructions.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifter::{LiftResult, SpirvLifter};
+use super::lifted_entities::{LiftResult, LiftedSourceLine};
+use super::lifter::SpirvLifter;
 use crate::ir::{LlvmInst, LlvmMetadata, LlvmOpcode, LlvmValue, MetadataField, MetadataKind};
+use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, literal_string};
-use spirula_spirv::{Id, IdMap};
 
 /// Metadata kind of source locations.
 const DEBUG: &str = "dbg";
 
 /// The last column that LLVM has.
 const LAST_COLUMN: u32 = 0xffff;
-
-/// The compile unit and the files of a module.
-pub(super) struct LiftedCompileUnit {
-    /// The files, by the ids of their names.
-    files: IdMap<Option<LlvmMetadata>>,
-    unit: Option<LlvmMetadata>,
-}
-
-impl LiftedCompileUnit {
-    pub(super) fn new(bound: u32) -> Self {
-        LiftedCompileUnit {
-            files: IdMap::new(bound, None),
-            unit: None,
-        }
-    }
-}
-
-/// A source location: id of the file name, line and column.
-type LiftedSourceLine = (Id, u32, u32);
-
-/// The source locations of a function.
-#[derive(Default)]
-pub(super) struct LiftedFunctionLines {
-    /// That of the next instruction.
-    line: Option<LiftedSourceLine>,
-    /// The function, and the file that it is of.
-    subprogram: Option<(LlvmMetadata, Id)>,
-    /// The most recent location and its node.
-    last: Option<(LiftedSourceLine, LlvmMetadata)>,
-}
 
 impl SpirvLifter<'_> {
     /// A node of a class of its own.

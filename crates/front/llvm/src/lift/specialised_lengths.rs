@@ -9,37 +9,14 @@
 //! The type of a cooperative matrix has all default numbers, and one more, the number of the type
 //! in the module, which makes it distinct. Its row has all numbers in their order.
 
-use super::lifter::{LiftResult, SpirvLifter};
-use super::types::LiftedTypeShape;
-use crate::ir::{ConstKind, LlvmMetadata, LlvmType, LlvmValue};
+use super::lifted_entities::{LiftResult, LiftedTypeShape, SpecialisableNumber};
+use super::lifter::SpirvLifter;
+use crate::ir::{ConstKind, LlvmType, LlvmValue};
 use spirula_scalar::fold::{self, eval_core};
+use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::InstRef;
-use spirula_spirv::{Id, IdMap};
-
-/// Constants that lengths can be computed from.
-pub(super) struct LiftedArrayLengths {
-    /// Integers and truth values that can be specialised.
-    known: IdMap<Option<SpecialisableNumber>>,
-    rows: Vec<LlvmMetadata>,
-}
-
-/// A number that can be specialised.
-#[derive(Clone, Copy)]
-struct SpecialisableNumber {
-    default: fold::FoldConstant,
-    node: LlvmMetadata,
-}
-
-impl LiftedArrayLengths {
-    pub(super) fn new(bound: u32) -> LiftedArrayLengths {
-        LiftedArrayLengths {
-            known: IdMap::new(bound, None),
-            rows: Vec::new(),
-        }
-    }
-}
 
 impl SpirvLifter<'_> {
     /// Records a specialisation constant that a length may be computed from.

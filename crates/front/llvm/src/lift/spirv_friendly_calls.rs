@@ -7,7 +7,8 @@
 //! it, `_sat` for a saturating conversion, and its rounding mode.
 
 use super::body::{FunctionLifter, LiftSource};
-use super::lifter::{LiftResult, SpirvLifter};
+use super::lifted_entities::LiftResult;
+use super::lifter::SpirvLifter;
 use super::mangle::MangledNameBuilder;
 use crate::ir::{
     AttrKind, AttrSet, CallingConvention, ConstKind, Linkage, LlvmAttribute, LlvmFunc,

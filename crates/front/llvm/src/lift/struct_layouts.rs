@@ -5,8 +5,8 @@
 //! listed with the member that has them, outermost first. A matrix is an array of its columns, even
 //! if it is row-major in memory. Its member then has the decorations `RowMajor` and `MatrixStride`.
 
-use super::lifter::{LiftResult, SpirvLifter};
-use super::types::LiftedTypeShape;
+use super::lifted_entities::{LiftResult, LiftedTypeShape};
+use super::lifter::SpirvLifter;
 use crate::ir::{ConstKind, LlvmMetadata, LlvmType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;

@@ -1,26 +1,12 @@
 //! Lifting of types.
 
-use super::lifter::{LiftResult, LiftedType, SpirvLifter};
+use super::lifted_entities::{LiftResult, LiftedType, LiftedTypeShape};
+use super::lifter::SpirvLifter;
 use crate::ir::{LlvmType, LlvmTypeKind};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, FPEncoding, StorageClass};
 use spirula_spirv::grammar::{Op, OperandCategory};
 use spirula_spirv::ir::InstRef;
-
-/// The structure of a SPIR-V type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LiftedTypeShape {
-    /// A type without members.
-    Plain,
-    /// A pointer to a type; untyped pointers have `None`.
-    Pointer(Option<Id>),
-    /// An array, vector or matrix, by its element type.
-    Parts(Id),
-    /// A structure that stands for an array whose length can be specialised, by its element type.
-    Special(Id),
-    /// A structure, whose members its instruction lists.
-    Struct,
-}
 
 /// Greatest length of an array. LLVM allows more, but no meaningful module has it.
 const MAX_LENGTH: u64 = 1 << 60;

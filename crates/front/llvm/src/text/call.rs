@@ -1,7 +1,8 @@
 //! Call parser: `call`, `invoke` and `callbr`.
 
+use super::body_state::LlvmName;
 use super::lexer::{LlvmToken, LlvmTokenKind};
-use super::parser::{LlvmName, LlvmParser};
+use super::parser::LlvmParser;
 use crate::ir::{
     AttrSet, CallInfo, CallingConvention, InstructionExtra, LlvmBlock, LlvmInstFlags,
     LlvmInstruction, LlvmOpcode, LlvmPoolRange, LlvmSymbol, LlvmType, LlvmTypeKind, LlvmValue,

@@ -4,52 +4,18 @@
 //! All blocks are, because they are numbered in the order of their definitions, and uses come
 //! first.
 
+use super::body_state::{BodyParseState, FORWARD, ForwardLocal, LlvmName};
 use super::lexer::{LlvmToken, LlvmTokenKind};
-use super::parser::{LlvmName, LlvmParser};
+use super::parser::LlvmParser;
 use super::print::print_type;
 use crate::ir::{
     DebugRecord, DebugRecordKind, LlvmBlock, LlvmBlockData, LlvmFunc, LlvmFunction, LlvmInst,
-    LlvmInstruction, LlvmMetadata, LlvmPoolRange, LlvmSymbol, LlvmType, LlvmValue,
-    MetadataAttachment, MetadataKind,
+    LlvmInstruction, LlvmPoolRange, LlvmSymbol, LlvmType, LlvmValue, MetadataAttachment,
+    MetadataKind,
 };
 use crate::{BoxedDiagnostic, error_at};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
-
-/// Locals from this number on are placeholders for locals that are not defined yet.
-const FORWARD: usize = 1 << 29;
-
-/// A local that was used before its definition.
-#[derive(Clone, Copy, Debug)]
-struct ForwardLocal {
-    name: LlvmName,
-    ty: LlvmType,
-    place: SourceLocation,
-}
-
-/// A block that was used or defined.
-#[derive(Clone, Copy, Debug)]
-struct LlvmBlockLabel {
-    place: SourceLocation,
-    block: Option<LlvmBlock>,
-}
-
-/// The body being parsed.
-#[derive(Debug)]
-pub struct BodyParseState {
-    pub func: LlvmFunction,
-    locals: FxHashMap<LlvmName, usize>,
-    forwards: Vec<ForwardLocal>,
-    forward_of: FxHashMap<LlvmName, usize>,
-    labels: Vec<LlvmBlockLabel>,
-    label_of: FxHashMap<LlvmName, usize>,
-    /// The number of the next local or block without a name.
-    next_number: u64,
-    block_start: usize,
-    block_name: Option<LlvmSymbol>,
-    /// Metadata that is a local value.
-    pub local_metadata: Vec<LlvmMetadata>,
-}
 
 const RECORDS: &[(&str, DebugRecordKind)] = &[
     ("#dbg_value", DebugRecordKind::Value),
@@ -58,59 +24,6 @@ const RECORDS: &[(&str, DebugRecordKind)] = &[
     ("#dbg_label", DebugRecordKind::Label),
     ("#dbg_declare_value", DebugRecordKind::DeclareValue),
 ];
-
-impl BodyParseState {
-    fn new(
-        mut func: LlvmFunction,
-        names: &[Option<LlvmName>],
-        place: SourceLocation,
-    ) -> Result<Self, BoxedDiagnostic> {
-        let mut locals = FxHashMap::default();
-        let mut next_number = 0;
-        for (index, name) in names.iter().enumerate() {
-            let name = name.unwrap_or(LlvmName::Number(next_number));
-            let mut symbol = LlvmSymbol::EMPTY;
-            match name {
-                LlvmName::Symbol(found) => symbol = found,
-                LlvmName::Number(number) if number < next_number => {
-                    return Err(error_at(place, "parameters with numbers out of order"));
-                }
-                LlvmName::Number(number) => next_number = number.saturating_add(1),
-            }
-            func.names.push(symbol);
-            if locals.insert(name, index).is_some() {
-                return Err(error_at(place, "two parameters of one name"));
-            }
-        }
-        Ok(BodyParseState {
-            func,
-            locals,
-            forwards: Vec::new(),
-            forward_of: FxHashMap::default(),
-            labels: Vec::new(),
-            label_of: FxHashMap::default(),
-            next_number,
-            block_start: 0,
-            block_name: None,
-            local_metadata: Vec::new(),
-        })
-    }
-
-    fn intern_label(&mut self, name: LlvmName, place: SourceLocation) -> usize {
-        let labels = &mut self.labels;
-        *self.label_of.entry(name).or_insert_with(|| {
-            labels.push(LlvmBlockLabel { place, block: None });
-            labels.len() - 1
-        })
-    }
-
-    /// Puts operands into the pool.
-    pub fn add_operands(&mut self, operands: &[LlvmValue]) -> LlvmPoolRange {
-        let start = self.func.value_pool.len();
-        self.func.value_pool.extend_from_slice(operands);
-        LlvmPoolRange::from_start(start, &self.func.value_pool)
-    }
-}
 
 impl LlvmParser<'_> {
     /// The body that is being parsed. It must exist.
@@ -515,13 +428,5 @@ impl LlvmParser<'_> {
                 _ => {}
             }
         }
-    }
-}
-
-impl BodyParseState {
-    fn label_is_defined(&self, name: LlvmName) -> bool {
-        self.label_of
-            .get(&name)
-            .is_some_and(|&label| self.labels[label].block.is_some())
     }
 }

@@ -1,7 +1,8 @@
 //! Function signature parser: everything of a function except its body.
 
+use super::body_state::LlvmName;
 use super::lexer::LlvmTokenKind;
-use super::parser::{LlvmName, LlvmParser};
+use super::parser::LlvmParser;
 use crate::ir::{
     AttrKind, AttrSet, CallingConvention, GlobalData, GlobalKind, LlvmAlign, LlvmAttribute,
     LlvmFunc, LlvmFunction, LlvmSymbol, LlvmType,

@@ -1,7 +1,8 @@
 //! Global parser: variables, aliases and comdats, and the properties they share with functions.
 
+use super::body_state::LlvmName;
 use super::lexer::LlvmTokenKind;
-use super::parser::{LlvmName, LlvmParser};
+use super::parser::LlvmParser;
 use crate::auto_upgrade;
 use crate::ir::{
     AttrSet, ComdatGroup, GlobalAliasee, GlobalData, GlobalKind, Linkage, LlvmAlign, LlvmGlobal,

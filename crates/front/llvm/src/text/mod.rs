@@ -15,6 +15,7 @@
 
 mod attribute_encoding;
 mod attributes;
+mod body_state;
 mod call;
 mod float;
 mod function;

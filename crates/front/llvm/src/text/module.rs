@@ -4,8 +4,9 @@
 //! in which all references are known: types, attribute groups, globals by name and type, metadata,
 //! bodies, and finally initializers and aliasees.
 
+use super::body_state::LlvmName;
 use super::lexer::{LlvmLexer, LlvmToken, LlvmTokenKind};
-use super::parser::{LlvmName, LlvmParser};
+use super::parser::LlvmParser;
 use crate::ir::{
     ConstKind, DataLayout, GlobalData, GlobalKind, LlvmFunc, LlvmFunction, LlvmGlobal, LlvmModule,
     LlvmType, LlvmValue,

@@ -1,6 +1,6 @@
 //! Parser state and basic steps.
 
-use super::function::BodyParseState;
+use super::body_state::{BodyParseState, LlvmName};
 use super::lexer::{LlvmLexer, LlvmToken, LlvmTokenKind, unescape_string};
 use crate::ir::{
     LlvmAttribute, LlvmFunc, LlvmGlobal, LlvmMetadata, LlvmModule, LlvmSymbol, LlvmType,
@@ -9,15 +9,6 @@ use crate::{BoxedDiagnostic, error_at};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 use std::borrow::Cow;
-
-/// A name after `%` or `@`. A number is a distinct kind of name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LlvmName {
-    /// `%7`
-    Number(u64),
-    /// `%name`
-    Symbol(LlvmSymbol),
-}
 
 /// A named type, which may be used but not defined yet.
 #[derive(Clone, Copy, Debug)]
