@@ -3,6 +3,7 @@
 use crate::error::CompileError;
 use crate::front::{InputFormat, SourceProgram, TensorProgram, detect_input_format};
 use crate::optimise::{KernelOrigin, optimise_kernels};
+use crate::options::CompileOptions;
 use crate::signature::TensorSignature;
 use crate::vulkan::{compile_for_vulkan, is_vulkan, split_rare_types};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -10,26 +11,8 @@ use spirula_kernel::ir::KernelProgram;
 use spirula_program::CompiledProgram;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::target::SpirvTarget;
-use spirula_stablehlo::translate::KnownArguments;
 use spirula_tensor::ir::TensorFunction;
-use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile, TensorDispatch};
-
-/// Options of a compilation.
-#[derive(Clone, Debug, Default)]
-pub struct CompileOptions {
-    /// Environment of the output. By default it is the one that suits the input.
-    pub target: Option<SpirvTarget>,
-    /// Options of the translation of LLVM IR. The target in them is ignored in favour of the one above.
-    pub llvm: spirula_llvm::TranslationOptions,
-    /// Function of a tensor program that becomes the entry point; by default `main`.
-    pub function: Option<String>,
-    /// Facts about the arguments of that function. They settle dimensions that the source leaves open.
-    pub known: KnownArguments,
-    /// The kind of device that tensor programs are scheduled for.
-    pub profile: ScheduleProfile,
-    /// Schedules of single dispatches.
-    pub tuning: DispatchTuning,
-}
+use spirula_tensor::schedule::TensorDispatch;
 
 /// An input that was read, before it is compiled.
 #[derive(Debug)]

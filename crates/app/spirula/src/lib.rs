@@ -20,12 +20,13 @@ mod error;
 mod front;
 mod initialisers;
 mod optimise;
+mod options;
 mod signature;
 mod vulkan;
 
 pub use compile::{
-    CompileInput, CompileOptions, CompileOutput, CompiledInput, IntermediateProgram,
-    ScheduledProgram, StageObserver, compile_input, list_tensor_stages, read_input,
+    CompileInput, CompileOutput, CompiledInput, IntermediateProgram, ScheduledProgram,
+    StageObserver, compile_input, list_tensor_stages, read_input,
 };
 pub use error::{CompileError, CompileStage};
 pub use front::{
@@ -33,6 +34,7 @@ pub use front::{
     list_accepted_inputs,
 };
 pub use initialisers::warn_of_initialisers;
+pub use options::CompileOptions;
 pub use signature::TensorSignature;
 pub use spirula_kernel::ir::FragmentElement;
 pub use spirula_stablehlo::translate::KnownArguments;

@@ -1,6 +1,7 @@
 //! Front end of archives: compiled programs as one file.
 
-use super::{FormatMarks, FrontEnd, InputFormat, SourceProgram};
+use super::format::{FormatMarks, FrontEnd, InputFormat};
+use super::source::SourceProgram;
 use crate::error::CompileError;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::{CompiledProgram, archive};

@@ -4,9 +4,9 @@
 //! Several languages share their comments, so a comment decides only where no other line does.
 
 use super::foreign::{refuse_bytes, refuse_line};
-use super::{
-    FormatMarks, InputFormat, LineMatch, TextMarks, all_formats, list_accepted_inputs, llvm,
-};
+use super::format::{FormatMarks, InputFormat, LineMatch, TextMarks, starts_with_any};
+use super::llvm::LLVM_TEXT;
+use super::table::{all_formats, describe_accepted_inputs};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Detects the format of an input.
@@ -67,11 +67,6 @@ fn find_truncated_magic(bytes: &[u8]) -> Option<SourceDiagnostic> {
     )
 }
 
-/// The accepted inputs as a sentence without a full stop.
-pub(super) fn describe_accepted_inputs() -> String {
-    format!("accepted are {}", list_accepted_inputs())
-}
-
 fn make_unknown_error(place: SourceLocation, message: &str) -> SourceDiagnostic {
     SourceDiagnostic::error(place, message).with_hint(describe_accepted_inputs())
 }
@@ -116,7 +111,7 @@ impl CommentEvidence {
     fn choose_format(&self, text: &str) -> Option<&'static InputFormat> {
         // A module of nothing but comments is LLVM IR: a SPIR-V module has a memory model at least.
         let is_empty_module = !self.has_other_lines && text.contains(';');
-        self.format.or(is_empty_module.then_some(&llvm::LLVM_TEXT))
+        self.format.or(is_empty_module.then_some(&LLVM_TEXT))
     }
 }
 
@@ -155,7 +150,7 @@ fn detect_text_format(text: &str) -> Result<&'static InputFormat, SourceDiagnost
 }
 
 fn is_comment(line: &str) -> bool {
-    text_formats().any(|(_, marks)| super::starts_with_any(line, marks.comments))
+    text_formats().any(|(_, marks)| starts_with_any(line, marks.comments))
 }
 
 /// The first format that a line matches in this degree.

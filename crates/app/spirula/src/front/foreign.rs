@@ -1,5 +1,6 @@
 //! Formats that are often given and not accepted, each with advice.
 
+use super::table::describe_accepted_inputs;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 const FROM_C: &str = "compile it to LLVM IR first: clang -c -x cl -target spir64-unknown-unknown \
@@ -98,6 +99,6 @@ pub(super) fn refuse_line(line: &str, start: usize, length: usize) -> Option<Sou
 
 fn make_refusal(place: SourceLocation, name: &str, hint: &str) -> SourceDiagnostic {
     SourceDiagnostic::error(place, format!("the input is {name}, which is not accepted"))
-        .with_note(super::detect::describe_accepted_inputs())
+        .with_note(describe_accepted_inputs())
         .with_hint(hint)
 }

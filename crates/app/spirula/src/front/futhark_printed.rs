@@ -1,9 +1,9 @@
 //! Front end of Futhark's printed form: the imperative representation that its compiler prints.
 
-use super::kernel_text::verify_kernels;
-use super::{
+use super::format::{
     FormatMarks, FrontEnd, InputFormat, LineMatch, TextMarks, decode_utf8, ignore_comment,
 };
+use super::kernel_text::verify_kernels;
 use crate::error::CompileError;
 
 pub(super) static FRONT_END: FrontEnd = FrontEnd {

@@ -1,9 +1,10 @@
 //! Front end of kernel text, the text form of the kernel IR.
 
-use super::{
-    FormatMarks, FrontEnd, InputFormat, LineMatch, SourceProgram, TextMarks, decode_utf8,
-    ignore_comment, starts_with_any,
+use super::format::{
+    FormatMarks, FrontEnd, InputFormat, LineMatch, TextMarks, decode_utf8, ignore_comment,
+    starts_with_any,
 };
+use super::source::SourceProgram;
 use crate::error::CompileError;
 use spirula_kernel::ir::KernelProgram;
 

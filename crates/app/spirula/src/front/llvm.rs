@@ -1,11 +1,9 @@
 //! Front end of LLVM IR: bitcode and text, translated to one SPIR-V module.
 
-use super::{
-    FormatMarks, FrontEnd, InputFormat, LineMatch, ModuleSource, SourceProgram, TextMarks,
-    starts_with_any,
-};
-use crate::compile::CompileOptions;
+use super::format::{FormatMarks, FrontEnd, InputFormat, LineMatch, TextMarks, starts_with_any};
+use super::source::{ModuleSource, SourceProgram};
 use crate::error::{CompileError, CompileStage};
+use crate::options::CompileOptions;
 use crate::vulkan::{compile_for_vulkan, is_vulkan};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_llvm::ir::LlvmModule;

@@ -1,7 +1,7 @@
 //! Sources: inputs as their front ends read them.
 
-use crate::compile::CompileOptions;
 use crate::error::CompileError;
+use crate::options::CompileOptions;
 use crate::signature::TensorSignature;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_kernel::ir::KernelProgram;

@@ -1,6 +1,7 @@
 //! Front end of SPIR-V: binary modules and assembly.
 
-use super::{FormatMarks, FrontEnd, InputFormat, LineMatch, SourceProgram, TextMarks, decode_utf8};
+use super::format::{FormatMarks, FrontEnd, InputFormat, LineMatch, TextMarks, decode_utf8};
+use super::source::SourceProgram;
 use crate::error::{CompileError, CompileStage};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::SpirvModule;

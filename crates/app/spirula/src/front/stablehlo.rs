@@ -1,11 +1,9 @@
 //! Front end of StableHLO: MLIR text and bytecode, translated to the tensor IR.
 
-use super::{
-    FormatMarks, FrontEnd, InputFormat, LineMatch, SourceProgram, TensorProgram, TensorSource,
-    TextMarks, starts_with_any,
-};
-use crate::compile::CompileOptions;
+use super::format::{FormatMarks, FrontEnd, InputFormat, LineMatch, TextMarks, starts_with_any};
+use super::source::{SourceProgram, TensorProgram, TensorSource};
 use crate::error::{CompileError, CompileStage};
+use crate::options::CompileOptions;
 use crate::signature::TensorSignature;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_stablehlo::mlir::MlirModule;

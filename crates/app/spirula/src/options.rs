@@ -1,0 +1,22 @@
+//! Options of compilations.
+
+use spirula_spirv::target::SpirvTarget;
+use spirula_stablehlo::translate::KnownArguments;
+use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
+
+/// Options of a compilation.
+#[derive(Clone, Debug, Default)]
+pub struct CompileOptions {
+    /// Environment of the output. By default it is the one that suits the input.
+    pub target: Option<SpirvTarget>,
+    /// Options of the translation of LLVM IR. The target in them is ignored in favour of the one above.
+    pub llvm: spirula_llvm::TranslationOptions,
+    /// Function of a tensor program that becomes the entry point; by default `main`.
+    pub function: Option<String>,
+    /// Facts about the arguments of that function. They settle dimensions that the source leaves open.
+    pub known: KnownArguments,
+    /// The kind of device that tensor programs are scheduled for.
+    pub profile: ScheduleProfile,
+    /// Schedules of single dispatches.
+    pub tuning: DispatchTuning,
+}
