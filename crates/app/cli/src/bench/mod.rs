@@ -1,40 +1,25 @@
-//! Measuring what programs take.
+//! Measurement of run times of programs.
 //!
-//! Arguments are on the device before a run begins, and results stay there: what is measured is the
-//! host's part and the kernels, until the device has done all of it.
+//! Arguments are on the device before a run begins, and results stay there. The time of the host part and of the
+//! kernels is measured, until the device is idle.
 
 mod plot;
 mod record;
 mod statistics;
+pub mod workload;
 
 pub use plot::plot_record;
 pub use record::BenchRecord;
 pub use statistics::{MeanEstimate, to_microseconds};
+pub use workload::BenchWorkload;
 
 use crate::test::{TestOutcome, session};
 use cpu_time::ProcessTime;
-use spirula_program::{CallValue, CompiledProgram, KernelMachine, ProgramError, ProgramSession};
+use spirula_program::{KernelMachine, ProgramError, ProgramSession};
 use spirula_runtime::{ComputeDevice, DeviceError, DeviceMachine, KernelTime};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Something to measure: a call of an entry point.
-pub struct BenchWorkload {
-    /// The program's name, and that of the entry point where it is not `main`.
-    pub program: String,
-    /// What it is called with, in a few words.
-    pub dataset: String,
-    /// The program.
-    pub compiled: Rc<CompiledProgram>,
-    /// The entry point.
-    pub entry: String,
-    /// The arguments.
-    pub items: Vec<CallValue>,
-    /// Values of tuning parameters, by their names or those of their classes.
-    pub sizes: Vec<(String, u64)>,
-}
-
-/// How long is measured.
+/// Budget of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct BenchBudget {
     /// Least number of runs.
@@ -43,21 +28,21 @@ pub struct BenchBudget {
     pub time: Duration,
     /// Time after which no further run begins.
     pub most: Duration,
-    /// What a run takes.
+    /// Clock that measures a run.
     pub clock: BenchClock,
 }
 
-/// What is measured of a run.
+/// Clock of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub enum BenchClock {
-    /// The time until it has ended.
+    /// Wall-clock time.
     Wall,
-    /// The time of all processors, which other work on the machine changes less.
+    /// Processor time of all threads. Other work on the machine affects it less.
     Processor,
 }
 
 impl BenchClock {
-    /// What something takes.
+    /// Measures a call.
     fn time_call<T>(self, work: impl FnOnce() -> T) -> (T, Duration) {
         match self {
             BenchClock::Wall => {
@@ -74,11 +59,11 @@ impl BenchClock {
     }
 }
 
-/// What was measured of a workload.
+/// Measurement of a workload.
 pub struct WorkloadMeasurement {
     /// The time of each run.
     pub times: Vec<Duration>,
-    /// The launches of all runs, one more than there are times, where the device measures them.
+    /// The launches of all runs, where the device measures them. There is one more run than there are times.
     pub kernels: Vec<KernelTime>,
 }
 

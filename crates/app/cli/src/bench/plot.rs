@@ -1,11 +1,11 @@
-//! Measurements as a picture.
+//! Plots of measurements.
 
 use super::{BenchRecord, MeanEstimate};
 use plotters::coord::ranged1d::SegmentValue;
 use plotters::prelude::*;
 use std::error::Error;
 
-/// Width of the picture, and height of what is not bars, in pixels.
+/// Width of the picture, and height beside the bars, in pixels.
 const WIDTH: u32 = 1000;
 const MARGIN: u32 = 70;
 /// Height of a bar with its gap, and width of the names beside them, in pixels.
@@ -38,7 +38,7 @@ fn draw_bars(rows: &[(String, MeanEstimate)]) -> Result<String, Box<dyn Error>> 
         .iter()
         .map(|(_, s)| s.mean + s.margin)
         .fold(0.0, f64::max);
-    // Whole powers of ten, so that all bars have a length.
+    // The scale begins and ends at powers of ten, so that all bars have a length.
     let low = 10f64.powf(low.max(1e-3).log10().floor());
     let high = 10f64.powf(high.max(low * 10.0).log10().ceil());
     let mut svg = String::new();

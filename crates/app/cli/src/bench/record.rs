@@ -1,4 +1,4 @@
-//! Measurements as files, in the form that `futhark bench --json` writes.
+//! Files of measurements, in the format of `futhark bench --json`.
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -24,7 +24,7 @@ enum DatasetRecord {
     Failed(String),
 }
 
-/// By way of any JSON, since numbers kept as their digits are none where serde tries alternatives.
+/// Deserialises through any JSON: serde does not accept numbers that are kept as digits where it tries alternatives.
 impl TryFrom<Value> for DatasetRecord {
     type Error = serde_json::Error;
 
@@ -38,10 +38,10 @@ impl TryFrom<Value> for DatasetRecord {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct DatasetTimes {
-    /// Microseconds of each run; whole ones are written, as other programs read them.
+    /// Microseconds of each run. Whole numbers are written, because other programs read only those.
     #[serde(serialize_with = "write_whole")]
     runtimes: Vec<f64>,
-    /// Most bytes that were allocated, by space; not measured here.
+    /// Most allocated bytes, by memory space. They are not measured here.
     #[serde(default)]
     bytes: BTreeMap<String, u64>,
     #[serde(default)]
@@ -53,15 +53,15 @@ fn write_whole<S: Serializer>(times: &[f64], serializer: S) -> Result<S::Ok, S::
 }
 
 impl BenchRecord {
-    /// Reads what [`BenchRecord::to_json`], or Futhark, wrote.
+    /// Reads a file that [`BenchRecord::to_json`] or Futhark wrote.
     ///
     /// # Errors
-    /// When it is something else.
+    /// When the file has another format.
     pub fn parse_json(json: &[u8]) -> Result<BenchRecord, String> {
         serde_json::from_slice(json).map_err(|error| error.to_string())
     }
 
-    /// As JSON, in the order of the names.
+    /// The record as JSON, in the order of the names.
     pub fn to_json(&self) -> String {
         let json = serde_json::to_string_pretty(self);
         json.unwrap_or_default() + "\n"
@@ -76,7 +76,7 @@ impl BenchRecord {
         self.put_dataset(program, dataset, DatasetRecord::Times(times));
     }
 
-    /// Adds one that failed.
+    /// Adds a data set that failed.
     pub fn add_failure(&mut self, program: &str, dataset: &str, why: &str) {
         self.put_dataset(program, dataset, DatasetRecord::Failed(why.to_owned()));
     }
@@ -95,7 +95,7 @@ impl BenchRecord {
         .map(Vec::as_slice)
     }
 
-    /// What has measurements: program, data set, microseconds.
+    /// All measurements: program, data set, microseconds.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str, &[f64])> {
         self.programs.iter().flat_map(move |(program, of)| {
             let names = of.datasets.keys();

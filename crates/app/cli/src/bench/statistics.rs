@@ -1,19 +1,19 @@
-//! What a few measurements say of all that there could be.
+//! Statistics: the mean of few measurements with its confidence interval.
 
 use std::fmt;
 use std::time::Duration;
 
-/// The mean of measurements, and where that of infinitely many would lie with 95% confidence.
+/// The mean of measurements with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeanEstimate {
     /// Mean, in microseconds.
     pub mean: f64,
-    /// Half the width of the interval, in microseconds; 0 of a single measurement.
+    /// Half the width of the interval, in microseconds; 0 for a single measurement.
     pub margin: f64,
 }
 
 impl MeanEstimate {
-    /// Of measurements in microseconds, at least one.
+    /// The estimate from measurements in microseconds, at least one.
     pub fn from_times(times: &[f64]) -> MeanEstimate {
         let count = times.len() as f64;
         let mean = times.iter().sum::<f64>() / count;
@@ -26,14 +26,14 @@ impl MeanEstimate {
     }
 }
 
-/// Microseconds of durations.
+/// Converts durations to microseconds.
 pub fn to_microseconds(times: &[Duration]) -> Vec<f64> {
     times.iter().map(|time| time.as_secs_f64() * 1e6).collect()
 }
 
-/// The 97.5% quantile of Student's distribution with so many degrees of freedom: exact for one and
-/// two, otherwise by an expansion in its inverse around that of the normal distribution (Abramowitz
-/// and Stegun, Handbook of Mathematical Functions, 26.7.5), right to 1% from three on.
+/// The 97.5 % quantile of Student's distribution. It is exact for one and two degrees of freedom. From three on it has
+/// an error of at most 1 %, by the expansion around the quantile of the normal distribution (Abramowitz and Stegun,
+/// Handbook of Mathematical Functions, 26.7.5).
 fn student_quantile(degrees: f64) -> f64 {
     const NORMAL: f64 = 1.959_963_984_540_054;
     match degrees {
@@ -55,7 +55,7 @@ fn student_quantile(degrees: f64) -> f64 {
     }
 }
 
-/// `1234.5 µs (±3.2)`, with as many digits as mean something.
+/// Prints `1234.5 µs (±3.2)` with the significant digits.
 impl fmt::Display for MeanEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = match self.margin {

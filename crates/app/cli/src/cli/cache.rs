@@ -1,9 +1,9 @@
-//! The folder for what is kept between runs.
+//! Cache folder: files that are kept between runs.
 
 use std::path::PathBuf;
 
-/// The folder: `SPIRULA_CACHE_DIR`, where it is empty none; else one for this program where the system
-/// keeps such.
+/// The cache folder. `SPIRULA_CACHE_DIR` names it, and an empty value disables it. By default it is a folder of this
+/// program in the system's cache folder.
 pub fn cache_folder() -> Option<PathBuf> {
     if let Some(own) = std::env::var_os("SPIRULA_CACHE_DIR") {
         return (!own.is_empty()).then(|| own.into());

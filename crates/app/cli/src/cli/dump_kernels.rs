@@ -1,14 +1,14 @@
-//! Writing the modules of a program's kernels for `--dump-spirv`.
+//! Kernel dumps: the modules of a program's kernels as files, for `--dump-spirv`.
 
 use spirula_program::CompiledProgram;
 use std::fs;
 use std::path::Path;
 
-/// Writes each kernel to a file of the folder, `NAME.3.spv`, numbered as `compile --kernel` counts, and
-/// `NAME.3.laid-out.spv` what devices get that have explicit layouts of workgroup memory.
+/// Writes each kernel to a file of the folder, such as `NAME.3.spv`. The numbers are those of `compile --kernel`.
+/// `NAME.3.laid-out.spv` is the module for devices with explicit layouts of workgroup memory.
 ///
 /// # Errors
-/// When the folder or a file cannot be written; a message.
+/// A message, when the folder or a file cannot be written.
 pub fn dump_kernels(program: &CompiledProgram, folder: &Path, name: &str) -> Result<(), String> {
     let failed = |path: &Path| {
         let path = path.display().to_string();

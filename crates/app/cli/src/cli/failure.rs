@@ -1,8 +1,9 @@
-//! Why a command failed, and how that is told.
+//! Command failures, their reports and exit codes.
 //!
-//! Exit codes: 0 done; 1 the input, a check or a test is bad, or a file cannot be written; 2 the
-//! command was used wrongly.
+//! The exit code is 0 for success. It is 1 for a bad input, a failed check or test, and a file that cannot be written.
+//! It is 2 for wrong usage.
 
+use super::input_file::InputFile;
 use super::stderr::{print_stderr, print_stderr_line};
 use spirula::CompileError;
 use spirula_diagnostics::{SourceDiagnostic, SourceFile, SourceLocation, render_diagnostic};
@@ -10,38 +11,38 @@ use spirula_spirv::text;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
-/// The end of a command.
+/// Result of a command.
 pub type CommandResult = Result<(), CommandFailure>;
 
-/// Why a command failed.
+/// Failure of a command.
 #[derive(Debug)]
 pub enum CommandFailure {
-    /// Something is wrong with an input.
+    /// An input has faults.
     Input {
         /// Name of the input.
         name: String,
-        /// Its contents.
+        /// Contents of the input.
         bytes: Vec<u8>,
-        /// What is wrong, warnings among it.
+        /// Errors and warnings.
         diagnostics: Vec<SourceDiagnostic>,
     },
-    /// Something else is wrong.
+    /// Another failure.
     Message {
         /// One sentence without a full stop.
         text: String,
-        /// What to do about it.
+        /// Advice.
         hint: Option<String>,
     },
-    /// The command makes no sense as it was given.
+    /// The command line is invalid.
     Usage(String),
-    /// Everything was told already.
+    /// The failure was reported already.
     Told,
-    /// Whoever read our output has left.
+    /// The reader of the output has closed it.
     BrokenPipe,
 }
 
 impl CommandFailure {
-    /// Something is wrong that concerns no place in an input.
+    /// A failure without a place in an input.
     pub fn from_message(text: impl Into<String>) -> Self {
         CommandFailure::Message {
             text: text.into(),
@@ -49,7 +50,7 @@ impl CommandFailure {
         }
     }
 
-    /// The same with advice.
+    /// A failure without a place in an input, with advice.
     pub fn with_hint(text: impl Into<String>, hint: impl Into<String>) -> Self {
         CommandFailure::Message {
             text: text.into(),
@@ -58,15 +59,12 @@ impl CommandFailure {
     }
 
     /// An input was refused.
-    pub fn from_compile_error(input: super::files::InputFile, error: CompileError) -> Self {
+    pub fn from_compile_error(input: InputFile, error: CompileError) -> Self {
         CommandFailure::from_diagnostics(input, error.diagnostics)
     }
 
     /// An input has faults.
-    pub fn from_diagnostics(
-        input: super::files::InputFile,
-        diagnostics: Vec<SourceDiagnostic>,
-    ) -> Self {
+    pub fn from_diagnostics(input: InputFile, diagnostics: Vec<SourceDiagnostic>) -> Self {
         CommandFailure::Input {
             name: input.name,
             bytes: input.bytes,
@@ -84,7 +82,7 @@ impl From<io::Error> for CommandFailure {
     }
 }
 
-/// Tells a failure on standard error; the exit code of the process.
+/// Reports a failure on standard error, and returns the exit code of the process.
 pub fn report_outcome(outcome: CommandResult) -> ExitCode {
     match outcome {
         Ok(()) | Err(CommandFailure::BrokenPipe) => ExitCode::SUCCESS,
@@ -108,7 +106,7 @@ pub fn report_outcome(outcome: CommandResult) -> ExitCode {
     }
 }
 
-/// Diagnostics of an input on standard error.
+/// Prints diagnostics of an input to standard error.
 pub fn report_diagnostics(name: &str, bytes: &[u8], diagnostics: &[SourceDiagnostic]) {
     let colour = has_colour();
     for diagnostic in relocate_to_text(bytes, diagnostics) {
@@ -119,7 +117,7 @@ pub fn report_diagnostics(name: &str, bytes: &[u8], diagnostics: &[SourceDiagnos
     }
 }
 
-/// Diagnostics about words of a module that was assembled are about the lines of its text.
+/// Moves diagnostics about words of an assembled module to the lines of its text.
 fn relocate_to_text(bytes: &[u8], diagnostics: &[SourceDiagnostic]) -> Vec<SourceDiagnostic> {
     let mut located = diagnostics.to_vec();
     let mut about: Vec<(u32, &mut SourceDiagnostic)> = Vec::new();
@@ -142,7 +140,7 @@ fn relocate_to_text(bytes: &[u8], diagnostics: &[SourceDiagnostic]) -> Vec<Sourc
     located
 }
 
-/// A sentence that concerns no input on standard error.
+/// Prints a message without a place to standard error.
 pub fn tell_line(severity: &str, text: &str, hint: Option<&str>) {
     if has_colour() {
         print_stderr_line!("\x1b[1;31m{severity}\x1b[0;1m: {text}\x1b[0m");
@@ -154,7 +152,7 @@ pub fn tell_line(severity: &str, text: &str, hint: Option<&str>) {
     }
 }
 
-/// Whether standard error shows colours and its reader wants them (see no-color.org).
+/// Whether standard error is a terminal with colours, and colours are wanted (see no-color.org).
 fn has_colour() -> bool {
     let unset = |name| std::env::var_os(name).is_none_or(|v| v.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");

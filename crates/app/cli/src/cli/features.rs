@@ -1,4 +1,4 @@
-//! What a module may declare.
+//! Allowed features: the capabilities and extensions that a module may declare.
 
 use spirula_spirv::analysis::RequirementCeiling;
 use spirula_spirv::grammar::enumerants::Capability;
@@ -25,7 +25,7 @@ impl FromStr for AllowedFeature {
     }
 }
 
-/// The ceiling that a list sets; an empty one sets none.
+/// The ceiling that a list sets. An empty list sets none.
 pub fn build_feature_ceiling(allowed: &[AllowedFeature]) -> RequirementCeiling {
     if allowed.is_empty() {
         return RequirementCeiling::default();
@@ -43,7 +43,7 @@ pub fn build_feature_ceiling(allowed: &[AllowedFeature]) -> RequirementCeiling {
     }
 }
 
-/// A version of SPIR-V, such as 1.3.
+/// Parses a version of SPIR-V, such as 1.3.
 pub fn parse_spirv_version(text: &str) -> Result<SpirvVersion, String> {
     let minor = text.strip_prefix("1.").and_then(|minor| minor.parse().ok());
     minor

@@ -1,9 +1,10 @@
-//! Reading inputs and writing outputs.
+//! Input and output files.
 //!
-//! A file is written when all that it will have is known. What is much goes to a temporary beside it, which is then
-//! renamed, so that nothing half-written stays under its name; what is little is written over a file that is there.
+//! A file is written when its whole contents are known. Large contents go to a temporary file beside it, which is then
+//! renamed, so no half-written file has the final name. Small contents overwrite an existing file in place.
 
 use super::CommandFailure;
+use super::input_file::InputFile;
 use flate2::read::MultiGzDecoder;
 use spirula_spirv::ir::SpirvModule;
 use std::fmt::Display;
@@ -14,25 +15,16 @@ use std::path::{Path, PathBuf};
 /// Largest input that is read, in bytes.
 const MOST: u64 = 1 << 32;
 
-/// Room that is made for a file before it is read, in bytes: further room only as it is read.
+/// Most memory that is reserved for a file before it is read, in bytes. It grows while the file is read.
 const MOST_AT_ONCE: u64 = 1 << 28;
 
-/// An input as it was read.
-#[derive(Clone, Debug)]
-pub struct InputFile {
-    /// What it is called in messages.
-    pub name: String,
-    /// Its contents.
-    pub bytes: Vec<u8>,
-}
-
-/// Largest contents of what gzip compressed, in bytes: a small file may stand for very much.
+/// Largest decompressed contents, in bytes. A small compressed file may have very large contents.
 const MOST_UNPACKED: u64 = 1 << 30;
 
-/// First bytes of what gzip compressed.
+/// First bytes of a file that gzip compressed.
 const GZIP: &[u8] = b"\x1f\x8b";
 
-/// Reads a file, or standard input for `-`; what gzip compressed is decompressed.
+/// Reads a file, or standard input for `-`. A file that gzip compressed is decompressed.
 pub fn read_input_file(path: &Path) -> Result<InputFile, CommandFailure> {
     let (name, bytes) = if is_standard(path) {
         ("<stdin>".to_owned(), read_all(io::stdin().lock()))
@@ -50,7 +42,7 @@ pub fn read_input_file(path: &Path) -> Result<InputFile, CommandFailure> {
     }
 }
 
-/// The contents of what gzip compressed, and everything else as it is.
+/// Decompresses bytes that gzip compressed, and returns all others unchanged.
 pub fn decompress_gzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     if bytes.starts_with(GZIP) {
         let mut unpacked = Vec::new();
@@ -68,7 +60,7 @@ pub fn decompress_gzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
 
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
-    // Of what is no plain file the size says nothing.
+    // Only the size of a regular file is meaningful.
     let size = file.metadata().map_or(0, |m| m.len().min(MOST_AT_ONCE));
     let mut bytes = Vec::with_capacity(size as usize + 1);
     file.take(MOST).read_to_end(&mut bytes)?;
@@ -86,7 +78,7 @@ pub fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Whether a path ends so.
+/// Whether a path has an extension.
 pub fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|end| end == extension)
 }
@@ -96,7 +88,7 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), CommandFailure> {
     write_bytes(path, text.as_bytes())
 }
 
-/// Writes what can be displayed as [`write_text`] does, without making one text of it.
+/// Writes a displayable value as [`write_text`] does, without an intermediate string.
 pub fn write_displayed(path: &Path, text: &dyn Display) -> Result<(), CommandFailure> {
     write_by(path, |out| write!(out, "{text}"))
 }
@@ -125,7 +117,7 @@ fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), CommandFailure> {
     write_by(path, |out| out.write_all(bytes))
 }
 
-/// What writes the contents of a file.
+/// A function that writes the contents of a file.
 trait ContentWriter: FnOnce(&mut dyn Write) -> io::Result<()> {}
 
 impl<F: FnOnce(&mut dyn Write) -> io::Result<()>> ContentWriter for F {}
@@ -144,7 +136,7 @@ fn cannot_write(path: &Path, error: &io::Error) -> CommandFailure {
     CommandFailure::from_message(format!("cannot write {}: {error}", path.display()))
 }
 
-/// Whether a path is a device or a pipe, which is written to and not replaced.
+/// Whether a path is a device or a pipe. Such files are written to and not replaced.
 fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
 }
@@ -162,11 +154,11 @@ fn replace_file(path: &Path, contents: impl ContentWriter) -> io::Result<()> {
     staged.commit_output()
 }
 
-/// Bytes of a file up to which it is written in its place: a single call does so, which no signal cuts short, and a
-/// file of such a size is sooner written than another is put in its place.
+/// Most bytes that are written over an existing file in place. A single call writes so few bytes, and no signal
+/// interrupts it. It is also faster than replacing the file.
 const LITTLE: usize = 64 << 10;
 
-/// What a file will have: held here, or where it is much in a file beside.
+/// Contents of a file that is not written yet. They are held in memory, or in a temporary file where they are large.
 struct StagedOutput<'p> {
     path: &'p Path,
     held: Vec<u8>,
@@ -174,9 +166,9 @@ struct StagedOutput<'p> {
 }
 
 impl StagedOutput<'_> {
-    /// Goes on in a file beside.
+    /// Moves the contents to a temporary file beside the target.
     fn spill_to_file(&mut self) -> io::Result<()> {
-        // A link keeps pointing where it does.
+        // A symbolic link stays, and its target is replaced.
         let path = fs::canonicalize(self.path).unwrap_or_else(|_| self.path.to_owned());
         let mut temporary = TemporaryFile::create_beside(&path)?;
         temporary.file.write_all(&self.held)?;
@@ -185,7 +177,7 @@ impl StagedOutput<'_> {
         Ok(())
     }
 
-    /// Puts it in its place.
+    /// Writes the contents to the target.
     fn commit_output(mut self) -> io::Result<()> {
         if self.beside.is_none() && self.written_over()? {
             return Ok(());
@@ -199,7 +191,7 @@ impl StagedOutput<'_> {
         }
     }
 
-    /// Whether there is a file that may be written to, which has the contents then.
+    /// Overwrites the target in place. The result is false where there is no writable file.
     fn written_over(&self) -> io::Result<bool> {
         let Ok(mut file) = OpenOptions::new().write(true).open(self.path) else {
             return Ok(false);
@@ -226,7 +218,7 @@ impl Write for StagedOutput<'_> {
     }
 }
 
-/// A file beside the one that it will replace; removed unless renamed.
+/// A temporary file beside its target. It is removed unless it is renamed.
 struct TemporaryFile {
     path: PathBuf,
     file: File,
@@ -276,7 +268,7 @@ impl Drop for TemporaryFile {
     }
 }
 
-/// Fails where a file could not be written later on, without touching it.
+/// Fails where a file could not be written later. An existing file is not changed.
 pub fn check_writable(path: &Path) -> Result<(), CommandFailure> {
     if fs::metadata(path).is_ok_and(|m| m.is_dir()) {
         let error = io::Error::from(io::ErrorKind::IsADirectory);

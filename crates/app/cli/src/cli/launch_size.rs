@@ -1,8 +1,8 @@
-//! Sizes of up to three dimensions.
+//! Launch sizes: sizes of up to three dimensions on the command line.
 
 use std::str::FromStr;
 
-/// `X`, `X,Y` or `X,Y,Z`.
+/// A size of the form `X`, `X,Y` or `X,Y,Z`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchSizeArg(Vec<u64>);
 
@@ -12,7 +12,7 @@ impl LaunchSizeArg {
         self.0.len() as u32
     }
 
-    /// All three, those that are not given being `default`.
+    /// All three sizes. A missing size is `default`.
     pub fn padded_to_three(&self, default: u64) -> [u64; 3] {
         let mut out = [default; 3];
         out[..self.0.len()].copy_from_slice(&self.0);
@@ -26,7 +26,7 @@ impl FromStr for LaunchSizeArg {
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.split([',', 'x']).map(|part| {
             let size = part.trim().parse::<u64>();
-            size.map_err(|_| format!("{part:?} is no size"))
+            size.map_err(|_| format!("{part:?} is not a size"))
         });
         let sizes: Vec<_> = parts.collect::<Result<_, _>>()?;
         match sizes.len() {

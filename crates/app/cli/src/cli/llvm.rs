@@ -8,14 +8,14 @@ use spirula_spirv::grammar::enumerants::Capability;
 /// Heading of the options in the help.
 const HEADING: &str = "LLVM IR";
 
-/// How LLVM IR is translated. What is not given is not parsed either: that takes time at each start.
+/// Options of the translation of LLVM IR. Defaults are not parsed, because parsing them would take time at each start.
 #[derive(Args)]
 pub struct LlvmArgs {
     /// Target triple instead of the module's own, such as spir64-unknown-unknown
     #[arg(help_heading = HEADING, long)]
     pub triple: Option<String>,
-    /// Extensions that the module may use: `all`, `none`, `+NAME,...` for these alone, `-NAME,...`
-    /// for all others; by default all but those for integers and vectors of sizes that few devices have
+    /// Extensions that the module may use: `all`, `none`, `+NAME,...` for only these, `-NAME,...` for all others; by
+    /// default all but those for integers and vectors of sizes that few devices have
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub spirv_ext: Option<AllowedExtensions>,
     /// Capabilities that the module may declare, separated by commas; by default all
@@ -29,18 +29,17 @@ pub struct LlvmArgs {
     /// Pointers: `typed`, which is the default, or `untyped` by SPV_KHR_untyped_pointers
     #[arg(help_heading = HEADING, long, value_name = "FORM")]
     pub pointers: Option<PointerTyping>,
-    /// Functions that are kernels in a module for a host, such as one of rustc; `all`: those that
-    /// give nothing and have names that are not mangled
+    /// Functions that are kernels in a module for a host, such as one of rustc; `all`: those without a result whose
+    /// names are not mangled
     #[arg(help_heading = HEADING, long, value_name = "LIST", value_delimiter = ',')]
     pub kernels: Vec<String>,
-    /// Declare intrinsics and functions of SPIR-V that are not known, whose names begin so, instead
-    /// of refusing them
+    /// Declare unknown intrinsics and SPIR-V functions whose names begin with PREFIX, instead of refusing them
     #[arg(help_heading = HEADING, long, value_name = "PREFIX", value_delimiter = ',')]
     pub allow_unknown: Vec<String>,
 }
 
 impl LlvmArgs {
-    /// The options of the library.
+    /// The options as the library takes them.
     pub fn library_options(&self) -> TranslationOptions {
         TranslationOptions {
             target: None,

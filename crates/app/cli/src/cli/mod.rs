@@ -1,4 +1,4 @@
-//! What all commands share: their arguments, files, and how failures are told.
+//! Parts that all commands share: arguments, files, reports of failures, progress.
 
 pub mod args;
 pub mod cache;
@@ -6,6 +6,7 @@ pub mod dump_kernels;
 pub mod failure;
 pub mod features;
 pub mod files;
+pub mod input_file;
 pub mod launch_size;
 pub mod llvm;
 pub mod passes;

@@ -3,14 +3,14 @@
 use spirula_opt::{PASSES, PassPipeline, SpirvPass};
 use std::str::FromStr;
 
-/// After which passes the module is printed.
+/// Choice of the passes after which the module is printed.
 #[derive(Clone, Copy, Debug)]
 pub enum PrintAfterPass {
-    /// Each.
+    /// Every pass.
     All,
-    /// Each that changed it.
+    /// Every pass that changed the module.
     Changed,
-    /// This one.
+    /// This pass.
     Pass(&'static SpirvPass),
 }
 
@@ -29,7 +29,7 @@ impl FromStr for PrintAfterPass {
     }
 }
 
-/// The passes and presets, for the long help.
+/// Describes the passes and presets, for the long help.
 pub fn describe_passes() -> String {
     let mut text = "Passes:\n".to_owned();
     for pass in PASSES {

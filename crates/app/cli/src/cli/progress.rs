@@ -1,4 +1,4 @@
-//! Progress on standard error: only on terminals, and only of what takes longer than a second.
+//! Progress on standard error, on terminals only, and only for work that takes longer than a second.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write, stderr};
@@ -6,23 +6,23 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long something may take before progress is shown.
+/// Time after which progress is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Shown from a second after its making until it is dropped.
+/// A progress indicator. It is visible from a second after its creation until it is dropped.
 pub struct ProgressIndicator {
     bar: ProgressBar,
     waiting: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl ProgressIndicator {
-    /// Something whose end is not known.
+    /// An indicator for work of unknown length.
     pub fn new_spinner(message: &'static str) -> Self {
         let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
         Self::new(ProgressBar::hidden(), style, message)
     }
 
-    /// Something of so many steps.
+    /// An indicator for work of `steps` steps.
     pub fn new_bar(message: &'static str, steps: u64) -> Self {
         let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} ({eta})");
         Self::new(
@@ -41,31 +41,31 @@ impl ProgressIndicator {
             bar.set_style(style);
         }
         bar.set_message(message);
-        // Where nothing would be shown, a process of one thread is the faster one.
+        // Without a terminal nothing is shown, and a process of one thread is faster.
         let waiting = stderr().is_terminal().then(|| show_later(bar.clone()));
         ProgressIndicator { bar, waiting }
     }
 
-    /// Says what is being done.
+    /// Sets the message.
     pub fn set_message(&self, message: String) {
         self.bar.set_message(message);
     }
 
-    /// Writes a line to standard error, above what is shown.
+    /// Prints a line to standard error, above the indicator.
     pub fn print_line(&self, text: &str) {
         self.bar.suspend(|| {
-            // Nobody is left to be told that it cannot be written.
+            // A failure has no one to be reported to.
             let _ = writeln!(stderr(), "{text}");
         });
     }
 
-    /// One step is done.
+    /// Counts a step as done.
     pub fn advance_step(&self) {
         self.bar.inc(1);
     }
 }
 
-/// Shows a bar once it has taken too long; not if what it returns is dropped before.
+/// Shows a bar after [`PATIENCE`], unless the returned sender is dropped before.
 fn show_later(bar: ProgressBar) -> (Sender<()>, JoinHandle<()>) {
     let (stop, stopped) = channel();
     let waiter = std::thread::spawn(move || {
@@ -81,7 +81,7 @@ impl Drop for ProgressIndicator {
     fn drop(&mut self) {
         if let Some((stop, waiter)) = self.waiting.take() {
             drop(stop);
-            // The thread only waits and draws; it has no result.
+            // The thread only waits and draws, and has no result.
             let _ = waiter.join();
         }
         self.bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! Options of the checking device, and its reports as JSON.
+//! Options of the sanitizer, the device `cpu+san`, and its reports as JSON.
 
 use crate::cli::{CommandFailure, CommandResult, files};
 use clap::Args;
@@ -6,31 +6,30 @@ use serde_json::{Value, json};
 use spirula_runtime::{CheckOptions, FaultReport};
 use std::path::PathBuf;
 
-/// How launches are checked.
+/// Options of the sanitizer.
 #[derive(Args, Debug, Default)]
 pub struct SanitizerArgs {
     /// On cpu+san: run the invocations of a workgroup in an order that depends on N
     #[arg(long, value_name = "N")]
     pub order: Option<u64>,
-    /// On cpu+san: rounds of loops after which an invocation is taken never to end
+    /// On cpu+san: loop iterations after which an invocation is taken not to end
     #[arg(long, value_name = "N")]
     pub loops: Option<u64>,
-    /// On cpu+san: do not report a kind of fault (out-of-bounds, race, uninitialised, divergence,
-    /// division, shift, endless-loop, or *), with :TEXT only where the kernel's name or a place has
-    /// the text
+    /// On cpu+san: do not report a kind of fault (out-of-bounds, race, uninitialised, divergence, division, shift,
+    /// endless-loop, or *); with :TEXT only where the kernel's name or a place contains the text
     #[arg(long, value_name = "KIND[:TEXT]")]
     pub suppress: Vec<String>,
-    /// On cpu+san: tell also of races that algorithms are often meant to have: single reads of what
-    /// others change by atomics, and searches in a structure that changes meanwhile
+    /// On cpu+san: report also races that algorithms often have on purpose: single reads of memory that others change
+    /// by atomics, and searches in a structure that changes meanwhile
     #[arg(long)]
     pub strict: bool,
-    /// On cpu+san: write what was found to a file, as JSON
+    /// On cpu+san: write the reports to a file, as JSON
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
 }
 
 impl SanitizerArgs {
-    /// What a device is opened with.
+    /// The options as the runtime takes them.
     pub fn device_options(&self) -> CheckOptions {
         CheckOptions {
             seed: self.order,
@@ -40,7 +39,7 @@ impl SanitizerArgs {
         }
     }
 
-    /// Writes what was found, if that is asked for.
+    /// Writes the reports to the requested file, if there is one.
     pub fn write_report_file(&self, reports: &[FaultReport]) -> CommandResult {
         let Some(path) = &self.report else {
             return Ok(());

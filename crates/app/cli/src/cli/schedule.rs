@@ -1,4 +1,4 @@
-//! The kind of device that tensor programs are scheduled for, and sizes of schedules.
+//! Schedules on the command line: the kind of device that tensor programs are scheduled for, and sizes.
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use spirula::{FragmentElement, FragmentShape, MatrixProfile, ScheduleProfile};
@@ -14,14 +14,14 @@ enum ScheduleDevice {
     Gpu,
 }
 
-/// What is asked for: `gpu`, `gpu,tile=128`, `vector=1`. Without a kind it is that of the device.
+/// A schedule of the form `gpu`, `gpu,tile=128` or `vector=1`. Without a kind it is for the kind of the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScheduleSpec {
     kind: Option<ScheduleDevice>,
     settings: Vec<(String, u64)>,
 }
 
-/// Reads schedules. Help names the kinds; sizes are for those who try what does well.
+/// Parser of schedules. The help lists the kinds only, since sizes are for experiments.
 #[derive(Clone)]
 pub struct ScheduleParser;
 
@@ -73,16 +73,16 @@ fn parse_schedule_setting(text: &str) -> Result<(String, u64), String> {
         .split_once('=')
         .ok_or_else(|| format!("{text:?} is none of {}", names()))?;
     let value = value.parse();
-    let value: u64 = value.map_err(|_| format!("the value in {text:?} is no number"))?;
+    let value: u64 = value.map_err(|_| format!("the value in {text:?} is not a number"))?;
     if !ScheduleProfile::SETTINGS.iter().any(|s| s.name == name) {
         return Err(format!("{name:?} is none of {}", names()));
     }
-    // Whether a number is possible does not depend on the profile.
+    // The range of a setting does not depend on the profile.
     let mut profile = ScheduleProfile::GPU;
     if profile.set_setting(name, value) {
         Ok((name.to_owned(), value))
     } else {
-        Err(format!("{text:?} is no power of two, or too large"))
+        Err(format!("{text:?} is not a power of two, or too large"))
     }
 }
 
@@ -101,7 +101,7 @@ impl fmt::Display for ScheduleSpec {
 }
 
 impl ScheduleSpec {
-    /// The sizes for it, where the device is not known.
+    /// The profile for an unknown device.
     pub fn profile(&self) -> ScheduleProfile {
         self.profile_for_device(self.kind.unwrap_or(ScheduleDevice::Cpu), None)
     }
@@ -138,10 +138,10 @@ impl ScheduleSpec {
     }
 }
 
-/// Invocations that a processor does best with where there is much to do, if it takes so many.
+/// Best number of invocations for large work on a processor, as far as its limit allows.
 const WIDE: u64 = 1024;
 
-/// What is asked for, or what suits the device of a name.
+/// The requested profile, or the one that suits a device.
 pub fn choose_schedule_profile(asked: Option<&ScheduleSpec>, device: &str) -> ScheduleProfile {
     let plain = ScheduleSpec::default();
     let asked = asked.unwrap_or(&plain);
@@ -153,7 +153,7 @@ pub fn choose_schedule_profile(asked: Option<&ScheduleSpec>, device: &str) -> Sc
     asked.profile_for_device(asked.kind.unwrap_or_else(suits), info.as_ref())
 }
 
-/// What a device multiplies matrices with.
+/// The cooperative matrices of a device.
 fn matrix_profile_of(device: &DeviceInfo) -> Option<MatrixProfile> {
     let shapes = device.matrices.iter().filter_map(to_fragment_shape);
     let memory = device.limits.workgroup_memory;

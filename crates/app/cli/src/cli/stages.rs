@@ -2,17 +2,17 @@
 
 use std::str::FromStr;
 
-/// After which stages of StableHLO the result is printed.
+/// Choice of the stages after which a tensor program is printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrintAfterStage {
-    /// Each.
+    /// Every stage.
     All,
-    /// The one with this name.
+    /// The stage with this name.
     Stage(String),
 }
 
 impl PrintAfterStage {
-    /// Whether a stage is meant.
+    /// Whether a stage is chosen.
     pub fn is_stage(&self, stage: &str) -> bool {
         match self {
             PrintAfterStage::All => true,
@@ -35,7 +35,7 @@ impl FromStr for PrintAfterStage {
     }
 }
 
-/// The stages, for the long help.
+/// Describes the stages, for the long help.
 pub fn describe_stages() -> String {
     let mut text = "Stages:\n".to_owned();
     for (name, about) in spirula::list_tensor_stages() {

@@ -1,8 +1,8 @@
-//! Values of tuning parameters.
+//! Tuning parameters on the command line.
 
 use std::str::FromStr;
 
-/// `NAME=VALUE`.
+/// A tuning parameter of the form `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TuningParameter {
     /// Name of the parameter, or of a class of parameters.
@@ -15,14 +15,14 @@ impl FromStr for TuningParameter {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // Names of thresholds have `=` themselves.
+        // Names of thresholds contain `=` themselves.
         let (name, value) = text
             .rsplit_once('=')
-            .ok_or_else(|| format!("{text:?} is no NAME=VALUE"))?;
+            .ok_or_else(|| format!("{text:?} is not a NAME=VALUE"))?;
         let value = value.trim().parse();
         Ok(TuningParameter {
             name: name.trim().to_owned(),
-            value: value.map_err(|_| format!("the value in {text:?} is no number"))?,
+            value: value.map_err(|_| format!("the value in {text:?} is not a number"))?,
         })
     }
 }

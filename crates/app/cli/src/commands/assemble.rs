@@ -1,11 +1,11 @@
-//! `spirula as`.
+//! `spirula as`: assembles SPIR-V assembly.
 
 use crate::cli::args::AsArgs;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::{binary, text};
 
-/// Assembles a text.
+/// Runs `spirula as`.
 pub fn run_as(args: &AsArgs) -> CommandResult {
     super::grammar::add_grammar_files(&args.grammar)?;
     let input = files::read_input_file(&args.path)?;

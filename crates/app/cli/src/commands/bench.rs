@@ -1,4 +1,4 @@
-//! `spirula bench`.
+//! `spirula bench`: measures the programs in folders of tests.
 
 use crate::bench::{
     BenchBudget, BenchClock, BenchRecord, BenchWorkload, MeanEstimate, measure_workload,
@@ -14,15 +14,15 @@ use std::cmp::Reverse;
 use std::path::Path;
 use std::time::Duration;
 
-/// What the measurements are compared with.
+/// Baseline of a comparison.
 enum BenchBaseline {
-    /// Those of another device.
+    /// Measurements of another device.
     Device(Box<session::TestEnvironment>),
-    /// Earlier ones.
+    /// Earlier measurements.
     Record(BenchRecord),
 }
 
-/// Measures the programs of folders.
+/// Runs `spirula bench`.
 pub fn run_bench(args: &BenchArgs) -> CommandResult {
     for path in [&args.json, &args.plot].into_iter().flatten() {
         files::check_writable(path)?;
@@ -95,7 +95,7 @@ fn bench_environment(
         times: args.profile,
         ..DeviceOptions::default()
     };
-    // A device that is not there is told once.
+    // A missing device is reported once.
     ComputeDevice::open(device, &options)
         .map_err(|e| CommandFailure::from_message(e.to_string()))?;
     Ok(session::TestEnvironment {
@@ -117,11 +117,11 @@ fn read_bench_record(path: &Path) -> Result<BenchRecord, CommandFailure> {
     })
 }
 
-/// What was measured; each line of it is printed at once.
+/// Table of measurements. Each line is printed at once.
 #[derive(Default)]
 struct BenchTable {
     record: BenchRecord,
-    /// Sum of the logarithms of how many times as fast as the other, and of how many.
+    /// Sum of the logarithms of the speed-ups over the baseline.
     ratios: (f64, u32),
     failed: usize,
     unsupported: usize,
@@ -198,7 +198,7 @@ impl BenchTable {
     }
 }
 
-/// What a kernel took in a run on the mean, the first and uncounted run included.
+/// The line of a kernel: its mean time in a run. The first and uncounted run is included.
 fn of_kernel(kernel: &KernelTime, runs: usize) -> String {
     let run = kernel.run.as_secs_f64() * 1e6;
     let (launches, name) = (kernel.launches as f64, &kernel.name);

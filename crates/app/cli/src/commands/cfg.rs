@@ -1,11 +1,11 @@
-//! `spirula cfg`.
+//! `spirula cfg`: draws the control flow of a module's functions.
 
 use super::module::read_module;
 use crate::cli::args::CfgArgs;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_spirv::draw::GraphvizOptions;
 
-/// Draws the control flow of a module's functions.
+/// Runs `spirula cfg`.
 pub fn run_cfg(args: &CfgArgs) -> CommandResult {
     let input = files::read_input_file(&args.from.path)?;
     let (input, module) = read_module(input, &args.how, None)?;

@@ -1,7 +1,7 @@
-//! `spirula compile`.
+//! `spirula compile`: compiles an input and writes a representation of it.
 
 use crate::cli::args::{CompileArgs, EmitFormat, LoweringArgs, SpirvFileFormat};
-use crate::cli::files::InputFile;
+use crate::cli::input_file::InputFile;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::schedule::ScheduleSpec;
 use crate::cli::stderr::print_stderr_line;
@@ -12,7 +12,7 @@ use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text;
 use std::path::{Path, PathBuf};
 
-/// Compiles the input and writes what comes of it.
+/// Runs `spirula compile`.
 pub fn run_compile(args: &CompileArgs) -> CommandResult {
     let input = files::read_input_file(&args.from.path)?;
     let emit = args.emit.unwrap_or_else(|| emit_format_of(&args.output));
@@ -97,7 +97,7 @@ fn of_program(
     write_kernels(input, program, &chosen, &args.output, form)
 }
 
-/// Writes a module as the LLVM assembly that it is lifted to.
+/// Lifts a module to LLVM IR and writes it as assembly.
 fn write_lifted(input: InputFile, module: &SpirvModule, output: &Path) -> CommandResult {
     match spirula_llvm::lift_module(module) {
         Ok(lifted) => files::write_text(output, &spirula_llvm::print_assembly(&lifted)),
@@ -105,7 +105,7 @@ fn write_lifted(input: InputFile, module: &SpirvModule, output: &Path) -> Comman
     }
 }
 
-/// Prints what a stage left, if that is asked for.
+/// Prints the result of a stage, where that is requested.
 fn print_after_stage(args: &CompileArgs, stage: &str, text: &dyn Fn() -> String) {
     if args
         .print_after
@@ -116,7 +116,7 @@ fn print_after_stage(args: &CompileArgs, stage: &str, text: &dyn Fn() -> String)
     }
 }
 
-/// Writes the imperative IR that the input passes through.
+/// Writes the kernel IR that the input passes through.
 fn write_kernel_ir(args: &CompileArgs, input: InputFile) -> CommandResult {
     let options = read_tuned_options(args)?;
     let kernels = spirula::read_input(&input.bytes).and_then(|read| {
@@ -133,7 +133,7 @@ fn write_kernel_ir(args: &CompileArgs, input: InputFile) -> CommandResult {
     }
 }
 
-/// Writes a text for the dispatches of a tensor program.
+/// Writes a text about the dispatches of a tensor program.
 fn write_schedule_text(
     args: &CompileArgs,
     input: InputFile,
@@ -148,7 +148,7 @@ fn write_schedule_text(
     }
 }
 
-/// The options of the compilation with what tuning found.
+/// The options of the compilation, with the results of tuning.
 fn read_tuned_options(args: &CompileArgs) -> Result<CompileOptions, CommandFailure> {
     Ok(CompileOptions {
         tuning: args.how.read_dispatch_tuning()?,
@@ -156,7 +156,7 @@ fn read_tuned_options(args: &CompileArgs) -> Result<CompileOptions, CommandFailu
     })
 }
 
-/// Writes a module in the form that was asked for, or that the output's name asks for.
+/// Writes a module in the requested form, or in the form that the extension of the output states.
 pub fn write_spirv_module(
     input: InputFile,
     module: &SpirvModule,
@@ -175,8 +175,7 @@ pub fn write_spirv_module(
     }
 }
 
-/// The options of a compilation from those of the command line; `entry` is the function of a
-/// StableHLO module.
+/// The options of a compilation from those of the command line. `entry` is the function of a tensor program.
 pub fn compile_options(how: &LoweringArgs, entry: Option<&str>) -> CompileOptions {
     CompileOptions {
         target: how.target_env,
@@ -192,7 +191,7 @@ pub fn compile_options(how: &LoweringArgs, entry: Option<&str>) -> CompileOption
     }
 }
 
-/// The kernels of a program that are meant, by number. None of them may have been refused.
+/// The numbers of the chosen kernels of a program. It is an error if one of them was refused.
 fn choose_kernels(
     program: &CompiledProgram,
     asked: Option<usize>,
@@ -222,8 +221,8 @@ fn choose_kernels(
     Ok(chosen)
 }
 
-/// Writes kernels: one to the output itself, several to numbered files, or to standard output one
-/// after the other as assembly.
+/// Writes kernels. A single one goes to the output itself. Several go to numbered files, or as assembly to standard
+/// output.
 fn write_kernels(
     input: InputFile,
     program: &CompiledProgram,
@@ -267,7 +266,7 @@ fn write_kernels(
     }
 }
 
-/// The number before the extension: `out.3.spv`.
+/// The path with the number before the extension, such as `out.3.spv`.
 fn number_output_path(output: &Path, number: usize) -> PathBuf {
     let mut name = output.file_stem().unwrap_or_default().to_owned();
     name.push(format!(".{number}"));
@@ -278,7 +277,7 @@ fn number_output_path(output: &Path, number: usize) -> PathBuf {
     output.with_file_name(name)
 }
 
-/// Ends of names, and the forms that they ask for.
+/// Extensions of outputs, and the forms that they state.
 const ENDS: &[(&str, EmitFormat)] = &[
     ("spvasm", EmitFormat::Spvasm),
     ("tensor", EmitFormat::Tensor),
@@ -288,7 +287,7 @@ const ENDS: &[(&str, EmitFormat)] = &[
     ("spb", EmitFormat::Spb),
 ];
 
-/// The form that an output's name asks for.
+/// The form that the extension of an output states.
 fn emit_format_of(output: &Path) -> EmitFormat {
     let found = ENDS
         .iter()

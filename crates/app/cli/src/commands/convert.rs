@@ -1,4 +1,4 @@
-//! `spirula convert`.
+//! `spirula convert`: converts a module to another version of SPIR-V, or recomputes its declarations.
 
 use super::compile::write_spirv_module;
 use super::module::read_module;
@@ -8,7 +8,7 @@ use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_spirv::convert::to_version;
 use spirula_spirv::recompute::recompute_capabilities;
 
-/// Gives a module another version, or has it declare what it needs.
+/// Runs `spirula convert`.
 pub fn run_convert(args: &ConvertArgs) -> CommandResult {
     let input = files::read_input_file(&args.from.path)?;
     let (input, mut module) = read_module(input, &args.how, Some(&args.validation))?;

@@ -1,4 +1,4 @@
-//! `spirula devices`.
+//! `spirula devices`: lists devices and probes them.
 
 use crate::cli::args::DevicesArgs;
 use crate::cli::{CommandFailure, CommandResult, cache, failure, files};
@@ -7,7 +7,7 @@ use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceOptions, list_devices};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Lists the devices, the default first, and probes them if that is asked for.
+/// Runs `spirula devices`. The default device comes first.
 pub fn run_devices(args: &DevicesArgs) -> CommandResult {
     let named = |name: &String| {
         ComputeDevice::find_info(name).map_err(|e| CommandFailure::from_message(e.to_string()))
@@ -29,7 +29,7 @@ pub fn run_devices(args: &DevicesArgs) -> CommandResult {
     outcome
 }
 
-/// Runs the probes and keeps what they find; a failure where the device gets something wrong.
+/// Runs the probes and stores their findings. The result is a failure where the device has a fault.
 fn append_probe_results(info: &DeviceInfo, text: &mut String) -> CommandResult {
     let failed =
         |e: spirula_runtime::DeviceError| CommandFailure::from_message(format!("{}: {e}", info.id));
@@ -63,7 +63,7 @@ fn append_probe_results(info: &DeviceInfo, text: &mut String) -> CommandResult {
     outcome
 }
 
-/// What an earlier probe found.
+/// The findings of an earlier probe.
 fn format_earlier_probe(info: &DeviceInfo) -> String {
     let known = cache::cache_folder().and_then(|folder| probe::load_findings(&folder, info));
     let wrong: Vec<String> = match known {
@@ -90,7 +90,7 @@ fn describe_device(device: &DeviceInfo) -> String {
         None => "not taken by its driver".to_owned(),
     };
     let subgroup = match device.subgroup_size {
-        0 => "not told".to_owned(),
+        0 => "unknown".to_owned(),
         size => size.to_string(),
     };
     let invocations = limits.workgroup_invocations;
@@ -125,7 +125,7 @@ fn describe_device(device: &DeviceInfo) -> String {
     out
 }
 
-/// Products of matrices, by what is multiplied.
+/// The matrix products that a device supports, by their types.
 fn describe_matrix_shapes(device: &DeviceInfo) -> String {
     let each = device.matrices.iter().map(|shape| {
         let [m, n, k] = shape.size;
@@ -144,7 +144,7 @@ fn describe_matrix_shapes(device: &DeviceInfo) -> String {
     }
 }
 
-/// A number of bytes for people.
+/// A readable number of bytes.
 fn format_byte_size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;

@@ -1,11 +1,11 @@
-//! `spirula dis`.
+//! `spirula dis`: disassembles a SPIR-V module.
 
 use crate::cli::args::DisArgs;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::{binary, text};
 
-/// Disassembles a module, also one that is not valid.
+/// Runs `spirula dis`. The module may be invalid.
 pub fn run_dis(args: &DisArgs) -> CommandResult {
     super::grammar::add_grammar_files(&args.grammar)?;
     let input = files::read_input_file(&args.path)?;

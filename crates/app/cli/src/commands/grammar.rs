@@ -1,4 +1,4 @@
-//! `--grammar`: instructions of the user's own.
+//! `--grammar`: instructions that the user defines.
 
 use crate::cli::args::GrammarArgs;
 use crate::cli::{CommandFailure, CommandResult, files};
@@ -6,7 +6,7 @@ use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::GrammarAdditions;
 use std::path::Path;
 
-/// Adds what files describe to the grammar, before anything is read by it.
+/// Adds the contents of grammar files to the grammar, before anything is read by it.
 pub fn add_grammar_files(args: &GrammarArgs) -> CommandResult {
     for file in &args.grammar {
         let (name, path) = match file.split_once('=') {
@@ -24,7 +24,7 @@ pub fn add_grammar_files(args: &GrammarArgs) -> CommandResult {
 fn register_grammar(bytes: &[u8], name: Option<&str>) -> Result<(), SourceDiagnostic> {
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let place = SourceLocation::Byte(e.valid_up_to() as u64);
-        SourceDiagnostic::error(place, "the grammar is no UTF-8")
+        SourceDiagnostic::error(place, "the grammar is not UTF-8")
     })?;
     let additions = GrammarAdditions::from_json(text, name)?;
     let added = additions.register_all();

@@ -1,15 +1,15 @@
-//! `spirula link`.
+//! `spirula link`: links modules into one.
 
 use super::compile::write_spirv_module;
 use super::module::read_module;
 use crate::cli::args::LinkArgs;
-use crate::cli::files::InputFile;
+use crate::cli::input_file::InputFile;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::link::{EntryNames, LinkError, LinkOptions, link_modules};
 
-/// Links the inputs and writes the module.
+/// Runs `spirula link`.
 pub fn run_link(args: &LinkArgs) -> CommandResult {
     let progress = ProgressIndicator::new_spinner("linking");
     let mut inputs = Vec::new();
@@ -44,7 +44,7 @@ pub fn run_link(args: &LinkArgs) -> CommandResult {
     }
 }
 
-/// The failure, shown where the instruction stands that is at fault.
+/// The failure, with the place of the faulty instruction.
 fn to_link_failure(mut inputs: Vec<InputFile>, error: &LinkError) -> CommandFailure {
     let text = error.describe_with(|module| inputs[module].name.clone());
     let place = match error {

@@ -1,4 +1,4 @@
-//! The commands: a row of [`COMMANDS`] and a file each.
+//! The commands. Each is a file and a row of [`COMMANDS`].
 
 mod assemble;
 mod bench;
@@ -24,13 +24,13 @@ use clap::{ArgMatches, Args, FromArgMatches};
 use std::env;
 use std::ffi::OsStr;
 
-/// A command.
+/// A command of the command line.
 struct CliCommand {
     name: &'static str,
-    /// What it does, in a line.
+    /// One line about it.
     about: &'static str,
-    /// Adds what it takes, which is done only once it is asked for: most of the time that a small module
-    /// takes is the start of the process.
+    /// Adds its arguments. This is done for the requested command only, because most of the time for a small module is
+    /// the start of the process.
     arguments: fn(clap::Command) -> clap::Command,
     run: fn(&mut ArgMatches) -> CommandResult,
 }
@@ -135,22 +135,22 @@ const COMMANDS: &[CliCommand] = &[
     },
 ];
 
-/// Makes a text.
+/// A function that builds a text.
 type HelpTextFn = fn() -> String;
 
-/// Most columns of the help.
+/// Width of the help, in columns.
 const WIDTH: usize = 100;
 
-/// What the long help of a command ends with, where that is made of tables.
+/// Commands whose long help ends with a generated table.
 const EXPLAINED: &[(&str, HelpTextFn)] = &[
     ("compile", stages::describe_stages),
     ("opt", passes::describe_passes),
 ];
 
-/// The command by which a process runs tests for another one.
+/// The command by which a process runs tests for its parent. The help does not list it.
 const SERVANT: &str = "test-worker";
 
-/// Runs the command that the arguments of the process name.
+/// Runs the command that the process's arguments name.
 pub fn run_command() -> CommandResult {
     let name = env::args_os().nth(1);
     let named = COMMANDS
@@ -158,7 +158,7 @@ pub fn run_command() -> CommandResult {
         .find(|command| name.as_deref() == Some(OsStr::new(command.name)));
     match named {
         Some(command) => (command.run)(&mut parse_command_arguments(command)),
-        // Help, which is shown, or a mistake, which is told.
+        // This prints the help, or the error in the arguments.
         None => {
             build_all_commands().get_matches();
             Ok(())
@@ -166,8 +166,8 @@ pub fn run_command() -> CommandResult {
     }
 }
 
-/// What the process was given after the name of a command. The others are not built for that, and
-/// the tables of its long help only where that is asked for.
+/// Parses the arguments after the name of a command. Other commands are not built, and the tables of the long help only
+/// on request.
 fn parse_command_arguments(command: &CliCommand) -> ArgMatches {
     let given = || env::args_os().skip(1);
     let name = || format!("spirula {}", command.name);
@@ -182,7 +182,7 @@ fn parse_command_arguments(command: &CliCommand) -> ArgMatches {
 }
 
 impl CliCommand {
-    /// The command without its arguments.
+    /// Builds the command without its arguments.
     fn build_command(&self) -> clap::Command {
         clap::Command::new(self.name)
             .about(self.about)
@@ -190,7 +190,7 @@ impl CliCommand {
             .hide(self.name == SERVANT)
     }
 
-    /// The same with the tables of its long help.
+    /// Builds the command with the tables of its long help.
     fn build_explained_command(&self) -> clap::Command {
         match EXPLAINED.iter().find(|(name, _)| *name == self.name) {
             Some((_, end)) => self.build_command().after_long_help(end()),
@@ -199,7 +199,7 @@ impl CliCommand {
     }
 }
 
-/// All commands with all of their help.
+/// Builds all commands with all of their help.
 fn build_all_commands() -> clap::Command {
     clap::Command::new("spirula")
         .version(env!("CARGO_PKG_VERSION"))
@@ -214,13 +214,13 @@ fn build_all_commands() -> clap::Command {
         )
 }
 
-/// Adds what `A` takes; the line about the command stays.
+/// Adds the arguments of `A`. The line about the command stays.
 fn add_arguments<A: Args>(command: clap::Command) -> clap::Command {
     let about = command.get_about().cloned().unwrap_or_default();
     A::augment_args(command).about(about)
 }
 
-/// What was given to a command that takes `A`.
+/// Reads the arguments of a command that takes `A`.
 fn read_matches<A: FromArgMatches>(given: &mut ArgMatches) -> A {
     A::from_arg_matches_mut(given).unwrap_or_else(|error| error.exit())
 }

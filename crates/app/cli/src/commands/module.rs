@@ -1,17 +1,17 @@
-//! The input of commands that take a module: read, verified, brought to SPIR-V.
+//! Inputs of commands that take a module: they are read, verified and compiled to SPIR-V.
 
 use super::compile::compile_options;
 use crate::cli::args::{InputValidation, LoweringArgs};
-use crate::cli::files::InputFile;
+use crate::cli::input_file::InputFile;
 use crate::cli::{CommandFailure, failure};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::verify;
 
-/// Compiles an input to a module. A module of SPIR-V is verified first where that is asked for.
+/// Compiles an input to a module. A SPIR-V module is verified first, where that is requested.
 ///
 /// # Errors
-/// The input is malformed, breaks a rule, or becomes no module.
+/// When the input is malformed, breaks a rule, or becomes no module.
 pub fn read_module(
     input: InputFile,
     how: &LoweringArgs,
@@ -38,7 +38,7 @@ pub fn read_module(
     }
 }
 
-/// Verifies a module for any consumer: the environment's rules are for its output.
+/// Verifies a module for any consumer. The rules of the environment apply to the output only.
 fn verify_for_any_consumer(module: &SpirvModule) -> Result<(), Vec<SourceDiagnostic>> {
     let options = verify::VerifyOptions {
         scalar_block_layout: true,

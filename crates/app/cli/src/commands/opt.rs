@@ -1,4 +1,4 @@
-//! `spirula opt`.
+//! `spirula opt`: optimises a SPIR-V module.
 
 use super::compile::write_spirv_module;
 use super::module::read_module;
@@ -14,7 +14,7 @@ use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text;
 use std::time::{Duration, Instant};
 
-/// Optimises the input and writes the module.
+/// Runs `spirula opt`.
 pub fn run_opt(args: &OptArgs) -> CommandResult {
     super::grammar::add_grammar_files(&args.grammar)?;
     let input = files::read_input_file(&args.from.path)?;
@@ -56,7 +56,7 @@ fn build_pipeline(args: &OptArgs) -> Result<PassPipeline, CommandFailure> {
     Ok(pipeline)
 }
 
-/// Prints and measures.
+/// Observer that prints modules and measures passes.
 struct PassReporter {
     print_after: Option<PrintAfterPass>,
     began: Instant,

@@ -1,9 +1,9 @@
-//! `spirula reduce`.
+//! `spirula reduce`: shrinks a module that a command fails on.
 
 use super::compile::write_spirv_module;
 use super::module::read_module;
 use crate::cli::args::ReduceArgs;
-use crate::cli::files::InputFile;
+use crate::cli::input_file::InputFile;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::stderr::print_stderr_line;
 use crate::cli::{CommandFailure, CommandResult, files};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Shrinks the input while the command fails on it.
+/// Runs `spirula reduce`.
 pub fn run_reduce(args: &ReduceArgs) -> CommandResult {
     files::check_writable(&args.output)?;
     let input = files::read_input_file(&args.from.path)?;
@@ -36,7 +36,7 @@ pub fn run_reduce(args: &ReduceArgs) -> CommandResult {
     let mut best = BestModuleWriter::default();
     let is_interesting = |words: &[u32]| {
         attempts += 1;
-        // After a failure to run it, no candidate is kept.
+        // After a failure to run the command, no candidate is kept.
         if error.is_some() {
             return false;
         }
@@ -76,10 +76,10 @@ pub fn run_reduce(args: &ReduceArgs) -> CommandResult {
     write_spirv_module(input, &small, &args.output, args.emit)
 }
 
-/// Time between two writings of the best module so far.
+/// Time between two writes of the best module so far.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The best module so far, which is written now and then: whoever stops the command has it.
+/// Writer of the best module so far. It writes regularly, so a user who stops the command has that module.
 #[derive(Default)]
 struct BestModuleWriter {
     written: Option<Instant>,
@@ -104,15 +104,15 @@ impl BestModuleWriter {
     }
 }
 
-/// What a command did.
+/// Result of a command.
 struct TrialOutput {
-    /// Exit code; none where a signal ended it.
+    /// Exit code; `None` where a signal ended the command.
     code: Option<i32>,
-    /// What it printed on standard output and standard error.
+    /// Text on standard output and standard error.
     printed: Vec<u8>,
 }
 
-/// What a candidate's command has to do.
+/// Condition that the command must satisfy on a candidate.
 struct TrialCriterion {
     code: Option<Option<i32>>,
     text: Option<String>,
@@ -129,14 +129,14 @@ impl TrialCriterion {
     }
 }
 
-/// What stands for the module in a command.
+/// Placeholder of the module in a command.
 const PLACE: &str = "{}";
 
 fn names_place(arg: &OsStr) -> bool {
     arg.to_str().is_some_and(|text| text.contains(PLACE))
 }
 
-/// The command with the files that it works on, which are removed at the end.
+/// The command with its files. The files are removed at the end.
 struct ReduceTrial<'a> {
     command: &'a [OsString],
     timeout: Duration,
@@ -160,7 +160,7 @@ impl<'a> ReduceTrial<'a> {
         Ok(trial)
     }
 
-    /// Runs the command on a module; nothing comes of one that takes too long.
+    /// Runs the command on a module. A command that takes too long has no result.
     fn run_candidate(&mut self, words: &[u32]) -> Result<Option<TrialOutput>, CommandFailure> {
         let write =
             |path: &Path, bytes: &[u8]| fs::write(path, bytes).map_err(|e| cannot_write(path, &e));
@@ -199,7 +199,7 @@ impl<'a> ReduceTrial<'a> {
         Ok(Some(TrialOutput { code, printed }))
     }
 
-    /// An argument with the module's path wherever `{}` stands in it.
+    /// An argument in which the path of the module replaces each `{}`.
     fn substitute_module_path(&self, arg: &OsString) -> OsString {
         match arg.to_str() {
             Some(text) if names_place(arg) => {
@@ -210,7 +210,7 @@ impl<'a> ReduceTrial<'a> {
         }
     }
 
-    /// What candidates have to do: what was asked for, or else end as the input did.
+    /// The criterion of candidates: the requested one, or else the exit code of the input.
     fn determine_criterion(
         &self,
         args: &ReduceArgs,
@@ -235,7 +235,7 @@ impl<'a> ReduceTrial<'a> {
         if is_success || !wanted.is_met(first) {
             let code = found.code.map_or("a signal".to_owned(), |c| c.to_string());
             let text = format!("the command does not fail on the input: it ended with {code}");
-            let hint = "--exit CODE or --keeps-printing TEXT say what is to be kept";
+            let hint = "--exit CODE or --keeps-printing TEXT state what is kept";
             return Err(CommandFailure::with_hint(text, hint));
         }
         Ok(wanted)
@@ -245,7 +245,7 @@ impl<'a> ReduceTrial<'a> {
 impl Drop for ReduceTrial<'_> {
     fn drop(&mut self) {
         for path in [&self.candidate, &self.printed] {
-            // There is nobody to tell.
+            // A failure has no one to be reported to.
             let _ = fs::remove_file(path);
         }
     }

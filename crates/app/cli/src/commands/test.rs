@@ -1,4 +1,4 @@
-//! `spirula test`.
+//! `spirula test`: runs folders of tests.
 
 use crate::cli::args::{TestArgs, TestWorker};
 use crate::cli::progress::ProgressIndicator;
@@ -10,7 +10,7 @@ use spirula_runtime::{ComputeDevice, DeviceOptions};
 use std::path::Path;
 use std::time::Duration;
 
-/// Runs folders of tests.
+/// Runs `spirula test`.
 pub fn run_tests(args: &TestArgs) -> CommandResult {
     let allowed = match &args.allow {
         Some(path) => read_list(path)?,
@@ -19,7 +19,7 @@ pub fn run_tests(args: &TestArgs) -> CommandResult {
     if let Some(path) = &args.json {
         files::check_writable(path)?;
     }
-    // A device that is not there is told once, and not by every test.
+    // A missing device is reported once, and not by every test.
     ComputeDevice::open(&args.device, &DeviceOptions::default())
         .map_err(|e| CommandFailure::from_message(e.to_string()))?;
     let cases = select_tests(
@@ -30,7 +30,7 @@ pub fn run_tests(args: &TestArgs) -> CommandResult {
     );
     let cases = cases.map_err(CommandFailure::from_message)?;
     let progress = ProgressIndicator::new_bar("testing", cases.len() as u64);
-    // Said at once, too, for who does not wait for the end.
+    // Failures are also reported at once, for users who do not wait for the end.
     let done = |case: &TestCase, outcome: &test::TestOutcome| {
         if let test::TestOutcome::Failed(reason) = outcome {
             progress.print_line(&format!("failed: {}: {reason}", case.id));

@@ -1,7 +1,7 @@
-//! `spirula tune`: finds sizes for the schedules of a tensor program by trying them.
+//! `spirula tune`: searches sizes for the schedules of a tensor program.
 //!
-//! A setting is tried for all dispatches that it matters to at once, since a launch's time is its own;
-//! each dispatch keeps what was best for it before the next setting is tried.
+//! A setting is tried at once for all dispatches that it affects, since each launch has a time of its own. Each
+//! dispatch keeps its best value before the next setting is tried.
 
 use super::compile::compile_options;
 use super::run::{default_arguments, known_shapes, program};
@@ -17,12 +17,12 @@ use spirula_program::{CompiledProgram, ProgramSession, ProgramValue};
 use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
 use std::time::Duration;
 
-/// What is known of a dispatch.
+/// State of the search for a dispatch.
 struct TunedDispatch {
     signature: String,
     strategy: spirula::ScheduleStrategy,
     profile: ScheduleProfile,
-    /// What does better than the profile.
+    /// Settings that are faster than those of the profile.
     settings: Vec<(String, u64)>,
     before: Duration,
     best: Duration,
@@ -37,7 +37,7 @@ impl TunedDispatch {
     }
 }
 
-/// Tunes the schedules of a program and writes what was found.
+/// Runs `spirula tune`.
 pub fn run_tune(args: &TuneArgs) -> CommandResult {
     let input = files::read_input_file(&args.from.path)?;
     let mut tuner = match ScheduleTuner::new(args, &input.bytes) {
@@ -63,7 +63,7 @@ pub fn run_tune(args: &TuneArgs) -> CommandResult {
     files::write_text(&args.output, &text)
 }
 
-/// Why nothing could be tuned.
+/// Failure of tuning.
 enum TuneError {
     Compile(Box<spirula::CompileError>),
     Told(CommandFailure),
@@ -137,7 +137,7 @@ impl<'a> ScheduleTuner<'a> {
             .map_err(|e| CommandFailure::from_message(e.to_string()))
     }
 
-    /// What was found so far, with a value for one setting of all dispatches that it matters to.
+    /// The results so far, with one value for one setting of all dispatches that it affects.
     fn tuning_with_trial(&self, tried: Option<(&ProfileSetting, u64)>) -> DispatchTuning {
         let mut tuning = self.options.tuning.clone();
         for dispatch in &self.dispatches {
@@ -174,7 +174,7 @@ impl<'a> ScheduleTuner<'a> {
             if !self.dispatches.iter().any(is_new) {
                 continue;
             }
-            // What a device refuses is no candidate.
+            // A setting that the device refuses is no candidate.
             let Ok(times) =
                 self.measure_dispatch_times(self.tuning_with_trial(Some((setting, value))))
             else {
@@ -200,7 +200,7 @@ impl<'a> ScheduleTuner<'a> {
         let read = spirula::read_input(self.bytes).map_err(|e| e.to_string())?;
         let compiled = read.compile_with(&options).map_err(|e| e.to_string())?;
         let CompileOutput::Program(program) = compiled.output else {
-            return Err("it is no program".to_owned());
+            return Err("it is not a program".to_owned());
         };
         let mut best = vec![Duration::MAX; self.dispatches.len()];
         for _ in 0..self.args.runs {

@@ -1,4 +1,4 @@
-//! `spirula val`.
+//! `spirula val`: verifies a SPIR-V module.
 
 use crate::cli::args::ValArgs;
 use crate::cli::{CommandFailure, CommandResult, files};
@@ -7,7 +7,7 @@ use spirula_spirv::verify::{self, VerifyOptions, VerifyRule};
 use spirula_spirv::{binary, text};
 use std::path::Path;
 
-/// Verifies a module, or explains a rule.
+/// Runs `spirula val`: verifies a module, or explains a rule.
 pub fn run_val(args: &ValArgs) -> CommandResult {
     super::grammar::add_grammar_files(&args.grammar)?;
     if let Some(number) = args.explain {
@@ -34,7 +34,7 @@ pub fn run_val(args: &ValArgs) -> CommandResult {
     }
 }
 
-/// The words of a binary, or of a text: of the version that its header comment says, or else the environment's.
+/// The words of a binary or a text. A text has the version of its header comment, or else that of the environment.
 fn parse_module_words(
     bytes: &[u8],
     options: &VerifyOptions,

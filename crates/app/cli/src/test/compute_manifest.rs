@@ -1,7 +1,7 @@
 //! Compute manifests: SPIR-V shaders with their buffers and dispatches.
 //!
-//! `manifest.json` lists tests with `dispatches`; `golden/<id>.bin` has the contents of the buffers
-//! in `out`, one after the other. Modules lie in `modules/`, in the folder or beside it.
+//! `manifest.json` lists tests with `dispatches`. `golden/<id>.bin` has the concatenated contents of the buffers in
+//! `out`. Modules are in `modules/`, in the folder or beside it.
 
 use super::session::{
     self, compare_buffer, download_buffer, parse_json_number, read_json, read_referenced_file,
@@ -47,7 +47,7 @@ struct BufferSpec {
     init: Value,
     #[serde(default)]
     set: u32,
-    /// None for a buffer that is reached by its address.
+    /// `None` for a buffer that is accessed by its address.
     binding: Option<u32>,
 }
 
@@ -95,7 +95,10 @@ impl TestSuite for ComputeSuite {
         let bytes = read_referenced_file(&self.module_path(&test.module))?;
         let module = session.compile_to_module(&bytes)?;
         let mut device = session.open_device()?;
-        let spec = test.spec.iter().map(parse_specialisation);
+        let spec = test
+            .spec
+            .iter()
+            .map(|(id, value)| parse_specialisation(id, value));
         let spec = spec.collect::<Result<Vec<_>, _>>()?;
         let kernel = device.create_kernel(&module, ENTRY, &spec)?;
         let buffers = test.buffers.iter().enumerate().map(|(i, b)| {
@@ -134,19 +137,17 @@ impl ComputeSuite {
     }
 }
 
-fn parse_specialisation(
-    (id, value): (&String, &Map<String, Value>),
-) -> Result<(u32, u64), TestOutcome> {
+fn parse_specialisation(id: &str, value: &Map<String, Value>) -> Result<(u32, u64), TestOutcome> {
     let number = id
         .parse()
-        .map_err(|_| TestOutcome::failed(format!("{id} is no SpecId")))?;
+        .map_err(|_| TestOutcome::failed(format!("{id} is not a SpecId")))?;
     let (_, mut bytes) = typed_scalar(value)?;
     bytes.resize(8, 0);
     let bits = bytes.first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
     Ok((number, bits))
 }
 
-/// Descriptors: buffers that share a binding are the elements of its array.
+/// Builds descriptors. Buffers that share a binding are the elements of its array.
 fn build_bindings(
     specs: &[BufferSpec],
     buffers: &[(ElementType, DeviceBuffer)],
@@ -169,7 +170,7 @@ fn build_bindings(
     out
 }
 
-/// Contents before the first dispatch of buffer number `i`.
+/// Makes the initial contents of buffer number `i`.
 fn make_initial_contents(
     element: ElementType,
     spec: &BufferSpec,
@@ -178,7 +179,7 @@ fn make_initial_contents(
     let made =
         |fill: &BufferFill| generate_elements(element, spec.n, fill).map_err(TestOutcome::failed);
     let bad = || TestOutcome::failed(format!("unknown initial contents {}", spec.init));
-    // Reserves the memory, or says that there is none.
+    // This reserves the memory, or fails.
     let empty = || made(&BufferFill::Zeros);
     match &spec.init {
         Value::String(rule) => match rule.as_str() {
@@ -208,7 +209,7 @@ fn make_initial_contents(
     }
 }
 
-/// Random contents as NumPy's `RandomState(seed)` gives them.
+/// Random contents of NumPy's `RandomState(seed)`.
 fn make_numpy_random(
     element: ElementType,
     count: usize,

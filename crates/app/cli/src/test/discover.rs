@@ -1,4 +1,4 @@
-//! Finding tests in folders.
+//! Discovery of tests in folders.
 
 use super::{KINDS, MANIFEST, SuiteResult, TestOutcome, TestSuite};
 use crate::cli::failure::tell_line;
@@ -6,24 +6,24 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How tests without their files are told.
-const LEFT_OUT: &str = "tests left out, as their files of values are not there";
-/// How modules without expectations are told.
-const ONLY_READ: &str = "modules only read, as nothing says what they give";
+/// Note about tests whose files are missing.
+const LEFT_OUT: &str = "tests left out, because their files of values are missing";
+/// Note about modules without expected results.
+const ONLY_READ: &str = "modules only read, because no results are expected";
 
-/// A test that was found.
+/// A discovered test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestCase {
-    /// What it is called: the name of its folder, a slash, and its name there.
+    /// Name of its folder, a slash, and its name there.
     pub id: String,
-    /// The folder that has it.
+    /// Its folder.
     pub folder: PathBuf,
-    /// Its name there.
+    /// Its name in the folder.
     pub name: String,
 }
 
-/// Loads a folder as the first kind that takes it, and whether that has the folders below, too;
-/// `None` when none does.
+/// Loads a folder as the first kind that accepts it; `None` when none does. The Boolean states whether the suite
+/// includes subfolders.
 fn load_suite(folder: &Path) -> Option<(SuiteResult, bool)> {
     let loaded = KINDS.iter().find_map(|kind| {
         let loaded = (kind.load)(folder)?;
@@ -39,11 +39,10 @@ fn load_suite(folder: &Path) -> Option<(SuiteResult, bool)> {
     })
 }
 
-/// Which names of a folder are wanted: [`TestSuite::test_names`] or [`TestSuite::workload_names`].
+/// Selects the names of a suite: [`TestSuite::test_names`] or [`TestSuite::workload_names`].
 pub type TestSelector = fn(&dyn TestSuite) -> Vec<String>;
 
-/// All tests in and below a path, in order. A folder with a manifest is claimed by it: nothing else
-/// in or below it is a test.
+/// Discovers all tests in and below a path, in order. A manifest describes all tests in and below its folder.
 ///
 /// # Errors
 /// When the path cannot be read, a manifest is malformed or of no known kind, or there is no test.
@@ -60,10 +59,10 @@ fn discover_tests(path: &Path, names: TestSelector) -> Result<Vec<TestCase>, Str
     Ok(cases)
 }
 
-/// The tests of several paths, those with a text in their names, at most so many and evenly spread.
+/// Selects the tests of several paths whose names contain a text: at most `limit`, evenly spread.
 ///
 /// # Errors
-/// As [`discover_tests`], and when nothing is left.
+/// When discovery fails, or no test is left.
 pub fn select_tests(
     paths: &[PathBuf],
     names: TestSelector,
@@ -86,7 +85,7 @@ pub fn select_tests(
     })
 }
 
-/// Says how many tests of a folder are not what they seem, and how.
+/// Prints a note about a number of tests of a folder.
 fn note_tests(title: &str, count: usize, how: &str) {
     if count > 0 {
         tell_line("note", &format!("{title}: {how}: {count}"), None);
@@ -124,7 +123,7 @@ fn search_folder(
     let mut folders = Vec::new();
     for entry in entries {
         let entry = entry.map_err(unreadable)?;
-        // Links are not followed: they may lead back.
+        // Links are not followed, since they may form a cycle.
         if entry.file_type().map_err(unreadable)?.is_dir() {
             folders.push(entry.path());
         }
@@ -135,17 +134,17 @@ fn search_folder(
         .try_for_each(|folder| search_folder(folder, names, cases))
 }
 
-/// Folders of tests, each loaded when it is first asked for.
+/// Cache of test folders. Each is loaded when it is first requested.
 #[derive(Default)]
 pub struct SuiteCache {
     loaded: BTreeMap<PathBuf, Box<dyn TestSuite>>,
 }
 
 impl SuiteCache {
-    /// The tests of a folder.
+    /// The suite of a folder.
     ///
     /// # Errors
-    /// When it has none, or its description is malformed.
+    /// When the folder has no tests, or its description is malformed.
     pub fn suite_for_folder(&mut self, folder: &Path) -> Result<&dyn TestSuite, TestOutcome> {
         if !self.loaded.contains_key(folder) {
             let suite =
@@ -158,7 +157,7 @@ impl SuiteCache {
     }
 }
 
-/// At most `most` of the items, evenly spread.
+/// Selects at most `most` of the items, evenly spread.
 pub fn sample_evenly<T: Clone>(items: &[T], most: usize) -> Vec<T> {
     let n = most.min(items.len());
     (0..n).map(|i| items[i * items.len() / n].clone()).collect()

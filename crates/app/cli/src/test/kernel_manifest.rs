@@ -1,9 +1,8 @@
-//! Kernel manifests: OpenCL programs as LLVM IR with their launches, and the contents of every
-//! buffer after the last.
+//! Kernel manifests: OpenCL programs as LLVM IR with their launches, and the expected contents of every buffer.
 //!
-//! `manifest.json` with `"format": 2` lists programs, each with the IR files that must give the
-//! same results (each is one test), and launches with their arguments. `golden.json` says what must
-//! come out. Initial contents are made by rule and verified against a hash.
+//! `manifest.json` with `"format": 2` lists programs. Each has IR files that must have the same results, and launches
+//! with their arguments. Each IR file is one test. `golden.json` has the expected results. Initial contents are made by
+//! a rule and verified by a hash.
 
 use super::session::{
     self, compare_buffer, download_buffer, parse_json_number, read_json, read_referenced_file,
@@ -25,7 +24,7 @@ use spirula_runtime::{
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The form that is understood.
+/// The supported format.
 const FORMAT: u64 = 2;
 
 #[derive(Deserialize)]
@@ -41,7 +40,7 @@ struct KernelTest {
     kernels: Vec<TestLaunch>,
 }
 
-/// One launch.
+/// A launch.
 #[derive(Deserialize)]
 struct TestLaunch {
     name: String,
@@ -52,7 +51,7 @@ struct TestLaunch {
     args: Vec<Map<String, Value>>,
 }
 
-/// What must come out of a program.
+/// Expected results of a program.
 #[derive(Deserialize)]
 struct GoldenOutput {
     buffers: BTreeMap<String, GoldenBuffer>,
@@ -125,7 +124,7 @@ impl TestSuite for KernelSuite {
         };
         let mut kernels: BTreeMap<&str, DeviceKernel> = BTreeMap::new();
         for step in &program.kernels {
-            // All kernels are compiled before anything runs: a refusal names what is missing.
+            // All kernels are compiled before anything runs, so that a refusal names the missing feature.
             if !kernels.contains_key(step.name.as_str()) {
                 let kernel = run.device.create_kernel(&module, &step.name, &[])?;
                 kernels.insert(&step.name, kernel);
@@ -146,7 +145,7 @@ struct TestBuffer {
     slack: u64,
 }
 
-/// A test under way.
+/// A running test.
 struct KernelTestRun<'a> {
     device: ComputeDevice,
     golden: &'a GoldenOutput,
@@ -223,7 +222,7 @@ impl KernelTestRun<'_> {
         Ok(buffer)
     }
 
-    /// Compares every buffer that the golden results name.
+    /// Compares every buffer that the golden output names.
     fn compare_with_golden(&mut self, tol: f64, folder: &Path) -> Result<(), TestOutcome> {
         for (name, golden) in &self.golden.buffers {
             let made = self.buffers.get(name);
@@ -266,7 +265,7 @@ fn read_text_field<'a>(arg: &'a Map<String, Value>, key: &str) -> Result<&'a str
     text.ok_or_else(|| make_malformed_outcome(key, arg))
 }
 
-/// Type and initial contents of a new buffer, verified against their hash.
+/// Makes the initial contents of a buffer and verifies their hash.
 fn make_initial_contents(
     arg: &Map<String, Value>,
     golden: &GoldenBuffer,
@@ -310,7 +309,7 @@ fn to_three_sizes<T: Copy>(sizes: &[T], default: T) -> Result<[T; 3], TestOutcom
     Ok(out)
 }
 
-/// The elements, smallest first.
+/// Sorts elements in ascending order.
 fn sort_elements(element: ElementType, bytes: &[u8]) -> Vec<u8> {
     let mut chunks: Vec<&[u8]> = bytes.chunks_exact(element.size()).collect();
     chunks.sort_by(
@@ -322,7 +321,7 @@ fn sort_elements(element: ElementType, bytes: &[u8]) -> Vec<u8> {
     chunks.concat()
 }
 
-/// The rule for initial contents.
+/// Parses the rule for initial contents.
 fn parse_buffer_fill(element: ElementType, init: &Value) -> Result<BufferFill, TestOutcome> {
     let bad = || TestOutcome::failed(format!("unknown initial contents {init}"));
     if init == "zero" {

@@ -1,8 +1,8 @@
 //! Folders of tests.
 //!
-//! A *kind* of test is a way in which a folder describes what is to be run and what must come out.
-//! [`KINDS`] has one row for each; which of them a folder is, is found from its content. Each test
-//! runs in a child process, so that one that crashes or hangs is a failed test and no more.
+//! A *kind* of test is a way in which a folder describes its programs and their expected results. [`KINDS`] has one row
+//! for each kind. The content of a folder decides its kind. Each test runs in a child process, so a test that crashes
+//! or hangs only fails.
 
 mod compute_manifest;
 mod discover;
@@ -21,30 +21,30 @@ pub use outcome::TestOutcome;
 pub use report::{AllowList, TestReport};
 pub use workers::{TestRunOptions, run_all};
 
-use crate::bench::BenchWorkload;
+use crate::bench::workload::BenchWorkload;
 use std::path::Path;
 
 /// A folder of tests, loaded.
 pub trait TestSuite {
-    /// Names of its tests, in order, each once.
+    /// Names of its tests, in order. Each name is unique.
     fn test_names(&self) -> Vec<String>;
 
-    /// How many tests of a list need files that are not there. They are left out, and have no names.
+    /// Number of listed tests whose files are missing. They are left out and have no names.
     fn left_out(&self) -> usize {
         0
     }
 
-    /// How many tests only read their module: nothing says what it gives.
+    /// Number of tests that only read their module, because no results are expected.
     fn only_read(&self) -> usize {
         0
     }
 
-    /// Names of what is measured.
+    /// Names of the workloads that are measured.
     fn workload_names(&self) -> Vec<String> {
         self.test_names()
     }
 
-    /// Does what takes time before a test runs and is none of its own, as having another compiler print a program.
+    /// Prepares a test by work that does not count to its time, such as running another compiler.
     ///
     /// # Errors
     /// As [`TestSuite::run_test`].
@@ -59,10 +59,10 @@ pub trait TestSuite {
     /// Runs a test.
     ///
     /// # Errors
-    /// When it failed, or needs something that is missing.
+    /// When the test failed, or needs something that is missing.
     fn run_test(&self, name: &str, session: &session::TestEnvironment) -> Result<(), TestOutcome>;
 
-    /// What a test calls, to measure it; `None` of one that is not to be measured.
+    /// Loads the workload of a test; `None` for a test that is not measured.
     ///
     /// # Errors
     /// As [`TestSuite::run_test`], or when tests of this kind call no program.
@@ -75,20 +75,20 @@ pub trait TestSuite {
     }
 }
 
-/// A folder of tests, or what is wrong with its description.
+/// A folder of tests, or the fault of its description.
 pub type SuiteResult = Result<Box<dyn TestSuite>, String>;
 
-/// A way of describing tests.
+/// A kind of test folder.
 pub struct SuiteKind {
     /// Name.
     pub name: &'static str,
-    /// Loads a folder, `None` when it is not of this kind.
+    /// Loads a folder; `None` when it is not of this kind.
     pub load: fn(&Path) -> Option<SuiteResult>,
-    /// Whether folders below one of this kind are a part of it.
+    /// Whether subfolders of such a folder belong to it.
     pub claims_below: bool,
 }
 
-/// All kinds. The first that takes a folder has it.
+/// All kinds. The first kind that accepts a folder loads it.
 pub const KINDS: &[SuiteKind] = &[
     SuiteKind {
         name: "kernel manifest",
@@ -117,5 +117,5 @@ pub const KINDS: &[SuiteKind] = &[
     },
 ];
 
-/// The file by which a folder says that it holds tests.
+/// The file that marks a folder of tests.
 const MANIFEST: &str = "manifest.json";

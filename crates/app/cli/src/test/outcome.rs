@@ -1,4 +1,4 @@
-//! How a test ends.
+//! Outcomes of tests.
 
 use serde::{Deserialize, Serialize};
 use spirula::{CompileError, CompileStage};
@@ -7,31 +7,31 @@ use spirula_program::ProgramError;
 use spirula_runtime::DeviceError;
 use std::fmt;
 
-/// How a test ended.
+/// Outcome of a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "outcome", content = "reason")]
 pub enum TestOutcome {
     /// All results are as expected.
     Passed,
-    /// Something is wrong: a result, an error, a crash, or the test itself.
+    /// A result is wrong, an error or a crash occurred, or the test itself is faulty.
     Failed(String),
-    /// Compiler or device refused, and named what is missing.
+    /// The compiler or the device refused the program, and named a missing feature.
     Unsupported(String),
 }
 
 impl TestOutcome {
-    /// Failed, with the reason in one line.
+    /// A failure with its reason in one line.
     pub fn failed(reason: impl ToString) -> Self {
         TestOutcome::Failed(one_line(&reason.to_string()))
     }
 
-    /// Unsupported, with what is missing in one line.
+    /// An unsupported test with the missing feature in one line.
     pub fn unsupported(reason: impl ToString) -> Self {
         TestOutcome::Unsupported(one_line(&reason.to_string()))
     }
 
-    /// Unsupported for the first of these faults: without its place, so that tests that miss the
-    /// same are counted together.
+    /// An unsupported test by the first of these faults. The place is left out, so that tests with the same missing
+    /// feature are counted together.
     fn from_missing_feature(faults: &[SourceDiagnostic], error: &impl ToString) -> Self {
         match faults.first() {
             Some(first) => TestOutcome::unsupported(&first.message),
@@ -66,7 +66,7 @@ impl From<DeviceError> for TestOutcome {
     }
 }
 
-/// Of a run that should not have ended early.
+/// The outcome of a run that must not fail.
 impl From<ProgramError<DeviceError>> for TestOutcome {
     fn from(error: ProgramError<DeviceError>) -> Self {
         match error {
@@ -77,7 +77,7 @@ impl From<ProgramError<DeviceError>> for TestOutcome {
     }
 }
 
-/// One line for reports.
+/// Prints the outcome in one line.
 impl fmt::Display for TestOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

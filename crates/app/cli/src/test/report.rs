@@ -1,4 +1,4 @@
-//! What came out of a run of tests.
+//! Reports of test runs.
 
 use super::{TestCase, TestOutcome};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// Ids shown of the tests that miss the same thing.
+/// Number of shown tests for each missing feature.
 const SHOWN: usize = 3;
 
 /// The outcomes of a run.
@@ -33,7 +33,7 @@ struct TestReportRow {
 }
 
 impl TestReport {
-    /// The outcomes of these tests, in the same order.
+    /// The report of tests and their outcomes, in the same order.
     pub fn new(device: &str, cases: Vec<TestCase>, outcomes: Vec<(TestOutcome, Duration)>) -> Self {
         let rows = cases.into_iter().zip(outcomes);
         let tests: Vec<TestReportRow> = rows
@@ -58,7 +58,7 @@ impl TestReport {
         self.failed > 0
     }
 
-    /// Tests that are unsupported and not in a list of those that may be.
+    /// Unsupported tests that a list does not allow.
     pub fn not_allowed<'a>(&'a self, list: &'a AllowList) -> impl Iterator<Item = &'a str> {
         let unsupported = self
             .tests
@@ -69,7 +69,7 @@ impl TestReport {
             .filter(|id| !list.ids.contains_key(*id))
     }
 
-    /// Tests that passed although a list says that they are not supported.
+    /// Tests that passed although a list calls them unsupported.
     pub fn find_outdated_entries<'a>(
         &'a self,
         list: &'a AllowList,
@@ -84,7 +84,7 @@ impl TestReport {
     }
 }
 
-/// What failed and why, what is missing and for how many tests, and the numbers in the last line.
+/// Prints failures with their reasons, missing features with their numbers of tests, and the totals in the last line.
 impl fmt::Display for TestReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -95,7 +95,7 @@ impl fmt::Display for TestReport {
                 TestOutcome::Unsupported(what) => missing.entry(what).or_default().push(&test.id),
             }
         }
-        // What is missing most often stands last, where it is seen.
+        // The most frequent missing feature comes last, where it is seen.
         let mut missing: Vec<_> = missing.into_iter().collect();
         missing.sort_by_key(|(_, ids)| ids.len());
         for (what, ids) in missing {
@@ -119,15 +119,15 @@ impl fmt::Display for TestReport {
     }
 }
 
-/// Tests that may be unsupported, with the reason of each: lines of an id, a tab and a reason;
-/// empty lines and those that begin with `#` say nothing.
+/// List of tests that may be unsupported. Each line has an id, a tab and the reason. Empty lines and lines that begin
+/// with `#` are ignored.
 #[derive(Debug, Default)]
 pub struct AllowList {
     ids: BTreeMap<String, String>,
 }
 
 impl AllowList {
-    /// Reads a list.
+    /// Parses a list.
     ///
     /// # Errors
     /// When a line has no reason.
@@ -143,7 +143,7 @@ impl AllowList {
                 }
                 _ => {
                     return Err(format!(
-                        "line {} has no tab and reason behind the test",
+                        "line {} has no tab and reason after the test",
                         number + 1
                     ));
                 }

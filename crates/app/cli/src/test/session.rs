@@ -1,4 +1,4 @@
-//! What the kinds share: a device for a test, values out of JSON, and comparison.
+//! Functions that all kinds share: devices, values in JSON, and comparison.
 
 use super::TestOutcome;
 use crate::cli::args::ProgramArgs;
@@ -14,35 +14,35 @@ use spirula_spirv::target::SpirvTarget;
 use std::fs;
 use std::path::Path;
 
-/// The name of the CPU device, to which others are compared.
+/// Name of the CPU device, which other devices are compared with.
 pub const CPU: &str = "cpu";
 
-/// On what tests run.
+/// Environment of tests.
 #[derive(Clone, Debug)]
 pub struct TestEnvironment {
     /// Name of the device.
     pub device: String,
-    /// How it is opened.
+    /// Options of the device.
     pub options: DeviceOptions,
-    /// Whether modules are lifted to LLVM assembly and brought back before they run.
+    /// Whether modules are lifted to LLVM assembly and translated again before they run.
     pub lifted: bool,
-    /// What modules are compiled for; by default what suits the input.
+    /// Environment of compiled modules; by default the one that suits the input.
     pub target: Option<SpirvTarget>,
-    /// What modules are optimised by before they run.
+    /// Passes over modules before they run.
     pub passes: PassPipeline,
-    /// What tensor programs are scheduled for.
+    /// Profile for the schedules of tensor programs.
     pub profile: ScheduleProfile,
-    /// How programs come about, and what is left of them.
+    /// Options of Futhark programs.
     pub programs: ProgramArgs,
 }
 
 impl TestEnvironment {
-    /// A fresh device.
+    /// Opens a new device.
     pub fn open_device(&self) -> Result<ComputeDevice, TestOutcome> {
         Ok(ComputeDevice::open(&self.device, &self.options)?)
     }
 
-    /// The same on another device.
+    /// The same environment with another device.
     pub fn with_device(&self, device: &str) -> TestEnvironment {
         TestEnvironment {
             device: device.to_owned(),
@@ -55,7 +55,7 @@ impl TestEnvironment {
         }
     }
 
-    /// The module that an input becomes.
+    /// Compiles an input to a module.
     pub fn compile_to_module(&self, bytes: &[u8]) -> Result<SpirvModule, TestOutcome> {
         let options = CompileOptions {
             target: self.target,
@@ -77,18 +77,18 @@ impl TestEnvironment {
     }
 }
 
-/// The contents of a file that a manifest names.
+/// Reads a file that a manifest names.
 pub fn read_referenced_file(path: &Path) -> Result<Vec<u8>, TestOutcome> {
     fs::read(path).map_err(|e| TestOutcome::failed(format!("cannot read {}: {e}", path.display())))
 }
 
-/// A manifest or another JSON file of a folder.
+/// Reads a manifest or another JSON file of a folder.
 pub fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, String> {
     let bytes = fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
     serde_json::from_slice(&bytes).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// The number that a JSON value is, as its digits stand in the file.
+/// Parses a number from the digits of a JSON value.
 pub fn parse_json_number(
     element: ElementType,
     value: &Value,
@@ -97,19 +97,25 @@ pub fn parse_json_number(
         Value::Bool(b) => u8::from(*b).to_string(),
         Value::Number(n) => n.to_string(),
         Value::String(s) => s.clone(),
-        other => return Err(TestOutcome::failed(format!("{other} is no {element}"))),
+        other => {
+            return Err(TestOutcome::failed(format!(
+                "{other} is not of type {element}"
+            )));
+        }
     };
-    // Integers may be written as floats, and as unsigned ones of their width.
+    // Integers may be written as floats, or as unsigned integers of their width.
     let whole = || text.parse::<f64>().ok().filter(|x| x.fract() == 0.0);
     let parsed = element.parse_number(&text);
     let wide = |_| match whole() {
         Some(x) if !element.is_float() => Ok(ElementNumber::Int(x as i128)),
-        _ => Err(TestOutcome::failed(format!("{text} is no {element}"))),
+        _ => Err(TestOutcome::failed(format!(
+            "{text} is not of type {element}"
+        ))),
     };
     parsed.or_else(wide)
 }
 
-/// The bytes of a scalar written as `{"TYPE": VALUE}`.
+/// Parses a scalar of the form `{"TYPE": VALUE}` to its bytes.
 pub fn typed_scalar(object: &Map<String, Value>) -> Result<(ElementType, Vec<u8>), TestOutcome> {
     let (name, value) = object
         .iter()
@@ -121,7 +127,7 @@ pub fn typed_scalar(object: &Map<String, Value>) -> Result<(ElementType, Vec<u8>
     Ok((element, bytes))
 }
 
-/// Compares a buffer with what it should hold; `title` is what it is called.
+/// Compares a buffer with its expected contents. `title` is its name in messages.
 pub fn compare_buffer(
     title: &str,
     element: ElementType,
@@ -136,7 +142,7 @@ pub fn compare_buffer(
     expect_array(title, &array(got)?, &array(want)?, tolerance)
 }
 
-/// Compares an array with what it should be.
+/// Compares an array with the expected one.
 pub fn expect_array(
     title: &str,
     got: &ElementArray,
@@ -150,7 +156,7 @@ pub fn expect_array(
     }
 }
 
-/// All of a buffer.
+/// Downloads a whole buffer.
 pub fn download_buffer(
     device: &mut ComputeDevice,
     buffer: DeviceBuffer,

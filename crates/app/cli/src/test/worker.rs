@@ -1,6 +1,6 @@
-//! The child process that runs tests: a request in a line of standard input, answers in lines of standard output, that
-//! it is prepared and its outcome, until the input ends. It is the first of a process group, which ends with the input:
-//! so does a compiler that it has started.
+//! Worker process that runs tests. Each line of standard input is a request. Lines of standard output report that the
+//! test is prepared, and its outcome. The worker is the first of a process group, which ends with the input. So a
+//! compiler that the worker has started ends, too.
 
 use super::discover::SuiteCache;
 use super::session::TestEnvironment;
@@ -11,25 +11,25 @@ use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::thread;
 
-/// Which test to run.
+/// Request to run a test.
 #[derive(Serialize, Deserialize)]
 pub struct TestRequest {
-    /// The folder that has it.
+    /// Folder of the test.
     pub folder: PathBuf,
-    /// Its name there.
+    /// Name of the test in the folder.
     pub name: String,
 }
 
-/// What a worker says of a request.
+/// Response to a request.
 #[derive(Serialize, Deserialize)]
 pub enum TestResponse {
     /// The test begins now.
     Prepared,
-    /// It has ended.
+    /// The test has ended.
     Ended(TestOutcome),
 }
 
-/// Serves requests.
+/// Serves requests until the input ends.
 pub fn serve_requests(options: &TestEnvironment) -> io::Result<()> {
     let mut suites = SuiteCache::default();
     for line in read_request_lines() {
@@ -66,8 +66,8 @@ fn write_response(answer: &TestResponse) -> io::Result<()> {
     out.flush()
 }
 
-/// The lines of standard input. A thread reads them, so that their end is seen while a test runs: then who asked is
-/// gone, and everything that was started for it ends.
+/// The lines of standard input. A thread reads them, so the end of the input is noticed while a test runs. It means
+/// that the parent is gone, and the whole process group ends.
 fn read_request_lines() -> impl Iterator<Item = io::Result<String>> {
     let (send, lines) = channel();
     thread::spawn(move || {

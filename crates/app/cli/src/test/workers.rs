@@ -1,4 +1,4 @@
-//! Running tests in child processes, several at a time, each with a limit of time.
+//! Worker pool: tests run in child processes, several at a time, each with a time limit.
 
 use super::worker::{TestRequest, TestResponse};
 use super::{TestCase, TestOutcome, group};
@@ -10,24 +10,24 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How tests are run.
+/// Options of a test run.
 #[derive(Clone, Debug)]
 pub struct TestRunOptions {
-    /// Child processes at a time.
+    /// Number of concurrent child processes.
     pub jobs: usize,
-    /// Longest time of a test.
+    /// Time limit of a test.
     pub timeout: Duration,
-    /// Arguments that make this program a worker.
+    /// Arguments that start this program as a worker.
     pub worker: Vec<String>,
 }
 
-/// Longest time before a test begins, where its own is not longer: that of Futhark's compiler.
+/// Least time limit of the preparation of a test, which may run Futhark's compiler.
 const PREPARATION: Duration = Duration::from_secs(600);
 
-/// Bytes kept of what a worker last wrote to standard error.
+/// Number of the last bytes of a worker's standard error that are kept.
 const TAIL: usize = 4096;
 
-/// Runs all tests; their outcomes and times in the same order. `done` is told of each as it ends.
+/// Runs all tests, and returns their outcomes and times in the same order. `done` is called when a test ends.
 pub fn run_all(
     cases: &[TestCase],
     options: &TestRunOptions,
@@ -62,7 +62,7 @@ pub fn run_all(
         .collect()
 }
 
-/// Runs a test in a worker, which is started where there is none and ended where it misbehaves.
+/// Runs a test in a worker. A missing worker is started, and a faulty one is ended.
 fn run_test_case(
     case: &TestCase,
     worker: &mut Option<WorkerProcess>,
@@ -93,7 +93,7 @@ fn run_test_case(
 }
 
 enum WorkerFailure {
-    /// No answer in so much time.
+    /// There was no answer within the time limit.
     Late(Duration),
     /// The process ended.
     Gone,
@@ -165,11 +165,11 @@ impl WorkerProcess {
         }
     }
 
-    /// How the process ended, and what it said last.
+    /// The outcome of a test whose process ended, with the last output of the process.
     fn into_failure_outcome(mut self) -> TestOutcome {
         let status = self.process.wait();
         if let Some(errors) = self.errors.take() {
-            // The thread has no result; joining it waits for the end of the stream.
+            // The thread has no result. Joining it waits for the end of the stream.
             let _ = errors.join();
         }
         let tail = self
@@ -191,7 +191,7 @@ impl Drop for WorkerProcess {
     }
 }
 
-/// Keeps the last bytes of a stream.
+/// Reads a stream and keeps its last bytes.
 fn keep_tail(mut from: impl Read, tail: &Mutex<Vec<u8>>) {
     let mut chunk = [0; 1024];
     while let Ok(n @ 1..) = from.read(&mut chunk) {

@@ -1,36 +1,36 @@
-//! Where and by how much an array differs from what is expected.
+//! Comparison of arrays.
 
 use spirula_runtime::data::{ElementArray, ElementNumber};
 use std::fmt;
 
-/// How much floats may differ: by `absolute + relative * max(|want|, scale)`. Integers are equal,
-/// or differ by `slack` at most. NaN equals NaN.
+/// Tolerance of a comparison. Floats may differ by `absolute + relative * max(|want|, scale)`, and integers by `slack`.
+/// NaN equals NaN.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ArrayTolerance {
-    /// For floats of any size.
+    /// Absolute tolerance of floats.
     pub absolute: f64,
-    /// For floats, of their size.
+    /// Tolerance of floats relative to their magnitude.
     pub relative: f64,
-    /// Size below which the relative tolerance does not shrink.
+    /// Magnitude below which the relative tolerance does not shrink.
     pub scale: f64,
-    /// For integers.
+    /// Absolute tolerance of integers.
     pub slack: u64,
 }
 
-/// How two arrays differ.
+/// Difference of two arrays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArrayDifference {
-    /// Elements that differ by more than is tolerated.
+    /// Number of elements that differ by more than the tolerance.
     pub count: usize,
-    /// Elements in all.
+    /// Number of all elements.
     pub of: usize,
-    /// First element that differs.
+    /// Index of the first element that differs.
     pub first: usize,
     /// Its coordinates.
     pub coordinates: Vec<usize>,
     /// Its value, and that which is expected, as text.
     pub got_want: (String, String),
-    /// Largest difference of any element; NaN where a number and none meet.
+    /// Largest difference of any element; NaN where a number is compared with NaN.
     pub largest: f64,
 }
 
@@ -77,7 +77,7 @@ pub fn compare_arrays(
     Ok(found)
 }
 
-/// By how much two numbers differ, where that is too much.
+/// The difference of two numbers, where it exceeds the tolerance.
 fn measure_excess_difference(
     got: ElementNumber,
     want: ElementNumber,

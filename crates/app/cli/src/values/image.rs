@@ -1,19 +1,18 @@
-//! An array as a picture, row 0 on top.
+//! Pictures of arrays, row 0 on top.
 //!
-//! - `HxW`: a colour for each number between the smallest and the largest; `u32` in the `rgba` map
-//!   holds a pixel, red in the lowest byte.
-//! - `HxWx3` and `HxWx4`: red, green, blue, and alpha; integers as they are within 0 to 255, floats
-//!   from 0 to 1.
+//! - `HxW`: each number has a colour between those of the smallest and the largest. In the `rgba` map a `u32` is a
+//!   pixel, red in its lowest byte.
+//! - `HxWx3` and `HxWx4`: red, green, blue, and alpha. Integers range from 0 to 255, floats from 0 to 1.
 
 use clap::ValueEnum;
 use spirula_runtime::data::{
     ArrayStatistics, ElementArray, ElementClass, ElementNumber, ElementType,
 };
 
-/// How numbers become colours.
+/// Colour map of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ColourMap {
-    /// grey for u8, rgba for u32, else viridis
+    /// Grey for u8, rgba for u32, else viridis
     Auto,
     /// Black to white
     Grey,
@@ -34,7 +33,7 @@ pub fn is_picture(array: &ElementArray) -> bool {
     array.element_count() > 0 && matches!(array.shape(), [_, _] | [_, _, 3 | 4])
 }
 
-/// The bytes of a PNG file.
+/// Encodes an array as a PNG file.
 ///
 /// # Errors
 /// When the array has another shape, or is too large for a picture.
@@ -42,7 +41,7 @@ pub fn encode_png(array: &ElementArray, map: ColourMap) -> Result<Vec<u8>, Strin
     if !is_picture(array) {
         let shape = array.shape_text();
         return Err(format!(
-            "{shape} is no picture: its shape has to be HxW, HxWx3 or HxWx4"
+            "{shape} is not a picture: its shape has to be HxW, HxWx3 or HxWx4"
         ));
     }
     let (height, width) = (array.shape()[0], array.shape()[1]);
@@ -107,7 +106,7 @@ fn map_to_colours(array: &ElementArray, map: ColourMap) -> Vec<u8> {
         (_, range) => range.map_or((0.0, 0.0), |(low, high)| (low.to_f64(), high.to_f64())),
     };
     let pixel = |number: ElementNumber| {
-        // Halves, so that the span of all doubles is one.
+        // Halves keep the span of extreme doubles finite.
         let span = range.1 / 2.0 - range.0 / 2.0;
         let t = (number.to_f64() / 2.0 - range.0 / 2.0) / span;
         let t = if t.is_nan() { 0.0 } else { t.clamp(0.0, 1.0) };

@@ -1,13 +1,14 @@
-//! Values as the command line writes them, and what is done with results.
+//! Values on the command line, and the processing of results.
 //!
-//! - [`ValueSpec`] and [`ArgSpec`]: `1024xf32=iota` and its relatives.
-//! - [`summary`]: an array in a few lines.
-//! - [`compare`]: where and by how much two arrays differ.
-//! - [`image`]: an array as a picture.
+//! - [`ValueSpec`] and [`ArgSpec`]: arguments such as `1024xf32=iota`.
+//! - [`summary`]: summaries of arrays.
+//! - [`compare`]: comparison of arrays.
+//! - [`image`]: pictures of arrays.
 //! - [`texels`]: images and samplers.
-//! - [`program`], [`tensor`]: between arrays and the values of programs, of StableHLO's too.
+//! - [`program`], [`tensor`]: conversion between arrays and the values of programs and of StableHLO.
 
 pub mod compare;
+mod contents;
 pub mod image;
 pub mod program;
 mod spec;
@@ -15,4 +16,5 @@ pub mod summary;
 pub mod tensor;
 pub mod texels;
 
-pub use spec::{ArgSpec, ArgTarget, ArrayContents, ValueSpec, parse_hex_bytes};
+pub use contents::ArrayContents;
+pub use spec::{ArgSpec, ArgTarget, ValueSpec, parse_hex_bytes};

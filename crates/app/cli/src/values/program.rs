@@ -1,10 +1,10 @@
-//! Between the arrays of this crate and the values of programs.
+//! Conversion between arrays and the values of programs.
 
 use spirula_program::program::{EntrySize, EntryValueType};
 use spirula_program::{ProgramValue, ScalarType};
 use spirula_runtime::data::{DataError, ElementArray, ElementType};
 
-/// The types of programs with those of arrays: type, whether it has no sign, and the array's.
+/// Types of programs with those of arrays: type, whether it is unsigned, and the array's type.
 const TYPES: &[(ScalarType, bool, ElementType)] = &[
     (ScalarType::I8, false, ElementType::I8),
     (ScalarType::I16, false, ElementType::I16),
@@ -26,10 +26,10 @@ pub fn to_element_type(ty: ScalarType, unsigned: bool) -> Option<ElementType> {
     row.map(|row| row.2)
 }
 
-/// A value as an array.
+/// Converts a value to an array.
 ///
 /// # Errors
-/// When arrays lack its type, or it is damaged.
+/// When arrays lack the type of the value, or the value is malformed.
 pub fn to_array(value: &ProgramValue) -> Result<ElementArray, DataError> {
     let name = value.type_name();
     let element = to_element_type(value.element, value.unsigned).ok_or(DataError::Element(name))?;
@@ -37,7 +37,7 @@ pub fn to_array(value: &ProgramValue) -> Result<ElementArray, DataError> {
     ElementArray::new(element, shape, value.bytes.clone())
 }
 
-/// An array as a value; `None` when programs lack its type.
+/// Converts an array to a value; `None` when programs lack its type.
 pub fn of_array(array: ElementArray) -> Option<ProgramValue> {
     let row = TYPES.iter().find(|row| row.2 == array.element())?;
     Some(ProgramValue {
@@ -48,8 +48,7 @@ pub fn of_array(array: ElementArray) -> Option<ProgramValue> {
     })
 }
 
-/// The type of a parameter or result as arguments write it, `?x3xf32`; a size that is not known is
-/// a question mark.
+/// The type of a parameter or result in the syntax of arguments, such as `?x3xf32`. An unknown size is a question mark.
 pub fn type_text(value: Option<&EntryValueType>) -> String {
     let Some(value) = value else {
         return "opaque".to_owned();

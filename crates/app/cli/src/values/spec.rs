@@ -18,10 +18,9 @@
 //!          | "random" ["(" [LOW "," HIGH] ["," "seed=" N] ")"] | "@" FILE
 //! ```
 
+use super::contents::{ArrayContents, parse_contents};
 use super::texels::{self, ImageSpec};
-use spirula_runtime::data::{
-    BufferFill, ElementClass, ElementNumber, ElementType, RandomOrder, measure_shape,
-};
+use spirula_runtime::data::{ElementNumber, ElementType, measure_shape};
 use spirula_runtime::{PipeShape, SamplerState};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -29,13 +28,13 @@ use std::str::FromStr;
 /// An argument of a kernel, or a resource of a shader.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArgSpec {
-    /// Which parameter it is for; the next one where this is not said.
+    /// Its parameter; by default the next one.
     pub place: Option<ArgTarget>,
-    /// What is passed.
+    /// Its value.
     pub value: ValueSpec,
 }
 
-/// Which parameter or descriptor an argument is for.
+/// The parameter or descriptor of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArgTarget {
     /// By its name.
@@ -51,7 +50,7 @@ pub enum ArgTarget {
     },
 }
 
-/// A value, not yet made.
+/// Specification of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ValueSpec {
     /// A scalar.
@@ -62,10 +61,10 @@ pub enum ValueSpec {
         element: ElementType,
         /// Sizes of its dimensions.
         shape: Vec<usize>,
-        /// What is in it.
+        /// Its contents.
         contents: ArrayContents,
     },
-    /// An array as a `.npy` file has it.
+    /// The array of a `.npy` file.
     File(PathBuf),
     /// Bytes of workgroup memory.
     Local(u64),
@@ -81,24 +80,6 @@ pub enum ValueSpec {
     Address(Box<ValueSpec>),
 }
 
-/// What is in an array.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ArrayContents {
-    /// Made by rule.
-    Fill(BufferFill),
-    /// These numbers; a single one stands in every element.
-    Numbers(Vec<ElementNumber>),
-    /// Random between bounds (any bits where there are none), by a seed that may be left open.
-    Random {
-        /// Smallest, and bound above.
-        range: Option<(ElementNumber, ElementNumber)>,
-        /// Seed.
-        seed: Option<u64>,
-    },
-    /// From a `.npy` file of the same type and number of elements, or from the bytes of any other.
-    File(PathBuf),
-}
-
 impl FromStr for ArgSpec {
     type Err = String;
 
@@ -112,7 +93,7 @@ impl FromStr for ArgSpec {
     }
 }
 
-/// The part before a colon that stands before contents and file names.
+/// Splits off the place before a colon, which precedes contents and names of files.
 fn split_place(text: &str) -> Option<(Result<ArgTarget, String>, &str)> {
     let end = text.find(['=', '@']).unwrap_or(text.len());
     let (place, _) = text[..end].split_once(':')?;
@@ -140,7 +121,9 @@ impl FromStr for ArgTarget {
                 binding,
                 index,
             }),
-            _ => Err(format!("{text:?} is no SET,BINDING or SET,BINDING[INDEX]")),
+            _ => Err(format!(
+                "{text:?} is not a SET,BINDING or SET,BINDING[INDEX]"
+            )),
         }
     }
 }
@@ -188,7 +171,7 @@ impl FromStr for ValueSpec {
     }
 }
 
-/// `4x3xf32`, or `f32` alone.
+/// Parses a type such as `4x3xf32`, or `f32` alone.
 fn parse_array_type(text: &str) -> Result<(Vec<usize>, ElementType), String> {
     let (sizes, name) = text
         .rsplit_once('x')
@@ -197,14 +180,14 @@ fn parse_array_type(text: &str) -> Result<(Vec<usize>, ElementType), String> {
     let sizes = sizes.map_or(Ok(Vec::new()), |sizes| {
         let parse = |size: &str| {
             let parsed = size.parse::<usize>();
-            parsed.map_err(|_| format!("{size:?} in {text:?} is no size of a dimension"))
+            parsed.map_err(|_| format!("{size:?} in {text:?} is not a size of a dimension"))
         };
         sizes.split('x').map(parse).collect()
     })?;
     Ok((sizes, element))
 }
 
-/// `1000x4xf32`: a thousand packets of four floats.
+/// Parses a pipe such as `1000x4xf32`: a thousand packets of four floats.
 fn parse_pipe_shape(text: &str) -> Result<PipeShape, String> {
     let (sizes, element) = parse_array_type(text)?;
     let packets = sizes.split_first().and_then(|(count, packet)| {
@@ -214,11 +197,12 @@ fn parse_pipe_shape(text: &str) -> Result<PipeShape, String> {
             capacity: u32::try_from(*count).ok()?,
         })
     });
-    packets
-        .ok_or_else(|| format!("{text:?} says not how many packets of which type: pipe=1000xf32"))
+    packets.ok_or_else(|| {
+        format!("{text:?} does not state the number and type of packets: pipe=1000xf32")
+    })
 }
 
-/// `16xf32=iota`, or whatever else a buffer may have.
+/// Parses the contents of a buffer that is passed by address, such as `16xf32=iota`.
 fn parse_address_spec(text: &str) -> Result<ValueSpec, String> {
     let contents: ValueSpec = text.parse()?;
     match contents {
@@ -226,7 +210,7 @@ fn parse_address_spec(text: &str) -> Result<ValueSpec, String> {
             Ok(ValueSpec::Address(Box::new(contents)))
         }
         _ => Err(format!(
-            "{text:?} is no contents of a buffer: address=16xf32=iota"
+            "{text:?} is not contents of a buffer: address=16xf32=iota"
         )),
     }
 }
@@ -240,14 +224,14 @@ fn parse_local_size(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| format!("{text} is beyond memory"))
 }
 
-/// The bytes that hexadecimal digits stand for.
+/// Parses bytes in hexadecimal digits.
 pub fn parse_hex_bytes(digits: &str) -> Result<Vec<u8>, String> {
     let digits: Vec<u32> = digits
         .chars()
         .filter(|c| !c.is_whitespace() && *c != '_')
         .map(|c| {
             c.to_digit(16)
-                .ok_or_else(|| format!("{c:?} is no hexadecimal digit"))
+                .ok_or_else(|| format!("{c:?} is not a hexadecimal digit"))
         })
         .collect::<Result<_, _>>()?;
     match digits.as_chunks() {
@@ -256,129 +240,10 @@ pub fn parse_hex_bytes(digits: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// What is in an array of elements.
-pub(super) fn parse_contents(element: ElementType, text: &str) -> Result<ArrayContents, String> {
-    if let Some(path) = text.strip_prefix('@') {
-        return Ok(ArrayContents::File(path.into()));
-    }
-    let text = text.trim();
-    let (name, parts) = match text.strip_suffix(')').and_then(|t| t.split_once('(')) {
-        Some((name, inside)) => (name, inside.split(',').map(str::trim).collect()),
-        None => (text, Vec::new()),
-    };
-    let number = |text: &str| element.parse_number(text).map_err(|e| e.to_string());
-    let whole = |n| match element.class() {
-        ElementClass::Float => ElementNumber::Float(n as f64),
-        _ => ElementNumber::Int(n),
-    };
-    match (name, parts.as_slice()) {
-        ("zeros", []) => Ok(ArrayContents::Fill(BufferFill::Zeros)),
-        ("fill", [value]) => Ok(ArrayContents::Fill(BufferFill::Value(number(value)?))),
-        ("iota", []) => Ok(ArrayContents::Fill(BufferFill::Ramp {
-            start: whole(0),
-            step: whole(1),
-        })),
-        ("iota", [start, step]) => Ok(ArrayContents::Fill(BufferFill::Ramp {
-            start: number(start)?,
-            step: number(step)?,
-        })),
-        ("random", parts) => parse_random_contents(element, parts),
-        ("zeros" | "fill" | "iota", _) => Err(format!("{text:?} has the wrong number of values")),
-        _ => parse_number_list(element, text),
-    }
-}
-
-fn parse_random_contents(element: ElementType, parts: &[&str]) -> Result<ArrayContents, String> {
-    let (bounds, seed) = match parts.split_last() {
-        Some((last, before)) if last.starts_with("seed=") => {
-            let seed = last["seed=".len()..].parse();
-            let seed = seed.map_err(|_| format!("{last:?} is no seed: give seed=N"))?;
-            (before, Some(seed))
-        }
-        _ => (parts, None),
-    };
-    let number = |text: &str| element.parse_number(text).map_err(|e| e.to_string());
-    let range = match bounds {
-        [] => None,
-        [low, high] => Some((number(low)?, number(high)?)),
-        _ => return Err("random takes two bounds, or none".to_owned()),
-    };
-    Ok(ArrayContents::Random { range, seed })
-}
-
-/// Numbers between spaces, commas and brackets.
-fn parse_number_list(element: ElementType, text: &str) -> Result<ArrayContents, String> {
-    let words = text.split(|c: char| c.is_whitespace() || ",[]".contains(c));
-    let words = words.filter(|w| !w.is_empty());
-    let numbers = words.map(|w| element.parse_number(w).map_err(|e| e.to_string()));
-    let numbers: Vec<_> = numbers.collect::<Result<_, _>>()?;
-    if numbers.is_empty() {
-        Err("there are no contents behind '='".to_owned())
-    } else {
-        Ok(ArrayContents::Numbers(numbers))
-    }
-}
-
-impl ArrayContents {
-    /// The rule for an array, with a seed where none was given; none for files.
-    ///
-    /// # Errors
-    /// When there are several numbers, and not as many as elements.
-    pub fn to_buffer_fill(
-        &self,
-        element: ElementType,
-        count: usize,
-        seed: u64,
-    ) -> Result<Option<BufferFill>, String> {
-        Ok(Some(match self {
-            ArrayContents::Fill(fill) => fill.clone(),
-            ArrayContents::Numbers(numbers) => match numbers.as_slice() {
-                [one] => BufferFill::Value(*one),
-                all if all.len() == count => BufferFill::List(all.to_vec()),
-                all => {
-                    return Err(format!(
-                        "{} values are given for {count} elements",
-                        all.len()
-                    ));
-                }
-            },
-            ArrayContents::Random { range, seed: own } => {
-                let seed = own.unwrap_or(seed);
-                match (element.class(), range) {
-                    (ElementClass::Float, range) => {
-                        let (low, high) =
-                            range.map_or((0.0, 1.0), |(a, b)| (a.to_f64(), b.to_f64()));
-                        BufferFill::Reals {
-                            low,
-                            high,
-                            seed,
-                            diagonal: None,
-                        }
-                    }
-                    (_, None) => BufferFill::Bits { seed },
-                    (_, Some((low, high))) => {
-                        let bound = |n: &ElementNumber| {
-                            i64::try_from(n.to_int()).map_err(|_| {
-                                "random takes bounds of 64 bits with a sign".to_owned()
-                            })
-                        };
-                        BufferFill::Integers {
-                            low: bound(low)?,
-                            high: bound(high)?,
-                            seed,
-                            order: RandomOrder::AsDrawn,
-                        }
-                    }
-                }
-            }
-            ArrayContents::File(_) => return Ok(None),
-        }))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spirula_runtime::data::BufferFill;
 
     fn parse_test_array(text: &str) -> (ElementType, Vec<usize>, ArrayContents) {
         match text.parse::<ArgSpec>().unwrap().value {

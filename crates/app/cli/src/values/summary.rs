@@ -1,4 +1,4 @@
-//! An array in a few lines for people.
+//! Summaries of arrays in a few lines.
 
 use spirula_runtime::data::{ArrayStatistics, ElementArray};
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 /// Rows that are shown of an array with several.
 const ROWS: usize = 6;
 
-/// Type, shape, smallest and largest element, and the first `most` elements of the first rows.
+/// Summarises an array: type, shape, smallest and largest element, and the first `most` elements of the first rows.
 pub fn summarise_array(array: &ElementArray, most: usize) -> String {
     let mut out = array.shape_text();
     let element = array.element();

@@ -1,4 +1,4 @@
-//! Between arrays and the tensors of StableHLO, whose types programs hold in fewer of their own.
+//! Conversion between arrays and the tensors of StableHLO. Programs store the types of StableHLO in fewer types.
 
 use super::program;
 use spirula_program::ProgramValue;
@@ -6,8 +6,8 @@ use spirula_runtime::data::{ElementArray, ElementType as Stored};
 use spirula_stablehlo::mlir::MlirFloat;
 use spirula_stablehlo::translate::{InterfaceTensor, TensorElement};
 
-/// The array type in which a tensor's elements are given: that of their parts for complex numbers,
-/// of their bits for formats that arrays lack.
+/// The array type of a tensor's elements: the type of the parts of complex numbers, or of the bits of formats that
+/// arrays lack.
 pub fn array_element(element: TensorElement) -> Option<Stored> {
     match element.component_element() {
         TensorElement::Float(MlirFloat::BF16) => Some(Stored::BF16),
@@ -17,10 +17,10 @@ pub fn array_element(element: TensorElement) -> Option<Stored> {
     }
 }
 
-/// An array as the value of a parameter.
+/// Converts an array to the value of a parameter.
 ///
 /// # Errors
-/// When it is of another type.
+/// When the array has another type.
 pub fn to_value(array: ElementArray, parameter: &InterfaceTensor) -> Result<ProgramValue, String> {
     let element = parameter.element;
     if array_element(element) != Some(array.element()) {
@@ -35,7 +35,7 @@ pub fn to_value(array: ElementArray, parameter: &InterfaceTensor) -> Result<Prog
     })
 }
 
-/// A result as an array.
+/// Converts a result to an array.
 ///
 /// # Errors
 /// When arrays lack its type.
@@ -46,8 +46,7 @@ pub fn to_array(value: &ProgramValue, result: &InterfaceTensor) -> Result<Elemen
     ElementArray::new(stored, shape, value.bytes.clone()).map_err(|e| e.to_string())
 }
 
-/// The type of a parameter or result, `?x3xcomplex<f32>`; a size that is not known is a question
-/// mark.
+/// The type of a parameter or result, such as `?x3xcomplex<f32>`. An unknown size is a question mark.
 pub fn format_tensor_type(interface: &InterfaceTensor) -> String {
     let sizes = interface.shape.iter().map(|size| match size {
         Some(size) => format!("{size}x"),

@@ -1,28 +1,27 @@
-//! Images and samplers as arguments.
+//! Images and samplers on the command line.
 
-use super::ArrayContents;
-use super::spec::parse_contents;
+use super::contents::{ArrayContents, parse_contents};
 use spirula_runtime::data::ElementType;
 use spirula_runtime::{
     ImageDimensions, ImageShape, SamplerAddressing, SamplerFilter, SamplerState, TexelFormat,
 };
 
-/// An image, not yet made.
+/// Specification of an image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageSpec {
-    /// What it is.
+    /// Kind and sizes of the image.
     pub shape: ImageShape,
-    /// The sampler that it has where a descriptor takes both.
+    /// Sampler for a descriptor that takes both.
     pub sampler: SamplerState,
-    /// What its components are, as an array.
+    /// Type of its components, as an array.
     pub element: ElementType,
-    /// Sizes of that array: layers, depth, height, width and components, where there are several.
+    /// Sizes of that array: layers, depth, height, width and components, as far as there are several.
     pub sizes: Vec<usize>,
-    /// What is in it.
+    /// Contents of the image.
     pub contents: ArrayContents,
 }
 
-/// Kinds of images: a name, how their texels lie, and how many sizes they have.
+/// Kinds of images: name, dimensions, and number of sizes.
 const KINDS: &[(&str, ImageDimensions, usize)] = &[
     ("image1d", ImageDimensions::D1, 1),
     ("image2d", ImageDimensions::D2, 2),
@@ -31,13 +30,13 @@ const KINDS: &[(&str, ImageDimensions, usize)] = &[
     ("texels", ImageDimensions::Buffer, 1),
 ];
 
-/// Whether a text begins as an image does.
+/// Whether a text begins with a kind of image.
 pub fn is_image(kind: &str) -> bool {
     let name = kind.split('+').next();
     KINDS.iter().any(|k| name == Some(k.0))
 }
 
-/// The image of `KIND{+WORD}` and what stands behind the `=`.
+/// Parses an image from `KIND{+WORD}` and the text after the `=`.
 pub fn parse_image_spec(kind: &str, rest: &str) -> Result<ImageSpec, String> {
     let (sizes, contents) = rest.split_once('=').unwrap_or((rest, "zeros"));
     let (sizes, format) = sizes
@@ -47,7 +46,7 @@ pub fn parse_image_spec(kind: &str, rest: &str) -> Result<ImageSpec, String> {
     let mut words = kind.split('+');
     let name = words.next().unwrap_or_default();
     let kind = KINDS.iter().find(|k| k.0 == name);
-    let (_, dimensions, count) = *kind.ok_or_else(|| format!("{name:?} is no kind of image"))?;
+    let (_, dimensions, count) = *kind.ok_or_else(|| format!("{name:?} is not a kind of image"))?;
     let mut arrayed = false;
     let mut sampler = SamplerState::default();
     for word in words {
@@ -58,7 +57,7 @@ pub fn parse_image_spec(kind: &str, rest: &str) -> Result<ImageSpec, String> {
     }
     let parse = |size: &str| {
         let parsed = size.parse::<u32>();
-        parsed.map_err(|_| format!("{size:?} in {rest:?} is no size of a dimension"))
+        parsed.map_err(|_| format!("{size:?} in {rest:?} is not a size of a dimension"))
     };
     let mut sizes: Vec<u32> = sizes.split('x').map(parse).collect::<Result<_, _>>()?;
     let has_layers = arrayed || dimensions == ImageDimensions::Cube;
@@ -89,7 +88,7 @@ pub fn parse_image_spec(kind: &str, rest: &str) -> Result<ImageSpec, String> {
     })
 }
 
-/// The sampler of `sampler{+WORD}`.
+/// Parses a sampler from `sampler{+WORD}`.
 pub fn parse_sampler_state(words: &str) -> Result<SamplerState, String> {
     let mut sampler = SamplerState::default();
     for word in words.split('+').skip(1) {
@@ -102,13 +101,13 @@ fn parse_texel_format(format: &str) -> Result<TexelFormat, String> {
     TexelFormat::from_name(format).ok_or_else(|| {
         let all: Vec<_> = TexelFormat::all_formats().map(TexelFormat::name).collect();
         format!(
-            "{format:?} is no format of images; there are: {}",
+            "{format:?} is not a format of images; there are: {}",
             all.join(", ")
         )
     })
 }
 
-/// Does what a word asks of a sampler.
+/// Applies a word to a sampler.
 fn apply_sampler_word(sampler: &mut SamplerState, word: &str) -> Result<(), String> {
     match word {
         "nearest" => {

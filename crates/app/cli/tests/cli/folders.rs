@@ -112,7 +112,7 @@ fn folders_that_hold_no_tests() {
     spirula(&["test", &scratch.text("none")]).fails(1, "cannot read");
     scratch.file("kernel.spv", "");
     let file = scratch.text("kernel.spv");
-    spirula(&["test", &file]).fails(1, "is no source with tests (.fut, .mlir)");
+    spirula(&["test", &file]).fails(1, "is not a source with tests (.fut, .mlir)");
     scratch.file("a/manifest.json", "{}");
     spirula(&["test", &scratch.text("")]).fails(1, "of no known kind");
     scratch.file("b/manifest.json", "{\"tests\": [");

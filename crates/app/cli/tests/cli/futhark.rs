@@ -166,7 +166,7 @@ fn cases_whose_files_are_not_there_do_not_pass() {
     let ran = spirula(&["test", &list(&listed, blocks)]);
     assert_eq!(ran.text(), "1 passed, 0 failed, 0 unsupported\n");
     let note = &ran.err;
-    let wanted = "note: imp: tests left out, as their files of values are not there: 3";
+    let wanted = "note: imp: tests left out, because their files of values are missing: 3";
     assert!(note.contains(wanted), "{note}");
     let scratch = ScratchFolder::new();
     scratch.file("src/double.fut", blocks);

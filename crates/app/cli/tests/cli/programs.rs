@@ -61,7 +61,7 @@ fn arguments_and_results_may_be_arrays_as_of_kernels() {
     assert_eq!(doubled.text(), "[0.0f32, 2.0f32]\n");
     assert!(doubled.err.contains("JIT"), "{}", doubled.err);
     run(&["--arg", "bf16=1"]).fails(1, "argument 0 (a) of main: programs have no bf16");
-    run(&["--arg", "local=1"]).fails(1, "workgroup memory is no value");
+    run(&["--arg", "local=1"]).fails(1, "workgroup memory is not a value");
     run(&["--arg", "f32=1"]).fails(1, "a takes i32, not f32");
     run(&[]).fails(1, "main takes 2 arguments, 1 are given");
 }
@@ -103,7 +103,7 @@ fn entry_points() {
         .fails(1, "it has: main, zeros");
     let text = std::fs::read_to_string(&program).unwrap();
     let renamed = text.replace("entry \"main\"", "entry \"add\"");
-    spirula_with(&["run", "-"], renamed.as_bytes()).fails(1, "has 2 entry points: say which");
+    spirula_with(&["run", "-"], renamed.as_bytes()).fails(1, "has 2 entry points: choose one");
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn modules_without_anything_to_run_are_read() {
     assert_eq!(told, ["1 passed, 0 failed, 0 unsupported"]);
     let err = spirula(&["test", &scratch.text("m/b/two.mlir")]).ok().err;
     assert!(
-        err.contains("modules only read, as nothing says what they give: 1"),
+        err.contains("modules only read, because no results are expected: 1"),
         "{err}"
     );
 }

@@ -1,4 +1,4 @@
-//! What each command takes.
+//! Arguments of the commands.
 
 mod modules;
 mod running;
@@ -25,11 +25,11 @@ pub struct InputArgs {
     pub path: PathBuf,
 }
 
-/// What is known besides the grammar.
+/// Additions to the grammar.
 #[derive(ClapArgs)]
 pub struct GrammarArgs {
-    /// Add the instructions, values or set of extended instructions that a file in the form of
-    /// Khronos' grammar describes; NAME is the set's, where the file does not say it
+    /// Add the instructions, values or set of extended instructions of a file in the form of Khronos' grammar; NAME is
+    /// the name of the set where the file does not state it
     #[arg(long, value_name = "[NAME=]FILE")]
     pub grammar: Vec<String>,
 }
@@ -37,22 +37,22 @@ pub struct GrammarArgs {
 /// Whether a module is verified before a command changes it.
 #[derive(ClapArgs)]
 pub struct InputValidation {
-    /// Take a SPIR-V module as it is: by default one that breaks a rule (see spirula val) is refused
+    /// Accept a SPIR-V module that breaks a rule (see spirula val); by default it is refused
     #[arg(long)]
     pub skip_validation: bool,
 }
 
-/// How an input is brought to SPIR-V.
+/// Options of the compilation of an input to SPIR-V.
 #[derive(ClapArgs)]
 pub struct LoweringArgs {
-    /// What the module is for: spv1.0 to spv1.6, opencl1.2 to opencl3.0, vulkan1.0 to vulkan1.4
+    /// Environment of the module: spv1.0 to spv1.6, opencl1.2 to opencl3.0, vulkan1.0 to vulkan1.4
     #[arg(long, value_name = "ENV")]
     pub target_env: Option<SpirvTarget>,
     /// Kind of device that tensor programs are scheduled for; by default that of the device they run
     /// on, or else a processor
     #[arg(long, value_name = "KIND", value_parser = ScheduleParser)]
     pub schedule: Option<ScheduleSpec>,
-    /// Schedules for single dispatches of tensor programs, as spirula tune found them
+    /// Schedules for single dispatches of tensor programs, from spirula tune
     #[arg(long, value_name = "FILE")]
     pub tuned: Option<PathBuf>,
     #[command(flatten)]
@@ -60,10 +60,10 @@ pub struct LoweringArgs {
 }
 
 impl LoweringArgs {
-    /// The schedules of `--tuned`.
+    /// Reads the schedules of `--tuned`.
     ///
     /// # Errors
-    /// When the file cannot be read or is no such.
+    /// When the file cannot be read or is malformed.
     pub fn read_dispatch_tuning(&self) -> Result<DispatchTuning, CommandFailure> {
         let Some(path) = &self.tuned else {
             return Ok(DispatchTuning::default());

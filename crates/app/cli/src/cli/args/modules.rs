@@ -1,4 +1,4 @@
-//! Arguments of the commands that make, change and show modules.
+//! Arguments of the commands that produce, change and show modules.
 
 use super::{GrammarArgs, InputArgs, InputValidation, LoweringArgs};
 use crate::cli::features::{self, AllowedFeature};
@@ -15,20 +15,20 @@ use std::path::PathBuf;
 pub struct CompileArgs {
     #[command(flatten)]
     pub from: InputArgs,
-    /// Where the module goes; `-` is standard output. The modules of a program with several kernels
-    /// go to files with numbers: OUT.0.spv, OUT.1.spv, ...
+    /// Output file; `-` is standard output. The modules of a program with several kernels go to numbered files:
+    /// OUT.0.spv, OUT.1.spv, ...
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// Form of the output; by default what the end of OUT says, else a binary
+    /// Form of the output; by default from the extension of OUT, else a binary
     #[arg(long, value_enum)]
     pub emit: Option<EmitFormat>,
     /// Only this kernel of a program, by its number (see spirula info)
     #[arg(long, value_name = "N")]
     pub kernel: Option<usize>,
-    /// Function of a StableHLO module that is compiled; by default `main`
+    /// Function of a tensor program that is compiled; by default `main`
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// Print what a stage of StableHLO leaves on standard error, or that of `all`
+    /// Print the result of a stage of a tensor program, or of `all`, on standard error
     #[arg(long, value_name = "STAGE")]
     pub print_after: Option<stages::PrintAfterStage>,
     #[command(flatten)]
@@ -44,13 +44,13 @@ pub enum EmitFormat {
     Spvasm,
     /// LLVM assembly, lifted from SPIR-V
     Ll,
-    /// What a tensor program launches, with its loops
+    /// Dispatches of a tensor program with their loops
     Tensor,
-    /// Kernels and host part of a program before they become SPIR-V
+    /// Kernels and host part of a program as kernel text
     Kernel,
-    /// The graph of what a tensor program launches, for Graphviz
+    /// Graph of the dispatches of a tensor program, for Graphviz
     Dot,
-    /// A whole program as one file, which runs without being compiled again
+    /// Whole program as one file, which runs without being compiled again
     Spb,
 }
 
@@ -61,10 +61,10 @@ pub struct OptArgs {
     pub from: InputArgs,
     #[command(flatten)]
     pub grammar: GrammarArgs,
-    /// Where the module goes; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// How much is tried: 0 to 3, or s for a small module
+    /// Level of optimisation: 0 to 3, or s for a small module
     #[arg(short = 'O', value_name = "LEVEL", default_value = "2",
         value_parser = ["0", "1", "2", "3", "s"])]
     pub level: String,
@@ -78,13 +78,13 @@ pub struct OptArgs {
     /// after each (`all`)
     #[arg(long, value_name = "PASS")]
     pub print_after: Option<PrintAfterPass>,
-    /// Tell the time that each pass took
+    /// Print the time of each pass
     #[arg(long)]
     pub time_passes: bool,
-    /// Tell what each pass did
+    /// Print the statistics of each pass
     #[arg(long)]
     pub statistics: bool,
-    /// Check the module and what is known of it before the first pass and after each
+    /// Check the module and its analyses before the first pass and after each
     #[arg(long, conflicts_with = "skip_validation")]
     pub verify_each: bool,
     #[command(flatten)]
@@ -113,13 +113,13 @@ pub struct DisArgs {
     pub path: PathBuf,
     #[command(flatten)]
     pub grammar: GrammarArgs,
-    /// Where the text goes; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// Call ids by names such as %main and %v4float
+    /// Print ids as names such as %main and %v4float
     #[arg(long, conflicts_with = "raw_id")]
     pub friendly_names: bool,
-    /// Call ids by their numbers (the default), so that assembling gives the same words again
+    /// Print ids as numbers (the default), so that assembling returns the same words
     #[arg(long)]
     pub raw_id: bool,
     /// Leave out the comment with the module's header
@@ -138,7 +138,7 @@ pub struct AsArgs {
     pub path: PathBuf,
     #[command(flatten)]
     pub grammar: GrammarArgs,
-    /// Where the module goes; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
     /// Environment whose version of SPIR-V the module gets; by default that of the text's header
@@ -155,14 +155,14 @@ pub struct ValArgs {
     pub path: Option<PathBuf>,
     #[command(flatten)]
     pub grammar: GrammarArgs,
-    /// What the module is for: spv1.0 to spv1.6, opencl1.2 to opencl3.0, vulkan1.0 to vulkan1.4; by
-    /// default any consumer of the newest SPIR-V
+    /// Environment of the module: spv1.0 to spv1.6, opencl1.2 to opencl3.0, vulkan1.0 to vulkan1.4; by default any
+    /// consumer of the newest SPIR-V
     #[arg(long, value_name = "ENV")]
     pub target_env: Option<SpirvTarget>,
-    /// Lay out blocks by the scalar rules (Vulkan's scalarBlockLayout)
+    /// Accept the scalar layout of blocks (Vulkan's scalarBlockLayout)
     #[arg(long)]
     pub scalar_block_layout: bool,
-    /// Tell what a rule demands
+    /// Explain a rule
     #[arg(long, value_name = "RULE", conflicts_with = "path")]
     pub explain: Option<u8>,
 }
@@ -170,16 +170,16 @@ pub struct ValArgs {
 /// Arguments of `link`.
 #[derive(ClapArgs)]
 pub struct LinkArgs {
-    /// Modules in any form that `compile` takes; their entry points come in this order
+    /// Modules in any form that `compile` accepts; their entry points come in this order
     #[arg(value_name = "IN", required = true)]
     pub paths: Vec<PathBuf>,
-    /// Where the module goes; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// Keep what is exported: the module is a library that others are linked with
+    /// Keep exports: the module is a library for later linking
     #[arg(long)]
     pub library: bool,
-    /// Keep imports that no module exports, for a later linking
+    /// Keep imports that no module exports, for later linking
     #[arg(long)]
     pub allow_partial: bool,
     /// Number entry points of the same name (main, main.1, ...) instead of refusing them
@@ -199,17 +199,18 @@ pub struct LinkArgs {
 pub struct ConvertArgs {
     #[command(flatten)]
     pub from: InputArgs,
-    /// Where the module goes; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// Version of SPIR-V that the module gets, from 1.0 to 1.6; what an earlier one lacks becomes an
-    /// extension, or is said in its terms, or refused
+    /// Version of SPIR-V of the output, from 1.0 to 1.6; features that an earlier version lacks become an extension,
+    /// are expressed otherwise, or are refused
     #[arg(long, value_name = "VERSION", value_parser = features::parse_spirv_version)]
     pub to_version: Option<SpirvVersion>,
     /// Declare the capabilities and extensions that are needed, and no others
     #[arg(long)]
     pub minimal: bool,
-    /// The same, and refuse what needs others than these capabilities and extensions (SPV_...)
+    /// Declare only what is needed, and refuse a module that needs other capabilities and extensions (SPV_...) than
+    /// these
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub allow: Vec<AllowedFeature>,
     #[command(flatten)]
@@ -226,7 +227,7 @@ pub struct ConvertArgs {
 pub struct CfgArgs {
     #[command(flatten)]
     pub from: InputArgs,
-    /// Where the drawing goes, in the language of Graphviz; `-`, or no name, is standard output
+    /// Output file of the drawing in the language of Graphviz; `-`, or no name, is standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_value = "-", default_missing_value = "-")]
     pub dot: PathBuf,
     /// Draw the dominator tree too
@@ -251,16 +252,16 @@ pub struct CfgArgs {
 pub struct ReduceArgs {
     #[command(flatten)]
     pub from: InputArgs,
-    /// Where the module goes; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// Keep that the command ends with this code; by default the one that it ends with on IN
+    /// Exit code of the command that is kept; by default its exit code on IN
     #[arg(long, value_name = "CODE")]
     pub exit: Option<i32>,
-    /// Keep that the command prints this text
+    /// Text in the output of the command that is kept
     #[arg(long, value_name = "TEXT")]
     pub keeps_printing: Option<String>,
-    /// Seconds after which a run of the command is ended and its module not kept
+    /// Seconds after which a run of the command is stopped and its module dropped
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub timeout: u64,
     /// Most runs of the command
@@ -271,7 +272,7 @@ pub struct ReduceArgs {
     pub emit: Option<SpirvFileFormat>,
     #[command(flatten)]
     pub how: LoweringArgs,
-    /// Command that fails; `{}` stands for the module, or else it comes last
+    /// Command that fails; `{}` stands for the module, which is otherwise the last argument
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
 }
@@ -281,7 +282,7 @@ pub struct ReduceArgs {
 pub struct InfoArgs {
     #[command(flatten)]
     pub from: InputArgs,
-    /// Function of a StableHLO module that is shown; by default `main`
+    /// Function of a tensor program that is shown; by default `main`
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
     #[command(flatten)]

@@ -15,18 +15,18 @@ pub struct DevicesArgs {
     /// Devices to list; by default all
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// Run tiny kernels that tell whether each device does what it claims; what it gets wrong is kept for
-    /// its driver's version, and modules that need it are refused from then on
+    /// Run tiny kernels that test the claims of each device; faults are stored for the version of its driver, and
+    /// modules that need a faulty feature are refused from then on
     #[arg(long)]
     pub probe: bool,
 }
 
-/// How Vulkan's validation layer watches a device.
+/// Mode of Vulkan's validation layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ValidationMode {
     /// Check calls and modules
     Calls,
-    /// Also have shaders check their accesses, which is slow
+    /// Also check the accesses of shaders, which is slow
     Shaders,
 }
 
@@ -37,25 +37,25 @@ pub struct TuneArgs {
     pub from: InputArgs,
     #[command(flatten)]
     pub how: LoweringArgs,
-    /// Device to try on (see spirula devices)
+    /// Device to measure on (see spirula devices)
     #[arg(long, default_value = "cpu")]
     pub device: String,
     /// Function of the module; by default `main`
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// Argument, as of spirula run; by default random numbers
+    /// Argument, as for spirula run; by default random numbers
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub arg: Vec<ArgSpec>,
     /// Seed of random numbers
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// Runs of each candidate, of which the fastest counts
+    /// Runs of each candidate; the fastest counts
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub runs: u64,
-    /// Seconds that a launch may take
+    /// Time limit of a launch, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub timeout: u64,
-    /// File for what was found, which compile and run read with --tuned
+    /// Output file of the schedules, which compile and run read with --tuned
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
 }
@@ -71,7 +71,7 @@ pub struct RunArgs {
     /// Device to run on (see spirula devices)
     #[arg(long, default_value = "cpu")]
     pub device: String,
-    /// Several devices that do the same, separated by commas, for --compare
+    /// Several devices that run the same program, separated by commas, for --compare
     #[arg(
         long,
         value_name = "NAMES",
@@ -80,26 +80,25 @@ pub struct RunArgs {
         conflicts_with = "device"
     )]
     pub devices: Vec<String>,
-    /// Compare what the devices have after each launch, by --atol and --rtol, and stop at the first launch
-    /// whose results part
+    /// Compare the memory of the devices after each launch, by --atol and --rtol, and stop at the first launch whose
+    /// results differ
     #[arg(long, requires = "devices")]
     pub compare: bool,
-    /// Folder for a launch whose results part: its module, its inputs and the command that runs it alone
+    /// Folder for a launch whose results differ: its module, its inputs and the command that runs it alone
     #[arg(long, value_name = "FOLDER", default_value = "reproducer")]
     pub reproducer: PathBuf,
-    /// Entry point; by default the only one, of programs with several `main`
+    /// Entry point; by default the only one, or `main` of a program with several
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// Argument: a buffer or array (1024xf32=iota), a scalar (f32=2.5), workgroup memory
-    /// (local=1024), bytes (hex=00ff), or a file (@x.npy); once for each parameter. A program
-    /// without this takes its values from standard input, in Futhark's text or binary form
+    /// Argument: a buffer or array (1024xf32=iota), a scalar (f32=2.5), workgroup memory (local=1024), bytes
+    /// (hex=00ff), or a file (@x.npy); once for each parameter. Without it, a program reads its values from standard
+    /// input, in Futhark's text or binary form
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub arg: Vec<ArgSpec>,
-    /// Tuning parameter of a program, by its name, or that of a class for all of the class
-    /// (thread_block_size=64)
+    /// Tuning parameter of a program, by its name or by the name of its class (thread_block_size=64)
     #[arg(long, value_name = "NAME=VALUE")]
     pub param: Vec<TuningParameter>,
-    /// Folder for the modules of a program's kernels, as they go to the device
+    /// Folder for the modules of a program's kernels, as the device gets them
     #[arg(long, value_name = "FOLDER")]
     pub dump_spirv: Option<PathBuf>,
     /// Print the results of a program in Futhark's binary form
@@ -108,20 +107,20 @@ pub struct RunArgs {
     /// Invocations in each dimension
     #[arg(long, value_name = "X,Y,Z")]
     pub global: Option<LaunchSizeArg>,
-    /// Invocations of a workgroup in each dimension; by default what the module or device wants
+    /// Invocations of a workgroup in each dimension; by default the choice of the module or device
     #[arg(long, value_name = "X,Y,Z")]
     pub local: Option<LaunchSizeArg>,
     /// Workgroups in each dimension, instead of --global
     #[arg(long, value_name = "X,Y,Z", conflicts_with = "global")]
     pub groups: Option<LaunchSizeArg>,
-    /// Added to global ids (kernels only)
+    /// Offset of global ids (kernels only)
     #[arg(long, value_name = "X,Y,Z")]
     pub offset: Option<LaunchSizeArg>,
     /// Value of a specialisation constant, by its SpecId
     #[arg(long, value_name = "ID=VALUE", allow_hyphen_values = true)]
     pub spec: Vec<String>,
-    /// Push constants, one value after the other (u32=5, 3xf32=1 2 3, hex=00ff), each aligned to
-    /// the size of its elements; address=16xf32=iota is the address of a buffer
+    /// Push constants in their order (u32=5, 3xf32=1 2 3, hex=00ff), each aligned to the size of its elements;
+    /// address=16xf32=iota is the address of a buffer
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub push: Vec<ValueSpec>,
     /// Save a buffer after the run, or a program's result, as .npy or raw (.bin); WHICH is a
@@ -147,20 +146,20 @@ pub struct RunArgs {
     /// Elements that are shown of each row of a changed buffer
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub show: usize,
-    /// Tell how long each stage took, and each kernel: to compile, and its launches on the device
+    /// Print the time of each stage, and of each kernel: its compilation, and its launches on the device
     #[arg(long)]
     pub profile: bool,
-    /// Have Vulkan's validation layer watch, whose errors end the run
+    /// Enable Vulkan's validation layer; its errors end the run
     #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "calls",
         require_equals = true)]
     pub validation: Option<ValidationMode>,
-    /// Seconds after which a GPU's work is given up
+    /// Time limit of a GPU's work, in seconds
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
     /// Threads of the CPU device; by default one for each processor
     #[arg(long, value_name = "N")]
     pub threads: Option<std::num::NonZeroUsize>,
-    /// Seed of random contents that name none; argument N gets SEED + N
+    /// Seed of random contents without a seed of their own; argument N gets SEED + N
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     #[command(flatten)]

@@ -6,13 +6,13 @@ use spirula_opt::PassPipeline;
 use spirula_spirv::target::SpirvTarget;
 use std::path::PathBuf;
 
-/// How programs come about, and what is left of them.
+/// Options of the compilation of Futhark programs.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct ProgramArgs {
-    /// Futhark's own compiler, which prints the imperative form of sources that have none beside them
+    /// Futhark's own compiler, which prints the imperative form of sources without one beside them
     #[arg(long, value_name = "PATH")]
     pub futhark: Option<PathBuf>,
-    /// Folder for the modules of the programs' kernels, as they go to the device
+    /// Folder for the modules of the programs' kernels, as the device gets them
     #[arg(long, value_name = "FOLDER")]
     pub dump_spirv: Option<PathBuf>,
 }
@@ -20,8 +20,8 @@ pub struct ProgramArgs {
 /// Arguments of `test`.
 #[derive(ClapArgs)]
 pub struct TestArgs {
-    /// Sources with tests (.fut, .mlir) and folders of tests, searched with all folders below them; a folder with a manifest is claimed
-    /// by it. Or sources of Futhark with test blocks
+    /// Sources with tests (.fut with test blocks, .mlir), and folders of tests, which are searched recursively; a
+    /// manifest describes all tests of its folder
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
     /// Device to run on (see spirula devices)
@@ -30,16 +30,16 @@ pub struct TestArgs {
     /// Write the outcome of each test to a file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Fail when a test is unsupported, too
+    /// Fail also when a test is unsupported
     #[arg(long)]
     pub strict: bool,
-    /// Tests that may be unsupported: lines of a test, a tab and the reason
+    /// File of the tests that may be unsupported: in each line a test, a tab and the reason
     #[arg(long, value_name = "FILE")]
     pub allow: Option<PathBuf>,
-    /// Try at most N tests, evenly spread
+    /// Run at most N tests, evenly spread
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
-    /// Try only tests with this text in their name
+    /// Run only tests with this text in their name
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,
     /// Optimise modules by these passes and presets, separated by commas, before they run
@@ -54,13 +54,13 @@ pub struct TestArgs {
     /// Seconds after which a test has failed
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub timeout: u64,
-    /// Lift modules to LLVM assembly and bring them back before they run
+    /// Lift modules to LLVM assembly and translate them again before they run
     #[arg(long)]
     pub lifted: bool,
     /// Kind of device that tensor programs are scheduled for; by default that of the device
     #[arg(long, value_name = "KIND", value_parser = ScheduleParser)]
     pub schedule: Option<ScheduleSpec>,
-    /// What modules are compiled for before they run
+    /// Environment that modules are compiled for before they run
     #[arg(long, value_name = "ENV")]
     pub target_env: Option<SpirvTarget>,
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub struct TestArgs {
 /// Arguments of `bench`.
 #[derive(ClapArgs)]
 pub struct BenchArgs {
-    /// Folders of tests, as spirula test takes them
+    /// Folders of tests, as for spirula test
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
     /// Device to run on (see spirula devices)
@@ -88,13 +88,13 @@ pub struct BenchArgs {
     /// Draw the measurements to a file, as SVG
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Least number of runs; there are as many as half a second takes
+    /// Least number of runs; more are made until half a second has passed
     #[arg(long, value_name = "N", default_value = "10")]
     pub runs: std::num::NonZeroUsize,
-    /// Measure the processor time of this process in place of the time that passes
+    /// Measure the processor time of this process instead of wall-clock time
     #[arg(long)]
     pub processor_time: bool,
-    /// Tell what each kernel takes of a run on the device, which measuring makes a little longer
+    /// Print the time of each kernel on the device; measuring it makes runs a little longer
     #[arg(long)]
     pub profile: bool,
     /// Seconds after which no further run of a program begins
@@ -122,19 +122,19 @@ pub struct TestWorker {
     /// Device to run on
     #[arg(long)]
     pub device: String,
-    /// What modules are optimised by
+    /// Passes that modules are optimised by
     #[arg(long, default_value = "")]
     pub passes: PassPipeline,
     /// Threads of the CPU device
     #[arg(long)]
     pub threads: std::num::NonZeroUsize,
-    /// Lift modules to LLVM assembly and bring them back before they run
+    /// Lift modules to LLVM assembly and translate them again before they run
     #[arg(long)]
     pub lifted: bool,
     /// Kind of device that tensor programs are scheduled for
     #[arg(long, value_parser = ScheduleParser)]
     pub schedule: Option<ScheduleSpec>,
-    /// What modules are compiled for before they run
+    /// Environment that modules are compiled for before they run
     #[arg(long, value_name = "ENV")]
     pub target_env: Option<SpirvTarget>,
     #[command(flatten)]

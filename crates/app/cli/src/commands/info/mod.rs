@@ -1,4 +1,4 @@
-//! `spirula info`.
+//! `spirula info`: shows the entry points of a module or program.
 
 mod program;
 
@@ -23,7 +23,7 @@ use spirula_spirv::reflect::{
 use std::fmt::Write;
 use std::path::Path;
 
-/// Shows what a module or program offers.
+/// Runs `spirula info`.
 pub fn run_info(args: &InfoArgs) -> CommandResult {
     let input = files::read_input_file(&args.from.path)?;
     let compiled = match spirula::compile_input(
@@ -77,7 +77,7 @@ fn describe_module(module: &SpirvModule) -> Result<String, SourceDiagnostic> {
     Ok(out)
 }
 
-/// Modes, members of push constants, inputs and outputs of an entry point.
+/// Describes modes, members of push constants, inputs and outputs of an entry point.
 fn describe_details(details: &EntryDetails, types: &TypeNames<'_>) -> String {
     let mut out = String::new();
     for member in &details.push_constants {
@@ -90,7 +90,7 @@ fn describe_details(details: &EntryDetails, types: &TypeNames<'_>) -> String {
             types.format_type(member.ty)
         );
     }
-    // The size of workgroups is told already.
+    // The size of workgroups is described elsewhere.
     let is_size = |m: &&EntryExecutionMode| {
         matches!(
             m.mode,
@@ -121,7 +121,7 @@ fn format_optional_name(name: Option<&str>) -> String {
     name.map_or(String::new(), |name| format!(" {name}"))
 }
 
-/// The capabilities and extensions that a module declares, and those that it needs where they differ.
+/// Describes the declared capabilities and extensions of a module, and the needed ones where they differ.
 fn describe_needs(needs: &ModuleRequirements) -> String {
     let listed = |mut names: Vec<String>| {
         names.sort_unstable();
@@ -167,7 +167,7 @@ fn describe_needs(needs: &ModuleRequirements) -> String {
     out
 }
 
-/// An entry point with what it takes, as text.
+/// Describes an entry point and its parameters.
 pub fn describe_entry(interface: &EntryInterface, types: &TypeNames<'_>) -> String {
     let mut out = format!("entry point {} ({})\n", interface.name, interface.model);
     // Writing to a string does not fail.
@@ -185,7 +185,7 @@ pub fn describe_entry(interface: &EntryInterface, types: &TypeNames<'_>) -> Stri
             describe_param(param, types)
         );
     }
-    // What is bound for arguments is told with them.
+    // Bindings of arguments are described with the arguments.
     let of_argument = |b: &&InterfaceBinding| {
         let mut arguments = passing.iter().flat_map(|p| &p.arguments);
         let InterfaceBinding { set, binding, .. } = **b;
@@ -221,7 +221,7 @@ fn describe_param(param: &InterfaceParam, types: &TypeNames<'_>) -> String {
     }
 }
 
-/// How a shader that was made of a kernel takes an argument.
+/// Describes how a shader that was compiled from a kernel takes an argument.
 fn describe_passed(passed: ClspvArgument) -> String {
     match passed {
         ClspvArgument::Pushed { offset, size } => {

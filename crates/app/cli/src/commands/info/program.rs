@@ -1,4 +1,4 @@
-//! What programs offer.
+//! Description of programs.
 
 use crate::values::program::type_text;
 use crate::values::tensor;
@@ -8,7 +8,7 @@ use spirula_program::program::{EntryValueType, ProgramEntry};
 use spirula_stablehlo::translate::InterfaceTensor;
 use std::fmt::Write;
 
-/// Entry points, kernels and tuning parameters.
+/// Describes entry points, kernels and tuning parameters.
 pub fn describe_program(program: &CompiledProgram, tensors: Option<&TensorSignature>) -> String {
     let entries = program.entries.iter();
     let mut out: String = entries
@@ -36,7 +36,7 @@ pub fn describe_program(program: &CompiledProgram, tensors: Option<&TensorSignat
     out
 }
 
-/// An entry point of a program with what it takes and gives, as text.
+/// Describes an entry point of a program with its parameters and results.
 pub fn describe_program_entry(entry: &ProgramEntry, tensors: Option<&TensorSignature>) -> String {
     let ty = |value: Option<&EntryValueType>, tensor: Option<&InterfaceTensor>| match tensor {
         Some(tensor) => tensor::format_tensor_type(tensor),

@@ -1,14 +1,14 @@
-//! Which argument goes to which parameter or descriptor.
+//! Binding of arguments to parameters and descriptors.
 
 use crate::values::{ArgSpec, ArgTarget, ValueSpec};
 use spirula_program::program::{ProgramEntry, ProgramEntryParameter};
 use spirula_spirv::reflect::{EntryInterface, InterfaceParam};
 
-/// What a buffer, argument or result is called.
+/// Name of a buffer, argument or result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueLabel {
-    /// `argument`, `result` or [`PUSHED`].
-    pub role: &'static str,
+    /// Its role.
+    pub role: ValueRole,
     /// Position among those of its role, from 0.
     pub number: usize,
     /// Name in the module or program.
@@ -18,12 +18,12 @@ pub struct ValueLabel {
 }
 
 impl ValueLabel {
-    /// What it is called in messages.
+    /// The name in messages.
     pub fn title(&self) -> String {
         let place = match self.binding {
             Some((set, binding, 0)) => format!("set {set}, binding {binding}"),
             Some((set, binding, index)) => format!("set {set}, binding {binding}[{index}]"),
-            None => format!("{} {}", self.role, self.number),
+            None => format!("{} {}", self.role.name(), self.number),
         };
         match &self.name {
             Some(name) => format!("{place} ({name})"),
@@ -31,7 +31,7 @@ impl ValueLabel {
         }
     }
 
-    /// Whether it is meant by a number, a name or SET,BINDING.
+    /// Whether a number, a name or SET,BINDING designates it.
     pub fn is_designated_by(&self, which: &str) -> bool {
         let by_place = || match (which.parse(), self.binding) {
             (
@@ -44,20 +44,39 @@ impl ValueLabel {
             ) => (set, binding, index) == own,
             _ => false,
         };
-        let by_number = || self.role != PUSHED && which == self.number.to_string();
+        let by_number = || self.role != ValueRole::PushConstant && which == self.number.to_string();
         by_number() || self.name.as_deref() == Some(which) || by_place()
     }
 }
 
-/// The role of a buffer whose address is a push constant.
-pub const PUSHED: &str = "push constant";
+/// Role of a value in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueRole {
+    /// An argument of a kernel or program, or the resource of a descriptor.
+    Argument,
+    /// A result of a program.
+    Result,
+    /// A buffer whose address is a push constant.
+    PushConstant,
+}
+
+impl ValueRole {
+    /// The role in messages.
+    fn name(self) -> &'static str {
+        match self {
+            ValueRole::Argument => "argument",
+            ValueRole::Result => "result",
+            ValueRole::PushConstant => "push constant",
+        }
+    }
+}
 
 impl BoundParameter {
-    /// That of a buffer whose address is the push constant of a number.
+    /// The buffer whose address is a push constant.
     pub fn from_push_constant(number: usize, value: ValueSpec) -> BoundParameter {
         BoundParameter {
             label: ValueLabel {
-                role: PUSHED,
+                role: ValueRole::PushConstant,
                 number,
                 name: Some(format!("push{number}")),
                 binding: None,
@@ -69,20 +88,20 @@ impl BoundParameter {
     }
 }
 
-/// A parameter or descriptor with what was given for it.
+/// A parameter or descriptor with its argument.
 #[derive(Clone, Debug)]
 pub struct BoundParameter {
-    /// What it is called.
+    /// Its name.
     pub label: ValueLabel,
     /// A kernel's parameter; `None` for descriptors and for programs.
     pub param: Option<InterfaceParam>,
-    /// What was given.
+    /// The argument.
     pub value: ValueSpec,
-    /// Whether the kernel has the descriptor: what a shader lacks is made, and not bound.
+    /// Whether the kernel has the descriptor. Arguments for missing descriptors are made, and not bound.
     pub is_used: bool,
 }
 
-/// An empty slot.
+/// A parameter or descriptor without an argument.
 pub struct UnboundParameter {
     name: Option<String>,
     binding: Option<(u32, u32, u32)>,
@@ -93,7 +112,22 @@ pub struct UnboundParameter {
 }
 
 impl UnboundParameter {
-    /// What it is called in messages, where it is a descriptor.
+    /// Binds an argument, which has a number among all arguments.
+    fn bind_value(self, number: usize, value: ValueSpec) -> BoundParameter {
+        BoundParameter {
+            label: ValueLabel {
+                role: ValueRole::Argument,
+                number,
+                name: self.name,
+                binding: self.binding,
+            },
+            param: self.param,
+            value,
+            is_used: self.is_used,
+        }
+    }
+
+    /// The name of a descriptor in messages.
     pub fn format_descriptor(&self) -> String {
         let (set, binding, index) = self.binding.unwrap_or_default();
         describe_target(&ArgTarget::Binding {
@@ -104,8 +138,8 @@ impl UnboundParameter {
     }
 }
 
-/// The descriptors that arguments are for and a shader does not have, such as one that was used before the
-/// module was optimised. The launch of a module stays a launch of it.
+/// The descriptors that arguments name and a shader lacks, for example because optimisation removed their uses. So a
+/// launch that fits a module also fits the optimised module.
 pub fn find_unused_descriptors(
     interface: &EntryInterface,
     given: &[ArgSpec],
@@ -140,7 +174,7 @@ pub fn find_unused_descriptors(
     found
 }
 
-/// Descriptors in the order of their places, so that arguments keep their numbers.
+/// Merges descriptors in the order of their places, so that arguments keep their numbers.
 pub fn in_order(
     mut free: Vec<UnboundParameter>,
     unused: Vec<UnboundParameter>,
@@ -152,7 +186,7 @@ pub fn in_order(
     free
 }
 
-/// One slot for each argument of `callee`, in the order of parameters or descriptors.
+/// Binds the arguments of `callee`, in the order of parameters or descriptors.
 ///
 /// # Errors
 /// When an argument names no place, or arguments are too few or too many.
@@ -186,23 +220,16 @@ pub fn bind_arguments(
             "{callee} takes {wanted} arguments, {given} are given"
         ));
     }
-    let filled = free.into_iter().zip(taken);
-    let filled = filled.filter_map(|(f, value)| Some((f, value?)));
-    let slot = |(number, (f, value)): (usize, (UnboundParameter, &ValueSpec))| BoundParameter {
-        label: ValueLabel {
-            role: "argument",
-            number,
-            name: f.name,
-            binding: f.binding,
-        },
-        param: f.param,
-        value: value.clone(),
-        is_used: f.is_used,
-    };
-    Ok(filled.enumerate().map(slot).collect())
+    let mut bound = Vec::new();
+    for (parameter, value) in free.into_iter().zip(taken) {
+        if let Some(value) = value {
+            bound.push(parameter.bind_value(bound.len(), value.clone()));
+        }
+    }
+    Ok(bound)
 }
 
-/// What an entry point of a program takes.
+/// The parameters of an entry point of a program.
 pub fn program_parameters(entry: &ProgramEntry) -> Vec<UnboundParameter> {
     let one = |p: &ProgramEntryParameter| UnboundParameter {
         name: Some(p.name.clone()),
@@ -214,7 +241,7 @@ pub fn program_parameters(entry: &ProgramEntry) -> Vec<UnboundParameter> {
     entry.parameters.iter().map(one).collect()
 }
 
-/// What an entry point of a module takes.
+/// The parameters and descriptors of an entry point of a module.
 pub fn module_parameters(interface: &EntryInterface, given: &[ArgSpec]) -> Vec<UnboundParameter> {
     let params = interface.params.iter().map(|p| UnboundParameter {
         name: p.name.clone(),
@@ -223,7 +250,7 @@ pub fn module_parameters(interface: &EntryInterface, given: &[ArgSpec]) -> Vec<U
         open: false,
         is_used: true,
     });
-    // What a shader that was made of a kernel has bound is among the kernel's arguments, or its own.
+    // The bindings of a shader that was compiled from a kernel are arguments of the kernel, or internal.
     let own = if interface.takes_arguments() {
         &[][..]
     } else {

@@ -1,4 +1,4 @@
-//! A launch whose results part, as files that run it alone.
+//! Reproducers: a launch whose results differ, as files that run it alone.
 
 use crate::cli::args::RunArgs;
 use crate::cli::{CommandFailure, files};
@@ -7,8 +7,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Writes the module, the inputs and the command into the folder that is asked for; the failure that tells of
-/// it.
+/// Writes the module, the inputs and the command into the requested folder, and returns the failure of the run.
 pub fn write_reproducer(parted: &LaunchMismatch, args: &RunArgs) -> CommandFailure {
     let folder = &args.reproducer;
     let told = parted.to_string();
@@ -82,7 +81,7 @@ fn write_reproducer_files(
     files::write_text(&folder.join(COMMAND), &command)
 }
 
-/// The size as arguments.
+/// The launch size as arguments.
 fn format_size_arguments(size: &IndexSpace) -> String {
     match size {
         IndexSpace::Groups(groups) => format!(" --groups {}", join_sizes(groups, 3)),

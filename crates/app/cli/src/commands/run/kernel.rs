@@ -1,4 +1,4 @@
-//! Launching one entry point of a module.
+//! Launch of an entry point of a module.
 
 use super::bind::{self, BoundParameter};
 use super::prepare::{self, PreparedValue, PushConstantData};
@@ -6,7 +6,7 @@ use super::stages::StageTimings;
 use super::{results, size, specialise, to_command_failure};
 use crate::cli::args::RunArgs;
 use crate::cli::failure::{report_diagnostics, tell_line};
-use crate::cli::files::InputFile;
+use crate::cli::input_file::InputFile;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::stderr::print_stderr;
 use crate::cli::{CommandFailure, CommandResult};
@@ -22,10 +22,10 @@ use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{EntryInterface, entry_points};
 use std::io::Write;
 
-/// Copies of a buffer that there are at a time: before the run, on the device, and after it.
+/// Copies of a buffer at a time: before the run, on the device, and after the run.
 const COPIES: u64 = 3;
 
-/// Runs an entry point and deals with what it computed.
+/// Runs an entry point and processes its results.
 pub fn run_module_entry(
     args: &RunArgs,
     input: InputFile,
@@ -47,37 +47,8 @@ pub fn run_module_entry(
         let warning: Vec<_> = spirula::warn_of_initialisers(module).into_iter().collect();
         report_diagnostics(&input.name, &input.bytes, &warning);
     }
-    let free = free_slots(&interface, args);
-    let mut slots = bind::bind_arguments(&interface.name, free, &args.arg).map_err(|text| {
-        let takes = describe_entry(&interface, &types);
-        CommandFailure::with_hint(
-            text,
-            format!("{takes}  (see run --help for how arguments are written)"),
-        )
-    })?;
-    let mut limit = device.info().limits.buffer_size / COPIES;
-    let mut values = stages.time_stage("make arguments", || {
-        let mut make = |slot: &BoundParameter| {
-            let value = prepare::prepare_value(slot, &interface, &types, args.seed, limit)?;
-            limit = limit.saturating_sub(value.byte_size());
-            Ok(value)
-        };
-        slots
-            .iter()
-            .map(&mut make)
-            .collect::<Result<Vec<_>, CommandFailure>>()
-    })?;
-    let pushed = push_constants(&interface, args, limit)?;
-    let (mut push, given) = (pushed.bytes, slots.len());
-    let mut places = Vec::new();
-    for (at, number, array) in pushed.buffers {
-        places.push(at);
-        slots.push(BoundParameter::from_push_constant(
-            number,
-            args.push[number].clone(),
-        ));
-        values.push(PreparedValue::Address(array));
-    }
+    let limit = device.info().limits.buffer_size / COPIES;
+    let arguments = prepare_arguments(args, &interface, &types, limit, &mut stages)?;
 
     let progress = ProgressIndicator::new_spinner("running");
     let kernel = match device.create_kernel(module, &interface.name, &spec) {
@@ -90,33 +61,17 @@ pub fn run_module_entry(
         }
         Err(error) => return Err(to_command_failure(error)),
     };
-    let buffers = upload_buffers(&mut device, &values)?;
-    let addresses = query_buffer_addresses(&mut device, &values, &buffers)?;
-    for (at, address) in places.iter().zip(&addresses[given..]) {
-        push[*at..at + 8].copy_from_slice(&address.unwrap_or(0).to_le_bytes());
-    }
-    let inputs = if interface.takes_arguments() {
-        build_kernel_inputs(&values[..given], &buffers, &addresses)
-    } else {
-        build_shader_inputs(&slots, &buffers, push)
-    };
+    let buffers = upload_buffers(&mut device, &arguments.values)?;
+    let inputs = arguments.build_inputs(&interface, &mut device, &buffers)?;
     let launch = KernelLaunch {
         kernel,
         size,
         inputs,
     };
-    let ended = device
-        .launch_kernel(&launch)
-        .and_then(|()| device.wait_idle());
-    let printed = device.take_printed();
-    std::io::stdout().write_all(&printed)?;
-    if printed.last().is_some_and(|last| *last != b'\n') {
-        // What follows is no part of what was printed last.
-        std::io::stdout().write_all(b"\n")?;
-    }
-    ended.map_err(|e| super::to_run_failure(e, args))?;
+    launch_and_print(&mut device, &launch, args)?;
     super::tell_agreement(args);
     args.checking.write_report_file(&[])?;
+    let ModuleArguments { slots, values, .. } = arguments;
     let results = results::collect_outputs(&mut device, &slots, values, &buffers)?;
     drop(progress);
     super::report_device_outcome(&mut device, &mut stages);
@@ -128,7 +83,105 @@ pub fn run_module_entry(
     outcome
 }
 
-/// What arguments are for, with a note of each descriptor that the shader does not have.
+/// Arguments of a launch, ready for the device.
+struct ModuleArguments {
+    /// Parameters and descriptors, and after them the buffers whose addresses are push constants.
+    slots: Vec<BoundParameter>,
+    /// The value of each slot.
+    values: Vec<PreparedValue>,
+    /// Number of parameters and descriptors among the slots.
+    parameters: usize,
+    /// Push constants, with zeros for addresses.
+    push: Vec<u8>,
+    /// Offsets of addresses in the push constants.
+    address_offsets: Vec<usize>,
+}
+
+/// Binds and prepares the arguments of an entry point. `limit` is the most bytes of all arrays.
+fn prepare_arguments(
+    args: &RunArgs,
+    interface: &EntryInterface,
+    types: &TypeNames<'_>,
+    mut limit: u64,
+    stages: &mut StageTimings,
+) -> Result<ModuleArguments, CommandFailure> {
+    let free = free_slots(interface, args);
+    let mut slots = bind::bind_arguments(&interface.name, free, &args.arg).map_err(|text| {
+        let takes = describe_entry(interface, types);
+        let hint = format!("{takes}  (see run --help for the syntax of arguments)");
+        CommandFailure::with_hint(text, hint)
+    })?;
+    let mut values = Vec::new();
+    stages.time_stage("make arguments", || {
+        for slot in &slots {
+            let value = prepare::prepare_value(slot, interface, types, args.seed, limit)?;
+            limit = limit.saturating_sub(value.byte_size());
+            values.push(value);
+        }
+        Ok::<(), CommandFailure>(())
+    })?;
+    let pushed = push_constants(interface, args, limit)?;
+    let parameters = slots.len();
+    let mut address_offsets = Vec::new();
+    for buffer in pushed.buffers {
+        address_offsets.push(buffer.offset);
+        let value = args.push[buffer.number].clone();
+        slots.push(BoundParameter::from_push_constant(buffer.number, value));
+        values.push(PreparedValue::Address(buffer.contents));
+    }
+    Ok(ModuleArguments {
+        slots,
+        values,
+        parameters,
+        push: pushed.bytes,
+        address_offsets,
+    })
+}
+
+impl ModuleArguments {
+    /// The inputs of a launch. Each value has its buffer, if it has one.
+    fn build_inputs(
+        &self,
+        interface: &EntryInterface,
+        device: &mut ComputeDevice,
+        buffers: &[Option<DeviceBuffer>],
+    ) -> Result<LaunchInputs, CommandFailure> {
+        let addresses = query_buffer_addresses(device, &self.values, buffers)?;
+        if interface.takes_arguments() {
+            let values = &self.values[..self.parameters];
+            return Ok(build_kernel_inputs(values, buffers, &addresses));
+        }
+        let mut push = self.push.clone();
+        for (offset, address) in self
+            .address_offsets
+            .iter()
+            .zip(&addresses[self.parameters..])
+        {
+            push[*offset..*offset + 8].copy_from_slice(&address.unwrap_or(0).to_le_bytes());
+        }
+        Ok(build_shader_inputs(&self.slots, buffers, push))
+    }
+}
+
+/// Launches a kernel, waits for its end, and prints its output.
+fn launch_and_print(
+    device: &mut ComputeDevice,
+    launch: &KernelLaunch,
+    args: &RunArgs,
+) -> CommandResult {
+    let ended = device
+        .launch_kernel(launch)
+        .and_then(|()| device.wait_idle());
+    let printed = device.take_printed();
+    std::io::stdout().write_all(&printed)?;
+    if printed.last().is_some_and(|last| *last != b'\n') {
+        // The next output begins on a line of its own.
+        std::io::stdout().write_all(b"\n")?;
+    }
+    ended.map_err(|e| super::to_run_failure(e, args))
+}
+
+/// The parameters of an entry point. A note names each descriptor that the shader lacks.
 fn free_slots(interface: &EntryInterface, args: &RunArgs) -> Vec<bind::UnboundParameter> {
     let unused = bind::find_unused_descriptors(interface, &args.arg);
     for free in &unused {
@@ -139,7 +192,7 @@ fn free_slots(interface: &EntryInterface, args: &RunArgs) -> Vec<bind::UnboundPa
     bind::in_order(bind::module_parameters(interface, &args.arg), unused)
 }
 
-/// The push constants. A shader that has none goes without, which a note says.
+/// Prepares the push constants. For a shader without push constants they are left out, with a note.
 fn push_constants(
     interface: &EntryInterface,
     args: &RunArgs,
@@ -156,7 +209,7 @@ fn push_constants(
     Ok(PushConstantData::default())
 }
 
-/// Whether an entry point runs before or after all others.
+/// Whether an entry point is a constructor or a destructor.
 fn is_initialiser_or_finaliser(module: &SpirvModule, name: &str) -> bool {
     let mut points = module.section_insts(ModuleSection::EntryPoints);
     let entry = points
@@ -170,7 +223,7 @@ fn is_initialiser_or_finaliser(module: &SpirvModule, name: &str) -> bool {
     })
 }
 
-/// The entry point that is asked for, or the only one.
+/// The requested entry point, or the only one.
 fn find_entry(module: &SpirvModule, asked: Option<&str>) -> Result<String, CommandFailure> {
     if let Some(name) = asked {
         return Ok(name.to_owned());
@@ -194,7 +247,7 @@ fn find_entry(module: &SpirvModule, asked: Option<&str>) -> Result<String, Comma
     }
 }
 
-/// Brings arrays onto the device; one entry for each value.
+/// Uploads arrays and creates images, samplers and pipes: one entry for each value.
 fn upload_buffers(
     device: &mut ComputeDevice,
     values: &[PreparedValue],
@@ -226,67 +279,68 @@ fn upload_buffers(
     values.iter().map(one).collect()
 }
 
-/// The addresses of buffers that are passed by them.
+/// The addresses of buffers that are passed by address.
 fn query_buffer_addresses(
     device: &mut ComputeDevice,
     values: &[PreparedValue],
     buffers: &[Option<DeviceBuffer>],
 ) -> Result<Vec<Option<u64>>, CommandFailure> {
-    let one = |(value, buffer): (&PreparedValue, &Option<DeviceBuffer>)| match (value, buffer) {
-        (PreparedValue::Address(_), Some(buffer)) => device
-            .buffer_address(*buffer)
-            .map(Some)
-            .map_err(to_command_failure),
-        _ => Ok(None),
-    };
-    values.iter().zip(buffers).map(one).collect()
+    let mut addresses = Vec::new();
+    for (value, buffer) in values.iter().zip(buffers) {
+        addresses.push(match (value, buffer) {
+            (PreparedValue::Address(_), Some(buffer)) => {
+                Some(device.buffer_address(*buffer).map_err(to_command_failure)?)
+            }
+            _ => None,
+        });
+    }
+    Ok(addresses)
 }
 
-/// What a shader is given.
+/// The inputs of a shader.
 fn build_shader_inputs(
     slots: &[BoundParameter],
     buffers: &[Option<DeviceBuffer>],
     push: Vec<u8>,
 ) -> LaunchInputs {
-    let bound = |(slot, buffer): (&BoundParameter, &Option<DeviceBuffer>)| {
-        let (set, binding, index) = slot.label.binding.filter(|_| slot.is_used)?;
-        Some(LaunchBinding {
-            set,
-            binding,
-            index,
-            buffer: (*buffer)?,
-            region: None,
-        })
-    };
-    LaunchInputs::Resources {
-        bindings: slots.iter().zip(buffers).filter_map(bound).collect(),
-        push,
+    let mut bindings = Vec::new();
+    for (slot, buffer) in slots.iter().zip(buffers) {
+        let place = slot.label.binding.filter(|_| slot.is_used);
+        if let (Some((set, binding, index)), Some(buffer)) = (place, *buffer) {
+            bindings.push(LaunchBinding {
+                set,
+                binding,
+                index,
+                buffer,
+                region: None,
+            });
+        }
     }
+    LaunchInputs::Resources { bindings, push }
 }
 
-/// What a kernel is given.
+/// The inputs of a kernel.
 fn build_kernel_inputs(
     values: &[PreparedValue],
     buffers: &[Option<DeviceBuffer>],
     addresses: &[Option<u64>],
 ) -> LaunchInputs {
-    let argument = |((value, buffer), address): (
-        (&PreparedValue, &Option<DeviceBuffer>),
-        &Option<u64>,
-    )| match (value, buffer) {
-        (PreparedValue::Address(_), _) => {
-            KernelArgument::Bytes(address.unwrap_or(0).to_le_bytes().to_vec())
-        }
-        (_, Some(buffer)) => KernelArgument::Buffer(*buffer),
-        (PreparedValue::Local(bytes), _) => KernelArgument::Local(*bytes),
-        (PreparedValue::Bytes(bytes), _) => KernelArgument::Bytes(bytes.clone()),
-        (PreparedValue::Buffer(array) | PreparedValue::Image(_, _, array), _) => {
-            KernelArgument::Bytes(array.bytes().to_vec())
-        }
-        (PreparedValue::Sampler(_) | PreparedValue::Pipe(_), _) => {
-            KernelArgument::Bytes(Vec::new())
-        }
-    };
-    let all = values.iter().zip(buffers).zip(addresses);
-    LaunchInputs::Arguments(all.map(argument).collect())
+    let mut arguments = Vec::new();
+    for ((value, buffer), address) in values.iter().zip(buffers).zip(addresses) {
+        arguments.push(match (value, buffer) {
+            (PreparedValue::Address(_), _) => {
+                KernelArgument::Bytes(address.unwrap_or(0).to_le_bytes().to_vec())
+            }
+            (_, Some(buffer)) => KernelArgument::Buffer(*buffer),
+            (PreparedValue::Local(bytes), _) => KernelArgument::Local(*bytes),
+            (PreparedValue::Bytes(bytes), _) => KernelArgument::Bytes(bytes.clone()),
+            (PreparedValue::Buffer(array) | PreparedValue::Image(_, _, array), _) => {
+                KernelArgument::Bytes(array.bytes().to_vec())
+            }
+            (PreparedValue::Sampler(_) | PreparedValue::Pipe(_), _) => {
+                KernelArgument::Bytes(Vec::new())
+            }
+        });
+    }
+    LaunchInputs::Arguments(arguments)
 }

@@ -1,4 +1,4 @@
-//! `spirula run`.
+//! `spirula run`: runs an entry point on a device.
 
 mod bind;
 mod compare;
@@ -22,7 +22,7 @@ use spirula_runtime::{ComputeDevice, DeviceError, DeviceOptions, FloatTolerance}
 use stages::StageTimings;
 use std::time::Duration;
 
-/// Runs an entry point of a module or program and deals with what it computed.
+/// Runs `spirula run`.
 pub fn run_entry_point(args: &RunArgs) -> CommandResult {
     let mut stages = StageTimings::new();
     let input = stages.time_stage("read file", || files::read_input_file(&args.from.path))?;
@@ -60,8 +60,8 @@ pub fn run_entry_point(args: &RunArgs) -> CommandResult {
     }
 }
 
-/// Shapes of the arguments that are given in order, as far as they are known before anything is
-/// compiled; faults in them are told when they are made.
+/// Shapes of the arguments that name no place, as far as they are known before compilation. Faults in arguments are
+/// reported when they are prepared.
 pub(super) fn known_shapes(given: &[ArgSpec]) -> Vec<Vec<u64>> {
     let sizes = |shape: &[usize]| shape.iter().map(|n| *n as u64).collect();
     let in_order = given.iter().take_while(|arg| arg.place.is_none());
@@ -106,7 +106,7 @@ fn first_device(args: &RunArgs) -> &str {
     args.devices.first().unwrap_or(&args.device)
 }
 
-/// The device that is asked for, or several to be compared.
+/// Opens the requested device, or several that are compared.
 fn open_requested_device(args: &RunArgs) -> Result<ComputeDevice, CommandFailure> {
     let options = DeviceOptions {
         threads: args.threads.map(usize::from),
@@ -138,7 +138,7 @@ fn open_requested_device(args: &RunArgs) -> Result<ComputeDevice, CommandFailure
     ComputeDevice::with_comparison(devices, tolerance).map_err(to_command_failure)
 }
 
-/// What a device has to say after a run.
+/// Reports the timings and warnings of a device after a run.
 fn report_device_outcome(device: &mut ComputeDevice, stages: &mut StageTimings) {
     stages.add_device_timings(device);
     for warning in device.take_warnings() {
@@ -146,14 +146,14 @@ fn report_device_outcome(device: &mut ComputeDevice, stages: &mut StageTimings) 
     }
 }
 
-/// Says that the devices of a run which has ended came to the same results, if they were compared.
+/// Reports that compared devices had the same results.
 fn tell_agreement(args: &RunArgs) {
     if args.compare {
         print_stderr_line!("{} agree", args.devices.join(", "));
     }
 }
 
-/// A failure of a run, with a reproducer where devices came to different results.
+/// The failure of a run. Where devices differ, a reproducer is written.
 fn to_run_failure(error: DeviceError, args: &RunArgs) -> CommandFailure {
     match error {
         DeviceError::Parted(parted) => compare::write_reproducer(&parted, args),

@@ -1,4 +1,4 @@
-//! Making the values of arguments.
+//! Preparation of arguments: their values as arrays and bytes.
 
 use super::bind::BoundParameter;
 use crate::cli::{CommandFailure, files};
@@ -35,12 +35,23 @@ pub enum PreparedValue {
 pub struct PushConstantData {
     /// The bytes; addresses are zero.
     pub bytes: Vec<u8>,
-    /// Where an address belongs, which value it is, and what is in its buffer.
-    pub buffers: Vec<(usize, usize, ElementArray)>,
+    /// The buffers whose addresses are push constants.
+    pub buffers: Vec<AddressedBuffer>,
+}
+
+/// A buffer whose address is a push constant.
+#[derive(Debug)]
+pub struct AddressedBuffer {
+    /// Offset of the address in the push constants, in bytes.
+    pub offset: usize,
+    /// Number of the push constant.
+    pub number: usize,
+    /// Contents of the buffer.
+    pub contents: ElementArray,
 }
 
 impl PreparedValue {
-    /// Bytes of memory that it takes.
+    /// Size of the value in memory, in bytes.
     pub fn byte_size(&self) -> u64 {
         match self {
             PreparedValue::Buffer(array)
@@ -53,7 +64,7 @@ impl PreparedValue {
     }
 }
 
-/// Makes what a slot is given. `limit` is how many bytes an array may have.
+/// Prepares the value of a parameter. `limit` is the most bytes of an array.
 pub fn prepare_value(
     slot: &BoundParameter,
     interface: &EntryInterface,
@@ -125,7 +136,7 @@ pub fn prepare_value(
     }
 }
 
-/// What a buffer is given.
+/// The contents of a buffer.
 fn make_buffer_array(
     value: &ValueSpec,
     seed: u64,
@@ -140,7 +151,7 @@ fn make_buffer_array(
     }
 }
 
-/// The array that a value is outside of any kernel; scalars are arrays of no dimension.
+/// The array of a value outside of any kernel. Scalars are arrays without dimensions.
 pub fn of_spec(value: &ValueSpec, seed: u64, limit: u64) -> Result<ElementArray, CommandFailure> {
     let failed = |text: String| CommandFailure::from_message(text);
     match value {
@@ -155,12 +166,12 @@ pub fn of_spec(value: &ValueSpec, seed: u64, limit: u64) -> Result<ElementArray,
             contents,
         } => make_filled_array(*element, shape, contents, seed, limit),
         ValueSpec::File(path) => from_npy(path),
-        ValueSpec::Local(_) => Err(failed("workgroup memory is no value".to_owned())),
+        ValueSpec::Local(_) => Err(failed("workgroup memory is not a value".to_owned())),
         ValueSpec::Image(_) | ValueSpec::Sampler(_) | ValueSpec::Pipe(_) => Err(failed(
-            "images, samplers and pipes are no values".to_owned(),
+            "images, samplers and pipes are not values".to_owned(),
         )),
         ValueSpec::Bytes(_) => Err(failed("bytes without a type are no value".to_owned())),
-        ValueSpec::Address(_) => Err(failed("an address is no value of a program".to_owned())),
+        ValueSpec::Address(_) => Err(failed("an address is not a value of a program".to_owned())),
     }
 }
 
@@ -205,7 +216,7 @@ impl ValueParam<'_> {
             return Err(format!("it takes {name}{more}, {shape} is given"));
         }
         let mut bytes = array.into_bytes();
-        // Vectors of three take the room of four.
+        // A vector of three components has the size of one of four.
         if wanted.is_some_and(|v| v.count == 3 && count == 3) {
             bytes.resize(bytes.len() / 3 * 4, 0);
         }
@@ -262,10 +273,10 @@ pub fn from_npy(path: &Path) -> Result<ElementArray, CommandFailure> {
     read_npy(&input.bytes).map_err(|e| CommandFailure::from_message(format!("{}: {e}", input.name)))
 }
 
-/// Bytes of an address.
+/// Size of an address, in bytes.
 const BYTES_OF_ADDRESS: u64 = 8;
 
-/// Push constants: each value at the next multiple of its element's size.
+/// Prepares push constants. Each value has the next offset that is a multiple of its element's size.
 pub fn push_constants(
     values: &[ValueSpec],
     seed: u64,
@@ -279,8 +290,12 @@ pub fn push_constants(
             ValueSpec::Address(contents) => {
                 let size = BYTES_OF_ADDRESS as usize;
                 let at = out.len().next_multiple_of(size);
-                let array = make_buffer_array(contents, seed.wrapping_add(number as u64), limit)?;
-                pushed.buffers.push((at, number, array));
+                let seed = seed.wrapping_add(number as u64);
+                pushed.buffers.push(AddressedBuffer {
+                    offset: at,
+                    number,
+                    contents: make_buffer_array(contents, seed, limit)?,
+                });
                 (size, vec![0; size])
             }
             value => {

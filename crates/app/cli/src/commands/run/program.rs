@@ -1,6 +1,6 @@
-//! Running one entry point of a program.
+//! Run of an entry point of a program.
 
-use super::bind::{self, BoundParameter, ValueLabel};
+use super::bind::{self, BoundParameter, ValueLabel, ValueRole};
 use super::prepare;
 use super::results::{self, OutputArray};
 use super::stages::StageTimings;
@@ -19,13 +19,13 @@ use spirula_runtime::{ComputeDevice, DeviceMachine};
 use std::io::{IsTerminal, stdin};
 use std::path::Path;
 
-/// Copies of a value that there are at a time: as it was given, and on the device.
+/// Copies of a value at a time: the argument, and the copy on the device.
 const COPIES: u64 = 2;
 
-/// The entry point of programs with several that is meant where none is named.
+/// The default entry point of programs with several.
 const MAIN: &str = "main";
 
-/// Runs an entry point and deals with what it gives.
+/// Runs an entry point and processes its results.
 pub fn run_program_entry(
     args: &RunArgs,
     program: &CompiledProgram,
@@ -69,7 +69,7 @@ pub fn run_program_entry(
     outcome
 }
 
-/// A program launches its kernels itself.
+/// Refuses options about launches: a program launches its kernels itself.
 fn refuse_sizes(args: &RunArgs) -> CommandResult {
     let sizes = [&args.global, &args.local, &args.groups, &args.offset];
     let is_any = sizes.into_iter().any(Option::is_some);
@@ -81,7 +81,7 @@ fn refuse_sizes(args: &RunArgs) -> CommandResult {
     Ok(())
 }
 
-/// The entry point that is asked for, or the only one, or `main`.
+/// The requested entry point, or the only one, or `main`.
 fn find_entry<'a>(
     program: &'a CompiledProgram,
     asked: Option<&str>,
@@ -103,7 +103,7 @@ fn find_entry<'a>(
     found.ok_or_else(|| CommandFailure::with_hint(text, format!("it has: {}", names.join(", "))))
 }
 
-/// Tuning parameters that are set are those of the program, or their classes.
+/// Checks that the program has the tuning parameters, or their classes.
 fn check_parameters(args: &RunArgs, program: &CompiledProgram) -> CommandResult {
     for set in &args.param {
         let is_meant = |p: &spirula_program::ProgramParameter| {
@@ -120,7 +120,7 @@ fn check_parameters(args: &RunArgs, program: &CompiledProgram) -> CommandResult 
     Ok(())
 }
 
-/// The values on standard input, which an entry point without parameters does not look at.
+/// Reads the values on standard input. For an entry point without parameters nothing is read.
 fn read_values(
     args: &RunArgs,
     entry: &ProgramEntry,
@@ -164,7 +164,7 @@ fn read_values(
     Ok(values)
 }
 
-/// The values of `--arg`.
+/// Prepares the values of `--arg`.
 pub fn make_values(
     given: &[ArgSpec],
     seed: u64,
@@ -198,7 +198,7 @@ pub fn make_values(
     Ok(values)
 }
 
-/// Calls the entry point. What it traces is told, also when it fails.
+/// Calls the entry point. Its trace is printed, also when it fails.
 fn call_program_entry(
     args: &RunArgs,
     program: &CompiledProgram,
@@ -222,7 +222,7 @@ fn call_program_entry(
     })
 }
 
-/// Prints results in the forms in which values are read.
+/// Prints results in the form in which values are read.
 fn print_results(given: &[Option<ProgramValue>], binary: bool) -> CommandResult {
     let output = Path::new("-");
     if binary {
@@ -236,29 +236,28 @@ fn print_results(given: &[Option<ProgramValue>], binary: bool) -> CommandResult 
     files::write_text(output, &lines.collect::<String>())
 }
 
-/// Results that have a form outside of the program, as arrays.
+/// Results with an external form, as arrays.
 fn collect_result_arrays(
     given: &[Option<ProgramValue>],
     tensors: Option<&TensorSignature>,
 ) -> Result<Vec<OutputArray>, CommandFailure> {
-    let results = given.iter().enumerate();
-    let results = results.filter_map(|(number, value)| Some((number, value.as_ref()?)));
-    let one = |(number, value): (usize, &ProgramValue)| {
+    let mut arrays = Vec::new();
+    for (number, value) in given.iter().enumerate() {
+        let Some(value) = value else { continue };
         let array = match tensors.and_then(|t| t.results.get(number)) {
             Some(result) => tensor::to_array(value, result),
             None => to_array(value).map_err(|e| e.to_string()),
         };
-        let array = array.map_err(CommandFailure::from_message)?;
-        Ok(OutputArray {
+        arrays.push(OutputArray {
             label: ValueLabel {
-                role: "result",
+                role: ValueRole::Result,
                 number,
                 name: None,
                 binding: None,
             },
-            array,
+            array: array.map_err(CommandFailure::from_message)?,
             changed: true,
-        })
-    };
-    results.map(one).collect()
+        });
+    }
+    Ok(arrays)
 }

@@ -1,4 +1,4 @@
-//! What is done with the buffers after a run: shown, saved, drawn, compared.
+//! Results of a run: buffers are shown, saved, drawn and compared.
 
 use super::bind::{BoundParameter, ValueLabel};
 use super::prepare::{PreparedValue, from_npy};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// A buffer after the run, or a result.
 pub struct OutputArray {
-    /// What it is called.
+    /// Its name.
     pub label: ValueLabel,
     /// Its contents.
     pub array: ElementArray,
@@ -24,14 +24,14 @@ pub struct OutputArray {
     pub changed: bool,
 }
 
-/// Which buffer, and the file that it is for.
+/// A file for a buffer or result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ResultFile {
     which: Option<String>,
     path: PathBuf,
 }
 
-/// What was asked for.
+/// Requests for results.
 pub struct RequestedResults {
     out: Vec<ResultFile>,
     image: Vec<ResultFile>,
@@ -39,8 +39,7 @@ pub struct RequestedResults {
 }
 
 impl RequestedResults {
-    /// Checks that files can be written, and reads those that are compared with, before anything
-    /// runs.
+    /// Checks that outputs can be written, and reads the expected results, before anything runs.
     pub fn parse_requests(args: &RunArgs) -> Result<RequestedResults, CommandFailure> {
         let targets = |texts: &[String]| {
             texts
@@ -69,7 +68,7 @@ impl RequestedResults {
     }
 }
 
-/// `[WHICH=]FILE`; an `@` before the file is allowed, as in arguments.
+/// Parses `[WHICH=]FILE`. An `@` before the file is allowed, as in arguments.
 fn parse_result_file(text: &str) -> ResultFile {
     let (which, path) = match text.split_once('=') {
         Some((which, path)) => (Some(which.to_owned()), path),
@@ -111,7 +110,7 @@ pub fn collect_outputs(
     Ok(out)
 }
 
-/// Shows what changed.
+/// Shows the buffers that changed.
 pub fn show_changed_outputs(results: &[OutputArray], args: &RunArgs) -> CommandResult {
     let mut text = String::new();
     for result in results.iter().filter(|r| r.changed) {
@@ -129,7 +128,7 @@ pub fn show_changed_outputs(results: &[OutputArray], args: &RunArgs) -> CommandR
     files::write_text(Path::new("-"), &text)
 }
 
-/// Saves, draws and compares.
+/// Saves, draws and compares results as requested.
 pub fn process_outputs(
     results: &[OutputArray],
     wanted: &RequestedResults,
@@ -195,7 +194,7 @@ fn compare_with_expected(
     outcome
 }
 
-/// Relative tolerance by default: some units in the last place.
+/// Default of the relative tolerance: some units in the last place.
 fn default_relative_tolerance(element: ElementType) -> f64 {
     match element {
         ElementType::BF16 => 1e-2,
@@ -204,7 +203,7 @@ fn default_relative_tolerance(element: ElementType) -> f64 {
     }
 }
 
-/// The buffer that a target names, or the only one that fits.
+/// The buffer that a request names, or the only one that fits.
 fn pick_output<'a>(
     results: &'a [OutputArray],
     target: &ResultFile,

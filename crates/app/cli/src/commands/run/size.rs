@@ -1,4 +1,4 @@
-//! Over how many invocations a kernel runs.
+//! Launch sizes: the number of invocations of a kernel.
 
 use crate::cli::CommandFailure;
 use crate::cli::args::RunArgs;
@@ -6,8 +6,8 @@ use crate::cli::launch_size::LaunchSizeArg;
 use spirula_runtime::IndexSpace;
 use spirula_spirv::reflect::EntryInterface;
 
-/// The size that the arguments mean for this entry point: shaders count workgroups, kernels
-/// invocations, and each takes the other's way of saying it.
+/// The launch size of an entry point from the arguments. Shaders count workgroups and kernels count invocations. Either
+/// accepts the other's options.
 pub fn parse_index_space(
     args: &RunArgs,
     interface: &EntryInterface,
@@ -51,7 +51,7 @@ fn count_workgroups(
     for (n, l) in groups.iter_mut().zip(own) {
         let l = u64::from(l.max(1));
         if *n % l != 0 {
-            let text = format!("the global size {n} is no multiple of the workgroup's {l}");
+            let text = format!("the global size {n} is not a multiple of the workgroup's {l}");
             return Err(CommandFailure::from_message(text));
         }
         *n /= l;

@@ -7,8 +7,8 @@ use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{SpecConstant, spec_constants};
 
-/// Each `ID=VALUE` as bits, by the types of the module's constants. What is given for a constant that the module
-/// does not have, such as one that was used before it was optimised, is left out, as Vulkan does.
+/// Parses each `ID=VALUE` to bits, by the types of the module's constants. Values for missing constants are left out,
+/// as in Vulkan: optimisation may have removed the constant.
 pub fn parse_specialisations(
     given: &[String],
     module: &SpirvModule,
@@ -31,7 +31,7 @@ fn parse_specialisation(
     let split = split.and_then(|(id, value)| Some((id.trim().parse::<u32>().ok()?, value.trim())));
     let (id, value) = split.ok_or_else(|| {
         CommandFailure::Usage(format!(
-            "{text:?} is no ID=VALUE of a specialisation constant"
+            "{text:?} is not an ID=VALUE of a specialisation constant"
         ))
     })?;
     let Some(constant) = constants.iter().find(|c| c.spec_id == id) else {
@@ -43,7 +43,7 @@ fn parse_specialisation(
     };
     let element = types.parse_value_type(constant.ty).map(|v| v.element);
     let element = element.ok_or_else(|| {
-        CommandFailure::from_message(format!("specialisation constant {id} is no number"))
+        CommandFailure::from_message(format!("specialisation constant {id} is not a number"))
     })?;
     let number = element.parse_number(value);
     let number = number

@@ -13,7 +13,7 @@ pub struct StageTimings {
 }
 
 impl StageTimings {
-    /// None yet.
+    /// A record without stages.
     pub fn new() -> Self {
         StageTimings {
             rows: Vec::new(),
@@ -23,7 +23,7 @@ impl StageTimings {
         }
     }
 
-    /// Runs one.
+    /// Runs and measures a stage.
     pub fn time_stage<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let done = work();
@@ -31,7 +31,7 @@ impl StageTimings {
         done
     }
 
-    /// Adds those of a device.
+    /// Adds the stages of a device.
     pub fn add_device_timings(&mut self, device: &mut ComputeDevice) {
         self.kernels = device.kernel_times().to_vec();
         let profile = device.profile();

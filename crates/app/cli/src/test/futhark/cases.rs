@@ -1,5 +1,5 @@
-//! Test blocks in Futhark's sources: comments from `-- ==` on with entry points, inputs and what is
-//! expected of them. What is no such block is an error, as it is for `futhark test`.
+//! Test blocks in Futhark's sources: comments that begin with `-- ==` and have entry points, inputs and expected
+//! results. A malformed block is an error, as it is for `futhark test`.
 //!
 //! ```text
 //! BLOCK  = { "tags" "{" .. "}" | "entry:" NAME* | CASE | "error:" REGEX | "property:" NAME*
@@ -16,60 +16,60 @@ use spirula_program::read_string;
 pub struct FutharkCase {
     /// Entry point.
     pub entry: String,
-    /// What it is called, where it has a name.
+    /// Name of the case, where it has one.
     pub name: Option<String>,
-    /// Which of its block it is, from 0.
+    /// Number within its block, from 0.
     pub number: usize,
-    /// Words before the input that say for whom the case is.
+    /// Words before the input, such as `notest` or `no_vulkan`.
     pub tags: Vec<String>,
-    /// What it is called with.
+    /// Its input.
     pub input: FutharkInput,
-    /// What comes out.
+    /// Its expected result.
     pub expect: FutharkExpectation,
 }
 
-/// Where values stand.
+/// Source of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TestDataSource {
-    /// Here, as text.
+    /// Text in the block.
     Text(String),
-    /// In a file, named from the folder of the program.
+    /// File, named from the folder of the program.
     File(String),
 }
 
-/// What a case is called with.
+/// Input of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FutharkInput {
     /// These values.
     Values(TestDataSource),
     /// Random values of these types.
     Random(String),
-    /// What a script gives.
+    /// The result of a script.
     Script(TestDataSource),
 }
 
-/// What comes out of a case.
+/// Expected result of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FutharkExpectation {
     /// Anything but an error.
     Anything,
     /// These values.
     Values(TestDataSource),
-    /// What a run that is trusted gives.
+    /// The result of a trusted run.
     Trusted,
     /// An error that matches a regular expression.
     Error(String),
-    /// An error of Futhark's compiler that matches; nothing is called.
+    /// An error of Futhark's compiler that matches a regular expression. Nothing is called.
     Refusal(String),
 }
 
-/// With what a test block begins.
+/// The line that a test block begins with.
 const START: &str = "-- ==";
 
 /// The entry point of cases that name none.
 const MAIN: &str = "main";
 
-/// All cases of a program, block by block, entry point by entry point within a case.
+/// Parses all cases of a program, block by block, and by entry point within a case.
 ///
 /// # Errors
 /// When a block is malformed; the message names the line.
@@ -92,20 +92,20 @@ pub fn parse_futhark_cases(source: &str) -> Result<Vec<FutharkCase>, String> {
     Ok(cases)
 }
 
-/// What stands behind the beginning of a block, if a line is one; a line of more signs is a decoration.
+/// The rest of a line that begins a block. A line of more equals signs is a decoration.
 fn strip_block_start(line: &str) -> Option<&str> {
     line.strip_prefix(START)
         .filter(|rest| !rest.starts_with('='))
 }
 
-/// The text of a block, as far as it is not read yet.
+/// Parser of a block.
 struct TestBlockParser<'a> {
     whole: &'a str,
     rest: &'a str,
-    /// The line of the source with which the block begins, from 1.
+    /// Line of the source that the block begins with, from 1.
     line: usize,
     entries: Vec<&'a str>,
-    /// How many cases there were.
+    /// Number of parsed cases.
     number: usize,
 }
 
@@ -122,7 +122,7 @@ impl<'a> TestBlockParser<'a> {
         }
     }
 
-    /// A fault of what is not read yet.
+    /// An error at the current position.
     fn fail_at_cursor<T>(&self, message: impl AsRef<str>) -> CaseReadResult<T> {
         let read = &self.whole[..self.whole.len() - self.rest.len()];
         let line = self.line + read.matches('\n').count();
@@ -253,7 +253,7 @@ impl<'a> TestBlockParser<'a> {
         }
     }
 
-    /// `{ TEXT }` or `@ FILE`.
+    /// Parses `{ TEXT }` or `@ FILE`.
     fn parse_data_source(&mut self) -> CaseReadResult<TestDataSource> {
         self.rest = self.rest.trim_start();
         let Some(file) = self.rest.strip_prefix('@') else {
@@ -269,7 +269,7 @@ impl<'a> TestBlockParser<'a> {
         Ok(TestDataSource::File(name.to_owned()))
     }
 
-    /// What stands in braces.
+    /// Parses a text in braces.
     fn parse_braced_text(&mut self) -> CaseReadResult<&'a str> {
         self.rest = self.rest.trim_start();
         let Some(text) = self.rest.strip_prefix('{') else {
@@ -293,7 +293,7 @@ impl<'a> TestBlockParser<'a> {
         }
     }
 
-    /// Characters up to a blank or a brace.
+    /// Parses the characters before a blank or a brace.
     fn parse_word(&mut self) -> &'a str {
         let is_end = |c: char| c.is_whitespace() || "{}".contains(c);
         let end = self.rest.find(is_end).unwrap_or(self.rest.len());
@@ -316,14 +316,13 @@ fn is_tag(word: &str) -> bool {
     !word.is_empty() && word.chars().all(is_part) && !["structure", "tags"].contains(&word)
 }
 
-/// Where the brace closes that was opened before the text; braces in strings and pairs of them do
-/// not count.
+/// Position of the brace that closes one before the text. Braces in strings and pairs of braces do not count.
 fn find_closing_brace(text: &str) -> Option<usize> {
     let (mut depth, mut at) = (0, 0);
     while let Some(c) = text[at..].chars().next() {
         match c {
             '"' => {
-                // A string that has no end is a fault of what is read later.
+                // A string without an end is reported later.
                 at += read_string(&text[at..]).map_or(1, |(_, length)| length);
                 continue;
             }

@@ -1,16 +1,14 @@
-//! Futhark programs in the imperative form that its compiler prints, with the test blocks of their
-//! sources.
+//! Futhark programs in printed form, with the test blocks of their sources.
 //!
-//! `INDEX.tsv` lists the printed programs (`dump`, may be compressed with gzip) and the sources that
-//! they were made from (`source`, named from the folder above). Without a list, sources with test
-//! blocks are taken, each with its printed form beside it, `prog.fut.imp`, or as Futhark's compiler
-//! prints it.
+//! `INDEX.tsv` lists the printed programs (`dump`, may be compressed with gzip) and their sources (`source`, named from
+//! the parent folder). Without a list, all sources with test blocks are tests. Their printed form is beside them,
+//! `prog.fut.imp`, or Futhark's compiler prints it.
 //!
-//! A case that asks for what a trusted run gives is compared with a second run: of the CPU device, or
-//! where there is much to do on the same device with other tuning parameters, which must not change
-//! results; what takes long is only run. A file of tuning parameters beside a source, `prog.fut.tuning`,
-//! is heeded. Cases whose files of values are not there fail. A list may lack large ones: such cases are left out,
-//! with a note of how many; those that their tags close to this compiler are left out, too. What Futhark's compiler is to refuse is shown to it.
+//! A case that expects the result of a trusted run is compared with a second run. That run is on the CPU device, or for
+//! large inputs on the same device with other tuning parameters, which must not change results. Cases that take long
+//! are only run. A file of tuning parameters beside a source, `prog.fut.tuning`, is used. Cases whose files of values
+//! are missing fail. A list may lack large files: such cases are left out, with a note. Cases whose tags exclude this
+//! compiler are left out, too. Programs that must be refused are passed to Futhark's compiler.
 
 mod cases;
 mod printed;
@@ -20,7 +18,7 @@ mod tuning;
 
 use super::session::{self, expect_array, read_referenced_file};
 use super::{SuiteResult, TestOutcome, TestSuite};
-use crate::bench::BenchWorkload;
+use crate::bench::workload::BenchWorkload;
 use crate::cli::dump_kernels;
 use crate::cli::files::decompress_gzip;
 use crate::values::compare::ArrayTolerance;
@@ -41,10 +39,10 @@ use std::time::{Duration, Instant};
 /// The list of programs.
 const INDEX: &str = "INDEX.tsv";
 
-/// The columns that are needed, and with which the list begins.
+/// The required columns, which are the first of the list.
 const COLUMNS: &str = "dump\tsource\t";
 
-/// Floats may differ by this, times the largest expected number where that is above 1.
+/// Tolerance of floats. It is multiplied by the largest expected number where that is above 1.
 const TOLERANCE: f64 = 0.002;
 
 /// Tuning parameters of the second run on the CPU device.
@@ -54,16 +52,16 @@ const OTHERWISE: [(&str, u64); 3] = [
     ("tile_size", 8),
 ];
 
-/// A trusted run is made of what takes no longer than this.
+/// Longest run that is compared with a trusted run.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Bytes of arguments above which a trusted run is made on the device itself.
+/// Bytes of arguments above which the trusted run is on the device itself.
 const MUCH: usize = 16 << 20;
 
-/// With what the functions begin by which scripts read files.
+/// Prefix of the script functions that read files.
 const LOAD: &str = "$load";
 
-/// The end of the names of sources.
+/// Extension of sources.
 const SOURCE: &str = "fut";
 
 /// The tag of cases that are not tested.
@@ -75,7 +73,7 @@ const NOT_MEASURED: &str = "nobench";
 /// The tag of cases that are neither.
 const DISABLED: &str = "disable";
 
-/// The entry point that is not named.
+/// The default entry point.
 const MAIN: &str = "main";
 
 /// The name by which tags include and exclude this compiler (`only_vulkan`, `no_vulkan`).
@@ -83,17 +81,17 @@ const BACKEND: &str = "vulkan";
 
 struct FutharkSuite {
     tests: Vec<FutharkTest>,
-    /// The program that was compiled last, and from where.
+    /// The program that was compiled last, with its origin.
     compiled: RefCell<Option<(PrintedProgramSource, Rc<CompiledProgram>)>>,
 }
 
 struct FutharkTest {
     name: String,
-    /// Whether it is from a list, whose files of values may be missing.
+    /// Whether the test is from a list, whose files of values may be missing.
     is_listed: bool,
-    /// The source, as the list has it.
+    /// The source, as the list names it.
     source: String,
-    /// What it is called with, as measurements name it.
+    /// Name of the data set in measurements.
     dataset: String,
     printed: PrintedProgramSource,
     /// The source's file.
@@ -103,7 +101,7 @@ struct FutharkTest {
     case: FutharkCase,
 }
 
-/// Loads a folder whose list begins with the columns above.
+/// Loads a folder whose list has the required columns.
 pub fn load_futhark_suite(path: &Path) -> Option<SuiteResult> {
     let index = fs::read_to_string(path.join(INDEX)).ok()?;
     let tests = || {
@@ -122,7 +120,7 @@ fn build_futhark_suite(tests: Vec<FutharkTest>) -> Box<dyn TestSuite> {
     })
 }
 
-/// Loads the sources with test blocks that lie in a folder, or a single one.
+/// Loads the sources with test blocks in a folder, or a single one.
 pub fn load_sources(path: &Path) -> Option<SuiteResult> {
     let is_source = |p: &Path| p.is_file() && p.extension().is_some_and(|e| e == SOURCE);
     let mut sources: Vec<PathBuf> = if is_source(path) {
@@ -201,8 +199,8 @@ fn has_tag(case: &FutharkCase, tag: &str) -> bool {
     case.tags.iter().any(|t| t == tag)
 }
 
-/// A data set's name, as `futhark bench` has it: its own, the file that has it, or its number in the block and the
-/// beginning of its values.
+/// The name of a data set, as in `futhark bench`: its own name, its file, or its number in the block with the beginning
+/// of its values.
 fn format_dataset_name(case: &FutharkCase) -> String {
     const MOST: usize = 50;
     if let Some(name) = &case.name {
@@ -237,7 +235,7 @@ fn format_dataset_name(case: &FutharkCase) -> String {
     format!("#{number} (\"{text}{dots}\")")
 }
 
-/// Whether tags leave a case to this compiler.
+/// Whether tags allow a case for this compiler.
 fn is_meant(tags: &[String]) -> bool {
     tags.iter().all(|tag| match tag.split_once('_') {
         Some(("only", backend)) => backend == BACKEND,
@@ -246,7 +244,7 @@ fn is_meant(tags: &[String]) -> bool {
     })
 }
 
-/// The first file that a case needs and that is not there.
+/// The first missing file of a case.
 fn missing_file(case: &FutharkCase, beside: &Path) -> Option<String> {
     let mut needed: Vec<&str> = Vec::new();
     let sources = [
@@ -377,7 +375,7 @@ impl TestSuite for FutharkSuite {
     }
 }
 
-/// Whether arguments are so many that the CPU device takes too long.
+/// Whether arguments are so large that the CPU device takes too long.
 fn is_much(items: &[CallValue]) -> bool {
     let sizes = items.iter().flat_map(|item| match item {
         CallValue::Plain(value) => std::slice::from_ref(value),
@@ -387,7 +385,7 @@ fn is_much(items: &[CallValue]) -> bool {
 }
 
 impl FutharkSuite {
-    /// The program of a test; that of the last call is kept.
+    /// Loads the program of a test. The last one is kept.
     fn load_program(
         &self,
         test: &FutharkTest,
@@ -421,7 +419,7 @@ impl FutharkTest {
         !has_tag(&self.case, NOT_TESTED)
     }
 
-    /// Whether a list has it without the files that it needs. A list may lack large ones.
+    /// Whether the test is listed and lacks files. A list may lack large files.
     fn is_left_out(&self) -> bool {
         self.is_listed && missing_file(&self.case, &self.beside).is_some()
     }
@@ -434,7 +432,7 @@ impl FutharkTest {
         !fails && !has_tag(&self.case, NOT_MEASURED)
     }
 
-    /// Fails where a file is missing that the case needs.
+    /// Fails where a file of the case is missing.
     fn find_files(&self) -> Result<(), TestOutcome> {
         match missing_file(&self.case, &self.beside) {
             None => Ok(()),
@@ -465,7 +463,7 @@ impl FutharkTest {
         Ok(values.into_iter().map(CallValue::Plain).collect())
     }
 
-    /// What a script makes, with the program on the device that is tested.
+    /// Evaluates a script, with the program on the tested device.
     fn evaluate_script_arguments(
         &self,
         source: &TestDataSource,
@@ -501,7 +499,7 @@ impl FutharkTest {
     }
 }
 
-/// What scripts see of a test: its program on a device, and the files beside its source.
+/// Script environment of a test: its program on a device, and the files beside its source.
 struct ScriptHost<'a> {
     test: &'a FutharkTest,
     program: &'a CompiledProgram,
@@ -527,7 +525,7 @@ impl script::ScriptEnvironment for ScriptHost<'_> {
     }
 }
 
-/// What an entry point gives on a device; of results without an external form their parts.
+/// Calls an entry point on a device. Opaque results are replaced by their parts.
 fn call_entry_point(
     device: &mut ComputeDevice,
     program: &CompiledProgram,
@@ -547,7 +545,7 @@ fn call_entry_point(
     Ok(parts.collect())
 }
 
-/// Compares an error with the pattern that is expected of it, as standard error would have it.
+/// Compares an error, in the form of standard error, with the expected pattern.
 fn verify_expected_error(
     found: Result<Vec<ProgramValue>, ProgramError<DeviceError>>,
     pattern: &str,
@@ -562,7 +560,7 @@ fn verify_expected_error(
     matches_error(&told, pattern)
 }
 
-/// Compares what is told with the pattern that is expected.
+/// Compares a message with the expected pattern.
 fn matches_error(told: &str, pattern: &str) -> Result<(), TestOutcome> {
     let regex = RegexBuilder::new(pattern)
         .dot_matches_new_line(true)
@@ -577,7 +575,7 @@ fn matches_error(told: &str, pattern: &str) -> Result<(), TestOutcome> {
     }
 }
 
-/// Compares results: types and shapes are equal, numbers within the tolerance.
+/// Compares results. Types and shapes must be equal, and numbers within the tolerance.
 fn compare_results(found: &[ProgramValue], wanted: &[ProgramValue]) -> Result<(), TestOutcome> {
     if found.len() != wanted.len() {
         let (found, wanted) = (found.len(), wanted.len());

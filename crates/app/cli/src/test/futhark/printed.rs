@@ -1,4 +1,4 @@
-//! The printed form of programs: from a file, or from Futhark's own compiler.
+//! Printed forms of programs, from a file or from Futhark's own compiler.
 
 use crate::cli::files::decompress_gzip;
 use crate::test::TestOutcome;
@@ -7,30 +7,30 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// Ends that the names of printed forms have besides those of their sources.
+/// Extensions that printed forms add to the names of their sources.
 const ENDS: &[&str] = &[".imp", ".imp.gz"];
 
-/// What has Futhark's compiler print the form.
+/// Arguments of Futhark's compiler that print the form.
 const ARGUMENTS: &[&str] = &["dev", "-w", "--gpu-mem", "--compile-imp-gpu"];
 
-/// By how much a printed form may be older than its source.
+/// Most time by which a printed form may be older than its source.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// Lines of the compiler's complaint that are told.
+/// Number of reported lines of the compiler's error.
 const LINES: usize = 3;
 
-/// Where the printed form of a program comes from.
+/// Origin of the printed form of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrintedProgramSource {
     /// A file.
     File(PathBuf),
-    /// A source, beside which it may lie.
+    /// A source. The printed form may be beside it.
     Source(PathBuf),
 }
 
 impl PrintedProgramSource {
-    /// The printed form. `futhark` is a compiler that may be asked for it. A form that is older than its source is not
-    /// taken.
+    /// Reads the printed form, or runs the compiler `futhark` for it. A form that is older than its source is not
+    /// accepted.
     pub fn read_printed_form(&self, futhark: Option<&Path>) -> Result<Vec<u8>, TestOutcome> {
         let source = match self {
             PrintedProgramSource::File(path) => return read_decompressed(path),
@@ -54,7 +54,7 @@ impl PrintedProgramSource {
         }
     }
 
-    /// What Futhark's compiler says of a program that it has to refuse.
+    /// The error of Futhark's compiler for a program that it must refuse.
     pub fn read_compiler_refusal(&self, futhark: Option<&Path>) -> Result<String, TestOutcome> {
         let taken = |path: &Path| {
             let text = "Futhark's compiler took the program, which it has to refuse";
@@ -81,7 +81,7 @@ impl PrintedProgramSource {
     }
 }
 
-/// The printed form that lies beside a source.
+/// The printed form beside a source.
 fn lies_beside(source: &Path) -> Option<PathBuf> {
     let mut paths = ENDS.iter().map(|end| {
         let mut name = source.as_os_str().to_owned();
@@ -91,7 +91,7 @@ fn lies_beside(source: &Path) -> Option<PathBuf> {
     paths.find(|path| path.is_file())
 }
 
-/// Whether a file was written before another: by more than [`MARGIN`], as copies of both may be.
+/// Whether a file is older than another by more than [`MARGIN`]. Copying both may swap their order.
 fn is_older(path: &Path, than: &Path) -> bool {
     let time = |path: &Path| path.metadata().and_then(|m| m.modified()).ok();
     let (Some(own), Some(other)) = (time(path), time(than)) else {

@@ -1,5 +1,5 @@
-//! Random values of given types, as Futhark's test programs ask for them: `[100][3]f32 5i64 u8`.
-//! Integers have any bits, floats lie from 0 to 1. The generator is of this crate.
+//! Random values of given types for Futhark's test programs, such as `[100][3]f32 5i64 u8`. Integers have random bits,
+//! and floats lie between 0 and 1. The generator is one of this project.
 
 use crate::values::program::of_array;
 use spirula_program::ProgramValue;
@@ -7,16 +7,16 @@ use spirula_runtime::data::{
     BufferFill, ElementArray, ElementClass, ElementType, generate_elements, measure_shape,
 };
 
-/// The seed of the first value; others count up.
+/// The seed of the first value. It increases by one with each value.
 const SEED: u64 = 1;
 
-/// Largest value that is made, in bytes.
+/// Size limit of a value, in bytes.
 const LARGEST: usize = 1 << 31;
 
-/// One value for each type; what is a value already stays as it is.
+/// Makes one value for each type. Literal values are kept.
 ///
 /// # Errors
-/// When something is neither a type nor a value, or is too large.
+/// When a word is neither a type nor a value, or a value is too large.
 pub fn make_random_values(types: &str) -> Result<Vec<ProgramValue>, String> {
     let mut values = Vec::new();
     for (number, word) in types.split_whitespace().enumerate() {
@@ -26,14 +26,14 @@ pub fn make_random_values(types: &str) -> Result<Vec<ProgramValue>, String> {
             }
             None => {
                 let literal = ProgramValue::read_all(word.as_bytes());
-                values.extend(literal.map_err(|e| format!("{word} is no type: {e}"))?);
+                values.extend(literal.map_err(|e| format!("{word} is not a type: {e}"))?);
             }
         }
     }
     Ok(values)
 }
 
-/// `[10][20i64]f32`; `None` for what does not end in the name of a type.
+/// Parses a type such as `[10][20i64]f32`; `None` for words that do not end with the name of a type.
 fn parse_array_type(word: &str) -> Result<Option<(Vec<usize>, ElementType)>, String> {
     let (sizes, name) = word.split_at(word.rfind(']').map_or(0, |at| at + 1));
     let Ok(element) = name.parse::<ElementType>() else {
@@ -44,7 +44,7 @@ fn parse_array_type(word: &str) -> Result<Option<(Vec<usize>, ElementType)>, Str
         let inner = size.strip_prefix('[').and_then(|s| s.strip_suffix(']'));
         let digits = inner.map(|s| s.trim_end_matches("i64").replace('_', ""));
         let size = digits.and_then(|s| s.parse().ok());
-        shape.push(size.ok_or_else(|| format!("{word} is no type"))?);
+        shape.push(size.ok_or_else(|| format!("{word} is not a type"))?);
     }
     Ok(Some((shape, element)))
 }

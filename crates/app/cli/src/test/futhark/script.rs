@@ -1,4 +1,4 @@
-//! Scripts that make the inputs of test cases.
+//! Scripts that compute the inputs of test cases.
 //!
 //! ```text
 //! EXP   = "let" PAT "=" EXP "in" EXP | NAME ATOM* | "$loaddata" ATOM | "$loadbytes" ATOM | ATOM
@@ -7,9 +7,9 @@
 //! VALUE = a number, a truth value or an array, as files of values have them
 //! ```
 //!
-//! A name with atoms behind it is an entry point of the program. Numbers become the type that is
-//! taken where they are handed over. A tuple or record becomes a value without an external form where
-//! one is taken that consists of the same parts; fields go by their names.
+//! A name that atoms follow is an entry point of the program. Numbers are converted to the type of the parameter. A
+//! tuple or record becomes an opaque value where the parameter is opaque and has the same parts. Fields are ordered by
+//! their names.
 
 use crate::test::TestOutcome;
 use spirula_program::program::{EntryOpaque, EntryValueType, ProgramEntry, ProgramEntryParameter};
@@ -18,7 +18,7 @@ use spirula_program::{CallValue, ProgramValue, ScalarOp, ScalarOperator, ScalarT
 /// Deepest nesting.
 const DEPTH: usize = 100;
 
-/// What scripts need of their surroundings.
+/// Environment of scripts.
 pub trait ScriptEnvironment {
     /// An entry point.
     fn find_entry(&self, name: &str) -> Option<ProgramEntry>;
@@ -30,11 +30,11 @@ pub trait ScriptEnvironment {
         items: &[CallValue],
     ) -> Result<Vec<CallValue>, TestOutcome>;
 
-    /// The contents of a file.
+    /// Reads a file.
     fn read_file(&self, name: &str) -> Result<Vec<u8>, TestOutcome>;
 }
 
-/// What an expression gives.
+/// Value of an expression.
 #[derive(Clone, Debug, PartialEq)]
 enum ScriptValue {
     Item(CallValue),
@@ -49,10 +49,10 @@ enum ScriptPattern {
     Tuple(Vec<ScriptPattern>),
 }
 
-/// The arguments that a script makes for an entry point.
+/// Evaluates a script to the arguments of an entry point.
 ///
 /// # Errors
-/// When it is malformed, names what is not there, or what it calls fails.
+/// When the script is malformed, uses an unknown name, or calls an entry point that fails.
 pub fn evaluate_arguments(
     text: &str,
     entry: &ProgramEntry,
@@ -73,7 +73,7 @@ pub fn evaluate_arguments(
     spread_over_parameters(made, entry)
 }
 
-/// The items that an entry point is called with: one for each part of a tuple, where it takes as many.
+/// Distributes a value over the parameters of an entry point: one for each part of a tuple of the same length.
 fn spread_over_parameters(
     made: ScriptValue,
     entry: &ProgramEntry,
@@ -93,7 +93,7 @@ fn spread_over_parameters(
         .collect()
 }
 
-/// What is handed over, as a parameter takes it.
+/// Converts a value to the type of a parameter.
 fn fit_to_parameter(
     made: ScriptValue,
     parameter: &ProgramEntryParameter,
@@ -113,11 +113,11 @@ fn fit_to_parameter(
     }
 }
 
-/// A value without an external form of its parts.
+/// Composes an opaque value of its parts.
 fn compose_opaque_value(made: ScriptValue, opaque: &EntryOpaque) -> Result<CallValue, TestOutcome> {
     let mut parts = Vec::new();
     flatten_script_value(made, &mut parts);
-    let fits = |(part, wanted): (&ProgramValue, &EntryValueType)| {
+    let fits = |part: &ProgramValue, wanted: &EntryValueType| {
         let rank = wanted.shape.as_ref().map_or(0, Vec::len);
         part.element == wanted.element && part.shape.len() == rank
     };
@@ -128,7 +128,11 @@ fn compose_opaque_value(made: ScriptValue, opaque: &EntryOpaque) -> Result<CallV
     } else {
         Vec::new()
     };
-    let all_fit = parts.len() == opaque.parts.len() && parts.iter().zip(&opaque.parts).all(fits);
+    let all_fit = parts.len() == opaque.parts.len()
+        && parts
+            .iter()
+            .zip(&opaque.parts)
+            .all(|(part, wanted)| fits(part, wanted));
     if all_fit {
         Ok(CallValue::Opaque(
             opaque.name.clone(),
@@ -140,7 +144,7 @@ fn compose_opaque_value(made: ScriptValue, opaque: &EntryOpaque) -> Result<CallV
     }
 }
 
-/// The plain values of which something consists.
+/// Collects the plain values of a value.
 fn flatten_script_value(made: ScriptValue, parts: &mut Vec<ProgramValue>) {
     match made {
         ScriptValue::Item(CallValue::Plain(value)) => parts.push(value),
@@ -158,7 +162,7 @@ fn flatten_script_value(made: ScriptValue, parts: &mut Vec<ProgramValue>) {
     }
 }
 
-/// A scalar in the type that is wanted; everything else as it is.
+/// Converts a scalar to the expected type. Other values are returned unchanged.
 fn convert_scalar(value: ProgramValue, wanted: &EntryValueType) -> ProgramValue {
     let (from, to) = (value.element, wanted.element);
     let is_same = from == to && value.unsigned == wanted.unsigned;
@@ -193,7 +197,7 @@ fn make_byte_array(bytes: Vec<u8>) -> ProgramValue {
     }
 }
 
-/// One thing or a tuple of several.
+/// Wraps several values in a tuple. A single value is returned unchanged.
 fn wrap_in_tuple(mut all: Vec<ScriptValue>) -> ScriptValue {
     match all.len() {
         1 => all.remove(0),
@@ -201,7 +205,7 @@ fn wrap_in_tuple(mut all: Vec<ScriptValue>) -> ScriptValue {
     }
 }
 
-/// A script as far as it was read, with the names that are bound there.
+/// Evaluator of a script: its position, and the bound names.
 struct ScriptEvaluator<'a> {
     text: &'a str,
     at: usize,
@@ -238,7 +242,7 @@ impl ScriptEvaluator<'_> {
         }
     }
 
-    /// The name that comes next.
+    /// The next name.
     fn peek_name(&mut self) -> Option<String> {
         self.skip_blanks();
         let rest = &self.text[self.at..];
@@ -248,7 +252,7 @@ impl ScriptEvaluator<'_> {
         let is_part = |c: char| c.is_alphanumeric() || "_'.".contains(c);
         let end = more.find(|c| !is_part(c)).unwrap_or(more.len());
         let name = &rest[..first.len_utf8() + end];
-        // Values look like names, too.
+        // Some values, such as `true`, look like names.
         let is_value = ProgramValue::read_all(name.as_bytes()).is_ok();
         (!is_value).then(|| name.to_owned())
     }
@@ -332,7 +336,7 @@ impl ScriptEvaluator<'_> {
         }
     }
 
-    /// What a name stands for, or the call of an entry point or of a function for files.
+    /// Evaluates a name: a bound value, a call of an entry point, or a function that reads a file.
     fn parse_application(&mut self, name: &str) -> Result<ScriptValue, TestOutcome> {
         if let Some((_, made)) = self.bound.iter().rev().find(|(bound, _)| bound == name) {
             return Ok(made.clone());
@@ -443,8 +447,7 @@ impl ScriptEvaluator<'_> {
         Ok(ScriptValue::Text(text))
     }
 
-    /// A number, a truth value or an array: what stands up to the next blank or closing character
-    /// outside of brackets.
+    /// Parses a number, a Boolean or an array. It ends before the next blank or closing character outside of brackets.
     fn parse_value(&mut self) -> Result<ScriptValue, TestOutcome> {
         let rest = &self.text[self.at..];
         let mut open = 0i32;

@@ -1,7 +1,7 @@
-//! Files of tuning parameters, as Futhark's autotuner writes them: `prog.fut.tuning` beside `prog.fut`.
+//! Files of tuning parameters by Futhark's autotuner: `prog.fut.tuning` beside `prog.fut`.
 //!
-//! Each line is `NAME=VALUE`; `default_CLASS=VALUE` is for all parameters of a class that have no line of
-//! their own. Names that a program does not have are those of another compiler's version.
+//! Each line is `NAME=VALUE`. `default_CLASS=VALUE` applies to all parameters of a class that have no line of their
+//! own. Unknown names are accepted, since they may belong to another version of the compiler.
 
 use crate::cli::tuning::TuningParameter;
 use crate::test::TestOutcome;
@@ -9,7 +9,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// What the names of classes begin with.
+/// Prefix of the names of classes.
 const CLASS: &str = "default_";
 
 /// Older names of classes.
@@ -18,7 +18,7 @@ const FORMERLY: &[(&str, &str)] = &[
     ("num_groups", "grid_size"),
 ];
 
-/// The parameters of a source, by their names or those of their classes; none where there is no file.
+/// Reads the parameters of a source, by their names or those of their classes; none where there is no file.
 pub fn read_tuning_parameters(source: &Path) -> Result<Vec<(String, u64)>, TestOutcome> {
     let mut path = source.as_os_str().to_owned();
     path.push(".tuning");
@@ -39,7 +39,7 @@ fn parse_tuning_file(text: &str) -> Result<Vec<(String, u64)>, String> {
     lines.map(parameter).collect()
 }
 
-/// The class that a name stands for.
+/// The class of a name.
 fn parameter_class(name: &str) -> Option<&str> {
     let class = name.strip_prefix(CLASS)?;
     let renamed = FORMERLY.iter().find(|(former, _)| *former == class);

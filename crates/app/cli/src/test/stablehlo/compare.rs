@@ -1,21 +1,20 @@
-//! Comparing tensors with what is expected of them.
+//! Comparison of tensors with expected ones.
 
 use super::super::TestOutcome;
 use super::tensor::TestTensor;
 use spirula_runtime::data::ElementNumber;
 use spirula_stablehlo::translate::TensorElement;
 
-/// When two elements count as equal. Integers are equal; NaN equals NaN, an infinity itself.
+/// Tolerance of elements. Integers must be equal. NaN equals NaN, and an infinity equals itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ElementTolerance {
-    /// Floats differ by no more than this.
+    /// Largest difference of floats.
     Within(f64),
-    /// One float is reached from the other by no more steps of its format than this.
+    /// Largest number of representable floats between the two.
     Steps(u64),
 }
 
-/// Compares two tensors; at most the share `mismatch` of the elements may differ. `title` is what
-/// the first is called.
+/// Compares two tensors. At most the share `mismatch` of the elements may differ. `title` is the name of the first.
 pub fn compare_tensors(
     title: &str,
     got: &TestTensor,
@@ -76,7 +75,7 @@ fn is_equal(
         }
 }
 
-/// Where a float stands in the order of those of its format; both zeros stand at 0.
+/// Position of a float in the order of the floats of its format. Both zeros are at 0.
 fn float_order_position(x: f64, element: TensorElement) -> i128 {
     let TensorElement::Float(float) = element.component_element() else {
         return 0;
@@ -98,7 +97,7 @@ pub fn largest_finite_magnitude(tensor: &TestTensor) -> f64 {
     sizes.filter(|x| x.is_finite()).fold(0.0, f64::max)
 }
 
-/// Mean of the elements, and that of their absolute values; none of complex numbers.
+/// Mean of the elements and mean of their absolute values; `None` for complex numbers.
 pub fn mean_and_magnitude(tensor: &TestTensor) -> Option<(f64, f64)> {
     if tensor.element.component_count() != 1 || tensor.element == TensorElement::Bool {
         return None;

@@ -1,11 +1,10 @@
-//! Inputs made from a seed by SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
-//! number generators", 2014).
+//! Random inputs by SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 
 use super::tensor::{TestTensor, component_byte_size, encode_component};
 use spirula_runtime::data::ElementNumber;
 use spirula_stablehlo::translate::TensorElement;
 
-/// What an argument is.
+/// Specification of a random argument.
 pub struct RandomTensorSpec {
     /// Type of its elements.
     pub element: TensorElement,
@@ -13,15 +12,15 @@ pub struct RandomTensorSpec {
     pub shape: Vec<usize>,
     /// Smallest value.
     pub low: ElementNumber,
-    /// Bound above.
+    /// Exclusive upper bound.
     pub high: ElementNumber,
 }
 
-/// Largest argument that is made, in bytes.
+/// Size limit of an argument, in bytes.
 const LARGEST: usize = 1 << 33;
 
-/// Argument number `number` of a program with this seed; `None` where it is beyond memory, or has
-/// no values.
+/// Makes argument number `number` of a program with this seed; `None` where it exceeds the memory, or its range is
+/// empty.
 pub fn make_random_tensor(
     argument: &RandomTensorSpec,
     seed: u64,
@@ -60,7 +59,7 @@ impl SplitMixStream {
     }
 }
 
-/// An element, or a part of a complex one, from an output of the generator.
+/// An element, or a part of a complex element, from an output of the generator.
 fn number_of(argument: &RandomTensorSpec, z: u64) -> Option<ElementNumber> {
     let coarse = (z >> 40) as f64 / f64::from(1 << 24);
     Some(match argument.element.component_element() {

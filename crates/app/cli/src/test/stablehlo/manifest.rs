@@ -1,4 +1,4 @@
-//! `NAME.json` beside a module: what `main` is called with and what comes out.
+//! Manifests of tensor tests: `NAME.json` beside a module has the arguments and expected results of `main`.
 
 use super::super::TestOutcome;
 use super::super::session::{parse_json_number, read_referenced_file};
@@ -24,7 +24,7 @@ pub struct TensorManifest {
 
 #[derive(Deserialize)]
 struct TensorManifestFile {
-    /// Hexadecimal; modules without arguments have none.
+    /// Seed in hexadecimal digits. Modules without arguments have none.
     seed: Option<String>,
     args: Vec<ManifestArgument>,
     results: Vec<ExpectedTensor>,
@@ -51,7 +51,7 @@ struct ExpectedTensor {
     mismatch: f64,
     /// The whole result.
     file: Option<String>,
-    /// Places and elements of a sample.
+    /// Positions and elements of a sample.
     index_file: Option<String>,
     value_file: Option<String>,
     mean: Option<f64>,
@@ -65,7 +65,7 @@ impl TensorManifest {
             serde_json::from_slice(&read_referenced_file(path)?).map_err(TestOutcome::failed)?;
         let digits = file.seed.as_deref().unwrap_or("0x0");
         let seed = u64::from_str_radix(digits.trim_start_matches("0x"), 16);
-        let seed = seed.map_err(|_| TestOutcome::failed(format!("{digits} is no seed")))?;
+        let seed = seed.map_err(|_| TestOutcome::failed(format!("{digits} is not a seed")))?;
         let arguments = file
             .args
             .iter()
@@ -79,7 +79,7 @@ impl TensorManifest {
         })
     }
 
-    /// The tensors of the arguments.
+    /// Makes the arguments.
     pub fn load_arguments(&self) -> Result<Vec<TestTensor>, TestOutcome> {
         let made = self.arguments.iter().enumerate().map(|(number, argument)| {
             let tensor = make_random_tensor(argument, self.seed, number);
@@ -88,7 +88,7 @@ impl TensorManifest {
         made.collect()
     }
 
-    /// Compares what `main` gave.
+    /// Compares the results of `main`.
     pub fn verify_main_results(&self, given: Vec<ProgramValue>) -> Result<(), TestOutcome> {
         let mut given = given.into_iter();
         for (number, expected) in self.results.iter().enumerate() {
@@ -120,7 +120,7 @@ impl TensorManifest {
         let file = |name: &str| read_referenced_file(&self.folder.join(name));
         let (got, expected) = match (&want.file, &want.index_file, &want.value_file) {
             (Some(name), ..) => {
-                // Some files hold scalars as arrays of one element.
+                // Some files store scalars as arrays of one element.
                 let stored = TestTensor::of_npy(got.element, &file(name)?)?;
                 (got.clone(), stored.into_reshaped(&want.shape)?)
             }
@@ -144,7 +144,7 @@ impl TensorManifest {
     }
 }
 
-/// Where all elements are within the tolerance, the means are.
+/// If all elements are within the tolerance, the means are, too.
 fn check_means(title: &str, got: &TestTensor, want: &ExpectedTensor) -> Result<(), TestOutcome> {
     let Some((mean, abs_mean)) = mean_and_magnitude(got) else {
         return Ok(());
@@ -157,7 +157,7 @@ fn check_means(title: &str, got: &TestTensor, want: &ExpectedTensor) -> Result<(
         let Some(want) = want.filter(|want| want.is_finite()) else {
             continue;
         };
-        // What summing in another order may make.
+        // This is the error of a sum in another order.
         let noise = want.abs() * 1e-9 + abs_mean * 1e-12;
         if (got - want).abs() > most + noise {
             return Err(TestOutcome::failed(format!(
@@ -178,7 +178,7 @@ fn parse_argument(arg: &ManifestArgument) -> Result<RandomTensorSpec, TestOutcom
     })
 }
 
-/// A bound; that above may lie beyond the type.
+/// Parses a bound. The upper bound may be beyond the type.
 fn parse_bound(element: TensorElement, value: &Json) -> Result<ElementNumber, TestOutcome> {
     let text = value.to_string();
     let is_float = matches!(element.component_element(), TensorElement::Float(_));
@@ -188,7 +188,7 @@ fn parse_bound(element: TensorElement, value: &Json) -> Result<ElementNumber, Te
         _ => {
             let real: Option<f64> = text.parse().ok();
             let whole = real.filter(|x| x.fract() == 0.0).map(|x| x as i128);
-            let bad = || TestOutcome::failed(format!("{text} is no {element}"));
+            let bad = || TestOutcome::failed(format!("{text} is not of type {element}"));
             whole.map(ElementNumber::Int).ok_or_else(bad)
         }
     }
@@ -204,8 +204,8 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// All manifests of the corpus: generated arguments are the stored ones, and stored results
-    /// agree with themselves.
+    /// Checks all manifests of the corpus: generated arguments equal the stored ones, and stored results agree with
+    /// themselves.
     #[test]
     fn generated_arguments_are_the_stored_ones() {
         let Some(corpus) = spirula_testing::find_corpus("stablehlo") else {

@@ -1,10 +1,10 @@
 //! Folders of StableHLO modules.
 //!
-//! A module with a manifest of its name (`NAME.json` for `NAME.mlir` and `NAME.FORM.mlir` beside it,
-//! for `NAME.mlirbc` also in `../models`) is called with the arguments and compared with the results
-//! that it names. Of other modules each public function without parameters is a test, section by section (`// -----`
-//! between them); it holds checks of its own. A `main` with dimensions of unknown size is compiled once and
-//! run at several sizes (`sizes`). Any other module must be read.
+//! A module with a manifest of its name is called with the arguments of the manifest, and its results are compared. The
+//! manifest `NAME.json` is beside `NAME.mlir` and `NAME.FORM.mlir`, for `NAME.mlirbc` also in `../models`. In other
+//! modules each public function without parameters is a test with checks of its own. Sections are separated by `//
+//! -----`. A `main` with dimensions of unknown size is compiled once and run at several sizes (`sizes`). Any other
+//! module must only be readable.
 
 mod compare;
 mod inputs;
@@ -15,7 +15,7 @@ mod tensor;
 
 use super::session::{self, read_referenced_file};
 use super::{SuiteResult, TestOutcome, TestSuite};
-use crate::bench::BenchWorkload;
+use crate::bench::workload::BenchWorkload;
 use compare::{ElementTolerance, compare_tensors};
 use manifest::TensorManifest;
 use spirula::{CompileOptions, CompileOutput, KnownArguments, TensorSignature};
@@ -27,13 +27,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tensor::TestTensor;
 
-/// End of the names of modules in bytecode.
+/// Extension of modules in bytecode.
 const BYTECODE: &str = "mlirbc";
 
-/// Ends of the names of modules.
+/// Extensions of modules.
 const EXTENSIONS: &[&str] = &["mlir", BYTECODE];
 
-/// Where manifests of bytecode may lie, seen from its folder.
+/// Folder of the manifests of bytecode, relative to the folder of the module.
 const MODELS: &str = "../models";
 
 struct StableHloSuite {
@@ -46,11 +46,11 @@ struct StableHloTest {
     what: StableHloTestKind,
 }
 
-/// What a test does with its module.
+/// Kind of a test.
 enum StableHloTestKind {
-    /// Calls `main` and compares with this manifest.
+    /// Calls `main` and compares its results with this manifest.
     Manifest(PathBuf),
-    /// Runs a function of a section, which checks by itself.
+    /// Runs a function of a section that has checks of its own.
     Function(usize, String),
     /// Runs `main` at several sizes.
     Sizes,
@@ -58,7 +58,7 @@ enum StableHloTestKind {
     Read,
 }
 
-/// Loads a folder that has modules, with all folders below it, or a single module.
+/// Loads a folder of modules with all of its subfolders, or a single module.
 pub fn load_stablehlo_suite(path: &Path) -> Option<SuiteResult> {
     if path.is_file() && is_module(path) {
         let beside = path.parent().unwrap_or(path);
@@ -73,7 +73,7 @@ pub fn load_stablehlo_suite(path: &Path) -> Option<SuiteResult> {
     })
 }
 
-/// The tests of modules, which are named from a folder.
+/// The tests of modules. Their names are relative to a folder.
 fn build_module_suite(modules: &[PathBuf], folder: &Path) -> SuiteResult {
     let mut tests = Vec::new();
     for module in modules {
@@ -94,7 +94,7 @@ fn is_module(path: &Path) -> bool {
     extension.is_some_and(|e| EXTENSIONS.contains(&e))
 }
 
-/// Modules in and below a folder, in the order of their paths; links are not followed.
+/// Collects the modules in and below a folder, in the order of their paths. Links are not followed.
 fn gather_module_paths(folder: &Path, modules: &mut Vec<PathBuf>) -> Result<(), String> {
     let unreadable = |e: std::io::Error| format!("cannot read {}: {e}", folder.display());
     let mut entries: Vec<_> = fs::read_dir(folder)
@@ -219,7 +219,7 @@ impl TestSuite for StableHloSuite {
     }
 }
 
-/// The program and the values that a manifest calls it with.
+/// The program of a manifest with its arguments.
 fn called_with(
     bytes: &[u8],
     manifest: &TensorManifest,
@@ -235,7 +235,7 @@ fn called_with(
     Ok((program, values))
 }
 
-/// The program that a function of a module becomes, by default `main`, for arguments of which this is known.
+/// Compiles a function of a module, by default `main`. `known` has facts about its arguments.
 fn compile_function(
     bytes: &[u8],
     function: Option<&str>,
@@ -255,7 +255,7 @@ fn compile_function(
     }
 }
 
-/// What the only entry point gives.
+/// Calls the only entry point.
 fn call_sole_entry(
     program: &CompiledProgram,
     values: &[ProgramValue],
@@ -272,7 +272,7 @@ fn call_sole_entry(
     given.into_iter().map(|v| v.ok_or_else(without)).collect()
 }
 
-/// Compares the results that a function itself says have to be alike.
+/// Checks the results that a function itself compares.
 fn verify_result_checks(checks: &[ResultCheck], given: &[ProgramValue]) -> Result<(), TestOutcome> {
     for (number, check) in checks.iter().enumerate() {
         let (Some(found), Some(expected)) = (given.get(check.found), given.get(check.expected))

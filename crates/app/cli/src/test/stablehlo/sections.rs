@@ -2,7 +2,7 @@
 
 use spirula_stablehlo::mlir::{self, MlirModule, MlirOp};
 
-/// The modules of a file, those that have no line but comments left out.
+/// The modules of a file. Those with comments only are left out.
 pub fn list_sections(bytes: &[u8]) -> Vec<&[u8]> {
     let ranges = mlir::split_sections(bytes).into_iter();
     let mut sections: Vec<&[u8]> = ranges.map(|range| &bytes[range]).collect();
@@ -10,12 +10,12 @@ pub fn list_sections(bytes: &[u8]) -> Vec<&[u8]> {
     sections
 }
 
-/// One of them.
+/// A module of a file.
 pub fn select_section(bytes: &[u8], number: usize) -> &[u8] {
     list_sections(bytes).get(number).copied().unwrap_or(&[])
 }
 
-/// Whether there are only comments and blanks.
+/// Whether a text has only comments and blanks.
 fn is_blank(section: &[u8]) -> bool {
     section.split(|b| *b == b'\n').all(|line| {
         let line = line.trim_ascii();
@@ -23,8 +23,8 @@ fn is_blank(section: &[u8]) -> bool {
     })
 }
 
-/// Functions of the outermost modules that take nothing and are not private, with the number of
-/// their section; none when any section cannot be read.
+/// The public functions without parameters of the outermost modules, with the numbers of their sections. There are none
+/// when a section cannot be read.
 pub fn list_test_functions(bytes: &[u8]) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, section) in list_sections(bytes).into_iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Modules with dimensions of unknown size: compiled once, run at several sizes.
+//! Modules with dimensions of unknown size: they are compiled once and run at several sizes.
 //!
-//! Each run is compared with that of a program which was compiled for the sizes. The corpus gives sizes
-//! as arguments in front, integers without dimensions: they take ascending numbers, and the unknown
-//! dimensions of the other arguments the same ones in order, the last for all that follow.
+//! Each run is compared with a program that was compiled for the sizes. In the corpus the first arguments are sizes:
+//! integers without dimensions. They get ascending numbers. The unknown dimensions of the other arguments get the same
+//! numbers in order, and the last number for all that follow.
 
 use super::super::TestOutcome;
 use super::super::session;
@@ -15,13 +15,13 @@ use spirula_runtime::data::ElementNumber;
 use spirula_stablehlo::mlir::{self, MlirModule, MlirOp, MlirTypeKind};
 use spirula_stablehlo::translate::{InterfaceTensor, TensorElement};
 
-/// The sizes: not divisors of each other, and one that fills more than a workgroup.
+/// The sizes. None divides another, and one fills more than a workgroup.
 const SIZES: [u64; 3] = [3, 5, 20];
 
-/// What arguments are made from.
+/// Seed of the arguments.
 const SEED: u64 = 0x5eed;
 
-/// Whether the only function that others see has dimensions of unknown size.
+/// Whether the entry point has dimensions of unknown size.
 pub fn is_open(bytes: &[u8]) -> bool {
     let Ok(module) = mlir::parse_text(bytes) else {
         return false;
@@ -61,7 +61,7 @@ pub fn run_all_sizes(bytes: &[u8], session: &session::TestEnvironment) -> Result
         for (at, (interface, (found, expected))) in results.enumerate() {
             let found = TestTensor::of_value(interface.element, found)?;
             let expected = TestTensor::of_value(interface.element, expected)?;
-            // Sums may be folded in another order.
+            // Sums may be computed in another order.
             let rule = ElementTolerance::Within(1e-5 * largest_finite_magnitude(&expected));
             let title = format!("result {at} at size {size}");
             compare_tensors(&title, &found, &expected, rule, 0.0)?;
@@ -76,7 +76,7 @@ fn read_size_value(tensor: &TestTensor) -> Option<i64> {
     is_size.then(|| tensor.numbers().next().map(|n| n.to_int() as i64))?
 }
 
-/// Arguments at a size.
+/// Makes arguments at a size.
 fn make_sized_arguments(
     tensors: &TensorSignature,
     size: u64,
@@ -122,7 +122,7 @@ fn make_sized_arguments(
     tensors.ok_or_else(|| TestOutcome::failed("an argument cannot be made"))
 }
 
-/// Small values, which are also positions.
+/// Bounds of small values, which are valid positions, too.
 fn small_value_bounds(element: TensorElement) -> (ElementNumber, ElementNumber) {
     match element.component_element() {
         TensorElement::Float(_) => (ElementNumber::Float(-2.0), ElementNumber::Float(2.0)),

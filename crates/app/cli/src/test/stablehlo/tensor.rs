@@ -1,8 +1,7 @@
-//! Tensors as test manifests and their files have them, and as programs hold them.
+//! Tensors of test manifests and their files, and their conversion to values of programs.
 //!
-//! Manifests name types shortly (`u8`, `c64`, `f8e4m3fn`); programs hold them as
-//! [`Element::storage`] says, complex numbers as pairs in a last dimension of 2, which is also how
-//! files of arrays are read.
+//! Manifests use short names of types (`u8`, `c64`, `f8e4m3fn`). Programs store them in the type of
+//! [`TensorElement::storage_type`]. Complex numbers are pairs in a last dimension of 2, in programs and in files.
 
 use super::super::TestOutcome;
 use crate::values::tensor::array_element;
@@ -11,7 +10,7 @@ use spirula_runtime::data::{ElementArray, ElementNumber, ElementType as Stored, 
 use spirula_stablehlo::mlir::{FLOATS, MlirFloat};
 use spirula_stablehlo::translate::TensorElement;
 
-/// The type with a manifest's name.
+/// The type with a name of the manifest.
 pub fn element_named(name: &str) -> Option<TensorElement> {
     let width = || name.get(1..)?.parse().ok();
     match name.as_bytes() {
@@ -31,7 +30,7 @@ pub fn element_named(name: &str) -> Option<TensorElement> {
     }
 }
 
-/// Bytes of a part of an element.
+/// Size of a part of an element, in bytes.
 pub fn component_byte_size(element: TensorElement) -> usize {
     element.storage_type().size() as usize
 }
@@ -46,7 +45,7 @@ pub fn encode_component(element: TensorElement, number: ElementNumber, out: &mut
     out.extend_from_slice(&bits.to_le_bytes()[..component_byte_size(element)]);
 }
 
-/// A part of an element by its bytes.
+/// Decodes a part of an element.
 fn decode_component(element: TensorElement, bytes: &[u8]) -> ElementNumber {
     let mut word = [0; 8];
     word[..bytes.len()].copy_from_slice(bytes);
@@ -74,7 +73,7 @@ pub struct TestTensor {
 }
 
 impl TestTensor {
-    /// The tensor that a `.npy` file holds in the way in which the corpora write this type.
+    /// Reads a tensor from a `.npy` file in the encoding of the corpora.
     pub fn of_npy(element: TensorElement, bytes: &[u8]) -> Result<TestTensor, TestOutcome> {
         let array = read_npy(bytes).map_err(TestOutcome::failed)?;
         let fits = match (array_element(element), array.element()) {
@@ -84,7 +83,9 @@ impl TestTensor {
         let mut shape = array.shape().to_vec();
         if !fits || (element.component_count() == 2 && shape.pop() != Some(2)) {
             let found = array.shape_text();
-            return Err(TestOutcome::failed(format!("{found} is no {element}")));
+            return Err(TestOutcome::failed(format!(
+                "{found} is not of type {element}"
+            )));
         }
         Ok(TestTensor {
             element,
@@ -93,7 +94,7 @@ impl TestTensor {
         })
     }
 
-    /// The tensor that a value of a program is.
+    /// Converts a value of a program to a tensor.
     pub fn of_value(
         element: TensorElement,
         value: ProgramValue,
@@ -113,7 +114,7 @@ impl TestTensor {
         })
     }
 
-    /// The value that a program takes for it.
+    /// Converts the tensor to a value of a program.
     pub fn into_value(self) -> ProgramValue {
         let pair = (self.element.component_count() == 2).then_some(2);
         let sizes = self.shape.iter().map(|size| *size as u64);
@@ -125,7 +126,7 @@ impl TestTensor {
         }
     }
 
-    /// The same elements in another shape.
+    /// Reshapes the tensor.
     pub fn into_reshaped(mut self, shape: &[usize]) -> Result<TestTensor, TestOutcome> {
         let count = |shape: &[usize]| shape.iter().product::<usize>();
         if count(&self.shape) != count(shape) {
@@ -138,19 +139,19 @@ impl TestTensor {
         Ok(self)
     }
 
-    /// The parts of all elements.
+    /// Iterates over the parts of all elements.
     pub fn numbers(&self) -> impl ExactSizeIterator<Item = ElementNumber> + '_ {
         let chunks = self.bytes.chunks_exact(component_byte_size(self.element));
         chunks.map(|chunk| decode_component(self.element, chunk))
     }
 
-    /// Its type and shape as text.
+    /// Type and shape as text.
     pub fn format_type(&self) -> String {
         let sizes = self.shape.iter().map(|size| format!("{size}x"));
         sizes.chain([self.element.to_string()]).collect()
     }
 
-    /// The elements at these places, as a tensor of one dimension.
+    /// Gathers the elements at these positions into a tensor of one dimension.
     pub fn gather_elements(&self, places: &ElementArray) -> Result<TestTensor, TestOutcome> {
         let size = component_byte_size(self.element) * self.element.component_count();
         let mut bytes = Vec::new();
