@@ -1,6 +1,6 @@
-//! Generates `crates/core/spirv/src/grammar/generated` from Khronos' grammar files.
+//! Grammar tables: generates `crates/core/spirv/src/grammar/generated` from Khronos' grammar files.
 //!
-//! The generated files are committed; building the project needs neither the JSON nor this task.
+//! The generated files are committed, so building the project needs neither the JSON nor this task.
 
 mod model;
 mod names;
@@ -11,8 +11,8 @@ use model::{Core, ExtSet};
 use std::fs;
 use std::path::Path;
 
-/// Extended instruction sets: file stem, name in `OpExtInstImport`, Rust module, prefix of the
-/// operand kinds that the set defines for itself.
+/// Extended instruction sets: file stem, name in `OpExtInstImport`, Rust module, and prefix of the operand kinds that
+/// the set defines.
 const SETS: &[(&str, &str, &str, &str)] = &[
     ("opencl.std.100", "OpenCL.std", "opencl_std", "OpenClStd"),
     ("glsl.std.450", "GLSL.std.450", "glsl_std_450", "GlslStd450"),

@@ -7,6 +7,7 @@ mod speed;
 mod test;
 mod tidy;
 mod tools;
+mod words;
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -28,14 +29,16 @@ enum Task {
     },
     /// Check the rules of the house that no compiler checks
     Tidy,
-    /// Compare the verifier with Khronos' on damaged modules
+    /// Compare the verdicts of the verifier with those of Khronos' validator on damaged modules
     Mutants(mutants::Args),
-    /// Hash what the command emits over a corpus, to compare two builds
+    /// Hash the outputs of the command over a corpus, to compare two builds
     Outputs(outputs::OutputOptions),
-    /// Time and memory of translating LLVM IR, beside LLVM's tools
+    /// Measure time and memory of the translation of LLVM IR, beside LLVM's tools
     Speed(speed::Args),
-    /// Run everything that must hold before a change lands
+    /// Run all checks that a change must pass
     Test,
+    /// Count words per sentence in the documents
+    Words,
 }
 
 fn main() -> ExitCode {
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
             find_repository_root().and_then(|root| speed::run_speed_comparison(&root, &args))
         }
         Task::Test => find_repository_root().and_then(test::run_all_checks),
+        Task::Words => find_repository_root().and_then(|root| words::print_word_counts(&root)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -58,7 +62,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The folder of the repository.
+/// Root folder of the repository.
 fn find_repository_root() -> anyhow::Result<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     Ok(folder.canonicalize()?)

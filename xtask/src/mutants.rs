@@ -1,8 +1,8 @@
-//! Damaged modules, and whether our verifier and Khronos' agree on them.
+//! Mutation testing of the verifier: its verdicts on damaged modules are compared with those of Khronos' validator.
 //!
-//! Mutants are made of the corpus' modules by a generator that depends on nothing but its seed:
-//! changed operands, types, literals and opcodes, instructions left out, repeated and moved,
-//! branches to elsewhere, blocks in another order, capabilities left out.
+//! Mutants are made from modules of the corpus by a generator that depends only on its seed. It changes operands,
+//! types, literals and opcodes. It removes, repeats and moves instructions, redirects branches, reorders blocks, and
+//! removes capabilities.
 
 mod mutate;
 mod verdict;
@@ -16,7 +16,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use verdict::{Environment, Verdict};
 
-/// What to do.
+/// Arguments of `cargo xtask mutants`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Folder of the corpus, with `MANIFEST.tsv`
@@ -24,13 +24,13 @@ pub struct Args {
     /// Khronos' validator
     #[arg(long, default_value = "spirv-val")]
     validator: PathBuf,
-    /// Number of mutants; 0 verifies the corpus as it is
+    /// Number of mutants; 0 verifies the unchanged corpus
     #[arg(long, default_value_t = 10_000)]
     count: usize,
     /// Seed of the generator
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where to write a mutant for each disagreement, with both messages
+    /// Folder for the mutant of each disagreement, with both messages
     #[arg(long)]
     keep: Option<PathBuf>,
 }
@@ -42,7 +42,7 @@ struct Seed {
     environment: Environment,
 }
 
-/// Makes the mutants, asks both verifiers, and prints how often they agree.
+/// Makes the mutants, runs both verifiers, and prints how often they agree.
 pub fn compare_verifiers(args: &Args) -> Result<()> {
     let seeds = load_seed_modules(&args.corpus)?;
     ensure!(!seeds.is_empty(), "the corpus has no modules");
@@ -81,7 +81,7 @@ pub fn compare_verifiers(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// What came of one mutant.
+/// Result of one mutant.
 struct Outcome {
     kind: &'static str,
     ours: Verdict,
@@ -117,7 +117,7 @@ fn test_mutant(args: &Args, seeds: &[Seed], at: usize, worker: usize) -> Result<
     Ok(Outcome { kind, ours, theirs })
 }
 
-/// Every module and text of the corpus' manifest as words.
+/// Loads every module and text of the corpus' manifest.
 fn load_seed_modules(corpus: &Path) -> Result<Vec<Seed>> {
     let manifest = corpus.join("MANIFEST.tsv");
     let manifest = fs::read_to_string(&manifest)
@@ -141,9 +141,9 @@ fn load_seed_modules(corpus: &Path) -> Result<Vec<Seed>> {
 
 #[derive(Default)]
 struct Tally {
-    /// Mutants of each kind: all, those refused by theirs, those refused by both, disagreements.
+    /// Numbers of mutants of each kind: all, refused by Khronos' validator, refused by both, disagreements.
     kinds: BTreeMap<&'static str, [usize; 4]>,
-    /// Disagreements by the message of who refuses, with the first example.
+    /// Disagreements by the message of the refusing verifier, with the first example.
     messages: BTreeMap<String, (usize, usize)>,
     errors: Vec<String>,
 }

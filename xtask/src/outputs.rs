@@ -1,7 +1,7 @@
-//! Hashes of all that the command emits over a corpus, to compare two builds of it.
+//! Hashes of the command's outputs over a corpus, to compare two builds of it.
 //!
-//! Each input is compiled, optimised or assembled, by what its name ends in. A line says which file, which step, the exit
-//! code and the hash of what was written: two builds emit the same where `diff` finds no difference.
+//! The ending of an input decides whether it is compiled, optimised or assembled. Each line has the file, the step, the
+//! exit code and the hash of the output. Two builds have equal outputs where `diff` finds no difference.
 
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
@@ -15,54 +15,60 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Seconds that a step may take.
 const TIMEOUT: &str = "60";
 
-/// Steps by the ending of an input: name, arguments before the input, and whether the step takes what the first wrote.
-const STEPS: &[(&str, &[Step])] = &[
-    ("ll", &[COMPILE, FAST, SMALL]),
-    ("bc", &[COMPILE, FAST, SMALL]),
-    ("mlir", &[COMPILE]),
-    ("mlirbc", &[COMPILE]),
-    ("imp", &[COMPILE]),
-    ("spv", &[FAST_INPUT, SMALL_INPUT]),
-    ("spvasm", &[ASSEMBLE]),
-];
-
-/// A step over an input.
-struct Step {
-    name: &'static str,
-    arguments: &'static [&'static str],
-    takes_output: bool,
+/// The steps over the inputs with an ending.
+struct StepRow {
+    ending: &'static str,
+    /// Steps over the input.
+    over_input: &'static [OutputStep],
+    /// Steps over the output of the first step.
+    over_output: &'static [OutputStep],
 }
 
-const COMPILE: Step = Step {
-    name: "compile",
-    arguments: &["compile"],
-    takes_output: false,
-};
-const ASSEMBLE: Step = Step {
-    name: "as",
-    arguments: &["as"],
-    takes_output: false,
-};
-const FAST: Step = Step {
-    name: "opt -O2",
-    arguments: &["opt", "-O2"],
-    takes_output: true,
-};
-const SMALL: Step = Step {
-    name: "opt -Os",
-    arguments: &["opt", "-Os"],
-    takes_output: true,
-};
-const FAST_INPUT: Step = Step {
-    takes_output: false,
-    ..FAST
-};
-const SMALL_INPUT: Step = Step {
-    takes_output: false,
-    ..SMALL
-};
+/// A step: the arguments of the command before the input. They are its name, too.
+type OutputStep = &'static [&'static str];
 
-/// What `cargo xtask outputs` takes.
+const COMPILE: OutputStep = &["compile"];
+const OPTIMISE: &[OutputStep] = &[&["opt", "-O2"], &["opt", "-Os"]];
+
+const STEPS: &[StepRow] = &[
+    StepRow {
+        ending: "ll",
+        over_input: &[COMPILE],
+        over_output: OPTIMISE,
+    },
+    StepRow {
+        ending: "bc",
+        over_input: &[COMPILE],
+        over_output: OPTIMISE,
+    },
+    StepRow {
+        ending: "mlir",
+        over_input: &[COMPILE],
+        over_output: &[],
+    },
+    StepRow {
+        ending: "mlirbc",
+        over_input: &[COMPILE],
+        over_output: &[],
+    },
+    StepRow {
+        ending: "imp",
+        over_input: &[COMPILE],
+        over_output: &[],
+    },
+    StepRow {
+        ending: "spv",
+        over_input: OPTIMISE,
+        over_output: &[],
+    },
+    StepRow {
+        ending: "spvasm",
+        over_input: &[&["as"]],
+        over_output: &[],
+    },
+];
+
+/// Arguments of `cargo xtask outputs`.
 #[derive(clap::Args)]
 pub struct OutputOptions {
     /// Folder of the inputs
@@ -131,45 +137,51 @@ fn gather_inputs(folder: &Path, inputs: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-fn find_steps(input: &Path) -> Option<&'static [Step]> {
+fn find_steps(input: &Path) -> Option<&'static StepRow> {
     let ending = input.extension().and_then(OsStr::to_str)?;
-    let row = STEPS.iter().find(|(of, _)| *of == ending)?;
-    Some(row.1)
+    STEPS.iter().find(|row| row.ending == ending)
 }
 
 /// The lines of an input.
 fn hash_input(command: &Path, input: &Path, corpus: &Path, folder: &Path) -> String {
-    // What an input before has left is not hashed again.
+    // Outputs of an earlier input must not be hashed again.
     _ = fs::remove_dir_all(folder);
     _ = fs::create_dir_all(folder);
-    let first = folder.join("first");
+    let Some(row) = find_steps(input) else {
+        return String::new();
+    };
+    let (first, next) = (folder.join("first"), folder.join("next"));
+    let over_input = row.over_input.iter().map(|step| (step, input));
+    let over_output = row.over_output.iter().map(|step| (step, first.as_path()));
     let name = input.strip_prefix(corpus).unwrap_or(input).display();
     let mut lines = String::new();
-    for (at, step) in find_steps(input).unwrap_or_default().iter().enumerate() {
-        let output = match at {
-            0 => first.clone(),
-            _ => folder.join("next"),
-        };
-        let from = if step.takes_output { &*first } else { input };
-        _ = fs::remove_file(&output);
-        let done = Command::new("timeout")
-            .arg(TIMEOUT)
-            .arg(command)
-            .args(step.arguments)
-            .arg(from)
-            .arg("-o")
-            .arg(&output)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        let code = done.ok().and_then(|status| status.code());
-        let code = code.map_or("signal".to_owned(), |code| code.to_string());
-        let written = fs::read(&output).map_or("nothing".to_owned(), |bytes| {
-            let mut hasher = DefaultHasher::new();
-            hasher.write(&bytes);
-            format!("{:016x}", hasher.finish())
-        });
-        lines += &format!("{name}\t{}\t{code}\t{written}\n", step.name);
+    for (number, (step, from)) in over_input.chain(over_output).enumerate() {
+        let output = if number == 0 { &first } else { &next };
+        let (code, hash) = run_step(command, step, from, output);
+        lines += &format!("{name}\t{}\t{code}\t{hash}\n", step.join(" "));
     }
     lines
+}
+
+/// Runs a step; its exit code, and the hash of its output.
+fn run_step(command: &Path, step: OutputStep, from: &Path, output: &Path) -> (String, String) {
+    _ = fs::remove_file(output);
+    let status = Command::new("timeout")
+        .arg(TIMEOUT)
+        .arg(command)
+        .args(step)
+        .arg(from)
+        .arg("-o")
+        .arg(output)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    let code = status.ok().and_then(|status| status.code());
+    let code = code.map_or("signal".to_owned(), |code| code.to_string());
+    let hash = fs::read(output).map_or("nothing".to_owned(), |bytes| {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&bytes);
+        format!("{:016x}", hasher.finish())
+    });
+    (code, hash)
 }

@@ -1,9 +1,9 @@
-//! Processor time and peak memory of `spirula compile` on LLVM IR, as whole processes, beside
-//! Khronos' translator and LLVM's backend, and how both grow with the input.
+//! Speed comparison: processor time and peak memory of `spirula compile` on LLVM IR, beside Khronos' translator and
+//! LLVM's backend, and their growth with the input. Whole processes are measured.
 //!
-//! `cargo xtask speed [FILE.bc…]` after `cargo build --release -p spirula`. Without files it takes
-//! those of `llvm-ir/perf` in the corpora and a ladder of modules of its own, which `llvm-as` makes
-//! bitcode of. Contenders take turns; figures are medians, and ratios of what ran side by side.
+//! Run `cargo xtask speed [FILE.bc…]` after `cargo build --release`. Without files it measures `llvm-ir/perf` of the
+//! corpora and a generated ladder of modules, which `llvm-as` converts to bitcode. Contenders take turns. Figures are
+//! medians, and ratios of runs in turns.
 
 mod ladder;
 mod measure;
@@ -16,16 +16,16 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Modules to translate, by default those of the corpus and a ladder up to 10 MB
+    /// Modules to translate; by default those of the corpus and a ladder up to 10 MB
     files: Vec<PathBuf>,
-    /// How often each contender translates each module
+    /// Number of times that each contender translates each module
     #[arg(long, default_value_t = 5)]
     rounds: usize,
     /// Spirula's command
     #[arg(long, default_value = "target/release/spirula")]
     spirula: PathBuf,
-    /// Measure the library's example `translate` in place of the command: a process of the
-    /// translation alone, which is built in less time
+    /// Measure the library's example `translate` instead of the command: a process of the translation alone, which
+    /// takes less time to build
     #[arg(long)]
     library: bool,
     /// Khronos' translator
@@ -34,12 +34,12 @@ pub struct Args {
     /// LLVM's command with the SPIR-V backend; left out where it is missing
     #[arg(long, default_value = "llc-22")]
     llc: PathBuf,
-    /// What makes bitcode of the ladder
+    /// LLVM's assembler, for the ladder
     #[arg(long, default_value = "llvm-as-19")]
     llvm_as: PathBuf,
 }
 
-/// Bytes below which the start of a process counts for too much to say how it grows.
+/// Least bytes of a module that counts for the growth. For smaller ones the start of the process dominates.
 const LEAST: u64 = 100_000;
 
 pub fn run_speed_comparison(root: &Path, args: &Args) -> anyhow::Result<()> {
@@ -62,7 +62,7 @@ pub fn run_speed_comparison(root: &Path, args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Measures modules of several sizes and says with which power of the size the time grows.
+/// Measures modules of several sizes, and prints the power of the size with which the time grows.
 fn measure_growth(
     files: &[PathBuf],
     contenders: &[Contender],
@@ -82,7 +82,7 @@ fn measure_growth(
     Ok(())
 }
 
-/// The slope of the line through the logarithms, by least squares.
+/// Fits the exponent: the slope of the line through the logarithms, by least squares.
 fn fit_exponent(points: &[(f64, f64)]) -> Option<f64> {
     let logs: Vec<(f64, f64)> = points.iter().map(|p| (p.0.ln(), p.1.ln())).collect();
     let count = logs.len() as f64;
@@ -93,7 +93,7 @@ fn fit_exponent(points: &[(f64, f64)]) -> Option<f64> {
     (below > 0.0).then(|| above / below)
 }
 
-/// A command that translates a file: what stands before its name, and behind.
+/// A command that translates a file, with its arguments before and after the file.
 struct Contender {
     program: PathBuf,
     before: Vec<OsString>,
@@ -134,7 +134,7 @@ fn list_contenders(root: &Path, args: &Args, output: &Path) -> Vec<Contender> {
     ]
 }
 
-/// The modules of the corpus that are made for this, where it is there.
+/// The modules of the corpus for this comparison, where the corpus is present.
 fn list_corpus_modules(root: &Path) -> Vec<PathBuf> {
     let beside = root.join("../shared/corpus");
     let folder = std::env::var_os("SPIRULA_CORPUS").map_or(beside, PathBuf::from);
@@ -146,7 +146,7 @@ fn list_corpus_modules(root: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Measures one module and prints its row; gives what Spirula takes.
+/// Measures one module, prints its row, and returns the cost of Spirula.
 fn measure_row(file: &Path, contenders: &[Contender], rounds: usize) -> anyhow::Result<Cost> {
     let mut costs: Vec<Vec<Cost>> = contenders.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds.max(1) {

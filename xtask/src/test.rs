@@ -1,4 +1,4 @@
-//! The test command: rules of the house, format, lints, tests, corpora.
+//! The test command: rules of the house, format, lints, tests and corpora.
 
 use crate::{tidy, tools};
 use anyhow::{Context, Result, bail, ensure};
@@ -12,8 +12,7 @@ use std::time::Instant;
 /// Tests of the corpora that may fail or be unsupported, with reasons.
 const EXCEPTIONS: &str = "tests/exceptions.tsv";
 
-/// Corpus folders that `spirula test` runs, on which device, and a part of the names of those tests
-/// that are run of it.
+/// Corpus folders that `spirula test` runs: the folder, the device, and a part of the names of the tests that run.
 const CORPORA: &[(&str, &str, &str)] = &[
     ("llvm-ir/kernels", "cpu", ""),
     ("llvm-ir/kernels", "opencl", ""),
@@ -30,14 +29,14 @@ const CORPORA: &[(&str, &str, &str)] = &[
     ("stablehlo/seeds", "vulkan", ""),
 ];
 
-/// Seconds after which a test hangs: some take a minute of a software driver on two processors.
+/// Time limit of a test, in seconds. Some tests take a minute with a software driver on two processors.
 const TIMEOUT: &str = "240";
 
-/// Tests at random are the same in each run of the test command, so that a change is refused for what it
-/// does; `cargo test` by itself and this variable try others.
+/// Seed of random tests. It is the same in each run of the test command, so only a change can make a test fail. `cargo
+/// test` alone and this variable use other seeds.
 const RANDOM: (&str, &str) = ("PROPTEST_RNG_SEED", "7");
 
-/// What `spirula test --json` writes.
+/// The report of `spirula test --json`.
 #[derive(Deserialize)]
 struct Report {
     tests: Vec<Outcome>,
@@ -52,15 +51,14 @@ struct Outcome {
 /// A run of the test command.
 struct Run {
     root: PathBuf,
-    /// Environment of all steps: where the external tools are.
+    /// Environment of all steps: the paths of the external tools.
     environment: Vec<(&'static str, OsString)>,
-    /// What could not be run, and why.
+    /// Steps that could not be run, with the reasons.
     left_out: Vec<String>,
 }
 
-/// Runs everything that must hold before a change lands. With `CI` set, a missing tool is a
-/// failure; otherwise it is said aloud at the end. The corpora, which are no part of the
-/// repository, are run where they are.
+/// Runs all checks that a change must pass. With `CI` set, a missing tool is a failure. Otherwise it is reported at the
+/// end. The corpora are no part of the repository, and are run where they are present.
 pub fn run_all_checks(root: PathBuf) -> Result<()> {
     tidy::check_tidiness(&root)?;
     let mut run = Run {
@@ -95,7 +93,7 @@ pub fn run_all_checks(root: PathBuf) -> Result<()> {
 }
 
 impl Run {
-    /// Finds or fetches the external tools; the kinds of devices that there are drivers for.
+    /// Finds or fetches the external tools, and returns the kinds of devices with drivers.
     fn find_tools(&mut self) -> Result<Vec<&'static str>> {
         let target = self.root.join("target");
         if let Some(path) = self.require_tool(
@@ -158,17 +156,17 @@ impl Run {
             let path = corpus.join(folder);
             let path = path
                 .to_str()
-                .context("the corpus folder's name is no UTF-8")?;
+                .context("the corpus folder's name is not UTF-8")?;
             self.test_corpus(path, device, part)?;
         }
         Ok(())
     }
 
-    /// Runs a folder of tests; what does not pass has to be among the exceptions.
+    /// Runs a folder of tests. Tests that do not pass must be among the exceptions.
     fn test_corpus(&self, path: &str, device: &str, part: &str) -> Result<()> {
         let report = self.root.join("target/corpus.json");
         _ = fs::remove_file(&report);
-        let json = report.to_str().context("the folder's name is no UTF-8")?;
+        let json = report.to_str().context("the folder's name is not UTF-8")?;
         let mut arguments = vec!["test", path, "--device", device, "--filter", part];
         arguments.extend(["--json", json, "--timeout", TIMEOUT]);
         let passed = self.run_step("target/release/spirula", &arguments);

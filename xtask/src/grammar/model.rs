@@ -1,4 +1,4 @@
-//! The grammar files as they stand.
+//! Data model of Khronos' grammar files.
 
 use serde::Deserialize;
 
@@ -33,7 +33,7 @@ pub struct Instruction {
     pub needs: Needs,
 }
 
-/// What an instruction or enumerant requires.
+/// Requirements of an instruction or enumerant.
 #[derive(Deserialize)]
 pub struct Needs {
     #[serde(default)]
@@ -77,7 +77,7 @@ pub struct Enumerant {
     pub needs: Needs,
 }
 
-/// The grammar writes values as numbers and bit masks as hexadecimal strings.
+/// A value of the grammar: a number, or a bit mask as a hexadecimal string.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -86,7 +86,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The value itself.
+    /// The value as a number.
     pub fn get(&self) -> u32 {
         match self {
             Value::Number(n) => *n,

@@ -1,8 +1,8 @@
-//! From names of the grammar to names of Rust.
+//! Names of Rust items for names of the grammar.
 
 use std::collections::HashSet;
 
-/// The constant for an enumerant: its own name, after the kind's where it begins with a digit.
+/// The constant of an enumerant: its name, with the name of the kind before it where it begins with a digit.
 pub fn enumerant_constant(kind: &str, name: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) {
         format!("{kind}{name}")
@@ -11,12 +11,12 @@ pub fn enumerant_constant(kind: &str, name: &str) -> String {
     }
 }
 
-/// The constant for an opcode: without the `Op` that the type says already.
+/// The constant of an opcode, without the `Op` of its name.
 pub fn opcode_constant(opname: &str) -> &str {
     opname.strip_prefix("Op").unwrap_or(opname)
 }
 
-/// The constant for an extended instruction.
+/// The constant of an extended instruction.
 pub fn extended_constant(name: &str) -> String {
     let mut out = String::new();
     let mut before = ' ';
@@ -30,7 +30,7 @@ pub fn extended_constant(name: &str) -> String {
     out
 }
 
-/// `aliases` without `name` and what was seen before.
+/// Keeps the names that were not seen before.
 pub fn retain_fresh_aliases<'a>(
     seen: &mut HashSet<String>,
     names: impl Iterator<Item = &'a str>,

@@ -1,4 +1,4 @@
-//! Writes the tables as Rust source.
+//! Writers of the tables as Rust source.
 
 use super::model::{Core, Enumerant, ExtSet, Instruction, Kind, Needs, Operand};
 use super::names;
@@ -235,7 +235,7 @@ pub fn ext_sets(sets: &[NamedSet]) -> String {
     out
 }
 
-/// A kind's name in our table: with the prefix of the set that defines it.
+/// The name of a kind in the table, with the prefix of the set that defines it.
 fn own_kind(sets: &[NamedSet], prefix: &str, kind: &str) -> String {
     let own = sets
         .iter()

@@ -1,4 +1,4 @@
-//! One damage to a module, chosen by a generator.
+//! Mutations: one random damage to a module.
 
 use spirula_spirv::binary::{InstructionStream, SpirvHeader};
 use spirula_spirv::grammar::{Kind, Op, OperandCategory, OperandIter, all_instructions};
@@ -95,7 +95,7 @@ impl Parts {
         words
     }
 
-    /// A random instruction that a condition holds for.
+    /// Picks a random instruction that satisfies a condition.
     fn pick_instruction(
         &self,
         random: &mut Random,
@@ -107,7 +107,7 @@ impl Parts {
         random.pick_item(&fitting)
     }
 
-    /// Result ids of instructions that a condition holds for.
+    /// Result ids of the instructions that satisfy a condition.
     fn collect_result_ids(&self, holds: impl Fn(&[u32]) -> bool) -> Vec<u32> {
         let fitting = self.insts.iter().filter(|i| holds(i));
         fitting.filter_map(|i| result_id_of(i)).collect()
@@ -132,7 +132,7 @@ fn type_id_of(inst: &[u32]) -> Option<u32> {
     (opcode_of(inst).result_form() == ResultForm::Typed).then(|| inst[1])
 }
 
-/// Positions of an instruction's words that are of a kind.
+/// Positions of the words of an instruction whose kind satisfies a condition.
 fn operand_positions(inst: &[u32], holds: impl Fn(Kind) -> bool) -> Vec<usize> {
     let operands = OperandIter::new(opcode_of(inst), &inst[1..]).map_while(Result::ok);
     operands
@@ -300,7 +300,7 @@ fn repeat_instruction(parts: &mut Parts, random: &mut Random) -> Option<()> {
 fn relocate_instruction(parts: &mut Parts, random: &mut Random) -> Option<()> {
     let from = random.next_below(parts.insts.len());
     let inst = parts.insts.remove(from);
-    // Near its place half of the time, where it may still be valid.
+    // Half of the time the new place is near, where the instruction may still be valid.
     let to = if random.next_below(2) == 0 {
         (from + random.next_below(8))
             .saturating_sub(4)
@@ -312,7 +312,7 @@ fn relocate_instruction(parts: &mut Parts, random: &mut Random) -> Option<()> {
     Some(())
 }
 
-/// Begin and end of the function around an instruction.
+/// Range of the function around an instruction.
 fn function_around(parts: &Parts, at: usize) -> Option<std::ops::Range<usize>> {
     let begin = (0..=at)
         .rev()

@@ -5,14 +5,14 @@ use spirula_spirv::{binary, text, verify};
 use std::path::Path;
 use std::process::Command;
 
-/// The environment of a module as the manifest has it.
+/// The environment of a module in the manifest.
 pub struct Environment {
     pub name: String,
     scalar: bool,
 }
 
 impl Environment {
-    /// A name, with `+scalar` where blocks may have the scalar layout.
+    /// Parses a name. It ends with `+scalar` where blocks may have the scalar layout.
     pub fn parse_environment(text: &str) -> Self {
         let scalar = text.ends_with("+scalar");
         Environment {
@@ -22,7 +22,7 @@ impl Environment {
     }
 }
 
-/// What a verifier says: empty for a valid module, else its first message.
+/// Verdict of a verifier: its first message, which is empty for a valid module.
 pub struct Verdict {
     pub message: String,
 }
@@ -32,7 +32,7 @@ impl Verdict {
         self.message.is_empty()
     }
 
-    /// The message without ids, numbers and names, to count messages that are alike.
+    /// The message without ids, numbers and names, to count similar messages.
     pub fn generalise_message(&self) -> String {
         let mut out = String::new();
         let mut quoted = false;
@@ -53,7 +53,7 @@ impl Verdict {
     }
 }
 
-/// Khronos' verdict.
+/// The verdict of Khronos' validator.
 pub fn run_khronos_validator(
     validator: &Path,
     file: &Path,
@@ -83,7 +83,7 @@ pub fn run_khronos_validator(
     Ok(Verdict { message })
 }
 
-/// Our verdict.
+/// The verdict of Spirula's verifier.
 pub fn run_own_verifier(words: Vec<u32>, environment: &Environment) -> Result<Verdict> {
     let options = verify::VerifyOptions {
         target: environment.name.parse()?,
@@ -96,7 +96,7 @@ pub fn run_own_verifier(words: Vec<u32>, environment: &Environment) -> Result<Ve
     Ok(Verdict { message })
 }
 
-/// The words of a module, or of a text for a version of SPIR-V.
+/// The words of a module, or of an assembled text of a version of SPIR-V.
 pub fn to_words(bytes: &[u8], version: Option<&str>) -> Result<Vec<u32>> {
     if binary::is_spirv(bytes) {
         return binary::words_from_bytes(bytes).map_err(|e| anyhow::anyhow!("{e}"));

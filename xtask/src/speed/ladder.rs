@@ -1,4 +1,4 @@
-//! Modules of growing size, alike otherwise.
+//! Ladder of similar modules of growing size.
 
 use anyhow::{Context, bail};
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::process::Command;
 /// Kernels in each module; one is about a kilobyte of bitcode.
 const RUNGS: &[usize] = &[125, 500, 2000, 10000];
 
-/// Makes the modules and gives their files, the smallest first.
+/// Makes the modules and returns their files, the smallest first.
 pub fn make_ladder_modules(folder: &Path, llvm_as: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for &kernels in RUNGS {
@@ -43,8 +43,8 @@ fn write_ladder_module(path: &Path, kernels: usize) -> std::io::Result<()> {
     out.flush()
 }
 
-/// A kernel with a loop, memory of two spaces, arithmetic and calls, whose constants and shape
-/// depend on its number.
+/// Writes a kernel with a loop, memory of two address spaces, arithmetic and calls. Its constants and shape depend on
+/// its number.
 fn write_kernel(out: &mut impl Write, number: usize) -> std::io::Result<()> {
     let steps = 6 + number % 9;
     writeln!(

@@ -1,11 +1,11 @@
-//! What a process takes.
+//! Cost of processes.
 
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use wait4::Wait4;
 
-/// Processor time of user and system together, and the most memory that was resident at once.
+/// Processor time of user and system together, and the peak of resident memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     pub seconds: f64,
@@ -27,8 +27,8 @@ impl Cost {
     }
 }
 
-/// Runs a program; `None` where it is missing or fails. This process stays small, as what it has in
-/// memory counts for the children that it makes.
+/// Runs a program; `None` where it is missing or fails. This process must stay small, since its memory counts for its
+/// children.
 pub fn measure_process<'a>(
     program: &Path,
     arguments: impl Iterator<Item = &'a OsStr>,

@@ -1,43 +1,36 @@
-//! The rule of type names: each stands for one thing in the workspace.
+//! The rule of type names: each names one type in the workspace.
 
-use anyhow::Result;
+use super::source::SourceFile;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
-/// Types that are defined twice because each is for another platform, under one name.
-const TWINS: &[&str] = &["CallWatchdog", "GuardedReservation"];
+/// Types that are defined once for each platform, under one name.
+const PER_PLATFORM: &[&str] = &["CallWatchdog", "GuardedReservation"];
 
 /// Words that begin the definition of a type.
 const KEYWORDS: &[&str] = &["struct", "enum", "trait", "union", "type"];
 
-/// Reports each name of a type that several files of the crates define. Tests, benchmarks and examples are left out.
-pub fn check_type_names(root: &Path, files: &[PathBuf], breaches: &mut Vec<String>) -> Result<()> {
-    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for file in files {
-        let name = file.strip_prefix(root).unwrap_or(file).display();
-        let name = name.to_string();
-        let is_product = name.starts_with("crates/") && name.contains("/src/");
-        if !is_product {
-            continue;
-        }
-        for (line, text) in (1..).zip(fs::read_to_string(file)?.lines()) {
+/// Reports each name of a type that the crates define several times. Tests, benchmarks and examples are left out.
+pub fn check_type_names(files: &[SourceFile], breaches: &mut Vec<String>) {
+    let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for file in files.iter().filter(|file| file.is_product()) {
+        for (line, text) in (1..).zip(file.text.lines()) {
             if let Some(defined) = find_type_name(text) {
-                let place = format!("{name}:{line}");
-                places.entry(defined.to_owned()).or_default().push(place);
+                places
+                    .entry(defined)
+                    .or_default()
+                    .push(format!("{}:{line}", file.name));
             }
         }
     }
     for (name, places) in places {
-        if places.len() > 1 && !TWINS.contains(&&*name) {
+        if places.len() > 1 && !PER_PLATFORM.contains(&name) {
             let places = places.join(", ");
             breaches.push(format!("{name} is the name of several types: {places}"));
         }
     }
-    Ok(())
 }
 
-/// The name of the type whose definition begins on a line. Associated types, which are indented aliases, are none.
+/// The name of the type whose definition begins on a line. Associated types, which are indented, are none.
 fn find_type_name(line: &str) -> Option<&str> {
     let is_indented = line.starts_with(' ');
     let mut words = line.split_whitespace().peekable();

@@ -1,4 +1,4 @@
-//! Packages of Debian's archive without installing them.
+//! Packages of Debian's archive, unpacked without being installed.
 
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -7,13 +7,13 @@ use std::process::{Command, Stdio};
 
 const KEY: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// A package state of our own that knows some suites of the archive.
+/// A separate package state that knows some suites of the archive.
 pub struct Archive {
     folder: PathBuf,
 }
 
 impl Archive {
-    /// Makes the state in a folder and brings its lists up to date.
+    /// Creates the state in a folder and updates its lists.
     pub fn open_archive(folder: &Path, suites: &[&str]) -> Result<Archive> {
         for part in ["lists/partial", "cache/archives/partial", "sources"] {
             fs::create_dir_all(folder.join(part))?;
@@ -31,7 +31,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Unpacks packages and everything that they depend on, out of a suite where it has them.
+    /// Unpacks packages and their dependencies, preferably from a suite.
     pub fn unpack_packages(&self, suite: &str, packages: &[&str], root: &Path) -> Result<()> {
         let install = [
             "install",
@@ -79,7 +79,7 @@ impl Archive {
     }
 }
 
-/// The folders of an unpacked root that hold its shared libraries.
+/// The folders of an unpacked root with shared libraries.
 pub fn library_folders(root: &Path) -> Result<Vec<PathBuf>> {
     let root = root.canonicalize()?;
     let mut found = Vec::new();

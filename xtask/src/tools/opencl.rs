@@ -1,5 +1,5 @@
-//! Intel's OpenCL runtime for processors, which takes SPIR-V 1.0 to 1.4, from Python's package index:
-//! Debian 12 has no OpenCL driver that takes SPIR-V.
+//! Intel's OpenCL runtime for processors, which accepts SPIR-V 1.0 to 1.4, from Python's package index. Debian 12 has
+//! no OpenCL driver that accepts SPIR-V.
 
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The runtime, and what it is linked with.
+/// The runtime, and the libraries that it is linked with.
 const PACKAGES: &[&str] = &[
     "intel-opencl-rt==2026.2.0",
     "intel-cmplr-lib-rt==2026.2.0",
@@ -19,11 +19,11 @@ const PACKAGES: &[&str] = &[
 pub struct OpenCl {
     /// For `OCL_ICD_VENDORS`: a folder that names the driver.
     pub vendors: PathBuf,
-    /// For `LD_LIBRARY_PATH`: a loader, and what the driver is linked with.
+    /// For `LD_LIBRARY_PATH`: a loader, and the libraries that the driver is linked with.
     pub libraries: OsString,
 }
 
-/// The driver that was fetched before, or now.
+/// Finds the driver, or fetches it.
 pub fn find_or_fetch_opencl(target: &Path) -> Result<OpenCl> {
     let root = target.join("tools/intel-opencl");
     let vendors = root.join("vendors");

@@ -1,4 +1,4 @@
-//! The Khronos validator, started through the C library that it was built for.
+//! The Khronos validator, started with the C library that it was built for.
 
 use super::apt::{Archive, library_folders};
 use anyhow::{Context, Result, bail};
@@ -6,11 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The oldest validator that is asked.
+/// The oldest accepted version.
 const OLDEST: (u32, u32) = (2026, 4);
 
-/// Path of the validator: `SPIRV_VAL`, else one that was fetched before, else on the system's
-/// path, else fetched now.
+/// Finds the validator: `SPIRV_VAL`, one that was fetched before, or one on the system's path. Otherwise it is fetched.
 pub fn find_or_fetch_validator(target: &Path) -> Result<PathBuf> {
     let tools = target.join("tools");
     let fetched = tools.join("bin/spirv-val");
@@ -41,7 +40,7 @@ fn query_validator_version(path: &Path) -> Option<(u32, u32)> {
     Some((year.parse().ok()?, number.parse().ok()?))
 }
 
-/// A script that starts the unpacked program with the libraries unpacked beside it.
+/// Writes a script that starts the unpacked program with the libraries beside it.
 fn write_launcher(script: &Path, root: &Path) -> Result<()> {
     let folders = library_folders(root)?;
     let names = folders.iter().flat_map(fs::read_dir).flatten();

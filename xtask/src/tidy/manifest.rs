@@ -1,0 +1,84 @@
+//! Manifests of the crates.
+
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::Path;
+
+/// A `Cargo.toml`.
+pub struct Manifest {
+    /// Path from the root of the repository.
+    pub path: String,
+    text: String,
+}
+
+/// A dependency that a manifest names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ManifestDependency<'a> {
+    /// The head of its section, such as `[dev-dependencies]`.
+    pub section: &'a str,
+    /// Name of the package.
+    pub name: &'a str,
+}
+
+impl ManifestDependency<'_> {
+    /// Whether the package is a crate of the workspace.
+    pub fn is_sibling(&self) -> bool {
+        self.name.starts_with("spirula")
+    }
+}
+
+impl Manifest {
+    /// Whether the manifest is of a crate in `crates`.
+    pub fn is_crate(&self) -> bool {
+        self.path.starts_with("crates/")
+    }
+
+    /// Name of the package.
+    pub fn package_name(&self) -> &str {
+        let name = self
+            .text
+            .lines()
+            .find_map(|line| line.strip_prefix("name = "));
+        name.unwrap_or_default().trim_matches('"')
+    }
+
+    /// All dependencies, in their order.
+    pub fn list_dependencies(&self) -> impl Iterator<Item = ManifestDependency<'_>> {
+        let mut section = "";
+        self.text.lines().filter_map(move |line| {
+            if line.starts_with('[') {
+                section = line;
+                return None;
+            }
+            let name = line.split(['.', ' ', '=', '#']).next().unwrap_or("");
+            let is_dependency = section.ends_with("dependencies]") && !name.is_empty();
+            is_dependency.then_some(ManifestDependency { section, name })
+        })
+    }
+}
+
+/// Reads the manifests of all crates and of the tasks, in a fixed order.
+pub fn read_manifests(root: &Path) -> Result<Vec<Manifest>> {
+    let mut paths = vec!["xtask/Cargo.toml".to_owned()];
+    for role in fs::read_dir(root.join("crates"))? {
+        let role = role?;
+        if !role.file_type()?.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(role.path())? {
+            let (role, name) = (role.file_name(), entry?.file_name());
+            paths.push(format!(
+                "crates/{}/{}/Cargo.toml",
+                role.display(),
+                name.display()
+            ));
+        }
+    }
+    paths.sort();
+    let read = |path: String| {
+        let text =
+            fs::read_to_string(root.join(&path)).with_context(|| format!("cannot read {path}"))?;
+        Ok(Manifest { path, text })
+    };
+    paths.into_iter().map(read).collect()
+}
