@@ -1,4 +1,4 @@
-//! How the command is linked.
+//! Link options of the command.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,8 +6,8 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let of = |name: &str| std::env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
-    // The tables of the grammar hold 30,000 addresses. Where the program is loaded is not known
-    // until it is, these are made at each start, which takes longer than to compile a small module.
+    // The tables of the grammar hold 30,000 addresses. In a position-independent program they are relocated at each
+    // start, which takes longer than compiling a small module.
     if of("OS") == "linux" && of("ENV") == "gnu" {
         if std::env::var_os("CARGO_FEATURE_FIXED_ADDRESS").is_some() {
             println!("cargo::rustc-link-arg-bin=spirula=-no-pie");
@@ -16,8 +16,8 @@ fn main() {
     }
 }
 
-/// Takes the unwinder into the program, where the C compiler has it as an archive: to load a
-/// library for it is a twentieth of the time that a small module takes.
+/// Links the unwinder statically, where the C compiler has it as an archive. Loading a library for it takes a twentieth
+/// of the time for a small module.
 ///
 /// The standard library asks for `-lgcc_s` wherever it is linked, so a linker script of that name
 /// stands in for it. Without the archive the shared library is used, as ever.
@@ -36,7 +36,7 @@ fn link_unwinder() {
     }
 }
 
-/// Where the C compiler of this machine has an archive, if it has it and builds for itself.
+/// Path of an archive of the C compiler, if it has the archive and builds for this machine.
 fn find_static_archive(name: &str) -> Option<String> {
     if std::env::var("HOST").ok()? != std::env::var("TARGET").ok()? {
         return None;

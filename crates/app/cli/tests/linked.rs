@@ -1,5 +1,5 @@
-//! Linked modules compute what their parts did: the kernels of the corpus, each linked with those of
-//! other tests, run on the CPU device by `spirula test`.
+//! Linked modules compute the results of their parts. The kernels of the corpus, each linked with those of other tests,
+//! run on the CPU device by `spirula test`.
 
 use serde_json::{Value, json};
 use spirula::{CompileOptions, compile_input};
@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// Modules that are linked into one.
+/// Number of modules that are linked into one.
 const TOGETHER: usize = 4;
 
-/// One test in so many; `EVERY` names another number.
+/// One of this many tests runs; `EVERY` sets another number.
 fn step() -> usize {
     std::env::var("EVERY").map_or(3, |n| n.parse().expect("EVERY is a number"))
 }
@@ -98,7 +98,7 @@ fn linked_kernels_compute_the_same() {
     assert!(count > 30, "only {count} tests");
 }
 
-/// Copies a file, or a folder with all that is in it.
+/// Copies a file, or a folder with its contents.
 fn copy(from: &Path, to: &Path) {
     if !from.is_dir() {
         std::fs::copy(from, to).expect("it can be copied");

@@ -5,7 +5,7 @@ use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::{InstRef, ModuleSection, SpirvModule};
 use spirula_testing::{SpirvValTool, find_corpus, list_files};
 
-/// One module in so many; `EVERY` names another number.
+/// One of this many modules is tested; `EVERY` sets another number.
 fn step() -> usize {
     std::env::var("EVERY").map_or(5, |n| n.parse().expect("EVERY is a number"))
 }

@@ -1,10 +1,10 @@
-//! Calls of one session, one after the other.
+//! Consecutive calls of one session.
 
 use spirula::{CompileOptions, CompileOutput, compile_input};
 use spirula_program::{ProgramError, ProgramSession, ProgramValue, ScalarType};
 use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
 
-/// Counts the calls of a program in memory of its own; a kernel that fails has counted, and does not put back.
+/// Counts the calls of a program in its own memory. A failing kernel has counted already.
 const COUNTING: &str = "
 global %count: device
 
@@ -30,7 +30,7 @@ entry \"next\" = @next {
 }
 ";
 
-/// What kernels that failed left in the program's memory is not there for the next call.
+/// The next call does not see the memory that a failed kernel left.
 #[test]
 fn a_program_begins_anew_after_a_failure() {
     let compiled = compile_input(COUNTING.as_bytes(), &CompileOptions::default());

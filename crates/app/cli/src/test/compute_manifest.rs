@@ -184,11 +184,11 @@ fn make_initial_contents(
     match &spec.init {
         Value::String(rule) => match rule.as_str() {
             "zero" => empty(),
-            "rand" | "pos" | "mod256" => {
+            rule => {
+                let rule = NumpyRule::from_name(rule).ok_or_else(bad)?;
                 let size = empty()?.len();
                 Ok(make_numpy_random(element, spec.n, size, rule, i as u32 + 1))
             }
-            _ => Err(bad()),
         },
         Value::Array(list) => {
             let numbers = list.iter().map(|v| parse_json_number(element, v));
@@ -209,12 +209,34 @@ fn make_initial_contents(
     }
 }
 
+/// Rule for random contents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NumpyRule {
+    /// Floats between -1 and 1, and any integers.
+    Any,
+    /// Floats between 0.1 and 1, and any integers.
+    Positive,
+    /// Integers below 256.
+    LowBytes,
+}
+
+impl NumpyRule {
+    fn from_name(name: &str) -> Option<NumpyRule> {
+        match name {
+            "rand" => Some(NumpyRule::Any),
+            "pos" => Some(NumpyRule::Positive),
+            "mod256" => Some(NumpyRule::LowBytes),
+            _ => None,
+        }
+    }
+}
+
 /// Random contents of NumPy's `RandomState(seed)`.
 fn make_numpy_random(
     element: ElementType,
     count: usize,
     size: usize,
-    rule: &str,
+    rule: NumpyRule,
     seed: u32,
 ) -> Vec<u8> {
     let mut generator = Mt::new(seed);
@@ -224,7 +246,7 @@ fn make_numpy_random(
             let a = f64::from(generator.next_u32() >> 5);
             let b = f64::from(generator.next_u32() >> 6);
             let u = (a * 67_108_864.0 + b) / 9_007_199_254_740_992.0;
-            let x = if rule == "pos" {
+            let x = if rule == NumpyRule::Positive {
                 0.1 + 0.9 * u
             } else {
                 2.0 * u - 1.0
@@ -237,7 +259,7 @@ fn make_numpy_random(
         out.extend_from_slice(&generator.next_u32().to_le_bytes());
     }
     out.truncate(size);
-    if rule == "mod256" {
+    if rule == NumpyRule::LowBytes {
         for chunk in out.chunks_exact_mut(element.size()) {
             chunk[1..].fill(0);
         }
@@ -315,13 +337,13 @@ mod tests {
     /// First values of `numpy.random.RandomState(1)`: `random_sample`, `bytes`.
     #[test]
     fn random_contents_are_those_of_numpy() {
-        let bytes = make_numpy_random(ElementType::F64, 2, 16, "rand", 1);
+        let bytes = make_numpy_random(ElementType::F64, 2, 16, NumpyRule::Any, 1);
         let first = ElementType::F64.decode_number(&bytes).to_f64();
         assert_eq!(first, 2.0 * 0.417_022_004_702_574 - 1.0);
-        let bytes = make_numpy_random(ElementType::U32, 1, 4, "rand", 1);
+        let bytes = make_numpy_random(ElementType::U32, 1, 4, NumpyRule::Any, 1);
         assert_eq!(bytes, 1_791_095_845_u32.to_le_bytes());
         assert_eq!(
-            make_numpy_random(ElementType::U32, 1, 4, "mod256", 1),
+            make_numpy_random(ElementType::U32, 1, 4, NumpyRule::LowBytes, 1),
             [0x25, 0, 0, 0]
         );
     }

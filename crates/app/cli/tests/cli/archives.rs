@@ -1,4 +1,4 @@
-//! Compiled programs as files: they run, and say what they are, as what they were made of.
+//! Compiled programs as files: they run and are described like their sources.
 
 use crate::harness::{ScratchFolder, own, spirula, spirula_with};
 
@@ -63,7 +63,7 @@ fn damaged_archives_are_refused() {
     spirula(&["compile", &own("double.imp"), "-o", &compiled]).ok();
     let whole = std::fs::read(&compiled).unwrap();
     spirula_with(&["info", "-"], &whole[..whole.len() / 2]).fails(1, "error");
-    // A kernel that is no valid module, with the check sum that it has: as a tool would write it.
+    // A kernel that is not a valid module, with a correct checksum.
     let words = whole.windows(4).position(|w| w == [3, 2, 0x23, 7]).unwrap();
     let mut changed = whole.clone();
     changed[words + 20] ^= 1;

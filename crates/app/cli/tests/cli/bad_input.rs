@@ -1,9 +1,9 @@
-//! Bad input gives a clear error and exit code 1, and leaves nothing behind.
+//! Bad input has a clear error and exit code 1, and leaves no files.
 
 use crate::harness::{CliOutput, ScratchFolder, module, own, spirula, spirula_with};
 use std::process::{Command, Stdio};
 
-/// Neither success nor a refusal with words is a crash.
+/// A run without a crash: success, or a refusal with a message.
 #[track_caller]
 fn is_told(ran: &CliOutput, what: &str) {
     assert!(
@@ -62,7 +62,7 @@ fn a_refused_input_leaves_the_old_output() {
     assert_eq!(scratch.names(), ["bad.spvasm", "out.spv"]);
 }
 
-/// Little is written over what is there, much is put in its place: nothing of what was there is left.
+/// Small outputs overwrite a file and large ones replace it. Nothing of the old contents is left.
 #[test]
 fn outputs_replace_what_is_there() {
     let scratch = ScratchFolder::new();
@@ -232,7 +232,7 @@ fn devices_that_there_are_not() {
     spirula(&args).fails(1, "no device abacus; there are: cpu");
 }
 
-/// A printed program with a piece of it changed is refused where that stands.
+/// A printed program with a changed part is refused at that part.
 #[test]
 fn printed_programs_that_are_wrong() {
     let text = std::fs::read_to_string(own("double.imp")).unwrap();
@@ -281,7 +281,7 @@ fn printed_programs_that_are_wrong() {
     }
 }
 
-/// What a program asks for when it runs, and cannot have.
+/// Requests of a running program that cannot be satisfied.
 #[test]
 fn printed_programs_that_ask_for_too_much() {
     let text = std::fs::read_to_string(own("double.imp")).unwrap();

@@ -1,9 +1,8 @@
-//! The corpora's programs compute what they should on the CPU device.
+//! The programs of the corpora compute the expected results on the CPU device.
 
 use crate::harness::{path_text, spirula};
 
-/// Folders of the corpora, a part of the names of tests that are run of them, and how many have to
-/// pass at least.
+/// Folders of the corpora, a part of the names of the tests that run, and the least number of passing tests.
 const FOLDERS: &[(&str, &str, u32)] = &[
     ("llvm-ir/kernels", "", 250),
     ("futhark/imp", "imp/tests/a", 15),
@@ -79,7 +78,7 @@ fn presets_keep_results() {
 #[test]
 fn every_pass_keeps_results() {
     for pass in spirula_opt::PASSES {
-        // What makes results another, by what it is told or for less precision.
+        // These change results, by their argument or by less precision.
         let others = [
             "relaxed-to-half",
             "set-spec-const",

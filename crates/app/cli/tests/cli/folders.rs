@@ -2,8 +2,8 @@
 
 use crate::harness::{ScratchFolder, module, spirula};
 
-/// A kernel manifest with a test that passes, one whose result is wrong, one whose input is broken,
-/// and a file that is not listed.
+/// A kernel manifest with a passing test, one with a wrong result, one with a broken input, and a file that is not
+/// listed.
 fn kernels(scratch: &ScratchFolder) -> String {
     let zeros = "af5570f5a1810b7a";
     let test = |name: &str, want: &str| {

@@ -157,7 +157,7 @@ fn cases_that_are_not_meant_are_left_out() {
     );
 }
 
-/// A list may lack files, which a note says; sources that lie in a folder have theirs.
+/// A list may lack files, with a note. Sources in a folder must have theirs.
 #[test]
 fn cases_whose_files_are_not_there_do_not_pass() {
     let blocks = "-- ==\n-- entry: double\n-- input @ data/none.in\n-- input { [1f32] } output @ none\n\
@@ -226,8 +226,8 @@ fn printed_forms_that_are_older_than_their_sources_are_not_taken() {
     );
 }
 
-/// The project's own programs with their printed forms: what functions see of the whole program, signs, sizes that are
-/// computed at the start, reductions over arrays, strings.
+/// The project's own programs with their printed forms: program constants in functions, signs, computed sizes,
+/// reductions over arrays, strings.
 #[test]
 fn own_sources_pass() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/futhark");
@@ -235,7 +235,7 @@ fn own_sources_pass() {
     assert_eq!(told, "26 passed, 0 failed, 0 unsupported\n");
 }
 
-/// What is measured has the names that Futhark gives, whole microseconds, and cases that are not tested.
+/// Measurements have Futhark's names, whole microseconds, and also cases that are not tested.
 #[test]
 fn measurements_are_as_futhark_writes_them() {
     let scratch = ScratchFolder::new();
@@ -277,7 +277,7 @@ fn measurements_are_as_futhark_writes_them() {
     assert!(told.contains("nothing that was measured is in"), "{told}");
 }
 
-/// A compiler has time of its own, and ends with the test.
+/// A compiler has a time limit of its own, and ends with the test.
 #[cfg(unix)]
 #[test]
 fn a_compiler_does_not_outlive_its_test() {
@@ -294,7 +294,7 @@ fn a_compiler_does_not_outlive_its_test() {
     let source = scratch.text("src");
     let slow = program("slow", format!("sleep 3; cat {form}"));
     spirula(&["test", &source, "--futhark", &slow, "--timeout", "2"]).ok();
-    // A refusal is asked for within the test.
+    // A refusal is requested within the test.
     scratch.file("src/double.fut", "-- ==\n-- error: type\n");
     let mark = scratch.text("mark");
     let hangs = program("hangs", format!("(sleep 4; touch {mark}) & wait"));

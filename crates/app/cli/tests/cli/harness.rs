@@ -1,10 +1,10 @@
-//! Running the command.
+//! Harness that runs the command.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// What the command did.
+/// Result of the command.
 pub struct CliOutput {
     /// Exit code; `None` after a signal.
     pub code: Option<i32>,
@@ -20,14 +20,14 @@ impl CliOutput {
         String::from_utf8_lossy(&self.out).into_owned()
     }
 
-    /// Demands success.
+    /// Expects success.
     #[track_caller]
     pub fn ok(self) -> CliOutput {
         assert_eq!(self.code, Some(0), "{}{}", self.text(), self.err);
         self
     }
 
-    /// Demands an exit code and words in what is said on standard error.
+    /// Expects an exit code and a text on standard error.
     #[track_caller]
     pub fn fails(self, code: i32, words: &str) -> CliOutput {
         assert_eq!(self.code, Some(code), "{}{}", self.text(), self.err);
@@ -67,7 +67,7 @@ pub fn spirula_with(args: &[&str], input: &[u8]) -> CliOutput {
         .spawn()
         .expect("the command starts");
     let mut stdin = process.stdin.take().expect("standard input is a pipe");
-    // A command that does not read its input is no fault of ours.
+    // A command may not read its input.
     let _ = stdin.write_all(input);
     drop(stdin);
     process.wait_with_output().expect("the command ends").into()
@@ -91,7 +91,7 @@ pub fn path_text(path: &Path) -> String {
 pub struct ScratchFolder(tempfile::TempDir);
 
 impl ScratchFolder {
-    /// A new one.
+    /// Creates a folder.
     pub fn new() -> Self {
         ScratchFolder(tempfile::tempdir().expect("a temporary folder"))
     }
@@ -106,7 +106,7 @@ impl ScratchFolder {
         path_text(&self.path(name))
     }
 
-    /// A new file in it, and its path as an argument.
+    /// Creates a file in the folder, and returns its path as an argument.
     pub fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> String {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().expect("files are in folders")).expect("a folder");
@@ -114,7 +114,7 @@ impl ScratchFolder {
         path_text(&path)
     }
 
-    /// Names of what is in it.
+    /// Names of its files.
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).expect("a folder");
         let name = |e: std::io::Result<std::fs::DirEntry>| {
@@ -129,7 +129,7 @@ impl ScratchFolder {
     }
 }
 
-/// The bytes of one of our modules.
+/// The bytes of a module of the tests.
 pub fn module(name: &str) -> Vec<u8> {
     spirula(&["as", &own(name), "-o", "-"]).ok().out
 }

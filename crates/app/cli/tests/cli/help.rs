@@ -1,4 +1,4 @@
-//! What the command says of itself.
+//! Help of the command.
 
 use crate::harness::spirula;
 
@@ -9,7 +9,7 @@ fn help_of_every_command() {
         "reduce", "run", "test",
     ] {
         let help = spirula(&[command, "--help"]).ok().text();
-        // The lists of passes and stages grow by themselves.
+        // The generated lists of passes and stages are left out.
         let lists = ["\nPasses:\n", "\nStages:\n"];
         let begin = lists.iter().filter_map(|list| help.find(list)).min();
         let help = &help[..begin.unwrap_or(help.len())];

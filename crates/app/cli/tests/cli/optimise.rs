@@ -101,7 +101,7 @@ fn modules_that_break_rules_are_refused() {
     spirula_with(&["opt", "-", "--verify-each"], INVALID.as_bytes()).fails(1, told);
     let both = ["opt", "-", "--verify-each", "--skip-validation"];
     spirula_with(&both, INVALID.as_bytes()).fails(2, "cannot be used with");
-    // Places in what was assembled are lines of the text.
+    // Places in an assembled text are its lines.
     spirula_with(&["opt", "-"], INVALID.as_bytes()).fails(1, "<stdin>:11:1");
 }
 

@@ -1,4 +1,4 @@
-//! Whole programs: what they take from standard input, what they print, their kernels.
+//! Whole programs: values on standard input, printed results, kernels.
 
 use crate::harness::{ScratchFolder, own, spirula, spirula_with};
 use std::io::Write;
@@ -23,7 +23,7 @@ fn values_come_from_standard_input() {
     assert_eq!(text, "empty([0]f32)\n");
 }
 
-/// Numbers on standard input that have no type of their own have their parameter's.
+/// Numbers without a type on standard input have the type of the parameter.
 #[test]
 fn plain_numbers_have_the_types_of_parameters() {
     let text = double(&["--entry", "double"], b"[1, -2.5]").ok().text();
@@ -117,7 +117,7 @@ fn values_that_do_not_fit() {
     add("").fails(1, "0 are given");
 }
 
-/// Indices of kernels have 32 bits: what they cannot reach is refused, not written elsewhere.
+/// Indices of kernels have 32 bits. Larger arrays are refused, and not written elsewhere.
 #[test]
 fn arrays_beyond_32_bit_indices() {
     let write_last = |n: &str| {
@@ -240,7 +240,7 @@ fn damaged_programs_are_refused() {
     spirula_with(&["run", "-"], b"types {\n}\nnonsense\n").fails(1, "<stdin>:3:1");
 }
 
-/// Futhark prints exchanges of truth values as such of `i64`, eight elements at once.
+/// Futhark prints exchanges of Booleans as exchanges of `i64`, eight elements at once.
 #[test]
 fn truth_values_are_exchanged_one_by_one() {
     let ran = spirula_with(
@@ -250,7 +250,7 @@ fn truth_values_are_exchanged_one_by_one() {
     assert_eq!(ran.ok().text(), "[false, true, false, true, false]\n");
 }
 
-/// A workgroup that waits for what another tells once that has waited for it, and fails.
+/// A workgroup that waits for the flag of another, which waits for the first and fails.
 #[test]
 fn nobody_waits_for_a_workgroup_that_failed() {
     for entry in ["alone", "together"] {

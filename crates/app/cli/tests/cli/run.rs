@@ -1,4 +1,4 @@
-//! Kernels that run, and what is done with their results.
+//! Runs of kernels, and the processing of their results.
 
 use crate::harness::{ScratchFolder, own, spirula};
 
@@ -118,7 +118,7 @@ fn wrong_resources() {
     spirula(&["run", &shader, "--groups", "4294967296"]).fails(1, "too large");
 }
 
-/// What a module does not have any more once it was optimised is left out of its launch, and told.
+/// Descriptors and constants that optimisation removed are left out of a launch, with a note.
 #[test]
 fn launches_of_optimised_modules_stay_launches() {
     let scratch = ScratchFolder::new();

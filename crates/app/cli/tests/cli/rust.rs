@@ -3,7 +3,7 @@
 use crate::harness::{ScratchFolder, own, spirula};
 use std::process::Command;
 
-/// The crate as LLVM bitcode; `None`, said aloud, where there is no `rustc` to run.
+/// The crate as LLVM bitcode; `None`, with a message, where there is no `rustc`.
 fn bitcode(scratch: &ScratchFolder, level: &str) -> Option<String> {
     let output = scratch.text(&format!("kernel{level}.bc"));
     let compiler = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
@@ -60,7 +60,7 @@ fn kernels_in_rust() {
     }
 }
 
-/// Fields that a variant does not have are copied without a value: that is no fault of the program.
+/// Fields that a variant lacks are copied without a value. That is not a fault of the program.
 #[test]
 fn copies_of_variants_are_checked() {
     let scratch = ScratchFolder::new();

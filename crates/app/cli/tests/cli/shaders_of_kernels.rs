@@ -1,5 +1,4 @@
-//! Kernels run from LLVM IR, from SPIR-V for OpenCL and as the shader that they are compiled to, and take and print
-//! the same each time.
+//! Kernels run from LLVM IR, from SPIR-V for OpenCL and as compiled shaders, with equal arguments and results.
 
 use crate::harness::{ScratchFolder, own, spirula};
 
@@ -24,7 +23,7 @@ fn forms(scratch: &ScratchFolder) -> Vec<Vec<String>> {
     ]
 }
 
-/// What each form prints of a launch.
+/// The output of a launch in each form.
 fn same(arguments: &[&str]) -> String {
     let scratch = ScratchFolder::new();
     let mut all = forms(&scratch).into_iter().map(|form| {
@@ -112,7 +111,7 @@ fn shaders_say_what_their_kernels_take() {
     }
 }
 
-/// Neighbouring parts of a word are no race, whichever form is checked; who writes the same part is one.
+/// Accesses to neighbouring parts of a word are not a race, in any form. Writes of the same part are one.
 #[test]
 fn neighbours_within_words_are_checked_apart() {
     let checked = ["--device", "cpu+san", "--global", "32", "--local", "8"];
@@ -134,7 +133,7 @@ fn neighbours_within_words_are_checked_apart() {
     }
 }
 
-/// Modules with types that hardly any device has run on those that there are, and become shaders.
+/// Modules with rare types run on the present devices, and become shaders.
 #[test]
 fn types_that_no_device_has() {
     let scratch = ScratchFolder::new();

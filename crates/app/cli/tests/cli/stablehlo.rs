@@ -1,4 +1,4 @@
-//! StableHLO: running modules, and folders of tests of them.
+//! StableHLO: runs of modules, and folders of tests.
 
 use crate::harness::{ScratchFolder, own, spirula, spirula_with};
 
@@ -172,7 +172,7 @@ fn manifests_name_arguments_and_results() {
         ];
         spirula(&[&copy[..], &[&format!("0={path}")]].concat()).ok();
     };
-    // What SplitMix64 makes of the seed lies in [2, 2.001).
+    // The random numbers of the seed lie in [2, 2.001).
     std::fs::create_dir(scratch.path("m")).unwrap();
     result("m/a.out0.npy", "2");
     result("m/b.out0.npy", "3");
@@ -233,7 +233,7 @@ fn scans_read_what_the_chunk_before_has() {
     }
 }
 
-/// Of several updates of one element one stays, and which is open: that is no race.
+/// One of several updates of an element stays, and any may: that is not a race.
 #[test]
 fn updates_of_one_element_are_no_race() {
     let set = |device: &str| {

@@ -1,4 +1,4 @@
-//! Functions to call, what to call them with, and what has to come out.
+//! Cases: functions, their arguments and expected results.
 
 use crate::number::{OpenClScalar, ulps};
 use astro_float_num::BigFloat;
@@ -6,23 +6,23 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What a lane of a result has to be.
+/// Expected value of a lane.
 #[derive(Clone, Debug)]
 pub enum ExpectedLane {
     /// These bits.
     Bits(u64),
-    /// The number that this is, rounded; any NaN, and either zero.
+    /// This number, rounded; any NaN, and either zero.
     Value(f64),
-    /// At most so many units in the last place from this.
+    /// Within a number of units in the last place of this.
     Ulps(BigFloat, f64),
-    /// At most so far from this.
+    /// Within a distance of this.
     Near(f64, f64),
     /// Anything.
     Any,
 }
 
 impl ExpectedLane {
-    /// What is wrong with a lane, if anything is.
+    /// The fault of a lane, if there is one.
     pub fn fault(&self, scalar: OpenClScalar, bits: u64) -> Option<String> {
         let got = scalar.float(bits);
         let right = match self {
@@ -52,18 +52,18 @@ impl ExpectedLane {
     }
 }
 
-/// What stands for a parameter.
+/// A parameter of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuiltinArg {
-    /// A value of so many lanes.
+    /// A value of a number of lanes.
     Value(OpenClScalar, u32),
     /// A constant of the call.
     Const(OpenClScalar, u64),
-    /// A pointer to so many elements that are read, in global memory.
+    /// A pointer to a number of elements in global memory that are read.
     Read(OpenClScalar, u32),
-    /// A pointer to a private variable of so many lanes that is written.
+    /// A pointer to a private variable of a number of lanes that is written.
     Out(OpenClScalar, u32),
-    /// A pointer to so many elements in global memory that are written.
+    /// A pointer to a number of elements in global memory that are written.
     Write(OpenClScalar, u32),
     /// A pointer to an element in global memory that is changed.
     Change(OpenClScalar),
@@ -76,7 +76,7 @@ pub type BuiltinInputs = Vec<Vec<u64>>;
 /// One lane after the other of each result.
 pub type BuiltinOutputs = Vec<Vec<ExpectedLane>>;
 
-/// What comes of all invocations.
+/// The results of all invocations.
 pub type BuiltinEval = Rc<dyn Fn(&[BuiltinInputs]) -> Vec<BuiltinOutputs>>;
 
 /// One overload.
@@ -85,9 +85,9 @@ pub struct BuiltinCase {
     pub name: String,
     pub args: Vec<BuiltinArg>,
     pub result: Option<(OpenClScalar, u32)>,
-    /// By invocation: what it is called with.
+    /// The arguments of each invocation.
     pub inputs: Vec<BuiltinInputs>,
-    /// What comes of all invocations.
+    /// The results of all invocations.
     pub eval: BuiltinEval,
 }
 
@@ -97,12 +97,12 @@ pub const ITEMS: usize = 16;
 /// Widths of vectors.
 pub const LANES: [u32; 6] = [1, 2, 3, 4, 8, 16];
 
-/// What a function does lane by lane.
+/// Semantics of a function that works lane by lane.
 pub type LanewiseEval = Rc<dyn Fn(&[u64]) -> Vec<ExpectedLane>>;
 
-/// The overloads of a function that works lane by lane, one for each width. `args` says of each
-/// argument its type and whether it is a scalar whatever the width is; `outs` are the result's
-/// type and those that pointers at the end lead to. Arguments are taken from `pool` in turn.
+/// The overloads of a function that works lane by lane, one for each width. `args` has the type of each argument, and
+/// whether it is a scalar at every width. `outs` are the types of the result and of trailing pointers. Arguments are
+/// taken from `pool` in turn.
 pub fn lanewise(
     name: &str,
     args: &[(OpenClScalar, bool)],
@@ -160,12 +160,12 @@ pub fn lanewise(
     cases
 }
 
-/// What each invocation does by itself.
+/// Semantics of a single invocation.
 pub fn each(eval: impl Fn(&BuiltinInputs) -> BuiltinOutputs + 'static) -> BuiltinEval {
     Rc::new(move |all| all.iter().map(&eval).collect())
 }
 
-/// Random numbers, always the same ones: Marsaglia, "Xorshift RNGs", 2003.
+/// Random numbers with a fixed seed: Marsaglia, "Xorshift RNGs", 2003.
 pub struct XorshiftRandom(pub u64);
 
 impl XorshiftRandom {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use OpenClScalar::{F16, F32, F64, Int};
 
-/// Numbers that a conversion is tried with.
+/// Inputs of a conversion.
 const POOL: usize = 64;
 
 const MODES: [(&str, Option<RoundingDirection>); 5] = [
@@ -73,7 +73,7 @@ fn pool(from: OpenClScalar) -> Vec<Vec<u64>> {
     all
 }
 
-/// What a conversion has to give.
+/// Expected result of a conversion.
 fn converted(
     from: OpenClScalar,
     to: OpenClScalar,
@@ -100,7 +100,7 @@ fn converted(
     let (low, high) = to.range();
     match (saturates, from.is_float()) {
         (true, _) => ExpectedLane::Bits(to.saturated(whole)),
-        // What does not fit is undefined then.
+        // A number that does not fit is undefined then.
         (false, true) if whole < low || whole > high => ExpectedLane::Any,
         (false, _) => ExpectedLane::Bits(to.wrapped(whole)),
     }
@@ -154,7 +154,7 @@ pub fn vectors() -> Vec<BuiltinCase> {
         } else {
             lanes.to_string()
         };
-        // Three aligned lanes take the room of four.
+        // Three aligned lanes have the size of four.
         for (kind, step) in [
             ("vload_half", lanes),
             ("vloada_half", lanes.next_power_of_two()),
@@ -242,7 +242,7 @@ fn store(
         result: None,
         inputs: inputs.collect(),
         eval: each(move |args| {
-            // What is not written keeps what the buffer had before.
+            // Bytes that are not written keep their contents.
             let mut all = vec![ExpectedLane::Bits(0xa5a5_a5a5_a5a5_a5a5); 2 * step as usize];
             for (lane, bits) in args[0].iter().enumerate() {
                 let stored = match mode {

@@ -11,12 +11,12 @@ use std::rc::Rc;
 
 use OpenClScalar::{F16, F32, F64, Int};
 
-/// Tuples of arguments that a function is tried with.
+/// Number of tuples of arguments for a function.
 const POOL: usize = 48;
 
 const MAX: f64 = 1e300;
 
-/// The type of an argument, and between what it is.
+/// The type of an argument with its bounds.
 type ArgumentRange = (OpenClScalar, f64, f64);
 
 /// A function of one argument: its name, limits for half, float and double, the arguments, and the
@@ -207,12 +207,12 @@ const UNARY: &[UnaryBuiltin] = &[
     ),
 ];
 
-/// Functions of less accuracy, of floats only: the name behind `half_` or `native_`.
+/// Functions of less accuracy, of floats only: the name after `half_` or `native_`.
 const ROUGH: &[&str] = &[
     "cos", "exp", "exp10", "exp2", "log", "log10", "log2", "rsqrt", "sin", "sqrt", "tan",
 ];
 
-/// What `half_` functions may be off; `native_` ones may be off by anything, which no use has.
+/// Error bound of `half_` functions. `native_` functions have no bound.
 pub const ROUGH_LIMIT: f64 = 8192.0;
 
 /// Functions whose results are floats without any rounding.
@@ -451,7 +451,7 @@ fn divisions(scalar: OpenClScalar) -> Vec<BuiltinCase> {
     cases
 }
 
-/// Functions that take or give integers.
+/// Functions with integer arguments or results.
 fn with_integers(
     scalar: OpenClScalar,
     reference: &Rc<RefCell<BigFloatReference>>,
@@ -530,7 +530,7 @@ fn with_integers(
     cases
 }
 
-/// The float behind `x` on the way to `y`.
+/// The float after `x` towards `y`.
 fn nextafter(scalar: OpenClScalar, args: &[u64]) -> u64 {
     let [x, y] = [args[0], args[1]].map(|bits| scalar.float(bits));
     match x.partial_cmp(&y) {
@@ -627,7 +627,7 @@ fn steps(scalar: OpenClScalar) -> Vec<BuiltinCase> {
     cases
 }
 
-/// Functions that give a second result through a pointer.
+/// Functions that return a second result through a pointer.
 fn with_pointers(
     scalar: OpenClScalar,
     reference: &Rc<RefCell<BigFloatReference>>,
@@ -698,7 +698,7 @@ fn with_pointers(
     let remquo: LanewiseEval = Rc::new(move |args: &[u64]| {
         let [x, y] = [args[0], args[1]].map(|bits| scalar.float(bits));
         let (rest, quotient) = libm::remquo(x, y);
-        // Seven bits of the quotient are given.
+        // The function returns seven bits of the quotient.
         let low = i128::from(quotient.unsigned_abs() & 0x7f);
         let quotient = if (x < 0.0) == (y < 0.0) { low } else { -low };
         vec![

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use OpenClScalar::Int;
 
-/// Tuples of arguments that a function is tried with.
+/// Number of tuples of arguments for a function.
 const POOL: usize = 96;
 
 fn pool(types: &[OpenClScalar]) -> Vec<Vec<u64>> {
@@ -222,7 +222,7 @@ fn fields(ty: OpenClScalar) -> Vec<BuiltinCase> {
     cases
 }
 
-/// Choices bit by bit and by truth.
+/// Selections by bits and by Booleans.
 pub fn choices() -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for ty in INTS.into_iter().chain(FLOATS) {
@@ -354,7 +354,7 @@ fn shuffle(ty: OpenClScalar, from: u32, to: u32, count: usize) -> BuiltinCase {
             let (mask, vectors) = args.split_last().expect("there is a mask");
             let all: Vec<u64> = vectors.concat();
             let chosen = mask.iter().map(|lane| {
-                // Only as many bits count as number the lanes.
+                // Only the bits that number the lanes count.
                 ExpectedLane::Bits(all[*lane as usize % all.len()])
             });
             vec![chosen.collect()]

@@ -1,7 +1,7 @@
-//! Built-in functions from their names to their results: every function that the CPU device can
-//! run, every overload and width of vectors, is called by its mangled name from LLVM IR, translated
-//! and run, and compared with what OpenCL C says. Integers and conversions are exact; errors of
-//! floats are measured against arbitrary precision.
+//! Built-in functions from their names to their results. Every function that the CPU device can run is called by its
+//! mangled name from LLVM IR, in every overload and width of vectors. It is translated and run, and its results are
+//! compared with the semantics of OpenCL C. Integers and conversions are exact. Errors of floats are measured with
+//! arbitrary precision.
 
 mod case;
 mod convert;
@@ -101,7 +101,7 @@ fn atomics_positions_and_groups() {
     check(&subgroup::all());
 }
 
-/// Functions that are left out on Vulkan, with the reason.
+/// Functions that are left out on Vulkan, with the reasons.
 const NOT_ON_VULKAN: &[(&str, &str)] = &[(
     "fma",
     "an instruction, which graphics processors round once and lavapipe twice",
@@ -115,7 +115,7 @@ fn scalars() -> Vec<BuiltinCase> {
     cases
 }
 
-/// What shaders have of these functions, run on the CPU device, whose sums and products are exact.
+/// These functions in shaders, on the CPU device, whose sums and products are exact.
 #[test]
 fn functions_in_shaders() {
     let cases = scalars();
@@ -133,8 +133,8 @@ fn functions_in_shaders() {
     );
 }
 
-/// What kernels get on Vulkan keeps OpenCL's bounds, too: scalars, as vectors go component by
-/// component. Driver and device are those of `SPIRULA_BUILTINS_VULKAN`, by default the first.
+/// The functions on Vulkan keep OpenCL's bounds, too. Only scalars are tested, since vectors are computed by
+/// components. `SPIRULA_BUILTINS_VULKAN` sets driver and device; the default is the first.
 #[test]
 fn functions_on_vulkan() {
     let device = std::env::var("SPIRULA_BUILTINS_VULKAN").unwrap_or_else(|_| "vulkan".to_owned());
@@ -158,7 +158,7 @@ fn functions_on_vulkan() {
     println!("{} overloads", cases.len());
 }
 
-/// What is wrong is found.
+/// Wrong results are detected.
 #[test]
 fn wrong_results_are_found() {
     let all = int::elementary();
@@ -175,7 +175,7 @@ fn wrong_results_are_found() {
     assert_eq!(run::run(BuiltinRunner::of("cpu"), &[case]).len(), 1);
 }
 
-/// Functions that are not called here, by how their names begin, with the reason.
+/// Prefixes of functions that are not called here, with the reasons.
 const ELSEWHERE: &[(&str, &str)] = &[
     (
         "__",
@@ -223,7 +223,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("vstoren", "the instruction of vstore2 and so on"),
 ];
 
-/// Every name of the table is called here, or has a reason not to be.
+/// Every name of the table is called here, or has a reason to be left out.
 #[test]
 fn every_name_is_called() {
     let mut cases: Vec<BuiltinCase> = FLOATS.into_iter().flat_map(float::elementary).collect();

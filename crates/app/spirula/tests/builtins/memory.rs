@@ -11,7 +11,7 @@ const U64: OpenClScalar = Int(64, false);
 
 type AtomicChangeRow = (&'static str, fn(i128, i128) -> i128);
 
-/// What an atomic access leaves, of what was there and the operand.
+/// Result of an atomic access, from the old value and the operand.
 const CHANGES: &[AtomicChangeRow] = &[
     ("add", |old, by| old + by),
     ("sub", |old, by| old - by),
@@ -33,7 +33,7 @@ fn inputs(ty: OpenClScalar, count: usize) -> Vec<Vec<Vec<u64>>> {
         .collect()
 }
 
-/// An access that gives what was there and leaves something else.
+/// An access that returns the old value and stores another.
 fn change(
     name: &str,
     ty: OpenClScalar,
@@ -134,7 +134,7 @@ pub fn atomics() -> Vec<BuiltinCase> {
     cases
 }
 
-/// Exchanges that say whether they took place, and flags.
+/// Exchanges that return whether they took place, and flags.
 fn exchanges(ty: OpenClScalar) -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for strength in ["strong", "weak"] {
@@ -192,7 +192,7 @@ fn flags() -> Vec<BuiltinCase> {
     cases
 }
 
-/// An exchange where what was there is what was expected: half of the time.
+/// An exchange whose expected value matches in half of the cases.
 fn exchange_if_equal(name: &str, ty: OpenClScalar) -> BuiltinCase {
     let mut inputs = inputs(ty, 3);
     for args in inputs.iter_mut().step_by(2) {
@@ -221,7 +221,7 @@ fn exchange_if_equal(name: &str, ty: OpenClScalar) -> BuiltinCase {
     }
 }
 
-/// Functions of positions, in the one workgroup that there is.
+/// Functions of positions, in the only workgroup.
 pub fn positions() -> Vec<BuiltinCase> {
     let size = ITEMS as u64;
     let position = |item: u64| item;

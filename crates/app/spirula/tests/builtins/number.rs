@@ -27,7 +27,7 @@ pub const INTS: [OpenClScalar; 8] = [
     Int(64, false),
 ];
 
-/// How exact values are rounded.
+/// Rounding mode of exact values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoundingDirection {
     Even,
@@ -96,7 +96,7 @@ impl OpenClScalar {
         }
     }
 
-    /// How mangled names have it.
+    /// Its code in mangled names.
     pub fn letters(self) -> &'static str {
         match self {
             F16 => "Dh",
@@ -243,7 +243,7 @@ impl OpenClScalar {
     }
 }
 
-/// `mantissa · 2^by` as an integer below, and whether rounding goes to the one above.
+/// `mantissa · 2^by` rounded down, and whether rounding increments it.
 fn shifted(mantissa: u128, by: i32, mode: RoundingDirection, negative: bool) -> (u128, bool) {
     if by >= 0 {
         return (mantissa << by, false);
@@ -266,7 +266,7 @@ fn shifted(mantissa: u128, by: i32, mode: RoundingDirection, negative: bool) -> 
     (whole, above)
 }
 
-/// An exact value as an integer; none where it is no number.
+/// An exact value as an integer; `None` where it is not a number.
 pub fn to_int(value: ExactValue, mode: RoundingDirection) -> Option<i128> {
     match value {
         ExactValue::Nan => None,

@@ -1,4 +1,4 @@
-//! Calls of many functions in few kernels: their LLVM IR, and what comes out.
+//! Calls of many functions in few kernels: their LLVM IR and their results.
 
 use crate::case::{BuiltinArg, BuiltinCase, ITEMS};
 use crate::number::OpenClScalar;
@@ -20,7 +20,7 @@ fn vector(scalar: OpenClScalar, lanes: u32) -> String {
     }
 }
 
-/// A mangled name being made: what was said before is substituted.
+/// Builder of a mangled name with substitutions.
 struct ItaniumMangler {
     text: String,
     said: Vec<String>,
@@ -52,7 +52,7 @@ impl ItaniumMangler {
 }
 
 impl BuiltinCase {
-    /// The name that Clang gives the function.
+    /// The mangled name of the function.
     pub fn mangled(&self) -> String {
         let mut name = ItaniumMangler {
             text: format!("_Z{}{}", self.name.len(), self.name),
@@ -87,7 +87,7 @@ impl BuiltinCase {
         name.text
     }
 
-    /// Types of what is read and of what is written, in order.
+    /// Types of inputs and outputs, in order.
     fn reads(&self) -> impl Iterator<Item = (OpenClScalar, u32)> + '_ {
         self.args.iter().filter_map(|arg| match *arg {
             BuiltinArg::Value(scalar, lanes) | BuiltinArg::Read(scalar, lanes) => {
@@ -132,7 +132,7 @@ impl LlvmTestModule {
         self.text.push('\n');
     }
 
-    /// The address of this invocation's part behind an offset of a buffer.
+    /// The address of the invocation's part after an offset of a buffer.
     fn part(&mut self, buffer: &str, offset: usize, size: usize) -> String {
         let (scaled, at, part) = (self.fresh(), self.fresh(), self.fresh());
         self.line(&format!("{scaled} = mul i64 %gid, {size}"));
@@ -143,7 +143,7 @@ impl LlvmTestModule {
         part
     }
 
-    /// Room for what is read of a type by all invocations, filled.
+    /// Reserves and fills the inputs of a type for all invocations.
     fn read(
         &mut self,
         scalar: OpenClScalar,
@@ -271,17 +271,17 @@ impl LlvmTestModule {
 
 const HEAD: &str = "target datalayout = \"e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024\"\ntarget triple = \"spir64-unknown-unknown\"\n";
 
-/// What runs cases.
+/// Runner of cases.
 #[derive(Clone, Copy)]
 pub struct BuiltinRunner<'a> {
     /// The device.
     pub device: &'a str,
-    /// Whether it is given the shader that is made for Vulkan.
+    /// Whether the device gets shaders for Vulkan.
     pub as_shader: bool,
 }
 
 impl<'a> BuiltinRunner<'a> {
-    /// A device that is given kernels.
+    /// A runner with a device that gets kernels.
     pub fn of(device: &'a str) -> BuiltinRunner<'a> {
         BuiltinRunner {
             device,
@@ -290,7 +290,7 @@ impl<'a> BuiltinRunner<'a> {
     }
 }
 
-/// Runs cases, and tells of every lane that is wrong.
+/// Runs cases and reports every wrong lane.
 pub fn run(runner: BuiltinRunner<'_>, cases: &[BuiltinCase]) -> Vec<String> {
     let mut faults = Vec::new();
     for cases in cases.chunks(IN_KERNEL * IN_MODULE) {
@@ -299,8 +299,7 @@ pub fn run(runner: BuiltinRunner<'_>, cases: &[BuiltinCase]) -> Vec<String> {
     faults
 }
 
-/// Runs cases. Where a kernel is refused each case gets one of its own, so that all that
-/// are refused are told.
+/// Runs cases. Where a kernel is refused, each case gets a kernel of its own, so that all refusals are reported.
 fn run_module(runner: BuiltinRunner<'_>, cases: &[BuiltinCase]) -> Vec<String> {
     match try_module(runner, cases) {
         Ok(faults) => faults,
@@ -398,7 +397,7 @@ fn told(error: &DeviceError) -> String {
     }
 }
 
-/// Faults told of one case.
+/// Number of reported faults of a case.
 const FAULTS: usize = 2;
 
 fn compare(cases: &[BuiltinCase], bytes: &[u8]) -> Vec<String> {

@@ -13,7 +13,7 @@ const U32: OpenClScalar = Int(32, false);
 /// Invocations of a subgroup on the CPU device.
 const SIZE: usize = 8;
 
-/// What becomes of one invocation, of those of its subgroup and its number within.
+/// Result of an invocation, from the values of its subgroup and its index.
 type SubgroupEval = Rc<dyn Fn(&[BuiltinInputs], usize) -> Vec<ExpectedLane>>;
 
 fn case(
@@ -158,7 +158,7 @@ fn votes() -> Vec<BuiltinCase> {
 
 fn ballots() -> Vec<BuiltinCase> {
     let mut random = XorshiftRandom(43);
-    // The same in all of a subgroup, and never nothing.
+    // The value is uniform in a subgroup, and never zero.
     let masks: Vec<u64> = (0..ITEMS / SIZE)
         .map(|_| random.next() & 0xff | 4)
         .collect();

@@ -38,7 +38,7 @@ entry \"main\" = @copy {
 }
 ";
 
-/// The CPU device, as if its memory were far away.
+/// The CPU device, treated as a device with separate memory.
 struct FarMemoryMachine<'d>(DeviceMachine<'d>, u32);
 
 impl KernelMachine for FarMemoryMachine<'_> {
@@ -105,7 +105,7 @@ fn program(element: ScalarType) -> CompiledProgram {
     }
 }
 
-/// A copy within arrays of so many elements.
+/// A copy within arrays of a number of elements.
 #[derive(Clone, Debug)]
 struct CopyCase {
     element: ScalarType,
@@ -115,7 +115,7 @@ struct CopyCase {
     from: (i64, [i64; 4]),
 }
 
-/// The strides of an array of a shape whose dimensions lie in another order, with gaps.
+/// The strides of an array with permuted dimensions and gaps.
 fn side(shape: [i64; 4], order: &[usize], gap: i64, first: i64) -> (i64, [i64; 4], i64) {
     let (mut strides, mut next) = ([0; 4], 1);
     for at in order {

@@ -19,10 +19,16 @@ use std::path::PathBuf;
 /// Input of most commands.
 #[derive(ClapArgs)]
 pub struct InputArgs {
-    /// SPIR-V (binary or assembly), LLVM IR (bitcode or text), StableHLO, Futhark's printed form or
-    /// kernel text, told apart by content, also compressed with gzip; `-` is standard input
-    #[arg(value_name = "IN")]
+    #[arg(value_name = "IN", help = describe_input())]
     pub path: PathBuf,
+}
+
+/// Help of the input: all languages that have a front end.
+fn describe_input() -> String {
+    let accepted = spirula::list_accepted_inputs();
+    format!(
+        "{accepted}; recognised by content, also when compressed with gzip; `-` is standard input"
+    )
 }
 
 /// Additions to the grammar.
