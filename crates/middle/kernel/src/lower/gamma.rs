@@ -19,6 +19,16 @@ const LANCZOS: [f64; 9] = [
     1.505_632_735_149_311_6e-7,
 ];
 
+/// A number that may be subnormal.
+struct SubnormalNumber {
+    /// Whether it is subnormal.
+    is_subnormal: Id,
+    /// If so, its magnitude in units of the smallest number of its type.
+    units: Id,
+    /// The smallest number is 2 to the power of minus this.
+    least_exponent: f64,
+}
+
 impl KernelLowering<'_> {
     /// Γ, or the logarithm of its absolute value.
     pub(super) fn gamma(&mut self, s: ScalarType, op: ScalarOp, a: Id) -> LoweredIdResult {
@@ -58,7 +68,10 @@ impl KernelLowering<'_> {
         Ok(self.select_scalar(s, reflect, reflected, gamma))
     }
 
-    /// The logarithm of the absolute value of the gamma function, from that of what is mirrored.
+    /// The logarithm of the absolute value of the gamma function, from that of the mirrored argument.
+    ///
+    /// For a subnormal argument it is the logarithm of the argument's reciprocal. One logarithm serves both cases:
+    /// its argument is either the sine of the reflection or the subnormal in units of the smallest number.
     fn log_gamma(
         &mut self,
         s: ScalarType,
@@ -69,27 +82,30 @@ impl KernelLowering<'_> {
     ) -> LoweredIdResult {
         let infinity = self.number_of(s, f64::INFINITY);
         let size = self.apply_op(ScalarOp::FAbs, s, &[sin])?;
-        // A quotient of π and the sine of what is next to zero is no number.
+        let subnormal = self.split_subnormal(s, a);
+        let argument = self.select_scalar(s, subnormal.is_subnormal, subnormal.units, size);
+        let chosen_log = self.apply_op(ScalarOp::Log, s, &[argument])?;
+        // The quotient of π and the sine of a number next to zero may overflow, so logarithms are subtracted.
         let log_pi = self.number_of(s, 1.144_729_885_849_400_2);
-        let log_sin = self.apply_op(ScalarOp::Log, s, &[size])?;
-        let reflected = self.emit_float_op(S::FSub, s, &[log_pi, log_sin]);
+        let reflected = self.emit_float_op(S::FSub, s, &[log_pi, chosen_log]);
         let reflected = self.emit_float_op(S::FSub, s, &[reflected, log]);
         let result = self.select_scalar(s, reflect, reflected, log);
-        // At poles, of which the farthest have an infinite logarithm on the other side.
+        // Poles: the farthest of them have an infinite logarithm on the other side.
         let zero = self.number_of(s, 0.0);
         let is_pole = self.emit_bool_value(S::FOrdEqual, &[size, zero]);
         let is_pole = self.emit_bool_value(S::LogicalAnd, &[is_pole, reflect]);
         let is_infinite = self.emit_bool_value(S::IsInf, &[a]);
         let is_infinite = self.emit_bool_value(S::LogicalOr, &[is_infinite, is_pole]);
         let result = self.select_scalar(s, is_infinite, infinity, result);
-        self.log_gamma_of_subnormals(s, a, result)
+        let smallest = self.number_of(s, subnormal.least_exponent * std::f64::consts::LN_2);
+        let reciprocal = self.emit_float_op(S::FSub, s, &[smallest, chosen_log]);
+        Ok(self.select_scalar(s, subnormal.is_subnormal, reciprocal, result))
     }
 
-    /// Of a subnormal the logarithm of the gamma function is that of its reciprocal. It is found from the bits, as
-    /// devices may take subnormals for zero, and as products of them are rounded.
-    fn log_gamma_of_subnormals(&mut self, s: ScalarType, a: Id, other: Id) -> LoweredIdResult {
-        // Stored digits, and which power of two the smallest number is.
-        let (digits, least) = match s {
+    /// A number's magnitude in units of the smallest subnormal. It is read from the bits, because devices may flush
+    /// subnormals to zero and products of subnormals are rounded.
+    fn split_subnormal(&mut self, s: ScalarType, a: Id) -> SubnormalNumber {
+        let (mantissa_bits, least_exponent) = match s {
             ScalarType::F64 => (52, 1074.0),
             _ => (23, 149.0),
         };
@@ -97,16 +113,15 @@ impl KernelLowering<'_> {
         let (ty, bits) = (self.scalar_type(s), self.uint_type(width));
         let zero = self.const_uint(width, 0);
         let mask = self.const_uint(width, (1 << (width - 1)) - 1);
-        let smallest = self.const_uint(width, 1 << digits);
+        let smallest_normal = self.const_uint(width, 1 << mantissa_bits);
         let size = self.emit_bitcast(bits, a);
         let size = self.emit_value(S::BitwiseAnd, bits, &[size, mask]);
-        let is_small = self.emit_bool_value(S::ULessThan, &[size, smallest]);
-        let is_some = self.emit_bool_value(S::INotEqual, &[size, zero]);
-        let is_subnormal = self.emit_bool_value(S::LogicalAnd, &[is_small, is_some]);
-        let units = self.emit_value(S::ConvertUToF, ty, &[size]);
-        let log = self.apply_op(ScalarOp::Log, s, &[units])?;
-        let unit = self.number_of(s, least * std::f64::consts::LN_2);
-        let reciprocal = self.emit_float_op(S::FSub, s, &[unit, log]);
-        Ok(self.select_scalar(s, is_subnormal, reciprocal, other))
+        let is_below = self.emit_bool_value(S::ULessThan, &[size, smallest_normal]);
+        let is_nonzero = self.emit_bool_value(S::INotEqual, &[size, zero]);
+        SubnormalNumber {
+            is_subnormal: self.emit_bool_value(S::LogicalAnd, &[is_below, is_nonzero]),
+            units: self.emit_value(S::ConvertUToF, ty, &[size]),
+            least_exponent,
+        }
     }
 }
