@@ -1,6 +1,6 @@
 //! Every program of the corpus is read.
 
-mod dumps;
+mod printed_corpus;
 
 use spirula_futhark::read_futhark;
 use spirula_kernel::{parse_program, print_program, verify_program};
@@ -8,8 +8,8 @@ use spirula_kernel::{parse_program, print_program, verify_program};
 #[test]
 fn every_printed_program_reads_and_checks() {
     let mut faults = Vec::new();
-    for file in dumps::files() {
-        let text = dumps::text(&file);
+    for file in printed_corpus::files() {
+        let text = printed_corpus::text(&file);
         if let Err(fault) = read_futhark(&text).and_then(|p| verify_program(&p)) {
             let name = file.display().to_string();
             let source = spirula_diagnostics::SourceFile {
@@ -31,8 +31,8 @@ fn every_printed_program_reads_and_checks() {
 
 #[test]
 fn every_printed_program_survives_the_text_form() {
-    for file in dumps::files() {
-        let Ok(program) = read_futhark(&dumps::text(&file)) else {
+    for file in printed_corpus::files() {
+        let Ok(program) = read_futhark(&printed_corpus::text(&file)) else {
             continue;
         };
         let text = print_program(&program);

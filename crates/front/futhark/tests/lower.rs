@@ -1,6 +1,6 @@
 //! Kernels of the corpus become valid modules.
 
-mod dumps;
+mod printed_corpus;
 
 use spirula_futhark::read_futhark;
 use spirula_kernel::lower_kernel;
@@ -15,8 +15,8 @@ fn every_kernel_becomes_a_valid_module() {
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
     let mut invalid = Vec::new();
     let mut valid = 0;
-    for file in dumps::files() {
-        let text = dumps::text(&file);
+    for file in printed_corpus::files() {
+        let text = printed_corpus::text(&file);
         let program = read_futhark(&text).expect("the program reads");
         for kernel in program.kernel_ids() {
             match lower_kernel(&program, kernel) {

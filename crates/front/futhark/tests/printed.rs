@@ -1,6 +1,6 @@
 //! The reader of Futhark's printed form: what it makes of tricky input, and damaged input.
 
-mod dumps;
+mod printed_corpus;
 
 use spirula_futhark::{looks_like_futhark, read_futhark};
 use spirula_kernel::{print_program, verify_program};
@@ -87,8 +87,8 @@ fn in_braces(text: &str) -> String {
 #[test]
 fn parts_in_braces_are_those_under_headings() {
     let own = spirula_testing::list_files(Path::new("tests/printed"), ".imp");
-    for file in own.into_iter().chain(dumps::files()) {
-        let old = dumps::text(&file);
+    for file in own.into_iter().chain(printed_corpus::files()) {
+        let old = printed_corpus::text(&file);
         let new = in_braces(&old);
         assert!(looks_like_futhark(&old) && looks_like_futhark(&new));
         let [old, new] = [&old, &new].map(|text| match read_futhark(text) {
@@ -102,7 +102,7 @@ fn parts_in_braces_are_those_under_headings() {
 /// A branch of the host whose kernel has copies that miss a dimension is not taken; elsewhere they are refused.
 #[test]
 fn kernels_with_broken_copies_are_avoided() {
-    let text = fs::read_to_string("tests/printed/moves.imp").expect("the file can be read");
+    let text = fs::read_to_string("tests/printed/scan_barriers.imp").expect("the file can be read");
     let first = text.find("(tid_4) [1i64])").expect("a copy");
     for strides in ["[5i64][7i64]", ""] {
         let mut text = text.clone();
@@ -134,7 +134,7 @@ fn kernels_with_broken_copies_are_avoided() {
 /// Parameters of users, whose default may be any expression.
 #[test]
 fn parameters_of_users_have_their_defaults() {
-    let text = fs::read_to_string("tests/printed/moves.imp").expect("the file can be read");
+    let text = fs::read_to_string("tests/printed/scan_barriers.imp").expect("the file can be read");
     let text = text.replacen(
         "    kernel  {\n",
         "    var width_20: i64\n    get_user_param width_20 <- width(add_nw64 (1i64) (2i64))\n    kernel  {\n",
@@ -156,7 +156,7 @@ fn parameters_of_users_have_their_defaults() {
 /// A kernel uses what functions that it calls see of the program.
 #[test]
 fn kernels_use_what_their_functions_see() {
-    let text = fs::read_to_string("tests/printed/moves.imp").expect("the file can be read");
+    let text = fs::read_to_string("tests/printed/scan_barriers.imp").expect("the file can be read");
     let text = text.replacen(
         "Constants:\n",
         "Constants:\n  i32 scale_30\n  mem@device table_31\n",

@@ -6,18 +6,18 @@
 //! - [`print_program()`], [`parse_program`]: the text form.
 //! - [`compile_program`]: to programs that run; [`lower_kernel()`]: single kernels to SPIR-V.
 
-mod build;
-mod calls;
-mod check;
-mod copier;
+mod builder;
+mod call_graph;
+mod captures;
+mod copy_kernels;
 mod host;
 pub mod ir;
 mod lower;
 mod text;
-mod uses;
+mod verify;
 
-pub use build::ProgramBuilder;
-pub use check::verify_program;
+pub use builder::ProgramBuilder;
 pub use host::compile_program;
 pub use lower::{LoweredKernel, SpecValue, lower_kernel};
 pub use text::{parse_program, print_program};
+pub use verify::verify_program;

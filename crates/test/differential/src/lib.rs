@@ -9,9 +9,11 @@
 mod evaluate;
 mod generate;
 mod reduce;
-mod ways;
+mod variants;
 
 pub use evaluate::{EvaluationStop, LlvmEvaluator};
 pub use generate::{ARGUMENTS, INPUT, ITEMS, KERNEL, OUTPUT, generate_kernel};
 pub use reduce::reduce_input;
-pub use ways::{DifferentialFault, ExecutionVariant, WAYS, evaluate_module, module_of, verify_way};
+pub use variants::{
+    DifferentialFault, ExecutionVariant, WAYS, evaluate_module, module_of, verify_way,
+};

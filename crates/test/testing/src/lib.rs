@@ -4,14 +4,14 @@
 //! What cannot be run is said aloud on standard error. Tools are demanded where `CI` is set; the
 //! corpora, which are no part of the repository, where `SPIRULA_CORPUS` names their folder.
 
-mod choices;
+mod choice_sequence;
 mod corpus;
 pub mod editing;
-mod expected;
 pub mod generate;
+mod golden_files;
 mod validator;
 
-pub use choices::ChoiceSequence;
+pub use choice_sequence::ChoiceSequence;
 pub use corpus::{find_corpus, list_files};
-pub use expected::GoldenFiles;
+pub use golden_files::GoldenFiles;
 pub use validator::SpirvValTool;

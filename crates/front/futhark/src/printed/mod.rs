@@ -9,16 +9,16 @@
 mod cursor;
 mod entry;
 mod expr;
-mod flags;
-mod form;
+mod flag_barriers;
 mod kernel;
-mod moves;
 mod operators;
+mod scan_barriers;
+mod sections;
 mod stmt;
 
 use cursor::{FutharkCursor, FutharkScopes};
-use form::PartForm;
 use rustc_hash::FxHashMap;
+use sections::PartForm;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{KernelProgram, MemorySpace, VarId, VariableType};

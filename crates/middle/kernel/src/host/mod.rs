@@ -4,7 +4,7 @@ mod entry;
 mod sequential;
 mod simplify;
 
-use crate::calls;
+use crate::call_graph;
 use crate::copier;
 use crate::ir::{
     CallStmt, CopyOperand, CopyStmt, ExprData, ExprId, FuncArgument, FuncId, KernelCapture,
@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// # Errors
 /// When the program is not a checked one.
 pub fn compile_program(program: &KernelProgram) -> Result<out::CompiledProgram, SourceDiagnostic> {
-    let on_device = calls::on_device(program)?;
+    let on_device = call_graph::on_device(program)?;
     let lowered: Vec<Result<LoweredKernel, SourceDiagnostic>> = program
         .kernel_ids()
         .map(|k| lower_kernel(program, k))
@@ -87,7 +87,7 @@ pub fn compile_program(program: &KernelProgram) -> Result<out::CompiledProgram, 
     simplify_function(&mut host.function, &[]);
     result.functions.push(std::mem::take(&mut host.function));
     result.data = host.data;
-    copier::add_copy_functions(&mut result)?;
+    copy_kernels::add_copy_functions(&mut result)?;
     Ok(result)
 }
 

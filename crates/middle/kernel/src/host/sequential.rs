@@ -5,7 +5,7 @@
 //! around the body, whose statements are then those of the host. Slow, and right.
 
 use super::HostStepLowering;
-use crate::calls;
+use crate::call_graph;
 use crate::ir::{
     BlockSize, KernelCapture, KernelId, KernelProgram, LaunchIndex, MemorySpace, StmtKind,
     SyncKind, VariableType,
@@ -26,9 +26,9 @@ pub(super) struct HostInvocation {
 /// in it is shared by invocations.
 pub(super) fn is_for_host(program: &KernelProgram, kernel: KernelId) -> bool {
     let data = program.kernel(kernel);
-    let (called, _) = calls::collect_calls_and_kernels(program, data.body);
+    let (called, _) = call_graph::collect_calls_and_kernels(program, data.body);
     let mut called = called.into_iter();
-    if data.blocks.len() != 1 || !called.any(|f| calls::is_host_only(program, f)) {
+    if data.blocks.len() != 1 || !called.any(|f| call_graph::is_host_only(program, f)) {
         return false;
     }
     let mut open = vec![data.body];

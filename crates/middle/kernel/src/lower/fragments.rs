@@ -4,7 +4,7 @@
 //! that they are not private.
 
 use super::subgroups::SUBGROUP;
-use super::vectors::WIDEST;
+use super::vector_access::WIDEST;
 use super::{KernelLowering, unsupported_diagnostic};
 use crate::ir::{
     FragmentAddress, FragmentElement, FragmentOp, FragmentOrder, FragmentRole, FragmentType,

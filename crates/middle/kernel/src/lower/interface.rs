@@ -127,7 +127,7 @@ impl KernelLowering<'_> {
     }
 
     fn bind_value(&mut self, var: VarId, value: Id) {
-        if self.survey.changed[var.index()] {
+        if self.memory_use.changed[var.index()] {
             self.assign_var(var, value)
         } else {
             self.values[var.index()] = Some(value)
@@ -285,8 +285,8 @@ impl KernelLowering<'_> {
             _ => None,
         });
         for (binding, var) in memories.enumerate() {
-            let class = self.survey.class_of.get(&var).copied();
-            if class.is_some_and(|class| self.survey.classes[class].bindings.len() > 1) {
+            let class = self.memory_use.class_of.get(&var).copied();
+            if class.is_some_and(|class| self.memory_use.classes[class].bindings.len() > 1) {
                 let reference = self.reference_variable(var);
                 let binding = self.const_u32(binding as u32);
                 self.emit_store(reference, binding);

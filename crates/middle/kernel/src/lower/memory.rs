@@ -16,7 +16,7 @@ const VOLATILE: u32 = 1;
 
 impl KernelLowering<'_> {
     pub(super) fn class_of(&self, var: VarId) -> Result<usize, SourceDiagnostic> {
-        let class = self.survey.class_of.get(&var).copied();
+        let class = self.memory_use.class_of.get(&var).copied();
         class.ok_or_else(|| unsupported_diagnostic(self.place, "memory that refers to nothing"))
     }
 
@@ -135,7 +135,7 @@ impl KernelLowering<'_> {
         mut each: impl FnMut(&mut Self, u32) -> Result<Option<Id>, SourceDiagnostic>,
     ) -> Result<Option<Id>, SourceDiagnostic> {
         let class = self.class_of(var)?;
-        let bindings = self.survey.classes[class].bindings.clone();
+        let bindings = self.memory_use.classes[class].bindings.clone();
         let Some((last, others)) = bindings.split_last() else {
             return Err(unsupported_diagnostic(
                 self.place,
@@ -192,7 +192,7 @@ impl KernelLowering<'_> {
 
     /// Whether variables of a class have to hold what they refer to.
     pub(super) fn needs_reference(&self, class: usize) -> bool {
-        let class = &self.survey.classes[class];
+        let class = &self.memory_use.classes[class];
         class.bindings.len().max(class.allocations.len()) > 1
     }
 
@@ -244,7 +244,7 @@ impl KernelLowering<'_> {
                 .declare_capability(Capability::StorageBuffer16BitAccess),
             _ => {}
         }
-        let mut classes = self.survey.classes.iter();
+        let mut classes = self.memory_use.classes.iter();
         let class = classes.find(|class| class.bindings.contains(&binding));
         // What belongs to no class are the failures.
         let fails = self.can_fail();

@@ -12,39 +12,33 @@
 //! Scalars lie at multiples of their size; those of fewer than 32 bits take 32. Workgroups beyond
 //! the device's limit in the first dimension continue in the second, and those in excess do nothing.
 
-mod angles;
+mod assertions;
 mod atomics;
 mod emit;
-mod erf;
-mod failure;
+mod explicit_layout;
 mod fragments;
-mod functions;
-mod gamma;
 mod indices;
 mod interface;
-mod layout;
+mod math;
 mod memory;
+mod memory_use;
 mod operators;
-mod power;
-mod shared;
-mod special;
+mod shared_memory;
+mod spin_loops;
 mod statements;
 mod subgroups;
-mod survey;
-mod trigonometry;
-mod vectors;
-mod waiting;
+mod vector_access;
 
 use crate::ir::{ExprId, KernelCapture, KernelData, KernelId, KernelProgram, VarId};
-use layout::SharedMemoryViews;
-use shared::SharedVariable;
+use explicit_layout::SharedMemoryViews;
+use memory_use::KernelMemoryUse;
+use shared_memory::SharedVariable;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::ScalarType;
 use spirula_spirv::Id;
 use spirula_spirv::build::SpirvBuilder;
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::ir::{Block, SpirvModule};
-use survey::KernelMemoryUse;
 
 /// Most calls that are put in place within a kernel.
 const CALLS: u32 = 10_000;
@@ -109,13 +103,13 @@ pub fn lower_kernel(
     program: &KernelProgram,
     kernel: KernelId,
 ) -> Result<LoweredKernel, SourceDiagnostic> {
-    let survey = survey::analyse_memory_use(program, kernel)?;
-    let gains = survey.mixes_shared();
-    let mut lowered = lower_as(program, kernel, survey, None)?;
+    let memory_use = memory_use::analyse_memory_use(program, kernel)?;
+    let gains = memory_use.mixes_shared();
+    let mut lowered = lower_as(program, kernel, memory_use, None)?;
     if gains {
-        let survey = survey::analyse_memory_use(program, kernel)?;
+        let memory_use = memory_use::analyse_memory_use(program, kernel)?;
         let constants = std::mem::take(&mut lowered.constants);
-        let other = lower_as(program, kernel, survey, Some(constants))?;
+        let other = lower_as(program, kernel, memory_use, Some(constants))?;
         lowered.laid_out = Some(other.module);
         lowered.constants = other.constants;
     }
@@ -127,7 +121,7 @@ pub fn lower_kernel(
 fn lower_as(
     program: &KernelProgram,
     kernel: KernelId,
-    survey: KernelMemoryUse,
+    memory_use: KernelMemoryUse,
     constants: Option<Vec<SpecValue>>,
 ) -> Result<LoweredKernel, SourceDiagnostic> {
     let data = program.kernel(kernel);
@@ -136,7 +130,7 @@ fn lower_as(
         .iter()
         .filter(|u| matches!(u, KernelCapture::Memory(_)));
     let mut b = SpirvBuilder::new(SpirvVersion::new(1, 5));
-    let (main, first) = interface::begin_module(&mut b, survey.has_fragments);
+    let (main, first) = interface::begin_module(&mut b, memory_use.has_fragments);
     let mut lower = KernelLowering {
         p: program,
         data,
@@ -147,8 +141,8 @@ fn lower_as(
         array_lengths: vec![None; program.arrays.len()],
         bindings: Vec::new(),
         blocks: [[None; 2]; VIEWS],
-        shared: vec![None; survey.classes.len()],
-        survey,
+        shared: vec![None; memory_use.classes.len()],
+        memory_use,
         interface: Vec::new(),
         layout: constants.is_some().then(SharedMemoryViews::default),
         spec_ids: vec![None; constants.as_ref().map_or(0, Vec::len)],
@@ -208,7 +202,7 @@ struct KernelLowering<'a> {
     blocks: [[Option<Id>; 2]; VIEWS],
     /// Shared memory by class.
     shared: Vec<Option<SharedVariable>>,
-    survey: KernelMemoryUse,
+    memory_use: KernelMemoryUse,
     interface: Vec<Id>,
     constants: Vec<SpecValue>,
     spec_ids: Vec<Option<Id>>,

@@ -96,8 +96,10 @@ impl KernelLowering<'_> {
             StmtKind::Sync { kind, .. } => *kind != SyncKind::Fence,
             StmtKind::Call(call) => self
                 .body_of(call)
-                .is_some_and(|b| self.survey.waits[b.index()]),
-            kind => kind.nested_blocks().any(|b| self.survey.waits[b.index()]),
+                .is_some_and(|b| self.memory_use.waits[b.index()]),
+            kind => kind
+                .nested_blocks()
+                .any(|b| self.memory_use.waits[b.index()]),
         }
     }
 
@@ -112,7 +114,7 @@ impl KernelLowering<'_> {
 
     fn may_fail_in(&self, block: StmtBlock) -> bool {
         let at = block.index();
-        self.survey.fails[at] || self.survey.awaits[at] && self.can_fail()
+        self.memory_use.fails[at] || self.memory_use.awaits[at] && self.can_fail()
     }
 
     fn body_of(&self, call: &CallStmt) -> Option<StmtBlock> {
@@ -285,9 +287,9 @@ impl KernelLowering<'_> {
         more: impl FnOnce(&mut Self) -> Result<Id, SourceDiagnostic>,
         next: impl FnOnce(&mut Self),
     ) -> Result<(), SourceDiagnostic> {
-        let fails = self.survey.fails[body.index()] && self.waits_for_others();
+        let fails = self.memory_use.fails[body.index()] && self.waits_for_others();
         self.pending |= fails;
-        let stop = fails && !self.survey.waits[body.index()];
+        let stop = fails && !self.memory_use.waits[body.index()];
         self.emit_loop(
             |l| {
                 let more = more(l)?;
@@ -526,7 +528,7 @@ impl KernelLowering<'_> {
             KernelSyncScope::Shared => SHARED_SEMANTICS,
             KernelSyncScope::Device => DEVICE_SEMANTICS,
         };
-        if self.survey.has_fragments {
+        if self.memory_use.has_fragments {
             memory | MADE_VISIBLE
         } else {
             memory
@@ -534,7 +536,7 @@ impl KernelLowering<'_> {
     }
 
     pub(super) fn emit_fence(&mut self, is_shared: bool) {
-        let (reach, scope) = match (is_shared, self.survey.has_fragments) {
+        let (reach, scope) = match (is_shared, self.memory_use.has_fragments) {
             (true, _) => (WORKGROUP, KernelSyncScope::Shared),
             (false, true) => (QUEUE_FAMILY, KernelSyncScope::Device),
             (false, false) => (DEVICE, KernelSyncScope::Device),

@@ -1,7 +1,7 @@
 //! Constants and global objects.
 
 use super::value::{AbstractScalar, AbstractValue, ObjectAddress};
-use super::{EvaluationResult, LlvmEvaluator, step, stop_unsupported};
+use super::{EvaluationResult, LlvmEvaluator, instructions, stop_unsupported};
 use spirula_llvm::ir::{ConstKind, ExprExtra, GlobalKind, LlvmConst, LlvmOpcode};
 
 /// Bytes from one address to another of the same object, in 64 bits.
@@ -121,7 +121,7 @@ impl LlvmEvaluator<'_> {
         let module = self.module;
         let size = module.layout.alloc_size(&module.types, ty).unwrap_or(0);
         let shape = self.type_leaves(ty)?;
-        let padding = step::has_padding(module, ty).then_some(size);
+        let padding = instructions::has_padding(module, ty).then_some(size);
         for n in 0..padding.unwrap_or(0) {
             let at = super::memory::offset_address(address, n);
             if let Some([cell]) = self.memory.cells_at(at, 1) {

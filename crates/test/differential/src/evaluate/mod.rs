@@ -13,13 +13,13 @@
 //! | `step` | instructions |
 //! | `calls` | intrinsics, by table |
 
-mod calls;
 mod constants;
 mod convert;
 mod float;
+mod instructions;
 mod integer;
+mod intrinsics;
 mod memory;
-mod step;
 mod value;
 
 pub use float::{bits_to_f64, half_bits};

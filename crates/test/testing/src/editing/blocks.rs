@@ -1,7 +1,7 @@
 //! Edits of blocks.
 
 use super::EditOutcome;
-use super::spot::EditTarget;
+use super::target::EditTarget;
 use crate::ChoiceSequence;
 use spirula_spirv::analysis::LoopNest;
 use spirula_spirv::ir::{Block, ErasedIds, InstRef, SpirvModule};

@@ -1,7 +1,7 @@
 //! Edits of edges.
 
 use super::EditOutcome;
-use super::spot::{EditTarget, undefined_of};
+use super::target::{EditTarget, undefined_of};
 use crate::ChoiceSequence;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;

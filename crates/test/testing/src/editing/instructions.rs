@@ -1,7 +1,7 @@
 //! Edits of single instructions. Chains of definitions and uses are kept up and compared.
 
 use super::EditOutcome;
-use super::spot::EditTarget;
+use super::target::EditTarget;
 use crate::ChoiceSequence;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::DefUse;

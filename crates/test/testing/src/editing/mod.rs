@@ -7,8 +7,8 @@
 mod blocks;
 mod edges;
 mod instructions;
-mod spot;
-mod whole;
+mod target;
+mod whole_module;
 
 use crate::ChoiceSequence;
 use spirula_diagnostics::SourceDiagnostic;
@@ -73,9 +73,12 @@ const EDITS: &[ModuleEdit] = &[
         keeps_dominance: false,
         ..edit_of("add an edge", edges::add_edge)
     },
-    edit_of("remove what is unreachable", whole::remove_unreachable),
-    edit_of("construct SSA", whole::construct_ssa),
-    edit_of("compact ids", whole::compact_ids),
+    edit_of(
+        "remove what is unreachable",
+        whole_module::remove_unreachable,
+    ),
+    edit_of("construct SSA", whole_module::construct_ssa),
+    edit_of("compact ids", whole_module::compact_ids),
 ];
 
 /// How often each kind of edit was made and refused.

@@ -6,8 +6,8 @@
 //! (1971): the quotient of its series and the sum are exact to twice the digits, only the terms behind
 //! the first, which are less than a hundredth of it, are rounded.
 
-use super::KernelLowering;
-use super::functions::{LOG, LOG_2};
+use super::{LOG, LOG_2};
+use crate::lower::KernelLowering;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
@@ -16,7 +16,7 @@ const F64: ScalarType = ScalarType::F64;
 
 impl KernelLowering<'_> {
     /// A base of `f64` to an exponent.
-    pub(super) fn power_of_real(&mut self, args: &[Id]) -> Id {
+    pub(in crate::lower) fn power_of_real(&mut self, args: &[Id]) -> Id {
         let magnitude = self.operator_or(ScalarOp::FAbs, &args[..1], args[0]);
         let [high, low] = self.log_in_parts(magnitude);
         let [zero, largest] = [0.0, f64::MAX].map(|number| self.number_of(F64, number));
@@ -36,7 +36,7 @@ impl KernelLowering<'_> {
 
     /// The power of any base to any exponent, by the rules of C's `pow`, from the power of the base's
     /// magnitude; that need only be right where both are finite and the magnitude is not zero.
-    pub(super) fn whole_power(&mut self, s: ScalarType, args: &[Id], power: Id) -> Id {
+    pub(in crate::lower) fn whole_power(&mut self, s: ScalarType, args: &[Id], power: Id) -> Id {
         let (base, exponent) = (args[0], args[1]);
         let [zero, half, one] = [0.0, 0.5, 1.0].map(|number| self.number_of(s, number));
         let [infinity, nan] = [f64::INFINITY, f64::NAN].map(|number| self.number_of(s, number));

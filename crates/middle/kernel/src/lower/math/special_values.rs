@@ -1,18 +1,18 @@
 //! Numbers that drivers treat in ways of their own: NaN, infinities, and what has their sign.
 
-use super::KernelLowering;
+use crate::lower::KernelLowering;
 use spirula_program::ScalarType;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
 impl KernelLowering<'_> {
     /// Whether a value is no number.
-    pub(super) fn is_nan(&mut self, scalar: ScalarType, value: Id) -> Id {
+    pub(in crate::lower) fn is_nan(&mut self, scalar: ScalarType, value: Id) -> Id {
         self.is_special(scalar, value, S::IsNan, S::UGreaterThan)
     }
 
     /// Whether a value is an infinity.
-    pub(super) fn is_infinite(&mut self, scalar: ScalarType, value: Id) -> Id {
+    pub(in crate::lower) fn is_infinite(&mut self, scalar: ScalarType, value: Id) -> Id {
         self.is_special(scalar, value, S::IsInf, S::IEqual)
     }
 
@@ -30,7 +30,7 @@ impl KernelLowering<'_> {
     }
 
     /// 1 with the sign of a number; zeros and NaN stay, which `FSign` does not promise.
-    pub(super) fn sign(&mut self, scalar: ScalarType, value: Id) -> Id {
+    pub(in crate::lower) fn sign(&mut self, scalar: ScalarType, value: Id) -> Id {
         let ty = self.scalar_type(scalar);
         let [zero, one, less] = [0.0, 1.0, -1.0].map(|number| self.number_of(scalar, number));
         let is_negative = self.emit_bool_value(S::FOrdLessThan, &[value, zero]);

@@ -1,6 +1,6 @@
 //! What a kernel does with memory, found before anything is emitted.
 
-use crate::calls;
+use crate::call_graph;
 use crate::ir::{
     AtomicOp, AtomicStmt, ExprId, FragmentOp, KernelCapture, KernelId, KernelProgram,
     MemoryElement, MemorySpace, StmtBlock, StmtKind, SyncKind, VarId, VariableType,
@@ -97,7 +97,7 @@ impl KernelMemoryUse {
 
 struct MemoryUseAnalysis<'a> {
     program: &'a KernelProgram,
-    survey: KernelMemoryUse,
+    facts: KernelMemoryUse,
     parents: Vec<usize>,
     place: SourceLocation,
 }
@@ -108,9 +108,9 @@ pub(super) fn analyse_memory_use(
     kernel: KernelId,
 ) -> Result<KernelMemoryUse, SourceDiagnostic> {
     let data = program.kernel(kernel);
-    let mut surveyor = MemoryUseAnalysis {
+    let mut analysis = MemoryUseAnalysis {
         program,
-        survey: KernelMemoryUse {
+        facts: KernelMemoryUse {
             class_of: FxHashMap::default(),
             classes: Vec::new(),
             changed: vec![false; program.vars.len()],
@@ -126,21 +126,21 @@ pub(super) fn analyse_memory_use(
     let mut binding = 0;
     for used in &data.uses {
         if let KernelCapture::Memory(var) = used {
-            let class = surveyor.class_of_var(*var);
-            surveyor.survey.classes[class].bindings.push(binding);
+            let class = analysis.class_of_var(*var);
+            analysis.facts.classes[class].bindings.push(binding);
             binding += 1;
         }
     }
-    surveyor.analyse_block(data.body, &mut Vec::new())?;
-    Ok(surveyor.into_memory_use())
+    analysis.analyse_block(data.body, &mut Vec::new())?;
+    Ok(analysis.into_memory_use())
 }
 
 impl MemoryUseAnalysis<'_> {
     fn class_of_var(&mut self, var: VarId) -> usize {
-        let next = self.survey.classes.len();
-        let class = *self.survey.class_of.entry(var).or_insert(next);
+        let next = self.facts.classes.len();
+        let class = *self.facts.class_of.entry(var).or_insert(next);
         if class == next {
-            self.survey.classes.push(AliasClass::default());
+            self.facts.classes.push(AliasClass::default());
             self.parents.push(next);
         }
         self.find_root(class)
@@ -158,8 +158,8 @@ impl MemoryUseAnalysis<'_> {
         let (a, b) = (self.class_of_var(a), self.class_of_var(b));
         if a != b {
             self.parents[b] = a;
-            let from = std::mem::take(&mut self.survey.classes[b]);
-            let to = &mut self.survey.classes[a];
+            let from = std::mem::take(&mut self.facts.classes[b]);
+            let to = &mut self.facts.classes[a];
             to.bindings.extend(from.bindings);
             to.allocations.extend(from.allocations);
             to.sizes |= from.sizes;
@@ -170,13 +170,12 @@ impl MemoryUseAnalysis<'_> {
     }
 
     fn into_memory_use(mut self) -> KernelMemoryUse {
-        let vars: Vec<(VarId, usize)> =
-            self.survey.class_of.iter().map(|(v, c)| (*v, *c)).collect();
+        let vars: Vec<(VarId, usize)> = self.facts.class_of.iter().map(|(v, c)| (*v, *c)).collect();
         for (var, class) in vars {
             let root = self.find_root(class);
-            self.survey.class_of.insert(var, root);
+            self.facts.class_of.insert(var, root);
         }
-        self.survey
+        self.facts
     }
 
     fn note_element_access(&mut self, element: &MemoryElement) {
@@ -187,7 +186,7 @@ impl MemoryUseAnalysis<'_> {
         if matches!(self.program.var(first.memory).ty, VariableType::Memory(_)) {
             let class = self.class_of_var(first.memory);
             let bytes = first.ty.size() * count as u64;
-            let class = &mut self.survey.classes[class];
+            let class = &mut self.facts.classes[class];
             class.sizes |= match bytes {
                 16 => 16,
                 _ => first.ty.size() as u32,
@@ -199,7 +198,7 @@ impl MemoryUseAnalysis<'_> {
     fn note_typed_access(&mut self, memory: VarId, ty: ScalarType, volatile: bool) {
         if matches!(self.program.var(memory).ty, VariableType::Memory(_)) {
             let class = self.class_of_var(memory);
-            let class = &mut self.survey.classes[class];
+            let class = &mut self.facts.classes[class];
             class.sizes |= ty.size() as u32;
             class.coherent |= volatile;
         }
@@ -208,7 +207,7 @@ impl MemoryUseAnalysis<'_> {
     fn note_write(&mut self, memory: VarId) {
         if matches!(self.program.var(memory).ty, VariableType::Memory(_)) {
             let class = self.class_of_var(memory);
-            self.survey.classes[class].written = true;
+            self.facts.classes[class].written = true;
         }
     }
 
@@ -216,13 +215,13 @@ impl MemoryUseAnalysis<'_> {
         self.note_element_access(&atomic.element);
         self.note_write(atomic.element.memory);
         let class = self.class_of_var(atomic.element.memory);
-        let class = &mut self.survey.classes[class];
+        let class = &mut self.facts.classes[class];
         class.coherent = true;
         if atomic.op != AtomicOp::Write {
             class.atomic_sizes |= atomic.element.ty.size() as u32;
         }
         if let Some(old) = atomic.old {
-            self.survey.changed[old.index()] = true;
+            self.facts.changed[old.index()] = true;
         }
     }
 
@@ -243,17 +242,17 @@ impl MemoryUseAnalysis<'_> {
                 StmtKind::Assert { .. } => deeds.fails = true,
                 StmtKind::Sync { kind, .. } => deeds.waits |= *kind != SyncKind::Fence,
                 StmtKind::While { body, .. } => {
-                    let inner = self.survey.block_effects(*body);
+                    let inner = self.facts.block_effects(*body);
                     deeds.awaits |= inner.asks && !inner.waits;
                 }
                 StmtKind::Assign { to, .. }
                 | StmtKind::Where { to, .. }
                 | StmtKind::Shuffle { to, .. } => {
-                    self.survey.changed[to.index()] = true;
+                    self.facts.changed[to.index()] = true;
                 }
-                StmtKind::For { counter, .. } => self.survey.changed[counter.index()] = true,
+                StmtKind::For { counter, .. } => self.facts.changed[counter.index()] = true,
                 StmtKind::Read { to, from } => {
-                    self.survey.changed[to.index()] = true;
+                    self.facts.changed[to.index()] = true;
                     self.note_element_access(from);
                     let ty = program.var(from.memory).ty;
                     deeds.asks |= from.volatile && ty == VariableType::Memory(MemorySpace::Device);
@@ -264,7 +263,7 @@ impl MemoryUseAnalysis<'_> {
                 }
                 StmtKind::ReadVector { to, from } => {
                     for var in to {
-                        self.survey.changed[var.index()] = true;
+                        self.facts.changed[var.index()] = true;
                     }
                     self.note_vector_access(from, to.len());
                 }
@@ -273,7 +272,7 @@ impl MemoryUseAnalysis<'_> {
                     self.note_write(to.memory);
                 }
                 StmtKind::Fragment(op) => {
-                    self.survey.has_fragments = true;
+                    self.facts.has_fragments = true;
                     if let FragmentOp::Load { from: patch, .. }
                     | FragmentOp::Store { to: patch, .. } = &**op
                     {
@@ -303,18 +302,18 @@ impl MemoryUseAnalysis<'_> {
                         return Err(self.unsupported_diagnostic("device memory made in a kernel"));
                     }
                     let class = self.class_of_var(*to);
-                    self.survey.classes[class].allocations.push((*to, *bytes));
+                    self.facts.classes[class].allocations.push((*to, *bytes));
                 }
                 StmtKind::Call(call) => {
                     for output in &call.outputs {
-                        self.survey.changed[output.index()] = true;
+                        self.facts.changed[output.index()] = true;
                     }
                     deeds.merge_effects(self.analyse_function(call.function, called)?);
                 }
                 _ => {}
             }
         }
-        self.survey.set_block_effects(block, deeds);
+        self.facts.set_block_effects(block, deeds);
         Ok(deeds)
     }
 
@@ -323,19 +322,19 @@ impl MemoryUseAnalysis<'_> {
         function: crate::ir::FuncId,
         called: &mut Vec<StmtBlock>,
     ) -> Result<BlockEffects, SourceDiagnostic> {
-        if calls::is_host_only(self.program, function) {
+        if call_graph::is_host_only(self.program, function) {
             return Err(self
                 .unsupported_diagnostic("a function that has device memory, called in a kernel"));
         }
         let data = self.program.function(function);
         for var in data.inputs.iter().chain(&data.outputs) {
-            self.survey.changed[var.index()] = true;
+            self.facts.changed[var.index()] = true;
         }
         let Some(body) = data.body else {
             return Ok(BlockEffects::default());
         };
         if called.contains(&body) {
-            return Ok(self.survey.block_effects(body));
+            return Ok(self.facts.block_effects(body));
         }
         called.push(body);
         let place = self.place;

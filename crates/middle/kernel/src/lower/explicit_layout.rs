@@ -34,7 +34,7 @@ impl KernelLowering<'_> {
             let reference = self.reference_variable(var);
             self.emit_load(ty, reference)
         } else {
-            let made = self.survey.classes[class].allocations.first().copied();
+            let made = self.memory_use.classes[class].allocations.first().copied();
             let made = made.ok_or_else(|| {
                 unsupported_diagnostic(self.place, "shared memory that is nowhere")
             })?;
@@ -54,11 +54,11 @@ impl KernelLowering<'_> {
 
     /// Where what a statement makes begins, in units of [`GRAIN`].
     pub(super) fn laid_out_first(&mut self, class: usize, made: (VarId, ExprId)) -> Id {
-        let classes = self.survey.classes.iter().take(class);
+        let classes = self.memory_use.classes.iter().take(class);
         let mut bytes: Vec<ExprId> = classes
             .flat_map(|class| class.allocations.iter().map(|(_, bytes)| *bytes))
             .collect();
-        let own = self.survey.classes[class].allocations.iter();
+        let own = self.memory_use.classes[class].allocations.iter();
         bytes.extend(own.take_while(|m| **m != made).map(|(_, bytes)| *bytes));
         let more = self.flag_bytes();
         if bytes.is_empty() {
@@ -104,7 +104,7 @@ impl KernelLowering<'_> {
                 .declare_capability(Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR),
             _ => {}
         }
-        let all = self.survey.classes.iter();
+        let all = self.memory_use.classes.iter();
         let bytes = all.flat_map(|class| class.allocations.iter().map(|(_, bytes)| *bytes));
         let length = SpecValue::Shared {
             bytes: bytes.collect(),

@@ -26,12 +26,12 @@ impl KernelLowering<'_> {
 
     /// Whether the kernel itself has assertions.
     pub(super) fn can_fail(&self) -> bool {
-        self.survey.fails[self.data.body.index()]
+        self.memory_use.fails[self.data.body.index()]
     }
 
     /// Whether invocations wait for others of their workgroup, so that one that fails has to go on.
     pub(super) fn waits_for_others(&self) -> bool {
-        self.survey.waits[self.data.body.index()]
+        self.memory_use.waits[self.data.body.index()]
     }
 
     /// Whether the workgroup has to know of failures of its invocations.

@@ -3,7 +3,7 @@
 //! A function sees the program's own variables, and on a device it is put in place where it is called: there they have
 //! to be among what the kernel uses.
 
-use crate::calls;
+use crate::call_graph;
 use crate::ir::{
     ExprId, FragmentOp, FuncArgument, FuncId, KernelCapture, KernelId, KernelProgram, MemorySpace,
     MessageSegment, StmtBlock, StmtKind, VarId, VariableType,
@@ -59,7 +59,7 @@ pub(crate) fn find_missing_uses(program: &KernelProgram, kernel: KernelId) -> Ve
 /// The functions that a block calls, itself or through others.
 fn collect_called_functions(program: &KernelProgram, block: StmtBlock) -> Vec<FuncId> {
     let mut seen = vec![false; program.functions.len()];
-    let (mut open, _) = calls::collect_calls_and_kernels(program, block);
+    let (mut open, _) = call_graph::collect_calls_and_kernels(program, block);
     let mut all = Vec::new();
     while let Some(function) = open.pop() {
         if std::mem::replace(&mut seen[function.index()], true) {
@@ -67,7 +67,7 @@ fn collect_called_functions(program: &KernelProgram, block: StmtBlock) -> Vec<Fu
         }
         all.push(function);
         if let Some(body) = program.function(function).body {
-            open.extend(calls::collect_calls_and_kernels(program, body).0);
+            open.extend(call_graph::collect_calls_and_kernels(program, body).0);
         }
     }
     all

@@ -2,7 +2,7 @@
 //! the width of its atomics. Wider accesses take several, narrower ones change a part by atomics.
 
 use super::fragments::NON_PRIVATE;
-use super::vectors::WIDEST;
+use super::vector_access::WIDEST;
 use super::{KernelLowering, SpecValue, unsupported_diagnostic};
 use crate::ir::{ExprId, VarId};
 use spirula_diagnostics::SourceDiagnostic;
@@ -24,7 +24,7 @@ pub(super) struct SharedVariable {
 impl KernelLowering<'_> {
     /// Reads what is shared. In Vulkan's memory model accesses are private unless they say otherwise.
     pub(super) fn load_shared(&mut self, ty: Id, pointer: Id) -> Id {
-        if self.survey.has_fragments {
+        if self.memory_use.has_fragments {
             self.b
                 .append_value(Op::Load, ty, &[pointer.word(), NON_PRIVATE])
         } else {
@@ -34,7 +34,7 @@ impl KernelLowering<'_> {
 
     /// Writes what is shared likewise.
     pub(super) fn store_shared(&mut self, pointer: Id, value: Id) {
-        if self.survey.has_fragments {
+        if self.memory_use.has_fragments {
             let words = [pointer.word(), value.word(), NON_PRIVATE];
             self.b.append_effect(Op::Store, &words);
         } else {
@@ -66,7 +66,7 @@ impl KernelLowering<'_> {
         if let Some(shared) = self.shared[class] {
             return Ok(shared);
         }
-        let data = self.survey.classes[class].clone();
+        let data = self.memory_use.classes[class].clone();
         let narrow_atomics = data.atomic_sizes & 3 != 0;
         let size = match data.atomic_sizes {
             0 => 1 << (data.sizes | 16).trailing_zeros(),
@@ -108,7 +108,7 @@ impl KernelLowering<'_> {
             return Ok(());
         }
         let shared = self.shared_variable(class)?;
-        let all = self.survey.classes[class].allocations.clone();
+        let all = self.memory_use.classes[class].allocations.clone();
         let before = all.iter().take_while(|made| **made != (to, bytes));
         let before: Vec<ExprId> = before.map(|(_, bytes)| *bytes).collect();
         let first = if before.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! A [`ProgramBuilder`] appends statements to the innermost open block. It keeps names unique within a
 //! function by giving later bearers of a name a number (`x`, `x.1`, `x.2`). It does not check
-//! types; [`crate::check()`] does.
+//! types; [`crate::verify()`] does.
 //!
 //! A function that squares each of `n` numbers in place, by one workgroup of a single invocation for
 //! each:
@@ -115,7 +115,7 @@ impl ProgramBuilder {
 
     /// The finished program, whose kernels use what functions that they call see of it.
     pub fn finish_program(mut self) -> KernelProgram {
-        crate::uses::complete_kernel_uses(&mut self.program);
+        crate::captures::complete_kernel_uses(&mut self.program);
         self.program
     }
 

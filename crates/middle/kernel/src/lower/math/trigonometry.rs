@@ -4,15 +4,15 @@
 //! The inverses are right to about four units in the last place.
 //! `sin`, `cos` and `tan` of `f64` are right to a few units in the last place for all arguments.
 
-use super::KernelLowering;
-use super::angles::ReducedAngle;
-use super::functions::LoweredIdResult;
+use super::LoweredIdResult;
+use super::argument_reduction::ReducedAngle;
+use crate::lower::KernelLowering;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
 /// Of sin x / x in x².
-pub(super) const SIN: &[f64] = &[
+pub(in crate::lower) const SIN: &[f64] = &[
     1.0 / 355687428096000.0,
     -1.0 / 1307674368000.0,
     1.0 / 6227020800.0,
@@ -39,7 +39,7 @@ const COS: &[f64] = &[
 
 impl KernelLowering<'_> {
     /// Sine or cosine of a reduced angle.
-    pub(super) fn sine_at(&mut self, angle: ReducedAngle, is_cos: bool) -> Id {
+    pub(in crate::lower) fn sine_at(&mut self, angle: ReducedAngle, is_cos: bool) -> Id {
         let s = ScalarType::F64;
         let word = self.uint_type(32);
         let ReducedAngle { quarters, rest } = angle;
@@ -63,7 +63,7 @@ impl KernelLowering<'_> {
     }
 
     /// The tangent of a reduced angle.
-    pub(super) fn tangent_at(&mut self, angle: ReducedAngle) -> Id {
+    pub(in crate::lower) fn tangent_at(&mut self, angle: ReducedAngle) -> Id {
         let [sin, cos] = [false, true].map(|is_cos| self.sine_at(angle, is_cos));
         self.emit_float_op(S::FDiv, ScalarType::F64, &[sin, cos])
     }
@@ -105,14 +105,14 @@ impl KernelLowering<'_> {
         self.select_scalar(s, steep, rest, p)
     }
 
-    pub(super) fn atan(&mut self, s: ScalarType, a: Id) -> LoweredIdResult {
+    pub(in crate::lower) fn atan(&mut self, s: ScalarType, a: Id) -> LoweredIdResult {
         let one = self.number_of(s, 1.0);
         let size = self.apply_op(ScalarOp::FAbs, s, &[a])?;
         let angle = self.emit_angle(s, size, one);
         Ok(self.copy_sign(s, angle, a))
     }
 
-    pub(super) fn atan2(&mut self, s: ScalarType, args: &[Id]) -> LoweredIdResult {
+    pub(in crate::lower) fn atan2(&mut self, s: ScalarType, args: &[Id]) -> LoweredIdResult {
         let (y, x) = (args[0], args[1]);
         let zero = self.number_of(s, 0.0);
         let pi = self.number_of(s, std::f64::consts::PI);
@@ -133,7 +133,7 @@ impl KernelLowering<'_> {
         Ok(self.copy_sign(s, angle, y))
     }
 
-    pub(super) fn lower_asin_or_acos(
+    pub(in crate::lower) fn lower_asin_or_acos(
         &mut self,
         s: ScalarType,
         op: ScalarOp,

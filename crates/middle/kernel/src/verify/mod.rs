@@ -34,7 +34,7 @@ use spirula_program::ScalarType;
 /// # Errors
 /// At the first breach of a rule.
 pub fn verify_program(program: &KernelProgram) -> Result<(), SourceDiagnostic> {
-    let on_device = crate::calls::on_device(program)?;
+    let on_device = crate::call_graph::on_device(program)?;
     let mut checker = KernelVerifier {
         program,
         visible: vec![false; program.vars.len()],
@@ -491,7 +491,7 @@ impl KernelVerifier<'_> {
     }
 
     fn verify_kernel(&mut self, kernel: KernelId) -> Result<(), SourceDiagnostic> {
-        let missing = crate::uses::find_missing_uses(self.program, kernel);
+        let missing = crate::captures::find_missing_uses(self.program, kernel);
         self.require_rule(6, missing.is_empty(), || {
             let name = missing.first().map_or("", |var| self.var_name(*var));
             format!("a function of the kernel sees %{name}, which the kernel does not use")

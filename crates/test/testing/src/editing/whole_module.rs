@@ -1,7 +1,7 @@
 //! Edits of whole functions and modules.
 
 use super::EditOutcome;
-use super::spot::EditTarget;
+use super::target::EditTarget;
 use crate::ChoiceSequence;
 use spirula_spirv::ir::{ErasedIds, SpirvModule};
 use spirula_spirv::ssa;

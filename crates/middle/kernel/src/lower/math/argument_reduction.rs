@@ -4,7 +4,7 @@
 //! for the Elementary Functions", 1980). Beyond, the bits of 2/π that matter are multiplied by the
 //! significand (M. H. Payne and R. N. Hanek, "Radian reduction for trigonometric functions", 1983).
 
-use super::KernelLowering;
+use crate::lower::KernelLowering;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
@@ -51,7 +51,7 @@ const TWO_BY_PI: [u64; 20] = [
 
 /// An angle as quarters of a turn and the rest.
 #[derive(Clone, Copy)]
-pub(super) struct ReducedAngle {
+pub(in crate::lower) struct ReducedAngle {
     /// Quarters of a turn, of which the two low bits count; 32 bits.
     pub quarters: Id,
     /// The rest, an `f64` of at most π/4 in size.
@@ -60,7 +60,7 @@ pub(super) struct ReducedAngle {
 
 impl KernelLowering<'_> {
     /// An angle of any size; the rest of what is infinite or no number is no number.
-    pub(super) fn reduced_angle(&mut self, a: Id) -> ReducedAngle {
+    pub(in crate::lower) fn reduced_angle(&mut self, a: Id) -> ReducedAngle {
         let types = [self.uint_type(32), self.scalar_type(F64)];
         let variables = types.map(|ty| self.add_local_variable(ty));
         let size = self.operator_or(ScalarOp::FAbs, &[a], a);
@@ -92,7 +92,7 @@ impl KernelLowering<'_> {
     }
 
     /// An angle below [`FAR`].
-    pub(super) fn near_angle(&mut self, a: Id) -> ReducedAngle {
+    pub(in crate::lower) fn near_angle(&mut self, a: Id) -> ReducedAngle {
         let word = self.uint_type(32);
         let [two_by_pi, zero] =
             [std::f64::consts::FRAC_2_PI, 0.0].map(|number| self.number_of(F64, number));

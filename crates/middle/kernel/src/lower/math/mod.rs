@@ -4,15 +4,22 @@
 //! place; the others are made of these and of trigonometric functions. Those of `f16` are computed as
 //! `f32`. Trigonometric functions, the error function and the gamma function have files of their own.
 
-use super::trigonometry::SIN;
+mod argument_reduction;
+mod erf;
+mod gamma;
+mod power;
+mod special_values;
+mod trigonometry;
+
 use super::{KernelLowering, unsupported_diagnostic};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 use spirula_spirv::grammar::enumerants::Decoration;
+use trigonometry::SIN;
 
-pub(super) type LoweredIdResult = Result<Id, SourceDiagnostic>;
+pub(in crate::lower) type LoweredIdResult = Result<Id, SourceDiagnostic>;
 
 /// 1/n! from n = 13 down to 0.
 const EXP: &[f64] = &[
@@ -33,7 +40,7 @@ const EXP: &[f64] = &[
 ];
 
 /// Of log((1 + s) / (1 − s)) / 2s in s².
-pub(super) const LOG: &[f64] = &[
+pub(in crate::lower) const LOG: &[f64] = &[
     1.0 / 23.0,
     1.0 / 21.0,
     1.0 / 19.0,
@@ -49,11 +56,12 @@ pub(super) const LOG: &[f64] = &[
 ];
 
 /// The logarithm of two in two parts, the first with zeros at its end.
-pub(super) const LOG_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
+pub(in crate::lower) const LOG_2: [f64; 2] =
+    [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
 
 impl KernelLowering<'_> {
     /// A function by its operator.
-    pub(super) fn lower_math_function(
+    pub(in crate::lower) fn lower_math_function(
         &mut self,
         operator: ScalarOperator,
         args: &[Id],
@@ -134,7 +142,7 @@ impl KernelLowering<'_> {
 
     /// Arithmetic of a function. That of `f64` is done as it is written: what rounding left is computed by
     /// sums that drivers would simplify.
-    pub(super) fn emit_float_op(&mut self, op: S, scalar: ScalarType, args: &[Id]) -> Id {
+    pub(in crate::lower) fn emit_float_op(&mut self, op: S, scalar: ScalarType, args: &[Id]) -> Id {
         let ty = self.scalar_type(scalar);
         let id = self.emit_value(op, ty, args);
         if scalar == ScalarType::F64 {
@@ -143,7 +151,7 @@ impl KernelLowering<'_> {
         id
     }
 
-    pub(super) fn apply_op(
+    pub(in crate::lower) fn apply_op(
         &mut self,
         op: ScalarOp,
         scalar: ScalarType,
@@ -152,14 +160,14 @@ impl KernelLowering<'_> {
         self.lower_operator(ScalarOperator::with_type(op, scalar), args)
     }
 
-    pub(super) fn number_of(&mut self, scalar: ScalarType, value: f64) -> Id {
+    pub(in crate::lower) fn number_of(&mut self, scalar: ScalarType, value: f64) -> Id {
         let bits = ScalarOperator::from_conversion(ScalarOp::FConv, ScalarType::F64, scalar)
             .eval_operands(&[value.to_bits()]);
         self.const_literal(ScalarLiteral::new(scalar, bits))
     }
 
     /// A polynomial, the highest power first.
-    pub(super) fn emit_polynomial(
+    pub(in crate::lower) fn emit_polynomial(
         &mut self,
         scalar: ScalarType,
         x: Id,
@@ -179,11 +187,11 @@ impl KernelLowering<'_> {
         sum.unwrap_or(x)
     }
 
-    pub(super) fn emit_less_than(&mut self, a: Id, b: Id) -> Id {
+    pub(in crate::lower) fn emit_less_than(&mut self, a: Id, b: Id) -> Id {
         self.emit_bool_value(S::FOrdLessThan, &[a, b])
     }
 
-    pub(super) fn select_scalar(
+    pub(in crate::lower) fn select_scalar(
         &mut self,
         scalar: ScalarType,
         condition: Id,
@@ -195,7 +203,7 @@ impl KernelLowering<'_> {
     }
 
     /// `a − k·b` for each `b` in turn, where all products but the last are exact.
-    pub(super) fn reduce_argument(&mut self, a: Id, k: Id, parts: &[f64]) -> Id {
+    pub(in crate::lower) fn reduce_argument(&mut self, a: Id, k: Id, parts: &[f64]) -> Id {
         let mut rest = a;
         for part in parts {
             let part = self.number_of(ScalarType::F64, *part);
@@ -205,11 +213,11 @@ impl KernelLowering<'_> {
         rest
     }
 
-    pub(super) fn operator_or(&mut self, op: ScalarOp, args: &[Id], or: Id) -> Id {
+    pub(in crate::lower) fn operator_or(&mut self, op: ScalarOp, args: &[Id], or: Id) -> Id {
         self.apply_op(op, ScalarType::F64, args).unwrap_or(or)
     }
 
-    pub(super) fn exp(&mut self, a: Id) -> Id {
+    pub(in crate::lower) fn exp(&mut self, a: Id) -> Id {
         let s = ScalarType::F64;
         let log2_e = self.number_of(s, std::f64::consts::LOG2_E);
         let (lowest, highest) = (self.number_of(s, -746.0), self.number_of(s, 710.0));
@@ -248,7 +256,7 @@ impl KernelLowering<'_> {
     }
 
     /// A positive number as m·2^k, with m between the roots of a half and of two.
-    pub(super) fn split_mantissa_exponent(&mut self, a: Id) -> [Id; 2] {
+    pub(in crate::lower) fn split_mantissa_exponent(&mut self, a: Id) -> [Id; 2] {
         let s = ScalarType::F64;
         let (long, real) = (self.uint_type(64), self.scalar_type(s));
         let tiny = self.number_of(s, f64::MIN_POSITIVE);

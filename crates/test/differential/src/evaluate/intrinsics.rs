@@ -2,7 +2,7 @@
 
 use super::value::{AbstractScalar, AbstractValue, LeafType};
 use super::{
-    AbstractByte, EvaluationResult, LlvmEvaluator, float, integer, step, stop_unsupported,
+    AbstractByte, EvaluationResult, LlvmEvaluator, float, instructions, integer, stop_unsupported,
 };
 use spirula_llvm::ir::{LlvmFunc, LlvmOpcode, LlvmType, Predicate};
 
@@ -279,7 +279,7 @@ impl LlvmEvaluator<'_> {
         if size == 0 {
             return Ok(AbstractValue::new());
         }
-        let to = step::to_address(args[0][0])?;
+        let to = instructions::to_address(args[0][0])?;
         let cells: Vec<AbstractByte> = if name.starts_with("memset") {
             let cell = match args[1][0].known_bits() {
                 Some(byte) => AbstractByte::Byte(byte as u8),
@@ -287,7 +287,7 @@ impl LlvmEvaluator<'_> {
             };
             vec![cell; size as usize]
         } else {
-            let from = step::to_address(args[1][0])?;
+            let from = instructions::to_address(args[1][0])?;
             match self.memory.cells_at(from, size) {
                 Some(cells) => cells.to_vec(),
                 None => return super::stop_undefined("a copy from outside of an object"),

@@ -25,7 +25,7 @@ impl KernelLowering<'_> {
     /// Whether a loop with this body may wait for an invocation that fails.
     pub(super) fn awaits_others(&self, body: StmtBlock) -> bool {
         let at = body.index();
-        self.can_fail() && self.survey.asks[at] && !self.survey.waits[at]
+        self.can_fail() && self.memory_use.asks[at] && !self.memory_use.waits[at]
     }
 
     /// What stands before a loop that waits.

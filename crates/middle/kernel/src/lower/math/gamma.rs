@@ -1,8 +1,8 @@
 //! The gamma function and its logarithm, by Lanczos' approximation with nine terms (C. Lanczos, 1964):
 //! 14 digits.
 
-use super::KernelLowering;
-use super::functions::LoweredIdResult;
+use super::LoweredIdResult;
+use crate::lower::KernelLowering;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
@@ -31,7 +31,12 @@ struct SubnormalNumber {
 
 impl KernelLowering<'_> {
     /// Γ, or the logarithm of its absolute value.
-    pub(super) fn gamma(&mut self, s: ScalarType, op: ScalarOp, a: Id) -> LoweredIdResult {
+    pub(in crate::lower) fn gamma(
+        &mut self,
+        s: ScalarType,
+        op: ScalarOp,
+        a: Id,
+    ) -> LoweredIdResult {
         let [half, one, pi, infinity] =
             [0.5, 1.0, std::f64::consts::PI, f64::INFINITY].map(|n| self.number_of(s, n));
         // Below one half by reflection: Γ(x) Γ(1 − x) = π / sin πx.

@@ -3,8 +3,8 @@
 //! Quotients of polynomials on four intervals, as in Sun Microsystems' fdlibm, `s_erf.c`, which gives
 //! their error as below 2⁻⁵⁷; with the device's `exp` the whole has a few units in the last place.
 
-use super::KernelLowering;
-use super::functions::LoweredIdResult;
+use super::LoweredIdResult;
+use crate::lower::KernelLowering;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
@@ -108,7 +108,7 @@ struct RationalFunction {
 
 impl KernelLowering<'_> {
     /// All four forms, of which one is taken: selections are cheaper than branches that differ.
-    pub(super) fn erf(&mut self, s: ScalarType, op: ScalarOp, a: Id) -> LoweredIdResult {
+    pub(in crate::lower) fn erf(&mut self, s: ScalarType, op: ScalarOp, a: Id) -> LoweredIdResult {
         let [zero, one, two] = [0.0, 1.0, 2.0].map(|n| self.number_of(s, n));
         let size = self.apply_op(ScalarOp::FAbs, s, &[a])?;
         let square = self.emit_float_op(S::FMul, s, &[size, size]);
