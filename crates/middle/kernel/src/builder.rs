@@ -1,11 +1,9 @@
-//! Making programs.
+//! The builder of programs, which front ends use.
 //!
-//! A [`ProgramBuilder`] appends statements to the innermost open block. It keeps names unique within a
-//! function by giving later bearers of a name a number (`x`, `x.1`, `x.2`). It does not check
-//! types; [`crate::verify()`] does.
+//! A [`ProgramBuilder`] appends statements to the innermost open block. It keeps names unique within a function: a
+//! name that is taken gets a number (`x`, `x.1`, `x.2`). It does not check types; [`crate::verify_program()`] does.
 //!
-//! A function that squares each of `n` numbers in place, by one workgroup of a single invocation for
-//! each:
+//! The example squares each of `n` numbers in place, with one workgroup of a single invocation for each:
 //!
 //! ```
 //! use spirula_kernel::ir::{
@@ -86,16 +84,16 @@ use spirula_program::{
     ProgramParameter, ScalarLiteral, ScalarOp, ScalarOperator, ScalarType, SizeClass,
 };
 
-/// Makes a program from nothing.
+/// Builds a program statement by statement.
 #[derive(Debug, Default)]
 pub struct ProgramBuilder {
     program: KernelProgram,
-    /// Statements of the blocks that are open, the innermost last.
+    /// Statements of the open blocks, the innermost last.
     open: Vec<Vec<KernelStmt>>,
     /// Names of globals, and names of the current function.
     global_names: FxHashSet<String>,
     local_names: FxHashSet<String>,
-    /// How often a name was numbered in the current function.
+    /// For each name, the last number that was appended to it in the current function.
     numbered: FxHashMap<String, u32>,
     functions: FxHashMap<String, FuncId>,
     parameters: FxHashMap<ProgramParameter, ParamId>,
@@ -103,33 +101,33 @@ pub struct ProgramBuilder {
 }
 
 impl ProgramBuilder {
-    /// A builder of an empty program.
+    /// Creates a builder of an empty program.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The program so far.
+    /// The program as built so far.
     pub fn program(&self) -> &KernelProgram {
         &self.program
     }
 
-    /// The finished program, whose kernels use what functions that they call see of it.
+    /// Finishes the program. Each kernel gets the captures that the functions it calls need.
     pub fn finish_program(mut self) -> KernelProgram {
         crate::captures::complete_kernel_uses(&mut self.program);
         self.program
     }
 
-    /// Sets the place of the statements that follow.
+    /// Sets the source place of the statements that follow.
     pub fn set_place(&mut self, place: SourceLocation) {
         self.place = place;
     }
 
-    /// The place of the statements that follow.
+    /// The source place of the statements that follow.
     pub fn current_place(&self) -> SourceLocation {
         self.place
     }
 
-    /// Makes a variable that all functions see.
+    /// Creates a variable that is visible in all functions.
     pub fn add_global(&mut self, name: &str, ty: VariableType) -> VarId {
         let name = self.make_unique_name(name);
         self.global_names.insert(name.clone());
@@ -155,7 +153,7 @@ impl ProgramBuilder {
         function
     }
 
-    /// Begins a function: names may be used again. Gives it its place.
+    /// Begins a function and sets its source place. Names of earlier functions may be used again.
     pub fn begin_function(&mut self, function: FuncId) {
         self.local_names.clear();
         self.numbered.clear();
@@ -176,12 +174,12 @@ impl ProgramBuilder {
         var
     }
 
-    /// Gives a function its body.
+    /// Defines the body of a function.
     pub fn define_function(&mut self, function: FuncId, body: StmtBlock) {
         self.program.functions[function.index()].body = Some(body);
     }
 
-    /// Sets what runs before any function.
+    /// Sets the block that runs before any function.
     pub fn set_initialiser(&mut self, body: StmtBlock) {
         self.program.initialise = Some(body);
     }
@@ -191,19 +189,19 @@ impl ProgramBuilder {
         self.program.entries.push(entry);
     }
 
-    /// Sets the description of opaque types.
+    /// Sets the descriptions of opaque types.
     pub fn opaque_types(&mut self, lines: Vec<String>) {
         self.program.opaque_types = lines;
     }
 
-    /// Makes a variable of the current function without declaring it: inputs, counters, constants.
+    /// Creates a variable of the current function without declaring it, such as an input, a counter or a constant.
     pub fn new_var(&mut self, name: &str, ty: VariableType) -> VarId {
         let name = self.make_unique_name(name);
         self.local_names.insert(name.clone());
         self.make_var(&name, ty, false)
     }
 
-    /// Makes and declares a variable.
+    /// Creates and declares a variable.
     pub fn declare_var(&mut self, name: &str, ty: VariableType, volatile: bool) -> VarId {
         let var = self.new_var(name, ty);
         self.program.vars[var.index()].volatile = volatile;
@@ -232,7 +230,7 @@ impl ProgramBuilder {
         }
     }
 
-    /// The type of a private array.
+    /// Adds the type of a private array.
     pub fn add_array_type(&mut self, element: ScalarType, shape: Vec<ExprId>) -> ArrayId {
         self.program.arrays.push(ArrayData { element, shape });
         ArrayId::new(self.program.arrays.len() - 1)
@@ -243,12 +241,12 @@ impl ProgramBuilder {
         ExprId::new(self.program.exprs.len() - 1)
     }
 
-    /// A value.
+    /// A literal expression.
     pub fn make_literal(&mut self, literal: ScalarLiteral) -> ExprId {
         self.push_expr(ExprData::Literal(literal))
     }
 
-    /// An `i64`.
+    /// A literal expression of type `i64`.
     pub fn make_i64(&mut self, value: i64) -> ExprId {
         self.make_literal(ScalarLiteral::from_i64(value))
     }
@@ -258,14 +256,14 @@ impl ProgramBuilder {
         self.push_expr(ExprData::Var(var))
     }
 
-    /// An operator on operands.
+    /// An operator applied to operands.
     pub fn apply_operator(&mut self, operator: ScalarOperator, operands: &[ExprId]) -> ExprId {
         let start = self.program.operands.len() as u32;
         self.program.operands.extend_from_slice(operands);
         self.push_expr(ExprData::Apply(operator, start))
     }
 
-    /// An operator whose types follow from its first operand, or its last (for those that choose).
+    /// An operator whose types follow from its first operand; those of a conditional follow from its last.
     pub fn apply_op(&mut self, op: ScalarOp, operands: &[ExprId]) -> ExprId {
         let typed = match op {
             ScalarOp::Cond => operands.last(),
@@ -302,18 +300,19 @@ impl ProgramBuilder {
         self.push_expr(ExprData::Limit(LimitId::new(at)))
     }
 
-    /// A message.
+    /// Adds a message.
     pub fn add_message(&mut self, message: MessageData) -> MessageId {
         self.program.messages.push(message);
         MessageId::new(self.program.messages.len() - 1)
     }
 
-    /// The kernel that is added when there are so many before it, to be launched already.
+    /// The id of the kernel that will be the `number`-th one, counted from 0, so that it can be launched before it
+    /// is added.
     pub fn later_kernel(&self, number: usize) -> KernelId {
         KernelId::new(number)
     }
 
-    /// A kernel.
+    /// Adds a kernel.
     pub fn add_kernel(&mut self, kernel: KernelData) -> KernelId {
         self.program.kernels.push(kernel);
         KernelId::new(self.program.kernels.len() - 1)
@@ -324,12 +323,12 @@ impl ProgramBuilder {
         self.open.push(Vec::new());
     }
 
-    /// What stands in the innermost block so far.
+    /// The statements of the innermost block so far.
     pub fn open_block(&self) -> &[KernelStmt] {
         self.open.last().map_or(&[], Vec::as_slice)
     }
 
-    /// Closes the innermost block. Without one, gives an empty block.
+    /// Closes the innermost block. Returns an empty block if none is open.
     pub fn end_block(&mut self) -> StmtBlock {
         let stmts = self.open.pop().unwrap_or_default();
         let start = self.program.stmts.len() as u32;

@@ -1,9 +1,9 @@
-//! Which functions are called, and from where.
+//! The call graph: which functions are called, from the host and from kernels.
 
 use crate::ir::{FuncId, KernelProgram, MemorySpace, StmtBlock, StmtKind, VarId, VariableType};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
-/// Calls and kernels in a block and the blocks within; not within its kernels.
+/// Callees and launched kernels in a block and its nested blocks. The bodies of kernels are not searched.
 pub(crate) fn collect_calls_and_kernels(
     program: &KernelProgram,
     block: StmtBlock,
@@ -23,9 +23,9 @@ pub(crate) fn collect_calls_and_kernels(
     (calls, kernels)
 }
 
-/// For each function, whether it is code of kernels: kernels call it, themselves or through others,
-/// and it has no device memory and launches nothing. Every function has to have a body, and none may
-/// call itself (rule 1).
+/// For each function, whether it is code of kernels: kernels call it, directly or through other functions, and it
+/// neither has device memory nor launches kernels. Checks that every function has a body and that none calls itself
+/// (rule 1).
 pub(crate) fn on_device(program: &KernelProgram) -> Result<Vec<bool>, SourceDiagnostic> {
     let mut calls = Vec::new();
     let mut from_kernels = Vec::new();
@@ -86,7 +86,7 @@ pub(crate) fn is_host_only(program: &KernelProgram, function: FuncId) -> bool {
     false
 }
 
-/// Variables that a block and the blocks within declare.
+/// Variables that a block and its nested blocks declare.
 fn collect_declared_vars(program: &KernelProgram, block: StmtBlock) -> Vec<VarId> {
     let (mut vars, mut open) = (Vec::new(), vec![block]);
     while let Some(block) = open.pop() {
@@ -100,7 +100,7 @@ fn collect_declared_vars(program: &KernelProgram, block: StmtBlock) -> Vec<VarId
     vars
 }
 
-/// That no function calls itself: taking away functions whose callees are all gone leaves none.
+/// Checks that the call graph is acyclic, by removing functions whose callees have all been removed.
 fn verify_acyclic(program: &KernelProgram, calls: &[Vec<FuncId>]) -> Result<(), SourceDiagnostic> {
     let mut waiting: Vec<usize> = calls.iter().map(Vec::len).collect();
     let mut callers = vec![Vec::new(); calls.len()];

@@ -1,7 +1,7 @@
-//! What kernels use of the whole program through the functions that they call.
+//! Captures of kernels: globals of the program that a kernel needs through the functions that it calls.
 //!
-//! A function sees the program's own variables, and on a device it is put in place where it is called: there they have
-//! to be among what the kernel uses.
+//! A function sees the globals of the program. On a device it is inlined where it is called, so the globals that it
+//! mentions have to be among the captures of the kernel.
 
 use crate::call_graph;
 use crate::ir::{
@@ -10,7 +10,7 @@ use crate::ir::{
 };
 use rustc_hash::FxHashSet;
 
-/// Adds to the uses of each kernel the program's variables that its functions mention.
+/// Adds to the captures of each kernel the globals that its functions mention.
 pub(crate) fn complete_kernel_uses(program: &mut KernelProgram) {
     if program.globals.is_empty() {
         return;
@@ -26,8 +26,8 @@ pub(crate) fn complete_kernel_uses(program: &mut KernelProgram) {
     }
 }
 
-/// The program's variables on the device that functions called from a kernel mention, and that it does not use, in
-/// their order.
+/// The globals that functions called from a kernel mention and that the kernel does not capture, in their order.
+/// Only scalars and blocks of device memory can be captured.
 pub(crate) fn find_missing_uses(program: &KernelProgram, kernel: KernelId) -> Vec<VarId> {
     let data = program.kernel(kernel);
     let mut wanted: FxHashSet<VarId> = FxHashSet::default();
@@ -56,7 +56,7 @@ pub(crate) fn find_missing_uses(program: &KernelProgram, kernel: KernelId) -> Ve
     globals.filter(is_usable).collect()
 }
 
-/// The functions that a block calls, itself or through others.
+/// The functions that a block calls, directly or through other functions.
 fn collect_called_functions(program: &KernelProgram, block: StmtBlock) -> Vec<FuncId> {
     let mut seen = vec![false; program.functions.len()];
     let (mut open, _) = call_graph::collect_calls_and_kernels(program, block);
@@ -73,7 +73,7 @@ fn collect_called_functions(program: &KernelProgram, block: StmtBlock) -> Vec<Fu
     all
 }
 
-/// Calls a function with every variable that a block and the blocks within mention, but for those of launches.
+/// Calls a closure with every variable that a block and its nested blocks mention. Launches are left out.
 fn each_mentioned(program: &KernelProgram, block: StmtBlock, seen: &mut impl FnMut(VarId)) {
     for stmt in program.block_stmts(block) {
         let mut exprs: Vec<ExprId> = Vec::new();
@@ -87,7 +87,7 @@ fn each_mentioned(program: &KernelProgram, block: StmtBlock, seen: &mut impl FnM
     }
 }
 
-/// The variables of a statement itself, and its expressions.
+/// Reports the variables that a statement names itself, and collects its expressions.
 fn visit_mentioned(
     program: &KernelProgram,
     stmt: &StmtKind,

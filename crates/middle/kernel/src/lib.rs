@@ -1,10 +1,11 @@
-//! The imperative IR: functions of the host and the kernels that they launch.
+//! The imperative kernel representation: functions of the host and the kernels that they launch.
 //!
-//! - [`ir`]: the data.
-//! - [`ProgramBuilder`]: making programs.
-//! - [`verify_program()`]: the checker.
+//! - [`ir`]: the program as data.
+//! - [`ProgramBuilder`]: the builder of programs, for front ends.
+//! - [`verify_program()`]: the verifier.
 //! - [`print_program()`], [`parse_program`]: the text form.
-//! - [`compile_program`]: to programs that run; [`lower_kernel()`]: single kernels to SPIR-V.
+//! - [`compile_program`]: whole programs to steps of the host and SPIR-V kernels; [`lower_kernel()`]: single kernels to
+//!   SPIR-V.
 
 mod builder;
 mod call_graph;

@@ -1,6 +1,6 @@
-//! Functions that copy arrays within device memory, for programs that have copies.
+//! Copy kernels: functions that copy arrays within device memory, for programs that have copies.
 //!
-//! They are written in the imperative IR; `spirula-program` says what their scalars are and chooses
+//! They are written in the text form of this representation. `spirula-program` defines their scalars and chooses
 //! between them.
 
 use crate::host::compile_program;
@@ -10,7 +10,7 @@ use spirula_program::ScalarType;
 use spirula_program::program::{CompiledProgram, CopyKernels, HostStep};
 use std::collections::BTreeSet;
 
-/// The types as which elements are copied, whatever they are.
+/// The types as which elements are copied, one for each size.
 const ELEMENTS: [ScalarType; 4] = [
     ScalarType::I8,
     ScalarType::I16,
@@ -21,7 +21,7 @@ const ELEMENTS: [ScalarType; 4] = [
 /// Size of the elements as which contiguous bytes are copied.
 const WORD: u64 = 4;
 
-/// Gives a program the functions for its copies.
+/// Adds the functions that the copies of a program need.
 pub(crate) fn add_copy_functions(program: &mut CompiledProgram) -> Result<(), SourceDiagnostic> {
     let steps = program.functions.iter().flat_map(|f| &f.steps);
     let sizes = steps.filter_map(|step| match step {
@@ -51,13 +51,13 @@ pub(crate) fn add_copy_functions(program: &mut CompiledProgram) -> Result<(), So
     Ok(())
 }
 
-/// A text for elements of a type.
+/// The text with the element type filled in.
 fn instantiate_text(text: &str, element: ScalarType) -> String {
     let text = text.replace("ELEMENT", element.name());
     text.replace("BYTES", &element.size().to_string())
 }
 
-/// Appends the only function of a text, with its kernel; gives its number.
+/// Appends the only function of a text with its kernel, and returns its number.
 fn append_function(program: &mut CompiledProgram, text: &str) -> Result<usize, SourceDiagnostic> {
     let mut added = compile_program(&parse_program(text)?)?;
     let first = program.kernels.len();

@@ -1,4 +1,4 @@
-//! Entry points of the program.
+//! Entry points: the mapping from parameters and results to slots of the host function.
 
 use super::HostStepLowering;
 use crate::ir::{ArrayDimension, EntryDecl, EntryDeclValue, EntryKind, PlainValue};
@@ -6,7 +6,7 @@ use spirula_program::program as out;
 use spirula_program::program::HostSlot;
 
 impl HostStepLowering<'_> {
-    /// An entry point of the function that was compiled last.
+    /// An entry point of the function that was lowered last.
     pub(super) fn lower_entry(&mut self, entry: &EntryDecl) -> out::ProgramEntry {
         let mut parameters = Vec::new();
         for parameter in &entry.parameters {

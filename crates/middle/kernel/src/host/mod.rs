@@ -1,11 +1,11 @@
-//! Whole programs: functions of the host as steps, kernels as modules.
+//! Lowering of whole programs: functions of the host to steps, kernels to modules.
 
 mod entry;
 mod sequential;
 mod simplify;
 
 use crate::call_graph;
-use crate::copier;
+use crate::copy_kernels;
 use crate::ir::{
     CallStmt, CopyOperand, CopyStmt, ExprData, ExprId, FuncArgument, FuncId, KernelCapture,
     KernelId, KernelProgram, MessageId, MessageSegment, StaticData, StmtBlock, StmtKind, VarId,
@@ -23,8 +23,7 @@ use std::sync::Arc;
 
 /// Compiles a checked program. A kernel that cannot be lowered fails when it is launched.
 ///
-/// # Errors
-/// When the program is not a checked one.
+/// # Errors If the program breaks a rule of the verifier that lowering depends on.
 pub fn compile_program(program: &KernelProgram) -> Result<out::CompiledProgram, SourceDiagnostic> {
     let on_device = call_graph::on_device(program)?;
     let lowered: Vec<Result<LoweredKernel, SourceDiagnostic>> = program
@@ -68,7 +67,7 @@ pub fn compile_program(program: &KernelProgram) -> Result<out::CompiledProgram, 
     for function in program.function_ids() {
         let mut compiled = match host.lower_function(function) {
             Ok(compiled) => compiled,
-            // A function that only kernels call may do what the host cannot.
+            // A function that only kernels call may contain statements that the host cannot run.
             Err(_) if on_device[function.index()] => out::HostFunction::default(),
             Err(fault) => return Err(fault),
         };
@@ -96,8 +95,8 @@ fn take_number(number: &mut u32) -> u32 {
     *number - 1
 }
 
-/// The kernels, equal ones once, and where each is: layers of a model repeat their kernels, which a
-/// device would otherwise compile again and again.
+/// Removes duplicate kernels; returns the kernels and, for each kernel of the program, its index among them. Layers
+/// of a model repeat their kernels, which a device would otherwise compile again each time.
 fn deduplicate_kernels(
     lowered: &[Result<LoweredKernel, SourceDiagnostic>],
 ) -> (Vec<out::ProgramKernel>, Vec<usize>) {
@@ -174,15 +173,15 @@ fn to_program_message(
 struct HostStepLowering<'a> {
     program: &'a KernelProgram,
     lowered: &'a [Result<LoweredKernel, SourceDiagnostic>],
-    /// Where the result has each kernel.
+    /// For each kernel of the program, its index in the result.
     kernel_ids: Vec<usize>,
-    /// Places of the variables of the current function.
+    /// Slots of the variables of the current function.
     slots: FxHashMap<VarId, HostSlot>,
     globals: FxHashMap<VarId, HostSlot>,
     function: out::HostFunction,
     data: Vec<Arc<[u8]>>,
     place: SourceLocation,
-    /// The invocation whose statements these are, of a kernel that the host runs.
+    /// The invocation that is being lowered, if the host runs a kernel itself.
     invocation: Option<sequential::HostInvocation>,
 }
 
@@ -241,7 +240,7 @@ impl HostStepLowering<'_> {
         self.function.steps.push(step);
     }
 
-    /// The scalar that holds the value of an expression from here on.
+    /// The register that holds the value of an expression.
     fn lower_expr(&mut self, expr: ExprId) -> Result<HostRegister, SourceDiagnostic> {
         let program = self.program;
         match program.expr(expr) {
@@ -283,7 +282,7 @@ impl HostStepLowering<'_> {
         to
     }
 
-    /// An operator on two `i64`s.
+    /// Applies an operator to two `i64`s.
     fn apply_i64_op(&mut self, op: ScalarOp, a: HostRegister, b: HostRegister) -> HostRegister {
         self.apply_operator(ScalarOperator::with_type(op, ScalarType::I64), [a, b, b])
     }
@@ -426,7 +425,7 @@ impl HostStepLowering<'_> {
         Ok(())
     }
 
-    /// Steps for each value of a counter from 0 up to a bound, whose value is that of the beginning.
+    /// Emits a loop over a counter from 0 to below a bound. The bound is copied before the loop.
     fn push_counted_loop(
         &mut self,
         ty: ScalarType,
@@ -452,13 +451,13 @@ impl HostStepLowering<'_> {
         Ok(())
     }
 
-    /// Appends a jump that is aimed later; gives its position.
+    /// Appends a jump whose target is set later, and returns its position.
     fn push_jump(&mut self, step: HostStep) -> usize {
         self.push_step(step);
         self.function.steps.len() - 1
     }
 
-    /// Lets a jump go to the next step.
+    /// Sets the target of a jump to the next step.
     fn aim_jump(&mut self, at: usize) {
         let next = self.function.steps.len();
         match &mut self.function.steps[at] {
@@ -602,7 +601,7 @@ impl HostStepLowering<'_> {
         self.apply_i64_op(ScalarOp::SMax, value, one)
     }
 
-    /// A size within a kernel, which has to depend on what the kernel uses only.
+    /// The value of a size within a kernel. It may depend only on the scalars that the kernel captures.
     fn lower_known_size(
         &mut self,
         expr: ExprId,
@@ -619,7 +618,7 @@ impl HostStepLowering<'_> {
     }
 }
 
-/// Largest data, in bytes.
+/// Largest constant data, in bytes.
 const DATA: u64 = 1 << 30;
 
 fn static_bytes(data: &StaticData) -> Option<Vec<u8>> {

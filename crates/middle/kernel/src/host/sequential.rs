@@ -1,8 +1,8 @@
-//! Kernels that no device runs, run by the host.
+//! Sequential kernels: kernels that the host runs because no device can.
 //!
-//! A kernel may call a function that allocates memory or launches kernels itself, which no kernel can
-//! do. Where its invocations do not work together, the host runs them one after the other: two loops
-//! around the body, whose statements are then those of the host. Slow, and right.
+//! A kernel may call a function that allocates memory or launches kernels, which is impossible on a device. If its
+//! invocations do not communicate, the host runs them one after the other: two loops around the body, whose
+//! statements become steps of the host. This is slow but correct.
 
 use super::HostStepLowering;
 use crate::call_graph;
@@ -14,7 +14,7 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::program::{HostRegister, HostStep};
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
-/// The invocation that the host runs: numbers of 32 bits.
+/// The invocation that the host runs, as registers of 32 bits.
 #[derive(Clone, Copy)]
 pub(super) struct HostInvocation {
     group: HostRegister,
@@ -22,8 +22,8 @@ pub(super) struct HostInvocation {
     size: HostRegister,
 }
 
-/// Whether the host can run a kernel: it calls what only the host does, in one dimension, and nothing
-/// in it is shared by invocations.
+/// Whether the host can run a kernel: it calls a function that only the host can run, has one dimension, and its
+/// invocations share nothing.
 pub(super) fn is_for_host(program: &KernelProgram, kernel: KernelId) -> bool {
     let data = program.kernel(kernel);
     let (called, _) = call_graph::collect_calls_and_kernels(program, data.body);
@@ -56,7 +56,7 @@ pub(super) fn is_for_host(program: &KernelProgram, kernel: KernelId) -> bool {
 }
 
 impl HostStepLowering<'_> {
-    /// Runs a kernel's invocations.
+    /// Runs all invocations of a kernel.
     pub(super) fn lower_sequential_kernel(
         &mut self,
         kernel: KernelId,
@@ -93,7 +93,7 @@ impl HostStepLowering<'_> {
         Ok(())
     }
 
-    /// Where the invocation is.
+    /// The position of the invocation in the launch.
     pub(super) fn place_of(
         &mut self,
         what: LaunchIndex,

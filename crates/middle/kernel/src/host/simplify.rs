@@ -1,8 +1,9 @@
-//! The steps of a function of the host, without those that need not be run in each call.
+//! Simplification of host steps: constant propagation, copy propagation and dead code elimination.
 //!
-//! Expressions come as a step for each operator and constant, and assignments as a copy. Here constants become what
-//! the function begins with, copies of what does not change are no longer asked for, a result goes where it is
-//! assigned to, and what nothing asks for is left out. Cost: linear, for each of a few rounds.
+//! Lowering emits a step for each operator and constant, and a copy for each assignment. This pass makes constants
+//! part of the function's initial registers, replaces copies by their sources where these do not change, lets an
+//! operator write directly to the variable that it is assigned to, and removes steps whose results are unused. It
+//! repeats a few times; each iteration takes linear time.
 
 use spirula_program::program::{EntryOpaque, EntrySize, EntryValueType, ProgramEntry};
 use spirula_program::program::{
@@ -33,26 +34,26 @@ pub(super) fn simplify_function(function: &mut HostFunction, entries: &[ProgramE
     function.constants = constants.collect();
 }
 
-/// What is known of a scalar wherever it may be asked for.
+/// The known value of a scalar, which holds wherever the scalar is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum HostRegValue {
     Nothing,
     Constant(u64),
-    /// What another one is.
+    /// The same value as another scalar.
     Copy(HostRegister),
 }
 
 struct HostRegInfo {
-    /// How often each scalar is set, by steps and by who calls.
+    /// Number of definitions of each scalar, by steps and by the caller.
     set: Vec<u32>,
-    /// Whether who calls asks for it.
+    /// Whether the caller reads it.
     kept: Vec<bool>,
-    /// Whether it is set in a loop.
+    /// Whether it is defined in a loop.
     varies: Vec<bool>,
     known: Vec<HostRegValue>,
-    /// Whether each step is in a loop.
+    /// For each step, whether it is in a loop.
     looped: Vec<bool>,
-    /// Whether a jump goes to each step.
+    /// For each step, whether it is the target of a jump.
     aimed: Vec<bool>,
 }
 
@@ -125,7 +126,7 @@ impl HostRegInfo {
         }
     }
 
-    /// Whether it is a scalar of the function that a single step sets.
+    /// Whether it is a scalar of the function with a single definition.
     fn is_single(&self, HostRegister(number): HostRegister) -> bool {
         self.set.get(number as usize) == Some(&1)
     }
@@ -139,7 +140,7 @@ impl HostRegInfo {
         known.copied().unwrap_or(HostRegValue::Nothing)
     }
 
-    /// Learns what single steps set scalars to.
+    /// Finds the values of scalars with a single definition.
     fn propagate_values(&mut self, function: &HostFunction) {
         for (step, is_looped) in function.steps.iter().zip(self.looped.clone()) {
             let (to, known) = match step {
@@ -156,8 +157,8 @@ impl HostRegInfo {
         }
     }
 
-    /// What a copy is known to be: the same as what is set once, before it or in the same round of a loop, and not
-    /// again.
+    /// The known value of a copy. It equals its source if the source has a single definition, before the copy or in
+    /// the same iteration of a loop, and does not change afterwards.
     fn copied_value(&self, from: HostRegister, is_looped: bool) -> HostRegValue {
         match self.known_value(from) {
             HostRegValue::Nothing if self.is_single(from) => {
@@ -185,7 +186,7 @@ impl HostRegInfo {
                 _ => return HostRegValue::Nothing,
             }
         }
-        // Of sizes it matters whether their sums and products have room.
+        // For sizes it matters whether their sums and products overflow.
         if operator.to == ScalarType::I64
             && matches!(operator.op, ScalarOp::Add | ScalarOp::Sub | ScalarOp::Mul)
         {
@@ -194,7 +195,7 @@ impl HostRegInfo {
         HostRegValue::Constant(operator.eval_operands(&values[..operands.len()]))
     }
 
-    /// Lets a step ask for what copies are copies of.
+    /// Replaces a step's operands by the sources of copies.
     fn rewrite_uses(&self, step: &mut HostStep) {
         for_each_use(step, |reg| {
             if let HostRegValue::Copy(from) = self.known_value(*reg) {
@@ -209,7 +210,7 @@ impl HostRegInfo {
     }
 }
 
-/// Lets a step whose result is only copied by the next one set what that sets.
+/// If the next step only copies a step's result, lets the step write to the copy's target.
 fn retarget_copied_steps(function: &mut HostFunction, facts: &HostRegInfo) {
     let used = uses_of(function, facts);
     let mut copied = vec![false; function.steps.len()];
@@ -231,7 +232,7 @@ fn retarget_copied_steps(function: &mut HostFunction, facts: &HostRegInfo) {
     keep_steps(function, |at, _| !copied[at]);
 }
 
-/// Leaves out steps that set what nobody asks for, or what is known from the beginning.
+/// Removes steps whose results are unused or known from the beginning.
 fn drop_unused(function: &mut HostFunction, facts: &HostRegInfo) {
     loop {
         let used = uses_of(function, facts);
@@ -254,7 +255,7 @@ fn drop_unused(function: &mut HostFunction, facts: &HostRegInfo) {
     }
 }
 
-/// Keeps some of the steps; jumps go on where they went.
+/// Keeps some of the steps, and adjusts the targets of jumps.
 fn keep_steps(function: &mut HostFunction, mut keeps: impl FnMut(usize, &HostStep) -> bool) {
     let mut places = Vec::with_capacity(function.steps.len() + 1);
     let mut kept = 0;
@@ -275,7 +276,7 @@ fn keep_steps(function: &mut HostFunction, mut keeps: impl FnMut(usize, &HostSte
     }
 }
 
-/// How often each scalar of the function is asked for.
+/// Number of reads of each scalar of the function.
 fn uses_of(function: &mut HostFunction, facts: &HostRegInfo) -> Vec<u32> {
     let mut used: Vec<u32> = facts.kept.iter().map(|kept| u32::from(*kept)).collect();
     for step in &mut function.steps {
@@ -288,7 +289,7 @@ fn uses_of(function: &mut HostFunction, facts: &HostRegInfo) -> Vec<u32> {
     used
 }
 
-/// Whether each step is in a loop: between a step and a jump back to it.
+/// For each step, whether it is in a loop: between a step and a jump back to it.
 fn find_looped_steps(steps: &[HostStep]) -> Vec<bool> {
     let mut looped = vec![false; steps.len()];
     for (at, step) in steps.iter().enumerate() {
@@ -301,7 +302,7 @@ fn find_looped_steps(steps: &[HostStep]) -> Vec<bool> {
     looped
 }
 
-/// The scalars that a value of an entry point is held by: its own, and those of its sizes.
+/// The scalars that hold a value of an entry point: its own, and those of its sizes.
 fn entry_value_registers<'v>(
     value: &'v Option<EntryValueType>,
     opaque: &'v Option<EntryOpaque>,
@@ -410,7 +411,8 @@ mod tests {
         )
     }
 
-    /// The steps and constants of what is left of a function of so many scalars, the first of which it takes.
+    /// The remaining steps and constants of a function with a number of scalars, the first of which is its
+    /// parameter.
     fn simplify_to_text(scalars: u32, output: u32, steps: Vec<HostStep>) -> String {
         let mut function = HostFunction {
             scalars,
@@ -455,7 +457,7 @@ mod tests {
 
     #[test]
     fn what_a_loop_changes_is_copied_where_it_was() {
-        // The numbers of Fibonacci: 1 and 2 are exchanged by 3; 4 counts up to what is given.
+        // Fibonacci numbers: registers 1 and 2 are exchanged through 3; register 4 counts up to the argument.
         let steps = vec![
             HostStep::Set(make_register(1), 0),
             HostStep::Set(make_register(2), 1),

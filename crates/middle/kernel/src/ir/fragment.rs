@@ -1,18 +1,18 @@
 //! Cooperative matrices: what the invocations of a subgroup hold together.
 //!
-//! A fragment is a small matrix of which every invocation of a subgroup has some elements; which, is
-//! the device's affair (`SPV_KHR_cooperative_matrix`). All invocations of a subgroup take part in each
-//! operation.
+//! A fragment is a small matrix that the invocations of a subgroup hold together: each has some of its elements.
+//! The device decides which invocation has which element (`SPV_KHR_cooperative_matrix`). All invocations of a
+//! subgroup take part in each operation.
 
 use super::{ExprId, MemoryElement, VarId};
 use spirula_program::ScalarType;
 
-/// The type of fragments.
+/// The type of a fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FragmentType {
     /// Type of the elements.
     pub number: FragmentElement,
-    /// What it is in products.
+    /// The operand of a product that it is.
     pub role: FragmentRole,
     /// Rows.
     pub rows: u32,
@@ -20,7 +20,7 @@ pub struct FragmentType {
     pub columns: u32,
 }
 
-/// Types of the elements of fragments.
+/// Element types of fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FragmentElement {
     /// IEEE 754 binary16.
@@ -29,16 +29,16 @@ pub enum FragmentElement {
     Bf16,
     /// IEEE 754 binary32.
     F32,
-    /// Integer of 8 bits with a sign.
+    /// Signed integer of 8 bits.
     I8,
-    /// Integer of 8 bits without one.
+    /// Unsigned integer of 8 bits.
     U8,
-    /// Integer of 32 bits with a sign.
+    /// Signed integer of 32 bits.
     I32,
 }
 
 impl FragmentElement {
-    /// All, with their names.
+    /// All element types with their names.
     pub const NAMES: [(&'static str, FragmentElement); 6] = [
         ("f16", FragmentElement::F16),
         ("bf16", FragmentElement::Bf16),
@@ -48,7 +48,7 @@ impl FragmentElement {
         ("i32", FragmentElement::I32),
     ];
 
-    /// What memory holds of it.
+    /// The scalar type that memory holds for an element.
     pub fn storage_type(self) -> ScalarType {
         match self {
             FragmentElement::F16 => ScalarType::F16,
@@ -59,25 +59,25 @@ impl FragmentElement {
         }
     }
 
-    /// Whether it is an integer with a sign.
+    /// Whether it is a signed integer.
     pub fn is_signed(self) -> bool {
         matches!(self, FragmentElement::I8 | FragmentElement::I32)
     }
 }
 
-/// What a fragment is in products.
+/// The operand of a product that a fragment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FragmentRole {
     /// The first factor.
     Left,
     /// The second factor.
     Right,
-    /// What products are added to.
+    /// The sum that products are added to.
     Sum,
 }
 
 impl FragmentRole {
-    /// All, with their names.
+    /// All roles with their names.
     pub const NAMES: [(&'static str, FragmentRole); 3] = [
         ("left", FragmentRole::Left),
         ("right", FragmentRole::Right),
@@ -85,56 +85,56 @@ impl FragmentRole {
     ];
 }
 
-/// Which elements lie next to each other in memory.
+/// The order of a fragment's elements in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FragmentOrder {
-    /// Those of a row.
+    /// Row-major: elements of a row are adjacent.
     Rows,
-    /// Those of a column.
+    /// Column-major: elements of a column are adjacent.
     Columns,
 }
 
 impl FragmentOrder {
-    /// All, with their names.
+    /// All orders with their names.
     pub const NAMES: [(&'static str, FragmentOrder); 2] = [
         ("rows", FragmentOrder::Rows),
         ("columns", FragmentOrder::Columns),
     ];
 }
 
-/// Where a fragment lies in memory. First element and rows, or columns, begin at multiples of 16 bytes.
+/// The place of a fragment in memory. The first element and each row (or column) begin at a multiple of 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FragmentAddress {
-    /// The first element, of the type that memory holds.
+    /// The first element, with the type that memory holds.
     pub first: MemoryElement,
-    /// What lies next to each other.
+    /// Whether rows or columns are contiguous.
     pub order: FragmentOrder,
-    /// Elements from one row, or column, to the next, an `i64`.
+    /// Elements from one row (or column) to the next, an `i64`.
     pub stride: ExprId,
 }
 
-/// What is done with fragments.
+/// An operation on fragments.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FragmentOp {
-    /// Makes all elements zeros.
+    /// Sets all elements to zero.
     Clear(VarId),
-    /// Reads one from memory.
+    /// Loads a fragment from memory.
     Load {
-        /// Gets it.
+        /// The fragment that is loaded.
         to: VarId,
-        /// Where it lies.
+        /// Its place in memory.
         from: FragmentAddress,
     },
-    /// Writes one to memory.
+    /// Stores a fragment to memory.
     Store {
-        /// Where it is to lie.
+        /// Its place in memory.
         to: FragmentAddress,
-        /// What is written.
+        /// The fragment that is stored.
         from: VarId,
     },
-    /// Adds the product of two.
+    /// Adds the product of two fragments to a third.
     Accumulate {
-        /// What it is added to.
+        /// The sum.
         to: VarId,
         /// The factors.
         factors: [VarId; 2],

@@ -7,7 +7,7 @@ macro_rules! dense_id {
         pub struct $name(u32);
 
         impl $name {
-            /// The id of the entity at a position; readers bound their inputs far below `u32::MAX`.
+            /// The id of the entity at a position. Readers bound their inputs far below `u32::MAX`.
             pub(crate) fn new(index: usize) -> Self {
                 $name(u32::try_from(index).unwrap_or(u32::MAX))
             }
@@ -39,7 +39,7 @@ dense_id! {
     FuncId "func";
     /// A kernel.
     KernelId "kernel";
-    /// The type of private arrays.
+    /// The type of a private array.
     ArrayId "array";
     /// A message.
     MessageId "message";

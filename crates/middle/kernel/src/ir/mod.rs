@@ -1,8 +1,8 @@
-//! The data: dense ids into arenas, interned names.
+//! The program as data: dense ids into arenas, interned names.
 //!
-//! Expressions have no effects; statements do, and carry their places. A block is a range of one
-//! list of statements, its own blocks standing before it. The body of a kernel refers to the
-//! variables of the host that its uses list.
+//! Expressions have no effects. Statements have effects and carry their source places. A block is a range of one
+//! list of statements; nested blocks stand before the block that contains them. The body of a kernel refers to the
+//! variables of the host that its captures list.
 
 mod fragment;
 mod id;

@@ -1,4 +1,4 @@
-//! The program: arenas and what stands in them.
+//! Kernel programs: the arenas and their entities.
 
 use super::{
     ArrayId, ExprId, FragmentType, FuncId, KernelId, KernelStmt, LimitId, MessageId, NameId,
@@ -8,12 +8,12 @@ use spirula_diagnostics::SourceLocation;
 use spirula_program::{ProgramParameter, ScalarLiteral, ScalarOperator, ScalarType, SizeClass};
 use std::ops::Range;
 
-/// One program for one device: functions of the host and the kernels that they launch.
+/// A program for one device: functions of the host and the kernels that they launch.
 #[derive(Clone, Debug, Default)]
 pub struct KernelProgram {
     /// All names.
     pub names: ProgramNames,
-    /// All variables. A name is that of one variable only within a function and the globals.
+    /// All variables. A name is unique within a function together with the globals.
     pub vars: Vec<VarData>,
     /// Types of private arrays.
     pub arrays: Vec<ArrayData>,
@@ -21,27 +21,27 @@ pub struct KernelProgram {
     pub(crate) operands: Vec<ExprId>,
     pub(crate) blocks: Vec<Range<u32>>,
     pub(crate) stmts: Vec<KernelStmt>,
-    /// Messages of assertions.
+    /// Messages of assertions and traces.
     pub messages: Vec<MessageData>,
-    /// Tuning parameters, each once.
+    /// Tuning parameters, without duplicates.
     pub parameters: Vec<ProgramParameter>,
-    /// Classes of limits that are asked for, each once.
+    /// Classes of device limits that the program reads, without duplicates.
     pub limits: Vec<SizeClass>,
-    /// Variables that all functions see.
+    /// Variables that are visible in all functions.
     pub globals: Vec<VarId>,
-    /// Runs once, before any function.
+    /// The block that runs once, before any function.
     pub initialise: Option<StmtBlock>,
-    /// Functions; those that are only named have no body.
+    /// Functions. A function that is only declared has no body.
     pub functions: Vec<FuncData>,
     /// Kernels.
     pub kernels: Vec<KernelData>,
     /// Entry points.
     pub entries: Vec<EntryDecl>,
-    /// Descriptions of the types of opaque values, line by line, as they were written.
+    /// Descriptions of opaque types, line by line as they were written.
     pub opaque_types: Vec<String>,
 }
 
-/// What a variable is.
+/// A variable.
 #[derive(Clone, Debug)]
 pub struct VarData {
     /// Name.
@@ -59,25 +59,25 @@ pub enum VariableType {
     Scalar(ScalarType),
     /// A reference to a block of memory.
     Memory(MemorySpace),
-    /// An array of the invocation itself.
+    /// A private array of an invocation.
     Array(ArrayId),
-    /// A matrix of the subgroup.
+    /// A matrix of a subgroup.
     Fragment(FragmentType),
 }
 
-/// Where blocks of memory are.
+/// Address space of a block of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemorySpace {
-    /// The host's memory.
+    /// Memory of the host.
     Host,
-    /// The device's memory.
+    /// Memory of the device.
     Device,
-    /// The memory of a workgroup.
+    /// Shared memory of a workgroup.
     Shared,
 }
 
 impl MemorySpace {
-    /// All, with their names.
+    /// All spaces with their names.
     pub const NAMES: [(&'static str, MemorySpace); 3] = [
         ("host", MemorySpace::Host),
         ("device", MemorySpace::Device),
@@ -90,19 +90,19 @@ impl MemorySpace {
 pub struct ArrayData {
     /// Type of the elements.
     pub element: ScalarType,
-    /// Sizes of the dimensions, `i64`s over literals, tuning parameters and the kernel's constants;
-    /// none for a single element.
+    /// Sizes of the dimensions: `i64` expressions over literals, tuning parameters and the kernel's constants. A
+    /// single element has none.
     pub shape: Vec<ExprId>,
 }
 
-/// A node of an expression. Operands come before what they are operands of.
+/// A node of an expression. The operands of a node come before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ExprData {
-    /// A value.
+    /// A literal.
     Literal(ScalarLiteral),
-    /// A scalar variable.
+    /// The value of a scalar variable.
     Var(VarId),
-    /// An operator and the position of its operands.
+    /// An operator, and the position of its first operand.
     Apply(ScalarOperator, u32),
     /// The value of a tuning parameter, an `i64`.
     Parameter(ParamId),
@@ -110,21 +110,21 @@ pub enum ExprData {
     Limit(LimitId),
 }
 
-/// A message.
+/// A message of an assertion or a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageData {
-    /// What it is put together from.
+    /// Its segments.
     pub parts: Vec<MessageSegment>,
-    /// Places in the source of the program, the innermost first; may be empty.
+    /// Source places, the innermost first; may be empty.
     pub backtrace: String,
 }
 
-/// A part of a message.
+/// A segment of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MessageSegment {
-    /// Text.
+    /// Literal text.
     Text(String),
-    /// A scalar, printed without its type.
+    /// The value of a scalar, printed without its type.
     Value(ExprId),
 }
 
@@ -133,44 +133,44 @@ pub enum MessageSegment {
 pub struct FuncData {
     /// Name.
     pub name: NameId,
-    /// Inputs in the order of calls.
+    /// Inputs in the order of arguments.
     pub inputs: Vec<VarId>,
-    /// Outputs in the order of calls.
+    /// Outputs in the order of results.
     pub outputs: Vec<VarId>,
-    /// Statements; `None` until it is defined.
+    /// Its body; `None` until it is defined.
     pub body: Option<StmtBlock>,
-    /// Where it stands.
+    /// Its source place.
     pub place: SourceLocation,
 }
 
-/// A kernel, and how it is launched.
+/// A kernel and its launch.
 #[derive(Clone, Debug)]
 pub struct KernelData {
-    /// Workgroups in each dimension, one to three `i64`s over variables of the host.
+    /// Workgroups in each dimension: one to three `i64` expressions over variables of the host.
     pub blocks: Vec<ExprId>,
     /// Invocations of a workgroup in each dimension.
     pub block_size: Vec<BlockSize>,
-    /// What the body sees of the host.
+    /// The values and blocks of the host that the body sees.
     pub uses: Vec<KernelCapture>,
     /// Whether it may run after an earlier kernel failed.
     pub failure_tolerant: bool,
-    /// Statements.
+    /// Its body.
     pub body: StmtBlock,
-    /// Where it stands.
+    /// Its source place.
     pub place: SourceLocation,
 }
 
-/// The size of a workgroup in one dimension, an `i64`.
+/// The size of a workgroup in one dimension, an `i64` expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BlockSize {
-    /// Over variables of the host.
+    /// An expression over variables of the host.
     Dynamic(ExprId),
-    /// Over tuning parameters and literals only.
+    /// An expression over tuning parameters and literals only.
     Constant(ExprId),
 }
 
 impl BlockSize {
-    /// The size.
+    /// The expression.
     pub fn size_expr(self) -> ExprId {
         match self {
             BlockSize::Dynamic(value) | BlockSize::Constant(value) => value,
@@ -178,23 +178,23 @@ impl BlockSize {
     }
 }
 
-/// What a kernel sees of the host.
+/// A capture: a value or block of the host that a kernel sees.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KernelCapture {
-    /// The value of a scalar of the host.
+    /// A scalar of the host, passed by value.
     Scalar(VarId),
     /// A block of device memory.
     Memory(VarId),
-    /// A variable of the kernel's own with a value over tuning parameters and literals.
+    /// A variable of the kernel itself. Its value is an expression over tuning parameters and literals.
     Constant(VarId, ExprId),
 }
 
 /// An entry point.
 #[derive(Clone, Debug)]
 pub struct EntryDecl {
-    /// The name users call it by.
+    /// Its name for callers.
     pub name: String,
-    /// What is called.
+    /// The function that is called.
     pub function: FuncId,
     /// Its parameters.
     pub parameters: Vec<EntryDeclParameter>,
@@ -205,49 +205,49 @@ pub struct EntryDecl {
 /// A parameter of an entry point.
 #[derive(Clone, Debug)]
 pub struct EntryDeclParameter {
-    /// Its name in the source of the program.
+    /// Its name in the source program.
     pub name: String,
-    /// What it is.
+    /// Its type and variables.
     pub value: EntryDeclValue,
 }
 
-/// A parameter or a result.
+/// A parameter or a result of an entry point.
 #[derive(Clone, Debug)]
 pub struct EntryDeclValue {
-    /// Whether a parameter is consumed, a result shares no memory.
+    /// Whether a parameter is consumed by the call, or a result aliases no other value.
     pub unique: bool,
-    /// What it is.
+    /// Its type and variables.
     pub kind: EntryKind,
 }
 
-/// What a parameter or a result is.
+/// The kind of a parameter or a result.
 #[derive(Clone, Debug)]
 pub enum EntryKind {
     /// A scalar or an array.
     Plain(PlainValue),
-    /// A value of a type without an external form: its parts.
+    /// A value of a type that has no external form: its name and parts.
     Opaque(String, Vec<PlainValue>),
 }
 
 /// A scalar or an array.
 #[derive(Clone, Debug)]
 pub struct PlainValue {
-    /// The scalar, or the block that holds the array.
+    /// The scalar variable, or the block that holds the array.
     pub var: VarId,
     /// Type of the scalar or of the elements.
     pub element: ScalarType,
-    /// Whether integers have no sign.
+    /// Whether integers are unsigned.
     pub unsigned: bool,
-    /// Sizes of the dimensions of an array, dense in row-major order; `None` for a scalar.
+    /// Sizes of an array's dimensions, dense and in row-major order; `None` for a scalar.
     pub shape: Option<Vec<ArrayDimension>>,
 }
 
-/// The size of a dimension.
+/// The size of an array's dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrayDimension {
-    /// Held by a scalar.
+    /// The value of a scalar variable.
     Var(VarId),
-    /// Known.
+    /// A known number.
     Literal(i64),
 }
 
@@ -280,12 +280,12 @@ impl KernelProgram {
         self.exprs[expr.index()]
     }
 
-    /// The operands of an operator's node.
+    /// The operands of a node with an operator.
     pub fn operands(&self, operator: ScalarOperator, start: u32) -> &[ExprId] {
         &self.operands[start as usize..][..operator.arity()]
     }
 
-    /// The type of an expression; memory variables have none.
+    /// The type of an expression; `None` for a memory variable.
     pub fn type_of(&self, expr: ExprId) -> Option<ScalarType> {
         match self.expr(expr) {
             ExprData::Literal(literal) => Some(literal.ty),
@@ -326,7 +326,7 @@ impl KernelProgram {
         (0..self.kernels.len()).map(KernelId::new)
     }
 
-    /// Calls a function with every variable that an expression reads.
+    /// Calls a closure with every variable that an expression reads.
     pub fn each_var(&self, expr: ExprId, seen: &mut impl FnMut(VarId)) {
         let mut open = vec![expr];
         while let Some(expr) = open.pop() {

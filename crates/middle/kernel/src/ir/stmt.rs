@@ -1,158 +1,157 @@
-//! Statements.
+//! Statements of the host and of kernels.
 
 use super::{ExprId, FragmentOp, FuncId, KernelId, MessageId, StmtBlock, VarId};
 use spirula_diagnostics::SourceLocation;
 use spirula_program::{ScalarLiteral, ScalarType};
 
-/// A statement with its place in the input.
+/// A statement with its source place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelStmt {
-    /// What it does.
+    /// The operation.
     pub kind: StmtKind,
-    /// Where it was written.
+    /// Its source place.
     pub place: SourceLocation,
 }
 
-/// What a statement does.
+/// The operation of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StmtKind {
-    /// Begins the life of a variable, without a value. A private array is there from here on.
+    /// Declares a variable without a value. A private array exists from here on.
     Declare(VarId),
-    /// Gives a scalar a value.
+    /// Assigns a value to a scalar.
     Assign {
         /// The scalar.
         to: VarId,
         /// Its new value.
         value: ExprId,
     },
-    /// Makes a memory variable refer to what another refers to; copies the elements of private
-    /// arrays.
+    /// Makes a memory variable refer to another's block. For private arrays, copies the elements.
     Alias {
-        /// The variable.
+        /// The variable that is set.
         to: VarId,
-        /// What it takes over.
+        /// The variable whose block or elements it takes.
         from: VarId,
     },
-    /// Makes a block of device memory (host) or of the workgroup's memory (kernels, once for each
-    /// statement).
+    /// Allocates a block: of device memory on the host, of workgroup memory in a kernel. A statement of a kernel
+    /// allocates once per workgroup.
     Alloc {
-        /// Refers to it.
+        /// The variable that refers to the block.
         to: VarId,
-        /// Its size, an `i64`.
+        /// Its size in bytes, an `i64`.
         bytes: ExprId,
     },
-    /// A variable is not used any more; the block stays while others refer to it.
+    /// Ends the use of a variable. The block stays alive while other variables refer to it.
     Free(VarId),
-    /// Makes host memory of fixed contents.
+    /// Creates host memory with constant contents.
     Static {
-        /// Refers to it.
+        /// The variable that refers to it.
         to: VarId,
         /// Its contents.
         data: Box<StaticData>,
     },
-    /// Reads an element of memory or of a private array.
+    /// Loads an element of memory or of a private array.
     Read {
-        /// Gets the element.
+        /// The variable that is assigned.
         to: VarId,
-        /// Which one.
+        /// The element.
         from: MemoryElement,
     },
-    /// Writes an element of memory or of a private array.
+    /// Stores an element of memory or of a private array.
     Write {
-        /// Which one.
+        /// The element.
         to: MemoryElement,
-        /// What.
+        /// The value.
         value: ExprId,
     },
-    /// Reads as many adjacent elements of memory as there are variables (kernels): 4, 8 or 16 bytes, at
-    /// an index that is a multiple of their number.
+    /// Loads adjacent elements of memory, one for each variable (kernels). Together they have 4, 8 or 16 bytes. The
+    /// index is a multiple of their number.
     ReadVector {
-        /// Get the elements.
+        /// The variables that are assigned.
         to: Box<[VarId]>,
-        /// The first.
+        /// The first element.
         from: MemoryElement,
     },
-    /// Writes adjacent elements of memory likewise (kernels).
+    /// Stores adjacent elements of memory, with the same restrictions as a vector load (kernels).
     WriteVector {
-        /// The first.
+        /// The first element.
         to: MemoryElement,
-        /// What.
+        /// The values.
         values: Box<[ExprId]>,
     },
-    /// Does something with fragments (kernels).
+    /// An operation on fragments (kernels).
     Fragment(Box<FragmentOp>),
     /// Copies a multi-dimensional array between blocks.
     Copy(Box<CopyStmt>),
-    /// Branches.
+    /// A conditional.
     If {
-        /// A truth value.
+        /// The condition, a truth value.
         condition: ExprId,
-        /// Where it holds.
+        /// The block that runs where it holds.
         then: StmtBlock,
-        /// Where it does not.
+        /// The block that runs where it does not hold.
         otherwise: StmtBlock,
     },
-    /// Counts from 0 to below a bound, which is evaluated once.
+    /// A counted loop from 0 to below a bound. The bound is evaluated once.
     For {
         /// The counter.
         counter: VarId,
         /// The bound, of the counter's type; signed.
         bound: ExprId,
-        /// What is repeated.
+        /// The loop's body.
         body: StmtBlock,
     },
-    /// Repeats while a condition holds.
+    /// A loop that repeats while a condition holds.
     While {
-        /// A truth value.
+        /// The condition, a truth value.
         condition: ExprId,
-        /// What is repeated.
+        /// The loop's body.
         body: StmtBlock,
     },
     /// Calls a function.
     Call(Box<CallStmt>),
-    /// Ends the program with a message where a condition does not hold.
+    /// An assertion: ends the program with a message if a condition does not hold.
     Assert {
-        /// A truth value.
+        /// The condition, a truth value.
         condition: ExprId,
-        /// What is said.
+        /// The message.
         message: MessageId,
     },
-    /// Says something on the way.
+    /// Prints a message and goes on.
     Trace(MessageId),
     /// Launches a kernel (host).
     Launch(KernelId),
-    /// Asks where in the launch this invocation is (kernels).
+    /// Reads the position of the invocation in the launch (kernels).
     Where {
-        /// Gets the number, an `i32`.
+        /// The variable that is assigned, an `i32`.
         to: VarId,
-        /// What is asked.
+        /// The part of the position.
         what: LaunchIndex,
-        /// In which dimension.
+        /// The dimension.
         dimension: u8,
     },
-    /// Hands a value of 32 bits to the invocation of the subgroup whose number differs by a mask, and
-    /// takes that one's; all invocations of the subgroup get there together (kernels).
+    /// Exchanges a value of 32 bits with the invocation of the subgroup whose number differs by a mask. All
+    /// invocations of the subgroup reach it together (kernels).
     Shuffle {
-        /// Gets the other's value.
+        /// The variable that gets the other invocation's value.
         to: VarId,
-        /// What this invocation hands over.
+        /// The value of this invocation.
         value: ExprId,
-        /// The bits by which their numbers differ.
+        /// The bits in which the numbers of both invocations differ.
         mask: u32,
     },
-    /// Synchronises (kernels).
+    /// A synchronisation (kernels).
     Sync {
-        /// How.
+        /// The kind of synchronisation.
         kind: SyncKind,
-        /// What memory is made visible: the workgroup's, or the device's too.
+        /// The memory that becomes visible.
         scope: KernelSyncScope,
     },
-    /// Changes an element of memory at once (kernels).
+    /// An atomic operation on an element of memory (kernels).
     Atomic(Box<AtomicStmt>),
 }
 
 impl StmtKind {
-    /// The blocks within; a kernel is none.
+    /// The nested blocks; the body of a launched kernel is not one of them.
     pub fn nested_blocks(&self) -> impl Iterator<Item = StmtBlock> + use<> {
         let (first, second) = match *self {
             StmtKind::If {
@@ -172,20 +171,20 @@ pub struct MemoryElement {
     pub memory: VarId,
     /// Type of the element.
     pub ty: ScalarType,
-    /// Its number, counted in elements of this type from the beginning; an `i64`.
+    /// Its index, counted in elements of this type from the beginning of the block; an `i64`.
     pub index: ExprId,
-    /// Whether other workgroups may change it meanwhile.
+    /// Whether other workgroups may change it concurrently.
     pub volatile: bool,
 }
 
-/// Contents of host memory.
+/// Constant contents of host memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StaticData {
     /// Type of the elements.
     pub ty: ScalarType,
-    /// The elements, or the one that is repeated.
+    /// The elements, or the single element that is repeated.
     pub values: Vec<ScalarLiteral>,
-    /// How often a single element is repeated.
+    /// The number of repetitions of a single element.
     pub repeat: Option<u64>,
 }
 
@@ -194,37 +193,37 @@ pub struct StaticData {
 pub struct CopyStmt {
     /// Type of the elements.
     pub ty: ScalarType,
-    /// Elements in each dimension, `i64`s; none is one element.
+    /// Elements in each dimension, `i64`s. A copy without dimensions copies one element.
     pub shape: Vec<ExprId>,
-    /// Where to.
+    /// Its destination.
     pub to: CopyOperand,
-    /// Where from.
+    /// Its source.
     pub from: CopyOperand,
 }
 
-/// One side of a copy.
+/// Destination or source of a copy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CopyOperand {
     /// The block or array.
     pub memory: VarId,
-    /// First element, an `i64`.
+    /// Index of the first element, an `i64`.
     pub offset: ExprId,
-    /// Elements from one to the next in each dimension, `i64`s.
+    /// Elements from one index to the next in each dimension, `i64`s.
     pub strides: Vec<ExprId>,
 }
 
-/// A call.
+/// A call of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallStmt {
-    /// What is called.
+    /// The function.
     pub function: FuncId,
-    /// Its inputs.
+    /// Its arguments.
     pub inputs: Vec<FuncArgument>,
-    /// Get its outputs.
+    /// The variables that get its results.
     pub outputs: Vec<VarId>,
 }
 
-/// What is handed to a function.
+/// An argument of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FuncArgument {
     /// A scalar.
@@ -233,25 +232,25 @@ pub enum FuncArgument {
     Memory(VarId),
 }
 
-/// A position in a launch.
+/// A part of the position in a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaunchIndex {
-    /// Number of the workgroup.
+    /// Index of the workgroup.
     Group,
-    /// Number of the invocation in its workgroup.
+    /// Index of the invocation in its workgroup.
     Local,
-    /// Invocations of a workgroup.
+    /// Size of the workgroup.
     LocalSize,
-    /// Invocations that run in lockstep; 1 is always right.
+    /// Number of invocations that run in lockstep; 1 is always right.
     LockstepWidth,
-    /// Number of the subgroup in its workgroup, in any dimension.
+    /// Index of the subgroup in its workgroup; the dimension is ignored.
     Subgroup,
-    /// Number of the invocation in its subgroup, in any dimension.
+    /// Index of the invocation in its subgroup; the dimension is ignored.
     Lane,
 }
 
 impl LaunchIndex {
-    /// All, with their names.
+    /// All parts with their names.
     pub const NAMES: [(&'static str, LaunchIndex); 6] = [
         ("group_id", LaunchIndex::Group),
         ("local_id", LaunchIndex::Local),
@@ -262,19 +261,19 @@ impl LaunchIndex {
     ];
 }
 
-/// Ways to synchronise.
+/// The kind of a synchronisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncKind {
-    /// All invocations of the workgroup wait for each other.
+    /// A barrier: all invocations of the workgroup wait for each other.
     Barrier,
-    /// Accesses before come before accesses after.
+    /// A memory fence: accesses before it come before accesses after it.
     Fence,
-    /// A barrier at which the workgroup ends if one of its invocations failed.
+    /// A barrier at which the workgroup ends if one of its invocations has failed.
     Error,
 }
 
 impl SyncKind {
-    /// All, with their names.
+    /// All kinds with their names.
     pub const NAMES: [(&'static str, SyncKind); 3] = [
         ("barrier", SyncKind::Barrier),
         ("fence", SyncKind::Fence),
@@ -282,31 +281,31 @@ impl SyncKind {
     ];
 }
 
-/// The memory that a synchronisation is about.
+/// The memory that a synchronisation makes visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelSyncScope {
-    /// The workgroup's.
+    /// Memory of the workgroup.
     Shared,
-    /// The workgroup's and the device's.
+    /// Memory of the workgroup and of the device.
     Device,
 }
 
 /// An atomic operation on memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AtomicStmt {
-    /// What is done.
+    /// The operation.
     pub op: AtomicOp,
-    /// Where.
+    /// The element.
     pub element: MemoryElement,
-    /// What with; the new value of a compare and exchange.
+    /// The operand; for a compare and exchange, the new value.
     pub value: ExprId,
     /// The value expected by a compare and exchange.
     pub expected: Option<ExprId>,
-    /// Gets the value from before; none for [`AtomicOp::Write`].
+    /// The variable that gets the old value; `None` for [`AtomicOp::Write`].
     pub old: Option<VarId>,
 }
 
-/// What an atomic operation does.
+/// The operation of an atomic statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "named as the operators are")]
 pub enum AtomicOp {
@@ -319,16 +318,16 @@ pub enum AtomicOp {
     And,
     Or,
     Xor,
-    /// Puts a value in the place of another.
+    /// Replaces a value.
     Exchange,
-    /// Puts a value in the place of an expected one.
+    /// Replaces a value if it is the expected one.
     CompareExchange,
-    /// Writes, then fences the memory.
+    /// Stores a value, then fences the memory.
     Write,
 }
 
 impl AtomicOp {
-    /// All, with their names.
+    /// All operations with their names.
     pub const NAMES: [(&'static str, AtomicOp); 12] = [
         ("add", AtomicOp::Add),
         ("fadd", AtomicOp::FAdd),
@@ -344,7 +343,7 @@ impl AtomicOp {
         ("write", AtomicOp::Write),
     ];
 
-    /// Whether there is such an operation on elements of a type.
+    /// Whether the operation exists on elements of a type.
     pub fn can_apply_to(self, ty: ScalarType) -> bool {
         match self {
             AtomicOp::FAdd => ty.is_float(),

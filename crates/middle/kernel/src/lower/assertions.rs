@@ -1,8 +1,8 @@
-//! Assertions that fail in a kernel.
+//! Assertions in kernels, and the report of failures.
 //!
-//! The program has one block for failures, of 32-bit words: word 0 is 0, or the number of the
-//! message of the first assertion that failed, plus 1; from word 2 on follow the values of the
-//! message, two words each: integers with their sign extended, other values as their bits.
+//! The program has one failure block of 32-bit words. Word 0 is 0, or 1 plus the index of the message of the first
+//! assertion that failed. From word 2 on it holds the values of that message, two words each: integers are
+//! sign-extended, other values are stored as their bits.
 
 use super::KernelLowering;
 use crate::ir::{KernelSyncScope, MessageId, MessageSegment};
@@ -13,7 +13,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 
 impl KernelLowering<'_> {
-    /// The variable that says whether this invocation failed.
+    /// The variable that holds whether this invocation has failed.
     pub(super) fn failed_variable(&mut self) -> Id {
         if let Some(variable) = self.failed {
             return variable;
@@ -24,12 +24,12 @@ impl KernelLowering<'_> {
         variable
     }
 
-    /// Whether the kernel itself has assertions.
+    /// Whether the kernel or a function that it calls has assertions.
     pub(super) fn can_fail(&self) -> bool {
         self.memory_use.fails[self.data.body.index()]
     }
 
-    /// Whether invocations wait for others of their workgroup, so that one that fails has to go on.
+    /// Whether the kernel has barriers. An invocation that fails has to go on to them.
     pub(super) fn waits_for_others(&self) -> bool {
         self.memory_use.waits[self.data.body.index()]
     }
@@ -39,7 +39,7 @@ impl KernelLowering<'_> {
         self.can_fail() && self.waits_for_others()
     }
 
-    /// The word in shared memory that says whether an invocation of the workgroup failed.
+    /// The word in shared memory that holds whether an invocation of the workgroup has failed.
     fn workgroup_flag(&mut self) -> Id {
         if self.layout.is_some() {
             return self.laid_out_flag();
@@ -57,7 +57,7 @@ impl KernelLowering<'_> {
         self.device_pointer(self.failure_binding, 4, word)
     }
 
-    /// The number of the message of the first assertion that failed, plus 1, or 0, as it is at this moment.
+    /// Atomically loads word 0 of the failure block.
     pub(super) fn failure_code(&mut self) -> Id {
         let u32_ty = self.uint_type(32);
         let [device, relaxed] = [1, 0].map(|n| self.const_u32(n));
@@ -66,7 +66,7 @@ impl KernelLowering<'_> {
         self.emit_value(Op::AtomicLoad, u32_ty, &[word, device, relaxed])
     }
 
-    /// Notes that this invocation failed, for itself and for its workgroup.
+    /// Records that this invocation has failed, for itself and for its workgroup.
     pub(super) fn mark_failed(&mut self) {
         let failed = self.failed_variable();
         let yes = self.b.constant_bool(true);
@@ -75,8 +75,8 @@ impl KernelLowering<'_> {
         self.emit_store(flag, one);
     }
 
-    /// What stands before the body: leaves if an earlier launch failed, unless the kernel may run
-    /// then. All invocations of a workgroup have to decide alike.
+    /// Emits the prologue: the kernel returns if an earlier launch failed, unless it is tolerant of failures. All
+    /// invocations of a workgroup have to decide alike.
     pub(super) fn begin_failures(&mut self) {
         let u32_ty = self.uint_type(32);
         let (zero, first) = (self.const_u32(0), self.local_id[0]);
@@ -114,8 +114,8 @@ impl KernelLowering<'_> {
         self.leave_if_failed();
     }
 
-    /// Ends the workgroup if one of its invocations failed. Another barrier keeps those that go on
-    /// from failing before all have looked.
+    /// Returns from the kernel if an invocation of the workgroup has failed. A second barrier ensures that all
+    /// invocations have read the flag before one of them can set it again.
     pub(super) fn leave_if_failed(&mut self) {
         if !self.shares_failure() {
             return;
@@ -129,7 +129,8 @@ impl KernelLowering<'_> {
         self.return_when(has_failed);
     }
 
-    /// Fails where a condition does not hold: the invocation ends, or goes on with what others wait for.
+    /// Fails where the condition does not hold. The invocation returns, or goes on to the barriers that others wait
+    /// at.
     pub(super) fn lower_assertion(
         &mut self,
         condition: Id,
@@ -153,7 +154,7 @@ impl KernelLowering<'_> {
         })
     }
 
-    /// Leaves a message in the block for failures if it is the first.
+    /// Writes a message into the failure block if it is the first.
     fn report_failure(&mut self, message: MessageId) -> Result<(), SourceDiagnostic> {
         let program = self.p;
         let parts = &program.message(message).parts;
@@ -186,7 +187,7 @@ impl KernelLowering<'_> {
         })
     }
 
-    /// A value as two words.
+    /// Encodes a value as two words.
     fn encode_as_words(&mut self, ty: ScalarType, value: Id) -> (Id, Id) {
         let (u32_ty, zero) = (self.uint_type(32), self.const_u32(0));
         match ty {

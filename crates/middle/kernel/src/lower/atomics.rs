@@ -1,5 +1,7 @@
-//! Atomic operations. What no instruction does — floating-point sums, elements of fewer than 32
-//! bits — is a loop that exchanges words until none came in between.
+//! Atomic operations.
+//!
+//! Floating-point sums and operations on elements of fewer than 32 bits have no instruction. They become loops of
+//! compare and exchange on whole words.
 
 use super::{KernelLowering, unsupported_diagnostic};
 use crate::ir::{AtomicOp, AtomicStmt, MemoryElement, MemorySpace, VariableType};
@@ -9,7 +11,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 use spirula_spirv::grammar::enumerants::Capability;
 
-/// Instructions on integers of 32 and 64 bits.
+/// Instructions for integers of 32 and 64 bits.
 const INSTRUCTIONS: &[(AtomicOp, S)] = &[
     (AtomicOp::Add, S::AtomicIAdd),
     (AtomicOp::SMax, S::AtomicSMax),
@@ -22,7 +24,7 @@ const INSTRUCTIONS: &[(AtomicOp, S)] = &[
     (AtomicOp::Exchange, S::AtomicExchange),
 ];
 
-/// The operators by which loops compute the new value.
+/// The operators with which compare-and-exchange loops compute the new value.
 const OPERATORS: &[(AtomicOp, ScalarOp)] = &[
     (AtomicOp::Add, ScalarOp::Add),
     (AtomicOp::FAdd, ScalarOp::FAdd),
@@ -35,12 +37,12 @@ const OPERATORS: &[(AtomicOp, ScalarOp)] = &[
     (AtomicOp::Xor, ScalarOp::Xor),
 ];
 
-/// A word of memory that holds an element.
+/// The word of memory that contains an element.
 struct AtomicWord {
     pointer: Id,
-    /// Bits of the word.
+    /// Width of the word in bits.
     width: u32,
-    /// Where in the word the element is, if it is smaller.
+    /// Bit offset of the element in the word, if the element is smaller.
     shift: Option<Id>,
     scope: Id,
 }
@@ -133,7 +135,7 @@ impl KernelLowering<'_> {
         })
     }
 
-    /// Changes an element and gives its value from before.
+    /// Changes an element and returns its old value.
     fn emit_atomic(
         &mut self,
         word: &AtomicWord,
@@ -216,7 +218,7 @@ impl KernelLowering<'_> {
                 );
                 let other = l.emit_bool_value(S::INotEqual, &[found, before]);
                 l.emit_store(open, other);
-                // The value from before stays when the exchange succeeded.
+                // After a successful exchange this is the old value.
                 l.emit_store(seen, found);
                 Ok::<(), SourceDiagnostic>(())
             },
@@ -226,7 +228,7 @@ impl KernelLowering<'_> {
         Ok(self.extract_element(word, ty, before))
     }
 
-    /// The element in a word.
+    /// Extracts the element from a word.
     fn extract_element(&mut self, word: &AtomicWord, ty: ScalarType, bits: Id) -> Id {
         let to = self.scalar_type(ty);
         let Some(shift) = word.shift else {
@@ -247,7 +249,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// A word with another element.
+    /// Inserts an element into a word.
     fn insert_element(&mut self, word: &AtomicWord, ty: ScalarType, bits: Id, value: Id) -> Id {
         let whole = self.uint_type(word.width);
         let Some(shift) = word.shift else {

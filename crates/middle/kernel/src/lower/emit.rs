@@ -1,4 +1,4 @@
-//! Emitting instructions: types, constants, values, variables, structured control flow.
+//! Emitting of instructions: types, constants, values, variables and structured control flow.
 
 use super::KernelLowering;
 use spirula_program::{ScalarLiteral, ScalarType};
@@ -7,7 +7,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, StorageClass};
 
 impl KernelLowering<'_> {
-    /// The SPIR-V type of values of a scalar type: integers have no sign, truth values no width.
+    /// The SPIR-V type of a scalar type. Integers have no signedness, truth values are `OpTypeBool`.
     pub(super) fn scalar_type(&mut self, ty: ScalarType) -> Id {
         match ty {
             ScalarType::I8 | ScalarType::I16 | ScalarType::I32 | ScalarType::I64 => {
@@ -41,7 +41,7 @@ impl KernelLowering<'_> {
         self.b.constant_u32(value)
     }
 
-    /// A number of a width.
+    /// A constant integer of a width.
     pub(super) fn const_uint(&mut self, width: u32, value: u64) -> Id {
         let ty = self.uint_type(width);
         self.b.constant_bits(ty, width, value)
@@ -63,7 +63,7 @@ impl KernelLowering<'_> {
         self.b.append_value(op, ty, &words)
     }
 
-    /// A comparison or another operation that gives a truth value.
+    /// A comparison, or another operation whose result is a truth value.
     pub(super) fn emit_bool_value(&mut self, op: Op, operands: &[Id]) -> Id {
         let ty = self.b.bool_type();
         self.emit_value(op, ty, operands)
@@ -90,7 +90,7 @@ impl KernelLowering<'_> {
         self.b.append_effect(op, &words);
     }
 
-    /// A variable of the function, in its first block.
+    /// A variable of the function, declared in its first block.
     pub(super) fn add_local_variable(&mut self, ty: Id) -> Id {
         let pointer = self.b.pointer_type(StorageClass::Function, ty);
         let current = self.b.current_block();
@@ -101,7 +101,7 @@ impl KernelLowering<'_> {
         id
     }
 
-    /// A variable outside of functions.
+    /// A variable of the module.
     pub(super) fn add_global_variable(&mut self, class: StorageClass, ty: Id) -> Id {
         let pointer = self.b.pointer_type(class, ty);
         let id = self.b.global_variable(pointer, class, None);
@@ -117,7 +117,7 @@ impl KernelLowering<'_> {
         self.emit_effect(Op::Store, &[pointer, value]);
     }
 
-    /// Bits of one type as another of the same width; truth values are no bits.
+    /// Reinterprets bits as another type of the same width. Truth values cannot be reinterpreted.
     pub(super) fn emit_bitcast(&mut self, to: Id, value: Id) -> Id {
         if self.b.type_of(value) == Some(to) {
             value
@@ -134,7 +134,7 @@ impl KernelLowering<'_> {
         self.emit_effect(Op::Branch, &[to]);
     }
 
-    /// Runs one of two pieces of code.
+    /// Emits a selection with two branches.
     pub(super) fn if_else<E>(
         &mut self,
         condition: Id,
@@ -154,7 +154,7 @@ impl KernelLowering<'_> {
         Ok(())
     }
 
-    /// Runs a piece of code where a condition holds.
+    /// Emits a selection with one branch.
     pub(super) fn emit_if<E>(
         &mut self,
         condition: Id,
@@ -170,7 +170,7 @@ impl KernelLowering<'_> {
         Ok(())
     }
 
-    /// Ends the invocation where a condition holds.
+    /// Returns from the kernel where a condition holds.
     pub(super) fn return_when(&mut self, condition: Id) {
         let [yes, merge] = [(); 2].map(|()| self.b.fresh_id());
         self.b.append_effect(Op::SelectionMerge, &[merge.word(), 0]);
@@ -180,7 +180,7 @@ impl KernelLowering<'_> {
         self.begin_block(merge);
     }
 
-    /// Repeats while a condition, evaluated before each round, holds.
+    /// Emits a loop whose condition is evaluated before each iteration.
     pub(super) fn emit_loop<E>(
         &mut self,
         condition: impl FnOnce(&mut Self) -> Result<Id, E>,
@@ -206,7 +206,7 @@ impl KernelLowering<'_> {
         Ok(())
     }
 
-    /// Counts from 0 to below a bound of a width.
+    /// Emits a loop with a counter of a width, from 0 to below a bound.
     pub(super) fn emit_counted_loop<E>(
         &mut self,
         width: u32,

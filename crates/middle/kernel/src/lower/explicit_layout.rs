@@ -1,8 +1,7 @@
-//! Shared memory that is laid out explicitly (`SPV_KHR_workgroup_memory_explicit_layout`).
+//! Shared memory with an explicit layout (`SPV_KHR_workgroup_memory_explicit_layout`).
 //!
-//! All of a workgroup's memory is one piece, seen through a variable for each width of elements, which
-//! lie over each other. It begins with the word that says whether an invocation failed, if there is
-//! one; what statements make follows, each at a multiple of 16 bytes.
+//! All shared memory of a workgroup is one block, accessed through one aliased variable for each element width. It
+//! begins with the failure flag, if there is one. The allocations follow, each at a multiple of 16 bytes.
 
 use super::{KernelLowering, SpecValue, unsupported_diagnostic};
 use crate::ir::{ExprId, VarId};
@@ -11,17 +10,17 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
 
-/// Bytes that references count in, of which every width is a part.
+/// Bytes that references count in; every element width divides them.
 const GRAIN: u64 = 16;
 
-/// Variables for elements of 1, 2, 4 and 8 bytes.
+/// The aliased variables, for elements of 1, 2, 4 and 8 bytes.
 #[derive(Default)]
 pub(super) struct SharedMemoryViews {
     views: [Option<Id>; 4],
 }
 
 impl KernelLowering<'_> {
-    /// A pointer to an element of so many bytes of what a variable refers to.
+    /// A pointer to an element of `size` bytes in the allocation that a variable refers to.
     pub(super) fn laid_out_pointer(
         &mut self,
         var: VarId,
@@ -46,13 +45,13 @@ impl KernelLowering<'_> {
         Ok(self.view_pointer(size, index))
     }
 
-    /// The word that says whether an invocation failed.
+    /// A pointer to the failure flag.
     pub(super) fn laid_out_flag(&mut self) -> Id {
         let zero = self.const_u32(0);
         self.view_pointer(4, zero)
     }
 
-    /// Where what a statement makes begins, in units of [`GRAIN`].
+    /// The offset of an allocation in units of [`GRAIN`].
     pub(super) fn laid_out_first(&mut self, class: usize, made: (VarId, ExprId)) -> Id {
         let classes = self.memory_use.classes.iter().take(class);
         let mut bytes: Vec<ExprId> = classes
@@ -85,7 +84,7 @@ impl KernelLowering<'_> {
         self.emit_value(Op::AccessChain, pointer, &[variable, zero, index])
     }
 
-    /// The variable of all shared memory as elements of so many bytes.
+    /// The variable that views all shared memory as elements of `size` bytes.
     fn shared_memory_view(&mut self, size: u64) -> Id {
         let at = size.trailing_zeros() as usize;
         if let Some(view) = self.layout.as_ref().and_then(|layout| layout.views[at]) {

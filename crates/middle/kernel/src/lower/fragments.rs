@@ -1,7 +1,7 @@
-//! Fragments: matrices of subgroups, by `SPV_KHR_cooperative_matrix`.
+//! Fragments: cooperative matrices of subgroups (`SPV_KHR_cooperative_matrix`).
 //!
-//! Modules with fragments are of Vulkan's memory model, in which accesses to shared memory have to say
-//! that they are not private.
+//! Modules with fragments use Vulkan's memory model. In this model accesses to shared memory have to be marked as
+//! non-private.
 
 use super::subgroups::SUBGROUP;
 use super::vector_access::WIDEST;
@@ -15,7 +15,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Capability;
 
-/// Operand of accesses that others see.
+/// Memory operand of accesses that other invocations see.
 pub(super) const NON_PRIVATE: u32 = 0x20;
 
 impl KernelLowering<'_> {
@@ -149,14 +149,14 @@ impl KernelLowering<'_> {
         })
     }
 
-    /// Bytes of what a pointer to memory points to.
+    /// Size of the pointee of a pointer to a fragment's memory, in bytes.
     fn pointee_size(&mut self, patch: &FragmentAddress) -> Result<u64, SourceDiagnostic> {
         match self.p.var(patch.first.memory).ty {
             VariableType::Memory(MemorySpace::Shared) => {
                 let class = self.class_of(patch.first.memory)?;
                 Ok(self.shared_variable(class)?.size)
             }
-            // Elements of 32 bits may be anywhere.
+            // Elements of 32 bits may begin at any multiple of 4 bytes.
             _ => Ok(match patch.first.ty.size() {
                 4 => 4,
                 _ => WIDEST,
@@ -164,7 +164,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// A number of elements in units of a pointer.
+    /// Converts a number of elements to units of the pointee.
     fn in_units(&mut self, patch: &FragmentAddress, count: Id) -> Result<Id, SourceDiagnostic> {
         let (own, unit) = (patch.first.ty.size(), self.pointee_size(patch)?);
         let ty = self.uint_type(32);
@@ -186,7 +186,7 @@ impl KernelLowering<'_> {
         self.in_units(patch, stride)
     }
 
-    /// Does something with a pointer to the first element of a patch.
+    /// Calls a closure with a pointer to a fragment's first element.
     fn at_patch(
         &mut self,
         patch: &FragmentAddress,

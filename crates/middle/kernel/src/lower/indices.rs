@@ -1,4 +1,4 @@
-//! Indices and sizes: 64 bits wide as they are written, or 32 bits where that serves.
+//! Index arithmetic: 64 bits wide as in the program, or 32 bits where that suffices.
 
 use super::KernelLowering;
 use crate::ir::{ExprData, ExprId, MemoryElement, MemorySpace, VariableType};
@@ -8,8 +8,9 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
 impl KernelLowering<'_> {
-    /// An index or a size in 32 bits. It is computed as wide as it is written: drivers fold 64-bit sums into
-    /// addresses, which they may not with sums that wrap at 32 bits (NVIDIA's are twice as slow then).
+    /// An index or a size in 32 bits. It is computed in the width of the program and truncated: drivers fold 64-bit
+    /// sums into addresses. They must not fold sums that wrap at 32 bits (on NVIDIA's devices these are twice as
+    /// slow).
     pub(super) fn lower_index(&mut self, expr: ExprId) -> Result<Id, SourceDiagnostic> {
         if let ExprData::Literal(literal) = self.p.expr(expr) {
             return Ok(self.const_u32(literal.bits as u32));
@@ -18,9 +19,9 @@ impl KernelLowering<'_> {
         Ok(self.truncate_to_u32(value))
     }
 
-    /// The index of an element. Into shared memory it is computed in 32 bits, as addresses there are, unless
-    /// elements are put together from smaller ones: that is for devices without explicit layouts, such as
-    /// lavapipe, whose compiler unrolls loops over narrow indices and then needs minutes.
+    /// The index of an element. For shared memory it is computed in 32 bits, as its addresses are. The exception is
+    /// shared memory whose elements are assembled from smaller ones. Such modules are for devices without explicit
+    /// layouts, such as lavapipe, whose compiler unrolls loops over narrow indices and then needs minutes.
     pub(super) fn element_index(
         &mut self,
         element: &MemoryElement,
@@ -34,8 +35,8 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// An index of which all that is written here is computed in 32 bits: the lower bits of sums and products
-    /// come from lower bits alone. What variables hold of it is left to the optimiser (`narrow-indices`).
+    /// An index computed in 32 bits: the lower bits of sums and products depend on lower bits alone. Indices that
+    /// are held by variables are left to the optimiser (`narrow-indices`).
     fn narrow_index(&mut self, expr: ExprId) -> Result<Id, SourceDiagnostic> {
         let program = self.p;
         let ExprData::Apply(operator, start) = program.expr(expr) else {

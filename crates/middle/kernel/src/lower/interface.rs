@@ -1,4 +1,4 @@
-//! The interface of a module: built-in values, scalars, specialisation constants, the entry point.
+//! The interface of a module: built-in variables, scalar arguments, specialisation constants, the entry point.
 
 use super::{KernelLowering, SpecValue, VIEW_BYTES, VIEWS};
 use crate::ir::{KernelCapture, VarId};
@@ -13,18 +13,17 @@ use spirula_spirv::grammar::enumerants::{
 };
 use spirula_spirv::ir::{Block, ModuleSection, SpirvModule};
 
-/// Bytes of push constants that graphics cards have; of devices with fewer, which may have no more than
-/// 128, the runtime takes care.
+/// Bytes of push constants that graphics cards have. The runtime handles devices with fewer; Vulkan guarantees 128.
 const PUSH_CONSTANTS: u32 = 256;
 
-/// Where scalars lie.
+/// The layout of scalar arguments.
 pub(super) struct ScalarArgumentLayout {
     pub rows: Vec<(VarId, ScalarType, u32)>,
     pub bytes: u32,
     pub in_buffer: bool,
 }
 
-/// Begins the module and its only function; gives its id and its first block.
+/// Begins the module and its only function; returns the function's id and its first block.
 pub(super) fn begin_module(b: &mut SpirvBuilder, has_fragments: bool) -> (Id, Block) {
     b.declare_capability(Capability::Shader);
     if has_fragments {
@@ -47,13 +46,13 @@ pub(super) fn begin_module(b: &mut SpirvBuilder, has_fragments: bool) -> (Id, Bl
 }
 
 impl KernelLowering<'_> {
-    /// A specialisation constant of 32 bits, 1 by default.
+    /// A specialisation constant of 32 bits with the default value 1.
     pub(super) fn spec_u32(&mut self, value: SpecValue) -> Id {
         let ty = self.uint_type(32);
         self.spec_constant(ty, &[1], value)
     }
 
-    /// The specialisation constant of a value; equal values are one constant.
+    /// The specialisation constant of a value; equal values share one constant.
     fn spec_constant(&mut self, ty: Id, default: &[u32], value: SpecValue) -> Id {
         let known = self.constants.iter().position(|known| *known == value);
         if let Some(id) = known.and_then(|at| self.spec_ids[at]) {
@@ -78,7 +77,7 @@ impl KernelLowering<'_> {
         id
     }
 
-    /// Makes values of everything that stands before the body.
+    /// Emits the values that the body needs before it begins.
     pub(super) fn begin_interface(&mut self) -> Result<ScalarArgumentLayout, SourceDiagnostic> {
         self.declare_workgroup_size();
         self.constant_uses();
@@ -87,7 +86,7 @@ impl KernelLowering<'_> {
         Ok(scalars)
     }
 
-    /// The workgroup size.
+    /// Declares the workgroup size.
     fn declare_workgroup_size(&mut self) {
         let u32_ty = self.uint_type(32);
         for dimension in 0..3 {
@@ -107,7 +106,7 @@ impl KernelLowering<'_> {
             .decorate_id(size, Decoration::BuiltIn, &[BuiltIn::WorkgroupSize.0]);
     }
 
-    /// Constants of the kernel, which have values of their own where nothing changes them.
+    /// Binds the kernel's constants to specialisation constants.
     fn constant_uses(&mut self) {
         let data = self.data;
         for used in &data.uses {
@@ -153,7 +152,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// Loads the scalars, and the position in the launch.
+    /// Loads the scalar arguments and the invocation's position.
     fn load_scalars_and_position(&mut self, scalars: &ScalarArgumentLayout) {
         let u32_ty = self.uint_type(32);
         let members: Vec<Id> = std::iter::once(u32_ty)
@@ -204,7 +203,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// A scalar from the bits that were handed over.
+    /// Converts the bits of an argument to its scalar type.
     fn scalar_value(&mut self, scalar: ScalarType, bits: Id) -> Id {
         let ty = self.scalar_type(scalar);
         match scalar {
@@ -222,8 +221,8 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// Ids of invocation and workgroup. Workgroups of the second dimension go on where those of the
-    /// first end, if the launch has one dimension.
+    /// Loads the ids of invocation and workgroup. In a launch of one dimension, workgroups of the second dimension
+    /// continue the numbering of the first.
     fn load_invocation_ids(&mut self, groups: Id) {
         let u32_ty = self.uint_type(32);
         let local = self.load_builtin(BuiltIn::LocalInvocationId);
@@ -259,7 +258,7 @@ impl KernelLowering<'_> {
         self.emit_load(triple, variable)
     }
 
-    /// Number of the subgroup in its workgroup, or of the invocation in its subgroup.
+    /// Loads the index of the subgroup in its workgroup, or of the invocation in its subgroup.
     pub(super) fn load_subgroup_builtin(&mut self, builtin: BuiltIn) -> Id {
         let at = usize::from(builtin == BuiltIn::SubgroupLocalInvocationId);
         let ty = self.uint_type(32);
@@ -277,7 +276,7 @@ impl KernelLowering<'_> {
         self.emit_load(ty, variable)
     }
 
-    /// Lets variables of blocks that may change refer to their own binding first.
+    /// Initialises each reference variable with the binding of its own block.
     pub(super) fn begin_references(&mut self) {
         let data = self.data;
         let memories = data.uses.iter().filter_map(|used| match used {
@@ -294,13 +293,13 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// Whether a binding was accessed.
+    /// Whether a binding is accessed.
     pub(super) fn is_bound(&self, binding: u32) -> bool {
         let from = binding as usize * VIEWS;
         (from..from + VIEWS).any(|key| self.bindings.get(key).is_some_and(Option::is_some))
     }
 
-    /// Bytes of a binding that indices of 32 bits reach: 2^32 of the smallest elements that are accessed.
+    /// The part of a binding in bytes that indices of 32 bits reach: 2^32 of the smallest elements accessed.
     pub(super) fn binding_reach(&self, binding: u32) -> u64 {
         let from = binding as usize * VIEWS;
         let views = VIEW_BYTES.iter().enumerate();
@@ -327,8 +326,8 @@ impl KernelLowering<'_> {
         (self.b.into_module(), self.constants)
     }
 
-    /// Asks for signed zeros, infinities and NaNs as IEEE 754 has them, which drivers may otherwise
-    /// take for impossible.
+    /// Requires signed zeros, infinities and NaNs as in IEEE 754. Drivers may otherwise assume that they do not
+    /// occur.
     fn keep_special_values(&mut self, main: Id) {
         for width in [16, 32, 64] {
             if self.floats & width != 0 {

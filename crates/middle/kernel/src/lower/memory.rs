@@ -1,7 +1,7 @@
-//! Memory: bindings seen at every width that is accessed, private arrays.
+//! Memory accesses: device memory through one view for each element width, and private arrays.
 //!
-//! Memory holds unsigned integers; other types are converted on the way. A block of the device is
-//! one binding with a variable for each width.
+//! Memory holds unsigned integers; other types are converted at each access. A block of device memory is one
+//! binding with a variable for each width.
 
 use super::{KernelLowering, SpecValue, VIEW_BYTES, VIEWS, unsupported_diagnostic};
 use crate::ir::{ExprData, MemoryElement, MemorySpace, VarId, VariableType};
@@ -11,7 +11,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
 
-/// Operand of loads and stores that others see.
+/// Memory operand of volatile loads and stores.
 const VOLATILE: u32 = 1;
 
 impl KernelLowering<'_> {
@@ -20,7 +20,7 @@ impl KernelLowering<'_> {
         class.ok_or_else(|| unsupported_diagnostic(self.place, "memory that refers to nothing"))
     }
 
-    /// Bits of a value as memory holds them.
+    /// Converts a value to the bits that memory holds.
     pub(super) fn as_bits(&mut self, ty: ScalarType, value: Id) -> Id {
         let bits = self.uint_type(ty.size() as u32 * 8);
         match ty {
@@ -32,7 +32,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// A value of the bits that memory holds.
+    /// Converts bits of memory to a value.
     pub(super) fn value_of_bits(&mut self, ty: ScalarType, bits: Id) -> Id {
         match ty {
             ScalarType::Bool => {
@@ -46,7 +46,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// Reads an element.
+    /// Loads an element.
     pub(super) fn read_element(
         &mut self,
         element: &MemoryElement,
@@ -78,7 +78,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// Writes an element.
+    /// Stores an element.
     pub(super) fn write_element(
         &mut self,
         element: &MemoryElement,
@@ -126,8 +126,8 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// Does something with the binding that a variable refers to; where several are possible, the
-    /// variable holds which. Gives what was done gives, of the type `given`.
+    /// Calls a closure with the binding that a variable refers to. If several bindings are possible, the variable
+    /// holds which, and a chain of branches selects it. Returns the closure's result, which has type `given`.
     pub(super) fn on_binding(
         &mut self,
         var: VarId,
@@ -178,8 +178,7 @@ impl KernelLowering<'_> {
             .map(|(ty, variable)| self.emit_load(ty, variable)))
     }
 
-    /// The variable that holds what a memory variable refers to: a binding, or the first element
-    /// in shared memory.
+    /// The variable that holds what a memory variable refers to: a binding, or the first element in shared memory.
     pub(super) fn reference_variable(&mut self, var: VarId) -> Id {
         if let Some(variable) = self.slots[var.index()] {
             return variable;
@@ -190,13 +189,13 @@ impl KernelLowering<'_> {
         variable
     }
 
-    /// Whether variables of a class have to hold what they refer to.
+    /// Whether variables of an alias class need a reference variable.
     pub(super) fn needs_reference(&self, class: usize) -> bool {
         let class = &self.memory_use.classes[class];
         class.bindings.len().max(class.allocations.len()) > 1
     }
 
-    /// A pointer to an element of so many bytes in a binding.
+    /// A pointer to an element of `size` bytes in a binding.
     pub(super) fn device_pointer(&mut self, binding: u32, size: u64, index: Id) -> Id {
         let ty = self.uint_type(size as u32 * 8);
         let variable = self.binding_variable(binding, size);
@@ -205,14 +204,14 @@ impl KernelLowering<'_> {
         self.emit_value(Op::AccessChain, pointer, &[variable, zero, index])
     }
 
-    /// The variable of a binding with elements of so many bytes.
+    /// The variable of a binding with elements of `size` bytes.
     fn binding_variable(&mut self, binding: u32, size: u64) -> Id {
         let key = size.trailing_zeros() as usize;
         let element = self.uint_type(size as u32 * 8);
         self.binding_of(binding, key, element)
     }
 
-    /// A pointer to a word, or a vector of words, of a binding.
+    /// A pointer to a word or a vector of words in a binding.
     pub(super) fn device_words(&mut self, binding: u32, words: u32, index: Id) -> Id {
         let ty = self.word_type(words);
         let key = match words {
@@ -226,7 +225,7 @@ impl KernelLowering<'_> {
         self.emit_value(Op::AccessChain, pointer, &[variable, zero, index])
     }
 
-    /// The variable of a binding with elements of a type, by the number of that view.
+    /// The variable of a binding with a given view.
     fn binding_of(&mut self, binding: u32, view: usize, element: Id) -> Id {
         let key = binding as usize * VIEWS + view;
         if self.bindings.len() <= key {
@@ -246,7 +245,7 @@ impl KernelLowering<'_> {
         }
         let mut classes = self.memory_use.classes.iter();
         let class = classes.find(|class| class.bindings.contains(&binding));
-        // What belongs to no class are the failures.
+        // Only the failure block belongs to no class.
         let fails = self.can_fail();
         let (coherent, written) = class.map_or((fails, fails), |c| (c.coherent, c.written));
         let block = self.block_of(view, element, written);
@@ -263,9 +262,9 @@ impl KernelLowering<'_> {
         variable
     }
 
-    /// A block of any number of elements. What is only read has a type of its own: NVIDIA's driver 580 takes
-    /// variables of the same type as one that is `NonWritable` for such, and loads from them before what
-    /// the same invocation stored.
+    /// The type of a storage buffer with a runtime array. Read-only buffers have a type of their own. The reason is
+    /// NVIDIA's driver 580: it treats all variables of a type as `NonWritable` if one of them is, and moves loads
+    /// from them before stores of the same invocation.
     fn block_of(&mut self, view: usize, element: Id, written: bool) -> Id {
         let size: u32 = VIEW_BYTES[view];
         let own = usize::from(written);

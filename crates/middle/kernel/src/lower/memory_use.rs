@@ -1,4 +1,4 @@
-//! What a kernel does with memory, found before anything is emitted.
+//! Memory use of a kernel: alias classes, accesses and barriers, found before anything is emitted.
 
 use crate::call_graph;
 use crate::ir::{
@@ -9,45 +9,46 @@ use rustc_hash::FxHashMap;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::ScalarType;
 
-/// Blocks that are the same memory as far as is known: joined by references.
+/// An alias class: memory variables that may refer to the same blocks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AliasClass {
-    /// Blocks of the device that it may be, as bindings.
+    /// Bindings of the device blocks that belong to it.
     pub bindings: Vec<u32>,
-    /// Places where shared memory is made: the variable that gets it and its bytes.
+    /// Allocations of shared memory: the variable that is assigned, and the size in bytes.
     pub allocations: Vec<(VarId, ExprId)>,
-    /// Bytes of what is accessed, as a set of bits: elements of 1, 2, 4, 8, vectors of 16.
+    /// Set of element sizes that are accessed, as bits: 1, 2, 4, 8, and 16 for vectors.
     pub sizes: u32,
-    /// Bytes of the elements changed atomically, likewise.
+    /// Set of element sizes that are changed atomically.
     pub atomic_sizes: u32,
     /// Whether other workgroups see changes while the kernel runs.
     pub coherent: bool,
-    /// Whether anything is written.
+    /// Whether it is written.
     pub written: bool,
 }
 
-/// What is known of a kernel.
+/// The facts about a kernel.
 pub(super) struct KernelMemoryUse {
-    /// The class of each memory variable.
+    /// The alias class of each memory variable.
     pub class_of: FxHashMap<VarId, usize>,
-    /// Classes; those joined into others are empty.
+    /// Alias classes. Those that were merged into others are empty.
     pub classes: Vec<AliasClass>,
-    /// Variables that statements change.
+    /// For each variable, whether a statement assigns it.
     pub changed: Vec<bool>,
-    /// Blocks in which something may fail, functions included.
+    /// For each block, whether something in it may fail, including its callees.
     pub fails: Vec<bool>,
-    /// Blocks in which the workgroup waits for itself, functions included.
+    /// For each block, whether it has a barrier, including its callees.
     pub waits: Vec<bool>,
-    /// Blocks in which invocations ask for what others write, functions included: by atomic operations, or by volatile
-    /// reads of the device's memory.
+    /// For each block, whether it may read what other invocations write, including its callees: by atomic
+    /// operations, or by volatile loads of device memory.
     pub asks: Vec<bool>,
-    /// Blocks with a loop that may wait for others, functions included: it asks, and has no barrier.
+    /// For each block, whether it has a loop that may wait for other invocations (a loop that polls and has no
+    /// barrier), including its callees.
     pub awaits: Vec<bool>,
-    /// Whether there are fragments.
+    /// Whether the kernel has fragments.
     pub has_fragments: bool,
 }
 
-/// What happens in a block.
+/// The effects of a block.
 #[derive(Clone, Copy, Default)]
 struct BlockEffects {
     fails: bool,
@@ -84,8 +85,7 @@ impl KernelMemoryUse {
         self.awaits[at] = deeds.awaits;
     }
 
-    /// Whether shared memory is accessed in elements of several sizes, which an explicit layout makes
-    /// simple.
+    /// Whether shared memory is accessed in elements of several sizes. An explicit layout simplifies such accesses.
     pub fn mixes_shared(&self) -> bool {
         let is_mixed = |class: &AliasClass| {
             let sizes = (class.sizes | class.atomic_sizes) & !16;
@@ -102,7 +102,7 @@ struct MemoryUseAnalysis<'a> {
     place: SourceLocation,
 }
 
-/// Surveys a kernel and the functions that it calls.
+/// Analyses a kernel and the functions that it calls.
 pub(super) fn analyse_memory_use(
     program: &KernelProgram,
     kernel: KernelId,
@@ -225,7 +225,7 @@ impl MemoryUseAnalysis<'_> {
         }
     }
 
-    /// A block with the blocks within and the functions called.
+    /// Analyses a block, its nested blocks and its callees.
     fn analyse_block(
         &mut self,
         block: StmtBlock,
@@ -276,7 +276,7 @@ impl MemoryUseAnalysis<'_> {
                     if let FragmentOp::Load { from: patch, .. }
                     | FragmentOp::Store { to: patch, .. } = &**op
                     {
-                        // Any element's type will do.
+                        // The class is needed; the element size is that of another access.
                         self.class_of_var(patch.first.memory);
                     }
                     if let FragmentOp::Store { to, .. } = &**op {

@@ -1,16 +1,16 @@
-//! Kernels to SPIR-V modules for Vulkan.
+//! Lowering of kernels to SPIR-V modules for Vulkan.
 //!
 //! # The interface of a module
 //!
 //! | what | where |
 //! | --- | --- |
-//! | blocks of device memory | descriptor set 0, bindings from 0 in the order of the uses |
-//! | the block for failures | the binding after them |
-//! | number of workgroups in the first dimension (`u32`), then scalar uses | push constants; above 256 bytes the binding after that |
+//! | blocks of device memory | descriptor set 0, bindings from 0 in the order of the captures |
+//! | the failure block | the binding after them |
+//! | number of workgroups in the first dimension (`u32`), then captured scalars | push constants; above 256 bytes the binding after that |
 //! | workgroup size, constants, sizes of private arrays and shared memory | specialisation constants, numbered from 0 in the order of [`LoweredKernel::constants`] |
 //!
-//! Scalars lie at multiples of their size; those of fewer than 32 bits take 32. Workgroups beyond
-//! the device's limit in the first dimension continue in the second, and those in excess do nothing.
+//! Scalars are aligned to their size; scalars of fewer than 32 bits take 32. Workgroups beyond the device's limit
+//! in the first dimension continue in the second; excess workgroups do nothing.
 
 mod assertions;
 mod atomics;
@@ -40,65 +40,64 @@ use spirula_spirv::build::SpirvBuilder;
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::ir::{Block, SpirvModule};
 
-/// Most calls that are put in place within a kernel.
+/// Most calls that are inlined into a kernel.
 const CALLS: u32 = 10_000;
-/// Types of elements that the memory of a binding is seen as.
+/// Number of element types through which the memory of a binding is accessed.
 const VIEWS: usize = 6;
-/// Bytes of an element in each of those.
+/// Bytes of an element in each view.
 const VIEW_BYTES: [u32; VIEWS] = [1, 2, 4, 8, 8, 16];
 
-/// A kernel as a module, and what its launch has to provide.
+/// A lowered kernel: its module, and the values that its launch has to provide.
 #[derive(Debug)]
 pub struct LoweredKernel {
     /// The module; its entry point is `main`.
     pub module: SpirvModule,
-    /// The same with shared memory that is laid out explicitly, for devices that have it; none where
-    /// that gains nothing.
+    /// The same kernel with an explicit layout of shared memory, for devices that support it. `None` if that gains
+    /// nothing.
     pub laid_out: Option<SpirvModule>,
     /// Values of the specialisation constants.
     pub constants: Vec<SpecValue>,
-    /// Offsets of the scalar uses in bytes, after the number of workgroups.
+    /// Offsets of the captured scalars in bytes; the number of workgroups comes first.
     pub scalars: Vec<(VarId, ScalarType, u32)>,
-    /// Bytes of number of workgroups and scalars.
+    /// Bytes of the number of workgroups and the scalars.
     pub scalar_bytes: u32,
-    /// Whether scalars are a buffer and no push constants.
+    /// Whether scalars are passed in a buffer instead of push constants.
     pub scalars_in_buffer: bool,
-    /// Which bindings of blocks are accessed.
+    /// For each binding of a block, whether it is accessed.
     pub bound: Vec<bool>,
-    /// Bytes of each of those that indices of 32 bits reach.
+    /// For each binding of a block, the bytes that indices of 32 bits reach.
     pub reach: Vec<u64>,
-    /// Whether the block for failures is bound.
+    /// Whether the failure block is bound.
     pub uses_failures: bool,
     /// Whether assertions of the kernel may fail.
     pub can_fail: bool,
 }
 
-/// The value of a specialisation constant, as the host computes it.
+/// The value of a specialisation constant, which the host computes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SpecValue {
-    /// Invocations of a workgroup in a dimension, 32 bits.
+    /// Size of the workgroup in a dimension, 32 bits.
     BlockSize(usize),
-    /// A value over parameters, limits and the kernel's constants.
+    /// An expression over parameters, limits and the kernel's constants.
     Value(ExprId),
-    /// The product of sizes, at least 1, 32 bits.
+    /// The product of sizes, but at least 1; 32 bits.
     Product(Vec<ExprId>),
-    /// The sum of bytes, each rounded up to a multiple of 16, in elements of so many bytes; 32 bits.
+    /// The size of shared memory in elements, 32 bits: each allocation is rounded up to a multiple of 16 bytes.
     Shared {
-        /// Bytes.
+        /// Sizes of the allocations in bytes.
         bytes: Vec<ExprId>,
-        /// Bytes besides, a multiple of 16.
+        /// Additional bytes, a multiple of 16.
         more: u64,
         /// Bytes of an element.
         size: u64,
-        /// The least value.
+        /// The least result.
         least: u64,
     },
 }
 
 /// Lowers a kernel of a checked program.
 ///
-/// # Errors
-/// When the kernel does what cannot be lowered; the message names it.
+/// # Errors If the kernel contains a construct that cannot be lowered; the message names it.
 pub fn lower_kernel(
     program: &KernelProgram,
     kernel: KernelId,
@@ -116,8 +115,8 @@ pub fn lower_kernel(
     Ok(lowered)
 }
 
-/// Lowers a kernel; `constants` are those of its other form, which are given where shared memory is to
-/// be laid out explicitly. They keep their numbers, and others follow.
+/// Lowers a kernel. For the module with an explicit layout, `constants` are those of the other module: they keep
+/// their numbers, and further constants follow.
 fn lower_as(
     program: &KernelProgram,
     kernel: KernelId,
@@ -189,38 +188,38 @@ struct KernelLowering<'a> {
     p: &'a KernelProgram,
     data: &'a KernelData,
     b: SpirvBuilder,
-    /// The block that has the variables.
+    /// The block in which variables are declared.
     first: Block,
-    /// Variables by the program's variables: scalars, private arrays, references.
+    /// SPIR-V variables by the program's variables: scalars, private arrays, references.
     slots: Vec<Option<Id>>,
-    /// Values of scalars that nothing changes.
+    /// Values of scalars that no statement assigns.
     values: Vec<Option<Id>>,
     array_lengths: Vec<Option<Id>>,
     /// Variables of bindings, [`VIEWS`] for each: elements of 1, 2, 4, 8 bytes, two and four words.
     bindings: Vec<Option<Id>>,
-    /// Block types, by the size of their elements likewise.
+    /// Types of storage buffers by view: read-only, written.
     blocks: [[Option<Id>; 2]; VIEWS],
-    /// Shared memory by class.
+    /// Shared memory by alias class.
     shared: Vec<Option<SharedVariable>>,
     memory_use: KernelMemoryUse,
     interface: Vec<Id>,
     constants: Vec<SpecValue>,
     spec_ids: Vec<Option<Id>>,
-    /// Where shared memory is laid out explicitly: its views.
+    /// The views of shared memory, if it has an explicit layout.
     layout: Option<SharedMemoryViews>,
     failure_binding: u32,
     failed: Option<Id>,
     workgroup_flag: Option<Id>,
-    /// Whether an assertion before may have failed since the last error synchronisation.
+    /// Whether an assertion since the last error synchronisation may have failed.
     pending: bool,
     calls: u32,
-    /// The widths of floats that occur: 16, 32 and 64 are one bit each.
+    /// Set of float widths that occur, as the bits 16, 32 and 64.
     floats: u32,
     place: SourceLocation,
     local_id: Vec<Id>,
     group_id: Vec<Id>,
     local_size: Vec<Id>,
-    /// Variables of the number of the subgroup, and of the invocation in it.
+    /// Built-in variables of the subgroup's index, and of the invocation's index in it.
     subgroup: [Option<Id>; 2],
 }
 

@@ -1,4 +1,4 @@
-//! Scalar operators as instructions.
+//! Scalar operators as SPIR-V instructions.
 
 use super::KernelLowering;
 use spirula_diagnostics::SourceDiagnostic;
@@ -6,7 +6,7 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
-/// Numbers of GLSL.std.450.
+/// Instruction numbers of GLSL.std.450.
 mod glsl {
     pub const ROUND_EVEN: u32 = 2;
     pub const F_ABS: u32 = 4;
@@ -35,7 +35,7 @@ mod glsl {
     pub const N_MAX: u32 = 80;
 }
 
-/// Operators that one instruction is.
+/// Operators that are a single instruction.
 const SINGLE: &[(ScalarOp, S)] = &[
     (ScalarOp::Add, S::IAdd),
     (ScalarOp::Sub, S::ISub),
@@ -77,14 +77,14 @@ const EXTENDED: &[(ScalarOp, u32)] = &[
     (ScalarOp::Fma, glsl::FMA),
 ];
 
-/// Functions of GLSL.std.450 that exist at 32 and 64 bits, and whose results at 16 are those at 32, rounded. At 16
-/// bits NVIDIA's driver 580 does not have the root of a negative number be NaN.
+/// Functions of GLSL.std.450 for 32 and 64 bits. At 16 bits they are computed in 32 bits and rounded: on NVIDIA's
+/// driver 580 the half-precision root of a negative number is not NaN.
 const WIDE: &[(ScalarOp, u32)] = &[
     (ScalarOp::Sqrt, glsl::SQRT),
     (ScalarOp::Rsqrt, glsl::INVERSE_SQRT),
 ];
 
-/// Functions of GLSL.std.450 that do not exist at 64 bits. They do at 16, but drivers fail on them.
+/// Functions of GLSL.std.450 that do not exist at 64 bits. They exist at 16 bits, but drivers fail on them.
 const NARROW: &[(ScalarOp, u32)] = &[
     (ScalarOp::Exp, glsl::EXP),
     (ScalarOp::Log, glsl::LOG),
@@ -105,7 +105,7 @@ fn find_row<T: Copy>(rows: &[(ScalarOp, T)], op: ScalarOp) -> Option<T> {
 }
 
 impl KernelLowering<'_> {
-    /// The result of an operator.
+    /// Lowers an operator.
     pub(super) fn lower_operator(
         &mut self,
         operator: ScalarOperator,
@@ -190,7 +190,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// Operators on integers.
+    /// Lowers operators on integers.
     fn lower_integer_operator(
         &mut self,
         operator: ScalarOperator,
@@ -254,7 +254,7 @@ impl KernelLowering<'_> {
         })
     }
 
-    /// Divisions that round otherwise than the instruction, or whose divisor may be zero.
+    /// Divisions that round differently from the instruction, or whose divisor may be zero.
     fn lower_division(&mut self, operator: ScalarOperator, ty: Id, args: &[Id]) -> Id {
         let op = operator.op;
         let width = operator.from.width();
@@ -289,7 +289,7 @@ impl KernelLowering<'_> {
             ScalarOp::UModSafe => self.emit_value(S::UMod, ty, &[a, b]),
             ScalarOp::SQuotSafe => self.emit_value(S::SDiv, ty, &[a, b]),
             _ => {
-                // The remainder instructions take no negative operands on Vulkan.
+                // Vulkan leaves the remainder instructions undefined for negative operands.
                 let quotient = self.emit_value(S::SDiv, ty, &[a, b]);
                 let product = self.emit_value(S::IMul, ty, &[quotient, b]);
                 let rest = self.emit_value(S::ISub, ty, &[a, product]);
@@ -316,7 +316,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// Counts of bits, an `i32`; the instructions take 32 bits only.
+    /// Bit counts, an `i32`. The instructions exist for 32 bits only.
     fn count_bits(&mut self, op: ScalarOp, scalar: ScalarType, value: Id) -> Id {
         let u32_ty = self.uint_type(32);
         let width = scalar.width();
@@ -348,8 +348,8 @@ impl KernelLowering<'_> {
                 let word = self.emit_value(S::BitwiseOr, u32_ty, &[word, end]);
                 self.count_word(op, word)
             }
-            // NVIDIA's driver 580 counts the bits of bytes that it loads with their sign, whatever is
-            // masked; not those of a field.
+            // NVIDIA's driver 580 sign-extends bytes that it loads and counts these bits despite a mask, but not
+            // despite a bit field extraction.
             ScalarOp::Popc if width < 32 => {
                 let (zero, all) = (self.const_u32(0), self.const_u32(width));
                 let word = self.emit_value(S::BitFieldUExtract, u32_ty, &[word, zero, all]);
@@ -377,7 +377,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// The words of 64 bits, the lower one first.
+    /// The two words of a 64-bit value, the lower one first.
     pub(super) fn split_word_halves(&mut self, value: Id) -> (Id, Id) {
         let (word, long) = (self.uint_type(32), self.uint_type(64));
         let low = self.emit_value(S::UConvert, word, &[value]);
@@ -412,7 +412,7 @@ impl KernelLowering<'_> {
         self.emit_value(S::UConvert, ty, &[high])
     }
 
-    /// A power by squaring, one step for each bit of the exponent; 0 for negative exponents.
+    /// A power by repeated squaring, one iteration for each bit of the exponent; 0 for negative exponents.
     fn emit_integer_power(&mut self, ty: Id, width: u32, args: &[Id]) -> Id {
         let (zero, one) = (self.const_uint(width, 0), self.const_uint(width, 1));
         let negative = self.emit_bool_value(S::SLessThan, &[args[1], zero]);
@@ -448,7 +448,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// Operators on floating-point numbers that no single instruction is at every width.
+    /// Operators on floats that are not a single instruction at every width.
     fn lower_float_operator(
         &mut self,
         operator: ScalarOperator,
@@ -493,7 +493,7 @@ impl KernelLowering<'_> {
         })
     }
 
-    /// Truncates; what is no number, or infinite, gives 0.
+    /// Truncates a float to an integer; NaN and infinities give 0.
     fn real_to_int(&mut self, operator: ScalarOperator, value: Id) -> Id {
         let to = self.scalar_type(operator.to);
         let from = self.scalar_type(operator.from);
@@ -506,7 +506,7 @@ impl KernelLowering<'_> {
         if operator.op == ScalarOp::FToS {
             return self.emit_value(S::ConvertFToS, to, &[value]);
         }
-        // Negative numbers, which have no unsigned form, convert as signed ones do.
+        // Negative numbers have no unsigned form; they are converted as signed numbers.
         let negative = self.emit_bool_value(S::FOrdLessThan, &[value, real_zero]);
         let signed = self.emit_value(S::ConvertFToS, to, &[value]);
         let magnitude = self.select(from, negative, real_zero, value);

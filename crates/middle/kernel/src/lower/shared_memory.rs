@@ -1,5 +1,8 @@
-//! Shared memory: laid out when it is first needed, with elements of the narrowest width accessed, or of
-//! the width of its atomics. Wider accesses take several, narrower ones change a part by atomics.
+//! Shared memory without an explicit layout.
+//!
+//! A class gets its variable when it is first accessed. Its elements have the narrowest width that is accessed, or
+//! the width of its atomics. Wider accesses take several elements; narrower ones change a part of an element
+//! atomically.
 
 use super::fragments::NON_PRIVATE;
 use super::vector_access::WIDEST;
@@ -10,10 +13,10 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 
-/// Scope and semantics of relaxed accesses.
+/// Scope and semantics of relaxed atomic accesses.
 const RELAXED: u32 = 0;
 
-/// Shared memory that was laid out.
+/// The variable of shared memory.
 #[derive(Clone, Copy)]
 pub(super) struct SharedVariable {
     pub variable: Id,
@@ -22,7 +25,7 @@ pub(super) struct SharedVariable {
 }
 
 impl KernelLowering<'_> {
-    /// Reads what is shared. In Vulkan's memory model accesses are private unless they say otherwise.
+    /// Loads from shared memory. Vulkan's memory model treats accesses as private unless they are marked.
     pub(super) fn load_shared(&mut self, ty: Id, pointer: Id) -> Id {
         if self.memory_use.has_fragments {
             self.b
@@ -32,7 +35,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// Writes what is shared likewise.
+    /// Stores to shared memory, with the same mark.
     pub(super) fn store_shared(&mut self, pointer: Id, value: Id) {
         if self.memory_use.has_fragments {
             let words = [pointer.word(), value.word(), NON_PRIVATE];
@@ -58,7 +61,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// Lays out the shared memory of a class when it is first needed.
+    /// The variable of a class; creates it at its first use.
     pub(super) fn shared_variable(
         &mut self,
         class: usize,
@@ -95,7 +98,7 @@ impl KernelLowering<'_> {
         Ok(shared)
     }
 
-    /// Makes a variable refer to the shared memory that a statement makes.
+    /// Makes a variable refer to an allocation of shared memory.
     pub(super) fn lower_alloc(&mut self, to: VarId, bytes: ExprId) -> Result<(), SourceDiagnostic> {
         let class = self.class_of(to)?;
         if !self.needs_reference(class) {
@@ -126,7 +129,7 @@ impl KernelLowering<'_> {
         Ok(())
     }
 
-    /// A pointer to an element of shared memory, counted in the class' own elements.
+    /// A pointer to an element of shared memory; the index counts elements of the class.
     pub(super) fn shared_pointer(&mut self, var: VarId, index: Id) -> Result<Id, SourceDiagnostic> {
         let class = self.class_of(var)?;
         let shared = self.shared_variable(class)?;
@@ -142,7 +145,7 @@ impl KernelLowering<'_> {
         Ok(self.emit_value(Op::AccessChain, pointer, &[shared.variable, index]))
     }
 
-    /// The type of elements of shared memory of so many bytes.
+    /// The type of elements of `size` bytes.
     fn shared_element(&mut self, size: u64) -> Id {
         match size {
             WIDEST => self.word_type((WIDEST / 4) as u32),
@@ -234,7 +237,7 @@ impl KernelLowering<'_> {
         Ok(())
     }
 
-    /// The element that holds a part of its size, and by how much the part is shifted in it.
+    /// The element that contains a smaller part, and the part's bit offset in it.
     pub(super) fn shared_part_pointer(
         &mut self,
         var: VarId,
@@ -246,7 +249,7 @@ impl KernelLowering<'_> {
         Ok((self.shared_pointer(var, word)?, shift))
     }
 
-    /// An index of parts, `count` of which make an element: the element and the shift in bits.
+    /// Splits an index of parts, `count` of which make an element: the element's index and the part's bit offset.
     pub(super) fn split_index(&mut self, index: Id, count: u64, size: u64) -> (Id, Id) {
         let ty = self.uint_type(32);
         let by = self.const_u32(count.trailing_zeros());
@@ -257,7 +260,7 @@ impl KernelLowering<'_> {
         (word, self.emit_value(Op::IMul, ty, &[part, bits]))
     }
 
-    /// One of the elements that an access takes `count` of.
+    /// A pointer to one of the `count` elements of a wide access.
     fn shared_piece_pointer(
         &mut self,
         var: VarId,

@@ -1,7 +1,7 @@
-//! Loops that wait for other invocations, which may have failed.
+//! Spin loops: loops that wait for other invocations, which may have failed.
 //!
-//! A workgroup of which an invocation fails ends, and never tells what others ask for. These look at the block for
-//! failures now and then, and end as if they had failed themselves.
+//! A workgroup in which an invocation fails ends early, so other workgroups may wait for its results forever. Spin
+//! loops therefore poll the failure block regularly, and end as if their own invocation had failed.
 
 use super::KernelLowering;
 use crate::ir::StmtBlock;
@@ -9,15 +9,16 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-/// After so many rounds, a power of two, a loop looks at the block for failures: seldom enough that it costs nothing.
+/// Iterations between two looks at the failure block; a power of two. It is large enough that polling costs
+/// nothing.
 const ROUNDS: u32 = 256;
 
-/// What a loop that waits knows.
+/// The variables of a spin loop.
 #[derive(Clone, Copy)]
 pub(super) struct SpinLoop {
-    /// The variable of how many rounds there were.
+    /// Number of iterations so far.
     rounds: Id,
-    /// The variable that says whether the program has failed.
+    /// Whether the program has failed.
     stopped: Id,
 }
 
@@ -28,7 +29,7 @@ impl KernelLowering<'_> {
         self.can_fail() && self.memory_use.asks[at] && !self.memory_use.waits[at]
     }
 
-    /// What stands before a loop that waits.
+    /// Emits the variables of a spin loop, before the loop.
     pub(super) fn begin_waiting(&mut self) -> SpinLoop {
         let (word, flag) = (self.uint_type(32), self.b.bool_type());
         let (rounds, stopped) = (self.add_local_variable(word), self.add_local_variable(flag));
@@ -38,7 +39,7 @@ impl KernelLowering<'_> {
         SpinLoop { rounds, stopped }
     }
 
-    /// Whether a loop goes on that would for itself.
+    /// Extends a loop's condition: the loop also ends when the program has failed.
     pub(super) fn unless_stopped(&mut self, waiting: SpinLoop, more: Id) -> Id {
         let (word, flag) = (self.uint_type(32), self.b.bool_type());
         let [zero, one, last] = [0, 1, ROUNDS - 1].map(|n| self.const_u32(n));
@@ -59,7 +60,7 @@ impl KernelLowering<'_> {
         self.emit_bool_value(Op::LogicalAnd, &[more, goes_on])
     }
 
-    /// Has the invocation fail where the loop ended because another did.
+    /// Makes the invocation fail if the loop ended because of another's failure.
     pub(super) fn end_waiting(&mut self, waiting: SpinLoop) {
         let flag = self.b.bool_type();
         let stopped = self.emit_load(flag, waiting.stopped);

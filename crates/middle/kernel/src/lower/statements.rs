@@ -1,8 +1,8 @@
-//! Statements and expressions.
+//! Lowering of statements and expressions.
 //!
-//! A failing assertion ends its invocation. Where workgroups wait for themselves it makes it skip
-//! everything up to the next error synchronisation: until there, statements stand under the condition
-//! that nothing failed, apart from those in which the workgroup waits for itself.
+//! A failing assertion returns from its invocation. In kernels with barriers it skips all statements up to the next
+//! error synchronisation instead: until there, statements are guarded by a check that the invocation has not
+//! failed. Statements that contain barriers are not guarded.
 
 use super::{KernelLowering, unsupported_diagnostic};
 use crate::ir::{
@@ -14,13 +14,13 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::BuiltIn;
 
-/// Acquire and release, of workgroup memory.
+/// Acquire and release, for workgroup memory.
 const SHARED_SEMANTICS: u32 = 0x108;
-/// Acquire and release, of storage buffers and workgroup memory.
+/// Acquire and release, for storage buffers and workgroup memory.
 const DEVICE_SEMANTICS: u32 = 0x148;
-/// Make available and make visible, which Vulkan's memory model asks for.
+/// Make available and make visible, which Vulkan's memory model requires.
 const MADE_VISIBLE: u32 = 0x6000;
-/// The scope of all of a device.
+/// The scope of the device.
 const DEVICE: u32 = 1;
 /// The scope of a workgroup.
 const WORKGROUP: u32 = 2;
@@ -58,7 +58,7 @@ impl KernelLowering<'_> {
         Ok(())
     }
 
-    /// Whether a barrier stands right before another that does as much, or at the kernel's end.
+    /// Whether a barrier is redundant: it directly precedes another that covers it, or it ends the kernel.
     fn waits_for_nothing(
         &self,
         stmt: &KernelStmt,
@@ -83,7 +83,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// Whether this invocation has not failed.
+    /// Emits whether this invocation has not failed.
     fn emit_not_failed(&mut self) -> Id {
         let failed = self.failed_variable();
         let flag = self.b.bool_type();
@@ -280,7 +280,7 @@ impl KernelLowering<'_> {
         Ok(())
     }
 
-    /// A loop, which an invocation that failed leaves where none wait for it.
+    /// A loop. An invocation that has failed leaves it if it contains no barrier.
     fn lower_loop(
         &mut self,
         body: StmtBlock,
@@ -383,7 +383,7 @@ impl KernelLowering<'_> {
         Ok(())
     }
 
-    /// Copies as many elements as the source has.
+    /// Copies a private array, as many elements as the source has.
     fn copy_private(&mut self, to: VarId, from: VarId) -> Result<(), SourceDiagnostic> {
         let VariableType::Array(array) = self.p.var(from).ty else {
             return Err(unsupported_diagnostic(
@@ -427,7 +427,7 @@ impl KernelLowering<'_> {
         self.copy_dimension(&shape, (&target, to.0, &to.1), (&source, from.0, &from.1))
     }
 
-    /// Offset and strides of a side.
+    /// Lowers the offset and the strides of one side of a copy.
     fn lower_copy_operand(
         &mut self,
         side: &CopyOperand,
@@ -461,7 +461,7 @@ impl KernelLowering<'_> {
         })
     }
 
-    /// A call, in place.
+    /// Inlines a call.
     fn lower_call(&mut self, call: &CallStmt) -> Result<(), SourceDiagnostic> {
         self.calls += 1;
         if self.calls > super::CALLS {
@@ -514,15 +514,15 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// Has the workgroup wait for itself. What its invocations did before is visible to it alone; only fences
-    /// reach further.
+    /// Emits a barrier of the workgroup. It makes earlier accesses visible to the workgroup alone; only fences have
+    /// a wider scope.
     pub(super) fn emit_barrier(&mut self, scope: KernelSyncScope) {
         let semantics = self.memory_semantics(scope);
         let operands = [WORKGROUP, WORKGROUP, semantics].map(|word| self.const_u32(word));
         self.emit_effect(Op::ControlBarrier, &operands);
     }
 
-    /// Of which memory accesses before are made visible, and how.
+    /// The memory semantics that make earlier accesses visible.
     fn memory_semantics(&self, scope: KernelSyncScope) -> u32 {
         let memory = match scope {
             KernelSyncScope::Shared => SHARED_SEMANTICS,

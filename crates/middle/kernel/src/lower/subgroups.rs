@@ -1,4 +1,4 @@
-//! What the invocations of a subgroup do together.
+//! Subgroup operations.
 
 use super::{KernelLowering, unsupported_diagnostic};
 use crate::ir::{ExprId, VarId};
@@ -10,7 +10,7 @@ use spirula_spirv::grammar::enumerants::Capability;
 pub(super) const SUBGROUP: u32 = 3;
 
 impl KernelLowering<'_> {
-    /// Takes the value of the invocation whose number in the subgroup differs by a mask.
+    /// Lowers a shuffle: the value of the invocation whose index in the subgroup differs by a mask.
     pub(super) fn lower_shuffle(
         &mut self,
         to: VarId,

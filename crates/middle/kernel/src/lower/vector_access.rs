@@ -1,7 +1,7 @@
-//! Adjacent elements of memory in one access.
+//! Vector accesses: adjacent elements of memory in one instruction.
 //!
-//! The device's memory is seen as vectors of 32-bit words, as shared memory is that nothing accesses
-//! otherwise; other shared memory is accessed element by element.
+//! Device memory is accessed as vectors of 32-bit words, and so is shared memory whose accesses are all such
+//! vectors. Other shared memory is accessed element by element.
 
 use super::{KernelLowering, unsupported_diagnostic};
 use crate::ir::{ExprId, MemoryElement, MemorySpace, VarId, VariableType};
@@ -13,11 +13,11 @@ use spirula_spirv::grammar::Op;
 /// Bytes of the widest vector.
 pub(super) const WIDEST: u64 = 16;
 
-/// How a vector lies in words.
+/// A vector as words of memory.
 #[derive(Clone, Copy)]
 struct WordVector {
     ty: ScalarType,
-    /// Elements.
+    /// Number of elements.
     count: u64,
 }
 
@@ -130,7 +130,7 @@ impl KernelLowering<'_> {
         Ok(own != WIDEST || vector.byte_count() != WIDEST)
     }
 
-    /// The number of a vector from that of its first element.
+    /// The index of a vector from that of its first element.
     fn divide_vector_index(&mut self, index: Id, count: u64) -> Id {
         let ty = self.uint_type(32);
         let by = self.const_u32(count.trailing_zeros());
@@ -170,7 +170,7 @@ impl KernelLowering<'_> {
         Ok(())
     }
 
-    /// One word, or a vector of several.
+    /// The type of one word, or of a vector of several.
     pub(super) fn word_type(&mut self, words: u32) -> Id {
         let word = self.uint_type(32);
         match words {
@@ -179,7 +179,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// The elements that lie in words.
+    /// Extracts the elements from words.
     fn split_elements(&mut self, vector: WordVector, read: Id) -> Vec<Id> {
         let word = self.uint_type(32);
         let words: Vec<Id> = match vector.word_count() {
@@ -222,7 +222,7 @@ impl KernelLowering<'_> {
         elements.into_iter().map(of_bits).collect()
     }
 
-    /// Elements as words.
+    /// Joins elements into words.
     fn joined_words(&mut self, vector: WordVector, values: &[Id]) -> Id {
         let word = self.uint_type(32);
         let size = vector.ty.size();
@@ -252,7 +252,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// A word of parts of so many bytes.
+    /// Joins parts of `size` bytes into a word.
     fn join_word_parts(&mut self, size: u64, parts: &[Id]) -> Id {
         let word = self.uint_type(32);
         let mut joined = None;

@@ -1,4 +1,4 @@
-//! The parser: what stands outside of functions, and types.
+//! The parser of declarations outside of functions, and of types.
 
 use super::lexer::KernelToken;
 use super::parse::KernelParser;
@@ -38,7 +38,7 @@ impl KernelParser {
         Ok(())
     }
 
-    /// Numbers functions in the order of their definitions, so that calls may come first.
+    /// Numbers functions in the order of their definitions, so that calls may precede definitions.
     fn functions_in_order(&mut self) {
         let mut names = Vec::new();
         let mut is_definition = false;
@@ -90,7 +90,7 @@ impl KernelParser {
         Ok(var)
     }
 
-    /// A type of variables.
+    /// The type of a variable.
     pub(super) fn parse_variable_type(&mut self) -> Result<VariableType, SourceDiagnostic> {
         if let Some(space) = self.one_of(&MemorySpace::NAMES) {
             return Ok(VariableType::Memory(space));
@@ -136,7 +136,7 @@ impl KernelParser {
         Ok(())
     }
 
-    /// Makes the inputs and outputs of a function known by their names.
+    /// Binds the names of a function's inputs and outputs.
     fn names_of(&mut self, function: FuncId) {
         self.locals.clear();
         let program = self.builder.program();

@@ -1,4 +1,4 @@
-//! Vectors and fragments as text.
+//! The text form of vectors, fragments and shuffles.
 //!
 //! ```text
 //! (%x, %y) = load vector f32 %m[%at]
@@ -90,7 +90,7 @@ impl KernelParser {
         }))
     }
 
-    /// What stands after `(%x, %y) = load vector`.
+    /// Parses the rest of a vector load, after `(%x, %y) = load vector`.
     pub(super) fn read_vector(&mut self, to: Vec<VarId>) -> Result<(), SourceDiagnostic> {
         let from = self.parse_element()?;
         let to = to.into_boxed_slice();
@@ -99,7 +99,7 @@ impl KernelParser {
         Ok(())
     }
 
-    /// What stands after `store vector`.
+    /// Parses the rest of a vector store, after `store vector`.
     pub(super) fn write_vector(&mut self) -> Result<(), SourceDiagnostic> {
         let to = self.parse_element()?;
         let mut values = Vec::new();
@@ -112,21 +112,21 @@ impl KernelParser {
         Ok(())
     }
 
-    /// What stands after `clear`.
+    /// Parses the rest of a clear, after `clear`.
     pub(super) fn parse_clear(&mut self) -> Result<(), SourceDiagnostic> {
         let var = self.parse_var()?;
         self.push_fragment(FragmentOp::Clear(var));
         Ok(())
     }
 
-    /// What stands after `%a = load fragment`.
+    /// Parses the rest of a fragment load, after `%a = load fragment`.
     pub(super) fn load_fragment(&mut self, to: VarId) -> Result<(), SourceDiagnostic> {
         let from = self.parse_fragment_address()?;
         self.push_fragment(FragmentOp::Load { to, from });
         Ok(())
     }
 
-    /// What stands after `store fragment`.
+    /// Parses the rest of a fragment store, after `store fragment`.
     pub(super) fn store_fragment(&mut self) -> Result<(), SourceDiagnostic> {
         let to = self.parse_fragment_address()?;
         self.expect_mark(",")?;
@@ -135,7 +135,7 @@ impl KernelParser {
         Ok(())
     }
 
-    /// What stands after `%c = accumulate`.
+    /// Parses the rest of a multiplication, after `%c = accumulate`.
     pub(super) fn parse_accumulate(&mut self, to: VarId) -> Result<(), SourceDiagnostic> {
         let left = self.parse_var()?;
         self.expect_mark(",")?;

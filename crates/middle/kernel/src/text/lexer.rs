@@ -1,11 +1,11 @@
-//! Tokens.
+//! The lexer of the text form.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// A token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum KernelToken {
-    /// Keywords, operators and values.
+    /// A keyword, an operator or a literal.
     Word(String),
     /// `%name`.
     Var(String),
@@ -13,7 +13,7 @@ pub(super) enum KernelToken {
     Function(String),
     /// `"text"`.
     Text(String),
-    /// Anything else, by itself; `->` is one.
+    /// Another character by itself, or `->`.
     Mark(&'static str),
     /// The end of the text.
     End,
@@ -23,7 +23,7 @@ const MARKS: [&str; 13] = [
     "->", "(", ")", "{", "}", "[", "]", ",", "=", ":", "<", "+", "*",
 ];
 
-/// Whether a name may hold this character without quotes.
+/// Whether a name may contain this character without quotes.
 pub(super) fn is_plain(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '.' | '\'' | '#')
 }
@@ -86,7 +86,7 @@ fn lex_token(rest: &str, first: char) -> Option<(KernelToken, usize)> {
     }
 }
 
-/// A string as `{:?}` writes it: the text and the length of the literal.
+/// Reads a string as `{:?}` writes it: the text, and the length of the literal.
 fn lex_string(rest: &str) -> Option<(String, usize)> {
     let mut text = String::new();
     let mut chars = rest.char_indices().skip(1);

@@ -1,4 +1,4 @@
-//! The text form: [`print_program()`] and [`parse_program`], which reads back what is printed.
+//! The text form: [`print_program()`], and [`parse_program`], which reads its output.
 //!
 //! ```text
 //! function @double(%n: i64, %xs: device) -> (%out: device) {
@@ -13,8 +13,8 @@
 //! }
 //! ```
 //!
-//! Names of variables begin with `%`, of functions with `@`; what is not letters, digits, `_`, `.`,
-//! `'` and `#` is quoted. A name is that of one variable only within a function and the globals.
+//! Names of variables begin with `%`, names of functions with `@`. A name with characters other than letters,
+//! digits, `_`, `.`, `'` and `#` is quoted. A name is unique within a function together with the globals.
 
 mod declaration;
 mod fragment;

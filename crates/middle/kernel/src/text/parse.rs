@@ -12,8 +12,7 @@ pub(crate) const DEPTH: u32 = 200;
 
 /// Reads a program from its text form. The program is not checked.
 ///
-/// # Errors
-/// At the first thing that is not of this form.
+/// # Errors At the first syntax error.
 pub fn parse_program(text: &str) -> Result<KernelProgram, SourceDiagnostic> {
     if text.len() >= u32::MAX as usize {
         return Err(SourceDiagnostic::error(
@@ -113,7 +112,7 @@ impl KernelParser {
         }
     }
 
-    /// A word that means one of the rows of a table.
+    /// Parses a word that names a row of a table.
     pub fn one_of<T: Copy>(&mut self, rows: &[(&str, T)]) -> Option<T> {
         let KernelToken::Word(word) = self.peek() else {
             return None;
@@ -131,7 +130,7 @@ impl KernelParser {
         }
     }
 
-    /// A name that is not in use yet.
+    /// Parses a name that is not in use yet.
     pub fn new_name(&mut self) -> Result<String, SourceDiagnostic> {
         let fault = self.fault_here("expected a new variable");
         let KernelToken::Var(name) = self.next() else {
@@ -146,7 +145,7 @@ impl KernelParser {
         Ok(name)
     }
 
-    /// A variable that there is.
+    /// Parses the name of a declared variable.
     pub fn parse_var(&mut self) -> Result<VarId, SourceDiagnostic> {
         let fault = self.fault_here("expected a variable");
         let KernelToken::Var(name) = self.next() else {
@@ -159,7 +158,7 @@ impl KernelParser {
             .ok_or_else(|| SourceDiagnostic::error(fault.place, unknown))
     }
 
-    /// Items between commas up to a closing mark.
+    /// Parses items between commas, up to a closing delimiter.
     pub fn parse_list<T>(
         &mut self,
         close: &str,
@@ -192,7 +191,7 @@ impl KernelParser {
         }
     }
 
-    /// An expression.
+    /// Parses an expression.
     pub fn parse_expr(&mut self) -> Result<ExprId, SourceDiagnostic> {
         self.depth += 1;
         if self.depth > DEPTH {
@@ -278,7 +277,7 @@ impl KernelParser {
         }
     }
 
-    /// A number without a type.
+    /// Parses a number without a type.
     pub fn parse_number<T: std::str::FromStr>(&mut self) -> Result<T, SourceDiagnostic> {
         let fault = self.fault_here("expected a number");
         match self.next() {

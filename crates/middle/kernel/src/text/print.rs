@@ -1,4 +1,4 @@
-//! The printer.
+//! The printer of the text form.
 
 use super::lexer::is_plain;
 use crate::ir::{
@@ -8,7 +8,7 @@ use crate::ir::{
     MessageSegment, PlainValue, StmtBlock, StmtKind, SyncKind, VarId, VariableType,
 };
 
-/// A program as text.
+/// Prints a program.
 pub fn print_program(program: &KernelProgram) -> String {
     let mut printer = KernelPrinter {
         program,
@@ -31,7 +31,7 @@ pub(super) fn name_of<T: PartialEq>(rows: &[(&'static str, T)], value: T) -> &'s
     row.map_or("", |(name, _)| name)
 }
 
-/// Writes to the text; writing to a string does not fail.
+/// Writes to the text; writing to a string cannot fail.
 macro_rules! put {
     ($printer:expr, $($format:tt)*) => {{
         use std::fmt::Write as _;

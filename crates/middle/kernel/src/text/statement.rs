@@ -1,4 +1,4 @@
-//! The parser: statements.
+//! The parser of statements.
 
 use super::lexer::KernelToken;
 use super::parse::{DEPTH, KernelParser};
@@ -10,7 +10,7 @@ use crate::ir::{
 use spirula_diagnostics::SourceDiagnostic;
 
 impl KernelParser {
-    /// `{ statements }`.
+    /// Parses `{ statements }`.
     pub(super) fn parse_block(&mut self) -> Result<StmtBlock, SourceDiagnostic> {
         self.depth += 1;
         if self.depth > DEPTH {
@@ -145,7 +145,7 @@ impl KernelParser {
         Ok(())
     }
 
-    /// What stands after `%x =`.
+    /// Parses the rest of an assignment, after `%x =`.
     fn parse_assignment(&mut self, to: VarId) -> Result<(), SourceDiagnostic> {
         let kind = if self.eat_word("memory") {
             StmtKind::Alias {

@@ -1,4 +1,4 @@
-//! Vectors, fragments and shuffles (rule 12).
+//! Verification of vectors, fragments and shuffles (rule 12).
 
 use super::KernelVerifier;
 use crate::ir::{
@@ -8,11 +8,11 @@ use crate::ir::{
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::ScalarType;
 
-/// Invocations that a subgroup has at most (Vulkan's limit).
+/// Most invocations of a subgroup (Vulkan's limit).
 const MOST_LANES: u32 = 128;
 
 impl KernelVerifier<'_> {
-    /// Adjacent elements of memory.
+    /// Checks an access of adjacent elements.
     pub(super) fn verify_vector(
         &self,
         first: &MemoryElement,

@@ -1,22 +1,22 @@
-//! The checker.
+//! The verifier of kernel programs.
 //!
-//! | rule | what holds |
+//! | rule | invariant |
 //! | --- | --- |
-//! | 1 | every function that is called or entered has a body; calls do not recurse |
+//! | 1 | every function that is called or is an entry point has a body; calls do not recurse |
 //! | 2 | a variable is used only in the block that declares it, after its declaration |
-//! | 3 | operators exist at their types and have operands of these types |
-//! | 4 | targets have the type of what they are given; conditions are truth values; sizes and indices are `i64`s |
-//! | 5 | host statements stand on the host, kernel statements in kernels and in functions that they call |
-//! | 6 | a kernel, and a function that it calls, sees nothing of the host but its uses |
-//! | 7 | memory is referred to by variables of its space; private arrays and shared memory are the kernel's, host memory the host's |
+//! | 3 | an operator exists at its types, and its operands have these types |
+//! | 4 | a target has the type of its value; conditions are truth values; sizes and indices are `i64`s |
+//! | 5 | host statements stand on the host; kernel statements stand in kernels and in functions that kernels call |
+//! | 6 | a kernel, and a function that it calls, sees only those variables of the host that it captures |
+//! | 7 | a memory variable refers to memory of its space; private arrays and shared memory belong to kernels, host memory to the host |
 //! | 8 | a launch has one to three dimensions, and as many block sizes |
-//! | 9 | constants, constant block sizes and the shapes of private arrays depend on parameters, limits, literals and constants only |
-//! | 10 | calls give and take what the function takes and gives |
-//! | 11 | entry points are typed by inputs and outputs of their function |
-//! | 12 | vectors have 4, 8 or 16 bytes, what is shuffled 4; fragments are the kernel's, and fit the memory and each other |
+//! | 9 | constants, constant block sizes and the shapes of private arrays depend only on parameters, limits, literals and constants |
+//! | 10 | the arguments and results of a call match the parameters and outputs of its function |
+//! | 11 | the values of an entry point match the inputs and outputs of its function |
+//! | 12 | vectors have 4, 8 or 16 bytes; shuffled values have 4; fragments belong to kernels and match the memory and each other |
 //!
-//! A function that kernels call and that has device memory is checked as the host's; lowering
-//! refuses the kernels that call it.
+//! A function with device memory that kernels call is checked as a function of the host. Lowering refuses the
+//! kernels that call it.
 
 mod fragment;
 
@@ -31,8 +31,7 @@ use spirula_program::ScalarType;
 
 /// Checks a program.
 ///
-/// # Errors
-/// At the first breach of a rule.
+/// # Errors At the first violation of a rule.
 pub fn verify_program(program: &KernelProgram) -> Result<(), SourceDiagnostic> {
     let on_device = crate::call_graph::on_device(program)?;
     let mut checker = KernelVerifier {
@@ -61,11 +60,11 @@ pub fn verify_program(program: &KernelProgram) -> Result<(), SourceDiagnostic> {
 struct KernelVerifier<'a> {
     program: &'a KernelProgram,
     visible: Vec<bool>,
-    /// Variables in the order they became visible.
+    /// Variables in the order in which they became visible.
     bound: Vec<VarId>,
-    /// Constants of the current kernel.
+    /// For each variable, whether it is a constant of the current kernel.
     constant: Vec<bool>,
-    /// Whether statements are those of a kernel.
+    /// Whether the current statements belong to a kernel.
     is_device: bool,
     place: SourceLocation,
 }
@@ -323,7 +322,7 @@ impl KernelVerifier<'_> {
         })
     }
 
-    /// A block or array that statements here may access.
+    /// Checks that a block or array can be accessed here.
     fn verify_accessible(&self, var: VarId, ty: ScalarType) -> Result<(), SourceDiagnostic> {
         self.verify_visible(var)?;
         let fits = match self.program.var(var).ty {
@@ -447,7 +446,7 @@ impl KernelVerifier<'_> {
         self.require_rule(4, found == ty, || format!("expected {ty}, not {found}"))
     }
 
-    /// The type of an expression whose parts are checked.
+    /// Checks the parts of an expression, and returns its type.
     fn verify_expr(&self, expr: ExprId) -> Result<ScalarType, SourceDiagnostic> {
         let mut open = vec![expr];
         while let Some(expr) = open.pop() {
@@ -476,7 +475,7 @@ impl KernelVerifier<'_> {
         ty.ok_or_else(|| SourceDiagnostic::error(self.place, "memory is no value (rule 4)"))
     }
 
-    /// That an expression depends on nothing that is known only at the launch.
+    /// Checks that an expression does not depend on values that are known only at the launch.
     fn verify_constant(&self, expr: ExprId) -> Result<(), SourceDiagnostic> {
         let mut fault = None;
         self.program.each_var(expr, &mut |var| {
@@ -537,7 +536,7 @@ impl KernelVerifier<'_> {
                 }
             }
         }
-        // The host's variables are out of sight while the body is checked.
+        // Variables of the host are invisible while the body is checked.
         let outer = std::mem::take(&mut self.bound);
         for var in &outer {
             self.visible[var.index()] = false;

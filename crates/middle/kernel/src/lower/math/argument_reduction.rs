@@ -1,8 +1,8 @@
-//! Angles of `f64`, brought to the eighth of a turn on each side of 0.
+//! Argument reduction of `f64` angles to at most π/4 in magnitude.
 //!
-//! Below 2²⁰, multiples of π/2 are subtracted in three parts (W. J. Cody and W. Waite, "Software Manual
-//! for the Elementary Functions", 1980). Beyond, the bits of 2/π that matter are multiplied by the
-//! significand (M. H. Payne and R. N. Hanek, "Radian reduction for trigonometric functions", 1983).
+//! Below 2²⁰, multiples of π/2 are subtracted in three parts (W. J. Cody and W. Waite, "Software Manual for the
+//! Elementary Functions", 1980). Larger angles are multiplied by the relevant bits of 2/π (M. H. Payne and R. N.
+//! Hanek, "Radian reduction for trigonometric functions", 1983).
 
 use crate::lower::KernelLowering;
 use spirula_program::{ScalarOp, ScalarType};
@@ -12,20 +12,20 @@ use std::convert::Infallible;
 
 const F64: ScalarType = ScalarType::F64;
 
-/// From here on angles are reduced by the bits of 2/π.
+/// Angles from here on are reduced with the bits of 2/π.
 const FAR: f64 = 1_048_576.0;
 
-/// π/2 in three parts, the first two with zeros at their end: products with integers up to 2²⁰ are exact.
+/// π/2 in three parts. The first two end with zero bits, so products with integers up to 2²⁰ are exact.
 const HALF_PI: [f64; 3] = [
     1.570_796_326_734_125_6,
     6.077_100_506_303_966e-11,
     2.022_266_248_795_950_6e-21,
 ];
 
-/// The part of π/2 that an `f64` lacks.
+/// The part of π/2 that its `f64` lacks.
 const HALF_PI_REST: f64 = 6.123_233_995_736_766e-17;
 
-/// The first 1216 bits of 2/π behind the point, after 64 zeros.
+/// The first 1216 bits of 2/π after the point, preceded by 64 zeros.
 const TWO_BY_PI: [u64; 20] = [
     0,
     0xA2F9_836E_4E44_1529,
@@ -49,17 +49,17 @@ const TWO_BY_PI: [u64; 20] = [
     0x5603_3046_FC7B_6BAB,
 ];
 
-/// An angle as quarters of a turn and the rest.
+/// An angle as a number of quarter turns and a rest.
 #[derive(Clone, Copy)]
 pub(in crate::lower) struct ReducedAngle {
-    /// Quarters of a turn, of which the two low bits count; 32 bits.
+    /// Quarter turns, of which only the two low bits matter; 32 bits.
     pub quarters: Id,
-    /// The rest, an `f64` of at most π/4 in size.
+    /// The rest, an `f64` of at most π/4 in magnitude.
     pub rest: Id,
 }
 
 impl KernelLowering<'_> {
-    /// An angle of any size; the rest of what is infinite or no number is no number.
+    /// Reduces any angle. The rest of an infinity or a NaN is NaN.
     pub(in crate::lower) fn reduced_angle(&mut self, a: Id) -> ReducedAngle {
         let types = [self.uint_type(32), self.scalar_type(F64)];
         let variables = types.map(|ty| self.add_local_variable(ty));
@@ -91,7 +91,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// An angle below [`FAR`].
+    /// Reduces an angle below [`FAR`].
     pub(in crate::lower) fn near_angle(&mut self, a: Id) -> ReducedAngle {
         let word = self.uint_type(32);
         let [two_by_pi, zero] =
@@ -99,7 +99,7 @@ impl KernelLowering<'_> {
         let quarters = self.emit_float_op(S::FMul, F64, &[a, two_by_pi]);
         let quarters = self.operator_or(ScalarOp::Round, &[quarters], quarters);
         let rest = self.reduce_argument(a, quarters, &HALF_PI);
-        // A zero keeps its sign; what is no number has no quarters.
+        // A zero keeps its sign; a NaN has no quarter turns.
         let is_least = self.emit_bool_value(S::FOrdEqual, &[quarters, zero]);
         let rest = self.select_scalar(F64, is_least, a, rest);
         let is_number = self.emit_bool_value(S::FOrdEqual, &[a, a]);
@@ -110,8 +110,8 @@ impl KernelLowering<'_> {
         }
     }
 
-    /// An angle from [`FAR`] on: x = m·2^e, and the product of m and 192 bits of 2/π, from those on that
-    /// make no whole turns, is the quarters in its two highest bits and the rest behind.
+    /// Reduces an angle m·2^e from [`FAR`] on. It multiplies m by 192 bits of 2/π, leaving out bits that make whole
+    /// turns only. The two highest bits of the product count quarter turns, and the lower bits are the rest.
     fn far_angle(&mut self, a: Id) -> ReducedAngle {
         let (long, word) = (self.uint_type(64), self.uint_type(32));
         let bits = self.emit_bitcast(long, a);
@@ -120,8 +120,8 @@ impl KernelLowering<'_> {
         let fraction = self.emit_mask(bits, (1 << 52) - 1);
         let unit = self.const_uint(64, 1 << 52);
         let m = self.emit_value(S::BitwiseOr, long, &[fraction, unit]);
-        // The exponent of the last bit is 1075 less than what is stored. The bit of 2/π whose product with
-        // that counts two quarters stands 62 behind it, among the zeros too.
+        // The exponent of the last bit is 1075 less than the stored one. The bit of 2/π whose product with it
+        // counts two quarter turns stands 62 bits after that, the leading zeros included.
         let bias = self.const_uint(64, 1013);
         let start = self.emit_value(S::ISub, long, &[exponent, bias]);
         let window = self.select_two_by_pi_words(start);
@@ -131,7 +131,7 @@ impl KernelLowering<'_> {
         let is_infinite = self.emit_bool_value(S::IEqual, &[exponent, infinite]);
         let nan = self.number_of(F64, f64::NAN);
         let rest = self.select_scalar(F64, is_infinite, nan, angle.rest);
-        // The same to the other side.
+        // Negative angles mirror positive ones.
         let zero = self.number_of(F64, 0.0);
         let is_negative = self.emit_less_than(a, zero);
         let turned = self.emit_float_op(S::FNegate, F64, &[rest]);
@@ -142,7 +142,7 @@ impl KernelLowering<'_> {
         ReducedAngle { quarters, rest }
     }
 
-    /// Three words of [`TWO_BY_PI`] from a bit on. They are chosen by halves: most devices have no fast
+    /// Three words of [`TWO_BY_PI`] from a bit on. They are selected by halving, because most devices have no fast
     /// memory for tables.
     fn select_two_by_pi_words(&mut self, start: Id) -> [Id; 3] {
         let long = self.uint_type(64);
@@ -151,7 +151,7 @@ impl KernelLowering<'_> {
         for by in [16, 8, 4, 2, 1] {
             let bit = self.emit_mask(start, by as u64 * 64);
             let is_behind = self.emit_bool_value(S::INotEqual, &[bit, zero]);
-            // Four words, and as many as the choices that follow can skip.
+            // Four words, and as many as the remaining selections can skip.
             let kept = words.len().min(4 + by - 1);
             let chosen = (0..kept).map(|at| match words.get(at + by) {
                 Some(other) => self.select(long, is_behind, *other, words[at]),
@@ -165,7 +165,7 @@ impl KernelLowering<'_> {
         let one = self.const_uint(64, 1);
         [0, 1, 2].map(|at| {
             let high = self.emit_value(S::ShiftLeftLogical, long, &[words[at], bit]);
-            // In two steps, as none shifts by all 64 bits.
+            // In two steps, because a shift by all 64 bits is undefined.
             let low = self.emit_value(S::ShiftRightLogical, long, &[words[at + 1], one]);
             let low = self.emit_value(S::ShiftRightLogical, long, &[low, rest]);
             self.emit_value(S::BitwiseOr, long, &[high, low])
@@ -188,8 +188,8 @@ impl KernelLowering<'_> {
         [self.emit_value(S::IAdd, long, &[first, more]), second]
     }
 
-    /// The nearest number of quarters, 64 bits, to 128 bits of which the two highest count them, and the rest
-    /// in radians.
+    /// Splits 128 bits, whose two highest count quarter turns, into the nearest number of quarter turns (64 bits)
+    /// and the rest in radians.
     fn rounded_quarters(&mut self, [first, second]: [Id; 2]) -> ReducedAngle {
         let long = self.uint_type(64);
         let real = self.scalar_type(F64);
@@ -207,7 +207,7 @@ impl KernelLowering<'_> {
         let first = self.select(long, is_below, opposite, first);
         let opposite = self.emit_value(S::SNegate, long, &[second]);
         let second = self.select(long, is_below, opposite, second);
-        // Two numbers of at most 53 bits each; only the last is rounded.
+        // Two numbers of at most 53 bits each; only the last one is rounded.
         let high = self.emit_mask(first, !0xff);
         let low = self.emit_mask(first, 0xff);
         let low = self.emit_shift(S::ShiftLeftLogical, low, 56);

@@ -1,7 +1,7 @@
 //! The error function and its complement.
 //!
-//! Quotients of polynomials on four intervals, as in Sun Microsystems' fdlibm, `s_erf.c`, which gives
-//! their error as below 2⁻⁵⁷; with the device's `exp` the whole has a few units in the last place.
+//! Quotients of polynomials on four intervals, as in Sun Microsystems' fdlibm, `s_erf.c`. It gives their error as
+//! below 2⁻⁵⁷. With the device's `exp` the whole has an error of a few units in the last place.
 
 use super::LoweredIdResult;
 use crate::lower::KernelLowering;
@@ -77,7 +77,7 @@ const FAR: RationalFunction = RationalFunction {
     ],
 };
 
-/// The same beyond.
+/// The same formula beyond 1/0.35.
 const FARTHEST: RationalFunction = RationalFunction {
     above: &[
         -483.519_191_608_651_4,
@@ -100,14 +100,14 @@ const FARTHEST: RationalFunction = RationalFunction {
     ],
 };
 
-/// A quotient of polynomials, their coefficients from the highest power down.
+/// A quotient of polynomials, with coefficients from the highest power down.
 struct RationalFunction {
     above: &'static [f64],
     below: &'static [f64],
 }
 
 impl KernelLowering<'_> {
-    /// All four forms, of which one is taken: selections are cheaper than branches that differ.
+    /// Emits all four forms and selects one: selections are cheaper than divergent branches.
     pub(in crate::lower) fn erf(&mut self, s: ScalarType, op: ScalarOp, a: Id) -> LoweredIdResult {
         let [zero, one, two] = [0.0, 1.0, 2.0].map(|n| self.number_of(s, n));
         let size = self.apply_op(ScalarOp::FAbs, s, &[a])?;
@@ -149,7 +149,7 @@ impl KernelLowering<'_> {
         self.emit_float_op(S::FDiv, s, &[above, below])
     }
 
-    /// erfc of 1.25 and above; x² is taken apart so that its exponential keeps its digits.
+    /// erfc from 1.25 on. x² is split in two parts so that its exponential keeps its digits.
     fn erfc_tail(&mut self, s: ScalarType, size: Id) -> LoweredIdResult {
         let (one, least, most) = (
             self.number_of(s, 1.0),

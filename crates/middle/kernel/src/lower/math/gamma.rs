@@ -1,5 +1,4 @@
-//! The gamma function and its logarithm, by Lanczos' approximation with nine terms (C. Lanczos, 1964):
-//! 14 digits.
+//! The gamma function and its logarithm, by Lanczos' approximation with nine terms (C. Lanczos, 1964): 14 digits.
 
 use super::LoweredIdResult;
 use crate::lower::KernelLowering;
@@ -30,7 +29,7 @@ struct SubnormalNumber {
 }
 
 impl KernelLowering<'_> {
-    /// Γ, or the logarithm of its absolute value.
+    /// The gamma function, or the logarithm of its absolute value.
     pub(in crate::lower) fn gamma(
         &mut self,
         s: ScalarType,

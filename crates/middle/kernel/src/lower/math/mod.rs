@@ -1,8 +1,8 @@
-//! Mathematical functions that GLSL.std.450 lacks, at all or at 64 bits.
+//! Mathematical functions that GLSL.std.450 lacks, entirely or for 64 bits.
 //!
-//! Of `f64`: `exp`, `log` by reduction to a small interval and a power series, a few units in the last
-//! place; the others are made of these and of trigonometric functions. Those of `f16` are computed as
-//! `f32`. Trigonometric functions, the error function and the gamma function have files of their own.
+//! `exp` and `log` of `f64` reduce their argument to a small interval and sum a power series; their error is a few
+//! units in the last place. Other functions of `f64` are built from these and from trigonometric functions.
+//! Functions of `f16` are computed in `f32`.
 
 mod argument_reduction;
 mod erf;
@@ -39,7 +39,7 @@ const EXP: &[f64] = &[
     1.0,
 ];
 
-/// Of log((1 + s) / (1 − s)) / 2s in s².
+/// Series of log((1 + s) / (1 − s)) / 2s in s².
 pub(in crate::lower) const LOG: &[f64] = &[
     1.0 / 23.0,
     1.0 / 21.0,
@@ -55,12 +55,12 @@ pub(in crate::lower) const LOG: &[f64] = &[
     1.0,
 ];
 
-/// The logarithm of two in two parts, the first with zeros at its end.
+/// The logarithm of two in two parts; the first ends with zero bits.
 pub(in crate::lower) const LOG_2: [f64; 2] =
     [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
 
 impl KernelLowering<'_> {
-    /// A function by its operator.
+    /// Lowers a function by its operator.
     pub(in crate::lower) fn lower_math_function(
         &mut self,
         operator: ScalarOperator,
@@ -140,8 +140,8 @@ impl KernelLowering<'_> {
         Ok(self.emit_float_op(S::FConvert, ScalarType::F16, &[result]))
     }
 
-    /// Arithmetic of a function. That of `f64` is done as it is written: what rounding left is computed by
-    /// sums that drivers would simplify.
+    /// An arithmetic instruction of a function. For `f64` it must not be contracted: rounding errors are computed
+    /// with sums that drivers would otherwise simplify.
     pub(in crate::lower) fn emit_float_op(&mut self, op: S, scalar: ScalarType, args: &[Id]) -> Id {
         let ty = self.scalar_type(scalar);
         let id = self.emit_value(op, ty, args);
@@ -166,7 +166,7 @@ impl KernelLowering<'_> {
         self.const_literal(ScalarLiteral::new(scalar, bits))
     }
 
-    /// A polynomial, the highest power first.
+    /// Evaluates a polynomial; the highest power comes first.
     pub(in crate::lower) fn emit_polynomial(
         &mut self,
         scalar: ScalarType,
@@ -202,7 +202,7 @@ impl KernelLowering<'_> {
         self.select(ty, condition, yes, no)
     }
 
-    /// `a − k·b` for each `b` in turn, where all products but the last are exact.
+    /// `a − k·b` for each `b` in turn; all products but the last are exact.
     pub(in crate::lower) fn reduce_argument(&mut self, a: Id, k: Id, parts: &[f64]) -> Id {
         let mut rest = a;
         for part in parts {
@@ -229,7 +229,7 @@ impl KernelLowering<'_> {
         let k = self.operator_or(ScalarOp::Round, &[k], k);
         let r = self.reduce_argument(x, k, &LOG_2);
         let p = self.emit_polynomial(s, r, EXP);
-        // In two steps, as the power of two alone may not be a number.
+        // In two steps, because the power of two alone may overflow.
         let word = self.uint_type(32);
         let nan = self.is_nan(s, a);
         let zero = self.number_of(s, 0.0);
@@ -243,7 +243,7 @@ impl KernelLowering<'_> {
         self.select_scalar(s, nan, a, p)
     }
 
-    /// A number times a power of two that is a number.
+    /// A number times a power of two, which must not overflow.
     fn scale_by_power_of_two(&mut self, value: Id, exponent: Id) -> Id {
         let (long, real) = (self.uint_type(64), self.scalar_type(ScalarType::F64));
         let bias = self.const_uint(64, 1023);
@@ -255,7 +255,7 @@ impl KernelLowering<'_> {
         self.emit_float_op(S::FMul, ScalarType::F64, &[value, power])
     }
 
-    /// A positive number as m·2^k, with m between the roots of a half and of two.
+    /// A positive number as m·2^k with √½ ≤ m ≤ √2.
     pub(in crate::lower) fn split_mantissa_exponent(&mut self, a: Id) -> [Id; 2] {
         let s = ScalarType::F64;
         let (long, real) = (self.uint_type(64), self.scalar_type(s));
@@ -308,7 +308,7 @@ impl KernelLowering<'_> {
         let p = self.emit_float_op(S::FAdd, s, &[p, low]);
         let high = self.emit_float_op(S::FMul, s, &[k, high]);
         let result = self.emit_float_op(S::FAdd, s, &[high, p]);
-        // Infinity and NaN stay; zero gives the negative infinity, what is below gives NaN.
+        // Infinity and NaN stay; zero gives negative infinity, negative numbers give NaN.
         let largest = self.number_of(s, f64::MAX);
         let ordinary = self.emit_bool_value(S::FOrdLessThanEqual, &[a, largest]);
         let result = self.select_scalar(s, ordinary, result, a);
@@ -329,7 +329,7 @@ impl KernelLowering<'_> {
         let is_large = self.emit_less_than(limit, size);
         let up = self.apply_op(ScalarOp::Exp, s, &[size])?;
         let down = self.emit_float_op(S::FDiv, s, &[one, up]);
-        // Beyond the limit only one exponential counts. It is a product, which overflows last.
+        // Beyond the limit only one exponential matters. It is computed as a product, which overflows last.
         let root = self.emit_float_op(S::FMul, s, &[size, half]);
         let root = self.apply_op(ScalarOp::Exp, s, &[root])?;
         let large = self.emit_float_op(S::FMul, s, &[root, half]);
@@ -341,7 +341,7 @@ impl KernelLowering<'_> {
         }
         let difference = self.emit_float_op(S::FSub, s, &[up, down]);
         let sinh = self.emit_float_op(S::FMul, s, &[difference, half]);
-        // Near zero the difference loses digits.
+        // Near zero the difference loses digits, so a series is used.
         let z = self.emit_float_op(S::FMul, s, &[a, a]);
         let near: Vec<f64> = SIN.iter().map(|c| c.abs()).collect();
         let series = self.emit_polynomial(s, z, &near);
@@ -370,7 +370,7 @@ impl KernelLowering<'_> {
             let result = self.emit_float_op(S::FMul, s, &[log, half]);
             return Ok(self.copy_sign(s, result, a));
         }
-        // The argument's square is no number far out, where the root is the argument.
+        // The square overflows for large arguments, where the root equals the argument.
         let far = self.apply_op(ScalarOp::Log, s, &[size])?;
         let far = self.emit_float_op(S::FAdd, s, &[far, log_two]);
         let is_far = self.emit_less_than(limit, size);
@@ -397,8 +397,8 @@ impl KernelLowering<'_> {
         Ok(self.copy_sign(s, result, a))
     }
 
-    /// The logarithm of one and a number. Of `f64` in W. Kahan's form, which makes up for the digits that
-    /// the sum loses. Logarithms of `f32` may have few digits near one, so that a series stands there.
+    /// The logarithm of 1 + a. For `f64` in W. Kahan's form, which compensates for the digits that the sum loses.
+    /// Logarithms of `f32` may be imprecise near one, so a series is used there.
     fn log1p(&mut self, s: ScalarType, a: Id) -> LoweredIdResult {
         let one = self.number_of(s, 1.0);
         let sum = self.emit_float_op(S::FAdd, s, &[a, one]);
@@ -445,7 +445,7 @@ impl KernelLowering<'_> {
         let infinite = self.emit_bool_value(S::IsInf, &[large]);
         let plain = self.emit_bool_value(S::LogicalOr, &[none, infinite]);
         let result = self.select_scalar(s, plain, large, result);
-        // The lesser and the larger one are numbers where one of both is.
+        // The minimum and the maximum are numbers if one operand is.
         let [x_nan, y_nan] = [x, y].map(|v| self.emit_bool_value(S::IsNan, &[v]));
         let is_nan = self.emit_bool_value(S::LogicalOr, &[x_nan, y_nan]);
         let nan = self.number_of(s, f64::NAN);
@@ -453,7 +453,7 @@ impl KernelLowering<'_> {
         Ok(self.select_scalar(s, infinite, large, result))
     }
 
-    /// By logarithms, then a step of Newton's.
+    /// By logarithms, followed by one iteration of Newton's method.
     fn cbrt(&mut self, s: ScalarType, a: Id) -> LoweredIdResult {
         let (zero, third) = (self.number_of(s, 0.0), self.number_of(s, 1.0 / 3.0));
         let size = self.apply_op(ScalarOp::FAbs, s, &[a])?;
@@ -472,8 +472,8 @@ impl KernelLowering<'_> {
         Ok(self.copy_sign(s, result, a))
     }
 
-    /// `sin` or `cos` of a multiple of π, exact where that is a multiple of a half: the angle is brought
-    /// to at most a quarter of a turn before it is rounded.
+    /// `sin` or `cos` of a multiple of π, exact for multiples of a half. The angle is reduced to at most a quarter
+    /// turn before it is rounded.
     fn of_turns(&mut self, s: ScalarType, op: ScalarOp, a: Id) -> LoweredIdResult {
         let [half, one, two] = [0.5, 1.0, 2.0].map(|n| self.number_of(s, n));
         let pi = self.number_of(s, std::f64::consts::PI);
@@ -496,13 +496,13 @@ impl KernelLowering<'_> {
         let zero = self.number_of(s, 0.0);
         let is_negative = self.emit_less_than(rest, zero);
         let sin = self.select_scalar(s, is_negative, turned, sin);
-        // A zero has the sign of the turns.
+        // A zero has the sign of the argument.
         let none = self.copy_sign(s, zero, a);
         let is_none = self.emit_bool_value(S::FOrdEqual, &[sin, zero]);
         Ok(self.select_scalar(s, is_none, none, sin))
     }
 
-    /// The sine of an angle of less than a turn.
+    /// The sine of an angle of less than one turn.
     fn sine_of_near(&mut self, s: ScalarType, angle: Id) -> LoweredIdResult {
         if s != ScalarType::F64 {
             return self.apply_op(ScalarOp::Sin, s, &[angle]);
@@ -511,7 +511,7 @@ impl KernelLowering<'_> {
         Ok(self.sine_at(angle, false))
     }
 
-    /// The next number by the order of bits.
+    /// The next number, by the order of bit patterns.
     fn next_after(&mut self, s: ScalarType, args: &[Id]) -> Id {
         let (width, ty) = (s.width(), self.scalar_type(s));
         let bits = self.uint_type(width);

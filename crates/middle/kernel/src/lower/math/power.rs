@@ -1,10 +1,10 @@
-//! Powers.
+//! Powers of floats.
 //!
-//! Those of `f64` are exponentials of products, which multiply the error of the logarithm by the
-//! exponent: at 1e300 that is 300 units in the last place. The logarithm is therefore a sum of two
-//! numbers, as in T. J. Dekker, "A floating-point technique for extending the available precision"
-//! (1971): the quotient of its series and the sum are exact to twice the digits, only the terms behind
-//! the first, which are less than a hundredth of it, are rounded.
+//! A power of `f64` is the exponential of a product, which multiplies the error of the logarithm by the exponent:
+//! at 1e300 that would be 300 units in the last place. The logarithm is therefore a sum of two numbers, as in T. J.
+//! Dekker, "A floating-point technique for extending the available precision" (1971). The quotient of its series
+//! and the sum are exact to twice the digits. Only the terms after the first are rounded; they are less than a
+//! hundredth of it.
 
 use super::{LOG, LOG_2};
 use crate::lower::KernelLowering;
@@ -15,14 +15,14 @@ use spirula_spirv::grammar::Op as S;
 const F64: ScalarType = ScalarType::F64;
 
 impl KernelLowering<'_> {
-    /// A base of `f64` to an exponent.
+    /// A base of `f64` raised to an exponent.
     pub(in crate::lower) fn power_of_real(&mut self, args: &[Id]) -> Id {
         let magnitude = self.operator_or(ScalarOp::FAbs, &args[..1], args[0]);
         let [high, low] = self.log_in_parts(magnitude);
         let [zero, largest] = [0.0, f64::MAX].map(|number| self.number_of(F64, number));
         let exponent = self.emit_float_op(S::FMul, F64, &[high, args[1]]);
         let power = self.exp(exponent);
-        // The exponent lacks what its rounding left, and the second part.
+        // Corrects for the rounding of the exponent and for its second part.
         let turned = self.emit_float_op(S::FNegate, F64, &[exponent]);
         let rounded = self.operator_or(ScalarOp::Fma, &[high, args[1], turned], zero);
         let rest = self.operator_or(ScalarOp::Fma, &[low, args[1], rounded], rounded);
@@ -34,14 +34,14 @@ impl KernelLowering<'_> {
         self.whole_power(F64, args, power)
     }
 
-    /// The power of any base to any exponent, by the rules of C's `pow`, from the power of the base's
-    /// magnitude; that need only be right where both are finite and the magnitude is not zero.
+    /// The power of any base to any exponent, by the rules of C's `pow`, from the power of the base's magnitude.
+    /// That one only has to be right where base and exponent are finite and the magnitude is not zero.
     pub(in crate::lower) fn whole_power(&mut self, s: ScalarType, args: &[Id], power: Id) -> Id {
         let (base, exponent) = (args[0], args[1]);
         let [zero, half, one] = [0.0, 0.5, 1.0].map(|number| self.number_of(s, number));
         let [infinity, nan] = [f64::INFINITY, f64::NAN].map(|number| self.number_of(s, number));
         let [size, exponent_size] = [base, exponent].map(|v| self.emit_abs(s, v));
-        // Of what is zero or infinite, or to what is infinite.
+        // Zero or infinite bases, and infinite exponents.
         let is_large = self.emit_less_than(one, size);
         let is_up = self.emit_less_than(zero, exponent);
         let grows = self.emit_bool_value(S::LogicalEqual, &[is_large, is_up]);
@@ -54,7 +54,7 @@ impl KernelLowering<'_> {
         let power = self.select_scalar(s, is_limit, limit, power);
         let is_unit = self.emit_bool_value(S::FOrdEqual, &[size, one]);
         let power = self.select_scalar(s, is_unit, one, power);
-        // Odd powers keep the sign; other numbers have no real powers below zero.
+        // Odd powers keep the sign; other powers of negative numbers are not real.
         let is_whole = self.is_whole(s, exponent);
         let halved = self.emit_float_op(S::FMul, s, &[exponent, half]);
         let is_even = self.is_whole(s, halved);
@@ -86,11 +86,11 @@ impl KernelLowering<'_> {
         self.apply_op(ScalarOp::FAbs, s, &[value]).unwrap_or(value)
     }
 
-    /// The logarithm of a positive number as a sum, of which the first part is the rounded one.
+    /// The logarithm of a positive number as a sum whose first part is the rounded logarithm.
     fn log_in_parts(&mut self, a: Id) -> [Id; 2] {
         let one = self.number_of(F64, 1.0);
         let [m, k] = self.split_mantissa_exponent(a);
-        // (m − 1) / (m + 1), and what rounding left of the sum and of the quotient.
+        // (m − 1) / (m + 1), and the rounding errors of the sum and of the quotient.
         let f = self.emit_float_op(S::FSub, F64, &[m, one]);
         let g = self.emit_float_op(S::FAdd, F64, &[m, one]);
         let above_one = self.emit_float_op(S::FSub, F64, &[g, one]);
@@ -100,7 +100,7 @@ impl KernelLowering<'_> {
         let rest = self.operator_or(ScalarOp::Fma, &[turned, g, f], f);
         let rest = self.operator_or(ScalarOp::Fma, &[turned, g_low, rest], rest);
         let q_low = self.emit_float_op(S::FDiv, F64, &[rest, g]);
-        // The terms of the series behind the first.
+        // The terms of the series after the first.
         let z = self.emit_float_op(S::FMul, F64, &[q, q]);
         let series = self.emit_polynomial(F64, z, &LOG[..LOG.len() - 1]);
         let series = self.emit_float_op(S::FMul, F64, &[series, z]);
@@ -115,7 +115,7 @@ impl KernelLowering<'_> {
         self.sum_in_parts(sum, low)
     }
 
-    /// A sum and what rounding left of it; the first operand is the larger or zero.
+    /// A sum and its rounding error; the first operand is the larger one or zero.
     fn sum_in_parts(&mut self, large: Id, small: Id) -> [Id; 2] {
         let sum = self.emit_float_op(S::FAdd, F64, &[large, small]);
         let added = self.emit_float_op(S::FSub, F64, &[sum, large]);

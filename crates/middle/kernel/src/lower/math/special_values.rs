@@ -1,4 +1,4 @@
-//! Numbers that drivers treat in ways of their own: NaN, infinities, and what has their sign.
+//! Special values that drivers treat differently: NaN, infinities, and numbers with their sign.
 
 use crate::lower::KernelLowering;
 use spirula_program::ScalarType;
@@ -6,7 +6,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
 impl KernelLowering<'_> {
-    /// Whether a value is no number.
+    /// Whether a value is NaN.
     pub(in crate::lower) fn is_nan(&mut self, scalar: ScalarType, value: Id) -> Id {
         self.is_special(scalar, value, S::IsNan, S::UGreaterThan)
     }
@@ -16,8 +16,8 @@ impl KernelLowering<'_> {
         self.is_special(scalar, value, S::IsInf, S::IEqual)
     }
 
-    /// A test of a value; at 16 bits, where drivers take NaN for impossible whatever is asked for, a comparison of
-    /// its magnitude's bits with those of infinity.
+    /// A test of a value. At 16 bits drivers assume that NaN does not occur, whatever the execution mode, so the
+    /// bits of the magnitude are compared with those of infinity.
     fn is_special(&mut self, scalar: ScalarType, value: Id, test: S, compared: S) -> Id {
         if scalar != ScalarType::F16 {
             return self.emit_bool_value(test, &[value]);
@@ -29,7 +29,7 @@ impl KernelLowering<'_> {
         self.emit_bool_value(compared, &[magnitude, infinity])
     }
 
-    /// 1 with the sign of a number; zeros and NaN stay, which `FSign` does not promise.
+    /// 1 with the sign of a number. Zeros and NaN stay, which `FSign` does not guarantee.
     pub(in crate::lower) fn sign(&mut self, scalar: ScalarType, value: Id) -> Id {
         let ty = self.scalar_type(scalar);
         let [zero, one, less] = [0.0, 1.0, -1.0].map(|number| self.number_of(scalar, number));

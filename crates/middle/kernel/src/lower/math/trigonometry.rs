@@ -1,8 +1,8 @@
-//! Trigonometric functions that GLSL.std.450 lacks, at all or at 64 bits, and their inverses, which it
-//! has with errors of up to 4096 units in the last place.
+//! Trigonometric functions that GLSL.std.450 lacks, entirely or for 64 bits, and their inverses. GLSL.std.450 has
+//! inverses with errors of up to 4096 units in the last place.
 //!
-//! The inverses are right to about four units in the last place.
-//! `sin`, `cos` and `tan` of `f64` are right to a few units in the last place for all arguments.
+//! The inverses have errors of about four units in the last place. `sin`, `cos` and `tan` of `f64` have errors of a
+//! few units in the last place for all arguments.
 
 use super::LoweredIdResult;
 use super::argument_reduction::ReducedAngle;
@@ -11,7 +11,7 @@ use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
-/// Of sin x / x in x².
+/// Series of sin x / x in x².
 pub(in crate::lower) const SIN: &[f64] = &[
     1.0 / 355687428096000.0,
     -1.0 / 1307674368000.0,
@@ -24,7 +24,7 @@ pub(in crate::lower) const SIN: &[f64] = &[
     1.0,
 ];
 
-/// Of cos x in x².
+/// Series of cos x in x².
 const COS: &[f64] = &[
     1.0 / 20922789888000.0,
     -1.0 / 87178291200.0,
@@ -68,15 +68,15 @@ impl KernelLowering<'_> {
         self.emit_float_op(S::FDiv, ScalarType::F64, &[sin, cos])
     }
 
-    /// The angle between 0 and π/2 whose tangent is the quotient of two numbers that are not
-    /// negative and not both 0; either may be infinite. Nothing is divided by 0.
+    /// The angle between 0 and π/2 whose tangent is the quotient of two numbers. They must not be negative nor both
+    /// 0; either may be infinite. Nothing is divided by 0.
     fn emit_angle(&mut self, s: ScalarType, opposite: Id, adjacent: Id) -> Id {
         let zero = self.number_of(s, 0.0);
         let steep = self.emit_less_than(adjacent, opposite);
         let small = self.select_scalar(s, steep, adjacent, opposite);
         let large = self.select_scalar(s, steep, opposite, adjacent);
         let t = self.emit_float_op(S::FDiv, s, &[small, large]);
-        // Both infinite.
+        // Both are infinite.
         let equal = self.emit_bool_value(S::FOrdEqual, &[small, large]);
         let one = self.number_of(s, 1.0);
         let t = self.select_scalar(s, equal, one, t);
@@ -87,7 +87,7 @@ impl KernelLowering<'_> {
         let turned = self.emit_float_op(S::FDiv, s, &[above, below]);
         let t = self.select_scalar(s, beyond, turned, t);
         let z = self.emit_float_op(S::FMul, s, &[t, t]);
-        // As many terms as the square of the limit makes a difference.
+        // As many terms as contribute at the square of the limit.
         let terms = if s == ScalarType::F64 { 24 } else { 10 };
         let coefficients: Vec<f64> = (1..terms)
             .rev()
@@ -124,7 +124,7 @@ impl KernelLowering<'_> {
         let none = self.emit_bool_value(S::LogicalAnd, &[none, none_too]);
         let angle = self.select_scalar(s, none, zero, angle);
         let rest = self.emit_float_op(S::FSub, s, &[pi, angle]);
-        // The sign of a zero counts, too.
+        // The sign of a zero matters, too.
         let bits = self.uint_type(s.width());
         let bits = self.emit_bitcast(bits, x);
         let least = self.const_uint(s.width(), 0);
