@@ -5,7 +5,6 @@ mod sequential;
 mod simplify;
 
 use crate::call_graph;
-use crate::copy_kernels;
 use crate::ir::{
     CallStmt, CopyOperand, CopyStmt, ExprData, ExprId, FuncArgument, FuncId, KernelCapture,
     KernelId, KernelProgram, MessageId, MessageSegment, StaticData, StmtBlock, StmtKind, VarId,
@@ -86,7 +85,6 @@ pub fn compile_program(program: &KernelProgram) -> Result<out::CompiledProgram, 
     simplify_function(&mut host.function, &[]);
     result.functions.push(std::mem::take(&mut host.function));
     result.data = host.data;
-    copy_kernels::add_copy_functions(&mut result)?;
     Ok(result)
 }
 

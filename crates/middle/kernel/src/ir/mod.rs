@@ -6,6 +6,7 @@
 
 mod fragment;
 mod id;
+mod memory;
 mod names;
 mod program;
 mod stmt;
@@ -16,6 +17,7 @@ pub use fragment::{
 pub use id::{
     ArrayId, ExprId, FuncId, KernelId, LimitId, MessageId, NameId, ParamId, StmtBlock, VarId,
 };
+pub use memory::MemoryElement;
 pub use names::ProgramNames;
 pub use program::{
     ArrayData, ArrayDimension, BlockSize, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind,
@@ -24,5 +26,5 @@ pub use program::{
 };
 pub use stmt::{
     AtomicOp, AtomicStmt, CallStmt, CopyOperand, CopyStmt, FuncArgument, KernelStmt,
-    KernelSyncScope, LaunchIndex, MemoryElement, StaticData, StmtKind, SyncKind,
+    KernelSyncScope, LaunchIndex, StaticData, StmtKind, SyncKind,
 };

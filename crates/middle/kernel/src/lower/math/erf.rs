@@ -3,8 +3,8 @@
 //! Quotients of polynomials on four intervals, as in Sun Microsystems' fdlibm, `s_erf.c`. It gives their error as
 //! below 2⁻⁵⁷. With the device's `exp` the whole has an error of a few units in the last place.
 
-use super::LoweredIdResult;
 use crate::lower::KernelLowering;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
@@ -108,7 +108,12 @@ struct RationalFunction {
 
 impl KernelLowering<'_> {
     /// Emits all four forms and selects one: selections are cheaper than divergent branches.
-    pub(in crate::lower) fn erf(&mut self, s: ScalarType, op: ScalarOp, a: Id) -> LoweredIdResult {
+    pub(in crate::lower) fn erf(
+        &mut self,
+        s: ScalarType,
+        op: ScalarOp,
+        a: Id,
+    ) -> Result<Id, SourceDiagnostic> {
         let [zero, one, two] = [0.0, 1.0, 2.0].map(|n| self.number_of(s, n));
         let size = self.apply_op(ScalarOp::FAbs, s, &[a])?;
         let square = self.emit_float_op(S::FMul, s, &[size, size]);
@@ -150,7 +155,7 @@ impl KernelLowering<'_> {
     }
 
     /// erfc from 1.25 on. x² is split in two parts so that its exponential keeps its digits.
-    fn erfc_tail(&mut self, s: ScalarType, size: Id) -> LoweredIdResult {
+    fn erfc_tail(&mut self, s: ScalarType, size: Id) -> Result<Id, SourceDiagnostic> {
         let (one, least, most) = (
             self.number_of(s, 1.0),
             self.number_of(s, 1.25),

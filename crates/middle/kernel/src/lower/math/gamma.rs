@@ -1,7 +1,7 @@
 //! The gamma function and its logarithm, by Lanczos' approximation with nine terms (C. Lanczos, 1964): 14 digits.
 
-use super::LoweredIdResult;
 use crate::lower::KernelLowering;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
@@ -35,7 +35,7 @@ impl KernelLowering<'_> {
         s: ScalarType,
         op: ScalarOp,
         a: Id,
-    ) -> LoweredIdResult {
+    ) -> Result<Id, SourceDiagnostic> {
         let [half, one, pi, infinity] =
             [0.5, 1.0, std::f64::consts::PI, f64::INFINITY].map(|n| self.number_of(s, n));
         // Below one half by reflection: Γ(x) Γ(1 − x) = π / sin πx.
@@ -83,7 +83,7 @@ impl KernelLowering<'_> {
         reflect: Id,
         sin: Id,
         log: Id,
-    ) -> LoweredIdResult {
+    ) -> Result<Id, SourceDiagnostic> {
         let infinity = self.number_of(s, f64::INFINITY);
         let size = self.apply_op(ScalarOp::FAbs, s, &[sin])?;
         let subnormal = self.split_subnormal(s, a);

@@ -6,7 +6,7 @@
 //! and the sum are exact to twice the digits. Only the terms after the first are rounded; they are less than a
 //! hundredth of it.
 
-use super::{LOG, LOG_2};
+use super::exponential::{LOG, LOG_2};
 use crate::lower::KernelLowering;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;

@@ -4,9 +4,9 @@
 //! The inverses have errors of about four units in the last place. `sin`, `cos` and `tan` of `f64` have errors of a
 //! few units in the last place for all arguments.
 
-use super::LoweredIdResult;
 use super::argument_reduction::ReducedAngle;
 use crate::lower::KernelLowering;
+use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
@@ -105,14 +105,18 @@ impl KernelLowering<'_> {
         self.select_scalar(s, steep, rest, p)
     }
 
-    pub(in crate::lower) fn atan(&mut self, s: ScalarType, a: Id) -> LoweredIdResult {
+    pub(in crate::lower) fn atan(&mut self, s: ScalarType, a: Id) -> Result<Id, SourceDiagnostic> {
         let one = self.number_of(s, 1.0);
         let size = self.apply_op(ScalarOp::FAbs, s, &[a])?;
         let angle = self.emit_angle(s, size, one);
         Ok(self.copy_sign(s, angle, a))
     }
 
-    pub(in crate::lower) fn atan2(&mut self, s: ScalarType, args: &[Id]) -> LoweredIdResult {
+    pub(in crate::lower) fn atan2(
+        &mut self,
+        s: ScalarType,
+        args: &[Id],
+    ) -> Result<Id, SourceDiagnostic> {
         let (y, x) = (args[0], args[1]);
         let zero = self.number_of(s, 0.0);
         let pi = self.number_of(s, std::f64::consts::PI);
@@ -138,7 +142,7 @@ impl KernelLowering<'_> {
         s: ScalarType,
         op: ScalarOp,
         a: Id,
-    ) -> LoweredIdResult {
+    ) -> Result<Id, SourceDiagnostic> {
         let one = self.number_of(s, 1.0);
         let below = self.emit_float_op(S::FSub, s, &[one, a]);
         let above = self.emit_float_op(S::FAdd, s, &[one, a]);
@@ -153,5 +157,49 @@ impl KernelLowering<'_> {
         let opposite = self.apply_op(ScalarOp::FAbs, s, &[a])?;
         let angle = self.emit_angle(s, opposite, adjacent);
         Ok(self.copy_sign(s, angle, a))
+    }
+
+    /// `sin` or `cos` of a multiple of π, exact for multiples of a half. The angle is reduced to at most a quarter
+    /// turn before it is rounded.
+    pub(in crate::lower) fn of_turns(
+        &mut self,
+        s: ScalarType,
+        op: ScalarOp,
+        a: Id,
+    ) -> Result<Id, SourceDiagnostic> {
+        let [half, one, two] = [0.5, 1.0, 2.0].map(|n| self.number_of(s, n));
+        let pi = self.number_of(s, std::f64::consts::PI);
+        let turns = self.emit_float_op(S::FMul, s, &[a, half]);
+        let turns = self.apply_op(ScalarOp::Round, s, &[turns])?;
+        let whole = self.emit_float_op(S::FMul, s, &[turns, two]);
+        let rest = self.emit_float_op(S::FSub, s, &[a, whole]);
+        let size = self.apply_op(ScalarOp::FAbs, s, &[rest])?;
+        if op == ScalarOp::CosPi {
+            let quarter = self.emit_float_op(S::FSub, s, &[half, size]);
+            let angle = self.emit_float_op(S::FMul, s, &[quarter, pi]);
+            return self.sine_of_near(s, angle);
+        }
+        let other = self.emit_float_op(S::FSub, s, &[one, size]);
+        let beyond = self.emit_less_than(half, size);
+        let quarter = self.select_scalar(s, beyond, other, size);
+        let angle = self.emit_float_op(S::FMul, s, &[quarter, pi]);
+        let sin = self.sine_of_near(s, angle)?;
+        let turned = self.emit_float_op(S::FNegate, s, &[sin]);
+        let zero = self.number_of(s, 0.0);
+        let is_negative = self.emit_less_than(rest, zero);
+        let sin = self.select_scalar(s, is_negative, turned, sin);
+        // A zero has the sign of the argument.
+        let none = self.copy_sign(s, zero, a);
+        let is_none = self.emit_bool_value(S::FOrdEqual, &[sin, zero]);
+        Ok(self.select_scalar(s, is_none, none, sin))
+    }
+
+    /// The sine of an angle of less than one turn.
+    fn sine_of_near(&mut self, s: ScalarType, angle: Id) -> Result<Id, SourceDiagnostic> {
+        if s != ScalarType::F64 {
+            return self.apply_op(ScalarOp::Sin, s, &[angle]);
+        }
+        let angle = self.near_angle(angle);
+        Ok(self.sine_at(angle, false))
     }
 }
