@@ -188,7 +188,7 @@ fn kernels_use_what_their_functions_see() {
     );
     let mut program = program;
     for kernel in &mut program.kernels {
-        kernel.uses.truncate(2);
+        kernel.captures.truncate(2);
     }
     let fault = verify_program(&program).expect_err("a use is missing");
     assert!(

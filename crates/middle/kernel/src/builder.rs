@@ -42,7 +42,7 @@
 //! let kernel = b.add_kernel(KernelData {
 //!     blocks: vec![groups],
 //!     block_size: vec![BlockSize::Constant(one)],
-//!     uses: vec![KernelCapture::Memory(xs)],
+//!     captures: vec![KernelCapture::Memory(xs)],
 //!     failure_tolerant: false,
 //!     body,
 //!     place: SourceLocation::Unknown,
@@ -113,7 +113,7 @@ impl ProgramBuilder {
 
     /// Finishes the program. Each kernel gets the captures that the functions it calls need.
     pub fn finish_program(mut self) -> KernelProgram {
-        crate::captures::complete_kernel_uses(&mut self.program);
+        crate::captures::complete_kernel_captures(&mut self.program);
         self.program
     }
 

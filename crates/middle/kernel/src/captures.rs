@@ -11,24 +11,24 @@ use crate::ir::{
 use rustc_hash::FxHashSet;
 
 /// Adds to the captures of each kernel the globals that its functions mention.
-pub(crate) fn complete_kernel_uses(program: &mut KernelProgram) {
+pub(crate) fn complete_kernel_captures(program: &mut KernelProgram) {
     if program.globals.is_empty() {
         return;
     }
     for kernel in program.kernel_ids() {
-        for var in find_missing_uses(program, kernel) {
+        for var in find_missing_captures(program, kernel) {
             let used = match program.var(var).ty {
                 VariableType::Scalar(_) => KernelCapture::Scalar(var),
                 _ => KernelCapture::Memory(var),
             };
-            program.kernels[kernel.index()].uses.push(used);
+            program.kernels[kernel.index()].captures.push(used);
         }
     }
 }
 
 /// The globals that functions called from a kernel mention and that the kernel does not capture, in their order.
 /// Only scalars and blocks of device memory can be captured.
-pub(crate) fn find_missing_uses(program: &KernelProgram, kernel: KernelId) -> Vec<VarId> {
+pub(crate) fn find_missing_captures(program: &KernelProgram, kernel: KernelId) -> Vec<VarId> {
     let data = program.kernel(kernel);
     let mut wanted: FxHashSet<VarId> = FxHashSet::default();
     for function in collect_called_functions(program, data.body) {
@@ -38,7 +38,7 @@ pub(crate) fn find_missing_uses(program: &KernelProgram, kernel: KernelId) -> Ve
             });
         }
     }
-    for used in &data.uses {
+    for used in &data.captures {
         let (KernelCapture::Scalar(var)
         | KernelCapture::Memory(var)
         | KernelCapture::Constant(var, _)) = used;

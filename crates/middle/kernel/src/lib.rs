@@ -10,6 +10,7 @@
 mod builder;
 mod call_graph;
 mod captures;
+mod compile;
 mod copy_kernels;
 mod host;
 pub mod ir;
@@ -18,7 +19,7 @@ mod text;
 mod verify;
 
 pub use builder::ProgramBuilder;
-pub use host::compile_program;
+pub use compile::compile_program;
 pub use lower::{LoweredKernel, SpecValue, lower_kernel};
 pub use text::{parse_program, print_program};
 pub use verify::verify_program;

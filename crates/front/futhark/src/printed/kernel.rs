@@ -189,10 +189,10 @@ impl FutharkReader<'_> {
         self.expect_after_space("}")?;
         self.scopes.push_scope();
         self.expect_after_space("uses  {")?;
-        let mut uses = Vec::new();
+        let mut captures = Vec::new();
         self.cursor.skip_space();
         while !self.cursor.eat_piece("}") {
-            uses.push(self.one_use()?);
+            captures.push(self.parse_capture()?);
             self.cursor.eat_piece(",");
             self.cursor.skip_space();
         }
@@ -211,7 +211,7 @@ impl FutharkReader<'_> {
         let kernel = self.builder.add_kernel(KernelData {
             blocks,
             block_size,
-            uses,
+            captures,
             failure_tolerant,
             body,
             place,
@@ -254,7 +254,7 @@ impl FutharkReader<'_> {
         Ok(BlockSize::Constant(self.parse_typed_expr(ScalarType::I64)?))
     }
 
-    fn one_use(&mut self) -> Result<KernelCapture, SourceDiagnostic> {
+    fn parse_capture(&mut self) -> Result<KernelCapture, SourceDiagnostic> {
         if self.cursor.eat_piece("scalar_copy(") {
             let var = self.scalar_var()?;
             self.cursor.expect_piece(", ")?;

@@ -3,7 +3,7 @@
 //! They are written in the text form of this representation. `spirula-program` defines their scalars and chooses
 //! between them.
 
-use crate::host::compile_program;
+use crate::host::lower_program;
 use crate::text::parse_program;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::ScalarType;
@@ -59,7 +59,7 @@ fn instantiate_text(text: &str, element: ScalarType) -> String {
 
 /// Appends the only function of a text with its kernel, and returns its number.
 fn append_function(program: &mut CompiledProgram, text: &str) -> Result<usize, SourceDiagnostic> {
-    let mut added = compile_program(&parse_program(text)?)?;
+    let mut added = lower_program(&parse_program(text)?)?;
     let first = program.kernels.len();
     program.kernels.append(&mut added.kernels);
     let mut function = added.functions.swap_remove(0);

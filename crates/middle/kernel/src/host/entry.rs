@@ -1,6 +1,6 @@
 //! Entry points: the mapping from parameters and results to slots of the host function.
 
-use super::HostStepLowering;
+use super::context::HostStepLowering;
 use crate::ir::{ArrayDimension, EntryDecl, EntryDeclValue, EntryKind, PlainValue};
 use spirula_program::program as out;
 use spirula_program::program::HostSlot;

@@ -4,7 +4,7 @@
 //! invocations do not communicate, the host runs them one after the other: two loops around the body, whose
 //! statements become steps of the host. This is slow but correct.
 
-use super::HostStepLowering;
+use super::context::{HostInvocation, HostStepLowering};
 use crate::call_graph;
 use crate::ir::{
     BlockSize, KernelCapture, KernelId, KernelProgram, LaunchIndex, MemorySpace, StmtKind,
@@ -13,14 +13,6 @@ use crate::ir::{
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::program::{HostRegister, HostStep};
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
-
-/// The invocation that the host runs, as registers of 32 bits.
-#[derive(Clone, Copy)]
-pub(super) struct HostInvocation {
-    group: HostRegister,
-    local: HostRegister,
-    size: HostRegister,
-}
 
 /// Whether the host can run a kernel: it calls a function that only the host can run, has one dimension, and its
 /// invocations share nothing.
@@ -62,7 +54,7 @@ impl HostStepLowering<'_> {
         kernel: KernelId,
     ) -> Result<(), SourceDiagnostic> {
         let data = self.program.kernel(kernel);
-        for used in &data.uses {
+        for used in &data.captures {
             if let KernelCapture::Constant(var, value) = *used {
                 let value = self.lower_expr(value)?;
                 let to = self.scalar_register(var)?;

@@ -151,7 +151,7 @@ pub struct KernelData {
     /// Invocations of a workgroup in each dimension.
     pub block_size: Vec<BlockSize>,
     /// The values and blocks of the host that the body sees.
-    pub uses: Vec<KernelCapture>,
+    pub captures: Vec<KernelCapture>,
     /// Whether it may run after an earlier kernel failed.
     pub failure_tolerant: bool,
     /// Its body.

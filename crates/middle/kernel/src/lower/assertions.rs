@@ -4,7 +4,7 @@
 //! assertion that failed. From word 2 on it holds the values of that message, two words each: integers are
 //! sign-extended, other values are stored as their bits.
 
-use super::KernelLowering;
+use super::context::KernelLowering;
 use crate::ir::{KernelSyncScope, MessageId, MessageSegment};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::ScalarType;

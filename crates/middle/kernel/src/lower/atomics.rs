@@ -3,7 +3,8 @@
 //! Floating-point sums and operations on elements of fewer than 32 bits have no instruction. They become loops of
 //! compare and exchange on whole words.
 
-use super::{KernelLowering, unsupported_diagnostic};
+use super::context::KernelLowering;
+use super::unsupported::unsupported_diagnostic;
 use crate::ir::{AtomicOp, AtomicStmt, MemoryElement, MemorySpace, VariableType};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};

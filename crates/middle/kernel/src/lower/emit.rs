@@ -1,6 +1,6 @@
 //! Emitting of instructions: types, constants, values, variables and structured control flow.
 
-use super::KernelLowering;
+use super::context::KernelLowering;
 use spirula_program::{ScalarLiteral, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;

@@ -3,7 +3,10 @@
 //! All shared memory of a workgroup is one block, accessed through one aliased variable for each element width. It
 //! begins with the failure flag, if there is one. The allocations follow, each at a multiple of 16 bytes.
 
-use super::{KernelLowering, SpecValue, unsupported_diagnostic};
+use super::context::KernelLowering;
+use super::lowered_kernel::SpecValue;
+use super::memory_use::SharedAllocation;
+use super::unsupported::unsupported_diagnostic;
 use crate::ir::{ExprId, VarId};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
@@ -12,12 +15,6 @@ use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
 
 /// Bytes that references count in; every element width divides them.
 const GRAIN: u64 = 16;
-
-/// The aliased variables, for elements of 1, 2, 4 and 8 bytes.
-#[derive(Default)]
-pub(super) struct SharedMemoryViews {
-    views: [Option<Id>; 4],
-}
 
 impl KernelLowering<'_> {
     /// A pointer to an element of `size` bytes in the allocation that a variable refers to.
@@ -52,13 +49,13 @@ impl KernelLowering<'_> {
     }
 
     /// The offset of an allocation in units of [`GRAIN`].
-    pub(super) fn laid_out_first(&mut self, class: usize, made: (VarId, ExprId)) -> Id {
+    pub(super) fn laid_out_first(&mut self, class: usize, made: SharedAllocation) -> Id {
         let classes = self.memory_use.classes.iter().take(class);
         let mut bytes: Vec<ExprId> = classes
-            .flat_map(|class| class.allocations.iter().map(|(_, bytes)| *bytes))
+            .flat_map(|class| class.allocations.iter().map(|made| made.bytes))
             .collect();
         let own = self.memory_use.classes[class].allocations.iter();
-        bytes.extend(own.take_while(|m| **m != made).map(|(_, bytes)| *bytes));
+        bytes.extend(own.take_while(|m| **m != made).map(|made| made.bytes));
         let more = self.flag_bytes();
         if bytes.is_empty() {
             self.const_u32((more / GRAIN) as u32)
@@ -104,7 +101,7 @@ impl KernelLowering<'_> {
             _ => {}
         }
         let all = self.memory_use.classes.iter();
-        let bytes = all.flat_map(|class| class.allocations.iter().map(|(_, bytes)| *bytes));
+        let bytes = all.flat_map(|class| class.allocations.iter().map(|made| made.bytes));
         let length = SpecValue::Shared {
             bytes: bytes.collect(),
             more: self.flag_bytes(),

@@ -3,9 +3,10 @@
 //! Modules with fragments use Vulkan's memory model. In this model accesses to shared memory have to be marked as
 //! non-private.
 
+use super::context::KernelLowering;
 use super::subgroups::SUBGROUP;
+use super::unsupported::unsupported_diagnostic;
 use super::vector_access::WIDEST;
-use super::{KernelLowering, unsupported_diagnostic};
 use crate::ir::{
     FragmentAddress, FragmentElement, FragmentOp, FragmentOrder, FragmentRole, FragmentType,
     MemorySpace, VarId, VariableType,

@@ -1,6 +1,6 @@
 //! Index arithmetic: 64 bits wide as in the program, or 32 bits where that suffices.
 
-use super::KernelLowering;
+use super::context::KernelLowering;
 use crate::ir::{ExprData, ExprId, MemoryElement, MemorySpace, VariableType};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarOp, ScalarType};

@@ -1,6 +1,7 @@
 //! The interface of a module: built-in variables, scalar arguments, specialisation constants, the entry point.
 
-use super::{KernelLowering, SpecValue, VIEW_BYTES, VIEWS};
+use super::context::{KernelLowering, VIEW_BYTES, VIEWS};
+use super::lowered_kernel::SpecValue;
 use crate::ir::{KernelCapture, VarId};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::ScalarType;
@@ -109,7 +110,7 @@ impl KernelLowering<'_> {
     /// Binds the kernel's constants to specialisation constants.
     fn constant_uses(&mut self) {
         let data = self.data;
-        for used in &data.uses {
+        for used in &data.captures {
             let KernelCapture::Constant(var, value) = *used else {
                 continue;
             };
@@ -135,7 +136,7 @@ impl KernelLowering<'_> {
 
     fn scalar_layout(&self) -> ScalarArgumentLayout {
         let (mut rows, mut bytes) = (Vec::new(), 4u32);
-        for used in &self.data.uses {
+        for used in &self.data.captures {
             if let KernelCapture::Scalar(var) = *used {
                 let ty = self.p.scalar_type(var).unwrap_or(ScalarType::I32);
                 let size = (ty.size() as u32).max(4);
@@ -279,7 +280,7 @@ impl KernelLowering<'_> {
     /// Initialises each reference variable with the binding of its own block.
     pub(super) fn begin_references(&mut self) {
         let data = self.data;
-        let memories = data.uses.iter().filter_map(|used| match used {
+        let memories = data.captures.iter().filter_map(|used| match used {
             KernelCapture::Memory(var) => Some(*var),
             _ => None,
         });

@@ -3,7 +3,9 @@
 //! Memory holds unsigned integers; other types are converted at each access. A block of device memory is one
 //! binding with a variable for each width.
 
-use super::{KernelLowering, SpecValue, VIEW_BYTES, VIEWS, unsupported_diagnostic};
+use super::context::{KernelLowering, VIEW_BYTES, VIEWS};
+use super::lowered_kernel::SpecValue;
+use super::unsupported::unsupported_diagnostic;
 use crate::ir::{ExprData, MemoryElement, MemorySpace, VarId, VariableType};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::ScalarType;

@@ -1,5 +1,6 @@
 //! Memory use of a kernel: alias classes, accesses and barriers, found before anything is emitted.
 
+use super::unsupported::unsupported_diagnostic;
 use crate::call_graph;
 use crate::ir::{
     AtomicOp, AtomicStmt, ExprId, FragmentOp, KernelCapture, KernelId, KernelProgram,
@@ -14,8 +15,8 @@ use spirula_program::ScalarType;
 pub(super) struct AliasClass {
     /// Bindings of the device blocks that belong to it.
     pub bindings: Vec<u32>,
-    /// Allocations of shared memory: the variable that is assigned, and the size in bytes.
-    pub allocations: Vec<(VarId, ExprId)>,
+    /// Allocations of shared memory.
+    pub allocations: Vec<SharedAllocation>,
     /// Set of element sizes that are accessed, as bits: 1, 2, 4, 8, and 16 for vectors.
     pub sizes: u32,
     /// Set of element sizes that are changed atomically.
@@ -24,6 +25,15 @@ pub(super) struct AliasClass {
     pub coherent: bool,
     /// Whether it is written.
     pub written: bool,
+}
+
+/// An allocation of shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SharedAllocation {
+    /// The variable that is assigned.
+    pub var: VarId,
+    /// Size in bytes.
+    pub bytes: ExprId,
 }
 
 /// The facts about a kernel.
@@ -77,12 +87,12 @@ impl KernelMemoryUse {
         }
     }
 
-    fn set_block_effects(&mut self, block: StmtBlock, deeds: BlockEffects) {
+    fn set_block_effects(&mut self, block: StmtBlock, effects: BlockEffects) {
         let at = block.index();
-        self.fails[at] = deeds.fails;
-        self.waits[at] = deeds.waits;
-        self.asks[at] = deeds.asks;
-        self.awaits[at] = deeds.awaits;
+        self.fails[at] = effects.fails;
+        self.waits[at] = effects.waits;
+        self.asks[at] = effects.asks;
+        self.awaits[at] = effects.awaits;
     }
 
     /// Whether shared memory is accessed in elements of several sizes. An explicit layout simplifies such accesses.
@@ -124,7 +134,7 @@ pub(super) fn analyse_memory_use(
         place: data.place,
     };
     let mut binding = 0;
-    for used in &data.uses {
+    for used in &data.captures {
         if let KernelCapture::Memory(var) = used {
             let class = analysis.class_of_var(*var);
             analysis.facts.classes[class].bindings.push(binding);
@@ -220,9 +230,6 @@ impl MemoryUseAnalysis<'_> {
         if atomic.op != AtomicOp::Write {
             class.atomic_sizes |= atomic.element.ty.size() as u32;
         }
-        if let Some(old) = atomic.old {
-            self.facts.changed[old.index()] = true;
-        }
     }
 
     /// Analyses a block, its nested blocks and its callees.
@@ -231,90 +238,116 @@ impl MemoryUseAnalysis<'_> {
         block: StmtBlock,
         called: &mut Vec<StmtBlock>,
     ) -> Result<BlockEffects, SourceDiagnostic> {
-        let mut deeds = BlockEffects::default();
+        let mut effects = BlockEffects::default();
         let program = self.program;
         for stmt in program.block_stmts(block) {
             self.place = stmt.place;
             for inner in stmt.kind.nested_blocks() {
-                deeds.merge_effects(self.analyse_block(inner, called)?);
+                effects.merge_effects(self.analyse_block(inner, called)?);
             }
-            match &stmt.kind {
-                StmtKind::Assert { .. } => deeds.fails = true,
-                StmtKind::Sync { kind, .. } => deeds.waits |= *kind != SyncKind::Fence,
-                StmtKind::While { body, .. } => {
-                    let inner = self.facts.block_effects(*body);
-                    deeds.awaits |= inner.asks && !inner.waits;
-                }
-                StmtKind::Assign { to, .. }
-                | StmtKind::Where { to, .. }
-                | StmtKind::Shuffle { to, .. } => {
-                    self.facts.changed[to.index()] = true;
-                }
-                StmtKind::For { counter, .. } => self.facts.changed[counter.index()] = true,
-                StmtKind::Read { to, from } => {
-                    self.facts.changed[to.index()] = true;
-                    self.note_element_access(from);
-                    let ty = program.var(from.memory).ty;
-                    deeds.asks |= from.volatile && ty == VariableType::Memory(MemorySpace::Device);
-                }
-                StmtKind::Write { to, .. } => {
-                    self.note_element_access(to);
-                    self.note_write(to.memory);
-                }
-                StmtKind::ReadVector { to, from } => {
-                    for var in to {
-                        self.facts.changed[var.index()] = true;
-                    }
-                    self.note_vector_access(from, to.len());
-                }
-                StmtKind::WriteVector { to, values } => {
-                    self.note_vector_access(to, values.len());
-                    self.note_write(to.memory);
-                }
-                StmtKind::Fragment(op) => {
-                    self.facts.has_fragments = true;
-                    if let FragmentOp::Load { from: patch, .. }
-                    | FragmentOp::Store { to: patch, .. } = &**op
-                    {
-                        // The class is needed; the element size is that of another access.
-                        self.class_of_var(patch.first.memory);
-                    }
-                    if let FragmentOp::Store { to, .. } = &**op {
-                        self.note_write(to.first.memory);
-                    }
-                }
-                StmtKind::Copy(copy) => {
-                    self.note_typed_access(copy.to.memory, copy.ty, false);
-                    self.note_typed_access(copy.from.memory, copy.ty, false);
-                    self.note_write(copy.to.memory);
-                }
-                StmtKind::Atomic(atomic) => {
-                    self.note_atomic(atomic);
-                    deeds.asks = true;
-                }
-                StmtKind::Alias { to, from } => {
-                    if matches!(program.var(*to).ty, VariableType::Memory(_)) {
-                        self.join_classes(*to, *from);
-                    }
-                }
-                StmtKind::Alloc { to, bytes } => {
-                    if program.var(*to).ty != VariableType::Memory(MemorySpace::Shared) {
-                        return Err(self.unsupported_diagnostic("device memory made in a kernel"));
-                    }
-                    let class = self.class_of_var(*to);
-                    self.facts.classes[class].allocations.push((*to, *bytes));
-                }
-                StmtKind::Call(call) => {
-                    for output in &call.outputs {
-                        self.facts.changed[output.index()] = true;
-                    }
-                    deeds.merge_effects(self.analyse_function(call.function, called)?);
-                }
-                _ => {}
-            }
+            self.note_assigned_vars(&stmt.kind);
+            self.note_accesses(&stmt.kind)?;
+            effects.merge_effects(self.statement_effects(&stmt.kind, called)?);
         }
-        self.facts.set_block_effects(block, deeds);
-        Ok(deeds)
+        self.facts.set_block_effects(block, effects);
+        Ok(effects)
+    }
+
+    /// The effects of a statement itself and of the function that it calls.
+    fn statement_effects(
+        &mut self,
+        stmt: &StmtKind,
+        called: &mut Vec<StmtBlock>,
+    ) -> Result<BlockEffects, SourceDiagnostic> {
+        let mut effects = BlockEffects::default();
+        match stmt {
+            StmtKind::Assert { .. } => effects.fails = true,
+            StmtKind::Sync { kind, .. } => effects.waits = *kind != SyncKind::Fence,
+            StmtKind::While { body, .. } => {
+                let inner = self.facts.block_effects(*body);
+                effects.awaits = inner.asks && !inner.waits;
+            }
+            StmtKind::Read { from, .. } => {
+                let ty = self.program.var(from.memory).ty;
+                effects.asks = from.volatile && ty == VariableType::Memory(MemorySpace::Device);
+            }
+            StmtKind::Atomic(_) => effects.asks = true,
+            StmtKind::Call(call) => return self.analyse_function(call.function, called),
+            _ => {}
+        }
+        Ok(effects)
+    }
+
+    /// Records the variables that a statement assigns.
+    fn note_assigned_vars(&mut self, stmt: &StmtKind) {
+        let assigned: &[VarId] = match stmt {
+            StmtKind::Assign { to, .. }
+            | StmtKind::Where { to, .. }
+            | StmtKind::Shuffle { to, .. }
+            | StmtKind::Read { to, .. } => std::slice::from_ref(to),
+            StmtKind::For { counter, .. } => std::slice::from_ref(counter),
+            StmtKind::ReadVector { to, .. } => to,
+            StmtKind::Atomic(atomic) => atomic.old.as_slice(),
+            StmtKind::Call(call) => &call.outputs,
+            _ => &[],
+        };
+        for var in assigned {
+            self.facts.changed[var.index()] = true;
+        }
+    }
+
+    /// Records the memory that a statement accesses, allocates or refers to.
+    fn note_accesses(&mut self, stmt: &StmtKind) -> Result<(), SourceDiagnostic> {
+        let program = self.program;
+        match stmt {
+            StmtKind::Read { from, .. } => self.note_element_access(from),
+            StmtKind::Write { to, .. } => {
+                self.note_element_access(to);
+                self.note_write(to.memory);
+            }
+            StmtKind::ReadVector { to, from } => self.note_vector_access(from, to.len()),
+            StmtKind::WriteVector { to, values } => {
+                self.note_vector_access(to, values.len());
+                self.note_write(to.memory);
+            }
+            StmtKind::Fragment(op) => {
+                self.facts.has_fragments = true;
+                if let FragmentOp::Load { from: patch, .. } | FragmentOp::Store { to: patch, .. } =
+                    &**op
+                {
+                    // The class is needed; the element size is that of another access.
+                    self.class_of_var(patch.first.memory);
+                }
+                if let FragmentOp::Store { to, .. } = &**op {
+                    self.note_write(to.first.memory);
+                }
+            }
+            StmtKind::Copy(copy) => {
+                self.note_typed_access(copy.to.memory, copy.ty, false);
+                self.note_typed_access(copy.from.memory, copy.ty, false);
+                self.note_write(copy.to.memory);
+            }
+            StmtKind::Atomic(atomic) => self.note_atomic(atomic),
+            StmtKind::Alias { to, from } => {
+                if matches!(program.var(*to).ty, VariableType::Memory(_)) {
+                    self.join_classes(*to, *from);
+                }
+            }
+            StmtKind::Alloc { to, bytes } => {
+                if program.var(*to).ty != VariableType::Memory(MemorySpace::Shared) {
+                    return Err(self.unsupported_diagnostic("device memory made in a kernel"));
+                }
+                let class = self.class_of_var(*to);
+                self.facts.classes[class]
+                    .allocations
+                    .push(SharedAllocation {
+                        var: *to,
+                        bytes: *bytes,
+                    });
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     fn analyse_function(
@@ -344,6 +377,6 @@ impl MemoryUseAnalysis<'_> {
     }
 
     fn unsupported_diagnostic(&self, what: &str) -> SourceDiagnostic {
-        super::unsupported_diagnostic(self.place, what)
+        unsupported_diagnostic(self.place, what)
     }
 }

@@ -1,6 +1,6 @@
 //! Scalar operators as SPIR-V instructions.
 
-use super::KernelLowering;
+use super::context::KernelLowering;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 use spirula_spirv::Id;

@@ -4,9 +4,12 @@
 //! the width of its atomics. Wider accesses take several elements; narrower ones change a part of an element
 //! atomically.
 
+use super::context::{KernelLowering, SharedVariable};
 use super::fragments::NON_PRIVATE;
+use super::lowered_kernel::SpecValue;
+use super::memory_use::SharedAllocation;
+use super::unsupported::unsupported_diagnostic;
 use super::vector_access::WIDEST;
-use super::{KernelLowering, SpecValue, unsupported_diagnostic};
 use crate::ir::{ExprId, VarId};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
@@ -15,14 +18,6 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 
 /// Scope and semantics of relaxed atomic accesses.
 const RELAXED: u32 = 0;
-
-/// The variable of shared memory.
-#[derive(Clone, Copy)]
-pub(super) struct SharedVariable {
-    pub variable: Id,
-    /// Bytes of an element.
-    pub size: u64,
-}
 
 impl KernelLowering<'_> {
     /// Loads from shared memory. Vulkan's memory model treats accesses as private unless they are marked.
@@ -45,7 +40,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    fn shared_bits(&mut self, ty: Id, pointer: Id, volatile: bool) -> Id {
+    fn load_shared_bits(&mut self, ty: Id, pointer: Id, volatile: bool) -> Id {
         if volatile {
             self.load_bits(ty, pointer, true)
         } else {
@@ -53,7 +48,7 @@ impl KernelLowering<'_> {
         }
     }
 
-    fn put_shared_bits(&mut self, pointer: Id, bits: Id, volatile: bool) {
+    fn store_shared_bits(&mut self, pointer: Id, bits: Id, volatile: bool) {
         if volatile {
             self.store_bits(pointer, bits, true)
         } else {
@@ -83,7 +78,7 @@ impl KernelLowering<'_> {
             _ => 4,
         };
         let size = if narrow_atomics { 4 } else { size };
-        let bytes = data.allocations.iter().map(|(_, bytes)| *bytes).collect();
+        let bytes = data.allocations.iter().map(|made| made.bytes).collect();
         let element = self.shared_element(size);
         let length = self.spec_u32(SpecValue::Shared {
             bytes,
@@ -105,15 +100,17 @@ impl KernelLowering<'_> {
             return Ok(());
         }
         if self.layout.is_some() {
-            let first = self.laid_out_first(class, (to, bytes));
+            let first = self.laid_out_first(class, SharedAllocation { var: to, bytes });
             let reference = self.reference_variable(to);
             self.emit_store(reference, first);
             return Ok(());
         }
         let shared = self.shared_variable(class)?;
         let all = self.memory_use.classes[class].allocations.clone();
-        let before = all.iter().take_while(|made| **made != (to, bytes));
-        let before: Vec<ExprId> = before.map(|(_, bytes)| *bytes).collect();
+        let before = all
+            .iter()
+            .take_while(|made| **made != SharedAllocation { var: to, bytes });
+        let before: Vec<ExprId> = before.map(|made| made.bytes).collect();
         let first = if before.is_empty() {
             self.const_u32(0)
         } else {
@@ -164,24 +161,24 @@ impl KernelLowering<'_> {
         let ty = self.uint_type(size as u32 * 8);
         if self.layout.is_some() {
             let pointer = self.laid_out_pointer(var, size, index)?;
-            return Ok(self.shared_bits(ty, pointer, volatile));
+            return Ok(self.load_shared_bits(ty, pointer, volatile));
         }
         let own = self.shared_variable(class)?.size;
         let own_ty = self.uint_type(own as u32 * 8);
         if size == own {
             let pointer = self.shared_pointer(var, index)?;
-            return Ok(self.shared_bits(ty, pointer, volatile));
+            return Ok(self.load_shared_bits(ty, pointer, volatile));
         }
         if size < own {
             let (pointer, shift) = self.shared_part_pointer(var, own / size, size, index)?;
-            let word = self.shared_bits(own_ty, pointer, volatile);
+            let word = self.load_shared_bits(own_ty, pointer, volatile);
             let word = self.emit_value(Op::ShiftRightLogical, own_ty, &[word, shift]);
             return Ok(self.emit_value(Op::UConvert, ty, &[word]));
         }
         let mut whole = None;
         for piece in 0..size / own {
             let pointer = self.shared_piece_pointer(var, size / own, piece, index)?;
-            let part = self.shared_bits(own_ty, pointer, volatile);
+            let part = self.load_shared_bits(own_ty, pointer, volatile);
             let part = self.emit_value(Op::UConvert, ty, &[part]);
             let by = self.const_uint(size as u32 * 8, piece * own * 8);
             let part = self.emit_value(Op::ShiftLeftLogical, ty, &[part, by]);
@@ -204,7 +201,7 @@ impl KernelLowering<'_> {
         let class = self.class_of(var)?;
         if self.layout.is_some() {
             let pointer = self.laid_out_pointer(var, size, index)?;
-            self.put_shared_bits(pointer, bits, volatile);
+            self.store_shared_bits(pointer, bits, volatile);
             return Ok(());
         }
         let own = self.shared_variable(class)?.size;
@@ -214,7 +211,7 @@ impl KernelLowering<'_> {
         );
         if size == own {
             let pointer = self.shared_pointer(var, index)?;
-            self.put_shared_bits(pointer, bits, volatile);
+            self.store_shared_bits(pointer, bits, volatile);
         } else if size < own {
             let (pointer, shift) = self.shared_part_pointer(var, own / size, size, index)?;
             let ones = self.const_uint(own as u32 * 8, (1 << (size * 8)) - 1);
@@ -231,7 +228,7 @@ impl KernelLowering<'_> {
                 let by = self.const_uint(size as u32 * 8, piece * own * 8);
                 let part = self.emit_value(Op::ShiftRightLogical, ty, &[bits, by]);
                 let part = self.emit_value(Op::UConvert, own_ty, &[part]);
-                self.put_shared_bits(pointer, part, volatile);
+                self.store_shared_bits(pointer, part, volatile);
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 //! A workgroup in which an invocation fails ends early, so other workgroups may wait for its results forever. Spin
 //! loops therefore poll the failure block regularly, and end as if their own invocation had failed.
 
-use super::KernelLowering;
+use super::context::KernelLowering;
 use crate::ir::StmtBlock;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;

@@ -4,28 +4,19 @@
 //! error synchronisation instead: until there, statements are guarded by a check that the invocation has not
 //! failed. Statements that contain barriers are not guarded.
 
-use super::{KernelLowering, unsupported_diagnostic};
+use super::context::KernelLowering;
+use super::unsupported::unsupported_diagnostic;
 use crate::ir::{
-    CallStmt, CopyOperand, CopyStmt, ExprData, ExprId, FuncArgument, KernelStmt, KernelSyncScope,
-    LaunchIndex, MemoryElement, StmtBlock, StmtKind, SyncKind, VarId, VariableType,
+    CallStmt, ExprData, ExprId, FuncArgument, KernelStmt, KernelSyncScope, LaunchIndex, StmtBlock,
+    StmtKind, SyncKind, VarId, VariableType,
 };
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::BuiltIn;
 
-/// Acquire and release, for workgroup memory.
-const SHARED_SEMANTICS: u32 = 0x108;
-/// Acquire and release, for storage buffers and workgroup memory.
-const DEVICE_SEMANTICS: u32 = 0x148;
-/// Make available and make visible, which Vulkan's memory model requires.
-const MADE_VISIBLE: u32 = 0x6000;
-/// The scope of the device.
-const DEVICE: u32 = 1;
-/// The scope of a workgroup.
-const WORKGROUP: u32 = 2;
-/// The widest scope that every device with Vulkan's memory model has.
-const QUEUE_FAMILY: u32 = 5;
+/// Most calls that are inlined into a kernel.
+const MOST_CALLS: u32 = 10_000;
 
 impl KernelLowering<'_> {
     pub(super) fn lower_block(&mut self, block: StmtBlock) -> Result<(), SourceDiagnostic> {
@@ -368,103 +359,10 @@ impl KernelLowering<'_> {
         }
     }
 
-    fn lower_alias(&mut self, to: VarId, from: VarId) -> Result<(), SourceDiagnostic> {
-        if let VariableType::Array(_) = self.p.var(to).ty {
-            return self.copy_private(to, from);
-        }
-        let class = self.class_of(to)?;
-        if self.needs_reference(class) {
-            let u32_ty = self.uint_type(32);
-            let from = self.reference_variable(from);
-            let value = self.emit_load(u32_ty, from);
-            let to = self.reference_variable(to);
-            self.emit_store(to, value);
-        }
-        Ok(())
-    }
-
-    /// Copies a private array, as many elements as the source has.
-    fn copy_private(&mut self, to: VarId, from: VarId) -> Result<(), SourceDiagnostic> {
-        let VariableType::Array(array) = self.p.var(from).ty else {
-            return Err(unsupported_diagnostic(
-                self.place,
-                "a copy of what is no private array",
-            ));
-        };
-        let element = self.p.array(array).element;
-        let element = self.scalar_type(element);
-        let pointer = self.b.pointer_type(
-            spirula_spirv::grammar::enumerants::StorageClass::Function,
-            element,
-        );
-        let (to, _) = self.private_array(to)?;
-        let (from, length) = self.private_array(from)?;
-        self.emit_counted_loop(32, length, |l, at| {
-            let source = l.emit_value(Op::AccessChain, pointer, &[from, at]);
-            let value = l.emit_load(element, source);
-            let target = l.emit_value(Op::AccessChain, pointer, &[to, at]);
-            l.emit_store(target, value);
-            Ok(())
-        })
-    }
-
-    /// A strided copy, element by element.
-    fn lower_copy(&mut self, copy: &CopyStmt) -> Result<(), SourceDiagnostic> {
-        let shape: Vec<Id> = copy
-            .shape
-            .iter()
-            .map(|size| self.lower_index(*size))
-            .collect::<Result<_, _>>()?;
-        let to = self.lower_copy_operand(&copy.to)?;
-        let from = self.lower_copy_operand(&copy.from)?;
-        let element = |side: &CopyOperand| MemoryElement {
-            memory: side.memory,
-            ty: copy.ty,
-            index: side.offset,
-            volatile: false,
-        };
-        let (target, source) = (element(&copy.to), element(&copy.from));
-        self.copy_dimension(&shape, (&target, to.0, &to.1), (&source, from.0, &from.1))
-    }
-
-    /// Lowers the offset and the strides of one side of a copy.
-    fn lower_copy_operand(
-        &mut self,
-        side: &CopyOperand,
-    ) -> Result<(Id, Vec<Id>), SourceDiagnostic> {
-        let offset = self.lower_index(side.offset)?;
-        let strides = side.strides.iter().map(|stride| self.lower_index(*stride));
-        Ok((offset, strides.collect::<Result<_, _>>()?))
-    }
-
-    fn copy_dimension(
-        &mut self,
-        shape: &[Id],
-        to: (&MemoryElement, Id, &[Id]),
-        from: (&MemoryElement, Id, &[Id]),
-    ) -> Result<(), SourceDiagnostic> {
-        let Some((size, inner)) = shape.split_first() else {
-            let value = self.read_element(from.0, from.1)?;
-            return self.write_element(to.0, to.1, value);
-        };
-        let u32_ty = self.uint_type(32);
-        self.emit_counted_loop(32, *size, |l, at| {
-            let [to_at, from_at] = [(to.1, to.2[0]), (from.1, from.2[0])].map(|(first, stride)| {
-                let steps = l.emit_value(Op::IMul, u32_ty, &[at, stride]);
-                l.emit_value(Op::IAdd, u32_ty, &[first, steps])
-            });
-            l.copy_dimension(
-                inner,
-                (to.0, to_at, &to.2[1..]),
-                (from.0, from_at, &from.2[1..]),
-            )
-        })
-    }
-
     /// Inlines a call.
     fn lower_call(&mut self, call: &CallStmt) -> Result<(), SourceDiagnostic> {
         self.calls += 1;
-        if self.calls > super::CALLS {
+        if self.calls > MOST_CALLS {
             return Err(unsupported_diagnostic(
                 self.place,
                 "so many calls of functions within functions",
@@ -500,49 +398,5 @@ impl KernelLowering<'_> {
             self.assign_var(*to, value);
         }
         Ok(())
-    }
-
-    fn lower_sync(&mut self, kind: SyncKind, scope: KernelSyncScope) {
-        match kind {
-            SyncKind::Fence => self.emit_fence(scope == KernelSyncScope::Shared),
-            SyncKind::Barrier => self.emit_barrier(scope),
-            SyncKind::Error => {
-                self.emit_barrier(scope);
-                self.leave_if_failed();
-                self.pending = false;
-            }
-        }
-    }
-
-    /// Emits a barrier of the workgroup. It makes earlier accesses visible to the workgroup alone; only fences have
-    /// a wider scope.
-    pub(super) fn emit_barrier(&mut self, scope: KernelSyncScope) {
-        let semantics = self.memory_semantics(scope);
-        let operands = [WORKGROUP, WORKGROUP, semantics].map(|word| self.const_u32(word));
-        self.emit_effect(Op::ControlBarrier, &operands);
-    }
-
-    /// The memory semantics that make earlier accesses visible.
-    fn memory_semantics(&self, scope: KernelSyncScope) -> u32 {
-        let memory = match scope {
-            KernelSyncScope::Shared => SHARED_SEMANTICS,
-            KernelSyncScope::Device => DEVICE_SEMANTICS,
-        };
-        if self.memory_use.has_fragments {
-            memory | MADE_VISIBLE
-        } else {
-            memory
-        }
-    }
-
-    pub(super) fn emit_fence(&mut self, is_shared: bool) {
-        let (reach, scope) = match (is_shared, self.memory_use.has_fragments) {
-            (true, _) => (WORKGROUP, KernelSyncScope::Shared),
-            (false, true) => (QUEUE_FAMILY, KernelSyncScope::Device),
-            (false, false) => (DEVICE, KernelSyncScope::Device),
-        };
-        let semantics = self.memory_semantics(scope);
-        let operands = [reach, semantics].map(|word| self.const_u32(word));
-        self.emit_effect(Op::MemoryBarrier, &operands);
     }
 }

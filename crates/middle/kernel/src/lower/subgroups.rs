@@ -1,6 +1,7 @@
 //! Subgroup operations.
 
-use super::{KernelLowering, unsupported_diagnostic};
+use super::context::KernelLowering;
+use super::unsupported::unsupported_diagnostic;
 use crate::ir::{ExprId, VarId};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;

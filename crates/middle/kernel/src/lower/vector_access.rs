@@ -3,7 +3,8 @@
 //! Device memory is accessed as vectors of 32-bit words, and so is shared memory whose accesses are all such
 //! vectors. Other shared memory is accessed element by element.
 
-use super::{KernelLowering, unsupported_diagnostic};
+use super::context::KernelLowering;
+use super::unsupported::unsupported_diagnostic;
 use crate::ir::{ExprId, MemoryElement, MemorySpace, VarId, VariableType};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::ScalarType;

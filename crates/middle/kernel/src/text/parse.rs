@@ -12,7 +12,8 @@ pub(crate) const DEPTH: u32 = 200;
 
 /// Reads a program from its text form. The program is not checked.
 ///
-/// # Errors At the first syntax error.
+/// # Errors
+/// At the first syntax error.
 pub fn parse_program(text: &str) -> Result<KernelProgram, SourceDiagnostic> {
     if text.len() >= u32::MAX as usize {
         return Err(SourceDiagnostic::error(

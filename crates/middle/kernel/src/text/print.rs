@@ -396,7 +396,7 @@ impl KernelPrinter<'_> {
             printer.print_expr(size.size_expr());
         });
         self.out.push_str("] uses (");
-        self.print_list(&kernel.uses, |printer, used| match used {
+        self.print_list(&kernel.captures, |printer, used| match used {
             KernelCapture::Scalar(var) | KernelCapture::Memory(var) => printer.print_var(*var),
             KernelCapture::Constant(var, value) => {
                 printer.out.push_str("constant ");

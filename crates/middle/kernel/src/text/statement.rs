@@ -318,13 +318,13 @@ impl KernelParser {
         })?;
         self.expect_word("uses")?;
         self.expect_mark("(")?;
-        let uses = self.parse_list(")", Self::one_use)?;
+        let captures = self.parse_list(")", Self::parse_capture)?;
         let failure_tolerant = self.eat_word("tolerant");
         let body = self.parse_block()?;
         let kernel = self.builder.add_kernel(KernelData {
             blocks,
             block_size,
-            uses,
+            captures,
             failure_tolerant,
             body,
             place,
@@ -333,7 +333,7 @@ impl KernelParser {
         Ok(())
     }
 
-    fn one_use(&mut self) -> Result<KernelCapture, SourceDiagnostic> {
+    fn parse_capture(&mut self) -> Result<KernelCapture, SourceDiagnostic> {
         if self.eat_word("constant") {
             let name = self.new_name()?;
             self.expect_mark(":")?;

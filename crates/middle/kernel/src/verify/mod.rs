@@ -18,23 +18,25 @@
 //! A function with device memory that kernels call is checked as a function of the host. Lowering refuses the
 //! kernels that call it.
 
+mod entry;
 mod fragment;
+mod kernel;
+mod memory;
 
 use crate::ir::{
-    ArrayDimension, AtomicOp, AtomicStmt, BlockSize, CallStmt, CopyStmt, EntryDecl, EntryDeclValue,
-    EntryKind, ExprData, ExprId, FuncArgument, FuncId, KernelCapture, KernelData, KernelId,
-    KernelProgram, MemoryElement, MemorySpace, MessageId, MessageSegment, PlainValue, StaticData,
-    StmtBlock, StmtKind, VarId, VariableType,
+    CallStmt, ExprData, ExprId, FuncArgument, FuncId, KernelProgram, MemorySpace, MessageId,
+    MessageSegment, StmtBlock, StmtKind, VarId, VariableType,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::ScalarType;
 
 /// Checks a program.
 ///
-/// # Errors At the first violation of a rule.
+/// # Errors
+/// At the first violation of a rule.
 pub fn verify_program(program: &KernelProgram) -> Result<(), SourceDiagnostic> {
     let on_device = crate::call_graph::on_device(program)?;
-    let mut checker = KernelVerifier {
+    let mut verifier = KernelVerifier {
         program,
         visible: vec![false; program.vars.len()],
         bound: Vec::new(),
@@ -43,18 +45,18 @@ pub fn verify_program(program: &KernelProgram) -> Result<(), SourceDiagnostic> {
         place: SourceLocation::Unknown,
     };
     for global in &program.globals {
-        checker.bind_var(*global);
+        verifier.bind_var(*global);
     }
     if let Some(block) = program.initialise {
-        checker.verify_block(block)?;
+        verifier.verify_block(block)?;
     }
     for function in program.function_ids() {
-        checker.verify_function(function, on_device[function.index()])?;
+        verifier.verify_function(function, on_device[function.index()])?;
     }
     program
         .entries
         .iter()
-        .try_for_each(|e| checker.verify_entry(e))
+        .try_for_each(|e| verifier.verify_entry(e))
 }
 
 struct KernelVerifier<'a> {
@@ -160,7 +162,7 @@ impl KernelVerifier<'_> {
                     format!("%{} is no memory", self.var_name(*var))
                 })
             }
-            StmtKind::Static { to, data } => self.static_data(*to, data),
+            StmtKind::Static { to, data } => self.verify_static_data(*to, data),
             StmtKind::Read { to, from } => {
                 self.verify_element(from)?;
                 self.verify_target(*to, from.ty)
@@ -277,66 +279,9 @@ impl KernelVerifier<'_> {
         Ok(())
     }
 
-    fn verify_alias(&self, to: VarId, from: VarId) -> Result<(), SourceDiagnostic> {
-        self.verify_visible(to)?;
-        self.verify_visible(from)?;
-        let fits = match (self.program.var(to).ty, self.program.var(from).ty) {
-            (VariableType::Memory(a), VariableType::Memory(b)) => a == b,
-            (VariableType::Array(a), VariableType::Array(b)) => {
-                self.program.array(a).element == self.program.array(b).element
-            }
-            _ => false,
-        };
-        self.require_rule(7, fits, || {
-            format!(
-                "%{} cannot refer to %{}",
-                self.var_name(to),
-                self.var_name(from)
-            )
-        })
-    }
-
-    fn static_data(&self, to: VarId, data: &StaticData) -> Result<(), SourceDiagnostic> {
-        self.on_host("data")?;
-        self.verify_memory(to, &[MemorySpace::Host])?;
-        let typed = data.values.iter().all(|value| value.ty == data.ty);
-        self.require_rule(4, typed, || {
-            format!("data of %{} is not {}", self.var_name(to), data.ty)
-        })?;
-        let repeats = data.repeat.is_none() || data.values.len() == 1;
-        self.require_rule(4, repeats, || "only a single value is repeated".to_owned())
-    }
-
     fn verify_visible(&self, var: VarId) -> Result<(), SourceDiagnostic> {
         self.require_rule(2, self.visible[var.index()], || {
             format!("%{} is not declared here", self.var_name(var))
-        })
-    }
-
-    fn verify_memory(&self, var: VarId, spaces: &[MemorySpace]) -> Result<(), SourceDiagnostic> {
-        self.verify_visible(var)?;
-        let ty = self.program.var(var).ty;
-        let fits = matches!(ty, VariableType::Memory(space) if spaces.contains(&space));
-        self.require_rule(7, fits, || {
-            format!("%{} is not in the memory needed", self.var_name(var))
-        })
-    }
-
-    /// Checks that a block or array can be accessed here.
-    fn verify_accessible(&self, var: VarId, ty: ScalarType) -> Result<(), SourceDiagnostic> {
-        self.verify_visible(var)?;
-        let fits = match self.program.var(var).ty {
-            VariableType::Memory(MemorySpace::Device) => true,
-            VariableType::Memory(MemorySpace::Shared) => self.is_device,
-            VariableType::Memory(MemorySpace::Host) => !self.is_device,
-            VariableType::Array(array) => self.program.array(array).element == ty,
-            VariableType::Scalar(_) | VariableType::Fragment(_) => false,
-        };
-        self.require_rule(7, fits, || {
-            format!(
-                "%{} has no elements of type {ty} that can be accessed here",
-                self.var_name(var)
-            )
         })
     }
 
@@ -345,58 +290,6 @@ impl KernelVerifier<'_> {
         self.require_rule(4, self.program.scalar_type(var) == Some(ty), || {
             format!("%{} is given a value of type {ty}", self.var_name(var))
         })
-    }
-
-    fn verify_element(&self, element: &MemoryElement) -> Result<(), SourceDiagnostic> {
-        self.verify_accessible(element.memory, element.ty)?;
-        self.require_rule(4, element.ty != ScalarType::Unit, || {
-            "units have no place in memory".to_owned()
-        })?;
-        self.verify_expr_type(element.index, ScalarType::I64)
-    }
-
-    fn verify_copy(&self, copy: &CopyStmt) -> Result<(), SourceDiagnostic> {
-        for side in [&copy.to, &copy.from] {
-            self.verify_accessible(side.memory, copy.ty)?;
-            self.verify_expr_type(side.offset, ScalarType::I64)?;
-            for stride in &side.strides {
-                self.verify_expr_type(*stride, ScalarType::I64)?;
-            }
-            self.require_rule(4, side.strides.len() == copy.shape.len(), || {
-                "a copy has one stride for each dimension".to_owned()
-            })?;
-        }
-        for size in &copy.shape {
-            self.verify_expr_type(*size, ScalarType::I64)?;
-        }
-        Ok(())
-    }
-
-    fn verify_atomic(&self, atomic: &AtomicStmt) -> Result<(), SourceDiagnostic> {
-        self.on_device("an atomic operation")?;
-        self.verify_element(&atomic.element)?;
-        let ty = atomic.element.ty;
-        let is_memory = matches!(
-            self.program.var(atomic.element.memory).ty,
-            VariableType::Memory(_)
-        );
-        self.require_rule(7, is_memory, || "private arrays need no atomics".to_owned())?;
-        self.require_rule(3, atomic.op.can_apply_to(ty), || {
-            format!("no such atomic on {ty}")
-        })?;
-        self.verify_expr_type(atomic.value, ty)?;
-        let is_exchange = atomic.op == AtomicOp::CompareExchange;
-        self.require_rule(3, is_exchange == atomic.expected.is_some(), || {
-            "only a compare and exchange expects a value".to_owned()
-        })?;
-        if let Some(expected) = atomic.expected {
-            self.verify_expr_type(expected, ty)?;
-        }
-        let gives = atomic.op != AtomicOp::Write;
-        self.require_rule(4, gives == atomic.old.is_some(), || {
-            "an atomic operation gives the value from before, a write none".to_owned()
-        })?;
-        atomic.old.map_or(Ok(()), |old| self.verify_target(old, ty))
     }
 
     fn verify_call(&self, call: &CallStmt) -> Result<(), SourceDiagnostic> {
@@ -487,124 +380,5 @@ impl KernelVerifier<'_> {
             let name = fault.map_or("", |var| self.var_name(var));
             format!("%{name} is no constant")
         })
-    }
-
-    fn verify_kernel(&mut self, kernel: KernelId) -> Result<(), SourceDiagnostic> {
-        let missing = crate::captures::find_missing_uses(self.program, kernel);
-        self.require_rule(6, missing.is_empty(), || {
-            let name = missing.first().map_or("", |var| self.var_name(*var));
-            format!("a function of the kernel sees %{name}, which the kernel does not use")
-        })?;
-        let kernel = self.program.kernel(kernel);
-        let ranks = (kernel.blocks.len(), kernel.block_size.len());
-        self.require_rule(8, ranks.0 == ranks.1 && (1..=3).contains(&ranks.0), || {
-            format!("{} dimensions and {} block sizes", ranks.0, ranks.1)
-        })?;
-        for size in &kernel.blocks {
-            self.verify_expr_type(*size, ScalarType::I64)?;
-        }
-        for size in &kernel.block_size {
-            self.verify_expr_type(size.size_expr(), ScalarType::I64)?;
-            if let BlockSize::Constant(size) = size {
-                self.verify_constant(*size)?;
-            }
-        }
-        self.kernel_body(kernel)
-    }
-
-    fn kernel_body(&mut self, kernel: &KernelData) -> Result<(), SourceDiagnostic> {
-        let mut seen = Vec::new();
-        for used in &kernel.uses {
-            match *used {
-                KernelCapture::Scalar(var) => {
-                    self.verify_visible(var)?;
-                    self.require_rule(6, self.program.scalar_type(var).is_some(), || {
-                        format!("%{} is no scalar", self.var_name(var))
-                    })?;
-                    seen.push((var, false));
-                }
-                KernelCapture::Memory(var) => {
-                    self.verify_memory(var, &[MemorySpace::Device])?;
-                    seen.push((var, false));
-                }
-                KernelCapture::Constant(var, value) => {
-                    let ty = self.verify_expr(value)?;
-                    self.verify_constant(value)?;
-                    let fits = self.program.scalar_type(var) == Some(ty);
-                    self.require_rule(4, fits, || format!("%{} is not {ty}", self.var_name(var)))?;
-                    seen.push((var, true));
-                }
-            }
-        }
-        // Variables of the host are invisible while the body is checked.
-        let outer = std::mem::take(&mut self.bound);
-        for var in &outer {
-            self.visible[var.index()] = false;
-        }
-        for (var, is_constant) in seen {
-            self.bind_var(var);
-            self.constant[var.index()] = is_constant;
-        }
-        self.is_device = true;
-        self.verify_block(kernel.body)?;
-        self.is_device = false;
-        self.unbind_to(0);
-        for var in &outer {
-            self.visible[var.index()] = true;
-        }
-        self.bound = outer;
-        Ok(())
-    }
-
-    fn verify_entry(&mut self, entry: &EntryDecl) -> Result<(), SourceDiagnostic> {
-        let function = self.program.function(entry.function);
-        self.place = function.place;
-        for parameter in &entry.parameters {
-            self.entry_value(&parameter.value, &[&function.inputs])?;
-        }
-        for result in &entry.results {
-            self.entry_value(result, &[&function.outputs, &function.inputs])?;
-        }
-        Ok(())
-    }
-
-    fn entry_value(
-        &self,
-        value: &EntryDeclValue,
-        vars: &[&[VarId]],
-    ) -> Result<(), SourceDiagnostic> {
-        let parts = match &value.kind {
-            EntryKind::Plain(plain) => std::slice::from_ref(plain),
-            EntryKind::Opaque(_, parts) => parts,
-        };
-        parts
-            .iter()
-            .try_for_each(|part| self.plain_value(part, vars))
-    }
-
-    fn plain_value(&self, value: &PlainValue, vars: &[&[VarId]]) -> Result<(), SourceDiagnostic> {
-        let known = |var: &VarId| vars.iter().any(|list| list.contains(var));
-        let globals = &self.program.globals;
-        let fits = match (&value.shape, self.program.var(value.var).ty) {
-            (None, VariableType::Scalar(ty)) => ty == value.element,
-            (Some(_), VariableType::Memory(MemorySpace::Device)) => true,
-            _ => false,
-        };
-        self.require_rule(11, fits && known(&value.var), || {
-            format!(
-                "%{} is no such value of the function",
-                self.var_name(value.var)
-            )
-        })?;
-        for size in value.shape.iter().flatten() {
-            if let ArrayDimension::Var(var) = size {
-                let is_size = self.program.scalar_type(*var) == Some(ScalarType::I64)
-                    && (known(var) || globals.contains(var));
-                self.require_rule(11, is_size, || {
-                    format!("%{} is no size", self.var_name(*var))
-                })?;
-            }
-        }
-        Ok(())
     }
 }

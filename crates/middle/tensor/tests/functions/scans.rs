@@ -225,7 +225,7 @@ fn kernels_are_numbered_as_dispatches() {
         &mut |_, _| {},
     );
     let kernels = program.expect("the function compiles").kernels;
-    let uses: Vec<usize> = kernels.iter().map(|kernel| kernel.uses.len()).collect();
+    let uses: Vec<usize> = kernels.iter().map(|kernel| kernel.captures.len()).collect();
     assert_eq!(uses, [3, 3, 1, 1]);
 }
 

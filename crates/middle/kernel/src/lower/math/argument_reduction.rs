@@ -4,7 +4,7 @@
 //! Elementary Functions", 1980). Larger angles are multiplied by the relevant bits of 2/π (M. H. Payne and R. N.
 //! Hanek, "Radian reduction for trigonometric functions", 1983).
 
-use crate::lower::KernelLowering;
+use crate::lower::context::KernelLowering;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;

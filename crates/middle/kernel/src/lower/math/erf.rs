@@ -3,7 +3,7 @@
 //! Quotients of polynomials on four intervals, as in Sun Microsystems' fdlibm, `s_erf.c`. It gives their error as
 //! below 2⁻⁵⁷. With the device's `exp` the whole has an error of a few units in the last place.
 
-use crate::lower::KernelLowering;
+use crate::lower::context::KernelLowering;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;

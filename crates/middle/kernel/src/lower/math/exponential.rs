@@ -3,7 +3,7 @@
 //! The argument is reduced to a small interval, where a power series is summed. The error is a few units in the last
 //! place.
 
-use crate::lower::KernelLowering;
+use crate::lower::context::KernelLowering;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;

@@ -1,6 +1,6 @@
 //! The gamma function and its logarithm, by Lanczos' approximation with nine terms (C. Lanczos, 1964): 14 digits.
 
-use crate::lower::KernelLowering;
+use crate::lower::context::KernelLowering;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;

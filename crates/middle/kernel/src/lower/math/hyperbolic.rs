@@ -1,7 +1,7 @@
 //! Hyperbolic functions of `f64` and their inverses.
 
 use super::trigonometry::SIN;
-use crate::lower::KernelLowering;
+use crate::lower::context::KernelLowering;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;

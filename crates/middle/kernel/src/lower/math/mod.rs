@@ -14,7 +14,8 @@ mod roots;
 mod special_values;
 mod trigonometry;
 
-use super::{KernelLowering, unsupported_diagnostic};
+use crate::lower::context::KernelLowering;
+use crate::lower::unsupported::unsupported_diagnostic;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 use spirula_spirv::Id;

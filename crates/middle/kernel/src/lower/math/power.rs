@@ -7,7 +7,7 @@
 //! hundredth of it.
 
 use super::exponential::{LOG, LOG_2};
-use crate::lower::KernelLowering;
+use crate::lower::context::KernelLowering;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;

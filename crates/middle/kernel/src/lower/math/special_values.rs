@@ -1,6 +1,6 @@
 //! Special values that drivers treat differently: NaN, infinities, and numbers with their sign.
 
-use crate::lower::KernelLowering;
+use crate::lower::context::KernelLowering;
 use spirula_program::ScalarType;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;

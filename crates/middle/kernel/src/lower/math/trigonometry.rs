@@ -5,7 +5,7 @@
 //! few units in the last place for all arguments.
 
 use super::argument_reduction::ReducedAngle;
-use crate::lower::KernelLowering;
+use crate::lower::context::KernelLowering;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;

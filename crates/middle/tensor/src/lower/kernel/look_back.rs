@@ -132,7 +132,7 @@ fn build_clear_kernel(
     KernelData {
         blocks: vec![b.make_i64(count.div_ceil(invocations) as i64)],
         block_size: vec![BlockSize::Constant(b.make_i64(invocations as i64))],
-        uses: vec![KernelCapture::Memory(memory)],
+        captures: vec![KernelCapture::Memory(memory)],
         failure_tolerant: true,
         body,
         place: dispatch.place,

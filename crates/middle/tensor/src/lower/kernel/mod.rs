@@ -80,7 +80,7 @@ pub(super) fn lower_dispatch(
     KernelData {
         blocks,
         block_size,
-        uses,
+        captures: uses,
         failure_tolerant: true,
         body,
         place: dispatch.place,

@@ -1,0 +1,66 @@
+//! The kernels of a compiled program.
+
+use crate::lower::LoweredKernel;
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_program::program::ProgramKernel;
+use spirula_spirv::ir::SpirvModule;
+
+/// Removes duplicate kernels; returns the kernels and, for each kernel of the program, its index among them. Layers
+/// of a model repeat their kernels, which a device would otherwise compile again each time.
+pub(super) fn deduplicate_kernels(
+    lowered: &[Result<LoweredKernel, SourceDiagnostic>],
+) -> (Vec<ProgramKernel>, Vec<usize>) {
+    let mut kernels: Vec<ProgramKernel> = Vec::new();
+    let mut ids = Vec::new();
+    let mut known: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
+    for lowered in lowered {
+        let kernel = to_program_kernel(lowered);
+        let equal = known
+            .get(&kernel.words)
+            .filter(|id| kernels[**id] == kernel);
+        let id = match equal {
+            Some(id) => *id,
+            None => {
+                known.insert(kernel.words.clone(), kernels.len());
+                kernels.push(kernel);
+                kernels.len() - 1
+            }
+        };
+        ids.push(id);
+    }
+    (kernels, ids)
+}
+
+fn to_program_kernel(lowered: &Result<LoweredKernel, SourceDiagnostic>) -> ProgramKernel {
+    match lowered {
+        Ok(lowered) => ProgramKernel {
+            words: lowered.module.to_words(),
+            laid_out: lowered.laid_out.as_ref().map(SpirvModule::to_words),
+            refusal: None,
+            scalars: lowered
+                .scalars
+                .iter()
+                .map(|(_, ty, at)| (*at, *ty))
+                .collect(),
+            scalar_bytes: lowered.scalar_bytes,
+            scalars_in_buffer: lowered.scalars_in_buffer,
+            uses_failures: lowered.uses_failures,
+            can_fail: lowered.can_fail,
+            bound: lowered.bound.clone(),
+            reach: lowered.reach.clone(),
+        },
+        Err(fault) => ProgramKernel {
+            words: Vec::new(),
+            laid_out: None,
+            refusal: Some(fault.message.clone()),
+            scalars: Vec::new(),
+            scalar_bytes: 4,
+            scalars_in_buffer: false,
+            uses_failures: false,
+            can_fail: false,
+            bound: Vec::new(),
+            reach: Vec::new(),
+        },
+    }
+}

@@ -1,0 +1,8 @@
+//! The diagnostic of constructs that cannot be lowered.
+
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+
+/// The error that a construct cannot be lowered.
+pub(crate) fn unsupported_diagnostic(place: SourceLocation, what: &str) -> SourceDiagnostic {
+    SourceDiagnostic::error(place, format!("kernels cannot be lowered with {what}"))
+}
