@@ -1,22 +1,23 @@
 //! Entry points.
 
-use super::FutharkReader;
+use super::reader::FutharkReader;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_kernel::ir::{
     ArrayDimension, EntryDecl, EntryDeclParameter, EntryDeclValue, EntryKind, FuncId, PlainValue,
 };
 
 impl FutharkReader<'_> {
-    /// The entry point of a function, and the end of that part; nothing for a function that is no entry point.
+    /// Parses the entry point of a function, and the end of its section. A function that is no entry point has
+    /// nothing there.
     pub(super) fn parse_entry(&mut self, function: FuncId) -> Result<(), SourceDiagnostic> {
-        if !self.has_part("    ", "Name") {
-            return self.end_part();
+        if !self.eat_section("    ", "Name") {
+            return self.end_section();
         }
         self.cursor.skip_space();
         let name = self.cursor.take_string()?;
         self.cursor.expect_piece("\n")?;
-        self.end_part()?;
-        self.begin_part("    ", "Arguments")?;
+        self.end_section()?;
+        self.begin_section("    ", "Arguments")?;
         let mut parameters = Vec::new();
         while self.has_line("      ") {
             let line = self.cursor.remaining_line();
@@ -24,29 +25,29 @@ impl FutharkReader<'_> {
             let end = line.find(" : ").ok_or(fault)?;
             let name = self.cursor.take_bytes(end).to_owned();
             self.cursor.take_bytes(3);
-            let value = self.entry_value()?;
+            let value = self.parse_entry_value()?;
             parameters.push(EntryDeclParameter { name, value });
         }
-        self.end_part()?;
-        self.begin_part("    ", "Results")?;
+        self.end_section()?;
+        self.begin_section("    ", "Results")?;
         let mut results = Vec::new();
         while self.has_line("      ") {
-            results.push(self.entry_value()?);
+            results.push(self.parse_entry_value()?);
         }
-        self.end_part()?;
+        self.end_section()?;
         self.builder.add_entry(EntryDecl {
             name,
             function,
             parameters,
             results,
         });
-        self.end_part()
+        self.end_section()
     }
 
-    fn entry_value(&mut self) -> Result<EntryDeclValue, SourceDiagnostic> {
+    fn parse_entry_value(&mut self) -> Result<EntryDeclValue, SourceDiagnostic> {
         let unique = self.cursor.eat_piece("*");
         if !self.cursor.eat_piece("opaque ") {
-            let kind = EntryKind::Plain(self.plain_value()?);
+            let kind = EntryKind::Plain(self.parse_plain_value()?);
             return Ok(EntryDeclValue { unique, kind });
         }
         let name = self.cursor.take_string()?;
@@ -57,14 +58,14 @@ impl FutharkReader<'_> {
             if self.cursor.eat_piece("}") {
                 break;
             }
-            parts.push(self.plain_value()?);
+            parts.push(self.parse_plain_value()?);
         }
         self.cursor.eat_piece("\n");
         let kind = EntryKind::Opaque(name, parts);
         Ok(EntryDeclValue { unique, kind })
     }
 
-    fn plain_value(&mut self) -> Result<PlainValue, SourceDiagnostic> {
+    fn parse_plain_value(&mut self) -> Result<PlainValue, SourceDiagnostic> {
         let mut shape = Vec::new();
         let is_array = self.cursor.remaining_text().starts_with('[');
         while self.cursor.eat_piece("[") {
@@ -75,7 +76,7 @@ impl FutharkReader<'_> {
             });
             self.cursor.expect_piece("]")?;
         }
-        let element = self.scalar_type()?;
+        let element = self.parse_scalar_type()?;
         let var = if is_array {
             self.cursor.expect_piece(" at ")?;
             let var = self.parse_memory()?;
@@ -83,7 +84,7 @@ impl FutharkReader<'_> {
             var
         } else {
             self.cursor.expect_piece(" ")?;
-            self.scalar_var()?
+            self.parse_scalar_var()?
         };
         self.cursor.skip_blanks();
         let unsigned = self.cursor.eat_piece("(unsigned)");

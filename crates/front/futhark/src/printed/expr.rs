@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::cursor::FutharkCursor;
-use super::{DEPTH, FutharkReader};
+use super::reader::{DEPTH, FutharkReader};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_kernel::ir::{ExprId, VariableType};
 use spirula_program::{
@@ -9,8 +9,8 @@ use spirula_program::{
 };
 
 impl FutharkReader<'_> {
-    /// An expression of a type; what has another integer type, or is a truth value in the place of an
-    /// integer, is converted, as C does.
+    /// Parses an expression of a type. As in C, other integer types and truth values are converted to an integer
+    /// type.
     pub(super) fn parse_typed_expr(&mut self, ty: ScalarType) -> Result<ExprId, SourceDiagnostic> {
         let start = self.cursor.at;
         let expr = self.parse_expr()?;
@@ -20,7 +20,7 @@ impl FutharkReader<'_> {
         })
     }
 
-    /// An expression as another type, integers and truth values only.
+    /// Converts an expression to another type; only integers and truth values can be converted.
     pub(super) fn convert_expr(&mut self, expr: ExprId, to: ScalarType) -> Option<ExprId> {
         let from = self.builder.program().type_of(expr)?;
         if from == to {
@@ -43,12 +43,12 @@ impl FutharkReader<'_> {
         if self.depth > DEPTH {
             return Err(self.cursor.fault_here("too many nested expressions"));
         }
-        let expr = self.expr_within();
+        let expr = self.parse_expr_within();
         self.depth -= 1;
         expr
     }
 
-    fn expr_within(&mut self) -> Result<ExprId, SourceDiagnostic> {
+    fn parse_expr_within(&mut self) -> Result<ExprId, SourceDiagnostic> {
         let start = self.cursor.at;
         let fault = |cursor: &FutharkCursor<'_>| {
             let text = &cursor.text[start..];
@@ -67,7 +67,7 @@ impl FutharkReader<'_> {
             return self.parse_size_parameter();
         }
         if self.cursor.eat_piece("get_user_param(") {
-            return self.user_parameter(", ");
+            return self.parse_user_parameter(", ");
         }
         if self.cursor.eat_piece("get_max_size(") || self.cursor.eat_piece("get_size_max(") {
             let class = self.parse_size_class()?;
@@ -102,7 +102,7 @@ impl FutharkReader<'_> {
         Ok(self.builder.apply_operator(operator, &operands))
     }
 
-    /// A value, if one is next.
+    /// Parses a literal, if one is next.
     pub(super) fn parse_literal(&mut self) -> Option<ScalarLiteral> {
         let line = self.cursor.remaining_line();
         let rest = line.strip_prefix('-').unwrap_or(line);
@@ -126,7 +126,7 @@ impl FutharkReader<'_> {
         Some(literal)
     }
 
-    /// What stands after `get_size(`.
+    /// Parses a tuning parameter, after `get_size(`.
     pub(super) fn parse_size_parameter(&mut self) -> Result<ExprId, SourceDiagnostic> {
         let line = self.cursor.remaining_line();
         let mut from = 0;
@@ -150,9 +150,12 @@ impl FutharkReader<'_> {
             .fault_here("expected a tuning parameter and its class"))
     }
 
-    /// A parameter that users of a program may set: its name, something, its default, and a parenthesis. The value 0
-    /// stands for the default, which may be any expression.
-    pub(super) fn user_parameter(&mut self, between: &str) -> Result<ExprId, SourceDiagnostic> {
+    /// Parses a user parameter: its name, a separator, its default, and a parenthesis. The value 0 stands for the
+    /// default, which may be any expression.
+    pub(super) fn parse_user_parameter(
+        &mut self,
+        between: &str,
+    ) -> Result<ExprId, SourceDiagnostic> {
         let fault = self
             .cursor
             .fault_here("expected the name of a parameter and its default");
@@ -207,7 +210,7 @@ impl FutharkReader<'_> {
     }
 }
 
-/// What is wrong with a text that is no expression.
+/// Describes why a text is no expression.
 fn describe_unknown_expr(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let sign = usize::from(text.starts_with('-'));
@@ -225,7 +228,7 @@ fn describe_unknown_expr(text: &str) -> String {
     "expected a bound name, a value or an operator".to_owned()
 }
 
-/// Where the parenthesis that was opened before the text is closed.
+/// Position of the parenthesis that closes one that was opened before the text.
 fn find_closing_paren(text: &str) -> Option<usize> {
     let mut depth = 0u32;
     for (at, c) in text.char_indices() {

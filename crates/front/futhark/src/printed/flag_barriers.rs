@@ -1,20 +1,20 @@
-//! What workgroups read of themselves before it is written anew.
+//! Missing barriers between the reads and writes of a workgroup's flag.
 
-use super::FutharkReader;
+use super::reader::FutharkReader;
 use spirula_kernel::ir::{
     ExprData, KernelProgram, KernelStmt, KernelSyncScope, MemoryElement, MemorySpace, StmtBlock,
     StmtKind, SyncKind, VariableType,
 };
 
 impl FutharkReader<'_> {
-    /// Puts a barrier before a branch that writes what all invocations of the workgroup have read
-    /// since the last one.
+    /// Inserts a barrier before a branch that writes an element which all invocations of the workgroup have read
+    /// since the last barrier.
     ///
-    /// Futhark's reductions of several operators tell the workgroup of each, one after the other, whether it is the
-    /// last one, by the same element of memory. Where it is not the last for the first of them, nothing keeps one
-    /// invocation from writing the second answer before others have read the first. A barrier may stand where one stood
-    /// before in the same block.
-    pub(super) fn separate_flags(&mut self, then: StmtBlock) {
+    /// In a reduction with several operators, Futhark's kernels test for each operator whether the workgroup is the
+    /// last one. All tests pass their answer through the same element of shared memory. If the workgroup is not the
+    /// last one for the first operator, one invocation may write the second answer before others have read the
+    /// first. A barrier is allowed here because the same block already contains one.
+    pub(super) fn insert_flag_barrier(&mut self, then: StmtBlock) {
         let program = self.builder.program();
         let written: Vec<_> = program
             .block_stmts(then)
@@ -30,7 +30,7 @@ impl FutharkReader<'_> {
     }
 }
 
-/// Whether one of some elements was read since the last barrier, and there was one.
+/// Whether one of the elements was read since the last barrier, if there was a barrier.
 fn is_read(program: &KernelProgram, stmts: &[KernelStmt], written: &[MemoryElement]) -> bool {
     let mut found = false;
     for stmt in stmts.iter().rev() {
@@ -52,7 +52,7 @@ fn written_element(stmt: &KernelStmt) -> Option<MemoryElement> {
     }
 }
 
-/// Whether two elements are one of the workgroup's memory, at a known position.
+/// Whether both are the same element of shared memory, at a constant index.
 fn is_same(program: &KernelProgram, a: MemoryElement, b: MemoryElement) -> bool {
     let index = |element: MemoryElement| match program.expr(element.index) {
         ExprData::Literal(literal) => Some(literal),

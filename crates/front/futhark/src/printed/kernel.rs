@@ -1,6 +1,6 @@
-//! Kernels and the statements that only they have.
+//! Kernels, and statements that occur only in kernels.
 
-use super::FutharkReader;
+use super::reader::FutharkReader;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_kernel::ir::{
     AtomicOp, AtomicStmt, BlockSize, ExprId, KernelCapture, KernelData, KernelSyncScope,
@@ -48,7 +48,7 @@ const SYNCHRONISATIONS: [(&str, SyncKind, KernelSyncScope); 6] = [
     ),
 ];
 
-/// Longer names before those that they begin with.
+/// Names come before their prefixes.
 const ATOMICS: [(&str, AtomicOp); 12] = [
     ("fadd", AtomicOp::FAdd),
     ("add", AtomicOp::Add),
@@ -75,7 +75,7 @@ impl FutharkReader<'_> {
         Ok(false)
     }
 
-    /// A question for the position in the launch, if one is next.
+    /// Parses a query of the position in the launch, if one is next.
     pub(super) fn parse_position_query(
         &mut self,
         to: VarId,
@@ -102,7 +102,7 @@ impl FutharkReader<'_> {
         Ok(false)
     }
 
-    /// An atomic operation, with the variable that gets the value from before and its type.
+    /// Parses an atomic operation; `old` is the variable that gets the old value, and its type.
     pub(super) fn parse_atomic(
         &mut self,
         old: Option<(VarId, ScalarType)>,
@@ -125,8 +125,8 @@ impl FutharkReader<'_> {
         let index = self.parse_typed_expr(ScalarType::I64)?;
         self.cursor.expect_piece("], ")?;
         let value = self.parse_expr()?;
-        // Truth values, which are bytes, are exchanged under the name of a type that would take what follows
-        // along.
+        // Truth values are bytes, but they are exchanged under the name of a wider type, which would change
+        // adjacent bytes too.
         if self.builder.program().type_of(value) == Some(ScalarType::Bool) {
             ty = ScalarType::I8;
         }
@@ -167,7 +167,7 @@ impl FutharkReader<'_> {
         }
     }
 
-    /// What stands after `kernel`.
+    /// Parses a kernel, after `kernel`.
     pub(super) fn parse_kernel(&mut self) -> Result<(), SourceDiagnostic> {
         let place = self.builder.current_place();
         self.expect_after_space("{")?;
@@ -184,7 +184,7 @@ impl FutharkReader<'_> {
         let mut block_size = Vec::new();
         while !self.cursor.eat_piece("]") {
             self.expect_comma(block_size.is_empty())?;
-            block_size.push(self.block_size()?);
+            block_size.push(self.parse_block_size()?);
         }
         self.expect_after_space("}")?;
         self.scopes.push_scope();
@@ -246,7 +246,7 @@ impl FutharkReader<'_> {
         Ok(value)
     }
 
-    fn block_size(&mut self) -> Result<BlockSize, SourceDiagnostic> {
+    fn parse_block_size(&mut self) -> Result<BlockSize, SourceDiagnostic> {
         if self.cursor.eat_piece("dyn ") {
             return Ok(BlockSize::Dynamic(self.parse_typed_expr(ScalarType::I64)?));
         }
@@ -256,9 +256,9 @@ impl FutharkReader<'_> {
 
     fn parse_capture(&mut self) -> Result<KernelCapture, SourceDiagnostic> {
         if self.cursor.eat_piece("scalar_copy(") {
-            let var = self.scalar_var()?;
+            let var = self.parse_scalar_var()?;
             self.cursor.expect_piece(", ")?;
-            self.scalar_type()?;
+            self.parse_scalar_type()?;
             self.cursor.expect_piece(")")?;
             return Ok(KernelCapture::Scalar(var));
         }
@@ -268,7 +268,7 @@ impl FutharkReader<'_> {
             return Ok(KernelCapture::Memory(var));
         }
         self.cursor.expect_piece("const(")?;
-        let name = self.cursor.new_name(", ")?;
+        let name = self.cursor.take_new_name(", ")?;
         let value: ExprId = self.parse_expr()?;
         self.cursor.expect_piece(")")?;
         let ty = self.builder.program().type_of(value);

@@ -1,10 +1,8 @@
-//! The reader of the form that Futhark prints (`futhark dev --gpu-mem --compile-imp-gpu`), of versions 0.25.32 to
-//! 0.27.1.
+//! The reader of Futhark's printed form (`futhark dev --gpu-mem --compile-imp-gpu`), of versions 0.25.32 to 0.27.1.
 //!
-//! Names in this form may hold anything, blanks and operators too, so the text is not split into
-//! tokens: where an operand may stand, the longest name that is bound there wins. Where the form
-//! types its operands as loosely as C does, conversions are put in. Statements for debugging and
-//! accesses to units are left out.
+//! Names in this form may contain any character, including blanks and operators, so there is no lexer. Where an
+//! operand may stand, the longest bound name wins. Operands are as loosely typed as in C, so the reader inserts
+//! conversions. Statements for debugging and accesses to units are left out.
 
 mod cursor;
 mod entry;
@@ -12,53 +10,30 @@ mod expr;
 mod flag_barriers;
 mod kernel;
 mod operators;
+mod reader;
 mod scan_barriers;
+mod scopes;
 mod sections;
 mod stmt;
 
-use cursor::{FutharkCursor, FutharkScopes};
+use cursor::FutharkCursor;
+use reader::{FutharkReader, FutharkSignature, SectionSyntax};
 use rustc_hash::FxHashMap;
-use sections::PartForm;
+use scopes::FutharkScopes;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{KernelProgram, MemorySpace, VarId, VariableType};
-use spirula_program::{ScalarOperator, ScalarType};
+use spirula_program::ScalarType;
 
-/// Types of the inputs and outputs of a function.
-struct FutharkSignature {
-    inputs: Vec<VariableType>,
-    outputs: Vec<VariableType>,
-}
-
-struct FutharkReader<'a> {
-    cursor: FutharkCursor<'a>,
-    form: PartForm,
-    builder: ProgramBuilder,
-    scopes: FutharkScopes<'a>,
-    operators: &'static FxHashMap<String, ScalarOperator>,
-    signatures: FxHashMap<&'a str, FutharkSignature>,
-    /// The place in the source of the program that was named last.
-    provenance: &'a str,
-    /// Blocks that are open.
-    depth: u32,
-    /// Whether a kernel is read.
-    is_in_kernel: bool,
-    /// What is wrong with a copy that cannot have been meant, where no branch around it avoids it so far.
-    broken: Option<SourceDiagnostic>,
-}
-
-/// Deepest nesting of blocks and of expressions.
-const DEPTH: u32 = 200;
-
-/// Whether a text looks like the form that Futhark prints.
+/// Whether a text looks like Futhark's printed form.
 pub fn looks_like_futhark(text: &str) -> bool {
-    PartForm::from_text(text).is_some()
+    SectionSyntax::from_text(text).is_some()
 }
 
-/// Reads a program in the form that Futhark prints. The program is not checked.
+/// Reads a program in Futhark's printed form. The program is not checked.
 ///
 /// # Errors
-/// At the first thing that is not of this form.
+/// At the first syntax error.
 pub fn read_futhark(text: &str) -> Result<KernelProgram, SourceDiagnostic> {
     if text.len() >= u32::MAX as usize {
         return Err(SourceDiagnostic::error(
@@ -68,7 +43,7 @@ pub fn read_futhark(text: &str) -> Result<KernelProgram, SourceDiagnostic> {
     }
     let mut reader = FutharkReader {
         cursor: FutharkCursor { text, at: 0 },
-        form: PartForm::from_text(text).unwrap_or(PartForm::Headings),
+        syntax: SectionSyntax::from_text(text).unwrap_or(SectionSyntax::Headings),
         builder: ProgramBuilder::new(),
         scopes: FutharkScopes::default(),
         operators: operators::operator_spellings(),
@@ -76,21 +51,21 @@ pub fn read_futhark(text: &str) -> Result<KernelProgram, SourceDiagnostic> {
         provenance: "",
         depth: 0,
         is_in_kernel: false,
-        broken: None,
+        broken_copy: None,
     };
     reader.parse_signatures()?;
     reader.parse_program()?;
-    match reader.broken {
+    match reader.broken_copy {
         Some(fault) => Err(fault),
         None => Ok(reader.builder.finish_program()),
     }
 }
 
 impl<'a> FutharkReader<'a> {
-    /// Finds out what every function takes and gives, so that calls may come first.
+    /// Collects the signatures of all functions, so that calls may precede definitions.
     fn parse_signatures(&mut self) -> Result<(), SourceDiagnostic> {
         while !self.cursor.remaining_text().is_empty() {
-            let Some(name) = self.function_header() else {
+            let Some(name) = self.take_function_header() else {
                 self.cursor.take_line();
                 continue;
             };
@@ -98,9 +73,9 @@ impl<'a> FutharkReader<'a> {
                 inputs: Vec::new(),
                 outputs: Vec::new(),
             };
-            self.begin_part("  ", "Inputs")?;
+            self.begin_section("  ", "Inputs")?;
             self.parse_parameters("    ", |_, _, ty| signature.inputs.push(ty))?;
-            self.begin_part("  ", "Outputs")?;
+            self.begin_section("  ", "Outputs")?;
             self.parse_parameters("    ", |_, _, ty| signature.outputs.push(ty))?;
             self.signatures.insert(name, signature);
         }
@@ -109,19 +84,19 @@ impl<'a> FutharkReader<'a> {
     }
 
     fn parse_program(&mut self) -> Result<(), SourceDiagnostic> {
-        self.tuning_parameters()?;
-        self.opaque_types()?;
-        self.begin_part("", "Constants")?;
+        self.skip_tuning_parameters()?;
+        self.parse_opaque_types()?;
+        self.begin_section("", "Constants")?;
         self.parse_parameters("  ", |reader, name, ty| {
             let var = reader.builder.add_global(name, ty);
             reader.scopes.bind_var(name, var);
         })?;
-        self.begin_part("", "Initialisation")?;
+        self.begin_section("", "Initialisation")?;
         self.builder.begin_block();
         self.scopes.push_scope();
         self.parse_statements()?;
         self.scopes.pop_scope();
-        self.end_part()?;
+        self.end_section()?;
         self.cursor.skip_space();
         let block = self.builder.end_block();
         self.builder.set_initialiser(block);
@@ -132,8 +107,8 @@ impl<'a> FutharkReader<'a> {
         Ok(())
     }
 
-    /// `types { ... }`, kept as it is.
-    fn opaque_types(&mut self) -> Result<(), SourceDiagnostic> {
+    /// Parses `types { ... }`, which is kept as text.
+    fn parse_opaque_types(&mut self) -> Result<(), SourceDiagnostic> {
         self.cursor.expect_piece("types {\n")?;
         let mut lines = Vec::new();
         while !self.cursor.eat_piece("}\n") {
@@ -150,22 +125,22 @@ impl<'a> FutharkReader<'a> {
         Ok(())
     }
 
-    /// `TYPE NAME` or `mem SPACE NAME`, one a line, up to the end of the part.
+    /// Parses `TYPE NAME` or `mem SPACE NAME`, one a line, up to the end of the section.
     fn parse_parameters(
         &mut self,
         indentation: &str,
         mut each: impl FnMut(&mut Self, &'a str, VariableType),
     ) -> Result<(), SourceDiagnostic> {
         while self.has_line(indentation) {
-            let ty = self.parameter_type()?;
+            let ty = self.parse_parameter_type()?;
             self.cursor.expect_piece(" ")?;
             let name = self.cursor.take_line();
             each(self, name, ty);
         }
-        self.end_part()
+        self.end_section()
     }
 
-    fn parameter_type(&mut self) -> Result<VariableType, SourceDiagnostic> {
+    fn parse_parameter_type(&mut self) -> Result<VariableType, SourceDiagnostic> {
         if self.cursor.eat_piece("mem") {
             let spaces = [
                 ("@device", MemorySpace::Device),
@@ -177,10 +152,10 @@ impl<'a> FutharkReader<'a> {
                 found.map_or(MemorySpace::Host, |(_, space)| *space),
             ));
         }
-        Ok(VariableType::Scalar(self.scalar_type()?))
+        Ok(VariableType::Scalar(self.parse_scalar_type()?))
     }
 
-    fn scalar_type(&mut self) -> Result<ScalarType, SourceDiagnostic> {
+    fn parse_scalar_type(&mut self) -> Result<ScalarType, SourceDiagnostic> {
         let start = self.cursor.at;
         let found = ScalarType::from_name(self.cursor.take_word());
         found.ok_or_else(|| self.cursor.fault_at(start, "expected a type"))
@@ -188,7 +163,7 @@ impl<'a> FutharkReader<'a> {
 
     fn parse_function(&mut self) -> Result<(), SourceDiagnostic> {
         self.builder.set_place(self.cursor.line_place());
-        let Some(name) = self.function_header() else {
+        let Some(name) = self.take_function_header() else {
             return Err(self.cursor.fault_here("expected a function"));
         };
         let function = self.builder.declare_function(name);
@@ -201,31 +176,31 @@ impl<'a> FutharkReader<'a> {
         }
         self.builder.begin_function(function);
         self.scopes.push_scope();
-        self.begin_part("  ", "Inputs")?;
+        self.begin_section("  ", "Inputs")?;
         self.parse_parameters("    ", |reader, name, ty| {
             let var = reader.builder.add_input(function, name, ty);
             reader.scopes.bind_var(name, var);
         })?;
-        self.begin_part("  ", "Outputs")?;
+        self.begin_section("  ", "Outputs")?;
         self.parse_parameters("    ", |reader, name, ty| {
             let var = reader.builder.add_output(function, name, ty);
             reader.scopes.bind_var(name, var);
         })?;
-        self.begin_part("  ", "Entry")?;
+        self.begin_section("  ", "Entry")?;
         self.parse_entry(function)?;
         self.skip_attributes()?;
-        self.begin_part("  ", "Body")?;
+        self.begin_section("  ", "Body")?;
         self.builder.begin_block();
         self.parse_statements()?;
-        self.end_part()?;
-        self.end_part()?;
+        self.end_section()?;
+        self.end_section()?;
         let body = self.builder.end_block();
         self.builder.define_function(function, body);
         self.scopes.pop_scope();
         Ok(())
     }
 
-    /// The variable whose name is next, taken.
+    /// Parses the name of a bound variable, if one is next.
     fn take_bound_var(&mut self) -> Option<VarId> {
         let (var, length) = self
             .scopes
@@ -246,7 +221,7 @@ impl<'a> FutharkReader<'a> {
         })
     }
 
-    fn scalar_var(&mut self) -> Result<VarId, SourceDiagnostic> {
+    fn parse_scalar_var(&mut self) -> Result<VarId, SourceDiagnostic> {
         let start = self.cursor.at;
         let found = self.take_bound_var().filter(|var| {
             let ty = self.builder.program().var(*var).ty;

@@ -1,17 +1,17 @@
-//! How Futhark spells operators.
+//! Futhark's names of scalar operators.
 
 use rustc_hash::FxHashMap;
 use spirula_program::{ScalarOp, ScalarOpSignature, ScalarOperator, ScalarType};
 use std::sync::OnceLock;
 
-/// What is glued to a spelling to make the name of an operator at a type.
+/// The suffix that turns a spelling into the name of an operator at a type.
 #[derive(Clone, Copy)]
 enum OperatorSuffix {
     /// The width in bits.
     Width,
     /// The type.
     Type,
-    /// Nothing: there is one type only.
+    /// Nothing: the operator has one type only.
     None,
     /// The type of the operand, an underscore, and the type of the result.
     Types,
@@ -147,7 +147,7 @@ const SPELLINGS: &[(&str, OperatorSuffix, ScalarOp)] = &[
     ("btof_", Types, ScalarOp::FromBool),
 ];
 
-/// All operators by their names.
+/// All operators by name.
 pub(super) fn operator_spellings() -> &'static FxHashMap<String, ScalarOperator> {
     static NAMES: OnceLock<FxHashMap<String, ScalarOperator>> = OnceLock::new();
     NAMES.get_or_init(build_spellings)

@@ -1,27 +1,27 @@
-//! Elements that invocations of a workgroup move within one block of memory.
+//! Missing barriers in scans within a workgroup whose elements are arrays.
 
-use super::FutharkReader;
+use super::reader::FutharkReader;
 use spirula_kernel::ir::{
     CopyStmt, ExprData, ExprId, KernelProgram, KernelSyncScope, MemorySpace, StmtBlock, StmtKind,
     SyncKind, VarId, VariableType,
 };
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
-/// Invocations that Futhark's scans of a workgroup treat as one warp, whatever the device has.
+/// Size of the groups that Futhark's scans treat as warps, independent of the device.
 const WARP: i64 = 32;
 
 impl FutharkReader<'_> {
-    /// Appends a branch. Where the last invocation of each warp moves a result within one block of memory, the first
-    /// warp moves its result before all others move theirs.
+    /// Appends a branch. In a scan the last invocation of each warp moves its warp's result within one block of
+    /// memory; there the first warp has to move its result before all others.
     ///
-    /// A scan within a workgroup has warp `i` move its result to element `i`. If the elements are arrays, they lie in
-    /// memory even then, and warp 31 of a workgroup of 1024 invocations overwrites what the first warp moves. No
-    /// other warp reads an element below 32.
+    /// In a scan within a workgroup, warp `i` moves its result to element `i`. If the elements are arrays, they lie
+    /// in memory at that point, so warp 31 of a workgroup of 1024 invocations overwrites the result that the first
+    /// warp moves. No other warp reads an element below 32.
     pub(super) fn push_branch(&mut self, condition: ExprId, then: StmtBlock, otherwise: StmtBlock) {
         let program = self.builder.program();
         let moved =
             moved_memory(program, then).filter(|_| program.block_stmts(otherwise).is_empty());
-        let number = last_of_warp(program, condition).filter(|_| self.stands_where_all_come());
+        let number = last_of_warp(program, condition).filter(|_| self.has_barrier_in_block());
         let Some((memory, number)) = moved.zip(number) else {
             self.builder.push_statement(StmtKind::If {
                 condition,
@@ -34,19 +34,19 @@ impl FutharkReader<'_> {
             VariableType::Memory(MemorySpace::Shared) => KernelSyncScope::Shared,
             _ => KernelSyncScope::Device,
         };
-        self.push_rounds(condition, number, scope, then, otherwise);
+        self.push_two_iterations(condition, number, scope, then, otherwise);
     }
 
-    /// Whether the workgroup waited for itself in the innermost block, so that it may do so again.
-    fn stands_where_all_come(&self) -> bool {
+    /// Whether the innermost block contains a barrier, so that another one is allowed.
+    fn has_barrier_in_block(&self) -> bool {
         let stmts = self.builder.open_block().iter();
         stmts
             .rev()
             .any(|stmt| matches!(stmt.kind, StmtKind::Sync { kind, .. } if kind != SyncKind::Fence))
     }
 
-    /// Appends a loop of two rounds, of which the first is the first warp's.
-    fn push_rounds(
+    /// Appends a loop of two iterations; the first warp acts in the first iteration, all others in the second.
+    fn push_two_iterations(
         &mut self,
         condition: ExprId,
         number: ExprId,
@@ -92,7 +92,7 @@ impl FutharkReader<'_> {
     }
 }
 
-/// The memory within which a block moves elements.
+/// The block of memory within which a block of statements moves elements.
 fn moved_memory(program: &KernelProgram, block: StmtBlock) -> Option<VarId> {
     program.block_stmts(block).iter().find_map(|stmt| {
         let within = match &stmt.kind {
@@ -107,8 +107,8 @@ fn moved_memory(program: &KernelProgram, block: StmtBlock) -> Option<VarId> {
     })
 }
 
-/// The number of an invocation that a condition demands to be the last of its warp: one of its conjuncts is
-/// `number - number / 32 * 32 = 31`.
+/// The invocation index that a condition requires to be the last of its warp: one of its conjuncts is `number -
+/// number / 32 * 32 = 31`.
 fn last_of_warp(program: &KernelProgram, condition: ExprId) -> Option<ExprId> {
     if let Some([left, right]) = match_operands(program, condition, ScalarOp::LogAnd) {
         return last_of_warp(program, left).or_else(|| last_of_warp(program, right));
@@ -123,7 +123,7 @@ fn last_of_warp(program: &KernelProgram, condition: ExprId) -> Option<ExprId> {
         .then_some(number)
 }
 
-/// The operands of an expression if it has this operator.
+/// The operands of an expression, if it has this operator.
 fn match_operands(program: &KernelProgram, expr: ExprId, op: ScalarOp) -> Option<[ExprId; 2]> {
     match program.expr(expr) {
         ExprData::Apply(operator, start) if operator.op == op => {

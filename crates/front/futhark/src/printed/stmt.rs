@@ -1,6 +1,6 @@
-//! Statements.
+//! Statements of the host and of kernels.
 
-use super::{DEPTH, FutharkReader};
+use super::reader::{DEPTH, FutharkReader};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_kernel::ir::{
     CallStmt, CopyOperand, CopyStmt, ExprId, FuncArgument, MemoryElement, MemorySpace, MessageData,
@@ -9,7 +9,7 @@ use spirula_kernel::ir::{
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
 impl FutharkReader<'_> {
-    /// Statements up to a closing brace or a line that is not indented.
+    /// Parses statements up to a closing brace or a line that is not indented.
     pub(super) fn parse_statements(&mut self) -> Result<(), SourceDiagnostic> {
         self.depth += 1;
         if self.depth > DEPTH {
@@ -28,7 +28,7 @@ impl FutharkReader<'_> {
         Ok(())
     }
 
-    /// `{ statements }` in a scope of its own.
+    /// Parses `{ statements }` in a scope of their own.
     fn parse_braced_block(&mut self) -> Result<StmtBlock, SourceDiagnostic> {
         let place = self.builder.current_place();
         self.cursor.expect_piece("{")?;
@@ -65,7 +65,7 @@ impl FutharkReader<'_> {
             return self.parse_declaration();
         }
         if self.cursor.eat_piece("array ") {
-            return self.static_data();
+            return self.parse_static_data();
         }
         if self.cursor.eat_piece("free(") {
             let var = self.parse_memory()?;
@@ -81,14 +81,14 @@ impl FutharkReader<'_> {
             return self.parse_call();
         }
         if self.cursor.eat_piece("get_user_param ") {
-            return self.user_parameter_of();
+            return self.parse_user_parameter_assignment();
         }
         if self.cursor.eat_piece("kernel") {
             return self.parse_kernel();
         }
         if self.parse_control_flow()?
             || self.parse_synchronisation()?
-            || self.message_statement()?
+            || self.parse_message_statement()?
         {
             return Ok(());
         }
@@ -102,7 +102,7 @@ impl FutharkReader<'_> {
         if self.cursor.eat_piece("if ") {
             self.parse_if()?;
         } else if self.cursor.eat_piece("for ") {
-            let name = self.cursor.new_name(" < ")?;
+            let name = self.cursor.take_new_name(" < ")?;
             let bound = self.parse_expr()?;
             let Some(ty) = self.builder.program().type_of(bound) else {
                 return Err(self.cursor.fault_here("the bound is no scalar"));
@@ -130,17 +130,18 @@ impl FutharkReader<'_> {
         Ok(true)
     }
 
-    /// What stands after `if`. A chain of branches nests in the last branch of each.
+    /// Parses a conditional, after `if`. In a chain of conditionals each is nested in the last branch of the one
+    /// before.
     fn parse_if(&mut self) -> Result<(), SourceDiagnostic> {
         let mut open = Vec::new();
         loop {
             let place = self.builder.current_place();
             let condition = self.parse_typed_expr(ScalarType::Bool)?;
             self.cursor.expect_piece(" then ")?;
-            let before = self.broken.take();
+            let before = self.broken_copy.take();
             let then = self.parse_braced_block()?;
             let condition = self.avoid_broken(condition);
-            self.broken = before.or(self.broken.take());
+            self.broken_copy = before.or(self.broken_copy.take());
             self.cursor.expect_piece(" else ")?;
             open.push((place, condition, then));
             if !self.cursor.eat_piece("if ") {
@@ -155,7 +156,7 @@ impl FutharkReader<'_> {
                 self.builder.begin_block();
             }
             self.builder.set_place(place);
-            self.separate_flags(then);
+            self.insert_flag_barrier(then);
             self.push_branch(condition, then, otherwise);
             if remaining > 0 {
                 otherwise = self.builder.end_block();
@@ -164,7 +165,7 @@ impl FutharkReader<'_> {
         Ok(())
     }
 
-    fn message_statement(&mut self) -> Result<bool, SourceDiagnostic> {
+    fn parse_message_statement(&mut self) -> Result<bool, SourceDiagnostic> {
         if self.cursor.eat_piece("assert(") {
             let message = self.parse_message()?;
             self.cursor.expect_piece(", ")?;
@@ -195,7 +196,7 @@ impl FutharkReader<'_> {
                 let expr = self.parse_expr()?;
                 self.cursor.expect_piece(" : ")?;
                 let fault = self.cursor.fault_here("the value is not of this type");
-                let ty = self.scalar_type()?;
+                let ty = self.parse_scalar_type()?;
                 parts.push(MessageSegment::Value(
                     self.convert_expr(expr, ty).ok_or(fault)?,
                 ));
@@ -205,21 +206,21 @@ impl FutharkReader<'_> {
         Ok(self.builder.add_message(MessageData { parts, backtrace }))
     }
 
-    /// What stands after `var`.
+    /// Parses a declaration, after `var`.
     fn parse_declaration(&mut self) -> Result<(), SourceDiagnostic> {
-        let name = self.cursor.new_name(": ")?;
+        let name = self.cursor.take_new_name(": ")?;
         let volatile = self.cursor.eat_piece("volatile ");
         let ty = if self.cursor.eat_piece("mem") {
             self.parse_memory_space()?
         } else {
-            VariableType::Scalar(self.scalar_type()?)
+            VariableType::Scalar(self.parse_scalar_type()?)
         };
         let var = self.builder.declare_var(name, ty, volatile);
         self.scopes.bind_var(name, var);
         Ok(())
     }
 
-    /// A space: nothing, `@device`, `@global`, `@shared`, or the type of a private array.
+    /// Parses a memory space: nothing, `@device`, `@global`, `@shared`, or the type of a private array.
     pub(super) fn parse_memory_space(&mut self) -> Result<VariableType, SourceDiagnostic> {
         if !self.cursor.eat_piece("@") {
             return Ok(VariableType::Memory(MemorySpace::Host));
@@ -239,16 +240,16 @@ impl FutharkReader<'_> {
             shape.push(self.parse_typed_expr(ScalarType::I64)?);
             self.cursor.expect_piece("]")?;
         }
-        let element = self.scalar_type()?;
+        let element = self.parse_scalar_type()?;
         Ok(VariableType::Array(
             self.builder.add_array_type(element, shape),
         ))
     }
 
-    /// What stands after `array`.
-    fn static_data(&mut self) -> Result<(), SourceDiagnostic> {
-        let name = self.cursor.new_name(" : ")?;
-        let ty = self.scalar_type()?;
+    /// Parses constant data, after `array`.
+    fn parse_static_data(&mut self) -> Result<(), SourceDiagnostic> {
+        let name = self.cursor.take_new_name(" : ")?;
+        let ty = self.parse_scalar_type()?;
         self.cursor.expect_piece(" = {")?;
         let mut values = Vec::new();
         while !self.cursor.eat_piece("}") {
@@ -283,7 +284,7 @@ impl FutharkReader<'_> {
         Ok(())
     }
 
-    /// What stands after `lmadcopy_`.
+    /// Parses a strided copy, after `lmadcopy_`.
     fn parse_copy(&mut self) -> Result<(), SourceDiagnostic> {
         let fault = self
             .cursor
@@ -324,19 +325,20 @@ impl FutharkReader<'_> {
         Ok(all)
     }
 
-    /// The condition of a branch of the host, which is never taken if its statements are broken.
+    /// The condition of a branch of the host; the branch is never taken if its statements contain a broken copy.
     ///
-    /// Where the elements of a segmented reduction are arrays, Futhark prints for small segments a kernel whose copies
-    /// miss a dimension. The other branch has the one for large segments, which is right for all.
+    /// If the elements of a segmented reduction are arrays, Futhark prints two kernels. The copies of the kernel
+    /// for small segments lack a dimension. The other branch has the kernel for large segments, which is correct
+    /// for all sizes.
     fn avoid_broken(&mut self, condition: ExprId) -> ExprId {
-        if self.is_in_kernel || self.broken.take().is_none() {
+        if self.is_in_kernel || self.broken_copy.take().is_none() {
             return condition;
         }
         self.builder
             .make_literal(ScalarLiteral::new(ScalarType::Bool, 0))
     }
 
-    /// A side of a copy; of strides that lack or are too many it is noted that they do.
+    /// Parses one side of a copy. A wrong number of strides is recorded as a broken copy.
     fn parse_copy_operand(&mut self, rank: usize) -> Result<CopyOperand, SourceDiagnostic> {
         self.cursor.skip_space();
         let memory = self.parse_memory()?;
@@ -348,7 +350,7 @@ impl FutharkReader<'_> {
         if strides.len() != rank {
             let message = format!("expected {rank} strides, not {}", strides.len());
             let fault = self.cursor.fault_here(message);
-            self.broken.get_or_insert(fault);
+            self.broken_copy.get_or_insert(fault);
             let zero = self.builder.make_i64(0);
             strides.resize(rank, zero);
         }
@@ -359,7 +361,7 @@ impl FutharkReader<'_> {
         })
     }
 
-    /// What stands after a name at the beginning of a statement.
+    /// Parses the rest of a statement that begins with a variable.
     fn parse_var_statement(&mut self, var: VarId) -> Result<(), SourceDiagnostic> {
         if self.cursor.eat_piece(" = shared_alloc(") {
             let bytes = self.parse_typed_expr(ScalarType::I64)?;
@@ -374,7 +376,7 @@ impl FutharkReader<'_> {
         self.cursor.expect_piece(" <- ")?;
         match self.builder.program().var(var).ty {
             VariableType::Scalar(ty) => self.parse_assignment(var, ty),
-            ty => self.memory_assignment(var, ty),
+            ty => self.parse_memory_assignment(var, ty),
         }
     }
 
@@ -388,10 +390,10 @@ impl FutharkReader<'_> {
         Ok(())
     }
 
-    /// What stands after `NAME<`.
+    /// Parses an element, after `NAME<`.
     fn parse_element(&mut self, memory: VarId) -> Result<MemoryElement, SourceDiagnostic> {
         let volatile = self.cursor.eat_piece("volatile ");
-        let ty = self.scalar_type()?;
+        let ty = self.parse_scalar_type()?;
         self.parse_memory_space()?;
         self.cursor.expect_piece(">[")?;
         let index = self.parse_typed_expr(ScalarType::I64)?;
@@ -404,7 +406,11 @@ impl FutharkReader<'_> {
         })
     }
 
-    fn memory_assignment(&mut self, to: VarId, ty: VariableType) -> Result<(), SourceDiagnostic> {
+    fn parse_memory_assignment(
+        &mut self,
+        to: VarId,
+        ty: VariableType,
+    ) -> Result<(), SourceDiagnostic> {
         if self.cursor.eat_piece("malloc(") {
             let bytes = self.parse_typed_expr(ScalarType::I64)?;
             self.cursor.expect_piece(")")?;
@@ -443,7 +449,7 @@ impl FutharkReader<'_> {
         if self.cursor.eat_piece("get_size(") {
             let mut value = self.parse_size_parameter()?;
             if self.cursor.eat_piece(" < ") {
-                // What is printed as `<` means at most.
+                // This comparison is printed as `<` but means `<=`.
                 let bound = self.parse_typed_expr(ScalarType::I64)?;
                 value = self.builder.apply_op(ScalarOp::SLe, &[value, bound]);
             }
@@ -459,7 +465,7 @@ impl FutharkReader<'_> {
         Ok(())
     }
 
-    /// Appends a statement that gives a value of a type, converted where its target has another.
+    /// Appends a statement with a result of a type, and converts the result if its target has another type.
     pub(super) fn push_converted_result(
         &mut self,
         to: VarId,
@@ -485,16 +491,16 @@ impl FutharkReader<'_> {
         Ok(())
     }
 
-    /// What stands after `get_user_param` where a scalar gets its value.
-    fn user_parameter_of(&mut self) -> Result<(), SourceDiagnostic> {
-        let to = self.scalar_var()?;
+    /// Parses the assignment of a user parameter, after `get_user_param`.
+    fn parse_user_parameter_assignment(&mut self) -> Result<(), SourceDiagnostic> {
+        let to = self.parse_scalar_var()?;
         self.cursor.expect_piece(" <- ")?;
-        let value = self.user_parameter("(")?;
+        let value = self.parse_user_parameter("(")?;
         self.builder.push_assignment(to, value);
         Ok(())
     }
 
-    /// What stands after `call`.
+    /// Parses a call, after `call`.
     fn parse_call(&mut self) -> Result<(), SourceDiagnostic> {
         let start = self.cursor.at;
         let mut outputs = Vec::new();
