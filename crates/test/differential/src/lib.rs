@@ -1,10 +1,10 @@
-//! LLVM IR made at random, what it computes, and whether every way to run it agrees.
+//! Differential tests of LLVM IR: random programs, their evaluation, and a comparison of all ways to execute them.
 //!
-//! - [`generate_kernel()`]: a kernel from a source of decisions, well-formed whatever they are.
-//! - [`LlvmEvaluator`]: what a module of LLVM IR computes, by LLVM's reference manual alone. It shares
-//!   nothing with the translator but the reader and the layout of data.
-//! - [`verify_way`]: runs a kernel in one of several [`ExecutionVariant`]s and compares with the evaluation.
-//! - [`reduce_input`]: a smaller source of decisions for which something still holds.
+//! - [`generate_kernel()`]: generates a kernel from decisions; it is well-formed whatever they are.
+//! - [`LlvmEvaluator`]: evaluates a module of LLVM IR by LLVM's reference manual. It shares only the reader and the data
+//!   layout with the translator.
+//! - [`verify_variant`]: runs a kernel in an [`ExecutionVariant`] and compares the output with the evaluation.
+//! - [`reduce_input`]: reduces decisions while a property holds.
 
 mod evaluate;
 mod generate;
@@ -15,5 +15,6 @@ pub use evaluate::{EvaluationStop, LlvmEvaluator};
 pub use generate::{ARGUMENTS, INPUT, ITEMS, KERNEL, OUTPUT, generate_kernel};
 pub use reduce::reduce_input;
 pub use variants::{
-    DifferentialFault, ExecutionVariant, WAYS, evaluate_module, module_of, verify_way,
+    DifferentialFault, EXECUTION_VARIANTS, ExecutionVariant, compile_variant, evaluate_module,
+    verify_variant,
 };

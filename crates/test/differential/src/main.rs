@@ -1,19 +1,20 @@
-//! `spirula-differential [--way NAME] [--seed N] [--count N] [--keep FOLDER] [--write FOLDER] | [FILE …]`:
-//! runs programs made at random, or files of LLVM IR, in all ways that are named and tells of
-//! differences, with the smallest program that has one. `--write` only writes the programs.
+//! `spirula-differential [--way NAME] [--seed N] [--count N] [--keep FOLDER] [--write FOLDER] | [FILE …]`
+//!
+//! Runs random programs, or files of LLVM IR, in all execution variants or in those named. It reports differences,
+//! each with the smallest program that shows it. `--write` only writes the programs.
 
 use rand_mt::Mt64;
 use spirula_differential::{
-    DifferentialFault, ExecutionVariant, WAYS, evaluate_module, generate_kernel, reduce_input,
-    verify_way,
+    DifferentialFault, EXECUTION_VARIANTS, ExecutionVariant, evaluate_module, generate_kernel,
+    reduce_input, verify_variant,
 };
 use spirula_testing::ChoiceSequence;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 struct DifferentialArgs {
-    ways: Vec<String>,
+    variants: Vec<String>,
     seed: u64,
     count: u64,
     keep: Option<PathBuf>,
@@ -23,7 +24,7 @@ struct DifferentialArgs {
 
 fn parse_arguments() -> DifferentialArgs {
     let mut all = DifferentialArgs {
-        ways: Vec::new(),
+        variants: Vec::new(),
         seed: 1,
         count: 100,
         keep: None,
@@ -34,7 +35,7 @@ fn parse_arguments() -> DifferentialArgs {
     while let Some(word) = given.next() {
         let mut next = || given.next().unwrap_or_default();
         match word.as_str() {
-            "--way" => all.ways.push(next()),
+            "--way" => all.variants.push(next()),
             "--seed" => all.seed = next().parse().unwrap_or(1),
             "--count" => all.count = next().parse().unwrap_or(100),
             "--keep" => all.keep = Some(next().into()),
@@ -45,21 +46,21 @@ fn parse_arguments() -> DifferentialArgs {
     all
 }
 
-/// What is wrong with a program in one way.
-fn find_fault(program: &[u8], way: &ExecutionVariant) -> Result<bool, DifferentialFault> {
+/// Whether a program is defined; an error if a variant executes it wrongly.
+fn find_fault(program: &[u8], variant: &ExecutionVariant) -> Result<bool, DifferentialFault> {
     let module = spirula_llvm::read_module(program);
     let module = module.map_err(|f| DifferentialFault::Program(f.to_string()))?;
     let Some(expected) = evaluate_module(&module)? else {
         return Ok(false);
     };
-    verify_way(&module, &expected, way).map(|()| true)
+    verify_variant(&module, &expected, variant).map(|()| true)
 }
 
-/// What tells faults of one cause from those of another.
+/// A key that is the same for faults with the same cause.
 fn classify_fault(fault: &DifferentialFault) -> String {
     match fault {
         DifferentialFault::Wrong(_) => "wrong".to_owned(),
-        // Numbers are those of ids and bytes.
+        // Numbers are ids and bytes.
         other => other
             .to_string()
             .split(|c: char| c.is_ascii_digit())
@@ -70,82 +71,111 @@ fn classify_fault(fault: &DifferentialFault) -> String {
 
 fn main() -> ExitCode {
     let arguments = parse_arguments();
-    let wanted = |way: &&ExecutionVariant| {
-        arguments.ways.is_empty() || arguments.ways.iter().any(|w| w == way.name)
+    let wanted = |variant: &&ExecutionVariant| {
+        arguments.variants.is_empty() || arguments.variants.iter().any(|w| w == variant.name)
     };
-    let ways: Vec<&ExecutionVariant> = WAYS.iter().filter(wanted).collect();
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    for file in &arguments.files {
+    let variants: Vec<&ExecutionVariant> = EXECUTION_VARIANTS.iter().filter(wanted).collect();
+    if !arguments.files.is_empty() {
+        check_files(&arguments.files, &variants);
+        return ExitCode::SUCCESS;
+    }
+    let mut run = DifferentialRun::default();
+    for seed in arguments.seed..arguments.seed + arguments.count {
+        let bytes = make_decisions(seed);
+        if let Some(folder) = &arguments.write {
+            let file = folder.join(format!("{seed}.ll"));
+            std::fs::write(&file, generate_text(&bytes)).expect("the folder can be written to");
+            continue;
+        }
+        for variant in &variants {
+            run.check_program(seed, &bytes, variant, arguments.keep.as_deref());
+        }
+    }
+    for (what, number) in run.counts {
+        println!("{number:6} {what}");
+    }
+    match run.failed {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
+
+fn check_files(files: &[PathBuf], variants: &[&ExecutionVariant]) {
+    for file in files {
         let text = std::fs::read(file).unwrap_or_default();
-        for way in &ways {
-            match find_fault(&text, way) {
-                Ok(is_defined) => println!("{} {}: defined {is_defined}", file.display(), way.name),
-                Err(fault) => println!("{} {}: {fault}", file.display(), way.name),
+        for variant in variants {
+            let (file, name) = (file.display(), variant.name);
+            match find_fault(&text, variant) {
+                Ok(is_defined) => println!("{file} {name}: defined {is_defined}"),
+                Err(fault) => println!("{file} {name}: {fault}"),
             }
         }
     }
-    if !arguments.files.is_empty() {
-        return ExitCode::SUCCESS;
-    }
-    let mut failed = 0;
-    for seed in arguments.seed..arguments.seed + arguments.count {
-        let mut random = Mt64::new(seed);
-        let mut bytes = vec![0; 300 + (random.next_u64() % 1200) as usize];
-        random.fill_bytes(&mut bytes);
-        let text = generate_kernel(&mut ChoiceSequence::new(&bytes));
-        if let Some(folder) = &arguments.write {
-            let file = folder.join(format!("{seed}.ll"));
-            std::fs::write(&file, &text).expect("the folder can be written to");
-            continue;
-        }
-        for way in &ways {
-            let fault_of = |bytes: &[u8]| {
-                let text = generate_kernel(&mut ChoiceSequence::new(bytes));
-                find_fault(text.as_bytes(), way)
-            };
-            let found = match find_fault(text.as_bytes(), way) {
-                Ok(true) => {
-                    *counts.entry(format!("{}: right", way.name)).or_default() += 1;
-                    continue;
-                }
-                Ok(false) => {
-                    *counts
-                        .entry(format!("{}: undefined", way.name))
-                        .or_default() += 1;
-                    continue;
-                }
-                Err(found) => found,
-            };
-            failed += 1;
-            let class_of = classify_fault(&found);
-            let number = counts
-                .entry(format!("{}: {class_of}", way.name))
-                .or_default();
-            *number += 1;
-            println!("seed {seed}, {}: {found}", way.name);
-            let Some(folder) = arguments.keep.as_ref().filter(|_| *number <= 3) else {
-                continue;
-            };
-            let small = reduce_input(&bytes, |less| {
-                fault_of(less)
-                    .err()
-                    .is_some_and(|f| classify_fault(&f) == class_of)
-            });
-            let text = generate_kernel(&mut ChoiceSequence::new(&small));
-            let file = folder.join(format!("{}-{seed}.ll", way.name));
-            let told = fault_of(&small)
+}
+
+/// The decisions of the program with a seed.
+fn make_decisions(seed: u64) -> Vec<u8> {
+    let mut random = Mt64::new(seed);
+    let mut bytes = vec![0; 300 + (random.next_u64() % 1200) as usize];
+    random.fill_bytes(&mut bytes);
+    bytes
+}
+
+fn generate_text(decisions: &[u8]) -> String {
+    generate_kernel(&mut ChoiceSequence::new(decisions))
+}
+
+/// The outcomes of all programs.
+#[derive(Default)]
+struct DifferentialRun {
+    /// Number of programs for each variant and outcome.
+    counts: BTreeMap<String, u64>,
+    failed: u64,
+}
+
+impl DifferentialRun {
+    /// Checks a program in a variant, and keeps the reduced program of the first faults of each cause in a folder.
+    fn check_program(
+        &mut self,
+        seed: u64,
+        decisions: &[u8],
+        variant: &ExecutionVariant,
+        keep: Option<&Path>,
+    ) {
+        let fault_of = |decisions: &[u8]| find_fault(generate_text(decisions).as_bytes(), variant);
+        let fault = match fault_of(decisions) {
+            Ok(is_defined) => {
+                let outcome = if is_defined { "right" } else { "undefined" };
+                self.count_outcome(variant, outcome);
+                return;
+            }
+            Err(fault) => fault,
+        };
+        self.failed += 1;
+        let class = classify_fault(&fault);
+        let number = self.count_outcome(variant, &class);
+        println!("seed {seed}, {}: {fault}", variant.name);
+        let Some(folder) = keep.filter(|_| number <= 3) else {
+            return;
+        };
+        let small = reduce_input(decisions, |less| {
+            fault_of(less)
                 .err()
-                .map(|f| f.to_string())
-                .unwrap_or_default();
-            std::fs::write(&file, format!("; {told}\n{text}"))
-                .expect("the folder can be written to");
-        }
+                .is_some_and(|fault| classify_fault(&fault) == class)
+        });
+        let fault = fault_of(&small).err().map(|fault| fault.to_string());
+        let file = folder.join(format!("{}-{seed}.ll", variant.name));
+        let text = format!("; {}\n{}", fault.unwrap_or_default(), generate_text(&small));
+        std::fs::write(&file, text).expect("the folder can be written to");
     }
-    for (what, number) in counts {
-        println!("{number:6} {what}");
-    }
-    match failed {
-        0 => ExitCode::SUCCESS,
-        _ => ExitCode::FAILURE,
+
+    /// Counts an outcome; returns how often there was this one.
+    fn count_outcome(&mut self, variant: &ExecutionVariant, outcome: &str) -> u64 {
+        let number = self
+            .counts
+            .entry(format!("{}: {outcome}", variant.name))
+            .or_default();
+        *number += 1;
+        *number
     }
 }

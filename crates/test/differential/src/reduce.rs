@@ -1,6 +1,6 @@
-//! Smaller sources of decisions.
+//! Reduction of decisions.
 
-/// Takes bytes away, and makes those that are left smaller, as long as something still holds.
+/// Removes bytes and makes the remaining ones smaller while a property holds.
 pub fn reduce_input(bytes: &[u8], holds: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let mut best = bytes.to_vec();
     loop {

@@ -1,4 +1,4 @@
-//! The ways to run a kernel, and what each has to give.
+//! Execution variants: the ways to compile and run a kernel.
 
 use crate::evaluate::{
     AbstractByte, AbstractScalar, EvaluationStop, LeafType, LlvmEvaluator, bits_to_f64,
@@ -13,19 +13,19 @@ use spirula_runtime::{
 use spirula_spirv::ir as spirv;
 use spirula_spirv::verify;
 
-/// A way to run a kernel.
+/// A way to compile and run a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct ExecutionVariant {
     /// Its name.
     pub name: &'static str,
-    /// The device.
+    /// The device that runs it.
     device: &'static str,
-    /// What is done to the translation.
+    /// The transformation of the translated module.
     change: fn(spirv::SpirvModule) -> Result<spirv::SpirvModule, String>,
 }
 
-/// All ways.
-pub const WAYS: &[ExecutionVariant] = &[
+/// All variants.
+pub const EXECUTION_VARIANTS: &[ExecutionVariant] = &[
     ExecutionVariant {
         name: "cpu",
         device: "cpu",
@@ -53,12 +53,12 @@ pub const WAYS: &[ExecutionVariant] = &[
     },
 ];
 
-/// Why a way is wrong.
+/// The fault of a variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DifferentialFault {
-    /// The text is not read or evaluated; not the way's fault.
+    /// The text cannot be read or evaluated; the variant is not at fault.
     Program(String),
-    /// Something is refused.
+    /// A step refuses the program.
     Refused(String),
     /// A result is wrong.
     Wrong(String),
@@ -74,7 +74,7 @@ impl std::fmt::Display for DifferentialFault {
     }
 }
 
-/// What the kernel reads: bytes of every magnitude.
+/// The input buffer: bytes of numbers of every magnitude.
 fn make_input() -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut bytes = Vec::new();
@@ -87,10 +87,10 @@ fn make_input() -> Vec<u8> {
     bytes
 }
 
-/// What the output holds after all invocations; `None` where the behaviour is undefined.
+/// The output buffer after all invocations; `None` if the behaviour is undefined.
 ///
 /// # Errors
-/// When the text is not read or evaluated.
+/// If the module cannot be evaluated.
 pub fn evaluate_module(
     module: &LlvmModule,
 ) -> Result<Option<Vec<AbstractByte>>, DifferentialFault> {
@@ -122,13 +122,13 @@ pub fn evaluate_module(
     Ok(Some(evaluator.object_cells(to).to_vec()))
 }
 
-/// What a way runs.
+/// Compiles a module for a variant.
 ///
 /// # Errors
-/// When something is refused.
-pub fn module_of(
+/// If a step refuses the module.
+pub fn compile_variant(
     module: &LlvmModule,
-    way: &ExecutionVariant,
+    variant: &ExecutionVariant,
 ) -> Result<spirv::SpirvModule, DifferentialFault> {
     let options = spirula_llvm::TranslationOptions {
         extensions: spirula_llvm::AllowedExtensions::of_devices(),
@@ -140,20 +140,20 @@ pub fn module_of(
         DifferentialFault::Refused(format!("translation: {}", first.unwrap_or_default()))
     };
     let made = translated.map_err(refused)?;
-    (way.change)(made).map_err(DifferentialFault::Refused)
+    (variant.change)(made).map_err(DifferentialFault::Refused)
 }
 
-/// Whether a way gives what the evaluation does.
+/// Checks that a variant's output equals the evaluation's.
 ///
 /// # Errors
-/// When it does not.
-pub fn verify_way(
+/// If it differs, or if a step refuses the module.
+pub fn verify_variant(
     module: &LlvmModule,
     expected: &[AbstractByte],
-    way: &ExecutionVariant,
+    variant: &ExecutionVariant,
 ) -> Result<(), DifferentialFault> {
-    let made = module_of(module, way)?;
-    let output = run_on_device(&made, way.device).map_err(DifferentialFault::Refused)?;
+    let made = compile_variant(module, variant)?;
+    let output = run_on_device(&made, variant.device).map_err(DifferentialFault::Refused)?;
     compare_output(expected, &output).map_err(DifferentialFault::Wrong)
 }
 
@@ -164,7 +164,7 @@ fn optimise_module(mut module: spirv::SpirvModule) -> Result<spirv::SpirvModule,
     Ok(module)
 }
 
-/// The shader that a module for Vulkan has, which is valid.
+/// Compiles the kernels of a module to a shader, which must be valid.
 fn compile_shader(module: spirv::SpirvModule) -> Result<spirv::SpirvModule, String> {
     let first = |faults: Vec<SourceDiagnostic>| {
         let first = faults.first().map(|f| f.to_string());

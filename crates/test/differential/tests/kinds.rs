@@ -1,8 +1,8 @@
-//! Kernels of the kinds that other people's compilers make, with what they give: `kinds/*.ll`.
+//! Kernels in the style of various compilers with their expected results: `kinds/*.ll`.
 //!
-//! The first line of each is `; gives` and the integers of 64 bits that the four invocations leave in the
-//! buffer that they are given, zeros at first. They run as they are translated and optimised, on the CPU
-//! device with and without vectors and checks.
+//! The first line of each file is `; gives`, followed by the 64-bit integers that the four invocations leave in
+//! their buffer. The buffer is zero at first. Kernels run as translated and as optimised, on the CPU device with
+//! and without vectors and checks.
 
 use spirula_llvm::{AllowedExtensions, TranslationOptions};
 use spirula_runtime::{

@@ -1,37 +1,41 @@
-//! Programs made at random give on the CPU device what their evaluation gives: as they are
-//! translated, optimised, made shaders for Vulkan, and lifted to LLVM IR and brought back.
+//! Random programs compute on the CPU device what the evaluator computes: as translated, as optimised, as shaders
+//! for Vulkan, and after lifting to LLVM IR and translating again.
 
 use proptest::prelude::*;
 use spirula_differential::{
-    DifferentialFault, WAYS, evaluate_module, generate_kernel, module_of, verify_way,
+    DifferentialFault, EXECUTION_VARIANTS, compile_variant, evaluate_module, generate_kernel,
+    verify_variant,
 };
 use spirula_testing::{ChoiceSequence, SpirvValTool};
 
-/// Whether a program does in a way what it should; what is undefined may do anything.
-fn check(text: &str, way: &str) -> Result<(), DifferentialFault> {
+/// Checks a program in one variant. An undefined program may do anything.
+fn check(text: &str, variant: &str) -> Result<(), DifferentialFault> {
     let module = spirula_llvm::read_module(text.as_bytes());
     let module = module.map_err(|fault| DifferentialFault::Program(fault.to_string()))?;
     let Some(expected) = evaluate_module(&module)? else {
         return Ok(());
     };
-    let way = WAYS
+    let variant = EXECUTION_VARIANTS
         .iter()
-        .find(|w| w.name == way)
-        .expect("there is the way");
-    verify_way(&module, &expected, way)
+        .find(|w| w.name == variant)
+        .expect("the variant exists");
+    verify_variant(&module, &expected, variant)
 }
 
-/// Whether what is run of a program is valid, by the validator where there is one.
+/// Validates the modules of all variants, if a validator is installed.
 fn validate(text: &str) -> Result<(), String> {
     let Some(validator) = SpirvValTool::find_program() else {
         return Ok(());
     };
     let module = spirula_llvm::read_module(text.as_bytes()).map_err(|fault| fault.to_string())?;
-    for way in WAYS.iter().filter(|way| way.name != "vulkan") {
-        let made = module_of(&module, way).map_err(|fault| fault.to_string())?;
+    for variant in EXECUTION_VARIANTS
+        .iter()
+        .filter(|variant| variant.name != "vulkan")
+    {
+        let made = compile_variant(&module, variant).map_err(|fault| fault.to_string())?;
         let environment = format!("spv{}", made.version);
         let checked = validator.validate_module(&made.to_bytes(), &environment);
-        checked.map_err(|fault| format!("{}: {fault}", way.name))?;
+        checked.map_err(|fault| format!("{}: {fault}", variant.name))?;
     }
     Ok(())
 }
@@ -70,29 +74,29 @@ proptest! {
     }
 }
 
-/// Checks a program of a file, which is defined, in every way that needs no driver.
+/// Checks a defined program from a file in all variants that need no driver.
 fn check_file(text: &str) {
-    for way in ["cpu", "optimised", "lifted", "shader"] {
-        check(text, way).unwrap_or_else(|fault| panic!("{way}: {fault}"));
+    for variant in ["cpu", "optimised", "lifted", "shader"] {
+        check(text, variant).unwrap_or_else(|fault| panic!("{variant}: {fault}"));
     }
     let module = spirula_llvm::read_module(text.as_bytes()).expect("it is read");
     let expected = evaluate_module(&module).expect("it is evaluated");
     assert!(expected.is_some(), "it is defined");
 }
 
-/// Integers that no device has are numbers of limbs.
+/// Integers wider than any device supports are computed in limbs.
 #[test]
 fn wide_integers() {
     check_file(include_str!("wide.ll"));
 }
 
-/// Bytes are changed atomically by the words around.
+/// Bytes are changed atomically through the words that contain them.
 #[test]
 fn atomic_bytes() {
     check_file(include_str!("bytes.ll"));
 }
 
-/// Operations on some lanes do what plain instructions do.
+/// Predicated operations compute the same as plain instructions.
 #[test]
 fn predicated_operations() {
     let read = |text: &str| spirula_llvm::read_module(text.as_bytes()).expect("it is read");
@@ -100,18 +104,26 @@ fn predicated_operations() {
     let expected = evaluate_module(&plain).expect("it is evaluated");
     let expected = expected.expect("it is defined");
     let predicated = read(include_str!("predicated.ll"));
-    for way in WAYS.iter().filter(|way| way.name != "vulkan") {
-        assert_eq!(verify_way(&plain, &expected, way), Ok(()), "{}", way.name);
+    for variant in EXECUTION_VARIANTS
+        .iter()
+        .filter(|variant| variant.name != "vulkan")
+    {
         assert_eq!(
-            verify_way(&predicated, &expected, way),
+            verify_variant(&plain, &expected, variant),
             Ok(()),
             "{}",
-            way.name
+            variant.name
+        );
+        assert_eq!(
+            verify_variant(&predicated, &expected, variant),
+            Ok(()),
+            "{}",
+            variant.name
         );
     }
 }
 
-/// Most of them are defined: what is undefined tests nothing.
+/// Most programs are defined, as undefined programs test nothing.
 #[test]
 fn programs_are_defined() {
     let mut defined = 0;
@@ -135,7 +147,7 @@ fn programs_are_defined() {
 
 const HEAD: &str = "target datalayout = \"e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024\"\ntarget triple = \"spir64-unknown-unknown\"\n";
 
-/// A wrong result is found: the evaluation is of another program than the one that runs.
+/// A wrong result is found: another program is evaluated than the one that runs.
 #[test]
 fn differences_are_found() {
     let program = |op: &str| {
@@ -149,8 +161,11 @@ fn differences_are_found() {
     let expected = evaluate_module(&sum)
         .expect("it is evaluated")
         .expect("it is defined");
-    assert_eq!(verify_way(&sum, &expected, &WAYS[0]), Ok(()));
-    let fault = verify_way(&difference, &expected, &WAYS[0]);
+    assert_eq!(
+        verify_variant(&sum, &expected, &EXECUTION_VARIANTS[0]),
+        Ok(())
+    );
+    let fault = verify_variant(&difference, &expected, &EXECUTION_VARIANTS[0]);
     assert!(
         matches!(fault, Err(DifferentialFault::Wrong(_))),
         "{fault:?}"

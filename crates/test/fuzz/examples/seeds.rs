@@ -1,4 +1,4 @@
-//! Writes the seeds of every target to folders, for fuzzers to begin with: `seeds FOLDER`.
+//! Writes the seeds of every target into folders, as an initial corpus for fuzzers: `seeds FOLDER`.
 
 use spirula_fuzz::{TARGETS, load_seeds};
 use std::path::Path;

@@ -1,11 +1,12 @@
-//! Runs targets for a long time, without a fuzzer: processes of their own change seeds at random, and what they
-//! find is kept.
+//! Soak test: runs targets for a long time without a fuzzer. Several processes mutate seeds at random, and failing
+//! inputs are kept.
 //!
-//! `hours --out FOLDER [--minutes 60] [--processes 2] [--seeds FOLDER] [--random N] [TARGET…]`
+//! `soak --out FOLDER [--minutes 60] [--processes 2] [--seeds FOLDER] [--random N] [TARGET…]`
 //!
-//! Every process goes through the targets, a minute each. An input that panics, that takes too long or too
-//! much memory, or that takes the process down is put into `FOLDER/finds/TARGET`, the first for each place in the code; `FOLDER/summary.txt` says
-//! how many inputs there were. `--seeds` is what the example `seeds` wrote, for where the repository is not.
+//! Each process cycles through the targets, one minute each. An input fails if it panics, exceeds its budget of
+//! time or memory, or kills the process. The first failing input for each place in the code is kept in
+//! `FOLDER/finds/TARGET`. `FOLDER/summary.txt` has the numbers of inputs. `--seeds` names a folder that the example
+//! `seeds` wrote, for machines without the repository.
 
 use rand_mt::Mt64;
 use spirula_fuzz::{FuzzTarget, TARGETS, load_seeds, make_mutant, run_target};
@@ -21,10 +22,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-/// How long a target has its turn.
+/// How long a process stays with a target.
 const TURN: Duration = Duration::from_secs(60);
 
-/// How long an input may take before the process gives up; what takes over 20 seconds and ends is a find as well.
+/// Time after which a process gives up on an input. An input that ends after more than 20 seconds fails, too.
 const LONGEST: Duration = Duration::from_secs(60);
 
 type ExampleResult<T> = Result<T, Box<dyn Error>>;
@@ -37,7 +38,7 @@ struct Options {
     seeds: Option<PathBuf>,
     random: u64,
     targets: Vec<&'static FuzzTarget>,
-    /// Set in the processes that do the work: the number of the process.
+    /// Number of the process; set in worker processes.
     worker: Option<u64>,
 }
 
@@ -94,12 +95,12 @@ impl Options {
         Ok(options)
     }
 
-    /// Where a process puts the input that it is about to try.
+    /// The file to which a process writes each input before it tries it.
     fn current_input_path(&self, worker: u64) -> PathBuf {
         self.out.join(format!("current-{worker}"))
     }
 
-    /// Keeps an input that fails.
+    /// Keeps a failing input.
     fn keep_failing_input(&self, target: &str, input: &[u8]) -> ExampleResult<PathBuf> {
         let folder = self.out.join("finds").join(target);
         fs::create_dir_all(&folder)?;
@@ -110,7 +111,7 @@ impl Options {
     }
 }
 
-/// Starts the processes, and new ones for those that an input took down. Whether nothing was found.
+/// Starts the worker processes and restarts those that an input killed. Returns whether no input failed.
 fn watch_processes(options: &Options) -> ExampleResult<bool> {
     fs::create_dir_all(&options.out)?;
     let end = Instant::now() + Duration::from_secs(60 * options.minutes);
@@ -129,7 +130,7 @@ fn watch_processes(options: &Options) -> ExampleResult<bool> {
     Ok(clean.into_iter().all(|c| c) && !finds.is_dir())
 }
 
-/// Runs one process after the other until the time is over.
+/// Runs one worker process after another until the time is over.
 fn restart_process(options: &Options, number: u64, end: Instant) -> ExampleResult<bool> {
     let mut clean = true;
     let mut start = 0;
@@ -144,7 +145,7 @@ fn restart_process(options: &Options, number: u64, end: Instant) -> ExampleResul
         command
             .arg("--minutes")
             .arg(left.as_secs().div_ceil(60).to_string());
-        // A process that begins anew must not do the same again.
+        // A restarted process must not repeat the same inputs.
         command
             .arg("--random")
             .arg((options.random + 1000 * start).to_string());
@@ -168,14 +169,14 @@ fn restart_process(options: &Options, number: u64, end: Instant) -> ExampleResul
     }
 }
 
-/// The target's name that stands before an input.
+/// Splits the target's name from the input after it.
 fn split_target_name(kept: &[u8]) -> (&str, &[u8]) {
     let end = kept.iter().position(|b| *b == b'\n').unwrap_or(0);
     let name = std::str::from_utf8(&kept[..end]).unwrap_or("");
     (name, kept.get(end + 1..).unwrap_or(&[]))
 }
 
-/// What a process does: every target has its turn until the time is over.
+/// The worker: runs the targets in turn until the time is over.
 fn run_worker(options: &Options, number: u64) -> ExampleResult<()> {
     let end = Instant::now() + Duration::from_secs(60 * options.minutes);
     let mut random = Mt64::new(options.random.wrapping_mul(0x9e37_79b9) ^ number << 32);
@@ -230,7 +231,7 @@ fn run_worker(options: &Options, number: u64) -> ExampleResult<()> {
     Ok(())
 }
 
-/// The seeds that the example `seeds` wrote.
+/// Reads the seeds that the example `seeds` wrote.
 fn packed_seeds(folder: &Path) -> ExampleResult<Vec<Vec<u8>>> {
     let mut files: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -244,7 +245,7 @@ fn packed_seeds(folder: &Path) -> ExampleResult<Vec<Vec<u8>>> {
     Ok(seeds)
 }
 
-/// Ends the process when an input takes too long.
+/// Aborts the process when an input takes too long.
 fn abort_what_hangs(since: Arc<Mutex<Instant>>) {
     thread::spawn(move || {
         loop {
@@ -262,7 +263,7 @@ fn abort_what_hangs(since: Arc<Mutex<Instant>>) {
     });
 }
 
-/// Keeps where the last panic was, and what it said.
+/// Records the place and the message of the last panic.
 fn note_panics(places: Arc<Mutex<String>>) {
     std::panic::set_hook(Box::new(move |info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();

@@ -1,19 +1,17 @@
-//! Checks within a budget.
+//! Checks within a budget of time and memory.
 
 use crate::FuzzTarget;
 use peak_alloc::PeakAlloc;
 use std::time::{Duration, Instant};
 
-/// Counts what the process allocates.
+/// The allocator, which counts the memory of the process.
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// Longest time that an input of any size up to some megabytes may take, on a machine that does other
-/// things beside.
+/// Longest time for an input of up to some megabytes, on a machine that also does other work.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// Most bytes that are held at a time while some work is done, beyond those held when it begins; those
-/// of other threads count too.
+/// Peak memory of some work in bytes, beyond the memory held before. It includes memory of other threads.
 pub fn measure_peak_memory(work: impl FnOnce()) -> usize {
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
@@ -24,7 +22,7 @@ pub fn measure_peak_memory(work: impl FnOnce()) -> usize {
 /// Runs the check of a target.
 ///
 /// # Panics
-/// When the check finds something, or the input takes more memory or time than it may.
+/// If the check fails, or if the input exceeds its budget of memory or time.
 pub fn run_target(target: &FuzzTarget, input: &[u8]) {
     let started = Instant::now();
     let peak = measure_peak_memory(|| (target.check)(input));

@@ -1,10 +1,10 @@
-//! The imperative IR: Futhark's printed form and our own text.
+//! Targets of the kernel representation: Futhark's printed form and the text form.
 
 use spirula_futhark::read_futhark;
 use spirula_kernel::ir::KernelProgram;
 use spirula_kernel::{compile_program, parse_program, print_program, verify_program};
 
-/// What is read of Futhark's form is checked, printed and compiled.
+/// A program in Futhark's printed form is verified, printed and compiled if it is read.
 pub fn check_futhark(bytes: &[u8]) {
     if let Ok(source) = std::str::from_utf8(bytes)
         && let Ok(program) = read_futhark(source)
@@ -13,7 +13,7 @@ pub fn check_futhark(bytes: &[u8]) {
     }
 }
 
-/// The same of our own text.
+/// A program in the text form is verified, printed and compiled if it is read.
 pub fn check_text(bytes: &[u8]) {
     if let Ok(source) = std::str::from_utf8(bytes)
         && let Ok(program) = parse_program(source)
@@ -22,7 +22,7 @@ pub fn check_text(bytes: &[u8]) {
     }
 }
 
-/// A program that the checker takes comes back from its text, and is compiled or refused.
+/// A verified program must survive a round trip through its text; compiling it must not panic.
 fn go_on(program: &KernelProgram) {
     if verify_program(program).is_err() {
         return;

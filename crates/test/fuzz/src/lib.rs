@@ -1,12 +1,11 @@
-//! What holds of any input: checks that fuzzers run for hours and tests for a moment.
+//! Checks that hold for any input. Fuzzers run them for hours, tests for a short time.
 //!
-//! - [`TARGETS`]: every reader and interface that takes what others made, one row each.
+//! - [`TARGETS`]: every reader and interface that takes foreign input, one row each.
 //! - [`run_target`]: a check within its budget of time and memory.
-//! - [`load_seeds`], [`make_mutant`]: inputs to begin with, and how tests change them.
+//! - [`load_seeds`], [`make_mutant`]: initial inputs, and their mutations in tests.
 //!
-//! The programs of `fuzz/` are one line each around [`run_target`]. A check panics when something is
-//! wrong; what it says of memory counts everything that the process allocates, so that one check runs
-//! at a time.
+//! The programs of `fuzz/` are one line each around [`run_target`]. A check panics when something is wrong. Its
+//! memory is measured as that of the whole process, so only one check may run at a time.
 
 mod budget;
 mod kernel;

@@ -1,17 +1,17 @@
-//! LLVM IR: both readers, which tell the forms apart themselves, and the translator.
+//! Targets of LLVM IR: both readers, which detect the format themselves, and the translator.
 
-use spirula_differential::{WAYS, evaluate_module, generate_kernel, verify_way};
+use spirula_differential::{EXECUTION_VARIANTS, evaluate_module, generate_kernel, verify_variant};
 use spirula_llvm::TranslationOptions;
 use spirula_testing::ChoiceSequence;
 
-/// What is read can be printed.
+/// A module that is read can be printed.
 pub fn check_read(bytes: &[u8]) {
     if let Ok(module) = spirula_llvm::read_module(bytes) {
         spirula_llvm::print_assembly(&module);
     }
 }
 
-/// What is read is translated or refused; the words of a translation are a module.
+/// A module that is read is translated or refused; the words of a translation form a module.
 pub fn check_translate(bytes: &[u8]) {
     let Ok(module) = spirula_llvm::read_module(bytes) else {
         return;
@@ -27,8 +27,8 @@ pub fn check_translate(bytes: &[u8]) {
     }
 }
 
-/// The bytes are decisions that a program is made of: what it gives on the CPU device is what its
-/// evaluation gives, in every way that leads there.
+/// The bytes are the decisions of a program generator. Every execution variant on the CPU device must compute what
+/// the evaluator computes.
 pub fn check_program(bytes: &[u8]) {
     let text = generate_kernel(&mut ChoiceSequence::new(bytes));
     let module = spirula_llvm::read_module(text.as_bytes());
@@ -37,8 +37,11 @@ pub fn check_program(bytes: &[u8]) {
     let Some(expected) = expected else {
         return;
     };
-    for way in WAYS.iter().filter(|way| way.name != "vulkan") {
-        let same = verify_way(&module, &expected, way);
-        same.unwrap_or_else(|fault| panic!("{}: {fault}\n{text}", way.name));
+    for variant in EXECUTION_VARIANTS
+        .iter()
+        .filter(|variant| variant.name != "vulkan")
+    {
+        let same = verify_variant(&module, &expected, variant);
+        same.unwrap_or_else(|fault| panic!("{}: {fault}\n{text}", variant.name));
     }
 }

@@ -1,16 +1,16 @@
-//! StableHLO: MLIR as text and as bytecode.
+//! Targets of StableHLO: MLIR as text and as bytecode.
 
 use spirula_stablehlo::mlir::{MlirModule, SsaNumbering, parse_text};
 use spirula_stablehlo::{bytecode as binary, translate, verify_module};
 
-/// What is read is verified, printed and, where it is valid, translated.
+/// A module that is read is verified, printed and, if it is valid, translated.
 pub fn check_text(bytes: &[u8]) {
     if let Ok(module) = parse_text(bytes) {
         go_on(&module);
     }
 }
 
-/// The same of bytecode.
+/// The same for bytecode.
 pub fn check_bytecode(bytes: &[u8]) {
     if let Ok(module) = binary::parse_bytecode(bytes) {
         go_on(&module);

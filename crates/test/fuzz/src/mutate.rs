@@ -1,12 +1,12 @@
-//! Changes of inputs at random.
+//! Random mutation of inputs.
 
 use rand_mt::Mt64;
 use spirula_testing::ChoiceSequence;
 
-/// Values that readers trip over.
+/// Values that are often mishandled by readers.
 const WORDS: [u32; 8] = [0, 1, 2, 0x7f, 0xffff, 0x7fff_ffff, 0x8000_0000, u32::MAX];
 
-/// One of several seeds, changed at random.
+/// Chooses a seed and mutates it.
 pub fn make_mutant(seeds: &[Vec<u8>], random: &mut Mt64) -> Vec<u8> {
     let mut bytes = [0; 64];
     random.fill_bytes(&mut bytes);
@@ -17,8 +17,7 @@ pub fn make_mutant(seeds: &[Vec<u8>], random: &mut Mt64) -> Vec<u8> {
     input
 }
 
-/// Changes an input in a few places: bits, words, and pieces that are cut, copied or taken from
-/// another input.
+/// Mutates an input in a few places: changes bits or words, and removes, copies or inserts pieces.
 fn mutate_input(input: &mut Vec<u8>, other: &[u8], choices: &mut ChoiceSequence<'_>) {
     for _ in 0..=choices.choose_below(4) {
         if input.is_empty() {
@@ -54,7 +53,7 @@ fn mutate_input(input: &mut Vec<u8>, other: &[u8], choices: &mut ChoiceSequence<
 }
 
 trait OffsetChoice {
-    /// A position among any number of bytes.
+    /// Chooses a position below any length.
     fn choose_position(&mut self, length: usize) -> usize;
 }
 

@@ -1,21 +1,20 @@
-//! Inputs to begin with: files of the repository's tests, and some of the corpora where they are
-//! present.
+//! Seeds: files of the repository's tests and, if present, of the corpora.
 
 use crate::FuzzTarget;
 use spirula_spirv::{binary, text};
 use spirula_testing::{find_corpus, list_files};
 use std::path::{Path, PathBuf};
 
-/// Largest file that is a seed.
+/// Largest seed file in bytes.
 const LARGEST: u64 = 16_000;
 
-/// Most files that are taken of a folder.
+/// Most files of one folder.
 const MOST: usize = 40;
 
-/// The seeds of a target, in a fixed order; never none.
+/// The seeds of a target, in a fixed order; there is at least one.
 ///
 /// # Panics
-/// When a file cannot be read.
+/// If a file cannot be read.
 pub fn load_seeds(target: &FuzzTarget) -> Vec<Vec<u8>> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut found: Vec<PathBuf> = Vec::new();
@@ -38,7 +37,7 @@ pub fn load_seeds(target: &FuzzTarget) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Small files of a folder, evenly over all of them.
+/// A sample of the small files of a folder, evenly distributed.
 fn sample_files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     if !folder.is_dir() {
         return Vec::new();
@@ -49,7 +48,7 @@ fn sample_files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     all.into_iter().step_by(step).collect()
 }
 
-/// Assembly as a module; anything else as it is.
+/// Assembles text to a module; other files are returned as they are.
 fn assemble_if_text(bytes: Vec<u8>) -> Vec<u8> {
     let words = std::str::from_utf8(&bytes)
         .ok()

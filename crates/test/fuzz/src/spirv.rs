@@ -1,5 +1,5 @@
-//! SPIR-V: the binary reader with all analyses, the assembler, edits, the verifier, the optimiser, the linker, the
-//! converter.
+//! Targets of SPIR-V: the binary reader with all analyses, the assembler, edits, the verifier, the optimiser, the
+//! linker and the converter.
 
 use spirula_opt::PassPipeline;
 use spirula_spirv::analysis::{
@@ -19,8 +19,8 @@ use spirula_spirv::text::{ParseOptions, PrintOptions, parse_assembly, print_asse
 use spirula_spirv::{ssa, verify as verifier};
 use spirula_testing::{ChoiceSequence, editing, generate};
 
-/// What is read is written back, sections in their order, and from then on stays as it is; analyses
-/// and the printer take any module.
+/// A module that is read is written with its sections in order, and further round trips do not change it. Analyses
+/// and the printer accept any module.
 pub fn check_read(bytes: &[u8]) {
     let Ok(words) = binary::words_from_bytes(bytes) else {
         return;
@@ -47,7 +47,7 @@ pub fn check_read(bytes: &[u8]) {
     analyse_module(&module);
 }
 
-/// Everything that is computed of a module without changing it.
+/// Computes all analyses of a module.
 fn analyse_module(module: &SpirvModule) {
     let definitions = IdDefinitions::from_module(module);
     for func in module.functions() {
@@ -62,7 +62,7 @@ fn analyse_module(module: &SpirvModule) {
     }
     DefUse::from_module(module);
     let decorations = IdDecorations::from_module(module);
-    // Faults are answers too.
+    // Faults are valid answers.
     _ = TypeLayouts::from_module(module, &definitions, &decorations, |id| {
         definitions.constant_value(module, id)
     });
@@ -76,7 +76,7 @@ fn analyse_module(module: &SpirvModule) {
     }
 }
 
-/// The text of any words is assembled to the same words.
+/// The disassembly of any words is assembled to the same words.
 fn come_back(words: &[u32]) {
     let Ok(text) = print_assembly(words, &PrintOptions::default()) else {
         return;
@@ -91,7 +91,7 @@ fn come_back(words: &[u32]) {
     }
 }
 
-/// What is assembled can be printed and assembled again, with numbers and with names.
+/// Assembled words can be printed and assembled again, with numeric and with friendly names.
 pub fn check_assemble(bytes: &[u8]) {
     let Ok(source) = std::str::from_utf8(bytes) else {
         return;
@@ -111,7 +111,7 @@ pub fn check_assemble(bytes: &[u8]) {
     }
 }
 
-/// A module made and edited as the bytes say stays valid.
+/// A generated module stays valid while it is edited; the bytes decide about both.
 pub fn check_edit(bytes: &[u8]) {
     let (shape, edits) = bytes.split_at(bytes.len() / 2);
     let module = generate::generate_module(&mut ChoiceSequence::new(shape));
@@ -120,8 +120,7 @@ pub fn check_edit(bytes: &[u8]) {
     }
 }
 
-/// Whatever the verdict is, there is one; a valid module stays valid when its variables become values
-/// and its ids dense.
+/// The verifier always terminates. A valid module stays valid after SSA construction and after ids are compacted.
 pub fn check_verify(bytes: &[u8]) {
     let Ok(words) = binary::words_from_bytes(bytes) else {
         return;
@@ -151,7 +150,7 @@ pub fn check_verify(bytes: &[u8]) {
     }
 }
 
-/// What is valid stays valid when it is optimised.
+/// A valid module stays valid when it is optimised.
 pub fn check_optimise(bytes: &[u8]) {
     let Ok(words) = binary::words_from_bytes(bytes) else {
         return;
@@ -170,7 +169,7 @@ pub fn check_optimise(bytes: &[u8]) {
     }
 }
 
-/// Whatever can be read can be optimised, linked with itself, converted and drawn, or is refused.
+/// Any module that is read can be optimised, linked with itself, converted and drawn, or is refused.
 pub fn check_transforms(bytes: &[u8]) {
     let Ok(words) = binary::words_from_bytes(bytes) else {
         return;
@@ -178,7 +177,7 @@ pub fn check_transforms(bytes: &[u8]) {
     let Ok(module) = SpirvModule::from_words(words) else {
         return;
     };
-    // Faults are as good as results.
+    // Faults are valid results.
     let pipeline: PassPipeline = "O2".parse().expect("there is such a pipeline");
     let mut how = spirula_opt::PipelineOptions::default();
     _ = spirula_opt::optimise_module(&mut module.clone(), &pipeline, &mut how);

@@ -1,19 +1,19 @@
-//! The table of targets.
+//! The table of fuzz targets.
 
 use crate::{kernel, llvm, mlir, spirv};
 
 /// A reader or interface under test.
 #[derive(Clone, Copy, Debug)]
 pub struct FuzzTarget {
-    /// Name, also of the program in `fuzz/`.
+    /// Its name, which is also that of its program in `fuzz/`.
     pub name: &'static str,
-    /// Takes any bytes; panics when something is wrong.
+    /// The check; takes any bytes and panics if something is wrong.
     pub check: fn(&[u8]),
-    /// Where the repository has inputs: a folder below `crates`, and how their names end.
+    /// Inputs in the repository: a folder below `crates`, and the suffix of file names.
     pub own: &'static [(&'static str, &'static str)],
-    /// Where the corpora have some: a folder, and how their names end.
+    /// Inputs in the corpora: a folder, and the suffix of file names.
     pub corpus: &'static [(&'static str, &'static str)],
-    /// Bytes of memory that an input may take for each of its own bytes, besides [`FuzzTarget::floor`].
+    /// Bytes of memory that an input may take for each of its bytes, in addition to [`FuzzTarget::floor`].
     pub per_byte: usize,
     /// Bytes of memory that any input may take.
     pub floor: usize,
@@ -27,11 +27,11 @@ const SPIRV: FuzzTarget = FuzzTarget {
     own: &[("spirula-spirv/tests", ".spvasm")],
     corpus: &[("spirv/modules", ".spv")],
     per_byte: 2000,
-    // Tables keyed by id are as long as the bound, which may be 2^22 in a module of any size.
+    // Tables indexed by id are as long as the bound, which may be 2^22 in a module of any size.
     floor: 300 * MIB,
 };
 
-/// Every target.
+/// All targets.
 pub const TARGETS: &[FuzzTarget] = &[
     FuzzTarget {
         name: "read",

@@ -1,7 +1,7 @@
-//! What the SPIR-V library holds at a time is at most four times the file, for every module of the corpus
-//! but small ones, of which the rest of a table is a large part.
+//! The SPIR-V library holds at most four times the size of the file, for every module of the corpus. Small modules
+//! are left out, because tables of fixed size dominate there.
 //!
-//! One test, as memory is the process'.
+//! There is one test only, because memory is measured for the whole process.
 
 use spirula_fuzz::measure_peak_memory;
 use spirula_spirv::analysis::DefUse;
@@ -11,10 +11,10 @@ use spirula_testing::find_corpus;
 use std::fmt::Write;
 use std::hint::black_box;
 
-/// Bytes above which modules are looked at.
+/// Size in bytes above which modules are measured.
 const SMALL: usize = 10_000;
 
-/// Most memory for a byte of the file.
+/// Most bytes of memory for a byte of the file.
 const MOST: usize = 4;
 
 type MemoryWorkFn = fn(Vec<u32>, &verify::VerifyOptions);
@@ -40,7 +40,7 @@ const WORKS: &[(&str, MemoryWorkFn)] = &[
     }),
 ];
 
-/// Where parts of a text go that nothing keeps.
+/// A writer that discards its text.
 struct DiscardingWriter;
 
 impl Write for DiscardingWriter {
@@ -74,7 +74,7 @@ fn modules_take_four_times_their_size_at_most() {
             scalar_block_layout: row[5].ends_with("+scalar"),
         };
         for (name, work) in WORKS {
-            // Tables that are made once are no module's.
+            // Tables that are initialised once do not count.
             if count == 0 {
                 work(words.clone(), &options);
             }

@@ -1,8 +1,8 @@
-//! Every target for a moment: what fuzzers found, which is kept in `finds/TARGET`, the target's seeds,
-//! and mutants of them that are the same in every run.
+//! Smoke test of every fuzz target: finds of fuzzers, which are kept in `finds/TARGET`, the target's seeds, and
+//! mutants of them that are the same in every run.
 //!
-//! One test for all of them, as the budget of memory is the process'. `SPIRULA_FUZZ_SECONDS` is how
-//! long each target's mutants may take, 2 where it is not set; `SPIRULA_FUZZ_TARGET` chooses one.
+//! There is one test for all targets, because the memory budget is that of the process. `SPIRULA_FUZZ_SECONDS` sets
+//! the time for each target's mutants (2 by default); `SPIRULA_FUZZ_TARGET` selects one target.
 
 use rand_mt::Mt64;
 use spirula_fuzz::{TARGETS, load_seeds, make_mutant, run_target};
@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Mutants of each target, as far as the time allows.
+/// Most mutants of a target; fewer if time is short.
 const MUTANTS: usize = 3000;
 
 #[test]

@@ -1,14 +1,14 @@
-//! Decisions taken from bytes.
+//! Decisions taken from bytes, for fuzzers and property tests.
 
-/// A source of decisions: bytes that a fuzzer or a property test made up. Similar bytes make similar
-/// decisions, which is what both shrink and mutate by; when they are used up, every decision is 0.
+/// A source of decisions: bytes from a fuzzer or a property test. Similar bytes make similar decisions, so inputs
+/// can be shrunk and mutated as bytes. After the last byte every decision is 0.
 #[derive(Clone, Debug)]
 pub struct ChoiceSequence<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> ChoiceSequence<'a> {
-    /// Decisions from bytes.
+    /// Creates a source of decisions from bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
         ChoiceSequence { bytes }
     }
@@ -18,7 +18,7 @@ impl<'a> ChoiceSequence<'a> {
         self.bytes.is_empty()
     }
 
-    /// A number below `n`, which must not be 0.
+    /// Chooses a number below `n`, which must not be 0.
     pub fn choose_below(&mut self, n: usize) -> usize {
         let mut value = usize::from(self.next_byte());
         if n > 256 {
@@ -27,7 +27,7 @@ impl<'a> ChoiceSequence<'a> {
         value % n
     }
 
-    /// One of several; `None` of nothing.
+    /// Chooses one of several items; `None` if there are none.
     pub fn choose_one<'t, T>(&mut self, of: &'t [T]) -> Option<&'t T> {
         if of.is_empty() {
             None

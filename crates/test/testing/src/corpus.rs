@@ -1,13 +1,13 @@
-//! The corpora of programs.
+//! Access to the corpora of test programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A folder of the corpora: below the one that `SPIRULA_CORPUS` names, by default
-/// `../shared/corpus` beside the repository. `None`, said aloud, where there are none.
+/// A folder of the corpora, which are below the folder that `SPIRULA_CORPUS` names, by default `../shared/corpus`
+/// beside the repository. Returns `None` and reports it if there are no corpora.
 ///
 /// # Panics
-/// When `SPIRULA_CORPUS` is set and does not hold the folder.
+/// If `SPIRULA_CORPUS` is set but does not contain the folder.
 pub fn find_corpus(folder: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/corpus");
     let named = std::env::var_os("SPIRULA_CORPUS");
@@ -23,10 +23,10 @@ pub fn find_corpus(folder: &str) -> Option<PathBuf> {
     None
 }
 
-/// All files at any depth below a folder whose names end so, in the order of their paths.
+/// All files below a folder, at any depth, whose names end with a suffix; ordered by path.
 ///
 /// # Panics
-/// When a folder cannot be listed.
+/// If a folder cannot be listed.
 pub fn list_files(folder: &Path, suffix: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];

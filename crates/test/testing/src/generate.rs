@@ -1,5 +1,5 @@
-//! Valid modules made at random: one function over variables, with any control flow (a kernel) or
-//! with structured control flow (a shader).
+//! A generator of random valid modules. A module has one function over variables, either with any control flow (a
+//! kernel) or with structured control flow (a shader).
 
 use crate::ChoiceSequence;
 use spirula_spirv::Id;
@@ -11,13 +11,13 @@ use spirula_spirv::grammar::enumerants::{
 use spirula_spirv::grammar::{Op, SpirvVersion};
 use spirula_spirv::ir::SpirvModule;
 
-/// Most blocks of a function with any control flow.
+/// Most blocks of a function with unstructured control flow.
 const MOST_BLOCKS: usize = 10;
 
-/// Most constructs around a statement.
+/// Deepest nesting of constructs.
 const DEEPEST: usize = 3;
 
-/// A kernel or a shader.
+/// Generates a kernel or a shader.
 pub fn generate_module(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
     if choices.choose_below(2) == 0 {
         generate_kernel(choices)
@@ -26,7 +26,7 @@ pub fn generate_module(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
     }
 }
 
-/// A kernel whose function branches in any way.
+/// Generates a kernel with arbitrary control flow.
 pub fn generate_kernel(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
     let mut b = SpirvBuilder::new(SpirvVersion::V1_0);
     for capability in [
@@ -61,7 +61,7 @@ pub fn generate_kernel(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
     code.b.into_module()
 }
 
-/// For each block the blocks that it leads to; the first is the entry and no target.
+/// The successors of each block. The first block is the entry and has no predecessors.
 fn generate_graph(choices: &mut ChoiceSequence<'_>) -> Vec<Vec<usize>> {
     let blocks = 1 + choices.choose_below(MOST_BLOCKS);
     let mut targets = |_| match blocks {
@@ -76,7 +76,7 @@ fn generate_graph(choices: &mut ChoiceSequence<'_>) -> Vec<Vec<usize>> {
     (0..blocks).map(&mut targets).collect()
 }
 
-/// Blocks behind their dominators: the reverse of a postorder, then what is not reached.
+/// Orders blocks so that dominators come first: reverse postorder, followed by unreachable blocks.
 fn order_by_dominance(graph: &[Vec<usize>]) -> Vec<usize> {
     let mut seen = vec![false; graph.len()];
     let mut order = Vec::new();
@@ -101,7 +101,7 @@ fn order_by_dominance(graph: &[Vec<usize>]) -> Vec<usize> {
     order
 }
 
-/// A compute shader.
+/// Generates a compute shader.
 pub fn generate_shader(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
     let mut b = SpirvBuilder::new(SpirvVersion::new(1, 3));
     b.declare_capability(Capability::Shader);
@@ -124,7 +124,7 @@ pub fn generate_shader(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
     code.b.into_module()
 }
 
-/// Where `break` and `continue` go.
+/// The targets of `break` and `continue`.
 #[derive(Clone, Copy)]
 struct JumpTargets {
     merge: Id,
@@ -152,7 +152,7 @@ impl RandomShader {
         }
     }
 
-    /// Begins the entry block: three variables that have a value.
+    /// Begins the entry block and initialises three variables.
     fn begin_entry_block(&mut self, value: Id) {
         let pointer = self.b.pointer_type(StorageClass::Function, self.uint);
         self.variables = (0..3)
@@ -170,7 +170,7 @@ impl RandomShader {
         self.b.append_value(Op::Load, self.uint, &[variable.word()])
     }
 
-    /// A few sums and products of variables, each stored.
+    /// Emits a few sums and products of variables and stores each.
     fn emit_statements(&mut self, choices: &mut ChoiceSequence<'_>) {
         self.last = None;
         for _ in 0..choices.choose_below(4) {
@@ -184,14 +184,15 @@ impl RandomShader {
         }
     }
 
-    /// A boolean made of variables.
+    /// Emits a boolean computed from variables.
     fn emit_condition(&mut self, choices: &mut ChoiceSequence<'_>) -> Id {
         let (x, y) = (self.emit_load(choices), self.emit_load(choices));
         self.b
             .append_value(Op::ULessThan, self.bool, &[x, y].map(Id::word))
     }
 
-    /// Ends a block: a return, a branch, a conditional branch or a switch, by the number of targets.
+    /// Terminates a block with a return, a branch, a conditional branch or a switch, depending on the number of
+    /// targets.
     fn emit_terminator(&mut self, targets: &[Id]) {
         match targets {
             [] => self.b.append_effect(Op::Return, &[]),
@@ -214,7 +215,7 @@ impl RandomShader {
         }
     }
 
-    /// Statements and constructs; leaves a block open.
+    /// Emits statements and constructs, and leaves a block open.
     fn emit_structured(
         &mut self,
         choices: &mut ChoiceSequence<'_>,
@@ -313,7 +314,7 @@ impl RandomShader {
         self.b.begin_block(merge);
     }
 
-    /// `if (c) break;` or `if (c) continue;`
+    /// Emits `if (c) break;` or `if (c) continue;`.
     fn emit_conditional_exit(&mut self, choices: &mut ChoiceSequence<'_>, inner: JumpTargets) {
         let condition = self.emit_condition(choices);
         let [yes, merge] = [(); 2].map(|()| self.b.fresh_id());

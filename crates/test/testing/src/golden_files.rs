@@ -1,9 +1,9 @@
-//! Inputs with the text that is expected of them beside.
+//! Golden files: expected output beside the inputs.
 
 use std::fs;
 use std::path::Path;
 
-/// Compares what was found with files; `BLESS=1` writes the files instead.
+/// Compares results with files. With `BLESS=1` it writes the files instead.
 #[derive(Debug, Default)]
 pub struct GoldenFiles {
     compared: usize,
@@ -11,15 +11,15 @@ pub struct GoldenFiles {
 }
 
 impl GoldenFiles {
-    /// Nothing compared yet.
+    /// Creates a comparison without files.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Compares what was found with a file.
+    /// Compares a result with a file.
     ///
     /// # Panics
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn compare_file(&mut self, file: &Path, found: &str) {
         self.compared += 1;
         if std::env::var_os("BLESS").is_some() {
@@ -47,7 +47,7 @@ impl GoldenFiles {
     /// Ends the comparison.
     ///
     /// # Panics
-    /// When anything differed, or nothing was compared.
+    /// If a file differed, or if no file was compared.
     pub fn finish_comparison(self) {
         assert!(self.compared > 0, "nothing was compared");
         let shown = self.different.join("\n");

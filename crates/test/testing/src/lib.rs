@@ -1,8 +1,7 @@
-//! What the tests of several crates share: the corpora, files with expected text, the validator,
-//! modules made and edited at random.
+//! Test support for several crates: corpora, golden files, Khronos' validator, and random modules and edits.
 //!
-//! What cannot be run is said aloud on standard error. Tools are demanded where `CI` is set; the
-//! corpora, which are no part of the repository, where `SPIRULA_CORPUS` names their folder.
+//! Tests that cannot run report this on standard error. If `CI` is set, missing tools are failures. The corpora are
+//! not part of the repository; if `SPIRULA_CORPUS` names their folder, missing corpora are failures.
 
 mod choice_sequence;
 mod corpus;

@@ -1,21 +1,21 @@
-//! The Khronos validator.
+//! Khronos' validator as a process.
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// `spirv-val`, where it is installed.
+/// An installed `spirv-val`.
 #[derive(Clone, Debug)]
 pub struct SpirvValTool {
     program: PathBuf,
 }
 
 impl SpirvValTool {
-    /// The program that `SPIRV_VAL` names, else the one on the path. `None`, said aloud, where
-    /// there is none.
+    /// Finds the program that `SPIRV_VAL` names, else the one on the path. Returns `None` and reports it if there
+    /// is none.
     ///
     /// # Panics
-    /// When there is none and `CI` is set.
+    /// If there is none and `CI` is set.
     pub fn find_program() -> Option<SpirvValTool> {
         let program = std::env::var_os("SPIRV_VAL").map_or("spirv-val".into(), PathBuf::from);
         if Command::new(&program)
@@ -36,10 +36,10 @@ impl SpirvValTool {
     /// Validates a module for a target environment.
     ///
     /// # Errors
-    /// What the validator says of a module that it refuses.
+    /// The output of the validator, if it rejects the module.
     ///
     /// # Panics
-    /// When the validator does not run.
+    /// If the validator does not run.
     pub fn validate_module(&self, module: &[u8], environment: &str) -> Result<(), String> {
         let mut child = Command::new(&self.program)
             .args(["--target-env", environment, "-"])
@@ -49,7 +49,7 @@ impl SpirvValTool {
             .spawn()
             .expect("the validator starts");
         if let Some(mut input) = child.stdin.take() {
-            // A validator that refuses the header closes its input early.
+            // A validator that rejects the header closes its input early.
             _ = input.write_all(module);
         }
         let output = child.wait_with_output().expect("the validator ends");

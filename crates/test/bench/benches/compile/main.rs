@@ -1,5 +1,5 @@
-//! Time to bring 100 kB of LLVM bitcode to SPIR-V, stage by stage in this process, and as a whole
-//! process against `llvm-spirv` where one is installed (`LLVM_SPIRV` says which).
+//! Compile time: 100 kB of LLVM bitcode to SPIR-V, stage by stage in this process, and as a whole process against
+//! `llvm-spirv` if it is installed (`LLVM_SPIRV` names it).
 //!
 //! `cargo bench -p spirula-bench --bench compile [-- FILE.bc…]`
 
@@ -62,7 +62,7 @@ fn stages(bytes: &[u8]) -> [Duration; 3] {
     times.map(median)
 }
 
-/// Ratio of whole processes, run in turn.
+/// Ratio of the times of whole processes, which take turns.
 fn against_peer(root: &Path, file: &Path) -> String {
     let peer = std::env::var("LLVM_SPIRV").unwrap_or_else(|_| "llvm-spirv-22".to_owned());
     let ours = root.join("target/release/spirula");

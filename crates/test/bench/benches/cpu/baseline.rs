@@ -1,7 +1,6 @@
-//! The benchmark's kernels as plain Rust loops, one thread and all threads.
+//! The baseline: the benchmark's kernels as plain Rust loops, on one thread and on all threads.
 //!
-//! Written as one would write them without thinking of vectors: what the compiler makes of them is
-//! what a user would have without Spirula.
+//! The loops are written without a thought for vectors. They stand for what a user would have without Spirula.
 
 use rayon::prelude::*;
 
@@ -21,7 +20,7 @@ pub fn saxpy(x: &[f32], y: &mut [f32], a: f32, parallel: bool) {
     }
 }
 
-/// `c = a * b`, square matrices of `n`, rows of `b` streamed for each row of `a`.
+/// `c = a * b` for square matrices of size `n`; rows of `b` are streamed for each row of `a`.
 pub fn matmul(a: &[f32], b: &[f32], c: &mut [f32], n: usize, parallel: bool) {
     let row = |(y, c): (usize, &mut [f32])| {
         c.fill(0.0);
@@ -39,7 +38,7 @@ pub fn matmul(a: &[f32], b: &[f32], c: &mut [f32], n: usize, parallel: bool) {
     }
 }
 
-/// A sum for every 256 elements, in the order of the kernel's tree.
+/// A sum of each 256 elements, in the order of the kernel's reduction tree.
 pub fn reduce(input: &[f32], partial: &mut [f32], parallel: bool) {
     let group = |(sum, input): (&mut f32, &[f32])| {
         let mut scratch = [0.0; 256];
@@ -88,7 +87,7 @@ pub fn nbody(bodies: &[[f32; 4]], acceleration: &mut [[f32; 4]], parallel: bool)
     }
 }
 
-/// Rounds until |z| > 2 for each pixel of [-2, 1] x [-1.5, 1.5].
+/// Iterations until |z| > 2 for each pixel of [-2, 1] x [-1.5, 1.5].
 pub fn mandelbrot(rounds: &mut [i32], width: usize, height: usize, most: i32, parallel: bool) {
     let row = |(py, row): (usize, &mut [i32])| {
         let cy = -1.5 + 3.0 * py as f32 / height as f32;
@@ -109,7 +108,7 @@ pub fn mandelbrot(rounds: &mut [i32], width: usize, height: usize, most: i32, pa
     }
 }
 
-/// Adds how often each lowest byte stands among the values.
+/// A histogram of the lowest bytes of the values.
 pub fn histogram(values: &[u32], counts: &mut [u32], parallel: bool) {
     let count = |values: &[u32]| {
         let mut own = [0; 256];
@@ -133,7 +132,7 @@ pub fn histogram(values: &[u32], counts: &mut [u32], parallel: bool) {
     }
 }
 
-/// A square matrix of `n` with rows and columns exchanged, in blocks that a cache holds.
+/// A transposed square matrix of size `n`, in blocks that fit a cache.
 pub fn transpose(from: &[f32], to: &mut [f32], n: usize, parallel: bool) {
     const SIDE: usize = 16;
     let rows = |(block, rows): (usize, &mut [f32])| {

@@ -1,6 +1,6 @@
-//! Run time on the CPU device against the same loops in Rust, and against PoCL and lavapipe where
-//! they are installed. All contenders take turns in one process; the report gives medians of times and of the
-//! rounds' ratios of processor time to the CPU device's.
+//! Run time on the CPU device against the same loops in Rust, and against PoCL and lavapipe if they are installed.
+//! All contenders take turns in one process. The report gives medians of times, and medians over all rounds of the
+//! ratio of processor time to that of the CPU device.
 //!
 //! `cargo bench -p spirula-bench --bench cpu [-- NAME…]`
 

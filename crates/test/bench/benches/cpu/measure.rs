@@ -1,9 +1,9 @@
-//! Timing: several contenders in turn, so that noise of the machine meets all alike.
+//! Timing: contenders take turns, so that noise of the machine affects all alike.
 
 use cpu_time::ProcessTime;
 use std::time::{Duration, Instant};
 
-/// One way to do a piece of work.
+/// A way to do a piece of work.
 pub struct Contender<'a> {
     /// Name in the report.
     pub name: &'static str,
@@ -11,25 +11,25 @@ pub struct Contender<'a> {
     pub run: Box<dyn FnMut() + 'a>,
 }
 
-/// What the rounds took.
+/// The times of the rounds.
 pub struct Times {
     cpu: Vec<Duration>,
     wall: Vec<Duration>,
 }
 
 impl Times {
-    /// Processor time of all threads: the median.
+    /// Median of the processor time of all threads.
     pub fn cpu(&self) -> Duration {
         median(self.cpu.clone())
     }
 
-    /// Time on the wall: the median.
+    /// Median of the wall time.
     pub fn wall(&self) -> Duration {
         median(self.wall.clone())
     }
 
-    /// Processor time as so many times another contender's: the median of the rounds' ratios, as all that a
-    /// round measures meets the same machine.
+    /// Processor time relative to another contender: the median of the ratios within a round, because all
+    /// contenders of a round meet the same conditions.
     pub fn ratio(&self, other: &Times) -> f64 {
         let rounds = self.cpu.iter().zip(&other.cpu);
         let mut ratios: Vec<f64> = rounds
@@ -40,7 +40,7 @@ impl Times {
     }
 }
 
-/// Runs the contenders in turn, one round to warm up and then `rounds` that count.
+/// Runs the contenders in turn: one round to warm up, then `rounds` that count.
 pub fn measure(contenders: &mut [Contender<'_>], rounds: usize) -> Vec<Times> {
     let none = || Times {
         cpu: Vec::with_capacity(rounds),

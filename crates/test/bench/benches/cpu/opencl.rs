@@ -19,7 +19,7 @@ pub struct OpenCl {
 }
 
 impl OpenCl {
-    /// The first CPU device, `None` where there is no driver.
+    /// The first CPU device; `None` if there is no driver.
     pub fn open(source: &str) -> Option<OpenCl> {
         let id = *get_all_devices(CL_DEVICE_TYPE_CPU).ok()?.first()?;
         let device = Device::new(id);
@@ -63,7 +63,7 @@ impl OpenCl {
         Kernel::create(&self.program, name).expect("the program has the kernel")
     }
 
-    /// Runs a kernel over buffers and 32-bit scalars behind them, and waits for its end.
+    /// Runs a kernel with buffers followed by 32-bit scalars, and waits for its end.
     pub fn run(
         &self,
         kernel: &Kernel,

@@ -1,4 +1,4 @@
-//! The kernels through Spirula itself: a device of the runtime.
+//! The kernels through Spirula: a device of the runtime.
 
 use cpu_time::ThreadTime;
 use spirula_runtime::{
@@ -7,7 +7,7 @@ use spirula_runtime::{
 };
 use std::time::Duration;
 
-/// How often a kernel is made to find out how long that takes.
+/// Number of times that a kernel is created to measure how long that takes.
 const TIMES: usize = 11;
 
 /// A device with the benchmark's buffers on it.
@@ -16,13 +16,13 @@ pub struct Session {
     buffers: Vec<DeviceBuffer>,
 }
 
-/// Work ready to be launched again and again.
+/// Work that can be launched repeatedly.
 pub struct Work {
     launch: KernelLaunch,
 }
 
 impl Session {
-    /// Opens a device and uploads the buffers; `None` where there is no such device.
+    /// Opens a device and uploads the buffers; `None` if there is no such device.
     pub fn open(name: &str, threads: Option<usize>, buffers: &[Vec<u8>]) -> Option<Session> {
         let options = DeviceOptions {
             threads,
@@ -88,7 +88,7 @@ impl Session {
         }
     }
 
-    /// Processor time to make an OpenCL kernel of a module that was read: the median of a few times.
+    /// Processor time to create an OpenCL kernel of a module: the median of several.
     pub fn compile_time(&mut self, bytes: &[u8], entry: &str) -> Duration {
         let compiled =
             spirula::compile_input(bytes, &Default::default()).expect("the kernel compiles");

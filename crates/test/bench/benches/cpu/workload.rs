@@ -1,4 +1,4 @@
-//! What is measured: eight kernels with their inputs and sizes.
+//! The workloads: eight kernels with their inputs and sizes.
 
 use crate::baseline;
 
@@ -17,24 +17,24 @@ macro_rules! shader {
 pub struct Workload {
     /// Name of the kernel.
     pub name: &'static str,
-    /// What is computed, for the report.
+    /// Description for the report.
     pub size: &'static str,
     /// Contents of the buffers, in the kernel's order.
     pub buffers: Vec<Vec<u8>>,
-    /// Scalars behind the buffers.
+    /// Scalar arguments after the buffers.
     pub scalars: Vec<[u8; 4]>,
     /// Scalars of the shader's push constants.
     pub push: Vec<[u8; 4]>,
     /// Invocations.
     pub global: [u64; 3],
-    /// Invocations of a workgroup.
+    /// Workgroup size.
     pub local: [u32; 3],
-    /// The same as a Vulkan shader, and its workgroups.
+    /// The same kernel as a Vulkan shader, and its number of workgroups.
     pub shader: (&'static [u8], [u32; 3]),
-    /// Which buffer holds the result, and how far its floats may be from the baseline's; integers
-    /// are equal but for a share of a thousandth, where a rounding decides.
+    /// The buffer with the result, and the tolerance of its floats. Integers may differ in a thousandth of all
+    /// elements, where rounding decides.
     pub result: (usize, Option<f32>),
-    /// The same loops in Rust: buffers, whether on all threads.
+    /// The same loops in Rust: takes buffers, and whether to use all threads.
     pub baseline: fn(&mut [Vec<u8>], bool),
 }
 
@@ -162,7 +162,7 @@ fn histogram() -> Workload {
     Workload {
         name: "histogram",
         size: "8 Mi u32, 256 bins",
-        // The lowest bits of what is noise in the mantissa.
+        // The lowest bits of the mantissa, which are noise.
         buffers: vec![noise(n, 7), vec![0; 256 * 4]],
         scalars: vec![],
         push: vec![],
@@ -218,7 +218,7 @@ fn noise(n: usize, seed: u64) -> Vec<u8> {
     (0..n).flat_map(value).collect()
 }
 
-/// Says where a result is not the baseline's.
+/// Reports where a result differs from the baseline's.
 pub fn difference(workload: &Workload, got: &[u8], want: &[u8]) -> Option<String> {
     if let Some(tolerance) = workload.result.1 {
         let pairs = floats(got).iter().zip(floats(want)).enumerate();

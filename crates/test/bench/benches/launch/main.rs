@@ -1,10 +1,10 @@
-//! What a launch costs besides the work that it does.
+//! The overhead of a launch.
 //!
-//! `cargo bench -p spirula-bench --bench launch [-- DEVICE...]`; by default the CPU device, and Vulkan and
-//! OpenCL where they are. A kernel of one workgroup is launched a hundred times, each launch on what the one
-//! before it wrote: all in one submission, and each waited for. Times are medians of rounds, which alternate;
-//! the first round is not counted. `host` is the processor time of this thread for one launch that is recorded and
-//! not waited for: the driver's share is in it.
+//! `cargo bench -p spirula-bench --bench launch [-- DEVICE...]`; by default the CPU device, and Vulkan and OpenCL
+//! if they are available. A kernel of one workgroup is launched a hundred times; each launch reads what the one
+//! before it wrote. It is measured with one submission for all launches, and with a wait after each. Times are
+//! medians of rounds, which alternate; the first round is not counted. `host` is this thread's processor time for a
+//! launch without a wait, including the driver's share.
 
 use cpu_time::{ProcessTime, ThreadTime};
 use spirula::CompileOptions;
@@ -116,7 +116,7 @@ fn launch(
 
 type Cost = (Duration, Duration);
 
-/// Wall and processor time of some work until it is done, and this thread's time until it is begun.
+/// Wall time and processor time until some work is done, and this thread's time until it has begun.
 fn time(
     device: &mut ComputeDevice,
     work: impl FnOnce(&mut ComputeDevice) -> Result<(), DeviceError>,

@@ -1,5 +1,5 @@
-//! What naga takes of the corpus' modules: its front end for SPIR-V and its validator, with all
-//! capabilities allowed, on each as it is, after `legalize`, and after `legalize-naga`.
+//! Which modules of the corpus naga accepts: its front end for SPIR-V and its validator with all capabilities. Each
+//! module is tried as it is, after `legalize`, and after `legalize-naga`.
 //!
 //! `SPIRULA_CORPUS=… cargo bench --profile dev -p spirula-bench --bench naga [-- FILTER]`
 
@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Pipelines beside the input.
+/// Pipelines that are tried in addition to the input.
 const PRESETS: [&str; 2] = ["legalize", "legalize-naga"];
 
 fn main() -> ExitCode {
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let folder = PathBuf::from(corpus).join("spirv");
-    // What naga does on the way to a refusal is told by the count.
+    // Panics of naga are counted as rejections; their messages are not shown.
     std::panic::set_hook(Box::new(|_| {}));
     let (mut all, mut taken) = (0, [0; 1 + PRESETS.len()]);
     for (file, words) in modules(&folder) {
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The corpus' modules, binary and text, by the names of their files.
+/// The binary and text modules of the corpus with the names of their files.
 fn modules(folder: &Path) -> impl Iterator<Item = (String, Vec<u32>)> {
     let folders = ["modules", "modules-newer", "text", "text-newer"];
     let files = folders.map(|name| {
@@ -69,7 +69,7 @@ fn modules(folder: &Path) -> impl Iterator<Item = (String, Vec<u32>)> {
     })
 }
 
-/// A module after a preset; as it is where that fails.
+/// A module after a preset, or the module itself if the preset fails.
 fn legalized(words: &[u32], preset: &str) -> Vec<u32> {
     let pipeline: PassPipeline = preset.parse().expect("the preset exists");
     let Ok(mut module) = SpirvModule::from_words(words.to_vec()) else {
@@ -81,7 +81,7 @@ fn legalized(words: &[u32], preset: &str) -> Vec<u32> {
     }
 }
 
-/// Why naga does not take a module.
+/// The reason why naga rejects a module.
 fn refusal(words: &[u32]) -> Option<String> {
     let options = spv::Options {
         adjust_coordinate_space: false,

@@ -1,4 +1,4 @@
-//! Tests of the corpus' compute manifest: modules with buffers and dispatches.
+//! Test cases of the corpus' compute manifest: modules with buffers and dispatches.
 
 use serde_json::{Map, Value};
 use spirula_runtime::data::{BufferFill, ElementNumber, ElementType, generate_elements};
@@ -10,7 +10,7 @@ use spirula_spirv::ir::SpirvModule;
 use std::path::Path;
 use std::time::Instant;
 
-/// Times that a test is run for its time.
+/// Number of runs of which the fastest counts.
 const ROUNDS: usize = 7;
 
 /// A test and its module.
@@ -20,13 +20,13 @@ pub struct Case {
     bytes: Vec<u8>,
 }
 
-/// What a module did.
+/// The outcome of a run.
 pub struct Found {
-    /// What all buffers hold in the end.
+    /// Final contents of all buffers.
     pub buffers: Vec<Vec<u8>>,
-    /// Instructions that ran.
+    /// Number of executed instructions.
     pub instructions: u64,
-    /// The fastest run.
+    /// Time of the fastest run.
     pub seconds: f64,
 }
 
@@ -61,7 +61,7 @@ impl Case {
         &self.bytes
     }
 
-    /// Runs the test with a module in the place of its own; `None` where the device refuses.
+    /// Runs the test with another module; `None` if the device rejects it.
     pub fn run(&self, bytes: &[u8], timed: bool) -> Option<Found> {
         let module = SpirvModule::from_bytes(bytes).ok()?;
         let (buffers, instructions, _) = self.on("cpu+count", &module)?;
@@ -145,7 +145,7 @@ fn specialisation((id, value): (&String, &Value)) -> Option<(u32, u64)> {
     Some((id.parse().ok()?, bits))
 }
 
-/// What a buffer holds at first: random where the manifest says so, though not its numbers.
+/// Initial contents of a buffer. Random contents need not be the manifest's numbers.
 fn contents(spec: &Value, at: u64) -> Option<Vec<u8>> {
     let element: ElementType = spec["type"].as_str()?.parse().ok()?;
     let reals = |low| BufferFill::Reals {
@@ -176,7 +176,7 @@ fn contents(spec: &Value, at: u64) -> Option<Vec<u8>> {
     generate_elements(element, spec["n"].as_u64()? as usize, &fill).ok()
 }
 
-/// Descriptors: buffers that share a binding are the elements of its array.
+/// Descriptors; buffers that share a binding are the elements of its array.
 fn bindings(specs: &[Value], buffers: &[DeviceBuffer]) -> Vec<LaunchBinding> {
     let mut out: Vec<LaunchBinding> = Vec::new();
     for (spec, buffer) in specs.iter().zip(buffers) {

@@ -1,7 +1,7 @@
-//! What optimised shaders cost to run: the corpus' compute tests as they are, after each preset, and
-//! after `spirv-opt -O`, side by side. Instructions are counted by the CPU device, time is the fastest of
-//! several runs on it. Every variant must leave the same bits in every buffer, which makes this a
-//! differential test of the optimiser as well: it fails where one does not.
+//! Run time of optimised shaders: the corpus' compute tests as they are, after each preset, and after `spirv-opt
+//! -O`. Instructions are counted by the CPU device; the time is that of the fastest of several runs on it. Every
+//! variant must leave the same bits in every buffer; otherwise the benchmark fails, which makes it a differential
+//! test of the optimiser.
 //!
 //! `SPIRULA_CORPUS=… SPIRV_TOOLS=… cargo bench -p spirula-bench --bench optimised [-- --time] [FILTER]`
 
@@ -14,7 +14,7 @@ use spirula_spirv::ir::SpirvModule;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Pipelines beside the input and the peer.
+/// Pipelines that are measured in addition to the input and the peer.
 const PRESETS: [&str; 4] = ["O1", "O2", "O3", "Os"];
 
 fn main() -> ExitCode {
@@ -85,7 +85,7 @@ fn preset_of(bytes: &[u8], preset: &str) -> Vec<u8> {
     module.to_bytes()
 }
 
-/// A test: instructions, and seconds where time was taken.
+/// The row of a test: instructions, and seconds if time was measured.
 struct Row {
     id: String,
     input: u64,
@@ -101,7 +101,7 @@ struct Table {
     skipped: usize,
 }
 
-/// Geometric mean and largest of ratios.
+/// Geometric mean and maximum of ratios.
 fn summary(ratios: impl Iterator<Item = f64>) -> (f64, f64) {
     let all: Vec<f64> = ratios.collect();
     let sum: f64 = all.iter().map(|r| r.ln()).sum();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A module after `spirv-opt -O`; `None` where there is no such program, or it refuses.
+/// A module after `spirv-opt -O`; `None` if the program is missing or rejects the module.
 pub fn optimised(bytes: &[u8]) -> Option<Vec<u8>> {
     let tools = std::env::var_os("SPIRV_TOOLS").map(PathBuf::from);
     let program = tools.map_or_else(|| "spirv-opt".into(), |t| t.join("spirv-opt"));

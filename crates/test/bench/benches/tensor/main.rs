@@ -1,7 +1,7 @@
-//! Time to bring StableHLO to a program, stage by stage, and time for a launch on each device.
+//! Compile time of StableHLO programs, stage by stage, and the time of a launch on each device.
 //!
-//! `cargo bench -p spirula-bench --bench tensor [-- FILE.mlir…]`; Vulkan devices are those that the
-//! loader finds (`VK_DRIVER_FILES` chooses).
+//! `cargo bench -p spirula-bench --bench tensor [-- FILE.mlir…]`; Vulkan devices are those that the loader finds
+//! (`VK_DRIVER_FILES` chooses).
 
 use spirula_program::{ProgramSession, ProgramValue, ScalarType};
 use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
@@ -73,7 +73,7 @@ fn stages(file: &Path) {
     println!("| together | {total:.1} |");
 }
 
-/// Time of a round of a loop with one launch.
+/// Time of one iteration of a loop with one launch.
 fn launches(file: &Path) {
     const LAUNCHES: u32 = 1000;
     let bytes = std::fs::read(file).expect("the model can be read");
@@ -109,7 +109,7 @@ fn launches(file: &Path) {
             called.expect("the program runs");
             times.push(start.elapsed() / LAUNCHES);
         }
-        // The first call compiles.
+        // The first call compiles the kernels.
         times.remove(0);
         println!("| {name} | {:.2} |", median(times).as_secs_f64() * 1e6);
     }

@@ -1,12 +1,10 @@
-//! Run time of kernels as they are translated here and by `llvm-spirv`: those of the corpus with
-//! their inputs, both in turn, on the CPU device with one thread or on another device, such as
-//! `opencl:0`.
+//! Run time of kernels translated by Spirula and by `llvm-spirv`. The kernels of the corpus run with their inputs,
+//! both translations in turn, on the CPU device with one thread or on another device, such as `opencl:0`.
 //!
-//! `SPIRULA_CORPUS=FOLDER LLVM_SPIRV=PROGRAM cargo bench -p spirula-bench --bench translation
-//! [-- [--device DEVICE] NAME…]`
+//! `SPIRULA_CORPUS=FOLDER LLVM_SPIRV=PROGRAM cargo bench -p spirula-bench --bench translation [-- [--device DEVICE]
+//! NAME…]`
 //!
-//! What is measured is code that the CPU device makes, so that the profile this is built in does not
-//! matter much.
+//! The measured code is compiled by the CPU device, so the build profile of the benchmark matters little.
 
 mod manifest;
 
@@ -15,11 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Rounds of each program, of which the fastest counts.
+/// Runs of each program, of which the fastest counts.
 const ROUNDS: usize = 15;
-/// What is shorter than this is mostly the launch.
+/// Shorter runs consist mostly of the launch.
 const SHORTEST: Duration = Duration::from_micros(20);
-/// Programs that are named: those with the largest and smallest ratio.
+/// Number of programs that are listed: those with the largest and smallest ratios.
 const NAMED: usize = 5;
 
 fn main() {
@@ -46,7 +44,7 @@ fn main() {
     report(ratios, short);
 }
 
-/// The device, and what names of programs contain.
+/// The device, and parts of programs' names.
 fn arguments() -> (String, Vec<String>) {
     let mut device = "cpu".to_owned();
     let mut names = Vec::new();
@@ -61,7 +59,7 @@ fn arguments() -> (String, Vec<String>) {
     (device, names)
 }
 
-/// The CPU device takes all that the peer can make, others what is without extensions.
+/// The CPU device supports all extensions that the peer uses; for other devices the peer must use none.
 fn peer_option(device: &str) -> &'static str {
     match device {
         "cpu" => "--spirv-ext=+all",
@@ -92,7 +90,7 @@ fn report(mut ratios: Vec<(f64, String)>, short: usize) {
     }
 }
 
-/// The fastest run of both translations; none where it is too short.
+/// The fastest run of both translations; `None` if it is too short.
 fn compare(
     device: &str,
     folder: &Path,

@@ -1,4 +1,4 @@
-//! The corpus' manifest of kernels: launches, and by what rule buffers are filled.
+//! The corpus' manifest of kernels: launches, and rules for the contents of buffers.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -23,7 +23,7 @@ pub struct Manifest {
 /// A program.
 #[derive(Deserialize)]
 pub struct Program {
-    /// Its LLVM IR, by several compilers.
+    /// Its LLVM IR, from several compilers.
     pub ir: Vec<String>,
     kernels: Vec<Step>,
 }
@@ -46,7 +46,7 @@ impl Manifest {
     }
 }
 
-/// A program on a device, of one thread where that can be chosen, ready to be launched.
+/// A program on a device, ready to be launched; with one thread if the device allows that.
 pub struct Run {
     device: ComputeDevice,
     initial: Vec<(DeviceBuffer, Vec<u8>)>,
@@ -104,7 +104,7 @@ impl Run {
         Ok(())
     }
 
-    /// Launches everything, one after the other.
+    /// Executes all launches in order.
     pub fn launch(&mut self) -> Result<(), String> {
         for launch in &self.launches {
             self.device

@@ -1,4 +1,4 @@
-//! Inputs for entry points of which nothing is known but what they take.
+//! Generated inputs for entry points of which only the interface is known.
 
 use spirula_runtime::{
     ComputeDevice, DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelArgument,
@@ -7,17 +7,17 @@ use spirula_runtime::{
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::reflect::{BindingKind, EntryInterface, ParamKind};
 
-/// Bytes of each buffer: more than blocks of a fixed size mostly have.
+/// Bytes of each buffer. Most blocks of fixed size are smaller.
 const BUFFER_BYTES: usize = 1 << 16;
-/// Bytes of workgroup memory where the launch says how much.
+/// Bytes of workgroup memory, if the launch sets its size.
 const LOCAL_BYTES: u64 = 1 << 12;
-/// Descriptors of an array of them.
+/// Elements of a descriptor array.
 const MOST_DESCRIPTORS: u32 = 8;
 
-/// What memory is filled with.
+/// The contents of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DifferentialFill {
-    /// Small whole numbers, which serve as sizes and indices.
+    /// Small integers, which serve as sizes and indices.
     Integers,
     /// Numbers between one and two.
     Reals,
@@ -32,7 +32,7 @@ impl DifferentialFill {
         DifferentialFill::Zeros,
     ];
 
-    /// Bytes that differ from those of other seeds.
+    /// Bytes that depend on a seed.
     fn bytes(self, size: usize, seed: u32) -> Vec<u8> {
         let word = |at: u32| match self {
             DifferentialFill::Integers => (at.wrapping_mul(7).wrapping_add(seed)) % 5,
@@ -46,7 +46,7 @@ impl DifferentialFill {
     }
 }
 
-/// Whether an entry point takes only what can be made up: memory and numbers.
+/// Whether inputs can be generated for an entry point: it takes memory and numbers only.
 pub fn can_be_given(interface: &EntryInterface) -> bool {
     let launched = matches!(
         interface.model,
@@ -64,7 +64,7 @@ pub fn can_be_given(interface: &EntryInterface) -> bool {
             .any(|p| matches!(p.kind, ParamKind::Opaque { .. }))
 }
 
-/// Launches a kernel with made up inputs; what all buffers hold afterwards.
+/// Launches a kernel with generated inputs, and returns the final contents of all buffers.
 pub fn run(
     device: &mut ComputeDevice,
     kernel: DeviceKernel,
@@ -92,7 +92,7 @@ pub fn run(
         .and_then(|()| device.wait_idle());
     let found = ran.and_then(|()| buffers.iter().map(|b| device.download_buffer(*b)).collect());
     for buffer in buffers {
-        // A device that failed has lost them.
+        // A device that has failed has lost its buffers.
         _ = device.destroy_buffer(buffer);
     }
     found

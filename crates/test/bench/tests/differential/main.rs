@@ -1,9 +1,9 @@
-//! Every module of the corpus that can be run gives the same results before and after optimising, but
-//! for what other roundings of floats change, on the CPU device and on a Vulkan device where there is one.
-//! Inputs are made up; those for which the device `cpu+san` finds fault with the module count for nothing.
+//! Differential test of the optimiser: every executable module of the corpus computes the same results before and
+//! after optimisation, on the CPU device and on a Vulkan device if there is one. Floats may differ by rounding.
+//! Inputs are generated; inputs for which the device `cpu+san` reports a fault are skipped.
 //!
-//! One module in so many is run; `SPIRULA_EVERY=1` runs them all, `SPIRULA_FILTER` those with this in
-//! their name, `SPIRULA_DEVICES` names other devices than `cpu,vulkan`.
+//! By default a sample of the modules runs; `SPIRULA_EVERY=1` runs them all. `SPIRULA_FILTER` selects modules by a
+//! part of their name. `SPIRULA_DEVICES` replaces the devices `cpu,vulkan`.
 
 mod inputs;
 
@@ -16,25 +16,25 @@ use spirula_spirv::text;
 use spirula_testing::{find_corpus, list_files};
 use std::time::Duration;
 
-/// Pipelines whose results are compared with those of the input, besides one made at random.
+/// Pipelines whose results are compared with those of the input, in addition to a random one.
 const PRESETS: [&str; 5] = ["O2", "O3", "Os", "legalize", "legalize-naga"];
-/// How far floats may be apart, relative to themselves.
+/// Tolerance of floats, relative to their magnitude.
 const TOLERANCE: f32 = 1e-4;
-/// Rounds of loops after which an invocation is taken never to end.
+/// Iterations of loops after which an invocation is assumed not to terminate.
 const LOOPS: u64 = 1 << 14;
 
 fn setting(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|v| !v.is_empty())
 }
 
-/// What buffers hold after a launch; nothing where the device refuses or fails.
+/// Final contents of buffers; `None` if the device rejects the module or fails.
 type LaunchBufferContents = Option<Vec<Vec<u8>>>;
 
-/// What was found of all modules.
+/// The results for all modules.
 #[derive(Default)]
 struct DifferentialTally {
     modules: usize,
-    /// Inputs that were run on each device.
+    /// Number of inputs that ran on each device.
     compared: Vec<(String, usize)>,
     not_clean: usize,
     refused: usize,
@@ -114,7 +114,7 @@ fn one(name: &str, module: &SpirvModule, number: usize, sums: &mut DifferentialT
         inputs::can_be_given(&interface).then_some(interface)
     });
     let Some(interface) = found else { return };
-    // What depends on the order of invocations, as the results of atomics may, is left out as well.
+    // Results that depend on the order of invocations are skipped as well, such as those of some atomics.
     let [ordered, shuffled] = [None, Some(1)]
         .map(|seed| run(module, &interface, "cpu+san", seed, &DifferentialFill::ALL));
     let same = |(_, (a, b)): &(
@@ -171,8 +171,8 @@ fn optimised(module: &SpirvModule, pipeline: &str) -> Option<SpirvModule> {
     Some(module)
 }
 
-/// Passes in an order that depends on a number. Those that change on purpose what is computed, or what
-/// is to be bound, are left out.
+/// Passes in an order that depends on a number. Passes that deliberately change the results or the bindings are
+/// left out.
 fn at_random(number: usize) -> String {
     let others = [
         "adce-bindings",
@@ -217,7 +217,7 @@ fn run(
         let (device, kernel) = opened.as_mut()?;
         let found = inputs::run(device, *kernel, interface, *fill).ok();
         if found.is_none() {
-            // A device that failed is good for nothing more.
+            // A device that has failed cannot be used any more.
             opened = open();
         }
         found
@@ -225,8 +225,8 @@ fn run(
     launches.collect()
 }
 
-/// Whether buffers hold the same words, or floats that are as close as other roundings leave them: devices
-/// may contract products and sums, and compute functions their own way where constants were folded.
+/// Whether buffers hold the same words, or floats within the tolerance. Devices may contract products and sums, and
+/// their functions may differ from those used in constant folding.
 fn are_equal(a: &[Vec<u8>], b: &[Vec<u8>]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b))
 }
@@ -251,8 +251,8 @@ fn is_equal(a: &[u8], b: &[u8]) -> bool {
                 .all(|(x, y)| x == y || are_close(f32::from_bits(*x), f32::from_bits(*y), largest))
 }
 
-/// Whether both are floats that differ little beside the largest one; small integers, which would be
-/// subnormal, are none.
+/// Whether both are floats that differ little relative to the largest one. Small integers would be subnormal, and
+/// are not taken for floats.
 fn are_close(x: f32, y: f32, largest: f32) -> bool {
     let is_float = |v: f32| v.is_normal() || v == 0.0;
     let bound = TOLERANCE * x.abs().max(y.abs()) + TOLERANCE / 10.0 * largest;

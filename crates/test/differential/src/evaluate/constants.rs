@@ -4,7 +4,7 @@ use super::value::{AbstractScalar, AbstractValue, ObjectAddress};
 use super::{EvaluationResult, LlvmEvaluator, instructions, stop_unsupported};
 use spirula_llvm::ir::{ConstKind, ExprExtra, GlobalKind, LlvmConst, LlvmOpcode};
 
-/// Bytes from one address to another of the same object, in 64 bits.
+/// Distance in bytes between two addresses of the same object, in 64 bits.
 fn subtract_addresses(end: AbstractScalar, start: AbstractScalar) -> AbstractScalar {
     match (end, start) {
         (AbstractScalar::Address(end), AbstractScalar::Address(start))
@@ -111,7 +111,7 @@ impl LlvmEvaluator<'_> {
         }
     }
 
-    /// Writes a value of a type; what the type leaves out may be anything afterwards.
+    /// Stores a value of a type. Padding may be anything afterwards.
     pub(super) fn write_value(
         &mut self,
         address: ObjectAddress,

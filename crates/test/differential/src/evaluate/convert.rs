@@ -45,7 +45,7 @@ fn convert_scalar(
             let number = float::scalar_to_f64(width, scalar).map(f64::trunc);
             let (low, high) = integer::width_range(wanted, op == LlvmOpcode::FpToSi);
             match number {
-                // The bound above is a power of two less one.
+                // The upper bound is a power of two less one.
                 Some(x) if x >= low as f64 && x < high as f64 + 1.0 => {
                     integer::truncate_to_width(wanted, x as i128)
                 }
@@ -76,16 +76,16 @@ fn convert_scalar(
     })
 }
 
-/// An integer, which is known as a float of 32 bits and as one of 64, rounded once.
+/// An integer as a float, rounded once; it is computed from floats of 32 and of 64 bits.
 fn from_integer(width: u32, single: f32, double: f64) -> AbstractScalar {
     match width {
         32 => AbstractScalar::Bits(single.to_bits().into()),
-        // What is not exact as a double is beyond all halves.
+        // An inexact double lies beyond all halves.
         _ => float::round_to_width(width, double),
     }
 }
 
-/// The same bits as other scalars.
+/// Reinterprets the bits as other scalars.
 fn bitcast_scalars(
     value: &[AbstractScalar],
     from: LeafType,

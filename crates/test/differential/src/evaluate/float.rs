@@ -1,9 +1,9 @@
-//! Floats: their bits, and what operations make of them.
+//! Floats: their bits, and operations on them.
 
 use super::value::{AbstractScalar, LeafType};
 use spirula_llvm::ir::{LlvmOpcode, Predicate};
 
-/// The bits of a half, rounded to the nearest, to even in the middle.
+/// The bits of a half, rounded to nearest, ties to even.
 pub fn half_bits(value: f64) -> u16 {
     let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
     let size = value.abs();
@@ -13,11 +13,11 @@ pub fn half_bits(value: f64) -> u16 {
     if size >= 65520.0 {
         return sign | 0x7c00;
     }
-    // In units of the last place of the result: exact, as both are powers of two.
+    // In units of the last place of the result. This is exact, because both are powers of two.
     let exponent = ((size.to_bits() >> 52) as i32 - 1023).max(-14);
     let unit = f64::from_bits(((exponent - 10 + 1023) as u64) << 52);
     let units = (size / unit).round_ties_even() as u16;
-    // A mantissa that became 2^11 carries into the exponent.
+    // A mantissa of 2^11 carries into the exponent.
     sign | ((((exponent + 14) as u16) << 10) + units)
 }
 
@@ -32,7 +32,7 @@ fn half_value(bits: u16) -> f64 {
     }
 }
 
-/// The number that the bits of a float are.
+/// The number that the bits of a float stand for.
 pub fn bits_to_f64(width: u32, bits: u128) -> f64 {
     match width {
         16 => half_value(bits as u16),
@@ -53,7 +53,7 @@ pub fn round_to_width(width: u32, value: f64) -> AbstractScalar {
     })
 }
 
-/// The scalar of bits that were not computed: NaNs that signal may become anything.
+/// The scalar of bits that were not computed. Signalling NaNs may become anything.
 pub fn scalar_from_bits(kind: LeafType, bits: u128) -> AbstractScalar {
     match kind {
         LeafType::Float(width) if bits_to_f64(width, bits).is_nan() => {
@@ -71,7 +71,7 @@ pub fn scalar_from_bits(kind: LeafType, bits: u128) -> AbstractScalar {
     }
 }
 
-/// The number that a scalar is, NaN included; `None` where it may be anything.
+/// The number of a scalar, possibly NaN; `None` if it may be anything.
 pub fn scalar_to_f64(width: u32, scalar: AbstractScalar) -> Option<f64> {
     match scalar {
         AbstractScalar::Nan => Some(f64::NAN),
@@ -85,7 +85,7 @@ fn sign_bit(width: u32) -> u128 {
     1 << (width - 1)
 }
 
-/// Changes the sign, leaving everything else.
+/// Changes the sign bit only.
 pub fn with_sign(
     width: u32,
     scalar: AbstractScalar,
@@ -107,7 +107,7 @@ pub fn eval_binary(
     let (Some(x), Some(y)) = (scalar_to_f64(width, a), scalar_to_f64(width, b)) else {
         return AbstractScalar::Any;
     };
-    // A double holds the exact result for floats, or one that rounds to the same.
+    // A double holds the exact result for floats, or one that rounds to the same float.
     let result = match (op, width) {
         (LlvmOpcode::FAdd, _) => x + y,
         (LlvmOpcode::FSub, _) => x - y,
@@ -154,7 +154,7 @@ pub fn eval_compare(
     })
 }
 
-/// A product and a sum, rounded once.
+/// A fused multiply-add, rounded once.
 pub fn fused_multiply_add(width: u32, [a, b, c]: [AbstractScalar; 3]) -> AbstractScalar {
     let (Some(x), Some(y), Some(z)) = (
         scalar_to_f64(width, a),
@@ -180,7 +180,7 @@ pub fn fused_multiply_add(width: u32, [a, b, c]: [AbstractScalar; 3]) -> Abstrac
     }
 }
 
-/// Which of two is larger (`larger`) or smaller; `propagates` says what NaNs do.
+/// The larger (`larger`) or smaller of two floats; `propagates` says whether NaN wins.
 pub fn select_extreme(
     larger: bool,
     propagates: bool,
@@ -202,7 +202,7 @@ pub fn select_extreme(
         let first_is_less = x.is_sign_negative();
         return match (a == b, propagates) {
             (true, _) => a,
-            // `minnum` may give either zero.
+            // `minnum` may return either zero.
             (false, false) => AbstractScalar::Any,
             (false, true) => [a, b][usize::from(first_is_less == larger)],
         };
@@ -210,7 +210,7 @@ pub fn select_extreme(
     [b, a][usize::from((x > y) == larger)]
 }
 
-/// Whether a float is of one of the classes of a mask of `llvm.is.fpclass`.
+/// Whether a float is in one of the classes of a mask of `llvm.is.fpclass`.
 pub fn is_class(width: u32, scalar: AbstractScalar, mask: u32) -> AbstractScalar {
     let bits = match scalar {
         AbstractScalar::Nan => return merge_verdicts(mask & 1 != 0, mask & 2 != 0),
@@ -241,7 +241,7 @@ pub fn is_class(width: u32, scalar: AbstractScalar, mask: u32) -> AbstractScalar
 fn merge_verdicts(a: bool, b: bool) -> AbstractScalar {
     match a == b {
         true => AbstractScalar::from_bool(a),
-        // Whether the NaN signals is not known.
+        // It is unknown whether the NaN signals.
         false => AbstractScalar::Any,
     }
 }

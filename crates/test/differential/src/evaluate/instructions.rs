@@ -8,22 +8,22 @@ use super::{
 };
 use spirula_llvm::ir::{
     InstructionExtra, LlvmBlock, LlvmFunc, LlvmInst, LlvmInstFlags, LlvmModule, LlvmOpcode,
-    LlvmType, LlvmTypeKind, RmwOp,
+    LlvmType, LlvmTypeKind, Predicate, RmwOp,
 };
 
-/// Whether a type has bytes that belong to none of its scalars.
+/// Whether a type has padding.
 pub fn has_padding(module: &LlvmModule, ty: LlvmType) -> bool {
     match module.types.kind(ty) {
         LlvmTypeKind::Struct { .. } | LlvmTypeKind::Array { .. } => true,
         LlvmTypeKind::Vector { len, .. } => !len.is_power_of_two(),
-        // Integers of odd widths are kept in the next wider ones.
+        // Integers of odd widths are stored in the next wider ones.
         LlvmTypeKind::Int(width) => !matches!(width, 8 | 16 | 32 | 64),
         _ => false,
     }
 }
 
 impl LlvmEvaluator<'_> {
-    /// Where a branch or switch goes.
+    /// The target of a branch or switch.
     pub(super) fn eval_branch(
         &mut self,
         frame: &EvaluatorFrame,
@@ -49,7 +49,7 @@ impl LlvmEvaluator<'_> {
         Ok(targets[0])
     }
 
-    /// The function that a pointer is to.
+    /// The function that a pointer refers to.
     fn pointed_function(&self, pointer: AbstractScalar) -> EvaluationResult<LlvmFunc> {
         let AbstractScalar::Address(address) = pointer else {
             return stop_undefined("a call of what may be anything");
@@ -65,7 +65,7 @@ impl LlvmEvaluator<'_> {
         }
     }
 
-    /// What an instruction other than a terminator or phi gives.
+    /// Evaluates an instruction other than a terminator or a phi.
     pub(super) fn eval_instruction(
         &mut self,
         frame: &EvaluatorFrame,
@@ -87,40 +87,13 @@ impl LlvmEvaluator<'_> {
         }
         let (op, ty) = (instruction.opcode, instruction.ty);
         match (op, instruction.extra) {
-            (LlvmOpcode::Call, _) => {
-                let Some(callee) = function.callee(inst) else {
-                    return stop_unsupported("a call of no function");
-                };
-                let func = match module.as_function(callee) {
-                    Some(func) => func,
-                    None => {
-                        let pointer = self.eval_operand(frame, callee)?[0];
-                        self.pointed_function(pointer)?
-                    }
-                };
-                self.call_function(func, operands)
-            }
+            (LlvmOpcode::Call, _) => self.eval_call(frame, inst, operands),
             (_, InstructionExtra::Compare(predicate)) => {
                 let kind = self.scalar_kind(types[0])?;
                 let width = kind.bit_width();
                 Ok(map_pairs(&operands, |a, b| {
                     if predicate.is_integer() {
-                        match (a, b) {
-                            (AbstractScalar::Bits(a), AbstractScalar::Bits(b)) => {
-                                AbstractScalar::from_bool(integer::eval_compare(
-                                    predicate, width, a, b,
-                                ))
-                            }
-                            (AbstractScalar::Address(a), AbstractScalar::Address(b)) => {
-                                eval_address_equality(predicate, a == b)
-                            }
-                            // No object is at null.
-                            (AbstractScalar::Address(_), AbstractScalar::Bits(0))
-                            | (AbstractScalar::Bits(0), AbstractScalar::Address(_)) => {
-                                eval_address_equality(predicate, false)
-                            }
-                            _ => AbstractScalar::Any,
-                        }
+                        eval_integer_comparison(predicate, width, a, b)
                     } else {
                         float::eval_compare(predicate, width, a, b)
                     }
@@ -158,6 +131,26 @@ impl LlvmEvaluator<'_> {
             _ if op.is_cast() => self.eval_cast(op, &operands[0], types[0], ty),
             _ => self.eval_composite(frame, inst, operands, &types),
         }
+    }
+
+    fn eval_call(
+        &mut self,
+        frame: &EvaluatorFrame,
+        inst: LlvmInst,
+        args: Vec<AbstractValue>,
+    ) -> EvaluationResult<AbstractValue> {
+        let module = self.module;
+        let Some(callee) = module.function(frame.func).callee(inst) else {
+            return stop_unsupported("a call of no function");
+        };
+        let func = match module.as_function(callee) {
+            Some(func) => func,
+            None => {
+                let pointer = self.eval_operand(frame, callee)?[0];
+                self.pointed_function(pointer)?
+            }
+        };
+        self.call_function(func, args)
     }
 
     fn eval_binary(
@@ -300,7 +293,7 @@ impl LlvmEvaluator<'_> {
         Ok(vec![old, equal])
     }
 
-    /// Vectors and aggregates taken apart and put together.
+    /// Insertion into and extraction from vectors and aggregates.
     fn eval_composite(
         &mut self,
         frame: &EvaluatorFrame,
@@ -348,7 +341,7 @@ impl LlvmEvaluator<'_> {
         }
     }
 
-    /// Which scalars of an aggregate a path leads to: the first, and how many.
+    /// The scalars of an aggregate that a path leads to: the first, and their number.
     fn locate_part(&mut self, ty: LlvmType, path: &[u32]) -> EvaluationResult<(usize, usize)> {
         let module = self.module;
         let (mut ty, mut from) = (ty, 0);
@@ -366,7 +359,7 @@ impl LlvmEvaluator<'_> {
     }
 }
 
-/// The address that a scalar is.
+/// The address that a scalar holds.
 pub fn to_address(scalar: AbstractScalar) -> EvaluationResult<ObjectAddress> {
     match scalar {
         AbstractScalar::Address(address) => Ok(address),
@@ -382,9 +375,8 @@ fn map_pairs(
     both.map(|(a, b)| make(*a, *b)).collect()
 }
 
-/// Whether two addresses are equal or not, given whether they are one; how they are ordered is not said.
-fn eval_address_equality(predicate: spirula_llvm::ir::Predicate, is_one: bool) -> AbstractScalar {
-    use spirula_llvm::ir::Predicate;
+/// Compares two addresses for equality. Their order is unspecified.
+fn eval_address_equality(predicate: Predicate, is_one: bool) -> AbstractScalar {
     match predicate {
         Predicate::Eq => AbstractScalar::from_bool(is_one),
         Predicate::Ne => AbstractScalar::from_bool(!is_one),
@@ -402,4 +394,27 @@ fn eval_select(operands: &[AbstractValue]) -> AbstractValue {
             _ => AbstractScalar::Any,
         })
         .collect()
+}
+
+/// Compares integers or addresses; `predicate` is one of `icmp`.
+fn eval_integer_comparison(
+    predicate: Predicate,
+    width: u32,
+    a: AbstractScalar,
+    b: AbstractScalar,
+) -> AbstractScalar {
+    match (a, b) {
+        (AbstractScalar::Bits(a), AbstractScalar::Bits(b)) => {
+            AbstractScalar::from_bool(integer::eval_compare(predicate, width, a, b))
+        }
+        (AbstractScalar::Address(a), AbstractScalar::Address(b)) => {
+            eval_address_equality(predicate, a == b)
+        }
+        // No object is at null.
+        (AbstractScalar::Address(_), AbstractScalar::Bits(0))
+        | (AbstractScalar::Bits(0), AbstractScalar::Address(_)) => {
+            eval_address_equality(predicate, false)
+        }
+        _ => AbstractScalar::Any,
+    }
 }

@@ -3,7 +3,7 @@
 use super::value::AbstractScalar;
 use spirula_llvm::ir::{LlvmInstFlags, LlvmOpcode, Predicate, RmwOp};
 
-/// The bits of a width.
+/// The mask of a width.
 pub fn width_mask(width: u32) -> u128 {
     match width {
         128 => u128::MAX,
@@ -11,18 +11,18 @@ pub fn width_mask(width: u32) -> u128 {
     }
 }
 
-/// An integer, cut to its width.
+/// Truncates an integer to its width.
 pub fn truncate_to_width(width: u32, value: i128) -> AbstractScalar {
     AbstractScalar::Bits(value as u128 & width_mask(width))
 }
 
-/// With the sign of its width.
+/// Sign-extends from a width.
 pub fn sign_extend(width: u32, bits: u128) -> i128 {
     let shift = 128 - width;
     ((bits << shift) as i128) >> shift
 }
 
-/// Least and greatest number of a width, as far as an `i128` has it.
+/// Least and greatest number of a width, as far as `i128` represents it.
 pub fn width_range(width: u32, is_signed: bool) -> (i128, i128) {
     if is_signed {
         (i128::MIN >> (128 - width), i128::MAX >> (128 - width))
@@ -31,8 +31,7 @@ pub fn width_range(width: u32, is_signed: bool) -> (i128, i128) {
     }
 }
 
-/// A result cut to its width; anything where it may not wrap, and the exact one is none of the
-/// width or of 128 bits either.
+/// A result truncated to its width. If it must not wrap, it may be anything when the exact result does not fit.
 fn apply_wrap_flags(
     flags: LlvmInstFlags,
     width: u32,
@@ -52,7 +51,7 @@ fn apply_wrap_flags(
     }
 }
 
-/// An operation; `None` where it is undefined.
+/// Evaluates an operation; `None` if it is undefined.
 pub fn eval_binary(
     op: LlvmOpcode,
     flags: LlvmInstFlags,
@@ -107,7 +106,7 @@ pub fn eval_compare(predicate: Predicate, width: u32, a: u128, b: u128) -> bool 
     }
 }
 
-/// What `atomicrmw` leaves; `None` where it is not about integers.
+/// The value that `atomicrmw` stores; `None` if the operation is not on integers.
 pub fn eval_atomic_update(op: RmwOp, width: u32, a: u128, b: u128) -> Option<AbstractScalar> {
     let (x, y) = (sign_extend(width, a), sign_extend(width, b));
     Some(match op {

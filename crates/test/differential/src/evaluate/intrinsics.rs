@@ -1,4 +1,4 @@
-//! Functions without a body: LLVM's intrinsics, and where an invocation is.
+//! Functions without a body: LLVM's intrinsics, and the position of an invocation.
 
 use super::value::{AbstractScalar, AbstractValue, LeafType};
 use super::{
@@ -9,21 +9,21 @@ use spirula_llvm::ir::{LlvmFunc, LlvmOpcode, LlvmType, Predicate};
 /// How an intrinsic is evaluated.
 #[derive(Clone, Copy)]
 enum IntrinsicEval {
-    /// Lane by lane: the width of the first operand, and the operands.
+    /// Lane by lane: takes the width of the first operand, and the operands.
     Int(fn(u32, &[u128]) -> AbstractScalar),
-    /// Two integers, to the exact result of which it is known whether it fits.
+    /// An operation on two integers, and whether its exact result fits.
     Overflow(LlvmOpcode, bool),
-    /// The same, with the nearest result that fits.
+    /// An operation on two integers with the nearest result that fits.
     Saturated(LlvmOpcode, bool),
-    /// Lane by lane.
+    /// Lane by lane, on floats.
     Float(fn(u32, &[AbstractScalar]) -> AbstractScalar),
-    /// All lanes of a vector to one.
+    /// A reduction of all lanes of a vector.
     Reduce(fn(u32, u128, u128) -> AbstractScalar),
-    /// A float to the nearest integer; whether that has a sign.
+    /// A float to the nearest integer; whether the integer is signed.
     ToInt(bool),
-    /// A product of numbers with a fixed point: whether they have signs, and whether it stops at the ends.
+    /// A product of fixed-point numbers: whether they are signed, and whether the product saturates.
     Fixed(bool, bool),
-    /// How many lanes come before the first that is not zero.
+    /// The number of lanes before the first non-zero lane.
     First,
 }
 
@@ -136,14 +136,14 @@ const TABLE: &[(&str, IntrinsicEval)] = &[
     ("vector.reduce.umin", IntrinsicEval::Reduce(|w, a, b| select_by_predicate(w, &[a, b], Predicate::Ult))),
 ];
 
-/// The first of two where a comparison holds, else the second.
+/// The first of two values if a comparison holds, else the second.
 fn select_by_predicate(width: u32, v: &[u128], predicate: Predicate) -> AbstractScalar {
     let first = integer::eval_compare(predicate, width, v[0], v[1]);
     AbstractScalar::Bits(if first { v[0] } else { v[1] })
 }
 
 impl LlvmEvaluator<'_> {
-    /// A call of a function without a body.
+    /// Evaluates a call of a function without a body.
     pub(super) fn call_declared(
         &mut self,
         func: LlvmFunc,
@@ -176,14 +176,14 @@ impl LlvmEvaluator<'_> {
                 .is_some_and(|rest| rest.starts_with('.'))
         });
         match matching.max_by_key(|(row, _)| row.len()) {
-            Some((_, way)) => self.by_way(*way, args, types[0], result),
+            Some((_, eval)) => self.eval_intrinsic(*eval, args, types[0], result),
             None => stop_unsupported(name),
         }
     }
 
-    fn by_way(
+    fn eval_intrinsic(
         &mut self,
-        way: IntrinsicEval,
+        eval: IntrinsicEval,
         args: &[AbstractValue],
         ty: LlvmType,
         result: LlvmType,
@@ -191,7 +191,7 @@ impl LlvmEvaluator<'_> {
         let kind = self.scalar_kind(ty)?;
         let width = kind.bit_width();
         let lanes = args[0].len();
-        // Flags and masks are one for all lanes.
+        // Flags and masks are shared by all lanes.
         let lane = |n: usize| -> Vec<AbstractScalar> {
             args.iter()
                 .map(|a| a[if a.len() == 1 { 0 } else { n }])
@@ -203,7 +203,7 @@ impl LlvmEvaluator<'_> {
                 .map(AbstractScalar::known_bits)
                 .collect()
         };
-        Ok(match way {
+        Ok(match eval {
             IntrinsicEval::Int(make) => {
                 let wanted = integer::width_mask(self.scalar_kind(result)?.bit_width());
                 let one = |n| match known(n).map(|v| make(width, &v)) {
@@ -250,19 +250,10 @@ impl LlvmEvaluator<'_> {
                     .collect()
             }
             IntrinsicEval::First => vec![first_set(&args[0])],
-            IntrinsicEval::ToInt(is_signed) => {
-                let wanted = match self.scalar_kind(result)? {
-                    LeafType::Int(width) => width,
-                    _ => return stop_unsupported("a conversion to no integer"),
-                };
-                let (low, high) = integer::width_range(wanted, is_signed);
-                let one = |n: usize| match float::scalar_to_f64(width, args[0][n]) {
-                    // NaN becomes zero.
-                    Some(x) => integer::truncate_to_width(wanted, (x as i128).clamp(low, high)),
-                    None => AbstractScalar::Any,
-                };
-                (0..lanes).map(one).collect()
-            }
+            IntrinsicEval::ToInt(is_signed) => match self.scalar_kind(result)? {
+                LeafType::Int(to) => convert_to_int(&args[0], width, to, is_signed),
+                _ => return stop_unsupported("a conversion to no integer"),
+            },
         })
     }
 
@@ -301,8 +292,8 @@ impl LlvmEvaluator<'_> {
     }
 }
 
-/// The exact result, and whether it does not fit. Products of unsigned numbers of 64 bits are cut
-/// where they fit in no sign.
+/// The exact result, and whether it does not fit. Products of unsigned 64-bit numbers are truncated if they do not
+/// fit into a signed number.
 fn compute_exact(op: LlvmOpcode, is_signed: bool, width: u32, v: &[u128]) -> (i128, bool) {
     let of = |bits: u128| {
         if is_signed {
@@ -324,11 +315,11 @@ fn compute_exact(op: LlvmOpcode, is_signed: bool, width: u32, v: &[u128]) -> (i1
     }
 }
 
-/// A product of two numbers with a fixed point, the third says how many bits are behind it.
+/// A product of two fixed-point numbers; the third operand is the number of bits after the point.
 fn fixed_product(width: u32, v: &[u128], is_signed: bool, saturates: bool) -> AbstractScalar {
     let (low, high) = integer::width_range(width, is_signed);
     let scale = v[2] as u32;
-    // Products of unsigned numbers of 64 bits need all bits, but are no more than those.
+    // Products of unsigned 64-bit numbers need all bits, but no more than these.
     let exact = if is_signed {
         let [a, b] = [v[0], v[1]].map(|bits| integer::sign_extend(width, bits));
         (a * b) >> scale
@@ -336,17 +327,27 @@ fn fixed_product(width: u32, v: &[u128], is_signed: bool, saturates: bool) -> Ab
         ((v[0] * v[1]) >> scale).min(i128::MAX as u128) as i128
     };
     match exact.clamp(low, high) {
-        // What does not fit is undefined.
+        // A result that does not fit is undefined.
         end if end != exact && !saturates => AbstractScalar::Any,
         end => integer::truncate_to_width(width, end),
     }
 }
 
-/// The first lane that is not zero, or else the number of lanes.
+/// The index of the first non-zero lane, or the number of lanes.
 fn first_set(lanes: &[AbstractScalar]) -> AbstractScalar {
     let lanes: Option<Vec<u128>> = lanes.iter().map(|s| s.known_bits()).collect();
     lanes.map_or(AbstractScalar::Any, |lanes| {
         let first = lanes.iter().position(|lane| *lane != 0);
         AbstractScalar::Bits(first.unwrap_or(lanes.len()) as u128)
     })
+}
+
+/// The nearest integers to floats of width `from`; NaN becomes zero.
+fn convert_to_int(value: &[AbstractScalar], from: u32, to: u32, is_signed: bool) -> AbstractValue {
+    let (low, high) = integer::width_range(to, is_signed);
+    let convert = |scalar: &AbstractScalar| match float::scalar_to_f64(from, *scalar) {
+        Some(x) => integer::truncate_to_width(to, (x as i128).clamp(low, high)),
+        None => AbstractScalar::Any,
+    };
+    value.iter().map(convert).collect()
 }

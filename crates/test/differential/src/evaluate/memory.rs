@@ -1,17 +1,17 @@
-//! Objects of bytes, of each of which is known what it is a part of.
+//! Memory as objects of bytes; each byte knows which value it is part of.
 
 use super::value::{AbstractScalar, LeafType, ObjectAddress, ValueLeaf};
 
-/// A byte.
+/// A byte of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbstractByte {
-    /// It may be anything.
+    /// Any value.
     Any,
-    /// This number.
+    /// A known value.
     Byte(u8),
-    /// A byte of a NaN of so many bits, by its number.
+    /// A byte of a NaN with a width in bits, by its index.
     Nan(u8, u8),
-    /// A byte of an address, by its number.
+    /// A byte of an address, by its index.
     Address(ObjectAddress, u8),
 }
 
@@ -22,7 +22,7 @@ pub struct AbstractMemory {
 }
 
 impl AbstractMemory {
-    /// A new object of bytes that may be anything.
+    /// Allocates an object whose bytes may be anything.
     pub fn allocate_object(&mut self, size: u64) -> ObjectAddress {
         self.objects.push(vec![AbstractByte::Any; size as usize]);
         ObjectAddress {
@@ -36,14 +36,14 @@ impl AbstractMemory {
         &mut self.objects[number]
     }
 
-    /// Bytes at an address; `None` where they are not all within the object.
+    /// Bytes at an address; `None` if they are not all within the object.
     pub fn cells_at(&mut self, address: ObjectAddress, size: u64) -> Option<&mut [AbstractByte]> {
         let from = usize::try_from(address.offset).ok()?;
         let to = from.checked_add(size as usize)?;
         self.objects.get_mut(address.object)?.get_mut(from..to)
     }
 
-    /// Reads a scalar.
+    /// Loads a scalar.
     pub fn load_scalar(
         &mut self,
         address: ObjectAddress,
@@ -55,7 +55,7 @@ impl AbstractMemory {
         Some(join_cells(cells, kind))
     }
 
-    /// Writes a scalar.
+    /// Stores a scalar.
     pub fn store_scalar(
         &mut self,
         address: ObjectAddress,
@@ -76,7 +76,7 @@ impl AbstractMemory {
     }
 }
 
-/// An address further on.
+/// Adds an offset to an address.
 pub fn offset_address(address: ObjectAddress, bytes: u64) -> ObjectAddress {
     ObjectAddress {
         offset: address.offset.wrapping_add(bytes as i64),
@@ -84,7 +84,7 @@ pub fn offset_address(address: ObjectAddress, bytes: u64) -> ObjectAddress {
     }
 }
 
-/// The scalar that bytes are.
+/// The scalar that some bytes represent.
 fn join_cells(cells: &[AbstractByte], kind: LeafType) -> AbstractScalar {
     if let LeafType::Float(bits) = kind {
         let mut all = cells.iter().enumerate();

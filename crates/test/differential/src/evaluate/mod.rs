@@ -1,17 +1,17 @@
-//! What a module of LLVM IR computes, one instruction after the other.
+//! An evaluator of LLVM IR, which executes one instruction after the other.
 //!
-//! Everything that may be one of several values is [`AbstractScalar::Any`]: poison, undefined values, bytes
-//! nobody wrote, results that LLVM's reference manual leaves open; so is whatever is computed of it.
-//! What is undefined altogether, such as a branch by such a value, ends the evaluation with
-//! [`EvaluationStop::Undefined`]: then any result is right.
+//! A scalar that may have one of several values is [`AbstractScalar::Any`]: poison, undefined values, uninitialised
+//! bytes, and results that LLVM's reference manual leaves open. So is every result computed from it. Undefined
+//! behaviour, such as a branch on such a value, ends the evaluation with [`EvaluationStop::Undefined`]: then any
+//! result is right.
 //!
-//! | file | what |
+//! | file | subject |
 //! | --- | --- |
 //! | `value`, `memory` | scalars, objects |
 //! | `integer`, `float`, `convert` | arithmetic |
 //! | `constants` | constants and globals |
-//! | `step` | instructions |
-//! | `calls` | intrinsics, by table |
+//! | `instructions` | instructions |
+//! | `intrinsics` | intrinsics, by table |
 
 mod constants;
 mod convert;
@@ -33,17 +33,17 @@ use std::rc::Rc;
 use value::ValueLeaf;
 pub use value::{AbstractScalar, AbstractValue, LeafType, ObjectAddress};
 
-/// Instructions that an evaluation may take.
+/// Most instructions of an evaluation.
 const MOST_STEPS: u64 = 2_000_000;
-/// Calls within each other.
+/// Deepest nesting of calls.
 const MOST_CALLS: u32 = 64;
 
-/// Why an evaluation ended early.
+/// The reason why an evaluation ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvaluationStop {
     /// The behaviour is undefined.
     Undefined(String),
-    /// There is something that is not evaluated here.
+    /// The evaluator does not support something.
     Unsupported(String),
     /// It takes too many steps.
     Long,
@@ -71,17 +71,17 @@ pub struct LlvmEvaluator<'a> {
     depth: u32,
 }
 
-/// A call that is evaluated.
+/// An active call.
 struct EvaluatorFrame {
     func: LlvmFunc,
     locals: Vec<AbstractValue>,
 }
 
 impl<'a> LlvmEvaluator<'a> {
-    /// Lays out the globals of a module.
+    /// Creates an evaluator and lays out the globals of a module.
     ///
     /// # Errors
-    /// When one has a value that is not evaluated here.
+    /// If a global has an initial value that is not supported.
     pub fn new(module: &'a LlvmModule) -> Result<Self, EvaluationStop> {
         let mut new = LlvmEvaluator {
             module,
@@ -96,7 +96,7 @@ impl<'a> LlvmEvaluator<'a> {
         Ok(new)
     }
 
-    /// A new object of these bytes.
+    /// Creates an object with these bytes.
     pub fn create_object(&mut self, bytes: &[u8]) -> ObjectAddress {
         let address = self.memory.allocate_object(bytes.len() as u64);
         let cells = bytes.iter().map(|byte| AbstractByte::Byte(*byte));
@@ -104,15 +104,15 @@ impl<'a> LlvmEvaluator<'a> {
         address
     }
 
-    /// The bytes of an object as they are now.
+    /// The current bytes of an object.
     pub fn object_cells(&mut self, address: ObjectAddress) -> &[AbstractByte] {
         self.memory.object_cells(address.object)
     }
 
-    /// Calls a function by its name, as the invocation of a number.
+    /// Calls a function by name, as the invocation with a number.
     ///
     /// # Errors
-    /// When the evaluation ends early.
+    /// If the evaluation ends early.
     pub fn call_by_name(
         &mut self,
         name: &str,
@@ -140,7 +140,7 @@ impl<'a> LlvmEvaluator<'a> {
         Ok(found)
     }
 
-    /// The scalar that a scalar type or the elements of a vector are.
+    /// The type of the scalar that a type is, or of a vector's elements.
     fn scalar_kind(&mut self, ty: LlvmType) -> EvaluationResult<LeafType> {
         match self.type_leaves(self.module.types.scalar_type(ty))?.first() {
             Some(leaf) => Ok(leaf.kind),
@@ -168,7 +168,7 @@ impl<'a> LlvmEvaluator<'a> {
         result
     }
 
-    /// Goes from block to block.
+    /// Evaluates the blocks of a call.
     fn run_blocks(&mut self, mut frame: EvaluatorFrame) -> EvaluationResult<AbstractValue> {
         let function = self.module.function(frame.func);
         let Some(mut block) = function.block_ids().next() else {
@@ -176,7 +176,7 @@ impl<'a> LlvmEvaluator<'a> {
         };
         let mut from = None;
         loop {
-            // Phis take the values from before any of them changes.
+            // Phis read their operands before any of them changes.
             let mut phis = Vec::new();
             for inst in function.block_insts(block) {
                 if function.inst(inst).opcode != LlvmOpcode::Phi {

@@ -1,31 +1,31 @@
-//! Values: what is known of each scalar in them.
+//! Values as lists of scalars, each of them known or not.
 
 use spirula_llvm::ir::{LlvmModule, LlvmType, LlvmTypeKind};
 
-/// An address: bytes behind the beginning of an object.
+/// An address: an offset in bytes into an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectAddress {
-    /// Number of the object.
+    /// Index of the object.
     pub object: usize,
-    /// Bytes behind its beginning.
+    /// Offset in bytes.
     pub offset: i64,
 }
 
 /// A scalar of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbstractScalar {
-    /// It may be anything: poison, undefined, or not told by the reference manual.
+    /// Any value: poison, undefined, or unspecified by the reference manual.
     Any,
-    /// A NaN of any payload.
+    /// A NaN with any payload.
     Nan,
-    /// These bits.
+    /// Known bits.
     Bits(u128),
-    /// An address, also as an integer of as many bits.
+    /// An address, or an integer with the bits of one.
     Address(ObjectAddress),
 }
 
 impl AbstractScalar {
-    /// The bits, where they are known.
+    /// The bits, if they are known.
     pub fn known_bits(self) -> Option<u128> {
         match self {
             AbstractScalar::Bits(bits) => Some(bits),
@@ -39,15 +39,15 @@ impl AbstractScalar {
     }
 }
 
-/// A value: the scalars in it, in order of their addresses.
+/// A value: its scalars, in order of their addresses.
 pub type AbstractValue = Vec<AbstractScalar>;
 
 /// A scalar's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeafType {
-    /// An integer of so many bits.
+    /// An integer of a width.
     Int(u32),
-    /// A float of so many bits.
+    /// A float of a width.
     Float(u32),
     /// A pointer.
     Pointer,
@@ -63,16 +63,16 @@ impl LeafType {
     }
 }
 
-/// A scalar within a value and where it lies.
+/// The place of a scalar within a value.
 #[derive(Clone, Copy, Debug)]
 pub struct ValueLeaf {
-    /// What it is.
+    /// Its type.
     pub kind: LeafType,
-    /// Bytes behind the beginning.
+    /// Its offset in bytes.
     pub offset: u64,
 }
 
-/// The scalars of a type; `None` where it has others.
+/// The scalars of a type; `None` if it contains unsupported types.
 pub fn list_leaves(module: &LlvmModule, ty: LlvmType) -> Option<Vec<ValueLeaf>> {
     let mut found = Vec::new();
     gather_leaves(module, ty, 0, &mut found)?;
@@ -114,7 +114,7 @@ fn gather_leaves(
     Some(())
 }
 
-/// How many scalars a type has.
+/// The number of scalars of a type.
 pub fn count_scalars(module: &LlvmModule, ty: LlvmType) -> Option<usize> {
     list_leaves(module, ty).map(|all| all.len())
 }

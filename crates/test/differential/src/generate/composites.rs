@@ -1,4 +1,4 @@
-//! Vectors and aggregates: parts taken out, put in, put in another order.
+//! Vectors and aggregates: extraction, insertion, shuffles.
 
 use super::LlvmGenerator;
 use super::types::GeneratedType;
@@ -14,7 +14,7 @@ impl LlvmGenerator<'_, '_> {
         )
     }
 
-    /// The number of a component: a constant, or a value made small enough.
+    /// The index of a component: a constant, or a value reduced to the range.
     fn make_lane_index(&mut self, count: u32) -> String {
         let at = self.c.choose_below(count as usize);
         if !self.one_in(3) {
@@ -45,7 +45,7 @@ impl LlvmGenerator<'_, '_> {
         );
     }
 
-    /// A vector made of scalars one by one.
+    /// A vector built from scalars one by one.
     pub fn build_vector(&mut self) {
         let scalar = self
             .choose_or_make_value(
@@ -83,7 +83,7 @@ impl LlvmGenerator<'_, '_> {
         );
     }
 
-    /// A way to a part of an aggregate, and the part's type.
+    /// A path to a part of an aggregate, and the part's type.
     fn choose_path(&mut self, ty: &GeneratedType) -> (Vec<usize>, GeneratedType) {
         let (mut path, mut ty) = (Vec::new(), ty.clone());
         while ty.is_aggregate() && (path.is_empty() || !self.one_in(4)) {

@@ -8,19 +8,19 @@ use super::{GeneratedBody, LlvmGenerator};
 #[derive(Clone)]
 pub struct CallableFunction {
     name: String,
-    /// Another one of the same type.
+    /// Another function of the same type.
     other: Option<String>,
     params: Vec<GeneratedType>,
-    /// What a pointer at the end leads to.
+    /// The type that a pointer parameter at the end refers to.
     pointer: Option<GeneratedType>,
-    /// Whether it may write there.
+    /// Whether the function may write there.
     is_written: bool,
     result: GeneratedType,
 }
 
 type ControlGenerator = fn(&mut LlvmGenerator<'_, '_>);
 
-/// What stands in a block.
+/// The statements of a block.
 const STEPS: &[ControlGenerator] = &[
     |g| g.emit_binary(),
     |g| g.emit_binary(),
@@ -69,7 +69,7 @@ const STEPS: &[ControlGenerator] = &[
 ];
 
 impl LlvmGenerator<'_, '_> {
-    /// Straight code.
+    /// Straight-line code.
     pub fn emit_steps(&mut self, most: usize) {
         for _ in 0..1 + self.c.choose_below(most) {
             let make = STEPS[self.c.choose_below(STEPS.len())];
@@ -77,7 +77,7 @@ impl LlvmGenerator<'_, '_> {
         }
     }
 
-    /// Straight code and control flow, nested at most so deep.
+    /// Straight-line code and control flow, up to a depth of nesting.
     pub fn emit_regions(&mut self, depth: u32) {
         for _ in 0..1 + self.c.choose_below(4) {
             match self.c.choose_below(8) {
@@ -90,7 +90,7 @@ impl LlvmGenerator<'_, '_> {
         }
     }
 
-    /// Runs something whose values do not dominate what follows, but for one of each type given.
+    /// Generates code whose values do not dominate what follows, apart from one value for each of some types.
     fn emit_in_scope(
         &mut self,
         types: &[GeneratedType],
@@ -114,7 +114,7 @@ impl LlvmGenerator<'_, '_> {
             .collect()
     }
 
-    /// Phis over what came of several ways to the open block.
+    /// Phis of the values that reach the open block from several predecessors.
     fn emit_phis(&mut self, types: &[GeneratedType], ways: &[(Vec<String>, String)]) {
         for (n, ty) in types.iter().enumerate() {
             let edges: Vec<String> = ways
@@ -179,7 +179,7 @@ impl LlvmGenerator<'_, '_> {
         for (n, label) in labels.iter().enumerate() {
             self.open_block(label);
             ways.push(self.emit_in_scope(&types, |g| g.emit_regions(depth - 1)));
-            // Cases may run into the next.
+            // Cases may fall through to the next.
             let _ = n;
             self.write_line(&format!("br label %{after}"));
         }
@@ -187,7 +187,7 @@ impl LlvmGenerator<'_, '_> {
         self.emit_phis(&types, &ways);
     }
 
-    /// A loop of few rounds, perhaps left early.
+    /// A loop of few iterations, which may be left early.
     fn emit_loop(&mut self, depth: u32) {
         let types = self.some_types();
         let first: Vec<String> = types.iter().map(|ty| self.choose_value(ty)).collect();
@@ -199,7 +199,7 @@ impl LlvmGenerator<'_, '_> {
         self.open_block(&head);
         let (counter, next) = (self.fresh_name("%i"), self.fresh_name("%i"));
         let mut names = Vec::new();
-        // What comes back is known when the body is made: a place is kept for it.
+        // The values of the back edge are known only after the body, so their place in the text is reserved.
         let mark = self.body.text.len();
         for ty in &types {
             let name = self.fresh_name("%v");
@@ -248,7 +248,7 @@ impl LlvmGenerator<'_, '_> {
         }
     }
 
-    /// What a branch back to a loop may say of it.
+    /// Metadata of a loop's back edge.
     pub fn make_loop_hint(&mut self) -> String {
         if !self.one_in(2) {
             return String::new();
@@ -293,7 +293,7 @@ impl LlvmGenerator<'_, '_> {
         self.callable.push(function);
     }
 
-    /// A function of a type; its name.
+    /// A function of a type; returns its name.
     fn helper_body(&mut self, function: &CallableFunction) -> String {
         let name = self.fresh_name("@f");
         self.body = GeneratedBody::default();
@@ -327,7 +327,7 @@ impl LlvmGenerator<'_, '_> {
         name
     }
 
-    /// A call of such a function, by its name or by a pointer to one of two.
+    /// A call of such a function, directly or through a pointer to one of two.
     pub fn call_helper(&mut self) {
         if self.callable.is_empty() {
             return self.emit_binary();

@@ -1,12 +1,12 @@
-//! Control flow of any shape: loops with several entries, crossing branches, switches into them.
+//! Arbitrary control flow: loops with several entries, crossing branches, switches into loops.
 //!
-//! Each block has the whole state as phis over all that may go to it, so that any graph is
-//! well-formed; a counter in the state ends it.
+//! Each block has the whole state as phis over all predecessors, so any graph is well-formed. A counter in the
+//! state ends the execution.
 
 use super::LlvmGenerator;
 use super::types::GeneratedType;
 
-/// Blocks that a run goes through at most.
+/// Most blocks that an execution passes.
 const STEPS: u32 = 12;
 
 /// A node of the graph.
@@ -14,14 +14,14 @@ struct FlowGraphNode {
     label: String,
     /// Its phis, by component of the state.
     phis: Vec<String>,
-    /// Where in the text they belong.
+    /// Position in the text where they are inserted.
     mark: usize,
-    /// Who goes here, with what.
+    /// Its predecessors, each with its values of the state.
     ways: Vec<(String, Vec<String>)>,
 }
 
 impl LlvmGenerator<'_, '_> {
-    /// A graph between the open block and a new one.
+    /// Generates a graph between the open block and a new one.
     pub fn emit_graph(&mut self) {
         let types = [
             GeneratedType::Int(32),
@@ -76,7 +76,7 @@ impl LlvmGenerator<'_, '_> {
         }
     }
 
-    /// Ends the open block with a way to some nodes.
+    /// Terminates the open block with a branch to some nodes.
     fn emit_node_exit(&mut self, nodes: &mut [FlowGraphNode], state: &[String]) {
         let from = self.body.block.clone();
         let count = nodes.len();
@@ -114,7 +114,7 @@ impl LlvmGenerator<'_, '_> {
         }
     }
 
-    /// Writes the phis of all nodes, from the last to the first, so that marks stay right.
+    /// Writes the phis of all nodes, the last node first, so that positions in the text stay valid.
     fn write_phis(&mut self, types: &[GeneratedType], nodes: &[FlowGraphNode]) {
         for node in nodes.iter().rev() {
             let mut text = String::new();
@@ -126,7 +126,7 @@ impl LlvmGenerator<'_, '_> {
                     .collect();
                 let name = &node.phis[n];
                 match edges.is_empty() {
-                    // Nothing goes here.
+                    // It has no predecessors.
                     true => text.push_str(&format!("  {name} = freeze {ty} poison\n")),
                     false => text.push_str(&format!("  {name} = phi {ty} {}\n", edges.join(", "))),
                 }

@@ -3,14 +3,14 @@
 use super::types::GeneratedType;
 use super::{ITEMS, LlvmGenerator};
 
-/// An address that is there.
+/// An address that is available.
 #[derive(Clone, Debug)]
 pub struct GeneratedPointer {
-    /// Address space.
+    /// Its address space.
     pub space: u32,
     /// Its name.
     pub name: String,
-    /// What lies there.
+    /// The type of the object there.
     pub ty: GeneratedType,
     /// Whether it may be written to.
     pub is_variable: bool,
@@ -35,7 +35,7 @@ const RMW: &[&str] = &[
 ];
 
 impl LlvmGenerator<'_, '_> {
-    /// Constants and memory of the workgroup.
+    /// Constants and workgroup memory.
     pub fn shared_objects(&mut self) {
         for _ in 0..self.c.choose_below(3) {
             let (ty, name) = (self.choose_object_type(2), self.fresh_name("@c"));
@@ -68,7 +68,7 @@ impl LlvmGenerator<'_, '_> {
         }
     }
 
-    /// A constant that is computed of addresses: how far a part of an object is from its beginning.
+    /// A constant computed from addresses: the offset of a part of an object.
     fn emit_distance_constant(&mut self, space: u32, object: &str, ty: &GeneratedType) {
         if !self.one_in(2) {
             return;
@@ -99,7 +99,7 @@ impl LlvmGenerator<'_, '_> {
         });
     }
 
-    /// Addresses of shared objects, of workgroup memory of this invocation's own part, set to zero.
+    /// Addresses of shared objects: the invocation's own part of workgroup memory, set to zero.
     pub fn local_objects(&mut self) {
         for pointer in self.shared.clone() {
             match (&pointer.ty, pointer.space) {
@@ -124,7 +124,7 @@ impl LlvmGenerator<'_, '_> {
         }
     }
 
-    /// A variable of the function with a value.
+    /// A variable of the function, initialised.
     pub fn emit_alloca(&mut self) {
         let ty = self.choose_object_type(2);
         let name = self.fresh_name("%a");
@@ -154,7 +154,7 @@ impl LlvmGenerator<'_, '_> {
         Some(found[at].clone())
     }
 
-    /// An address of a part of an object, by constants and values.
+    /// The address of a part of an object, by constant and computed indices.
     pub fn emit_address(&mut self) {
         let Some(pointer) = self.some_pointer(|p| p.ty.is_aggregate() || p.ty.lanes() > 1) else {
             return self.emit_alloca();
@@ -203,7 +203,7 @@ impl LlvmGenerator<'_, '_> {
         self.emit_value(ty, &format!("load {volatile}{ty}, {} {name}", pointer.ty()));
     }
 
-    /// A load of the same bits as another type.
+    /// A load of the same bytes with another type.
     pub fn load_otherwise(&mut self) {
         let Some(pointer) = self.some_pointer(|p| p.ty.is_whole()) else {
             return self.emit_load();
@@ -245,7 +245,7 @@ impl LlvmGenerator<'_, '_> {
         ));
     }
 
-    /// A copy of an object, or its bytes set.
+    /// A copy of an object, or `memset`.
     pub fn emit_copy(&mut self) {
         let Some(to) = self.some_pointer(|p| p.is_variable && p.space == 0) else {
             return self.emit_alloca();
@@ -279,7 +279,7 @@ impl LlvmGenerator<'_, '_> {
         ));
     }
 
-    /// One of two addresses.
+    /// A selection between two addresses.
     pub fn choose_pointer(&mut self) {
         let Some(first) = self.some_pointer(|_| true) else {
             return self.emit_alloca();
@@ -302,7 +302,7 @@ impl LlvmGenerator<'_, '_> {
         });
     }
 
-    /// An address kept in memory, and read again.
+    /// An address that is stored in memory and loaded again.
     pub fn keep_pointer(&mut self) {
         let Some(pointer) = self.some_pointer(|p| p.space != 4) else {
             return self.emit_alloca();
@@ -335,7 +335,7 @@ impl LlvmGenerator<'_, '_> {
         });
     }
 
-    /// Whether two addresses are one.
+    /// A comparison of two addresses.
     pub fn compare_pointers(&mut self) {
         let Some(first) = self.some_pointer(|_| true) else {
             return self.emit_alloca();
@@ -356,7 +356,7 @@ impl LlvmGenerator<'_, '_> {
         );
     }
 
-    /// Whether an address, or null in its place, is null, by what is kept of it in memory.
+    /// A comparison with null of an address, or of null in its place, that was stored in memory.
     pub fn null_pointer(&mut self) {
         let Some(pointer) = self.some_pointer(|_| true) else {
             return self.emit_alloca();
@@ -385,7 +385,7 @@ impl LlvmGenerator<'_, '_> {
         );
     }
 
-    /// An address from a table of constants, with null in it.
+    /// An address from a table of constants that also contains null.
     pub fn pointer_table(&mut self) {
         let Some(pointer) = self.some_pointer(|p| p.space == 2 && p.name.starts_with('@')) else {
             return self.emit_alloca();
@@ -411,7 +411,7 @@ impl LlvmGenerator<'_, '_> {
             .push(GeneratedPointer { name, ..pointer });
     }
 
-    /// A fence, of whatever scope and order.
+    /// A fence with any scope and order.
     pub fn emit_fence(&mut self) {
         let scopes = ["", "singlethread", "subgroup", "workgroup", "device"];
         let scope = match scopes[self.c.choose_below(scopes.len())] {
@@ -456,7 +456,7 @@ impl LlvmGenerator<'_, '_> {
         );
     }
 
-    /// Memory of this invocation in the output, where others cannot see it.
+    /// Memory of this invocation in the output, which no other invocation accesses.
     pub fn global_object(&mut self) {
         let ty = self.choose_value_type();
         let at = self.c.choose_below(8) * 128;

@@ -1,10 +1,9 @@
-//! Kernels in LLVM IR, made of decisions.
+//! A generator of random kernels in LLVM IR.
 //!
-//! A program is a kernel over [`ITEMS`] invocations that reads its part of a buffer, computes, and
-//! writes what it has into its part of another. Invocations do not meet. Everything has the types
-//! that it must have, loops end, addresses stay within their objects; what is still undefined at
-//! times (a shift by too much, the conversion of too large a number) gives values of which the
-//! evaluation knows that they may be anything.
+//! A program is a kernel over [`ITEMS`] invocations. Each invocation reads its part of a buffer, computes, and
+//! writes its results to its part of another; invocations do not communicate. Programs are well-typed, loops end,
+//! and addresses stay within their objects. Some operations may be undefined (a shift by too much, the conversion
+//! of too large a number); the evaluator knows that their results may be anything.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -39,7 +38,7 @@ pub const INPUT: u64 = 64;
 pub const OUTPUT: u64 = 2048;
 /// Name of the kernel.
 pub const KERNEL: &str = "kernel";
-/// What the kernel is given behind its buffers: an `i32`, a `float`, an `i64`, a `<4 x i32>`.
+/// Arguments after the buffers: an `i32`, a `float`, an `i64`, a `<4 x i32>`.
 pub const ARGUMENTS: [&[u8]; 4] = [
     &[0x2a, 0, 0, 0x80],
     &[0, 0, 0x20, 0x40],
@@ -52,7 +51,7 @@ pub const ARGUMENTS: [&[u8]; 4] = [
 const SLOT: u64 = 128;
 const HEAD: &str = "target datalayout = \"e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024\"\ntarget triple = \"spir64-unknown-unknown\"\n\n";
 
-/// A kernel of decisions, as LLVM assembly.
+/// Generates a kernel from decisions, as LLVM assembly.
 pub fn generate_kernel(choices: &mut ChoiceSequence<'_>) -> String {
     let mut generator = LlvmGenerator {
         c: choices,
@@ -91,17 +90,17 @@ struct LlvmGenerator<'c, 'b> {
     next: u32,
 }
 
-/// The function that is made.
+/// The function that is being generated.
 #[derive(Default)]
 struct GeneratedBody {
     text: String,
-    /// Values that dominate what comes next.
+    /// Values that dominate the next instruction.
     values: Vec<(GeneratedType, String)>,
-    /// Addresses that do.
+    /// Addresses that dominate the next instruction.
     pointers: Vec<GeneratedPointer>,
     /// The open block.
     block: String,
-    /// Allocations, which stand at the beginning.
+    /// Allocations, which are placed at the beginning.
     allocas: String,
     is_kernel: bool,
 }
@@ -122,14 +121,14 @@ impl LlvmGenerator<'_, '_> {
         self.body.text.push('\n');
     }
 
-    /// A value of an instruction, to be used by what follows.
+    /// Emits an instruction whose result later instructions may use.
     fn emit_value(&mut self, ty: &GeneratedType, text: &str) -> String {
         let name = self.emit_hidden_value(text);
         self.body.values.push((ty.clone(), name.clone()));
         name
     }
 
-    /// A value of an instruction that nothing else will use.
+    /// Emits an instruction whose result nothing else uses.
     fn emit_hidden_value(&mut self, text: &str) -> String {
         let name = self.fresh_name("%v");
         self.write_line(&format!("{name} = {text}"));
@@ -204,7 +203,7 @@ impl LlvmGenerator<'_, '_> {
         }
     }
 
-    /// Stores the last values, each into a slot of its own.
+    /// Stores the last values, each into its own slot.
     fn write_results(&mut self) {
         let values: Vec<(GeneratedType, String)> = self.body.values.iter().rev().cloned().collect();
         let values = values.into_iter().filter(|(ty, _)| ty.is_whole());

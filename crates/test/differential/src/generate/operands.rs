@@ -1,4 +1,4 @@
-//! What instructions are given: values that are there, and constants.
+//! Operands of instructions: available values and constants.
 
 use super::LlvmGenerator;
 use super::types::GeneratedType;
@@ -34,7 +34,7 @@ impl LlvmGenerator<'_, '_> {
         }
     }
 
-    /// A value that is no constant where one of the type is there, of the latest with preference.
+    /// A value that is not constant, if one of the type is available; recent values are preferred.
     pub fn choose_variable(&mut self, ty: &GeneratedType) -> String {
         let all = self.body.values.iter().filter(|v| v.0 == *ty);
         let found: Vec<&String> = all.rev().take(8).map(|v| &v.1).collect();
@@ -45,7 +45,7 @@ impl LlvmGenerator<'_, '_> {
         found[at].clone()
     }
 
-    /// A value of those that are there, whose type is as wanted.
+    /// An available value whose type satisfies a predicate.
     pub fn choose_existing(
         &mut self,
         is_wanted: impl Fn(&GeneratedType) -> bool,
@@ -59,7 +59,7 @@ impl LlvmGenerator<'_, '_> {
         Some(found[at].clone())
     }
 
-    /// A value whose type is as wanted, or else one of the type.
+    /// A value whose type satisfies a predicate, or else a constant of another type.
     pub fn choose_or_make_value(
         &mut self,
         is_wanted: impl Fn(&GeneratedType) -> bool,
@@ -123,7 +123,7 @@ impl LlvmGenerator<'_, '_> {
     }
 }
 
-/// A float of a width as LLVM writes it.
+/// A float of a width in LLVM's syntax.
 fn float_text(width: u32, value: f64) -> String {
     match width {
         16 => {

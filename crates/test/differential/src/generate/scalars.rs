@@ -40,7 +40,7 @@ impl LlvmGenerator<'_, '_> {
         self.choose_or_make_value(GeneratedType::is_float, Self::choose_float_type)
     }
 
-    /// A sum, product or the like of integers.
+    /// Integer arithmetic.
     pub fn emit_binary(&mut self) {
         let (ty, left) = self.some_int();
         let right = self.choose_value(&ty);
@@ -72,7 +72,7 @@ impl LlvmGenerator<'_, '_> {
         self.emit_value(&ty, &format!("{op} {ty} {left}, {by}"));
     }
 
-    /// A division by what is neither zero nor, where that matters, negative.
+    /// A division whose divisor is not zero nor, where it matters, negative.
     pub fn emit_division(&mut self) {
         let (ty, left) =
             self.choose_or_make_value(|t| t.is_int() && t.bits() > 2, Self::choose_integer_type);
@@ -91,7 +91,7 @@ impl LlvmGenerator<'_, '_> {
         self.emit_value(&ty, &format!("{op} {ty} {left}, {divisor}"));
     }
 
-    /// A sum, product or the like of floats.
+    /// Floating-point arithmetic.
     pub fn float_binary(&mut self) {
         let (ty, left) = self.some_float();
         let right = self.choose_value(&ty);
@@ -103,7 +103,7 @@ impl LlvmGenerator<'_, '_> {
         self.emit_value(&ty, &format!("{op} {ty} {left}, {right}"));
     }
 
-    /// The negation of a float.
+    /// A negated float.
     pub fn emit_negation(&mut self) {
         let (ty, value) = self.some_float();
         self.emit_value(&ty, &format!("fneg {ty} {value}"));
@@ -142,11 +142,11 @@ impl LlvmGenerator<'_, '_> {
             );
         }
         let value = self.choose_variable(&GeneratedType::BOOL);
-        // A branch by what may be anything would be undefined, and what overflows is.
+        // A branch on a value that may be anything would be undefined, and so would an overflow.
         self.emit_hidden_value(&format!("freeze i1 {value}"))
     }
 
-    /// A choice by a condition, or component by component.
+    /// A selection, for the whole value or component by component.
     pub fn emit_select(&mut self) {
         let (ty, left) = self.choose_or_make_value(|_| true, Self::choose_value_type);
         let right = self.choose_value(&ty);
@@ -169,7 +169,7 @@ impl LlvmGenerator<'_, '_> {
         self.emit_value(&ty, &format!("freeze {ty} {value}"));
     }
 
-    /// A conversion to another width or kind of number.
+    /// A conversion to another width or type of number.
     pub fn emit_conversion(&mut self) {
         let (ty, value) = self.choose_or_make_value(|t| !t.is_aggregate(), Self::choose_value_type);
         let mut wanted = match self.c.choose_below(2) {
@@ -197,7 +197,7 @@ impl LlvmGenerator<'_, '_> {
         self.emit_value(&result, &format!("{op} {ty} {value} to {result}"));
     }
 
-    /// The same bits as another type.
+    /// A bit cast to another type.
     pub fn emit_bitcast(&mut self) {
         let (ty, value) =
             self.choose_or_make_value(GeneratedType::is_whole, Self::choose_value_type);

@@ -1,4 +1,4 @@
-//! Types of the programs that are made.
+//! Types of generated programs.
 
 use super::LlvmGenerator;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GeneratedType {
-    /// An integer of so many bits.
+    /// An integer of a width in bits.
     Int(u32),
     /// A float of 16, 32 or 64 bits.
     Float(u32),
@@ -47,7 +47,7 @@ impl GeneratedType {
         }
     }
 
-    /// A type of the same shape of other scalars.
+    /// The same type with other scalars.
     pub fn with_scalar(&self, scalar: GeneratedType) -> GeneratedType {
         match self {
             GeneratedType::Vector(_, count) => GeneratedType::Vector(Box::new(scalar), *count),
@@ -71,12 +71,12 @@ impl GeneratedType {
         }
     }
 
-    /// Whether it is an integer or a vector of some.
+    /// Whether it is an integer or a vector of integers.
     pub fn is_int(&self) -> bool {
         matches!(self.scalar(), GeneratedType::Int(_))
     }
 
-    /// Whether it is a float or a vector of some.
+    /// Whether it is a float or a vector of floats.
     pub fn is_float(&self) -> bool {
         matches!(self.scalar(), GeneratedType::Float(_))
     }
@@ -86,12 +86,12 @@ impl GeneratedType {
         matches!(self, GeneratedType::Struct(_) | GeneratedType::Array(..))
     }
 
-    /// Whether a value's bytes are all of its bits.
+    /// Whether a value has whole bytes and no padding.
     pub fn is_whole(&self) -> bool {
         !self.is_aggregate() && matches!(self.bits(), 8 | 16 | 32 | 64)
     }
 
-    /// What intrinsics are named by.
+    /// The suffix of intrinsics' names.
     pub fn intrinsic_suffix(&self) -> String {
         let scalar = match self.scalar() {
             GeneratedType::Float(width) => format!("f{width}"),
@@ -103,7 +103,7 @@ impl GeneratedType {
         }
     }
 
-    /// How many scalars there are in it.
+    /// The number of scalars in it.
     fn scalar_count(&self) -> u32 {
         match self {
             GeneratedType::Struct(fields) => fields.iter().map(GeneratedType::scalar_count).sum(),
@@ -131,7 +131,7 @@ const LANES: &[u32] = &[4, 2, 3, 8, 16];
 const MOST_SCALARS: u32 = 32;
 
 impl LlvmGenerator<'_, '_> {
-    /// A width of integers, seldom one that SPIR-V does not have.
+    /// A width of integers; rarely one that SPIR-V lacks.
     pub fn choose_width(&mut self) -> u32 {
         if self.one_in(8) {
             ODD[self.c.choose_below(ODD.len())]
@@ -140,7 +140,7 @@ impl LlvmGenerator<'_, '_> {
         }
     }
 
-    /// A scalar of memory.
+    /// A scalar type of memory.
     pub fn choose_scalar_type(&mut self) -> GeneratedType {
         match self.c.choose_below(3) {
             2 => GeneratedType::Float([32, 64, 16][self.c.choose_below(3)]),
@@ -152,12 +152,12 @@ impl LlvmGenerator<'_, '_> {
         LANES[self.c.choose_below(LANES.len())]
     }
 
-    /// A vector of scalars that fill bytes, or of `i1`.
+    /// A vector of scalars of whole bytes, or of `i1`.
     pub fn vector_of(&mut self, scalar: GeneratedType) -> GeneratedType {
         GeneratedType::Vector(Box::new(scalar), self.choose_lane_count())
     }
 
-    /// A scalar or vector.
+    /// A scalar or vector type.
     pub fn choose_value_type(&mut self) -> GeneratedType {
         let scalar = self.choose_scalar_type();
         if self.c.choose_below(3) == 2 && scalar.is_whole() {
@@ -167,7 +167,7 @@ impl LlvmGenerator<'_, '_> {
         }
     }
 
-    /// An integer or a vector of some.
+    /// An integer type or a vector of integers.
     pub fn choose_integer_type(&mut self) -> GeneratedType {
         let width = self.choose_width();
         if self.one_in(3) {
@@ -178,7 +178,7 @@ impl LlvmGenerator<'_, '_> {
         }
     }
 
-    /// A float or a vector of some.
+    /// A float type or a vector of floats.
     pub fn choose_float_type(&mut self) -> GeneratedType {
         let scalar = GeneratedType::Float([32, 64, 16][self.c.choose_below(3)]);
         if self.one_in(3) {
@@ -188,7 +188,7 @@ impl LlvmGenerator<'_, '_> {
         }
     }
 
-    /// A type of an object in memory, which is also loaded and stored as a whole.
+    /// The type of an object in memory. Objects are also loaded and stored as a whole, so it is not too large.
     pub fn choose_object_type(&mut self, depth: u32) -> GeneratedType {
         let ty = self.choose_nested_type(depth);
         if ty.scalar_count() <= MOST_SCALARS {

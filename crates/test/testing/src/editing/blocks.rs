@@ -7,7 +7,7 @@ use spirula_spirv::analysis::LoopNest;
 use spirula_spirv::ir::{Block, ErasedIds, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// Splits a block anywhere.
+/// Splits a block at a random instruction.
 pub fn split_block(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose_function(module, choices) else {
         return EditOutcome::Nothing;
@@ -19,7 +19,7 @@ pub fn split_block(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -
     EditOutcome::from_result(&module.split_block(&spot.ids, block, at), before)
 }
 
-/// Puts a block on an edge.
+/// Inserts a block on an edge.
 pub fn on_edge(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let spot = EditTarget::choose_function(module, choices);
     let Some((spot, (from, to))) =
@@ -31,7 +31,7 @@ pub fn on_edge(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> Ed
     EditOutcome::from_result(&module.insert_on_edge(&spot.ids, from, to), before)
 }
 
-/// Gives a loop a pre-header.
+/// Inserts a pre-header before a loop.
 pub fn pre_header(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose_function(module, choices) else {
         return EditOutcome::Nothing;
@@ -55,7 +55,7 @@ pub fn pre_header(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) ->
     )
 }
 
-/// Joins all blocks of a function that always follow each other.
+/// Merges blocks of a function that always follow each other.
 pub fn join_blocks(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose_function(module, choices) else {
         return EditOutcome::Nothing;

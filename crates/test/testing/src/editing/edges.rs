@@ -21,7 +21,7 @@ pub fn remove_edge(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -
     EditOutcome::from_result(&result, before)
 }
 
-/// Leads an edge elsewhere.
+/// Redirects an edge.
 pub fn redirect_edge(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose_function(module, choices) else {
         return EditOutcome::Nothing;

@@ -1,4 +1,4 @@
-//! Edits of single instructions. Chains of definitions and uses are kept up and compared.
+//! Edits of single instructions. The chains of definitions and uses are updated and compared with recomputed ones.
 
 use super::EditOutcome;
 use super::target::EditTarget;
@@ -8,7 +8,7 @@ use spirula_spirv::analysis::DefUse;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{ErasedIds, Inst, InstRef, SpirvModule};
 
-/// Puts a copy of a value, or a sum, somewhere where it is available.
+/// Inserts a copy of a value, or a sum, where its operands are available.
 pub fn insert_value(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose_function(module, choices) else {
         return EditOutcome::Nothing;
@@ -35,7 +35,7 @@ pub fn insert_value(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) 
     if choices.choose_below(2) == 0 {
         module.insert_before(place, inst);
     } else {
-        // Behind another one made for it.
+        // After the instruction that was inserted for it.
         let first = module.create_inst(Op::Undef, &[ty.word(), module.bound()]);
         _ = module.fresh_id();
         module.insert_before(place, first);
@@ -50,7 +50,7 @@ pub fn insert_value(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) 
     EditOutcome::Done
 }
 
-/// Deletes an instruction whose result nobody uses.
+/// Deletes an instruction whose result is unused.
 pub fn delete_instruction(
     module: &mut SpirvModule,
     choices: &mut ChoiceSequence<'_>,
@@ -88,7 +88,7 @@ fn is_unused(module: &SpirvModule, chains: &DefUse, id: Id) -> bool {
         .all(|u| module.inst(u.inst).op().is_about_ids())
 }
 
-/// Has all uses of a value use an undefined one, or a copy.
+/// Replaces all uses of a value by an undefined value or by a copy.
 pub fn replace_value(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose_function(module, choices) else {
         return EditOutcome::Nothing;

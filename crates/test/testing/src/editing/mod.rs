@@ -1,8 +1,8 @@
-//! Edits of modules at random, each checked.
+//! Random edits of modules, each of them checked.
 //!
-//! [`edit_module`] takes a valid module and makes edits through the public interface, as bytes choose. Each
-//! is refused and then leaves the words as they were, or leaves a module that the verifier accepts
-//! and that reads back from its words as the same words.
+//! [`edit_module`] edits a valid module through the public interface; bytes decide which edits it makes. An edit
+//! that is refused must leave the words unchanged. An edit that succeeds must leave a module that the verifier
+//! accepts and that is read back from its words unchanged.
 
 mod blocks;
 mod edges;
@@ -17,12 +17,12 @@ use spirula_spirv::text;
 use spirula_spirv::verify::{self, VerifyOptions, VerifyRule};
 use std::fmt::Write;
 
-/// What came of an edit.
+/// The outcome of an edit.
 enum EditOutcome {
-    /// There was nothing to do it on.
+    /// There was nothing to edit.
     Nothing,
     Done,
-    /// An error, before which the module had these words.
+    /// An error; the module had these words before.
     Refused(Vec<u32>),
 }
 
@@ -39,8 +39,7 @@ impl EditOutcome {
 struct ModuleEdit {
     name: &'static str,
     run: fn(&mut SpirvModule, &mut ChoiceSequence<'_>) -> EditOutcome,
-    /// Whether values still dominate their uses, whatever is edited; where not, that is for the caller
-    /// to mend.
+    /// Whether values always dominate their uses after the edit. If not, restoring dominance is up to the caller.
     keeps_dominance: bool,
 }
 
@@ -81,14 +80,14 @@ const EDITS: &[ModuleEdit] = &[
     edit_of("compact ids", whole_module::compact_ids),
 ];
 
-/// How often each kind of edit was made and refused.
+/// Numbers of successful and refused edits of each kind.
 #[derive(Clone, Debug, Default)]
 pub struct EditCounts {
     rows: Vec<(usize, usize)>,
 }
 
 impl EditCounts {
-    /// Adds another one's numbers.
+    /// Adds the numbers of another.
     pub fn add_counts(&mut self, other: &EditCounts) {
         self.rows.resize(EDITS.len(), (0, 0));
         for (row, other) in self.rows.iter_mut().zip(&other.rows) {
@@ -97,7 +96,7 @@ impl EditCounts {
         }
     }
 
-    /// The kinds of edits that were never made.
+    /// The kinds of edits that never succeeded.
     pub fn missing_kinds(&self) -> Vec<&'static str> {
         let made = |at: usize| self.rows.get(at).is_some_and(|r| r.0 > 0);
         let missing = EDITS.iter().enumerate().filter(|(at, _)| !made(*at));
@@ -105,7 +104,7 @@ impl EditCounts {
     }
 }
 
-/// How modules are verified here: as nobody's in particular, with any layout.
+/// The options of verification: no particular consumer, any layout.
 pub fn verify_options() -> VerifyOptions {
     VerifyOptions {
         scalar_block_layout: true,
@@ -113,11 +112,11 @@ pub fn verify_options() -> VerifyOptions {
     }
 }
 
-/// Edits a valid module until the choices are used up.
+/// Edits a valid module until all choices are used up.
 ///
 /// # Errors
-/// When an edit breaks what this module says of edits: the edits up to it, and the module before
-/// and after it.
+/// If an edit violates what this module says of edits. The text has the edits so far, and the module before and
+/// after.
 pub fn edit_module(
     mut module: SpirvModule,
     choices: &mut ChoiceSequence<'_>,
@@ -162,7 +161,7 @@ pub fn edit_module(
     Ok(tally)
 }
 
-/// Whether a module is valid, in memory and read from its words again.
+/// Checks that a module is valid and is read back from its words unchanged.
 fn verify_module(module: &SpirvModule) -> Result<(), Vec<SourceDiagnostic>> {
     verify::verify_module(module, &verify_options())?;
     let words = module.to_words();

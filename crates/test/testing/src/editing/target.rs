@@ -1,4 +1,4 @@
-//! A function to edit, with what edits ask about it.
+//! The function to edit, with the analyses that edits need.
 
 use crate::ChoiceSequence;
 use spirula_spirv::Id;
@@ -6,7 +6,7 @@ use spirula_spirv::analysis::{BlockDominators, FlowGraph, IdDefinitions};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Func, IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 
-/// A function of a module, and facts that hold until it changes.
+/// A function of a module, with analyses that hold until it changes.
 pub struct EditTarget {
     pub func: Func,
     pub ids: IdWords,
@@ -16,7 +16,7 @@ pub struct EditTarget {
 }
 
 impl EditTarget {
-    /// A function with blocks.
+    /// Chooses a function with blocks.
     pub fn choose_function(
         module: &SpirvModule,
         choices: &mut ChoiceSequence<'_>,
@@ -38,12 +38,12 @@ impl EditTarget {
         })
     }
 
-    /// A block, by its position.
+    /// Chooses a block, by its position.
     pub fn choose_block(&self, choices: &mut ChoiceSequence<'_>) -> u32 {
         choices.choose_below(self.cfg.len()) as u32
     }
 
-    /// An edge, by the blocks that it joins.
+    /// Chooses an edge.
     pub fn choose_edge(&self, choices: &mut ChoiceSequence<'_>) -> Option<(Block, Block)> {
         let all = (0..self.cfg.len() as u32).flat_map(|from| {
             let targets = self.cfg.successors(from).iter();
@@ -54,8 +54,8 @@ impl EditTarget {
         Some((self.cfg.block(from), self.cfg.block(to)))
     }
 
-    /// Instructions of a block before which others can stand: behind phis and variables, before the
-    /// terminator or the merge instruction.
+    /// Instructions of a block before which others may be inserted: after phis and variables, up to the merge
+    /// instruction or the terminator.
     pub fn insertion_points(&self, module: &SpirvModule, at: u32) -> Vec<Inst> {
         let body: Vec<InstRef<'_>> = module.body(self.cfg.block(at)).collect();
         let fixed = |i: &InstRef<'_>| matches!(i.op(), Op::Phi | Op::Variable);
@@ -66,8 +66,7 @@ impl EditTarget {
         free.take(last.map_or(0, |at| at + 1)).collect()
     }
 
-    /// Numbers of 32 bits and booleans that are available before an instruction of a block, with
-    /// their types.
+    /// Numbers of 32 bits and booleans that are available before an instruction of a block, with their types.
     pub fn available_values(&self, module: &SpirvModule, at: u32, before: Inst) -> Vec<(Id, Id)> {
         let mut found = Vec::new();
         let mut add = |inst: InstRef<'_>| found.extend(self.scalar_result(module, inst));
@@ -87,7 +86,7 @@ impl EditTarget {
         found
     }
 
-    /// An instruction's result and type, if that is a number of 32 bits or a boolean.
+    /// An instruction's result and type, if it is a number of 32 bits or a boolean.
     pub fn scalar_result(&self, module: &SpirvModule, inst: InstRef<'_>) -> Option<(Id, Id)> {
         let (id, ty) = (inst.result()?, inst.result_type()?);
         let def = self.definitions.get(module, ty)?;
@@ -99,7 +98,7 @@ impl EditTarget {
         fits.then_some((id, ty))
     }
 
-    /// For each type of a block's phis an undefined value; `None` where one of them is no number.
+    /// An undefined value for the type of each phi of a block; `None` if a phi has another type.
     pub fn undefined_phi_values(
         &self,
         module: &mut SpirvModule,
@@ -120,7 +119,7 @@ impl EditTarget {
     }
 }
 
-/// The undefined value of a phi's type.
+/// The undefined value for a phi's type.
 pub fn undefined_of(values: &[(Id, Id)], phi: InstRef<'_>) -> Id {
     let ty = phi.result_type();
     let found = values.iter().find(|(of, _)| Some(*of) == ty);

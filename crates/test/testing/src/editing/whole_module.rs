@@ -6,7 +6,7 @@ use crate::ChoiceSequence;
 use spirula_spirv::ir::{ErasedIds, SpirvModule};
 use spirula_spirv::ssa;
 
-/// Removes what cannot be reached in a function.
+/// Removes unreachable blocks of a function.
 pub fn remove_unreachable(
     module: &mut SpirvModule,
     choices: &mut ChoiceSequence<'_>,
@@ -24,7 +24,7 @@ pub fn remove_unreachable(
     }
 }
 
-/// Turns variables into values.
+/// Promotes variables to SSA values.
 pub fn construct_ssa(module: &mut SpirvModule, _: &mut ChoiceSequence<'_>) -> EditOutcome {
     match ssa::construct_ssa(module) {
         Ok(promoted) if promoted.variables == 0 => EditOutcome::Nothing,
@@ -33,7 +33,7 @@ pub fn construct_ssa(module: &mut SpirvModule, _: &mut ChoiceSequence<'_>) -> Ed
     }
 }
 
-/// Gives ids the smallest numbers.
+/// Renumbers ids densely.
 pub fn compact_ids(module: &mut SpirvModule, _: &mut ChoiceSequence<'_>) -> EditOutcome {
     let count = module.all_insts().filter(|i| i.result().is_some()).count();
     module.compact_ids();
