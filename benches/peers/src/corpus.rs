@@ -1,16 +1,16 @@
-//! The modules that are measured.
+//! The modules that are measured: the corpus.
 
 use spirula_spirv::verify::VerifyOptions;
 use spirula_spirv::{binary, text};
 use std::path::Path;
 
-/// A module in all the forms that work starts from.
+/// A module in all forms that the measured work starts from.
 pub struct Sample {
     pub name: String,
     pub bytes: Vec<u8>,
     pub words: Vec<u32>,
     pub text: String,
-    /// Target environment by the name that `spirv-val` has for it.
+    /// Target environment, by the name that `spirv-val` uses.
     pub environment: String,
     pub options: VerifyOptions,
 }
@@ -21,7 +21,7 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// The modules that the manifest below `SPIRULA_CORPUS` names.
+    /// The modules of the manifest below `SPIRULA_CORPUS`.
     pub fn read() -> Option<Corpus> {
         let folder = Path::new(&std::env::var_os("SPIRULA_CORPUS")?).join("spirv");
         let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).ok()?;

@@ -1,10 +1,10 @@
-//! Algorithms for dominators, on the functions of the corpus and on made graphs.
+//! Algorithms for dominators, on the functions of the corpus and on generated graphs.
 //!
-//! All get the same graph, successors and predecessors, and give the immediate dominator of each node:
-//! what the library adds to that, numbering of the tree, is left out. Lengauer and Tarjan: "A Fast
-//! Algorithm for Finding BlockDominators in a Flowgraph" (1979), with path compression alone; semi-NCA:
-//! Georgiadis, "Linear-Time Algorithms for BlockDominators and Related Problems" (2005); iterative: Cooper,
-//! Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
+//! All algorithms get the same graph, successors and predecessors, and return the immediate dominator of each node.
+//! The numbering of the tree, which the library adds, is not measured. Lengauer and Tarjan: "A Fast Algorithm for
+//! Finding Dominators in a Flowgraph" (1979), with path compression alone. Semi-NCA: Georgiadis, "Linear-Time
+//! Algorithms for Dominators and Related Problems" (2005). Iterative: Cooper, Harvey and Kennedy, "A Simple, Fast
+//! Dominance Algorithm" (2001).
 
 use crate::corpus::Corpus;
 use cpu_time::ThreadTime;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 const NONE: u32 = u32::MAX;
 
-/// Lists of neighbours, side by side.
+/// Adjacency lists in one array.
 struct Edges {
     first: Vec<u32>,
     ends: Vec<u32>,
@@ -44,7 +44,7 @@ impl Edges {
     }
 }
 
-/// A graph that is entered at node 0.
+/// A graph whose entry is node 0.
 struct Graph {
     nodes: usize,
     successors: Edges,
@@ -61,7 +61,7 @@ impl Graph {
     }
 }
 
-/// A depth-first walk: nodes in pre-order, number of each node, number of its parent, post-order.
+/// A depth-first traversal: nodes in preorder, number of each node, number of its parent, postorder.
 struct Walk {
     preorder: Vec<u32>,
     number: Vec<u32>,
@@ -136,7 +136,7 @@ fn iterative(graph: &Graph) -> Vec<u32> {
     parent
 }
 
-/// The forest of semi-dominators: all in numbers of the pre-order.
+/// The forest of semi-dominators, all in numbers of the preorder.
 struct Forest {
     ancestor: Vec<u32>,
     label: Vec<u32>,
@@ -155,8 +155,8 @@ impl Forest {
         }
     }
 
-    /// The node with the smallest semi-dominator above `node` among those that are linked, which are
-    /// those from `linked` on.
+    /// The node with the smallest semi-dominator above `node` among the linked nodes, which are those from `linked`
+    /// on.
     fn eval(&mut self, node: u32, linked: u32) -> u32 {
         let mut at = node;
         while self.ancestor[at as usize] >= linked {
@@ -233,7 +233,7 @@ fn lengauer_tarjan(graph: &Graph) -> Vec<u32> {
     named(graph, &walk, &idom)
 }
 
-/// From numbers to nodes.
+/// Converts numbers of the preorder to nodes.
 fn named(graph: &Graph, walk: &Walk, idom: &[u32]) -> Vec<u32> {
     let mut parent = vec![NONE; graph.nodes];
     for (node, above) in walk.preorder.iter().zip(idom) {
@@ -242,7 +242,7 @@ fn named(graph: &Graph, walk: &Walk, idom: &[u32]) -> Vec<u32> {
     parent
 }
 
-/// What the library does, its numbering included.
+/// The algorithm of the library, including its numbering.
 fn library(graph: &Graph) -> Vec<u32> {
     let mut order = walk(graph).postorder;
     order.reverse();
@@ -284,7 +284,7 @@ fn diamonds(size: u32) -> Vec<(u32, u32)> {
     (0..size / 3).flat_map(|n| one(3 * n)).collect()
 }
 
-/// Loops within loops: each header leads to the next, each latch back.
+/// Nested loops: each header leads to the next, each latch back.
 fn nest(size: u32) -> Vec<(u32, u32)> {
     let depth = size / 2;
     let down = (0..2 * depth - 1).map(|at| (at, at + 1));
@@ -292,7 +292,7 @@ fn nest(size: u32) -> Vec<(u32, u32)> {
     down.chain(back).collect()
 }
 
-/// A chain whose ends both lead to the same blocks: a long function with early ways out.
+/// A chain whose ends all lead to the same blocks: a long function with early exits.
 fn exits(size: u32) -> Vec<(u32, u32)> {
     let half = size / 2;
     let chain = (0..half - 1).map(|at| (at, at + 1));
@@ -300,7 +300,7 @@ fn exits(size: u32) -> Vec<(u32, u32)> {
     chain.chain(out).collect()
 }
 
-/// Any node leads to any: no structure, and not reducible.
+/// Random edges: no structure, and not reducible.
 fn tangle(size: u32) -> Vec<(u32, u32)> {
     let mut state = 1u32;
     let mut next = move || {
@@ -356,7 +356,7 @@ fn row(name: &str, graphs: &[Graph]) {
                 black_box(algorithm(graph));
             }
             best = best.min(start.elapsed());
-            // What is too slow is slow the first time.
+            // A slow algorithm is already slow in the first run.
             if best > Duration::from_secs(1) {
                 break;
             }

@@ -1,7 +1,7 @@
-//! How time and memory grow with the module, from 1 to 100 MB.
+//! Growth of time and memory with the size of the module, from 1 to 100 MB.
 //!
-//! The modules are made by linking: copies of one of the corpus' two ladders, many small functions and
-//! few large ones, whose types and constants become one.
+//! The modules are made by linking copies of one of the corpus' two ladders: many small functions, and few large
+//! ones. Their types and constants are merged.
 
 use crate::corpus::{Corpus, Sample};
 use crate::memory::peak;
@@ -39,7 +39,7 @@ pub fn print(corpus: &Corpus) {
     }
 }
 
-/// What a row has of each size.
+/// The measurements of a row at each size.
 #[derive(Clone, Copy)]
 struct Cell {
     bytes: usize,
@@ -47,8 +47,8 @@ struct Cell {
     peak: usize,
 }
 
-/// Megabytes per second at each size; the power of the size with which time grows; most memory at the
-/// largest size, in sizes of the file.
+/// Megabytes per second at each size; the exponent with which time grows with the size; peak memory at the largest
+/// size, relative to the file.
 fn family(base: &Sample) {
     let mut cells: Vec<Vec<Cell>> = vec![Vec::new(); ROWS.len()];
     for size in SIZES {

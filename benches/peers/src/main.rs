@@ -1,11 +1,10 @@
 //! Spirula's SPIR-V library beside rspirv, rspirv2 and SPIRV-Tools, in one process.
 //!
-//! `SPIRULA_CORPUS=FOLDER cargo run --release [-- TABLE…]` in this folder; the tables are in
-//! [`TABLES`], and all are made where none is named. `--no-default-features` leaves out SPIRV-Tools,
-//! which is C++ and takes minutes to build.
+//! `SPIRULA_CORPUS=FOLDER cargo run --release [-- TABLE…]` in this folder. The tables are in [`TABLES`]; without
+//! names all are measured. `--no-default-features` leaves out SPIRV-Tools, which is C++ and takes minutes to build.
 //!
-//! Time is processor time of the one thread that works. Contenders take turns, and the best of the
-//! rounds counts, as other work on the machine only adds to it.
+//! Time is processor time of the single thread that works. Contenders take turns, and the best round counts,
+//! because other work on the machine only adds to the time.
 
 mod corpus;
 mod dominators;
@@ -22,7 +21,7 @@ mod throughput;
 
 use corpus::Corpus;
 
-/// Peaks of memory are counted; the cost of that falls on all contenders written in Rust alike.
+/// Peaks of memory are counted. The cost of counting is the same for all contenders written in Rust.
 #[global_allocator]
 static ALLOCATOR: memory::Counting = memory::Counting;
 

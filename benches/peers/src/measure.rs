@@ -1,4 +1,4 @@
-//! Contenders that take turns.
+//! Measurement of contenders, which take turns.
 
 use crate::corpus::{Corpus, Sample};
 use cpu_time::ThreadTime;
@@ -6,21 +6,21 @@ use std::time::Duration;
 
 const ROUNDS: usize = 5;
 
-/// A kind of work on a module, by one contender.
+/// A kind of work on a module, done by one contender.
 #[derive(Clone, Copy)]
 pub struct Work {
     pub name: &'static str,
-    /// Does the work; whether the contender takes the module.
+    /// Does the work; returns whether the contender accepts the module.
     pub run: fn(&Sample) -> bool,
 }
 
-/// What one contender took.
+/// The measurements of one contender.
 pub struct Taken {
-    /// Best time for each sample; none where the contender refuses it.
+    /// Best time for each sample; `None` if the contender rejects it.
     times: Vec<Option<Duration>>,
 }
 
-/// Best times of contenders for each module of a corpus: they take turns at each module.
+/// Best times of contenders for each module of a corpus. The contenders take turns at each module.
 pub fn times(corpus: &Corpus, contenders: &[Work]) -> Vec<Taken> {
     let samples = corpus.samples.len();
     let mut all: Vec<Taken> = contenders
@@ -46,7 +46,7 @@ pub fn times(corpus: &Corpus, contenders: &[Work]) -> Vec<Taken> {
 }
 
 impl Taken {
-    /// The same of some modules only.
+    /// The measurements for some modules only.
     pub fn of(&self, corpus: &Corpus, wanted: impl Fn(&Sample) -> bool) -> Taken {
         let pairs = corpus.samples.iter().zip(&self.times);
         Taken {
@@ -66,7 +66,7 @@ impl Taken {
         self.times.iter().filter(|t| t.is_none()).count()
     }
 
-    /// Megabytes per second over what is taken.
+    /// Megabytes per second over the accepted modules.
     pub fn rate(&self, corpus: &Corpus) -> f64 {
         let mut bytes = 0;
         let mut time = Duration::ZERO;
@@ -79,7 +79,7 @@ impl Taken {
         bytes as f64 / 1e6 / time.as_secs_f64()
     }
 
-    /// How often faster this is than another, over the modules that both take.
+    /// Speed relative to another contender, over the modules that both accept.
     pub fn ratio(&self, other: &Taken) -> f64 {
         let (mut own, mut others) = (0.0, 0.0);
         for (a, b) in self.pairs(other) {
@@ -89,13 +89,13 @@ impl Taken {
         others / own
     }
 
-    /// The same as a geometric mean of what it is for each module.
+    /// The geometric mean over modules of the speed relative to another.
     pub fn mean_ratio(&self, other: &Taken) -> f64 {
         let logarithms: Vec<f64> = self.pairs(other).map(|(a, b)| (b / a).ln()).collect();
         (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp()
     }
 
-    /// Seconds of this and another for each module that both take.
+    /// Seconds of this and another contender for each module that both accept.
     fn pairs(&self, other: &Taken) -> impl Iterator<Item = (f64, f64)> {
         let pairs = self.times.iter().zip(&other.times);
         pairs.filter_map(|(a, b)| Some(((*a)?.as_secs_f64(), (*b)?.as_secs_f64())))

@@ -1,11 +1,11 @@
-//! Most memory that is held at a time.
+//! Peak memory.
 
 use crate::corpus::{Corpus, Sample};
 use crate::{ours, peers};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, which counts what the thread holds and the most of it.
+/// The system's allocator, with counts of the thread's memory and its peak.
 pub struct Counting;
 
 thread_local! {
@@ -19,7 +19,7 @@ fn count(bytes: isize) {
     PEAK.set(PEAK.get().max(held));
 }
 
-// SAFETY: hands everything on to the system's allocator.
+// SAFETY: passes everything on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
@@ -44,7 +44,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Most bytes that work holds at a time, beyond those held when it begins.
+/// Peak memory of some work in bytes, beyond the memory held before.
 pub fn peak(work: impl FnOnce()) -> usize {
     let before = HELD.get();
     PEAK.set(before);
@@ -66,8 +66,7 @@ const ROWS: &[Row] = &[
     ("rspirv2: load and write", peers::rspirv2),
 ];
 
-/// Peaks over the file's size: of all modules together, and of the module for which it is largest
-/// among those above 10 kB.
+/// Peak memory relative to the file's size: for all modules together, and the largest for a module above 10 kB.
 pub fn print(corpus: &Corpus) {
     println!("| work | peak / file, all | largest | of |\n| --- | --- | --- | --- |");
     for (name, run) in ROWS {

@@ -1,11 +1,11 @@
-//! Whole optimisers beside SPIRV-Tools' own: from words to words, without validation.
+//! Whole optimisers against SPIRV-Tools' own: from words to words, without validation.
 
 use crate::corpus::{Corpus, Sample};
 use crate::measure::{Taken, Work, times};
 use crate::{ours, spirv_tools};
 use std::collections::BTreeSet;
 
-/// A preset of ours, then the one of SPIRV-Tools that is meant for the same.
+/// A preset of Spirula, and the preset of SPIRV-Tools with the same purpose.
 type Pair = [Work; 2];
 
 const PAIRS: &[Pair] = &[
@@ -31,10 +31,10 @@ const PAIRS: &[Pair] = &[
     ],
 ];
 
-/// Modules made to show how time grows: in a sum with the others they would hide them.
+/// Modules generated to show the growth of time. In a sum they would dominate all others.
 const LADDER: &str = "ladder";
 
-/// For each pair the modules of each folder of the corpus, then all but the ladders.
+/// For each pair: the modules of each folder of the corpus, then all without the ladders.
 pub fn print(corpus: &Corpus) {
     println!(
         "| ours, theirs | folder | modules | ours, MB/s | SPIRV-Tools, MB/s | times as fast, in sum | geometric mean |\n\

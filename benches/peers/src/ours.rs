@@ -1,4 +1,4 @@
-//! What Spirula's library does.
+//! The contender Spirula.
 
 use crate::corpus::Sample;
 use spirula_opt::{PassPipeline, PipelineOptions, optimise};
@@ -63,7 +63,7 @@ pub fn disassemble(sample: &Sample) -> bool {
     black_box(text::print_assembly(&sample.words, &text::PrintOptions::default())).is_ok()
 }
 
-/// Where parts of a text go that are only counted.
+/// A writer that only counts its text.
 struct Counted(usize);
 
 impl Write for Counted {
@@ -73,7 +73,7 @@ impl Write for Counted {
     }
 }
 
-/// Prints a module in parts, which nothing keeps.
+/// Prints a module in parts, which are discarded.
 pub fn disassemble_in_parts(sample: &Sample) -> bool {
     let text = text::ModuleDisassembly::new(&sample.words, text::PrintOptions::default());
     let mut counted = Counted(0);

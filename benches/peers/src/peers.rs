@@ -1,4 +1,4 @@
-//! What libraries written in Rust do.
+//! The contenders written in Rust.
 
 use crate::corpus::Sample;
 use rspirv::binary::Assemble;
@@ -27,7 +27,7 @@ pub fn rspirv2(sample: &Sample) -> bool {
     true
 }
 
-/// rspirv2 reads a module and gives each instruction to who may change it, as its documentation does.
+/// rspirv2 reads a module and passes each instruction to a transformation, as in its documentation.
 pub fn rspirv2_each(sample: &Sample) -> bool {
     let Ok(mut module) = Module::<CoreInstSet>::from_bytes(&sample.bytes) else {
         return false;

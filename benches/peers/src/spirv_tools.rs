@@ -1,4 +1,4 @@
-//! What SPIRV-Tools' own library does.
+//! The contender SPIRV-Tools, as a library.
 
 use crate::corpus::Sample;
 use spirv_tools_sys::assembler::{BinaryOptions, DisassembleOptions, Text};
@@ -83,7 +83,7 @@ pub fn assemble(sample: &Sample) -> bool {
     result == SpirvResult::Success
 }
 
-/// The optimizer builds its module, runs no pass, and writes the module.
+/// The optimiser builds its module, runs no pass, and writes the module.
 pub fn build_and_write(sample: &Sample) -> bool {
     optimize(sample, |_| ())
 }
@@ -95,7 +95,7 @@ pub fn construct_ssa(sample: &Sample) -> bool {
     })
 }
 
-/// What `spirv-opt -O` runs.
+/// The passes of `spirv-opt -O`.
 pub fn optimize_performance(sample: &Sample) -> bool {
     // SAFETY: the optimizer is alive.
     optimize(sample, |optimizer| unsafe {
@@ -103,7 +103,7 @@ pub fn optimize_performance(sample: &Sample) -> bool {
     })
 }
 
-/// What `spirv-opt -Os` runs.
+/// The passes of `spirv-opt -Os`.
 pub fn optimize_size(sample: &Sample) -> bool {
     // SAFETY: the optimizer is alive.
     optimize(sample, |optimizer| unsafe {
@@ -111,7 +111,7 @@ pub fn optimize_size(sample: &Sample) -> bool {
     })
 }
 
-/// Reads a module, runs the passes that `register` asks for, without validating the module, and writes it.
+/// Reads a module, runs the passes that `register` adds, and writes it. The module is not validated.
 fn optimize(sample: &Sample, register: impl FnOnce(*mut Optimizer)) -> bool {
     let mut binary: *mut Binary = null_mut();
     let (words, size) = (sample.words.as_ptr(), sample.words.len());

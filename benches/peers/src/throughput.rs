@@ -1,4 +1,4 @@
-//! Megabytes of modules per second, over the whole corpus.
+//! Throughput in megabytes of modules per second, over the whole corpus.
 
 use crate::corpus::Corpus;
 use crate::measure::{Taken, Work, times};
@@ -6,7 +6,7 @@ use crate::measure::{Taken, Work, times};
 use crate::spirv_tools;
 use crate::{ours, peers};
 
-/// One work by several contenders, ours first.
+/// One kind of work by several contenders, Spirula first.
 type Race = &'static [Work];
 
 macro_rules! race {
@@ -68,8 +68,8 @@ const RACES: &[Race] = &[
     },
 ];
 
-/// A table of all races. A ratio is over the modules that both take; throughput over those that the
-/// contender takes.
+/// A table of all races. A ratio covers the modules that both contenders accept; throughput covers those that the
+/// contender accepts.
 pub fn print(corpus: &Corpus) {
     println!(
         "| work | MB/s | modules refused | first of the group / this |\n| --- | --- | --- | --- |"

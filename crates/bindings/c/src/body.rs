@@ -1,7 +1,7 @@
-//! Bodies of exported functions, as macros: the header is made of the source, so that the functions
-//! themselves stand as they are.
+//! Bodies of exported functions, as macros. The C header is generated from the source, so the functions themselves
+//! are written out.
 
-/// A body that can fail: its status, the error being written where the caller wants it.
+/// The body of a function that can fail: returns a status, and writes the error where the caller wants it.
 macro_rules! status {
     ($error:expr, $body:expr) => {{
         let body = $body;
@@ -10,7 +10,8 @@ macro_rules! status {
     }};
 }
 
-/// What an object, or a part of it, answers; the first value where it is null or does not know.
+/// The body of a query of an object or a part of it. It returns the first value if the object is null or the part
+/// does not exist.
 macro_rules! ask {
     ($otherwise:expr, $object:ident $(. $part:ident)?, |$inner:ident| $body:expr) => {
         $crate::error::run_guarded_or($otherwise, || {
@@ -21,7 +22,8 @@ macro_rules! ask {
     };
 }
 
-/// What an object, or a part of it, answers with a list: copied into a buffer as far as there is room, and how
+/// The body of a query with a list as its result. It copies as much as the buffer holds, and returns the full
+/// length.
 /// much there is of it.
 macro_rules! list {
     ($object:ident $(. $part:ident)?, $buffer:expr, $capacity:expr, |$inner:ident| $body:expr) => {
@@ -34,7 +36,7 @@ macro_rules! list {
     };
 }
 
-/// An edit of a module that can fail.
+/// The body of an edit of a module, which can fail.
 macro_rules! edit {
     ($error:expr, $module:ident, |$inner:ident| $body:expr) => {
         $crate::body::status!($error, || {

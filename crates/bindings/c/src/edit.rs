@@ -1,4 +1,4 @@
-//! Editing: instructions, blocks and edges.
+//! Editing of modules: instructions, blocks and edges.
 
 use crate::body::{edit, status};
 use crate::error::{ApiFailure, SpirulaError, SpirulaStatus, run_guarded_or};
@@ -9,23 +9,23 @@ use spirula_spirv::analysis::{BlockDominators, FlowGraph, IdDefinitions, LoopNes
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, ErasedIds, IdWords, InsertPosition, Inst, InstRef, SpirvModule};
 
-/// Where an instruction goes.
+/// The place of an instruction that is inserted.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpirulaWhere {
     /// Before an instruction.
     Before = 0,
-    /// Behind an instruction.
+    /// After an instruction.
     After = 1,
     /// At the end of a block, before its merge instruction and terminator.
     EndOfBlock = 2,
-    /// At the beginning of a block, behind its phis and variables.
+    /// At the beginning of a block, after its phis and variables.
     BeginOfBlock = 3,
-    /// At the end of its section outside of functions; the number is not looked at.
+    /// At the end of its section outside of functions; the number is ignored.
     Section = 4,
 }
 
-/// A new id; 0 for null.
+/// Allocates a new id; 0 for null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_new_id(module: *mut SpirulaModule) -> u32 {
     // SAFETY: the crate's contract.
@@ -34,13 +34,12 @@ pub unsafe extern "C" fn spirula_new_id(module: *mut SpirulaModule) -> u32 {
     })
 }
 
-/// Puts a new instruction into a module. `words` are all words behind the first, result type and
-/// result id included; `place` is one of
-/// `SpirulaWhere`, and `at` the instruction or block that it speaks of. `instruction`, which may
-/// be null, is its number.
+/// Inserts a new instruction into a module. `words` are all words after the first, including result type and result
+/// id. `place` is one of `SpirulaWhere`, and `at` is the instruction or block that it refers to. `instruction`,
+/// which may be null, receives its number.
 ///
-/// The operands must be as the grammar demands. What makes functions and blocks (`OpFunction`,
-/// `OpLabel`, terminators, …) is refused: there are functions for those.
+/// The operands must conform to the grammar. Instructions that begin or end functions and blocks (`OpFunction`,
+/// `OpLabel`, terminators, …) are refused; other functions create those.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_insert(
     module: *mut SpirulaModule,
@@ -101,8 +100,7 @@ fn place_of(module: &SpirvModule, place: u32, at: u32) -> Result<InsertPosition,
     }
 }
 
-/// Takes an instruction out of a module, with what names and decorates its result. Its result must not
-/// be used any more.
+/// Deletes an instruction, together with the names and decorations of its result. The result must be unused.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_erase(
     module: *mut SpirulaModule,
@@ -123,7 +121,7 @@ pub unsafe extern "C" fn spirula_erase(
     })
 }
 
-/// Gives an instruction other words: all behind the first, result type and result id included.
+/// Replaces the words of an instruction: all after the first, including result type and result id.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_set_words(
     module: *mut SpirulaModule,
@@ -141,8 +139,8 @@ pub unsafe extern "C" fn spirula_set_words(
     })
 }
 
-/// Puts another terminator in the place of a block's. Phis of the old and the new targets are the
-/// caller's care; `spirula_redirect_edge`, `spirula_add_edge` and `spirula_remove_edge` keep them.
+/// Replaces the terminator of a block. The caller has to update the phis of the old and the new targets;
+/// `spirula_redirect_edge`, `spirula_add_edge` and `spirula_remove_edge` do so themselves.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_set_terminator(
     module: *mut SpirulaModule,
@@ -168,8 +166,8 @@ pub unsafe extern "C" fn spirula_set_terminator(
     })
 }
 
-/// Has every use of an id use another one; names and decorations stay. `count`, which may be null, is
-/// how many there were.
+/// Replaces all uses of an id by another; names and decorations stay. `count`, which may be null, receives their
+/// number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_replace_uses(
     module: *mut SpirulaModule,
@@ -193,8 +191,8 @@ pub unsafe extern "C" fn spirula_replace_uses(
     })
 }
 
-/// Splits a block: an instruction and what follows go into a new block, to which the old one
-/// branches. `new_block` is the new one.
+/// Splits a block: an instruction and all that follow move to a new block, to which the old one branches.
+/// `new_block` receives the new block.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_split_block(
     module: *mut SpirulaModule,
@@ -214,7 +212,7 @@ pub unsafe extern "C" fn spirula_split_block(
     })
 }
 
-/// Puts a block on an edge. `new_block` is the new one.
+/// Inserts a block on an edge. `new_block` receives the new block.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_insert_on_edge(
     module: *mut SpirulaModule,
@@ -236,8 +234,8 @@ pub unsafe extern "C" fn spirula_insert_on_edge(
     })
 }
 
-/// Leads an edge to another block of the function. `values` are the ids that the phis of the new
-/// target take from it, in the order of the phis.
+/// Redirects an edge to another block of the function. `values` are the ids that the phis of the new target take
+/// from it, in the order of the phis.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_redirect_edge(
     module: *mut SpirulaModule,
@@ -271,8 +269,8 @@ pub unsafe extern "C" fn spirula_redirect_edge(
     })
 }
 
-/// Adds an edge to a block that ends in `OpBranch`: it goes to `to` where the condition holds.
-/// `values` are as for `spirula_redirect_edge`.
+/// Adds an edge to a block that ends in `OpBranch`: it goes to `to` if the condition holds. `values` are as for
+/// `spirula_redirect_edge`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_add_edge(
     module: *mut SpirulaModule,
@@ -334,8 +332,8 @@ fn value_of(values: &[(Inst, Id)], phi: InstRef<'_>) -> Id {
     found.map_or(Id::MAX, |(_, value)| *value)
 }
 
-/// Removes an edge. A conditional branch becomes a branch, a branch `OpUnreachable`, of a switch cases
-/// go. Blocks that cannot be reached any more stay: see `spirula_remove_unreachable`.
+/// Removes an edge. A conditional branch becomes a branch, a branch becomes `OpUnreachable`, and a switch loses
+/// cases. Blocks that become unreachable stay: see `spirula_remove_unreachable`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_remove_edge(
     module: *mut SpirulaModule,
@@ -356,7 +354,7 @@ pub unsafe extern "C" fn spirula_remove_edge(
     })
 }
 
-/// Removes the blocks of a function that cannot be reached.
+/// Removes the unreachable blocks of a function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_remove_unreachable(
     module: *mut SpirulaModule,
@@ -373,7 +371,7 @@ pub unsafe extern "C" fn spirula_remove_unreachable(
     })
 }
 
-/// Makes a block through which alone the loop of a header is entered. `new_block` is that block.
+/// Creates a pre-header: the only block through which a loop is entered. `new_block` receives it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_create_pre_header(
     module: *mut SpirulaModule,

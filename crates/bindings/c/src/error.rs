@@ -1,4 +1,4 @@
-//! Errors as values that C can look at.
+//! Errors as values that C can inspect.
 
 use crate::body::ask;
 use crate::handle::OutPointer;
@@ -7,27 +7,27 @@ use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-/// How a call ended.
+/// The outcome of a call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpirulaStatus {
-    /// It did what it is for.
+    /// Success.
     Ok = 0,
-    /// A pointer is null, or a number names nothing.
+    /// A pointer is null, or a number refers to nothing.
     BadArgument = 1,
     /// The input is malformed or invalid.
     Invalid = 2,
-    /// The edit cannot be made; the module is unchanged.
+    /// The edit is impossible; the module is unchanged.
     Refused = 3,
-    /// A fault of this library. The module can only be freed.
+    /// An internal error of this library. The module can only be freed.
     Internal = 4,
 }
 
-/// What the numbers of a place count.
+/// The unit of a place.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpirulaPlaceKind {
-    /// The place is not known, or the whole input is meant.
+    /// The place is unknown, or the whole input is meant.
     Unknown = 0,
     /// Bytes of a text.
     Text = 1,
@@ -37,25 +37,25 @@ pub enum SpirulaPlaceKind {
     Word = 3,
 }
 
-/// Where in the input an error is.
+/// The place of an error in the input.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SpirulaPlace {
-    /// What is counted.
+    /// The unit of `start` and `end`.
     pub kind: SpirulaPlaceKind,
-    /// The first that is meant.
+    /// The first unit.
     pub start: u64,
-    /// One past the last; the same as `start` where only a point is known.
+    /// One past the last unit; equal to `start` if only a point is known.
     pub end: u64,
 }
 
-/// Why a call failed: one message or several, each with its place.
+/// The error of a call: one or more messages, each with its place.
 #[derive(Debug)]
 pub struct SpirulaError {
     messages: Vec<(CString, SpirulaPlace)>,
 }
 
-/// Why a call fails, within this crate.
+/// The reason why a call fails, within this crate.
 #[derive(Debug)]
 pub(crate) enum ApiFailure {
     Null,
@@ -91,7 +91,7 @@ impl SpirulaError {
         let messages = found.iter().map(|d| {
             let notes = d.notes.iter().map(|n| format!(" ({n})"));
             let text: String = std::iter::once(d.message.clone()).chain(notes).collect();
-            // Without its NULs, which no message needs, it is a string of C.
+            // NUL bytes are removed, which no message needs; the text is then a string of C.
             let text = CString::new(text.replace('\0', "")).unwrap_or_default();
             (text, to_c_place(d.place))
         });
@@ -111,7 +111,7 @@ fn to_c_place(place: SourceLocation) -> SpirulaPlace {
     SpirulaPlace { kind, start, end }
 }
 
-/// Runs the body of an exported function: failures become a status and an error, and nothing unwinds.
+/// Runs the body of an exported function: failures become a status and an error, and panics do not unwind.
 pub(crate) unsafe fn run_guarded(
     error: *mut *mut SpirulaError,
     body: impl FnOnce() -> Result<(), ApiFailure>,
@@ -144,7 +144,7 @@ pub(crate) unsafe fn run_guarded(
     status
 }
 
-/// The same for functions that return a value and have one for failures.
+/// The same for functions that return a value and have a special one for failures.
 pub(crate) fn run_guarded_or<T>(otherwise: T, body: impl FnOnce() -> Result<T, ApiFailure>) -> T {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => value,
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn spirula_error_count(error: *const SpirulaError) -> usiz
     ask!(0, error, |error| Ok(error.messages.len()))
 }
 
-/// A message of an error, lent until the error is freed; null where there is none.
+/// A message of an error, valid until the error is freed; null if there is no such message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_error_message(
     error: *const SpirulaError,
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn spirula_error_message(
     })
 }
 
-/// Where in the input a message's fault is.
+/// The place in the input that a message refers to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_error_place(
     error: *const SpirulaError,

@@ -1,4 +1,4 @@
-//! The control-flow graph of a function, dominators and loops: a snapshot that knows blocks by their
+//! The control-flow graph of a function with dominators and loops: a snapshot that identifies blocks by their
 //! positions in the function.
 
 use crate::body::{ask, list, status};
@@ -9,8 +9,8 @@ use spirula_spirv::analysis::{
     BlockDominators, FlowGraph, IdDefinitions, LoopNest, PostDominators,
 };
 
-/// The control-flow graph of a function as it was when this was made. Its blocks are positions from 0
-/// on, the entry block first; `spirula_flow_block` gives their numbers in the module.
+/// The control-flow graph of a function, as it was when the graph was created. Its blocks are positions from 0 on,
+/// the entry block first; `spirula_flow_block` returns their numbers in the module.
 #[derive(Debug)]
 pub struct SpirulaFlow {
     cfg: FlowGraph,
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn spirula_flow_block(flow: *const SpirulaFlow, position: 
     })
 }
 
-/// The position of the block with a label, `SPIRULA_NONE` where there is none.
+/// The position of the block with a label; `SPIRULA_NONE` if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_flow_position(flow: *const SpirulaFlow, label: u32) -> u32 {
     ask!(SPIRULA_NONE, flow, |flow| {
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn spirula_flow_position(flow: *const SpirulaFlow, label: 
     })
 }
 
-/// The blocks that may follow, once for each time the terminator names them. Returns how many.
+/// The successors of a block, once for each time its terminator names them. Returns their number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_flow_successors(
     flow: *const SpirulaFlow,
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn spirula_flow_successors(
     })
 }
 
-/// The blocks that may come before. Returns how many there are.
+/// The predecessors of a block. Returns their number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_flow_predecessors(
     flow: *const SpirulaFlow,
@@ -118,8 +118,8 @@ pub unsafe extern "C" fn spirula_flow_predecessors(
     })
 }
 
-/// The blocks that can be reached, each before its successors but for the edges back of loops.
-/// Returns how many there are.
+/// The reachable blocks in reverse postorder: each before its successors, except for back edges. Returns their
+/// number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_flow_reverse_postorder(
     flow: *const SpirulaFlow,
@@ -131,8 +131,7 @@ pub unsafe extern "C" fn spirula_flow_reverse_postorder(
     })
 }
 
-/// The closest block that is on every path from the entry to this one; `SPIRULA_NONE` for the entry
-/// and for blocks that cannot be reached.
+/// The immediate dominator of a block; `SPIRULA_NONE` for the entry and for unreachable blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_flow_immediate_dominator(
     flow: *const SpirulaFlow,
@@ -146,7 +145,7 @@ pub unsafe extern "C" fn spirula_flow_immediate_dominator(
     })
 }
 
-/// Whether `above` is on every path from the entry to `below`; a block dominates itself.
+/// Whether `above` dominates `below`; a block dominates itself.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_flow_dominates(
     flow: *const SpirulaFlow,
@@ -161,7 +160,7 @@ pub unsafe extern "C" fn spirula_flow_dominates(
     })
 }
 
-/// The closest block that is on every path from this one to an end of the function.
+/// The immediate post-dominator of a block.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_flow_immediate_post_dominator(
     flow: *const SpirulaFlow,
@@ -175,7 +174,7 @@ pub unsafe extern "C" fn spirula_flow_immediate_post_dominator(
     })
 }
 
-/// The header of the innermost loop around a block, `SPIRULA_NONE` where it is in no loop.
+/// The header of the innermost loop around a block; `SPIRULA_NONE` outside of loops.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_flow_loop_header(flow: *const SpirulaFlow, position: u32) -> u32 {
     ask!(SPIRULA_NONE, flow, |flow| {

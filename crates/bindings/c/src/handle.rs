@@ -1,7 +1,7 @@
-//! Pointers and numbers of C as references and handles.
+//! Conversion of C's pointers and numbers to references and handles.
 //!
-//! All unsafe code that turns pointers into references stands here; each of these functions relies on
-//! the contract in the crate's documentation, and checks for null.
+//! All unsafe code that turns pointers into references is in this file. Each function relies on the contract in the
+//! crate's documentation, and checks for null.
 
 use crate::error::ApiFailure;
 use spirula_spirv::Id;
@@ -11,19 +11,19 @@ use std::ptr::NonNull;
 /// No function, block or instruction.
 pub const SPIRULA_NONE: u32 = u32::MAX;
 
-/// An object that is read.
+/// An object that is only read.
 pub(crate) unsafe fn get_ref<'a, T>(pointer: *const T) -> Result<&'a T, ApiFailure> {
     // SAFETY: not null here, and then the caller's contract makes it one of our live objects.
     unsafe { pointer.as_ref() }.ok_or(ApiFailure::Null)
 }
 
-/// An object that is changed.
+/// An object that is modified.
 pub(crate) unsafe fn get_mut<'a, T>(pointer: *mut T) -> Result<&'a mut T, ApiFailure> {
     // SAFETY: as above, and the contract has no other thread use it.
     unsafe { pointer.as_mut() }.ok_or(ApiFailure::Null)
 }
 
-/// An array that is read; null is an empty one.
+/// An array that is only read; null is an empty array.
 pub(crate) unsafe fn slice_from_raw<'a, T>(
     pointer: *const T,
     count: usize,
@@ -47,7 +47,7 @@ pub(crate) unsafe fn text_from_raw<'a>(
         .map_err(|e| ApiFailure::Argument(format!("the text is no UTF-8: {e}")))
 }
 
-/// Where a result goes.
+/// A pointer to which a result is written.
 pub(crate) struct OutPointer<T>(NonNull<T>);
 
 impl<T> OutPointer<T> {
@@ -65,7 +65,7 @@ impl<T> OutPointer<T> {
     }
 }
 
-/// Copies what there is room for into a buffer and returns how much there is.
+/// Copies as much as a buffer holds, and returns the full length.
 pub(crate) unsafe fn fill_buffer<T: Copy>(buffer: *mut T, capacity: usize, values: &[T]) -> usize {
     if !buffer.is_null() {
         let count = values.len().min(capacity);
@@ -80,7 +80,7 @@ pub(crate) fn find_inst(module: &SpirvModule, number: u32) -> Result<Inst, ApiFa
     found.ok_or_else(|| ApiFailure::Argument(format!("{number} is no instruction of the module")))
 }
 
-/// A block that has not been removed: those that have are empty.
+/// A block that has not been removed. Removed blocks are empty.
 pub(crate) fn find_block(module: &SpirvModule, number: u32) -> Result<Block, ApiFailure> {
     let found = module.block_at(number as usize);
     let found = found.filter(|b| module.body(*b).next().is_some());
@@ -97,7 +97,7 @@ pub(crate) fn find_id(module: &SpirvModule, word: u32) -> Result<Id, ApiFailure>
     found.ok_or_else(|| ApiFailure::Argument(format!("{word} is no id of the module")))
 }
 
-/// The number of a handle, [`SPIRULA_NONE`] for none.
+/// The number of a handle; [`SPIRULA_NONE`] for none.
 pub(crate) fn handle_number(index: Option<usize>) -> u32 {
     index.map_or(SPIRULA_NONE, |at| at as u32)
 }

@@ -1,4 +1,4 @@
-//! Walking a module: sections, functions, blocks, instructions, operands; names, definitions, uses.
+//! Traversal of a module: sections, functions, blocks, instructions, operands; names, definitions, uses.
 
 use crate::body::{ask, list, status};
 use crate::error::{ApiFailure, SpirulaError, SpirulaStatus, run_guarded_or};
@@ -9,7 +9,7 @@ use spirula_spirv::analysis::IdNames;
 use spirula_spirv::grammar::{Op, OperandCategory, ParsedOperand};
 use spirula_spirv::ir::{InstRef, ModuleSection, SpirvModule};
 
-/// An instruction. What is lent stays until the module changes.
+/// An instruction. Its pointers stay valid until the module changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SpirulaInstruction {
@@ -17,21 +17,21 @@ pub struct SpirulaInstruction {
     pub instruction: u32,
     /// Opcode.
     pub opcode: u16,
-    /// Result id, 0 for none.
+    /// Result id, or 0.
     pub result: u32,
-    /// Result type, 0 for none.
+    /// Result type, or 0.
     pub result_type: u32,
-    /// All words behind the first, result type and result id included.
+    /// All words after the first, including result type and result id.
     pub words: *const u32,
-    /// How many.
+    /// Number of these words.
     pub word_count: usize,
-    /// Words behind result type and result id.
+    /// Words after result type and result id.
     pub operands: *const u32,
-    /// How many.
+    /// Number of these words.
     pub operand_word_count: usize,
 }
 
-/// What an operand is.
+/// The kind of an operand.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpirulaOperandClass {
@@ -45,7 +45,7 @@ pub enum SpirulaOperandClass {
     Literal = 3,
 }
 
-/// An operand of an instruction, result type and result id included.
+/// An operand of an instruction; result type and result id count as operands.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SpirulaOperand {
@@ -53,21 +53,21 @@ pub struct SpirulaOperand {
     pub name: SpirulaName,
     /// Name of its kind in the grammar, such as `IdRef` or `StorageClass`.
     pub kind: SpirulaName,
-    /// What it is.
+    /// Its kind.
     pub operand_class: SpirulaOperandClass,
-    /// Position of its first word among the instruction's.
+    /// Position of its first word in the instruction.
     pub at: usize,
     /// Its words: one, or more for strings and wide numbers.
     pub word_count: usize,
 }
 
-/// A place where an id is used.
+/// A use of an id.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SpirulaUse {
     /// The instruction.
     pub instruction: u32,
-    /// Position among its words.
+    /// Position among the instruction's words.
     pub at: u32,
 }
 
@@ -84,10 +84,9 @@ fn describe_instruction(inst: InstRef<'_>) -> SpirulaInstruction {
     }
 }
 
-/// The number of the first instruction of a section, `SPIRULA_NONE` where it is empty. Sections are
-/// counted from 0 in the order of the specification: capabilities, extensions, imports, memory model,
-/// entry points, execution modes, sources, names, processed, annotations, globals; 11 is what stands
-/// behind the last function.
+/// The number of the first instruction of a section; `SPIRULA_NONE` if it is empty. Sections are counted from 0 in
+/// the order of the specification: capabilities, extensions, imports, memory model, entry points, execution modes,
+/// sources, names, processed, annotations, globals. Section 11 holds instructions after the last function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_section_first(module: *const SpirulaModule, section: u32) -> u32 {
     ask!(SPIRULA_NONE, module.module, |module| {
@@ -103,7 +102,7 @@ pub unsafe extern "C" fn spirula_function_count(module: *const SpirulaModule) ->
     ask!(0, module.module, |module| Ok(module.functions().len()))
 }
 
-/// The function at a position in the module, `SPIRULA_NONE` where there is none.
+/// The function at a position in the module; `SPIRULA_NONE` if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_function_at(module: *const SpirulaModule, position: usize) -> u32 {
     ask!(SPIRULA_NONE, module.module, |module| {
@@ -112,7 +111,7 @@ pub unsafe extern "C" fn spirula_function_at(module: *const SpirulaModule, posit
     })
 }
 
-/// The id of a function; 0 where there is no such function.
+/// The id of a function; 0 if there is no such function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_function_id(module: *const SpirulaModule, function: u32) -> u32 {
     ask!(0, module.module, |module| {
@@ -122,7 +121,7 @@ pub unsafe extern "C" fn spirula_function_id(module: *const SpirulaModule, funct
     })
 }
 
-/// The instruction `OpFunction` of a function, `SPIRULA_NONE` where there is no such function.
+/// The instruction `OpFunction` of a function; `SPIRULA_NONE` if there is no such function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_function_definition(
     module: *const SpirulaModule,
@@ -134,7 +133,7 @@ pub unsafe extern "C" fn spirula_function_definition(
     })
 }
 
-/// The first parameter of a function, `SPIRULA_NONE` where it has none.
+/// The first parameter of a function; `SPIRULA_NONE` if it has none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_function_first_parameter(
     module: *const SpirulaModule,
@@ -147,7 +146,7 @@ pub unsafe extern "C" fn spirula_function_first_parameter(
     })
 }
 
-/// The blocks of a function in their order, the entry block first. Returns how many there are.
+/// The blocks of a function in their order, the entry block first. Returns their number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_function_blocks(
     module: *const SpirulaModule,
@@ -162,7 +161,7 @@ pub unsafe extern "C" fn spirula_function_blocks(
     })
 }
 
-/// The id of a block's label; 0 where there is no such block.
+/// The id of a block's label; 0 if there is no such block.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_block_label(module: *const SpirulaModule, block: u32) -> u32 {
     ask!(0, module.module, |module| {
@@ -170,7 +169,7 @@ pub unsafe extern "C" fn spirula_block_label(module: *const SpirulaModule, block
     })
 }
 
-/// The first instruction behind a block's label.
+/// The first instruction after a block's label.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_block_first(module: *const SpirulaModule, block: u32) -> u32 {
     ask!(SPIRULA_NONE, module.module, |module| {
@@ -188,7 +187,7 @@ pub unsafe extern "C" fn spirula_block_terminator(module: *const SpirulaModule, 
     })
 }
 
-/// The merge instruction of a block, `SPIRULA_NONE` where it has none.
+/// The merge instruction of a block; `SPIRULA_NONE` if it has none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_block_merge(module: *const SpirulaModule, block: u32) -> u32 {
     ask!(SPIRULA_NONE, module.module, |module| {
@@ -197,7 +196,7 @@ pub unsafe extern "C" fn spirula_block_merge(module: *const SpirulaModule, block
     })
 }
 
-/// The instruction behind another in its section or block, `SPIRULA_NONE` behind the last.
+/// The next instruction in its section or block; `SPIRULA_NONE` after the last.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_instruction_next(
     module: *const SpirulaModule,
@@ -209,7 +208,7 @@ pub unsafe extern "C" fn spirula_instruction_next(
     })
 }
 
-/// The instruction before another in its section or block, `SPIRULA_NONE` before the first.
+/// The previous instruction in its section or block; `SPIRULA_NONE` before the first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_instruction_previous(
     module: *const SpirulaModule,
@@ -221,7 +220,7 @@ pub unsafe extern "C" fn spirula_instruction_previous(
     })
 }
 
-/// What an instruction is.
+/// The contents of an instruction.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_instruction_get(
     module: *const SpirulaModule,
@@ -239,8 +238,8 @@ pub unsafe extern "C" fn spirula_instruction_get(
     })
 }
 
-/// The operands of an instruction, split by the grammar, result type and result id included. Returns
-/// how many there are; those behind a word that the grammar does not know are left out.
+/// The operands of an instruction, split by the grammar; result type and result id count as operands. Returns their
+/// number. Operands after a word that the grammar does not know are left out.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_instruction_operands(
     module: *const SpirulaModule,
@@ -272,7 +271,7 @@ fn describe_operand(parsed: ParsedOperand<'_>) -> SpirulaOperand {
     }
 }
 
-/// The name of an opcode with its `Op`, empty where the grammar does not know it.
+/// The name of an opcode with its `Op`; empty if the grammar does not know it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_opcode_name(opcode: u16) -> SpirulaName {
     SpirulaName::from_static(Op(opcode).info().map_or("", |row| row.name))
@@ -303,7 +302,7 @@ pub unsafe extern "C" fn spirula_opcode_by_name(
     })
 }
 
-/// The name that `OpName` gives an id, without data where there is none. To be freed.
+/// The name that `OpName` gives an id; without data if there is none. The caller frees it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_id_name(module: *const SpirulaModule, id: u32) -> SpirulaText {
     ask!(SpirulaText::NONE, module.module, |module| {
@@ -312,7 +311,7 @@ pub unsafe extern "C" fn spirula_id_name(module: *const SpirulaModule, id: u32) 
     })
 }
 
-/// The instruction that defines an id, `SPIRULA_NONE` where there is none.
+/// The instruction that defines an id; `SPIRULA_NONE` if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_id_definition(module: *mut SpirulaModule, id: u32) -> u32 {
     run_guarded_or(SPIRULA_NONE, || {
@@ -323,7 +322,7 @@ pub unsafe extern "C" fn spirula_id_definition(module: *mut SpirulaModule, id: u
     })
 }
 
-/// The uses of an id, names and decorations included. Returns how many there are.
+/// The uses of an id, including names and decorations. Returns their number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_id_uses(
     module: *mut SpirulaModule,

@@ -1,4 +1,4 @@
-//! Modules: made, read, verified, written, freed.
+//! Modules: creation, reading, verification, writing, destruction.
 
 use crate::body::{ask, list, status};
 use crate::error::{ApiFailure, SpirulaError, SpirulaStatus};
@@ -14,7 +14,7 @@ use spirula_spirv::{ssa, text, verify};
 #[derive(Clone, Debug)]
 pub struct SpirulaModule {
     pub(crate) module: SpirvModule,
-    /// Definitions and uses, while they are known.
+    /// Definitions and uses, if they are known.
     chains: Option<DefUse>,
 }
 
@@ -24,13 +24,13 @@ impl SpirulaModule {
         Box::into_raw(Box::new(SpirulaModule { module, chains }))
     }
 
-    /// The module, to be changed in any way.
+    /// The module, for any modification; forgets definitions and uses.
     pub(crate) fn module_mut(&mut self) -> &mut SpirvModule {
         self.chains = None;
         &mut self.module
     }
 
-    /// Definitions and uses, and the module beside.
+    /// Definitions and uses, together with the module.
     pub(crate) fn chains_and_module(&mut self) -> (&mut DefUse, &mut SpirvModule) {
         let module = &mut self.module;
         let chains = self
@@ -40,7 +40,7 @@ impl SpirulaModule {
     }
 }
 
-/// Makes an empty module of a version of SPIR-V, such as 1 and 6.
+/// Creates an empty module of a version of SPIR-V, such as 1 and 6.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_module_new(major: u8, minor: u8) -> *mut SpirulaModule {
     SpirulaModule::new(SpirvModule::new(SpirvVersion::new(major, minor)))
@@ -95,8 +95,7 @@ pub unsafe extern "C" fn spirula_module_from_text(
     })
 }
 
-/// A copy of a module, in which functions, blocks and instructions have the same numbers; null for
-/// null.
+/// A copy of a module, in which functions, blocks and instructions keep their numbers; null for null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_module_copy(module: *const SpirulaModule) -> *mut SpirulaModule {
     ask!(std::ptr::null_mut(), module, |module| {
@@ -128,7 +127,7 @@ pub unsafe extern "C" fn spirula_module_to_words(
     })
 }
 
-/// Writes a module as text; with `friendly_names`, ids are called `%main` rather than `%4`.
+/// Writes a module as text; with `friendly_names`, ids are written as `%main` instead of `%4`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_module_to_text(
     module: *const SpirulaModule,
@@ -149,8 +148,8 @@ pub unsafe extern "C" fn spirula_module_to_text(
     })
 }
 
-/// Verifies a module for an environment such as `vulkan1.3`, `opencl2.2` or `spv1.6`; null stands for
-/// any consumer of the newest version. Each fault is a message.
+/// Verifies a module for an environment such as `vulkan1.3`, `opencl2.2` or `spv1.6`; null stands for any consumer
+/// of the newest version. The error has one message for each fault.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_module_verify(
     module: *const SpirulaModule,
@@ -172,9 +171,9 @@ pub unsafe extern "C" fn spirula_module_verify(
     })
 }
 
-/// Adds what a text in the form of Khronos' grammar describes to the grammar of the process: instructions
-/// and values, or a set of extended instructions, whose name is `set_name` where the text does not
-/// have it; null otherwise. Before modules that use them are read.
+/// Extends the grammar of the process by a text in the form of Khronos' grammar files: instructions and values, or
+/// a set of extended instructions. `set_name` is the name of such a set if the text does not contain it, else null.
+/// This has to be done before modules that use the additions are read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_grammar_add(
     json: *const u8,
@@ -206,7 +205,7 @@ pub unsafe extern "C" fn spirula_module_bound(module: *const SpirulaModule) -> u
     ask!(0, module.module, |module| Ok(module.bound()))
 }
 
-/// The capabilities that a module declares, in its order. Returns how many there are.
+/// The capabilities that a module declares, in its order. Returns their number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_module_capabilities(
     module: *const SpirulaModule,
@@ -221,7 +220,7 @@ pub unsafe extern "C" fn spirula_module_capabilities(
     })
 }
 
-/// Capabilities that meet all needs of a module, by increasing number. Returns how many there are.
+/// The capabilities that a module requires, by increasing number. Returns their number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_module_needed_capabilities(
     module: *const SpirulaModule,
@@ -235,8 +234,8 @@ pub unsafe extern "C" fn spirula_module_needed_capabilities(
     })
 }
 
-/// Turns the variables of all functions into values where that is possible. `variables` and `phis`,
-/// which may be null, are how many went and came.
+/// Promotes the variables of all functions to SSA values where that is possible. `variables` and `phis`, which may
+/// be null, receive the numbers of removed variables and added phis.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_module_construct_ssa(
     module: *mut SpirulaModule,
@@ -258,7 +257,7 @@ pub unsafe extern "C" fn spirula_module_construct_ssa(
     })
 }
 
-/// Gives ids the smallest numbers, in the order of their definitions.
+/// Renumbers ids densely, in the order of their definitions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_module_compact_ids(
     module: *mut SpirulaModule,

@@ -1,4 +1,4 @@
-//! Entry points and what they take.
+//! Entry points and their interfaces.
 
 use crate::body::status;
 use crate::error::{SpirulaError, SpirulaStatus};
@@ -11,15 +11,15 @@ use spirula_spirv::reflect::{BindingKind, EntryInterface, InterfaceBinding, entr
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SpirulaEntryPoint {
-    /// Its execution model, as the number that SPIR-V gives it.
+    /// Its execution model, with SPIR-V's number.
     pub execution_model: u32,
     /// The id of its function.
     pub function_id: u32,
-    /// Whether the size of its workgroup is known.
+    /// Whether its workgroup size is known.
     pub has_workgroup_size: bool,
-    /// The size of its workgroup in x, y and z.
+    /// Its workgroup size in x, y and z.
     pub workgroup_size: [u32; 3],
-    /// Bytes of push constants that it can see.
+    /// Bytes of push constants that it accesses.
     pub push_constant_bytes: u32,
     /// Number of parameters of a kernel.
     pub parameter_count: usize,
@@ -27,7 +27,7 @@ pub struct SpirulaEntryPoint {
     pub binding_count: usize,
 }
 
-/// What is bound.
+/// The kind of a resource.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpirulaBindingKind {
@@ -49,18 +49,18 @@ pub struct SpirulaBinding {
     pub binding: u32,
     /// The id of the variable.
     pub variable: u32,
-    /// What is bound.
+    /// Its kind.
     pub kind: SpirulaBindingKind,
-    /// The id of the block's or object's type.
+    /// The id of the type of the block or object.
     pub type_id: u32,
-    /// Descriptors of an array, 1 for what is none, 0 where it is not known.
+    /// Descriptors of an array; 1 for a single descriptor, 0 if the number is unknown.
     pub count: u32,
     /// Whether the module only reads it.
     pub read_only: bool,
 }
 
-/// The number of entry points and, for `position` below it, the name of one, to be freed; `name` may
-/// be null.
+/// The number of entry points and, for `position` below it, the name of one, which the caller frees. `name` may be
+/// null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_entry_points(
     module: *const SpirulaModule,
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn spirula_entry_points(
     })
 }
 
-/// What the entry point with a name takes.
+/// The interface of the entry point with a name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_entry_point_get(
     module: *const SpirulaModule,
@@ -115,8 +115,8 @@ pub unsafe extern "C" fn spirula_entry_point_get(
     })
 }
 
-/// The resources that the entry point with a name uses. `count` is how many there are; as many as
-/// there is room for are written.
+/// The resources that the entry point with a name uses. `count` receives their number; as many as the buffer holds
+/// are written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_entry_point_bindings(
     module: *const SpirulaModule,

@@ -1,36 +1,36 @@
-//! Memory that this library hands out: texts and words.
+//! Memory that the library passes to the caller: texts and words.
 
 use std::ffi::c_char;
 use std::ptr;
 
-/// A text that belongs to the caller, to be freed with `spirula_text_free`. A NUL follows its bytes,
-/// which are UTF-8.
+/// A text that belongs to the caller, who frees it with `spirula_text_free`. Its bytes are UTF-8 and followed by
+/// NUL.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SpirulaText {
-    /// The bytes; null for no text.
+    /// The bytes; null if there is no text.
     pub data: *mut c_char,
-    /// How many, the NUL left out.
+    /// Number of bytes without the NUL.
     pub length: usize,
 }
 
-/// A text that is lent, without a NUL behind it.
+/// A text that belongs to the library, without a final NUL.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SpirulaName {
     /// The bytes.
     pub data: *const c_char,
-    /// How many.
+    /// Number of bytes.
     pub length: usize,
 }
 
-/// Words that belong to the caller, to be freed with `spirula_words_free`.
+/// Words that belong to the caller, who frees them with `spirula_words_free`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SpirulaWords {
-    /// The words; null for none.
+    /// The words; null if there are none.
     pub data: *mut u32,
-    /// How many.
+    /// Number of words.
     pub count: usize,
 }
 
@@ -67,22 +67,22 @@ impl SpirulaWords {
     }
 }
 
-/// Frees a text; one without data is allowed.
+/// Frees a text; a text without data is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_text_free(text: SpirulaText) {
     if !text.data.is_null() {
         let bytes = ptr::slice_from_raw_parts_mut(text.data.cast::<u8>(), text.length + 1);
-        // SAFETY: made so by `SpirulaText::new`, and by the contract not freed yet.
+        // SAFETY: created by `SpirulaText::new`, and by the contract not freed yet.
         drop(unsafe { Box::from_raw(bytes) });
     }
 }
 
-/// Frees words; none are allowed.
+/// Frees words; an empty array is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_words_free(words: SpirulaWords) {
     if !words.data.is_null() {
         let words = ptr::slice_from_raw_parts_mut(words.data, words.count);
-        // SAFETY: made so by `SpirulaWords::new`, and by the contract not freed yet.
+        // SAFETY: created by `SpirulaWords::new`, and by the contract not freed yet.
         drop(unsafe { Box::from_raw(words) });
     }
 }

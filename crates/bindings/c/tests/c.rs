@@ -1,4 +1,4 @@
-//! The header is current, and a program in C works with both libraries.
+//! The header is current, and a program in C works with the static and the shared library.
 #![cfg(unix)]
 
 use spirula_testing::GoldenFiles;
@@ -38,7 +38,7 @@ fn the_header_is_current() {
         ..cbindgen::Config::default()
     };
     config.enumeration.rename_variants = cbindgen::RenameRule::QualifiedScreamingSnakeCase;
-    // Its values are passed as numbers, so that wrong ones are errors.
+    // Values are passed as numbers, so that invalid ones are errors.
     config.export.include.push("SpirulaWhere".to_owned());
     let mut builder = cbindgen::Builder::new().with_config(config);
     for source in SOURCES {
@@ -57,12 +57,12 @@ const HEAD: &str = "\
 /* C interface of Spirula's SPIR-V library. Generated from crates/bindings/c/src by its test with
  * BLESS=1; do not edit.
  *
- * A function that can fail returns SpirulaStatus and takes a last parameter `error`, which may be
- * NULL; where it is not, a failure puts a SpirulaError there, to be freed. Results are written
- * through pointers, and only on success. Functions, blocks and instructions are numbers that stay
- * valid while the module changes; SPIRULA_NONE stands for none, and numbers that name nothing are
- * errors. Functions that fill a buffer return how much there is, and write as much as there is room
- * for. A module may be used by one thread at a time. */";
+ * A function that can fail returns SpirulaStatus and has a last parameter `error`, which may be
+ * NULL. If it is not NULL, a failure stores a SpirulaError there, which the caller frees. Results
+ * are written through pointers, and only on success. Functions, blocks and instructions are numbers
+ * that stay valid while the module changes; SPIRULA_NONE stands for none, and numbers that refer to
+ * nothing are errors. Functions that fill a buffer write as much as it holds, and return the full
+ * length. A module may be used by one thread at a time. */";
 
 /// The folder in which this test's library is built.
 fn libraries() -> PathBuf {

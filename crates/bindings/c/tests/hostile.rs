@@ -1,4 +1,4 @@
-//! Null pointers and numbers of nothing are errors in every function.
+//! Null pointers and invalid numbers are errors in every function.
 #![allow(unsafe_code)] // The functions of the interface are called as C calls them.
 
 use spirula_c::*;
@@ -120,7 +120,7 @@ fn what_would_break_a_module_is_refused() {
         assert_eq!(message(call).0, refused);
         let call = |e| spirula_set_terminator(module, 0, branch, null(), 0, e);
         assert_eq!(message(call).0, invalid);
-        // What was refused left the module as it was.
+        // A refused edit left the module unchanged.
         assert_eq!(
             spirula_module_verify(module, null(), null_mut()),
             SpirulaStatus::Ok
