@@ -526,7 +526,7 @@ impl FutharkReader<'_> {
             }
             None => match outputs[..] {
                 [to] => {
-                    let fault = self.cursor.fault_here("a function gives a scalar");
+                    let fault = self.cursor.fault_here("a function returns a scalar");
                     let ty = self.builder.program().scalar_type(to).ok_or(fault)?;
                     let value = self.parse_typed_expr(ty)?;
                     self.builder.push_assignment(to, value);
@@ -552,7 +552,11 @@ impl FutharkReader<'_> {
         }
         self.cursor.expect_piece(")")?;
         if given.len() != outputs.len() {
-            let message = format!("{name} gives {} values, not {}", given.len(), outputs.len());
+            let message = format!(
+                "{name} returns {} values, not {}",
+                given.len(),
+                outputs.len()
+            );
             return Err(SourceDiagnostic::error(
                 self.builder.current_place(),
                 message,

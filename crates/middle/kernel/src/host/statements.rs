@@ -45,7 +45,7 @@ impl HostStepLowering<'_> {
             StmtKind::Static { to, data } => {
                 let to = self.memory_reference(*to)?;
                 let bytes = static_bytes(data)
-                    .ok_or_else(|| self.unsupported_diagnostic("so much data"))?;
+                    .ok_or_else(|| self.unsupported_diagnostic("so much constant data"))?;
                 self.data.push(bytes.into());
                 self.push_step(HostStep::Data(to, self.data.len() - 1));
             }

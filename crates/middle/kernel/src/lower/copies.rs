@@ -41,7 +41,7 @@ impl KernelLowering<'_> {
         let VariableType::Array(array) = self.p.var(from).ty else {
             return Err(unsupported_diagnostic(
                 self.place,
-                "a copy of what is no private array",
+                "a copy from a variable that is no private array",
             ));
         };
         let element = self.p.array(array).element;

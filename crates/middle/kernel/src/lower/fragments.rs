@@ -85,7 +85,7 @@ impl KernelLowering<'_> {
             VariableType::Fragment(fragment) => Ok(fragment),
             _ => Err(unsupported_diagnostic(
                 self.place,
-                "a fragment that is none",
+                "a variable that is no fragment",
             )),
         }
     }

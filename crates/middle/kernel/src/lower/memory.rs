@@ -306,7 +306,7 @@ impl KernelLowering<'_> {
         let VariableType::Array(array) = self.p.var(var).ty else {
             return Err(unsupported_diagnostic(
                 self.place,
-                "a private array that is none",
+                "a variable that is no private array",
             ));
         };
         let data = self.p.array(array);

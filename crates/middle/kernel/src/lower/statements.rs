@@ -363,10 +363,7 @@ impl KernelLowering<'_> {
     fn lower_call(&mut self, call: &CallStmt) -> Result<(), SourceDiagnostic> {
         self.calls += 1;
         if self.calls > MOST_CALLS {
-            return Err(unsupported_diagnostic(
-                self.place,
-                "so many calls of functions within functions",
-            ));
+            return Err(unsupported_diagnostic(self.place, "so many inlined calls"));
         }
         let program = self.p;
         let function = program.function(call.function);
@@ -377,7 +374,7 @@ impl KernelLowering<'_> {
                 FuncArgument::Memory(_) => {
                     return Err(unsupported_diagnostic(
                         self.place,
-                        "memory handed to a function in a kernel",
+                        "memory passed to a function in a kernel",
                     ));
                 }
             }

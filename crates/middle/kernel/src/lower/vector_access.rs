@@ -107,10 +107,7 @@ impl KernelLowering<'_> {
         };
         match vector.byte_count() {
             4 | 8 | WIDEST => Ok(vector),
-            _ => Err(unsupported_diagnostic(
-                self.place,
-                "a vector of such a size",
-            )),
+            _ => Err(unsupported_diagnostic(self.place, "a vector of this size")),
         }
     }
 

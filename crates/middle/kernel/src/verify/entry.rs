@@ -49,7 +49,7 @@ impl KernelVerifier<'_> {
         };
         self.require_rule(11, fits && known(&value.var), || {
             format!(
-                "%{} is no such value of the function",
+                "%{} is no input or output of the function with this type",
                 self.var_name(value.var)
             )
         })?;

@@ -110,7 +110,7 @@ impl KernelVerifier<'_> {
             self.program.var(atomic.element.memory).ty,
             VariableType::Memory(_)
         );
-        self.require_rule(7, is_memory, || "private arrays need no atomics".to_owned())?;
+        self.require_rule(7, is_memory, || "private arrays have no atomics".to_owned())?;
         self.require_rule(3, atomic.op.can_apply_to(ty), || {
             format!("no such atomic on {ty}")
         })?;
@@ -124,7 +124,7 @@ impl KernelVerifier<'_> {
         }
         let gives = atomic.op != AtomicOp::Write;
         self.require_rule(4, gives == atomic.old.is_some(), || {
-            "an atomic operation gives the value from before, a write none".to_owned()
+            "an atomic operation returns the old value, a write none".to_owned()
         })?;
         atomic.old.map_or(Ok(()), |old| self.verify_target(old, ty))
     }

@@ -118,7 +118,7 @@ impl KernelVerifier<'_> {
                     | VariableType::Fragment(_)
             );
             self.require_rule(7, !is_shared, || {
-                format!("%{} is not host's", self.var_name(*var))
+                format!("%{} does not belong to the host", self.var_name(*var))
             })?;
         }
         self.is_device = on_device;
@@ -288,7 +288,7 @@ impl KernelVerifier<'_> {
     fn verify_target(&self, var: VarId, ty: ScalarType) -> Result<(), SourceDiagnostic> {
         self.verify_visible(var)?;
         self.require_rule(4, self.program.scalar_type(var) == Some(ty), || {
-            format!("%{} is given a value of type {ty}", self.var_name(var))
+            format!("%{} is assigned a value of type {ty}", self.var_name(var))
         })
     }
 
@@ -298,7 +298,7 @@ impl KernelVerifier<'_> {
         let counts = function.inputs.len() == call.inputs.len()
             && function.outputs.len() == call.outputs.len();
         self.require_rule(10, counts, || {
-            format!("@{name} takes or gives another number of values")
+            format!("@{name} has another number of parameters or results")
         })?;
         for (input, given) in function.inputs.iter().zip(&call.inputs) {
             let fits = match (self.program.var(*input).ty, *given) {
@@ -312,14 +312,20 @@ impl KernelVerifier<'_> {
                 _ => false,
             };
             self.require_rule(10, fits, || {
-                format!("@{name} takes another %{}", self.var_name(*input))
+                format!(
+                    "the argument for %{} of @{name} has another type",
+                    self.var_name(*input)
+                )
             })?;
         }
         for (output, to) in function.outputs.iter().zip(&call.outputs) {
             self.verify_visible(*to)?;
             let fits = self.program.var(*output).ty == self.program.var(*to).ty;
             self.require_rule(10, fits, || {
-                format!("@{name} gives another %{}", self.var_name(*output))
+                format!(
+                    "the result %{} of @{name} has another type",
+                    self.var_name(*output)
+                )
             })?;
         }
         Ok(())
