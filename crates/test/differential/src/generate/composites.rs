@@ -1,6 +1,6 @@
 //! Vectors and aggregates: extraction, insertion, shuffles.
 
-use super::LlvmGenerator;
+use super::generator::LlvmGenerator;
 use super::types::GeneratedType;
 
 impl LlvmGenerator<'_, '_> {

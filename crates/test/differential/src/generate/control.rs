@@ -1,22 +1,9 @@
 //! Branches, switches, loops and calls.
 
-use super::memory::{GeneratedPointer, pointer_type};
+use super::generator::{
+    CallableFunction, GeneratedBody, GeneratedPointer, LlvmGenerator, pointer_type,
+};
 use super::types::GeneratedType;
-use super::{GeneratedBody, LlvmGenerator};
-
-/// A function that can be called.
-#[derive(Clone)]
-pub struct CallableFunction {
-    name: String,
-    /// Another function of the same type.
-    other: Option<String>,
-    params: Vec<GeneratedType>,
-    /// The type that a pointer parameter at the end refers to.
-    pointer: Option<GeneratedType>,
-    /// Whether the function may write there.
-    is_written: bool,
-    result: GeneratedType,
-}
 
 type ControlGenerator = fn(&mut LlvmGenerator<'_, '_>);
 

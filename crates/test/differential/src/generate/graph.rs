@@ -3,7 +3,7 @@
 //! Each block has the whole state as phis over all predecessors, so any graph is well-formed. A counter in the
 //! state ends the execution.
 
-use super::LlvmGenerator;
+use super::generator::LlvmGenerator;
 use super::types::GeneratedType;
 
 /// Most blocks that an execution passes.

@@ -1,6 +1,6 @@
 //! LLVM's intrinsics, one row each.
 
-use super::LlvmGenerator;
+use super::generator::LlvmGenerator;
 use super::types::GeneratedType;
 
 /// The operands and the result of an intrinsic.

@@ -1,34 +1,8 @@
 //! Objects in memory, addresses within them, accesses.
 
+use super::generator::{GeneratedPointer, LlvmGenerator, pointer_type};
+use super::interface::ITEMS;
 use super::types::GeneratedType;
-use super::{ITEMS, LlvmGenerator};
-
-/// An address that is available.
-#[derive(Clone, Debug)]
-pub struct GeneratedPointer {
-    /// Its address space.
-    pub space: u32,
-    /// Its name.
-    pub name: String,
-    /// The type of the object there.
-    pub ty: GeneratedType,
-    /// Whether it may be written to.
-    pub is_variable: bool,
-}
-
-impl GeneratedPointer {
-    fn ty(&self) -> String {
-        pointer_type(self.space)
-    }
-}
-
-/// The type of pointers to an address space.
-pub fn pointer_type(space: u32) -> String {
-    match space {
-        0 => "ptr".to_owned(),
-        n => format!("ptr addrspace({n})"),
-    }
-}
 
 const RMW: &[&str] = &[
     "add", "sub", "and", "or", "xor", "xchg", "max", "min", "umax", "umin",

@@ -7,7 +7,9 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `types` | types |
+//! | `interface` | buffers and arguments of kernels |
+//! | `generator` | the state, emission of lines |
+//! | `types`, `choose_type` | types |
 //! | `operands` | values that are there, constants |
 //! | `scalars` | arithmetic, comparisons, conversions |
 //! | `composites` | vectors and aggregates |
@@ -16,37 +18,24 @@
 //! | `control` | branches, switches, loops, calls |
 //! | `graph` | control flow of any shape |
 
+mod choose_type;
 mod composites;
 mod control;
+mod generator;
 mod graph;
+mod interface;
 mod intrinsics;
 mod memory;
 mod operands;
 mod scalars;
 mod types;
 
-use memory::GeneratedPointer;
+pub use interface::{ARGUMENTS, INPUT, ITEMS, KERNEL, OUTPUT};
+
+use generator::{GeneratedBody, LlvmGenerator};
 use spirula_testing::ChoiceSequence;
 use std::collections::BTreeSet;
 use types::GeneratedType;
-
-/// Invocations of a launch, one workgroup.
-pub const ITEMS: u64 = 4;
-/// Bytes that an invocation reads.
-pub const INPUT: u64 = 64;
-/// Bytes that an invocation writes.
-pub const OUTPUT: u64 = 2048;
-/// Name of the kernel.
-pub const KERNEL: &str = "kernel";
-/// Arguments after the buffers: an `i32`, a `float`, an `i64`, a `<4 x i32>`.
-pub const ARGUMENTS: [&[u8]; 4] = [
-    &[0x2a, 0, 0, 0x80],
-    &[0, 0, 0x20, 0x40],
-    &[0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01],
-    &[
-        1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 7, 0, 0, 0, 0, 0, 0, 0x80,
-    ],
-];
 
 const SLOT: u64 = 128;
 const HEAD: &str = "target datalayout = \"e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024\"\ntarget triple = \"spir64-unknown-unknown\"\n\n";
@@ -76,71 +65,7 @@ pub fn generate_kernel(choices: &mut ChoiceSequence<'_>) -> String {
     )
 }
 
-struct LlvmGenerator<'c, 'b> {
-    c: &'c mut ChoiceSequence<'b>,
-    globals: String,
-    functions: String,
-    declared: BTreeSet<String>,
-    callable: Vec<control::CallableFunction>,
-    body: GeneratedBody,
-    /// Global objects.
-    shared: Vec<GeneratedPointer>,
-    /// Hints for loops, as metadata.
-    hints: String,
-    next: u32,
-}
-
-/// The function that is being generated.
-#[derive(Default)]
-struct GeneratedBody {
-    text: String,
-    /// Values that dominate the next instruction.
-    values: Vec<(GeneratedType, String)>,
-    /// Addresses that dominate the next instruction.
-    pointers: Vec<GeneratedPointer>,
-    /// The open block.
-    block: String,
-    /// Allocations, which are placed at the beginning.
-    allocas: String,
-    is_kernel: bool,
-}
-
 impl LlvmGenerator<'_, '_> {
-    fn one_in(&mut self, n: usize) -> bool {
-        self.c.choose_below(n) == n - 1
-    }
-
-    fn fresh_name(&mut self, prefix: &str) -> String {
-        self.next += 1;
-        format!("{prefix}{}", self.next)
-    }
-
-    fn write_line(&mut self, text: &str) {
-        self.body.text.push_str("  ");
-        self.body.text.push_str(text);
-        self.body.text.push('\n');
-    }
-
-    /// Emits an instruction whose result later instructions may use.
-    fn emit_value(&mut self, ty: &GeneratedType, text: &str) -> String {
-        let name = self.emit_hidden_value(text);
-        self.body.values.push((ty.clone(), name.clone()));
-        name
-    }
-
-    /// Emits an instruction whose result nothing else uses.
-    fn emit_hidden_value(&mut self, text: &str) -> String {
-        let name = self.fresh_name("%v");
-        self.write_line(&format!("{name} = {text}"));
-        name
-    }
-
-    fn open_block(&mut self, block: &str) {
-        self.body.text.push_str(block);
-        self.body.text.push_str(":\n");
-        block.clone_into(&mut self.body.block);
-    }
-
     fn write_kernel(&mut self) {
         self.body = GeneratedBody {
             is_kernel: true,

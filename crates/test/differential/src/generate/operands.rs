@@ -1,6 +1,6 @@
 //! Operands of instructions: available values and constants.
 
-use super::LlvmGenerator;
+use super::generator::LlvmGenerator;
 use super::types::GeneratedType;
 
 const FLOATS: &[f64] = &[

@@ -1,6 +1,6 @@
 //! Arithmetic, comparisons and conversions, of scalars and of vectors.
 
-use super::LlvmGenerator;
+use super::generator::LlvmGenerator;
 use super::types::GeneratedType;
 
 const INT: &[&str] = &["add", "sub", "mul", "and", "or", "xor"];
