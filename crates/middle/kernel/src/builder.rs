@@ -25,7 +25,7 @@
 //! // The kernel's body is a block of its own.
 //! b.begin_block();
 //! let group = b.declare_var("group", VariableType::Scalar(ScalarType::I32), false);
-//! b.push_statement(StmtKind::Where { to: group, what: LaunchIndex::Group, dimension: 0 });
+//! b.push_statement(StmtKind::Position { to: group, part: LaunchIndex::Group, dimension: 0 });
 //! let number = b.read_var(group);
 //! let widened = ScalarOperator::from_conversion(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
 //! let index = b.apply_operator(widened, &[number]);

@@ -153,7 +153,7 @@ fn visit_mentioned(
         | StmtKind::Free(_)
         | StmtKind::Static { .. }
         | StmtKind::Launch(_)
-        | StmtKind::Where { .. }
+        | StmtKind::Position { .. }
         | StmtKind::Sync { .. } => {}
     }
 }

@@ -81,20 +81,20 @@ impl FutharkReader<'_> {
         to: VarId,
         ty: ScalarType,
     ) -> Result<bool, SourceDiagnostic> {
-        for (name, what) in INDICES {
+        for (name, part) in INDICES {
             if !self.cursor.eat_piece(name) {
                 continue;
             }
             let mut dimension = 0;
-            if what != LaunchIndex::LockstepWidth {
+            if part != LaunchIndex::LockstepWidth {
                 let fault = self.cursor.fault_here("expected a dimension: 0, 1 or 2");
                 let number = self.cursor.take_word().parse().ok().filter(|d| *d < 3);
                 dimension = number.ok_or(fault)?;
             }
             self.cursor.expect_piece(")")?;
-            self.push_converted_result(to, ty, ScalarType::I32, |to| StmtKind::Where {
+            self.push_converted_result(to, ty, ScalarType::I32, |to| StmtKind::Position {
                 to,
-                what,
+                part,
                 dimension,
             })?;
             return Ok(true);

@@ -86,15 +86,15 @@ impl HostStepLowering<'_> {
     }
 
     /// The position of the invocation in the launch.
-    pub(super) fn place_of(
+    pub(super) fn position_register(
         &mut self,
-        what: LaunchIndex,
+        part: LaunchIndex,
         dimension: u8,
     ) -> Result<HostRegister, SourceDiagnostic> {
         let Some(invocation) = self.invocation else {
             return Err(self.unsupported_diagnostic("a statement of kernels on the host"));
         };
-        Ok(match (what, dimension) {
+        Ok(match (part, dimension) {
             (LaunchIndex::Group, 0) => invocation.group,
             (LaunchIndex::Local, 0) => invocation.local,
             (LaunchIndex::LocalSize, 0) => invocation.size,

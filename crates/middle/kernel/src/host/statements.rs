@@ -76,12 +76,12 @@ impl HostStepLowering<'_> {
             StmtKind::If { .. } | StmtKind::For { .. } | StmtKind::While { .. } => {
                 self.lower_control_flow(stmt)?;
             }
-            StmtKind::Where {
+            StmtKind::Position {
                 to,
-                what,
+                part,
                 dimension,
             } => {
-                let value = self.place_of(*what, *dimension)?;
+                let value = self.position_register(*part, *dimension)?;
                 let to = self.scalar_register(*to)?;
                 self.push_step(HostStep::Move(to, value));
             }

@@ -121,11 +121,11 @@ pub enum StmtKind {
     /// Launches a kernel (host).
     Launch(KernelId),
     /// Reads the position of the invocation in the launch (kernels).
-    Where {
+    Position {
         /// The variable that is assigned, an `i32`.
         to: VarId,
         /// The part of the position.
-        what: LaunchIndex,
+        part: LaunchIndex,
         /// The dimension.
         dimension: u8,
     },

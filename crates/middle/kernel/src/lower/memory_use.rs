@@ -282,7 +282,7 @@ impl MemoryUseAnalysis<'_> {
     fn note_assigned_vars(&mut self, stmt: &StmtKind) {
         let assigned: &[VarId] = match stmt {
             StmtKind::Assign { to, .. }
-            | StmtKind::Where { to, .. }
+            | StmtKind::Position { to, .. }
             | StmtKind::Shuffle { to, .. }
             | StmtKind::Read { to, .. } => std::slice::from_ref(to),
             StmtKind::For { counter, .. } => std::slice::from_ref(counter),

@@ -142,12 +142,12 @@ impl KernelLowering<'_> {
                 let condition = self.lower_expr(*condition)?;
                 self.lower_assertion(condition, *message)?;
             }
-            StmtKind::Where {
+            StmtKind::Position {
                 to,
-                what,
+                part,
                 dimension,
             } => {
-                let value = match what {
+                let value = match part {
                     LaunchIndex::Group => self.group_id[usize::from(*dimension)],
                     LaunchIndex::Local => self.local_id[usize::from(*dimension)],
                     LaunchIndex::LocalSize => self.local_size[usize::from(*dimension)],

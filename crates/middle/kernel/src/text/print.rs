@@ -281,13 +281,13 @@ impl KernelPrinter<'_> {
                 self.out.push_str("trace ");
                 self.print_message(*message);
             }
-            StmtKind::Where {
+            StmtKind::Position {
                 to,
-                what,
+                part,
                 dimension,
             } => {
                 self.print_target(*to);
-                put!(self, "{} {dimension}", name_of(&LaunchIndex::NAMES, *what));
+                put!(self, "{} {dimension}", name_of(&LaunchIndex::NAMES, *part));
             }
             StmtKind::Shuffle { to, value, mask } => {
                 self.print_target(*to);

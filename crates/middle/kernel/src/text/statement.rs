@@ -188,10 +188,10 @@ impl KernelParser {
                 value,
                 mask: self.parse_number()?,
             }
-        } else if let Some(what) = self.one_of(&LaunchIndex::NAMES) {
-            StmtKind::Where {
+        } else if let Some(part) = self.one_of(&LaunchIndex::NAMES) {
+            StmtKind::Position {
                 to,
-                what,
+                part,
                 dimension: self.parse_number()?,
             }
         } else {

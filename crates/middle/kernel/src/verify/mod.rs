@@ -194,7 +194,7 @@ impl KernelVerifier<'_> {
                 self.on_host("launch")?;
                 self.verify_kernel(*kernel)
             }
-            StmtKind::Where { to, dimension, .. } => {
+            StmtKind::Position { to, dimension, .. } => {
                 self.on_device("the position")?;
                 self.require_rule(8, *dimension < 3, || format!("no dimension {dimension}"))?;
                 self.verify_target(*to, ScalarType::I32)

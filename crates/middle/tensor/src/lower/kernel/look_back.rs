@@ -90,12 +90,12 @@ fn build_clear_kernel(
 ) -> KernelData {
     let invocations = dispatch.profile.flat;
     b.begin_block();
-    let mut position = |name, what| {
+    let mut position = |name, part| {
         let to = b.declare_var(name, VariableType::Scalar(ScalarType::I32), false);
         let dimension = 0;
-        b.push_statement(StmtKind::Where {
+        b.push_statement(StmtKind::Position {
             to,
-            what,
+            part,
             dimension,
         });
         b.read_var(to)

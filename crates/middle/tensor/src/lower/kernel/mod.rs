@@ -195,9 +195,9 @@ impl<'a> DispatchLowering<'a> {
             .e
             .b
             .declare_var(name, VariableType::Scalar(ScalarType::I32), false);
-        self.e.b.push_statement(StmtKind::Where {
+        self.e.b.push_statement(StmtKind::Position {
             to,
-            what,
+            part: what,
             dimension,
         });
         let narrow = self.e.b.read_var(to);
