@@ -8,7 +8,7 @@
 
 use crate::corpus::Corpus;
 use cpu_time::ThreadTime;
-use spirula_spirv::analysis::{FlowGraph, IdDefinitions, DominanceTree};
+use spirula_spirv::analysis::{DominanceTree, FlowGraph, IdDefinitions};
 use spirula_spirv::ir::SpirvModule;
 use std::hint::black_box;
 use std::time::Duration;

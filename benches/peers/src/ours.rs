@@ -1,8 +1,8 @@
 //! The contender Spirula.
 
 use crate::corpus::Sample;
-use spirula_opt::{PassPipeline, PipelineOptions, optimise};
-use spirula_spirv::analysis::{FlowGraph, DefUse, IdDefinitions, BlockDominators};
+use spirula_opt::{PassPipeline, PipelineOptions, optimise_module};
+use spirula_spirv::analysis::{BlockDominators, DefUse, FlowGraph, IdDefinitions};
 use spirula_spirv::binary::InstructionStream;
 use spirula_spirv::ir::{SpirvIndex, SpirvModule};
 use spirula_spirv::{ssa, text, verify};
@@ -60,7 +60,11 @@ pub fn graphs(sample: &Sample) -> bool {
 }
 
 pub fn disassemble(sample: &Sample) -> bool {
-    black_box(text::print_assembly(&sample.words, &text::PrintOptions::default())).is_ok()
+    black_box(text::print_assembly(
+        &sample.words,
+        &text::PrintOptions::default(),
+    ))
+    .is_ok()
 }
 
 /// A writer that only counts its text.
@@ -81,7 +85,11 @@ pub fn disassemble_in_parts(sample: &Sample) -> bool {
 }
 
 pub fn assemble(sample: &Sample) -> bool {
-    black_box(text::parse_assembly(&sample.text, &text::ParseOptions::default())).is_ok()
+    black_box(text::parse_assembly(
+        &sample.text,
+        &text::ParseOptions::default(),
+    ))
+    .is_ok()
 }
 
 pub fn validate(sample: &Sample) -> bool {
@@ -111,7 +119,7 @@ pub fn optimise_os(sample: &Sample) -> bool {
 fn optimised(sample: &Sample, preset: &str) -> bool {
     let pipeline: PassPipeline = preset.parse().expect("a preset's name");
     let mut module = module(sample);
-    if optimise(&mut module, &pipeline, &mut PipelineOptions::default()).is_err() {
+    if optimise_module(&mut module, &pipeline, &mut PipelineOptions::default()).is_err() {
         return false;
     }
     black_box(module.to_words());
