@@ -1,12 +1,12 @@
 /* C interface of Spirula's SPIR-V library. Generated from crates/bindings/c/src by its test with
  * BLESS=1; do not edit.
  *
- * A function that can fail returns SpirulaStatus and takes a last parameter `error`, which may be
- * NULL; where it is not, a failure puts a SpirulaError there, to be freed. Results are written
- * through pointers, and only on success. Functions, blocks and instructions are numbers that stay
- * valid while the module changes; SPIRULA_NONE stands for none, and numbers that name nothing are
- * errors. Functions that fill a buffer return how much there is, and write as much as there is room
- * for. A module may be used by one thread at a time. */
+ * A function that can fail returns SpirulaStatus and has a last parameter `error`, which may be
+ * NULL. If it is not NULL, a failure stores a SpirulaError there, which the caller frees. Results
+ * are written through pointers, and only on success. Functions, blocks and instructions are numbers
+ * that stay valid while the module changes; SPIRULA_NONE stands for none, and numbers that refer to
+ * nothing are errors. Functions that fill a buffer write as much as it holds, and return the full
+ * length. A module may be used by one thread at a time. */
 
 #ifndef SPIRULA_H
 #define SPIRULA_H
@@ -20,23 +20,23 @@
 // No function, block or instruction.
 #define SPIRULA_NONE UINT32_MAX
 
-// How a call ended.
+// The outcome of a call.
 typedef enum SpirulaStatus {
-  // It did what it is for.
+  // Success.
   SPIRULA_STATUS_OK = 0,
-  // A pointer is null, or a number names nothing.
+  // A pointer is null, or a number refers to nothing.
   SPIRULA_STATUS_BAD_ARGUMENT = 1,
   // The input is malformed or invalid.
   SPIRULA_STATUS_INVALID = 2,
-  // The edit cannot be made; the module is unchanged.
+  // The edit is impossible; the module is unchanged.
   SPIRULA_STATUS_REFUSED = 3,
-  // A fault of this library. The module can only be freed.
+  // An internal error of this library. The module can only be freed.
   SPIRULA_STATUS_INTERNAL = 4,
 } SpirulaStatus;
 
-// What the numbers of a place count.
+// The unit of a place.
 typedef enum SpirulaPlaceKind {
-  // The place is not known, or the whole input is meant.
+  // The place is unknown, or the whole input is meant.
   SPIRULA_PLACE_KIND_UNKNOWN = 0,
   // Bytes of a text.
   SPIRULA_PLACE_KIND_TEXT = 1,
@@ -46,7 +46,7 @@ typedef enum SpirulaPlaceKind {
   SPIRULA_PLACE_KIND_WORD = 3,
 } SpirulaPlaceKind;
 
-// What an operand is.
+// The kind of an operand.
 typedef enum SpirulaOperandClass {
   // An id.
   SPIRULA_OPERAND_CLASS_ID = 0,
@@ -58,7 +58,7 @@ typedef enum SpirulaOperandClass {
   SPIRULA_OPERAND_CLASS_LITERAL = 3,
 } SpirulaOperandClass;
 
-// What is bound.
+// The kind of a resource.
 typedef enum SpirulaBindingKind {
   // A storage buffer.
   SPIRULA_BINDING_KIND_STORAGE = 0,
@@ -68,118 +68,118 @@ typedef enum SpirulaBindingKind {
   SPIRULA_BINDING_KIND_OPAQUE = 2,
 } SpirulaBindingKind;
 
-// Where an instruction goes.
+// The place of an instruction that is inserted.
 typedef enum SpirulaWhere {
   // Before an instruction.
   SPIRULA_WHERE_BEFORE = 0,
-  // Behind an instruction.
+  // After an instruction.
   SPIRULA_WHERE_AFTER = 1,
   // At the end of a block, before its merge instruction and terminator.
   SPIRULA_WHERE_END_OF_BLOCK = 2,
-  // At the beginning of a block, behind its phis and variables.
+  // At the beginning of a block, after its phis and variables.
   SPIRULA_WHERE_BEGIN_OF_BLOCK = 3,
-  // At the end of its section outside of functions; the number is not looked at.
+  // At the end of its section outside of functions; the number is ignored.
   SPIRULA_WHERE_SECTION = 4,
 } SpirulaWhere;
 
-// Why a call failed: one message or several, each with its place.
+// The error of a call: one or more messages, each with its place.
 typedef struct SpirulaError SpirulaError;
 
-// The control-flow graph of a function as it was when this was made. Its blocks are positions from 0
-// on, the entry block first; `spirula_flow_block` gives their numbers in the module.
+// The control-flow graph of a function, as it was when the graph was created. Its blocks are positions from 0 on,
+// the entry block first; `spirula_flow_block` returns their numbers in the module.
 typedef struct SpirulaFlow SpirulaFlow;
 
 // A SPIR-V module.
 typedef struct SpirulaModule SpirulaModule;
 
-// Where in the input an error is.
+// The place of an error in the input.
 typedef struct SpirulaPlace {
-  // What is counted.
+  // The unit of `start` and `end`.
   enum SpirulaPlaceKind kind;
-  // The first that is meant.
+  // The first unit.
   uint64_t start;
-  // One past the last; the same as `start` where only a point is known.
+  // One past the last unit; equal to `start` if only a point is known.
   uint64_t end;
 } SpirulaPlace;
 
-// An instruction. What is lent stays until the module changes.
+// An instruction. Its pointers stay valid until the module changes.
 typedef struct SpirulaInstruction {
   // Its number.
   uint32_t instruction;
   // Opcode.
   uint16_t opcode;
-  // Result id, 0 for none.
+  // Result id, or 0.
   uint32_t result;
-  // Result type, 0 for none.
+  // Result type, or 0.
   uint32_t result_type;
-  // All words behind the first, result type and result id included.
+  // All words after the first, including result type and result id.
   const uint32_t *words;
-  // How many.
+  // Number of these words.
   size_t word_count;
-  // Words behind result type and result id.
+  // Words after result type and result id.
   const uint32_t *operands;
-  // How many.
+  // Number of these words.
   size_t operand_word_count;
 } SpirulaInstruction;
 
-// A text that is lent, without a NUL behind it.
+// A text that belongs to the library, without a final NUL.
 typedef struct SpirulaName {
   // The bytes.
   const char *data;
-  // How many.
+  // Number of bytes.
   size_t length;
 } SpirulaName;
 
-// An operand of an instruction, result type and result id included.
+// An operand of an instruction; result type and result id count as operands.
 typedef struct SpirulaOperand {
   // Name in the specification; may be empty.
   struct SpirulaName name;
   // Name of its kind in the grammar, such as `IdRef` or `StorageClass`.
   struct SpirulaName kind;
-  // What it is.
+  // Its kind.
   enum SpirulaOperandClass operand_class;
-  // Position of its first word among the instruction's.
+  // Position of its first word in the instruction.
   size_t at;
   // Its words: one, or more for strings and wide numbers.
   size_t word_count;
 } SpirulaOperand;
 
-// A text that belongs to the caller, to be freed with `spirula_text_free`. A NUL follows its bytes,
-// which are UTF-8.
+// A text that belongs to the caller, who frees it with `spirula_text_free`. Its bytes are UTF-8 and followed by
+// NUL.
 typedef struct SpirulaText {
-  // The bytes; null for no text.
+  // The bytes; null if there is no text.
   char *data;
-  // How many, the NUL left out.
+  // Number of bytes without the NUL.
   size_t length;
 } SpirulaText;
 
-// A place where an id is used.
+// A use of an id.
 typedef struct SpirulaUse {
   // The instruction.
   uint32_t instruction;
-  // Position among its words.
+  // Position among the instruction's words.
   uint32_t at;
 } SpirulaUse;
 
-// Words that belong to the caller, to be freed with `spirula_words_free`.
+// Words that belong to the caller, who frees them with `spirula_words_free`.
 typedef struct SpirulaWords {
-  // The words; null for none.
+  // The words; null if there are none.
   uint32_t *data;
-  // How many.
+  // Number of words.
   size_t count;
 } SpirulaWords;
 
 // An entry point.
 typedef struct SpirulaEntryPoint {
-  // Its execution model, as the number that SPIR-V gives it.
+  // Its execution model, with SPIR-V's number.
   uint32_t execution_model;
   // The id of its function.
   uint32_t function_id;
-  // Whether the size of its workgroup is known.
+  // Whether its workgroup size is known.
   bool has_workgroup_size;
-  // The size of its workgroup in x, y and z.
+  // Its workgroup size in x, y and z.
   uint32_t workgroup_size[3];
-  // Bytes of push constants that it can see.
+  // Bytes of push constants that it accesses.
   uint32_t push_constant_bytes;
   // Number of parameters of a kernel.
   size_t parameter_count;
@@ -195,11 +195,11 @@ typedef struct SpirulaBinding {
   uint32_t binding;
   // The id of the variable.
   uint32_t variable;
-  // What is bound.
+  // Its kind.
   enum SpirulaBindingKind kind;
-  // The id of the block's or object's type.
+  // The id of the type of the block or object.
   uint32_t type_id;
-  // Descriptors of an array, 1 for what is none, 0 where it is not known.
+  // Descriptors of an array; 1 for a single descriptor, 0 if the number is unknown.
   uint32_t count;
   // Whether the module only reads it.
   bool read_only;
@@ -209,16 +209,15 @@ typedef struct SpirulaBinding {
 extern "C" {
 #endif // __cplusplus
 
-// A new id; 0 for null.
+// Allocates a new id; 0 for null.
 uint32_t spirula_new_id(struct SpirulaModule *module);
 
-// Puts a new instruction into a module. `words` are all words behind the first, result type and
-// result id included; `place` is one of
-// `SpirulaWhere`, and `at` the instruction or block that it speaks of. `instruction`, which may
-// be null, is its number.
+// Inserts a new instruction into a module. `words` are all words after the first, including result type and result
+// id. `place` is one of `SpirulaWhere`, and `at` is the instruction or block that it refers to. `instruction`,
+// which may be null, receives its number.
 //
-// The operands must be as the grammar demands. What makes functions and blocks (`OpFunction`,
-// `OpLabel`, terminators, …) is refused: there are functions for those.
+// The operands must conform to the grammar. Instructions that begin or end functions and blocks (`OpFunction`,
+// `OpLabel`, terminators, …) are refused; other functions create those.
 enum SpirulaStatus spirula_insert(struct SpirulaModule *module,
                                   uint32_t place,
                                   uint32_t at,
@@ -228,21 +227,20 @@ enum SpirulaStatus spirula_insert(struct SpirulaModule *module,
                                   uint32_t *instruction,
                                   struct SpirulaError **error);
 
-// Takes an instruction out of a module, with what names and decorates its result. Its result must not
-// be used any more.
+// Deletes an instruction, together with the names and decorations of its result. The result must be unused.
 enum SpirulaStatus spirula_erase(struct SpirulaModule *module,
                                  uint32_t instruction,
                                  struct SpirulaError **error);
 
-// Gives an instruction other words: all behind the first, result type and result id included.
+// Replaces the words of an instruction: all after the first, including result type and result id.
 enum SpirulaStatus spirula_set_words(struct SpirulaModule *module,
                                      uint32_t instruction,
                                      const uint32_t *words,
                                      size_t count,
                                      struct SpirulaError **error);
 
-// Puts another terminator in the place of a block's. Phis of the old and the new targets are the
-// caller's care; `spirula_redirect_edge`, `spirula_add_edge` and `spirula_remove_edge` keep them.
+// Replaces the terminator of a block. The caller has to update the phis of the old and the new targets;
+// `spirula_redirect_edge`, `spirula_add_edge` and `spirula_remove_edge` do so themselves.
 enum SpirulaStatus spirula_set_terminator(struct SpirulaModule *module,
                                           uint32_t block,
                                           uint16_t opcode,
@@ -250,31 +248,31 @@ enum SpirulaStatus spirula_set_terminator(struct SpirulaModule *module,
                                           size_t count,
                                           struct SpirulaError **error);
 
-// Has every use of an id use another one; names and decorations stay. `count`, which may be null, is
-// how many there were.
+// Replaces all uses of an id by another; names and decorations stay. `count`, which may be null, receives their
+// number.
 enum SpirulaStatus spirula_replace_uses(struct SpirulaModule *module,
                                         uint32_t old,
                                         uint32_t new_,
                                         size_t *count,
                                         struct SpirulaError **error);
 
-// Splits a block: an instruction and what follows go into a new block, to which the old one
-// branches. `new_block` is the new one.
+// Splits a block: an instruction and all that follow move to a new block, to which the old one branches.
+// `new_block` receives the new block.
 enum SpirulaStatus spirula_split_block(struct SpirulaModule *module,
                                        uint32_t block,
                                        uint32_t instruction,
                                        uint32_t *new_block,
                                        struct SpirulaError **error);
 
-// Puts a block on an edge. `new_block` is the new one.
+// Inserts a block on an edge. `new_block` receives the new block.
 enum SpirulaStatus spirula_insert_on_edge(struct SpirulaModule *module,
                                           uint32_t from,
                                           uint32_t to,
                                           uint32_t *new_block,
                                           struct SpirulaError **error);
 
-// Leads an edge to another block of the function. `values` are the ids that the phis of the new
-// target take from it, in the order of the phis.
+// Redirects an edge to another block of the function. `values` are the ids that the phis of the new target take
+// from it, in the order of the phis.
 enum SpirulaStatus spirula_redirect_edge(struct SpirulaModule *module,
                                          uint32_t from,
                                          uint32_t to,
@@ -283,8 +281,8 @@ enum SpirulaStatus spirula_redirect_edge(struct SpirulaModule *module,
                                          size_t count,
                                          struct SpirulaError **error);
 
-// Adds an edge to a block that ends in `OpBranch`: it goes to `to` where the condition holds.
-// `values` are as for `spirula_redirect_edge`.
+// Adds an edge to a block that ends in `OpBranch`: it goes to `to` if the condition holds. `values` are as for
+// `spirula_redirect_edge`.
 enum SpirulaStatus spirula_add_edge(struct SpirulaModule *module,
                                     uint32_t from,
                                     uint32_t to,
@@ -293,19 +291,19 @@ enum SpirulaStatus spirula_add_edge(struct SpirulaModule *module,
                                     size_t count,
                                     struct SpirulaError **error);
 
-// Removes an edge. A conditional branch becomes a branch, a branch `OpUnreachable`, of a switch cases
-// go. Blocks that cannot be reached any more stay: see `spirula_remove_unreachable`.
+// Removes an edge. A conditional branch becomes a branch, a branch becomes `OpUnreachable`, and a switch loses
+// cases. Blocks that become unreachable stay: see `spirula_remove_unreachable`.
 enum SpirulaStatus spirula_remove_edge(struct SpirulaModule *module,
                                        uint32_t from,
                                        uint32_t to,
                                        struct SpirulaError **error);
 
-// Removes the blocks of a function that cannot be reached.
+// Removes the unreachable blocks of a function.
 enum SpirulaStatus spirula_remove_unreachable(struct SpirulaModule *module,
                                               uint32_t function,
                                               struct SpirulaError **error);
 
-// Makes a block through which alone the loop of a header is entered. `new_block` is that block.
+// Creates a pre-header: the only block through which a loop is entered. `new_block` receives it.
 enum SpirulaStatus spirula_create_pre_header(struct SpirulaModule *module,
                                              uint32_t header,
                                              uint32_t *new_block,
@@ -314,10 +312,10 @@ enum SpirulaStatus spirula_create_pre_header(struct SpirulaModule *module,
 // The number of messages of an error; 0 for null.
 size_t spirula_error_count(const struct SpirulaError *error);
 
-// A message of an error, lent until the error is freed; null where there is none.
+// A message of an error, valid until the error is freed; null if there is no such message.
 const char *spirula_error_message(const struct SpirulaError *error, size_t index);
 
-// Where in the input a message's fault is.
+// The place in the input that a message refers to.
 struct SpirulaPlace spirula_error_place(const struct SpirulaError *error, size_t index);
 
 // Frees an error; null is allowed.
@@ -338,100 +336,98 @@ size_t spirula_flow_count(const struct SpirulaFlow *flow);
 // The number in the module of the block at a position.
 uint32_t spirula_flow_block(const struct SpirulaFlow *flow, uint32_t position);
 
-// The position of the block with a label, `SPIRULA_NONE` where there is none.
+// The position of the block with a label; `SPIRULA_NONE` if there is none.
 uint32_t spirula_flow_position(const struct SpirulaFlow *flow, uint32_t label);
 
-// The blocks that may follow, once for each time the terminator names them. Returns how many.
+// The successors of a block, once for each time its terminator names them. Returns their number.
 size_t spirula_flow_successors(const struct SpirulaFlow *flow,
                                uint32_t position,
                                uint32_t *buffer,
                                size_t capacity);
 
-// The blocks that may come before. Returns how many there are.
+// The predecessors of a block. Returns their number.
 size_t spirula_flow_predecessors(const struct SpirulaFlow *flow,
                                  uint32_t position,
                                  uint32_t *buffer,
                                  size_t capacity);
 
-// The blocks that can be reached, each before its successors but for the edges back of loops.
-// Returns how many there are.
+// The reachable blocks in reverse postorder: each before its successors, except for back edges. Returns their
+// number.
 size_t spirula_flow_reverse_postorder(const struct SpirulaFlow *flow,
                                       uint32_t *buffer,
                                       size_t capacity);
 
-// The closest block that is on every path from the entry to this one; `SPIRULA_NONE` for the entry
-// and for blocks that cannot be reached.
+// The immediate dominator of a block; `SPIRULA_NONE` for the entry and for unreachable blocks.
 uint32_t spirula_flow_immediate_dominator(const struct SpirulaFlow *flow, uint32_t position);
 
-// Whether `above` is on every path from the entry to `below`; a block dominates itself.
+// Whether `above` dominates `below`; a block dominates itself.
 bool spirula_flow_dominates(const struct SpirulaFlow *flow, uint32_t above, uint32_t below);
 
-// The closest block that is on every path from this one to an end of the function.
+// The immediate post-dominator of a block.
 uint32_t spirula_flow_immediate_post_dominator(const struct SpirulaFlow *flow, uint32_t position);
 
-// The header of the innermost loop around a block, `SPIRULA_NONE` where it is in no loop.
+// The header of the innermost loop around a block; `SPIRULA_NONE` outside of loops.
 uint32_t spirula_flow_loop_header(const struct SpirulaFlow *flow, uint32_t position);
 
-// The number of the first instruction of a section, `SPIRULA_NONE` where it is empty. Sections are
-// counted from 0 in the order of the specification: capabilities, extensions, imports, memory model,
-// entry points, execution modes, sources, names, processed, annotations, globals; 11 is what stands
-// behind the last function.
+// The number of the first instruction of a section; `SPIRULA_NONE` if it is empty. Sections are counted from 0 in
+// the order of the specification: capabilities, extensions, imports, memory model, entry points, execution modes,
+// sources, names, processed, annotations, globals. Section 11 holds instructions after the last function.
 uint32_t spirula_section_first(const struct SpirulaModule *module,
                                uint32_t section);
 
 // The number of functions of a module.
 size_t spirula_function_count(const struct SpirulaModule *module);
 
-// The function at a position in the module, `SPIRULA_NONE` where there is none.
+// The function at a position in the module; `SPIRULA_NONE` if there is none.
 uint32_t spirula_function_at(const struct SpirulaModule *module, size_t position);
 
-// The id of a function; 0 where there is no such function.
+// The id of a function; 0 if there is no such function.
 uint32_t spirula_function_id(const struct SpirulaModule *module, uint32_t function);
 
-// The instruction `OpFunction` of a function, `SPIRULA_NONE` where there is no such function.
+// The instruction `OpFunction` of a function; `SPIRULA_NONE` if there is no such function.
 uint32_t spirula_function_definition(const struct SpirulaModule *module, uint32_t function);
 
-// The first parameter of a function, `SPIRULA_NONE` where it has none.
+// The first parameter of a function; `SPIRULA_NONE` if it has none.
 uint32_t spirula_function_first_parameter(const struct SpirulaModule *module, uint32_t function);
 
-// The blocks of a function in their order, the entry block first. Returns how many there are.
+// The blocks of a function in their order, the entry block first. Returns their number.
 size_t spirula_function_blocks(const struct SpirulaModule *module,
                                uint32_t function,
                                uint32_t *buffer,
                                size_t capacity);
 
-// The id of a block's label; 0 where there is no such block.
+// The id of a block's label; 0 if there is no such block.
 uint32_t spirula_block_label(const struct SpirulaModule *module, uint32_t block);
 
-// The first instruction behind a block's label.
+// The first instruction after a block's label.
 uint32_t spirula_block_first(const struct SpirulaModule *module, uint32_t block);
 
 // The terminator of a block, its last instruction.
 uint32_t spirula_block_terminator(const struct SpirulaModule *module, uint32_t block);
 
-// The merge instruction of a block, `SPIRULA_NONE` where it has none.
+// The merge instruction of a block; `SPIRULA_NONE` if it has none.
 uint32_t spirula_block_merge(const struct SpirulaModule *module, uint32_t block);
 
-// The instruction behind another in its section or block, `SPIRULA_NONE` behind the last.
+// The next instruction in its section or block; `SPIRULA_NONE` after the last.
 uint32_t spirula_instruction_next(const struct SpirulaModule *module, uint32_t instruction);
 
-// The instruction before another in its section or block, `SPIRULA_NONE` before the first.
+// The previous instruction in its section or block; `SPIRULA_NONE` before the first.
 uint32_t spirula_instruction_previous(const struct SpirulaModule *module, uint32_t instruction);
 
-// What an instruction is.
+// The contents of an instruction.
 enum SpirulaStatus spirula_instruction_get(const struct SpirulaModule *module,
                                            uint32_t instruction,
                                            struct SpirulaInstruction *description,
                                            struct SpirulaError **error);
 
-// The operands of an instruction, split by the grammar, result type and result id included. Returns
-// how many there are; those behind a word that the grammar does not know are left out.
+// The operands of an instruction, split by the grammar; result type and result id count as operands. Returns their
+// number. Operands after a word that the grammar does not know are left out.
 size_t spirula_instruction_operands(const struct SpirulaModule *module,
                                     uint32_t instruction,
                                     struct SpirulaOperand *buffer,
                                     size_t capacity);
 
-// The name of an opcode with its `Op`, empty where the grammar does not know it.
+// The name of an opcode with its `Op`; empty if the grammar does not know it.
 struct SpirulaName spirula_opcode_name(uint16_t opcode);
 
 // The opcode with a name, with or without its `Op`.
@@ -440,13 +436,13 @@ enum SpirulaStatus spirula_opcode_by_name(const uint8_t *name,
                                           uint16_t *opcode,
                                           struct SpirulaError **error);
 
-// The name that `OpName` gives an id, without data where there is none. To be freed.
+// The name that `OpName` gives an id; without data if there is none. The caller frees it.
 struct SpirulaText spirula_id_name(const struct SpirulaModule *module, uint32_t id);
 
-// The instruction that defines an id, `SPIRULA_NONE` where there is none.
+// The instruction that defines an id; `SPIRULA_NONE` if there is none.
 uint32_t spirula_id_definition(struct SpirulaModule *module, uint32_t id);
 
-// The uses of an id, names and decorations included. Returns how many there are.
+// The uses of an id, including names and decorations. Returns their number.
 size_t spirula_id_uses(struct SpirulaModule *module,
                        uint32_t id,
                        struct SpirulaUse *buffer,
@@ -458,7 +454,7 @@ enum SpirulaStatus spirula_id_constant(struct SpirulaModule *module,
                                        uint64_t *value,
                                        struct SpirulaError **error);
 
-// Makes an empty module of a version of SPIR-V, such as 1 and 6.
+// Creates an empty module of a version of SPIR-V, such as 1 and 6.
 struct SpirulaModule *spirula_module_new(uint8_t major, uint8_t minor);
 
 // Reads a module from its words.
@@ -479,8 +475,7 @@ enum SpirulaStatus spirula_module_from_text(const uint8_t *source,
                                             struct SpirulaModule **module,
                                             struct SpirulaError **error);
 
-// A copy of a module, in which functions, blocks and instructions have the same numbers; null for
-// null.
+// A copy of a module, in which functions, blocks and instructions keep their numbers; null for null.
 struct SpirulaModule *spirula_module_copy(const struct SpirulaModule *module);
 
 // Frees a module; null is allowed.
@@ -491,21 +486,21 @@ enum SpirulaStatus spirula_module_to_words(const struct SpirulaModule *module,
                                            struct SpirulaWords *words,
                                            struct SpirulaError **error);
 
-// Writes a module as text; with `friendly_names`, ids are called `%main` rather than `%4`.
+// Writes a module as text; with `friendly_names`, ids are written as `%main` instead of `%4`.
 enum SpirulaStatus spirula_module_to_text(const struct SpirulaModule *module,
                                           bool friendly_names,
                                           struct SpirulaText *text,
                                           struct SpirulaError **error);
 
-// Verifies a module for an environment such as `vulkan1.3`, `opencl2.2` or `spv1.6`; null stands for
-// any consumer of the newest version. Each fault is a message.
+// Verifies a module for an environment such as `vulkan1.3`, `opencl2.2` or `spv1.6`; null stands for any consumer
+// of the newest version. The error has one message for each fault.
 enum SpirulaStatus spirula_module_verify(const struct SpirulaModule *module,
                                          const char *environment,
                                          struct SpirulaError **error);
 
-// Adds what a text in the form of Khronos' grammar describes to the grammar of the process: instructions
-// and values, or a set of extended instructions, whose name is `set_name` where the text does not
-// have it; null otherwise. Before modules that use them are read.
+// Extends the grammar of the process by a text in the form of Khronos' grammar files: instructions and values, or
+// a set of extended instructions. `set_name` is the name of such a set if the text does not contain it, else null.
+// This has to be done before modules that use the additions are read.
 enum SpirulaStatus spirula_grammar_add(const uint8_t *json,
                                        size_t length,
                                        const char *set_name,
@@ -517,44 +512,44 @@ uint32_t spirula_module_version(const struct SpirulaModule *module);
 // One more than the largest id; 0 for null.
 uint32_t spirula_module_bound(const struct SpirulaModule *module);
 
-// The capabilities that a module declares, in its order. Returns how many there are.
+// The capabilities that a module declares, in its order. Returns their number.
 size_t spirula_module_capabilities(const struct SpirulaModule *module,
                                    uint32_t *buffer,
                                    size_t capacity);
 
-// Capabilities that meet all needs of a module, by increasing number. Returns how many there are.
+// The capabilities that a module requires, by increasing number. Returns their number.
 size_t spirula_module_needed_capabilities(const struct SpirulaModule *module,
                                           uint32_t *buffer,
                                           size_t capacity);
 
-// Turns the variables of all functions into values where that is possible. `variables` and `phis`,
-// which may be null, are how many went and came.
+// Promotes the variables of all functions to SSA values where that is possible. `variables` and `phis`, which may
+// be null, receive the numbers of removed variables and added phis.
 enum SpirulaStatus spirula_module_construct_ssa(struct SpirulaModule *module,
                                                 size_t *variables,
                                                 size_t *phis,
                                                 struct SpirulaError **error);
 
-// Gives ids the smallest numbers, in the order of their definitions.
+// Renumbers ids densely, in the order of their definitions.
 enum SpirulaStatus spirula_module_compact_ids(struct SpirulaModule *module,
                                               struct SpirulaError **error);
 
-// The number of entry points and, for `position` below it, the name of one, to be freed; `name` may
-// be null.
+// The number of entry points and, for `position` below it, the name of one, which the caller frees. `name` may be
+// null.
 enum SpirulaStatus spirula_entry_points(const struct SpirulaModule *module,
                                         size_t *count,
                                         size_t position,
                                         struct SpirulaText *name,
                                         struct SpirulaError **error);
 
-// What the entry point with a name takes.
+// The interface of the entry point with a name.
 enum SpirulaStatus spirula_entry_point_get(const struct SpirulaModule *module,
                                            const uint8_t *name,
                                            size_t length,
                                            struct SpirulaEntryPoint *entry_point,
                                            struct SpirulaError **error);
 
-// The resources that the entry point with a name uses. `count` is how many there are; as many as
-// there is room for are written.
+// The resources that the entry point with a name uses. `count` receives their number; as many as the buffer holds
+// are written.
 enum SpirulaStatus spirula_entry_point_bindings(const struct SpirulaModule *module,
                                                 const uint8_t *name,
                                                 size_t length,
@@ -563,31 +558,31 @@ enum SpirulaStatus spirula_entry_point_bindings(const struct SpirulaModule *modu
                                                 size_t *count,
                                                 struct SpirulaError **error);
 
-// Frees a text; one without data is allowed.
+// Frees a text; a text without data is allowed.
 void spirula_text_free(struct SpirulaText text);
 
-// Frees words; none are allowed.
+// Frees words; an empty array is allowed.
 void spirula_words_free(struct SpirulaWords words);
 
 // The number of messages of an error; 0 for null.
 size_t spirula_error_count(const struct SpirulaError *error);
 
-// A message of an error, lent until the error is freed; null where there is none.
+// A message of an error, valid until the error is freed; null if there is no such message.
 const char *spirula_error_message(const struct SpirulaError *error, size_t index);
 
-// Where in the input a message's fault is.
+// The place in the input that a message refers to.
 struct SpirulaPlace spirula_error_place(const struct SpirulaError *error, size_t index);
 
 // Frees an error; null is allowed.
 void spirula_error_free(struct SpirulaError *error);
 
-// Frees a text; one without data is allowed.
+// Frees a text; a text without data is allowed.
 void spirula_text_free(struct SpirulaText text);
 
-// Frees words; none are allowed.
+// Frees words; an empty array is allowed.
 void spirula_words_free(struct SpirulaWords words);
 
-// Makes an empty module of a version of SPIR-V, such as 1 and 6.
+// Creates an empty module of a version of SPIR-V, such as 1 and 6.
 struct SpirulaModule *spirula_module_new(uint8_t major, uint8_t minor);
 
 // Reads a module from its words.
@@ -608,8 +603,7 @@ enum SpirulaStatus spirula_module_from_text(const uint8_t *source,
                                             struct SpirulaModule **module,
                                             struct SpirulaError **error);
 
-// A copy of a module, in which functions, blocks and instructions have the same numbers; null for
-// null.
+// A copy of a module, in which functions, blocks and instructions keep their numbers; null for null.
 struct SpirulaModule *spirula_module_copy(const struct SpirulaModule *module);
 
 // Frees a module; null is allowed.
@@ -620,21 +614,21 @@ enum SpirulaStatus spirula_module_to_words(const struct SpirulaModule *module,
                                            struct SpirulaWords *words,
                                            struct SpirulaError **error);
 
-// Writes a module as text; with `friendly_names`, ids are called `%main` rather than `%4`.
+// Writes a module as text; with `friendly_names`, ids are written as `%main` instead of `%4`.
 enum SpirulaStatus spirula_module_to_text(const struct SpirulaModule *module,
                                           bool friendly_names,
                                           struct SpirulaText *text,
                                           struct SpirulaError **error);
 
-// Verifies a module for an environment such as `vulkan1.3`, `opencl2.2` or `spv1.6`; null stands for
-// any consumer of the newest version. Each fault is a message.
+// Verifies a module for an environment such as `vulkan1.3`, `opencl2.2` or `spv1.6`; null stands for any consumer
+// of the newest version. The error has one message for each fault.
 enum SpirulaStatus spirula_module_verify(const struct SpirulaModule *module,
                                          const char *environment,
                                          struct SpirulaError **error);
 
-// Adds what a text in the form of Khronos' grammar describes to the grammar of the process: instructions
-// and values, or a set of extended instructions, whose name is `set_name` where the text does not
-// have it; null otherwise. Before modules that use them are read.
+// Extends the grammar of the process by a text in the form of Khronos' grammar files: instructions and values, or
+// a set of extended instructions. `set_name` is the name of such a set if the text does not contain it, else null.
+// This has to be done before modules that use the additions are read.
 enum SpirulaStatus spirula_grammar_add(const uint8_t *json,
                                        size_t length,
                                        const char *set_name,
@@ -646,87 +640,86 @@ uint32_t spirula_module_version(const struct SpirulaModule *module);
 // One more than the largest id; 0 for null.
 uint32_t spirula_module_bound(const struct SpirulaModule *module);
 
-// The capabilities that a module declares, in its order. Returns how many there are.
+// The capabilities that a module declares, in its order. Returns their number.
 size_t spirula_module_capabilities(const struct SpirulaModule *module,
                                    uint32_t *buffer,
                                    size_t capacity);
 
-// Capabilities that meet all needs of a module, by increasing number. Returns how many there are.
+// The capabilities that a module requires, by increasing number. Returns their number.
 size_t spirula_module_needed_capabilities(const struct SpirulaModule *module,
                                           uint32_t *buffer,
                                           size_t capacity);
 
-// Turns the variables of all functions into values where that is possible. `variables` and `phis`,
-// which may be null, are how many went and came.
+// Promotes the variables of all functions to SSA values where that is possible. `variables` and `phis`, which may
+// be null, receive the numbers of removed variables and added phis.
 enum SpirulaStatus spirula_module_construct_ssa(struct SpirulaModule *module,
                                                 size_t *variables,
                                                 size_t *phis,
                                                 struct SpirulaError **error);
 
-// Gives ids the smallest numbers, in the order of their definitions.
+// Renumbers ids densely, in the order of their definitions.
 enum SpirulaStatus spirula_module_compact_ids(struct SpirulaModule *module,
                                               struct SpirulaError **error);
 
-// The number of the first instruction of a section, `SPIRULA_NONE` where it is empty. Sections are
-// counted from 0 in the order of the specification: capabilities, extensions, imports, memory model,
-// entry points, execution modes, sources, names, processed, annotations, globals; 11 is what stands
-// behind the last function.
+// The number of the first instruction of a section; `SPIRULA_NONE` if it is empty. Sections are counted from 0 in
+// the order of the specification: capabilities, extensions, imports, memory model, entry points, execution modes,
+// sources, names, processed, annotations, globals. Section 11 holds instructions after the last function.
 uint32_t spirula_section_first(const struct SpirulaModule *module,
                                uint32_t section);
 
 // The number of functions of a module.
 size_t spirula_function_count(const struct SpirulaModule *module);
 
-// The function at a position in the module, `SPIRULA_NONE` where there is none.
+// The function at a position in the module; `SPIRULA_NONE` if there is none.
 uint32_t spirula_function_at(const struct SpirulaModule *module, size_t position);
 
-// The id of a function; 0 where there is no such function.
+// The id of a function; 0 if there is no such function.
 uint32_t spirula_function_id(const struct SpirulaModule *module, uint32_t function);
 
-// The instruction `OpFunction` of a function, `SPIRULA_NONE` where there is no such function.
+// The instruction `OpFunction` of a function; `SPIRULA_NONE` if there is no such function.
 uint32_t spirula_function_definition(const struct SpirulaModule *module, uint32_t function);
 
-// The first parameter of a function, `SPIRULA_NONE` where it has none.
+// The first parameter of a function; `SPIRULA_NONE` if it has none.
 uint32_t spirula_function_first_parameter(const struct SpirulaModule *module, uint32_t function);
 
-// The blocks of a function in their order, the entry block first. Returns how many there are.
+// The blocks of a function in their order, the entry block first. Returns their number.
 size_t spirula_function_blocks(const struct SpirulaModule *module,
                                uint32_t function,
                                uint32_t *buffer,
                                size_t capacity);
 
-// The id of a block's label; 0 where there is no such block.
+// The id of a block's label; 0 if there is no such block.
 uint32_t spirula_block_label(const struct SpirulaModule *module, uint32_t block);
 
-// The first instruction behind a block's label.
+// The first instruction after a block's label.
 uint32_t spirula_block_first(const struct SpirulaModule *module, uint32_t block);
 
 // The terminator of a block, its last instruction.
 uint32_t spirula_block_terminator(const struct SpirulaModule *module, uint32_t block);
 
-// The merge instruction of a block, `SPIRULA_NONE` where it has none.
+// The merge instruction of a block; `SPIRULA_NONE` if it has none.
 uint32_t spirula_block_merge(const struct SpirulaModule *module, uint32_t block);
 
-// The instruction behind another in its section or block, `SPIRULA_NONE` behind the last.
+// The next instruction in its section or block; `SPIRULA_NONE` after the last.
 uint32_t spirula_instruction_next(const struct SpirulaModule *module, uint32_t instruction);
 
-// The instruction before another in its section or block, `SPIRULA_NONE` before the first.
+// The previous instruction in its section or block; `SPIRULA_NONE` before the first.
 uint32_t spirula_instruction_previous(const struct SpirulaModule *module, uint32_t instruction);
 
-// What an instruction is.
+// The contents of an instruction.
 enum SpirulaStatus spirula_instruction_get(const struct SpirulaModule *module,
                                            uint32_t instruction,
                                            struct SpirulaInstruction *description,
                                            struct SpirulaError **error);
 
-// The operands of an instruction, split by the grammar, result type and result id included. Returns
-// how many there are; those behind a word that the grammar does not know are left out.
+// The operands of an instruction, split by the grammar; result type and result id count as operands. Returns their
+// number. Operands after a word that the grammar does not know are left out.
 size_t spirula_instruction_operands(const struct SpirulaModule *module,
                                     uint32_t instruction,
                                     struct SpirulaOperand *buffer,
                                     size_t capacity);
 
-// The name of an opcode with its `Op`, empty where the grammar does not know it.
+// The name of an opcode with its `Op`; empty if the grammar does not know it.
 struct SpirulaName spirula_opcode_name(uint16_t opcode);
 
 // The opcode with a name, with or without its `Op`.
@@ -735,13 +728,13 @@ enum SpirulaStatus spirula_opcode_by_name(const uint8_t *name,
                                           uint16_t *opcode,
                                           struct SpirulaError **error);
 
-// The name that `OpName` gives an id, without data where there is none. To be freed.
+// The name that `OpName` gives an id; without data if there is none. The caller frees it.
 struct SpirulaText spirula_id_name(const struct SpirulaModule *module, uint32_t id);
 
-// The instruction that defines an id, `SPIRULA_NONE` where there is none.
+// The instruction that defines an id; `SPIRULA_NONE` if there is none.
 uint32_t spirula_id_definition(struct SpirulaModule *module, uint32_t id);
 
-// The uses of an id, names and decorations included. Returns how many there are.
+// The uses of an id, including names and decorations. Returns their number.
 size_t spirula_id_uses(struct SpirulaModule *module,
                        uint32_t id,
                        struct SpirulaUse *buffer,
@@ -768,57 +761,56 @@ size_t spirula_flow_count(const struct SpirulaFlow *flow);
 // The number in the module of the block at a position.
 uint32_t spirula_flow_block(const struct SpirulaFlow *flow, uint32_t position);
 
-// The position of the block with a label, `SPIRULA_NONE` where there is none.
+// The position of the block with a label; `SPIRULA_NONE` if there is none.
 uint32_t spirula_flow_position(const struct SpirulaFlow *flow, uint32_t label);
 
-// The blocks that may follow, once for each time the terminator names them. Returns how many.
+// The successors of a block, once for each time its terminator names them. Returns their number.
 size_t spirula_flow_successors(const struct SpirulaFlow *flow,
                                uint32_t position,
                                uint32_t *buffer,
                                size_t capacity);
 
-// The blocks that may come before. Returns how many there are.
+// The predecessors of a block. Returns their number.
 size_t spirula_flow_predecessors(const struct SpirulaFlow *flow,
                                  uint32_t position,
                                  uint32_t *buffer,
                                  size_t capacity);
 
-// The blocks that can be reached, each before its successors but for the edges back of loops.
-// Returns how many there are.
+// The reachable blocks in reverse postorder: each before its successors, except for back edges. Returns their
+// number.
 size_t spirula_flow_reverse_postorder(const struct SpirulaFlow *flow,
                                       uint32_t *buffer,
                                       size_t capacity);
 
-// The closest block that is on every path from the entry to this one; `SPIRULA_NONE` for the entry
-// and for blocks that cannot be reached.
+// The immediate dominator of a block; `SPIRULA_NONE` for the entry and for unreachable blocks.
 uint32_t spirula_flow_immediate_dominator(const struct SpirulaFlow *flow, uint32_t position);
 
-// Whether `above` is on every path from the entry to `below`; a block dominates itself.
+// Whether `above` dominates `below`; a block dominates itself.
 bool spirula_flow_dominates(const struct SpirulaFlow *flow, uint32_t above, uint32_t below);
 
-// The closest block that is on every path from this one to an end of the function.
+// The immediate post-dominator of a block.
 uint32_t spirula_flow_immediate_post_dominator(const struct SpirulaFlow *flow, uint32_t position);
 
-// The header of the innermost loop around a block, `SPIRULA_NONE` where it is in no loop.
+// The header of the innermost loop around a block; `SPIRULA_NONE` outside of loops.
 uint32_t spirula_flow_loop_header(const struct SpirulaFlow *flow, uint32_t position);
 
-// The number of entry points and, for `position` below it, the name of one, to be freed; `name` may
-// be null.
+// The number of entry points and, for `position` below it, the name of one, which the caller frees. `name` may be
+// null.
 enum SpirulaStatus spirula_entry_points(const struct SpirulaModule *module,
                                         size_t *count,
                                         size_t position,
                                         struct SpirulaText *name,
                                         struct SpirulaError **error);
 
-// What the entry point with a name takes.
+// The interface of the entry point with a name.
 enum SpirulaStatus spirula_entry_point_get(const struct SpirulaModule *module,
                                            const uint8_t *name,
                                            size_t length,
                                            struct SpirulaEntryPoint *entry_point,
                                            struct SpirulaError **error);
 
-// The resources that the entry point with a name uses. `count` is how many there are; as many as
-// there is room for are written.
+// The resources that the entry point with a name uses. `count` receives their number; as many as the buffer holds
+// are written.
 enum SpirulaStatus spirula_entry_point_bindings(const struct SpirulaModule *module,
                                                 const uint8_t *name,
                                                 size_t length,
@@ -827,16 +819,15 @@ enum SpirulaStatus spirula_entry_point_bindings(const struct SpirulaModule *modu
                                                 size_t *count,
                                                 struct SpirulaError **error);
 
-// A new id; 0 for null.
+// Allocates a new id; 0 for null.
 uint32_t spirula_new_id(struct SpirulaModule *module);
 
-// Puts a new instruction into a module. `words` are all words behind the first, result type and
-// result id included; `place` is one of
-// `SpirulaWhere`, and `at` the instruction or block that it speaks of. `instruction`, which may
-// be null, is its number.
+// Inserts a new instruction into a module. `words` are all words after the first, including result type and result
+// id. `place` is one of `SpirulaWhere`, and `at` is the instruction or block that it refers to. `instruction`,
+// which may be null, receives its number.
 //
-// The operands must be as the grammar demands. What makes functions and blocks (`OpFunction`,
-// `OpLabel`, terminators, …) is refused: there are functions for those.
+// The operands must conform to the grammar. Instructions that begin or end functions and blocks (`OpFunction`,
+// `OpLabel`, terminators, …) are refused; other functions create those.
 enum SpirulaStatus spirula_insert(struct SpirulaModule *module,
                                   uint32_t place,
                                   uint32_t at,
@@ -846,21 +837,20 @@ enum SpirulaStatus spirula_insert(struct SpirulaModule *module,
                                   uint32_t *instruction,
                                   struct SpirulaError **error);
 
-// Takes an instruction out of a module, with what names and decorates its result. Its result must not
-// be used any more.
+// Deletes an instruction, together with the names and decorations of its result. The result must be unused.
 enum SpirulaStatus spirula_erase(struct SpirulaModule *module,
                                  uint32_t instruction,
                                  struct SpirulaError **error);
 
-// Gives an instruction other words: all behind the first, result type and result id included.
+// Replaces the words of an instruction: all after the first, including result type and result id.
 enum SpirulaStatus spirula_set_words(struct SpirulaModule *module,
                                      uint32_t instruction,
                                      const uint32_t *words,
                                      size_t count,
                                      struct SpirulaError **error);
 
-// Puts another terminator in the place of a block's. Phis of the old and the new targets are the
-// caller's care; `spirula_redirect_edge`, `spirula_add_edge` and `spirula_remove_edge` keep them.
+// Replaces the terminator of a block. The caller has to update the phis of the old and the new targets;
+// `spirula_redirect_edge`, `spirula_add_edge` and `spirula_remove_edge` do so themselves.
 enum SpirulaStatus spirula_set_terminator(struct SpirulaModule *module,
                                           uint32_t block,
                                           uint16_t opcode,
@@ -868,31 +858,31 @@ enum SpirulaStatus spirula_set_terminator(struct SpirulaModule *module,
                                           size_t count,
                                           struct SpirulaError **error);
 
-// Has every use of an id use another one; names and decorations stay. `count`, which may be null, is
-// how many there were.
+// Replaces all uses of an id by another; names and decorations stay. `count`, which may be null, receives their
+// number.
 enum SpirulaStatus spirula_replace_uses(struct SpirulaModule *module,
                                         uint32_t old,
                                         uint32_t new_,
                                         size_t *count,
                                         struct SpirulaError **error);
 
-// Splits a block: an instruction and what follows go into a new block, to which the old one
-// branches. `new_block` is the new one.
+// Splits a block: an instruction and all that follow move to a new block, to which the old one branches.
+// `new_block` receives the new block.
 enum SpirulaStatus spirula_split_block(struct SpirulaModule *module,
                                        uint32_t block,
                                        uint32_t instruction,
                                        uint32_t *new_block,
                                        struct SpirulaError **error);
 
-// Puts a block on an edge. `new_block` is the new one.
+// Inserts a block on an edge. `new_block` receives the new block.
 enum SpirulaStatus spirula_insert_on_edge(struct SpirulaModule *module,
                                           uint32_t from,
                                           uint32_t to,
                                           uint32_t *new_block,
                                           struct SpirulaError **error);
 
-// Leads an edge to another block of the function. `values` are the ids that the phis of the new
-// target take from it, in the order of the phis.
+// Redirects an edge to another block of the function. `values` are the ids that the phis of the new target take
+// from it, in the order of the phis.
 enum SpirulaStatus spirula_redirect_edge(struct SpirulaModule *module,
                                          uint32_t from,
                                          uint32_t to,
@@ -901,8 +891,8 @@ enum SpirulaStatus spirula_redirect_edge(struct SpirulaModule *module,
                                          size_t count,
                                          struct SpirulaError **error);
 
-// Adds an edge to a block that ends in `OpBranch`: it goes to `to` where the condition holds.
-// `values` are as for `spirula_redirect_edge`.
+// Adds an edge to a block that ends in `OpBranch`: it goes to `to` if the condition holds. `values` are as for
+// `spirula_redirect_edge`.
 enum SpirulaStatus spirula_add_edge(struct SpirulaModule *module,
                                     uint32_t from,
                                     uint32_t to,
@@ -911,19 +901,19 @@ enum SpirulaStatus spirula_add_edge(struct SpirulaModule *module,
                                     size_t count,
                                     struct SpirulaError **error);
 
-// Removes an edge. A conditional branch becomes a branch, a branch `OpUnreachable`, of a switch cases
-// go. Blocks that cannot be reached any more stay: see `spirula_remove_unreachable`.
+// Removes an edge. A conditional branch becomes a branch, a branch becomes `OpUnreachable`, and a switch loses
+// cases. Blocks that become unreachable stay: see `spirula_remove_unreachable`.
 enum SpirulaStatus spirula_remove_edge(struct SpirulaModule *module,
                                        uint32_t from,
                                        uint32_t to,
                                        struct SpirulaError **error);
 
-// Removes the blocks of a function that cannot be reached.
+// Removes the unreachable blocks of a function.
 enum SpirulaStatus spirula_remove_unreachable(struct SpirulaModule *module,
                                               uint32_t function,
                                               struct SpirulaError **error);
 
-// Makes a block through which alone the loop of a header is entered. `new_block` is that block.
+// Creates a pre-header: the only block through which a loop is entered. `new_block` receives it.
 enum SpirulaStatus spirula_create_pre_header(struct SpirulaModule *module,
                                              uint32_t header,
                                              uint32_t *new_block,
