@@ -1,6 +1,6 @@
 //! Statements of the host and of kernels.
 
-use super::{ExprId, FragmentOp, FuncId, KernelId, MessageId, StmtBlock, VarId};
+use super::{ExprId, FragmentOp, FuncId, KernelId, MemoryElement, MessageId, StmtBlock, VarId};
 use spirula_diagnostics::SourceLocation;
 use spirula_program::{ScalarLiteral, ScalarType};
 
