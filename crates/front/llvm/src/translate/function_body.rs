@@ -1,6 +1,6 @@
 //! Function body translation: blocks, phis, and access to values.
 
-use super::debug_info::debug_state::EmittedDebugLocation;
+use super::debug_info::debug_state::{EmittedDebugLocation, FunctionDebugState};
 use super::local_uses::LocalUses;
 use super::loop_hints::{LoopHintContext, LoopHints, find_loop_hints};
 use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
@@ -51,14 +51,10 @@ pub(super) struct FunctionTranslator<'t, 'm> {
     casts: Vec<(Id, Id, Id)>,
     /// The kinds of metadata that instructions of the function have.
     pub(super) metadata_kinds: InstructionMetadataKinds,
-    /// Whether debug information is kept.
-    pub(super) debugs: bool,
-    /// The source location of the previous instruction.
-    pub(super) last_location: EmittedDebugLocation,
+    /// Debug information of this function.
+    pub(super) debug: FunctionDebugState,
     /// The current lane, while a vector operation is scalarised.
     pub(super) at_lane: Option<u32>,
-    /// The first debug record that was not processed yet.
-    pub(super) next_record: usize,
     /// Generic casts of variables that exist so far, with the variables, in ascending order.
     pub(super) generic_casts: Vec<(Id, Id)>,
     /// By local: the overflow flag that is kept besides its value. Empty until one exists.
@@ -116,10 +112,11 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             loops: Vec::new(),
             casts: Vec::new(),
             metadata_kinds: InstructionMetadataKinds::new(t.module, function),
-            debugs: t.has_debug(),
-            last_location: EmittedDebugLocation::default(),
+            debug: FunctionDebugState {
+                enabled: t.has_debug(),
+                ..FunctionDebugState::default()
+            },
             at_lane: None,
-            next_record: 0,
             generic_casts: Vec::new(),
             flags: Vec::new(),
             uses: LocalUses::default(),
@@ -518,7 +515,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         self.t.b.begin_block(label);
         self.current = label;
         self.casts.clear();
-        self.last_location = EmittedDebugLocation::default();
+        self.debug.last_location = EmittedDebugLocation::default();
     }
 
     /// Label of the block being written.

@@ -158,7 +158,7 @@ impl<'m> LlvmTranslator<'m> {
             let linkage = self.choose_export_linkage(linkage);
             self.b.set_linkage(signature.id, name, linkage);
         }
-        self.debug_function(func);
+        self.debug_info().emit_defined_function(func);
         FunctionTranslator::new(self, func, signature, &params).translate_body();
         self.b.end_function();
     }

@@ -92,7 +92,7 @@ impl LlvmTranslator<'_> {
         self.find_scalarised_types();
         self.source_language();
         self.global_variables();
-        self.debug_units();
+        self.debug_info().emit_units();
         self.function_declarations();
         for func in self.module.function_ids() {
             if !self.is_defined_elsewhere(func) {

@@ -45,3 +45,14 @@ pub(in crate::translate) struct EmittedDebugLocation {
     pub(in crate::translate) scope: Option<(Id, Option<Id>)>,
     pub(in crate::translate) line: Option<(Id, u32, u32)>,
 }
+
+/// Debug information of the function that is being translated.
+#[derive(Debug, Default)]
+pub(in crate::translate) struct FunctionDebugState {
+    /// Whether debug information is kept.
+    pub(in crate::translate) enabled: bool,
+    /// The source location of the previous instruction.
+    pub(in crate::translate) last_location: EmittedDebugLocation,
+    /// The first debug record that was not processed yet.
+    pub(in crate::translate) next_record: usize,
+}

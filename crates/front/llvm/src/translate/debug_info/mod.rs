@@ -53,7 +53,17 @@ enum DebugInfoOperand {
     Number(u32),
 }
 
-impl LlvmTranslator<'_> {
+/// Emits debug information at module scope, from the module's metadata.
+pub(super) struct DebugInfoEmitter<'t, 'm> {
+    t: &'t mut LlvmTranslator<'m>,
+}
+
+impl<'m> LlvmTranslator<'m> {
+    /// The emitter of debug information.
+    pub(super) fn debug_info(&mut self) -> DebugInfoEmitter<'_, 'm> {
+        DebugInfoEmitter { t: self }
+    }
+
     /// Whether debug information is to be kept.
     pub(super) fn has_debug(&self) -> bool {
         let allowed = !self.is_non_semantic() || self.may_use(NON_SEMANTIC);
@@ -61,58 +71,63 @@ impl LlvmTranslator<'_> {
         kept && !self.module.named_metadata("llvm.dbg.cu").is_empty()
     }
 
-    /// Whether debug information is that without meaning.
+    /// Whether debug information is in one of the non-semantic sets.
     pub(super) fn is_non_semantic(&self) -> bool {
         matches!(
             self.options.debug,
             DebugInfo::NonSemantic | DebugInfo::NonSemantic200
         )
     }
+}
 
+impl DebugInfoEmitter<'_, '_> {
     /// Makes the compilation units and global variables.
-    pub(super) fn debug_units(&mut self) {
-        if !self.has_debug() {
+    pub(super) fn emit_units(&mut self) {
+        if !self.t.has_debug() {
             return;
         }
-        let units = self.module.named_metadata("llvm.dbg.cu");
+        let units = self.t.module.named_metadata("llvm.dbg.cu");
         for &unit in units {
-            self.debug_node(Some(unit));
+            self.emit_node(Some(unit));
         }
-        self.debug_build(units);
-        let mut seen = vec![false; self.module.metadata.len()];
+        self.emit_build(units);
+        let mut seen = vec![false; self.t.module.metadata.len()];
         for &unit in units {
-            self.debug_macros(unit, &mut seen);
+            self.emit_macros(unit, &mut seen);
         }
-        self.debug_globals();
-        self.debug_imports();
+        self.emit_globals();
+        self.emit_imports();
     }
 
-    fn debug_set(&mut self) -> Id {
-        match self.debug.set {
+    fn import_debug_set(&mut self) -> Id {
+        match self.t.debug.set {
             Some(id) => id,
             None => {
-                let id = self.b.import_set(self.options.debug.extended_set_name());
-                if self.is_non_semantic() {
-                    self.b.declare_extension(NON_SEMANTIC);
+                let id = self
+                    .t
+                    .b
+                    .import_set(self.t.options.debug.extended_set_name());
+                if self.t.is_non_semantic() {
+                    self.t.b.declare_extension(NON_SEMANTIC);
                 }
-                self.debug.set = Some(id);
+                self.t.debug.set = Some(id);
                 id
             }
         }
     }
 
     /// The number of an instruction and its operands as words.
-    fn debug_words(&mut self, name: &str, arguments: &[DebugInfoOperand]) -> Vec<u32> {
+    fn encode_instruction(&mut self, name: &str, arguments: &[DebugInfoOperand]) -> Vec<u32> {
         let arguments = &arguments[..arguments.len().min(MAX_ARGUMENTS)];
         if let Some((_, number)) = LATER.iter().find(|row| row.0 == name) {
-            let mut words = vec![self.debug_set().word(), *number];
+            let mut words = vec![self.import_debug_set().word(), *number];
             words.extend(arguments.iter().map(|argument| match *argument {
                 DebugInfoOperand::Id(id) => id.word(),
-                DebugInfoOperand::Number(number) => self.b.constant_u32(number).word(),
+                DebugInfoOperand::Number(number) => self.t.b.constant_u32(number).word(),
             }));
             return words;
         }
-        let known = if self.is_non_semantic() {
+        let known = if self.t.is_non_semantic() {
             DebugInfo::NonSemantic
         } else {
             DebugInfo::OpenCl
@@ -120,7 +135,7 @@ impl LlvmTranslator<'_> {
         let set = ExtInstSet::by_name(known.extended_set_name());
         let row = set.and_then(|set| set.instruction_by_name(name));
         let Some(row) = row else { return Vec::new() };
-        let mut words = vec![self.debug_set().word(), row.number];
+        let mut words = vec![self.import_debug_set().word(), row.number];
         for (index, argument) in arguments.iter().enumerate() {
             let operand = row.operands.get(index).or(row.operands.last());
             let literal = operand.is_some_and(|o| {
@@ -132,60 +147,63 @@ impl LlvmTranslator<'_> {
             words.push(match *argument {
                 DebugInfoOperand::Id(id) => id.word(),
                 DebugInfoOperand::Number(number) if literal => number,
-                DebugInfoOperand::Number(number) => self.b.constant_u32(number).word(),
+                DebugInfoOperand::Number(number) => self.t.b.constant_u32(number).word(),
             });
         }
         words
     }
 
     /// An instruction at module level.
-    fn debug_global(&mut self, name: &str, arguments: &[DebugInfoOperand]) -> Id {
-        let id = self.b.fresh_id();
-        self.debug_define(id, name, arguments);
+    fn emit_instruction(&mut self, name: &str, arguments: &[DebugInfoOperand]) -> Id {
+        let id = self.t.b.fresh_id();
+        self.define_instruction(id, name, arguments);
         id
     }
 
     /// An instruction at module scope under an id that was referenced before.
-    fn debug_define(&mut self, id: Id, name: &str, arguments: &[DebugInfoOperand]) {
-        let void = self.b.void_type();
+    fn define_instruction(&mut self, id: Id, name: &str, arguments: &[DebugInfoOperand]) {
+        let void = self.t.b.void_type();
         let mut words = vec![void.word(), id.word()];
-        words.extend(self.debug_words(name, arguments));
-        self.b
+        words.extend(self.encode_instruction(name, arguments));
+        self.t
+            .b
             .push_inst(ModuleSection::Globals, Op::ExtInst, &words);
     }
 
     /// The id of `DebugInfoNone`.
-    fn debug_none(&mut self) -> Id {
-        match self.debug.none {
+    fn emit_none(&mut self) -> Id {
+        match self.t.debug.none {
             Some(id) => id,
             None => {
-                let id = self.debug_global("DebugInfoNone", &[]);
-                self.debug.none = Some(id);
+                let id = self.emit_instruction("DebugInfoNone", &[]);
+                self.t.debug.none = Some(id);
                 id
             }
         }
     }
 
     /// A string.
-    fn debug_text(&mut self, text: &str) -> Id {
+    fn emit_string(&mut self, text: &str) -> Id {
         let end = (0..=text.len().min(MAX_TEXT))
             .rev()
             .find(|at| text.is_char_boundary(*at));
         let text = &text[..end.unwrap_or(0)];
-        if let Some(id) = self.debug.strings.get(text) {
+        if let Some(id) = self.t.debug.strings.get(text) {
             return *id;
         }
-        let id = self.b.fresh_id();
+        let id = self.t.b.fresh_id();
         let mut words = vec![id.word()];
         push_string(&mut words, text);
-        self.b.push_inst(ModuleSection::Sources, Op::String, &words);
-        self.debug.strings.insert(text.to_owned(), id);
+        self.t
+            .b
+            .push_inst(ModuleSection::Sources, Op::String, &words);
+        self.t.debug.strings.insert(text.to_owned(), id);
         id
     }
 
     fn find_field(&self, node: LlvmMetadata, name: &str) -> Option<MetadataField> {
-        let name = self.module.strings.find_symbol(name)?;
-        self.module.metadata.find_field(node, name)
+        let name = self.t.module.strings.find_symbol(name)?;
+        self.t.module.metadata.find_field(node, name)
     }
 
     fn node_field(&self, node: LlvmMetadata, name: &str) -> Option<LlvmMetadata> {
@@ -200,8 +218,8 @@ impl LlvmTranslator<'_> {
             Some(MetadataField::Int(number)) => u32::try_from(number).unwrap_or(0),
             // Since LLVM 21 a size may be a constant node, or unknown.
             Some(MetadataField::Node(Some(node))) => {
-                let constant = self.module.metadata.as_constant(node);
-                let number = constant.and_then(|c| self.module.consts.as_u64(c));
+                let constant = self.t.module.metadata.as_constant(node);
+                let number = constant.and_then(|c| self.t.module.consts.as_u64(c));
                 number.and_then(|n| u32::try_from(n).ok()).unwrap_or(0)
             }
             _ => 0,
@@ -210,15 +228,15 @@ impl LlvmTranslator<'_> {
 
     fn text_field(&self, node: LlvmMetadata, name: &str) -> String {
         let text = self.node_field(node, name);
-        let text = text.and_then(|m| self.module.metadata.as_string(m));
-        text.map_or("", |s| self.module.symbol_text(s)).to_owned()
+        let text = text.and_then(|m| self.t.module.metadata.as_string(m));
+        text.map_or("", |s| self.t.module.symbol_text(s)).to_owned()
     }
 
     /// The row of a table for a field that is a keyword or a number.
     fn row_field(&self, node: LlvmMetadata, name: &str, rows: &[(&str, u64, u32)]) -> Option<u32> {
         let row = match self.find_field(node, name)? {
             MetadataField::Word(word) => {
-                let word = self.module.symbol_text(word);
+                let word = self.t.module.symbol_text(word);
                 rows.iter().find(|row| row.0 == word)
             }
             MetadataField::Int(number) => rows.iter().find(|row| i128::from(row.1) == number),
@@ -231,7 +249,7 @@ impl LlvmTranslator<'_> {
     fn flag_field(&self, node: LlvmMetadata, name: &str, rows: &[(&str, u64, u32)]) -> u32 {
         match self.find_field(node, name) {
             Some(MetadataField::Word(word)) => {
-                let words = self.module.symbol_text(word).split('|').map(str::trim);
+                let words = self.t.module.symbol_text(word).split('|').map(str::trim);
                 words
                     .filter_map(|word| rows.iter().find(|row| row.0 == word))
                     .fold(0, |all, row| all | row.2)

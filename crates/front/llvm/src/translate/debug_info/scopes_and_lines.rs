@@ -12,7 +12,8 @@ impl FunctionTranslator<'_, '_> {
     /// Emits the source location of an instruction if it differs from the previous one, and the
     /// locations of variables that its debug records state.
     pub(in crate::translate) fn emit_debug_location(&mut self, inst: LlvmInst) {
-        if !self.debugs || matches!(self.opcode(inst), LlvmOpcode::Phi | LlvmOpcode::Alloca) {
+        if !self.debug.enabled || matches!(self.opcode(inst), LlvmOpcode::Phi | LlvmOpcode::Alloca)
+        {
             return;
         }
         self.emit_debug_records(inst);
@@ -23,11 +24,11 @@ impl FunctionTranslator<'_, '_> {
 
     /// Emits which function's body begins here.
     pub(in crate::translate) fn debug_definition(&mut self) {
-        if !self.debugs || !self.t.is_non_semantic() {
+        if !self.debug.enabled || !self.t.is_non_semantic() {
             return;
         }
         if let Some(node) = self.t.module.function_metadata(self.func, "dbg") {
-            let function = self.t.debug_node(Some(node));
+            let function = self.t.debug_info().emit_node(Some(node));
             let arguments = [function, self.signature.id].map(super::DebugInfoOperand::Id);
             self.debug_effect("DebugFunctionDefinition", &arguments);
         }
@@ -40,39 +41,39 @@ impl FunctionTranslator<'_, '_> {
     fn locate_at(&mut self, node: Option<LlvmMetadata>) {
         let Some(node) = node else {
             self.no_line();
-            if self.last_location.scope.take().is_some() {
+            if self.debug.last_location.scope.take().is_some() {
                 self.debug_effect("DebugNoScope", &[]);
             }
             return;
         };
-        let scope = self.t.node_field(node, "scope");
-        let inlined = self.t.node_field(node, "inlinedAt");
-        let id = self.t.debug_scope(scope);
-        let inlined = inlined.map(|node| self.t.debug_node(Some(node)));
+        let scope = self.t.debug_info().node_field(node, "scope");
+        let inlined = self.t.debug_info().node_field(node, "inlinedAt");
+        let id = self.t.debug_info().emit_scope(scope);
+        let inlined = inlined.map(|node| self.t.debug_info().emit_node(Some(node)));
         let known = self.t.debug.none != Some(id);
-        if known && self.last_location.scope != Some((id, inlined)) {
-            self.last_location.scope = Some((id, inlined));
+        if known && self.debug.last_location.scope != Some((id, inlined)) {
+            self.debug.last_location.scope = Some((id, inlined));
             let mut arguments = vec![super::DebugInfoOperand::Id(id)];
             arguments.extend(inlined.map(super::DebugInfoOperand::Id));
             self.debug_effect("DebugScope", &arguments);
         }
         let source = match (scope, self.t.is_non_semantic()) {
-            (Some(scope), true) => self.t.debug_file(scope),
+            (Some(scope), true) => self.t.debug_info().emit_file(scope),
             _ => {
-                let path = self.source_path(scope);
-                self.t.debug_text(&path)
+                let path = self.t.debug_info().source_path(scope);
+                self.t.debug_info().emit_string(&path)
             }
         };
-        let line = self.t.number_field(node, "line");
-        let column = self.t.number_field(node, "column");
-        if self.last_location.line == Some((source, line, column)) {
+        let line = self.t.debug_info().number_field(node, "line");
+        let column = self.t.debug_info().number_field(node, "column");
+        if self.debug.last_location.line == Some((source, line, column)) {
             return;
         }
         if line == 0 && self.t.is_non_semantic() {
             // Lines are counted from 1 there.
             return self.no_line();
         }
-        self.last_location.line = Some((source, line, column));
+        self.debug.last_location.line = Some((source, line, column));
         if self.t.is_non_semantic() {
             let [line, column] = [line, column].map(super::DebugInfoOperand::Number);
             let arguments = [
@@ -92,7 +93,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// Emits that the source location of the following instructions is unknown.
     fn no_line(&mut self) {
-        if self.last_location.line.take().is_none() {
+        if self.debug.last_location.line.take().is_none() {
             return;
         }
         if self.t.is_non_semantic() {
@@ -102,27 +103,8 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    /// The path of a scope's file.
-    fn source_path(&self, scope: Option<LlvmMetadata>) -> String {
-        let mut at = scope;
-        for _ in 0..super::MAX_DEPTH {
-            let Some(node) = at else { break };
-            if let Some(file) = self.t.node_field(node, "file") {
-                let directory = self.t.text_field(file, "directory");
-                let name = self.t.text_field(file, "filename");
-                return if name.starts_with('/') || directory.is_empty() {
-                    name
-                } else {
-                    format!("{directory}/{name}")
-                };
-            }
-            at = self.t.node_field(node, "scope");
-        }
-        String::new()
-    }
-
     fn debug_effect(&mut self, name: &str, arguments: &[super::DebugInfoOperand]) {
-        let words = self.t.debug_words(name, arguments);
+        let words = self.t.debug_info().encode_instruction(name, arguments);
         let void = self.t.b.void_type();
         self.t.b.append_value(Op::ExtInst, void, &words);
     }
@@ -130,10 +112,10 @@ impl FunctionTranslator<'_, '_> {
     /// The debug records that precede an instruction.
     fn emit_debug_records(&mut self, inst: LlvmInst) {
         let records = &self.function.debug_records;
-        while let Some(record) = records.get(self.next_record)
+        while let Some(record) = records.get(self.debug.next_record)
             && record.before <= inst
         {
-            self.next_record += 1;
+            self.debug.next_record += 1;
             let declares = match record.kind {
                 DebugRecordKind::Declare => true,
                 DebugRecordKind::Value | DebugRecordKind::Assign => false,
@@ -156,7 +138,7 @@ impl FunctionTranslator<'_, '_> {
             _ => None,
         };
         let nodes: Vec<LlvmMetadata> = arguments.iter().filter_map(|v| node(*v)).collect();
-        if let (true, [value, variable, expression, ..]) = (self.debugs, &nodes[..]) {
+        if let (true, [value, variable, expression, ..]) = (self.debug.enabled, &nodes[..]) {
             self.emit_variable_location(declares, *value, *variable, *expression);
         }
         Ok(None)
@@ -175,7 +157,7 @@ impl FunctionTranslator<'_, '_> {
             MetadataKind::Constant(constant) => LlvmValue::from_constant(constant),
             _ => return,
         };
-        let is_variable = self.t.class_of(variable) == "DILocalVariable";
+        let is_variable = self.t.debug_info().class_of(variable) == "DILocalVariable";
         if !is_variable || (declares && !self.is_variable_or_parameter(value)) {
             return;
         }
@@ -186,7 +168,7 @@ impl FunctionTranslator<'_, '_> {
         let (Some(id), Some(expression)) = (known, self.find_debug_expression(expression)) else {
             return;
         };
-        let variable = self.t.debug_node(Some(variable));
+        let variable = self.t.debug_info().emit_node(Some(variable));
         let name = if declares {
             "DebugDeclare"
         } else {
@@ -212,7 +194,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     fn find_debug_expression(&mut self, node: LlvmMetadata) -> Option<Id> {
-        let id = self.t.debug_node(Some(node));
+        let id = self.t.debug_info().emit_node(Some(node));
         (self.t.debug.none != Some(id)).then_some(id)
     }
 }
