@@ -3,7 +3,7 @@
 //! - [`bitstream`]: bits, blocks and records.
 //! - [`container`]: the whole file; the entry point.
 //! - [`module`], [`globals`]: the contents of a module outside of functions.
-//! - [`types`], [`attributes`], [`constants`], [`metadata`], [`symbols`]: blocks that modules and
+//! - [`types`], [`attributes`], [`constants`], [`constant_expressions`], [`metadata`], [`symbols`]: blocks that modules and
 //!   functions share.
 //! - [`function`]: function bodies; [`instruction`], [`memory`], [`terminators`], [`call`]: their
 //!   records.
@@ -17,6 +17,7 @@
 mod attributes;
 mod bitstream;
 mod call;
+mod constant_expressions;
 mod constants;
 mod container;
 mod function;

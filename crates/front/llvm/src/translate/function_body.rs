@@ -3,9 +3,9 @@
 use super::debug_info::debug_state::{EmittedDebugLocation, FunctionDebugState};
 use super::local_uses::LocalUses;
 use super::loop_hints::{LoopHintContext, LoopHints, find_loop_hints};
+use super::phis::PhiState;
 use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
 use super::shapes::NumericShape;
-use super::storage_classes::space_cast;
 use super::translated_entities::TranslatedSignature;
 use super::translator::LlvmTranslator;
 use super::words::TranslationWords;
@@ -21,11 +21,7 @@ use spirula_spirv::ir as spirv;
 use std::rc::Rc;
 
 /// Operands beyond which an instruction would be too long.
-const MAX_OPERANDS: usize = 60_000;
-/// Greatest number of steps to first members that replace a pointer cast.
-const MAX_STEPS: usize = 8;
-/// Casts remembered within a block.
-const REMEMBERED: usize = 8;
+pub(super) const MAX_OPERANDS: usize = 60_000;
 
 /// The state of translating one function body.
 pub(super) struct FunctionTranslator<'t, 'm> {
@@ -35,20 +31,15 @@ pub(super) struct FunctionTranslator<'t, 'm> {
     pub(super) signature: Rc<TranslatedSignature>,
     values: Vec<Option<Id>>,
     labels: Vec<Option<Id>>,
-    /// By block: the label of the last SPIR-V block that it became.
-    exits: Vec<Option<Id>>,
     /// By instruction: whether it was refused, and even its type cannot be translated.
     refused: Vec<bool>,
-    phis: Vec<(LlvmInst, LlvmBlock, spirv::Inst)>,
-    /// By block: the last phi that has an operand for it, counted from 1.
-    phi_marks: Vec<u32>,
-    phi_mark: u32,
+    pub(super) phis: PhiState,
     /// Label of the block being written.
     current: Id,
     /// Loops with hints.
     pub(super) loops: Vec<LoopHints>,
     /// Casts in the current block: pointer, type, result.
-    casts: Vec<(Id, Id, Id)>,
+    pub(super) casts: Vec<(Id, Id, Id)>,
     /// The kinds of metadata that instructions of the function have.
     pub(super) metadata_kinds: InstructionMetadataKinds,
     /// Debug information of this function.
@@ -104,11 +95,8 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             signature,
             values,
             labels: vec![None; function.blocks.len()],
-            exits: vec![None; function.blocks.len()],
             refused: vec![false; function.insts.len()],
-            phis: Vec::new(),
-            phi_marks: vec![0; function.blocks.len()],
-            phi_mark: 0,
+            phis: PhiState::new(function.blocks.len()),
             loops: Vec::new(),
             casts: Vec::new(),
             metadata_kinds: InstructionMetadataKinds::new(t.module, function),
@@ -148,7 +136,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             for inst in self.function.block_insts(block) {
                 self.translate_instruction(block, inst);
             }
-            self.exits[block.index()] = Some(self.current);
+            self.phis.exits[block.index()] = Some(self.current);
         }
         self.finish_phis();
     }
@@ -438,50 +426,6 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         }
     }
 
-    /// Casts a pointer to another pointee type: it is left unchanged, or becomes a step to the
-    /// first member, or a bit cast.
-    pub(super) fn cast_pointer(&mut self, pointer: Id, pointee: Id) -> Id {
-        let known = self.t.b.type_of(pointer);
-        let Some((class, have)) = known.and_then(|ty| self.t.pointee_of(ty)) else {
-            return pointer;
-        };
-        if have == pointee || self.t.is_shader() {
-            return pointer;
-        }
-        let ty = self.t.pointer_type(class, pointee);
-        let recent = self.casts.iter().rev().take(REMEMBERED);
-        if let Some(cast) = recent.into_iter().find(|c| (c.0, c.1) == (pointer, ty)) {
-            return cast.2;
-        }
-        let id = match self.t.path_to_first(have, pointee) {
-            Some(steps) => {
-                let zero = self.t.b.constant_u32(0);
-                let mut words: TranslationWords = smallvec![pointer.word()];
-                words.extend(std::iter::repeat_n(zero.word(), steps));
-                self.t.b.append_value(Op::InBoundsAccessChain, ty, &words)
-            }
-            None => self.emit_op(Op::Bitcast, ty, [pointer]),
-        };
-        self.casts.push((pointer, ty, id));
-        id
-    }
-
-    /// Casts a pointer to another storage class, with the same pointee.
-    pub(super) fn cast_space(&mut self, pointer: Id, to: StorageClass) -> TranslationResult<Id> {
-        let known = self.t.b.type_of(pointer);
-        let Some((from, pointee)) = known.and_then(|ty| self.t.pointee_of(ty)) else {
-            return Err(make_refusal(
-                "an address space cast of a value that is not a pointer",
-            ));
-        };
-        let mut id = pointer;
-        for (op, class) in space_cast(from, to)? {
-            let ty = self.t.pointer_type(class, pointee);
-            id = self.emit_op(op, ty, [id]);
-        }
-        Ok(id)
-    }
-
     /// Appends an instruction whose operands are ids.
     pub(super) fn emit_op<const N: usize>(&mut self, op: Op, ty: Id, operands: [Id; N]) -> Id {
         self.t.b.append_value(op, ty, &operands.map(Id::word))
@@ -521,97 +465,5 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     /// Label of the block being written.
     pub(super) fn current_label(&self) -> Id {
         self.current
-    }
-
-    fn begin_phi(&mut self, block: LlvmBlock, inst: LlvmInst) -> TranslationResult<Id> {
-        let ty = self.result_type(inst)?;
-        let (id, phi) = self.t.b.append_phi(ty);
-        self.phis.push((inst, block, phi));
-        Ok(id)
-    }
-
-    /// Completes the phis with one operand for each reachable predecessor.
-    fn finish_phis(&mut self) {
-        let phis = std::mem::take(&mut self.phis);
-        if phis.is_empty() {
-            return;
-        }
-        let before = self.count_predecessors();
-        for (inst, block, phi) in phis {
-            let count = before[block.index()];
-            if let Err(refusal) = self.finish_phi(inst, block, phi, count) {
-                self.t
-                    .report_refusal(self.func, self.function.inst_place(inst), &refusal);
-            }
-        }
-    }
-
-    /// By block: the number of reachable predecessors.
-    fn count_predecessors(&self) -> Vec<usize> {
-        let mut counts = vec![0; self.function.blocks.len()];
-        let mut last = vec![None; self.function.blocks.len()];
-        for block in self.function.block_ids() {
-            if self.exits[block.index()].is_none() {
-                continue;
-            }
-            for next in self.function.successors(block) {
-                if last[next.index()].replace(block) != Some(block) {
-                    counts[next.index()] += 1;
-                }
-            }
-        }
-        counts
-    }
-
-    fn finish_phi(
-        &mut self,
-        inst: LlvmInst,
-        here: LlvmBlock,
-        phi: spirv::Inst,
-        before: usize,
-    ) -> TranslationResult<()> {
-        let function = self.function;
-        let ty = self.result_type(inst)?;
-        let mut words = TranslationWords::new();
-        let blocks = function.blocks_of(inst);
-        self.phi_mark += 1;
-        let mut fits = true;
-        for (&value, &block) in function.operands(inst).iter().zip(blocks) {
-            let Some(exit) = self.exits[block.index()] else {
-                continue;
-            };
-            // A phi of LLVM has one entry per edge, a phi of SPIR-V one per block.
-            if std::mem::replace(&mut self.phi_marks[block.index()], self.phi_mark) == self.phi_mark
-            {
-                continue;
-            }
-            fits &= function.successors(block).contains(&here);
-            let value = self.value_as(value, ty)?;
-            words.extend_from_slice(&[value.word(), exit.word()]);
-        }
-        if !fits || words.len() != before * 2 {
-            return Err(make_refusal(
-                "a phi does not match the predecessors of its block",
-            ));
-        }
-        if words.len() > MAX_OPERANDS {
-            return Err(make_refusal("a phi with too many operands"));
-        }
-        self.t.b.set_phi(phi, &words);
-        Ok(())
-    }
-}
-
-impl LlvmTranslator<'_> {
-    /// The number of steps to first members that lead from one type in memory to another.
-    pub(super) fn path_to_first(&self, from: Id, to: Id) -> Option<usize> {
-        let mut at = from;
-        for steps in 1..=MAX_STEPS {
-            at = self.first_member(at)?;
-            if at == to {
-                return Some(steps);
-            }
-        }
-        None
     }
 }

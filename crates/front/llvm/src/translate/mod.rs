@@ -18,7 +18,7 @@
 //! | `functions`, `kernel_metadata`, `decorations` | signatures, entry points, execution modes, attributes |
 //! | `fpga_metadata` | metadata of compilers for FPGAs |
 //! | `global_constructors` | functions that run before and after all kernels |
-//! | `function_body` | blocks, phis and access to values within one function |
+//! | `function_body`, `phis`, `pointer_casts`, `local_uses` | blocks, phis and access to values within one function |
 //! | `instructions` | one file for each class of instructions |
 //! | `loop_hints` | loop metadata |
 //! | `scalarise_vectors` | vectors of pointers, and vectors that are too long |
@@ -72,7 +72,9 @@ mod loop_hints;
 mod merge_globals;
 mod opencl_opaque_types;
 mod options;
+mod phis;
 mod physical_storage;
+mod pointer_casts;
 mod reference_page;
 mod refusal;
 mod row_major_matrices;

@@ -1,11 +1,16 @@
 //! Look-up of built-in functions by name.
 
-use super::table::FAMILIES;
-use super::table::ROWS;
+use super::atomic_table::ATOMIC_ROWS;
+use super::table::{FAMILIES, ROWS};
 use crate::translate::call_rules::OpenClBuiltinRule;
 use crate::translate::extended_instructions::extended_number;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
+
+/// The rows of all tables.
+fn all_rows() -> impl Iterator<Item = &'static (&'static str, OpenClBuiltinRule)> {
+    ROWS.iter().chain(ATOMIC_ROWS)
+}
 
 /// Names of all rows, and prefixes of the names of families.
 pub(in crate::translate) fn builtin_names() -> (
@@ -13,7 +18,7 @@ pub(in crate::translate) fn builtin_names() -> (
     impl Iterator<Item = &'static str>,
 ) {
     (
-        ROWS.iter().map(|row| row.0),
+        all_rows().map(|row| row.0),
         FAMILIES.iter().map(|row| row.0),
     )
 }
@@ -26,7 +31,7 @@ pub(super) fn is_unmangled(name: &str) -> bool {
 /// The rule of the function with this name.
 pub(super) fn find_builtin(name: &str) -> Option<OpenClBuiltinRule> {
     static INDEX: OnceLock<FxHashMap<&'static str, OpenClBuiltinRule>> = OnceLock::new();
-    let index = INDEX.get_or_init(|| ROWS.iter().copied().collect());
+    let index = INDEX.get_or_init(|| all_rows().copied().collect());
     if let Some(lower) = index.get(name) {
         return Some(*lower);
     }
@@ -43,7 +48,7 @@ mod tests {
 
     #[test]
     fn every_name_has_one_row() {
-        let mut names: Vec<&str> = ROWS.iter().map(|row| row.0).collect();
+        let mut names: Vec<&str> = all_rows().map(|row| row.0).collect();
         names.sort_unstable();
         let count = names.len();
         names.dedup();

@@ -5,6 +5,7 @@
 //! instructions of OpenCL, which have the same names. SPIR-V's functions follow from the grammar:
 //! `__spirv_NAME` is the instruction, extended instruction or built-in variable of that name.
 
+mod atomic_table;
 mod atomics;
 mod direct_instructions;
 mod enqueue;

@@ -13,9 +13,11 @@
 mod array_types;
 pub(super) mod debug_state;
 mod dwarf_encodings;
+mod functions_and_variables;
 mod macros_and_imports;
 mod nodes;
 mod scopes_and_lines;
+mod types;
 
 use super::translator::LlvmTranslator;
 use crate::ir::{LlvmMetadata, MetadataField};

@@ -1,5 +1,6 @@
 //! Instructions: dispatch by opcode; one file per class.
 
+mod addresses;
 mod aggregate;
 mod arithmetic;
 mod atomic;
@@ -9,6 +10,7 @@ mod compare_exchange_loops;
 mod conversions;
 mod memory;
 mod partword_atomics;
+mod stack_variables;
 mod terminators;
 mod vector;
 
