@@ -34,9 +34,9 @@ pub(crate) fn memory_effects(encoded: u64) -> u64 {
 /// The attribute of a kind whose record has no value.
 pub(crate) fn plain_attribute(kind: AttrKind) -> LlvmAttribute {
     match kind {
-        // Before LLVM 15 there is no number, which means asynchronous tables.
+        // Before LLVM 15 the attribute has no number, which means asynchronous tables.
         AttrKind::UwTable => LlvmAttribute::Number(kind, 2),
-        // Before LLVM 12 there is no type.
+        // Before LLVM 12 the attribute has no type.
         _ if kind.value_form() == AttrForm::Type => LlvmAttribute::Type(kind, None),
         _ => LlvmAttribute::Plain(kind),
     }

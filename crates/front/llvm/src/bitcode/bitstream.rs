@@ -121,7 +121,7 @@ impl<'a> BitstreamReader<'a> {
     #[inline(always)]
     pub fn read_fixed(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
         if width > WINDOW {
-            return self.two_words(width);
+            return self.read_two_words(width);
         }
         let bits = self.peek_window() & ((1 << width) - 1);
         self.skip_bits(width)?;
@@ -130,7 +130,7 @@ impl<'a> BitstreamReader<'a> {
 
     /// Reads a number that may extend past one window.
     #[cold]
-    fn two_words(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
+    fn read_two_words(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
         let mut half = |width: u32| -> Result<u64, BoxedDiagnostic> {
             let bits = self.peek_window() & ((1 << width) - 1);
             self.skip_bits(width)?;
@@ -168,7 +168,7 @@ impl<'a> BitstreamReader<'a> {
         let more = 1 << (width - 1);
         let window = self.peek_window();
         if window & more != 0 {
-            return self.long_vbr(width);
+            return self.read_long_vbr(width);
         }
         self.skip_bits(width)?;
         Ok(window & (more - 1))
@@ -176,7 +176,7 @@ impl<'a> BitstreamReader<'a> {
 
     /// Reads a VBR number of several chunks. Usually all of them are in one window.
     #[inline]
-    fn long_vbr(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
+    fn read_long_vbr(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
         let more = 1 << (width - 1);
         let mut rest = self.peek_window();
         let (mut value, mut shift, mut taken) = (0, 0, 0);
@@ -191,12 +191,12 @@ impl<'a> BitstreamReader<'a> {
             shift += width - 1;
         }
         self.skip_bits(taken)?;
-        self.longer_vbr(width, value, shift)
+        self.continue_long_vbr(width, value, shift)
     }
 
     /// Continues a VBR number that is longer than one window.
     #[cold]
-    fn longer_vbr(
+    fn continue_long_vbr(
         &mut self,
         width: u32,
         mut value: u64,
@@ -260,7 +260,7 @@ impl<'a> BitstreamReader<'a> {
 
     /// Enters the block of kind `kind` that [`BitstreamEntry::Block`] announced.
     pub fn enter_block(&mut self, kind: u64) -> Result<(), BoxedDiagnostic> {
-        let (width, end) = self.block_header()?;
+        let (width, end) = self.read_block_header()?;
         if self.scopes.len() >= MAX_NESTING {
             return self.fail_with("blocks nest too deeply");
         }
@@ -282,11 +282,11 @@ impl<'a> BitstreamReader<'a> {
 
     /// Skips the block that [`BitstreamEntry::Block`] announced.
     pub fn skip_block(&mut self) -> Result<(), BoxedDiagnostic> {
-        self.pos = self.block_header()?.1;
+        self.pos = self.read_block_header()?.1;
         Ok(())
     }
 
-    fn block_header(&mut self) -> Result<(u32, usize), BoxedDiagnostic> {
+    fn read_block_header(&mut self) -> Result<(u32, usize), BoxedDiagnostic> {
         let width = self.read_vbr(4)?;
         if !(2..=MAX_WIDTH).contains(&width) {
             return self.fail_with("abbreviation numbers of an impossible width");
@@ -317,7 +317,7 @@ impl<'a> BitstreamReader<'a> {
 
     /// Reads a block of kind 0 (`BLOCKINFO`), which defines abbreviations for blocks of other
     /// kinds.
-    pub fn block_info(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub fn read_block_info(&mut self) -> Result<(), BoxedDiagnostic> {
         self.enter_block(0)?;
         let mut record = BitcodeRecord::default();
         let mut kind = None;

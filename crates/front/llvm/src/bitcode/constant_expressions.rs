@@ -165,7 +165,7 @@ impl ConstantReader<'_> {
         &mut self,
         ops: &mut RecordOperands<'_>,
     ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
-        let operands = self.typed_operands(ops)?;
+        let operands = self.read_typed_operands(ops)?;
         Ok(operands.map(|operands| {
             (
                 LlvmOpcode::ExtractElement,
@@ -197,7 +197,7 @@ impl ConstantReader<'_> {
             let width = ops.next_u32()?;
             super::attributes::read_range(ops, width)?;
         }
-        let Some(operands) = self.typed_operands(ops)? else {
+        let Some(operands) = self.read_typed_operands(ops)? else {
             return Ok(None);
         };
         let Some(&base) = operands.first() else {

@@ -172,7 +172,7 @@ impl ConstantReader<'_> {
     }
 
     /// Constants that follow their types in the record.
-    pub(super) fn typed_operands(
+    pub(super) fn read_typed_operands(
         &mut self,
         ops: &mut RecordOperands<'_>,
     ) -> Result<Option<Vec<LlvmConst>>, BoxedDiagnostic> {
@@ -207,8 +207,8 @@ impl ConstantReader<'_> {
             6 => self.read_float(ty, ops)?,
             7 => return self.read_aggregate(ty, ops),
             8 | 9 | 22 => self.read_data(ty, ops, code == 9)?,
-            23 | 28 | 30 => self.inline_asm(ty, code, ops)?,
-            21 => return self.block_address(ty, ops),
+            23 | 28 | 30 => self.read_inline_asm(ty, code, ops)?,
+            21 => return self.read_block_address(ty, ops),
             27 | 29 => {
                 ops.next()?;
                 let Some(global) = self.read_operand(&mut ops)? else {
@@ -315,7 +315,7 @@ impl ConstantReader<'_> {
         Ok(consts.make_data(ty, bytes))
     }
 
-    fn inline_asm(
+    fn read_inline_asm(
         &mut self,
         ty: LlvmType,
         code: u64,
@@ -353,7 +353,7 @@ impl ConstantReader<'_> {
         Ok(consts.inline_asm(inline_asm, ty, asm))
     }
 
-    fn block_address(
+    fn read_block_address(
         &mut self,
         ty: LlvmType,
         mut ops: RecordOperands<'_>,

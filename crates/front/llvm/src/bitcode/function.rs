@@ -207,7 +207,7 @@ impl BitcodeBodyReader<'_> {
             }
             55 => self.read_bundle(ops),
             60 => Ok(()),
-            61..=66 => self.debug_record(code, ops),
+            61..=66 => self.read_debug_record(code, ops),
             _ => self.read_instruction(code, ops),
         }
     }
@@ -240,7 +240,7 @@ impl BitcodeBodyReader<'_> {
         Ok(())
     }
 
-    fn debug_record(
+    fn read_debug_record(
         &mut self,
         code: u64,
         mut ops: RecordOperands<'_>,
@@ -274,7 +274,7 @@ impl BitcodeBodyReader<'_> {
             }
         }
         arguments.push(Some(location));
-        // These records come after the instruction before which they belong.
+        // A record that belongs before an instruction follows that instruction in the bitcode.
         let Some(last) = self.func.insts.len().checked_sub(1) else {
             return ops.fail_with("a debug record before the first instruction");
         };

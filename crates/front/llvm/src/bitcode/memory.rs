@@ -127,7 +127,10 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn va_arg(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn read_va_arg(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let list_type = self.reader.types.read_type(&mut ops)?;
         let list = self.value_of(list_type, &mut ops)?;
         let ty = self.reader.types.read_type(&mut ops)?;

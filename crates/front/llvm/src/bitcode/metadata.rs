@@ -222,7 +222,7 @@ impl MetadataTable {
                         NAME => name = module.strings.intern_bytes(&bytes_of(ops.remaining())),
                         NAMED_NODE => self.read_named_node(name, ops, module)?,
                         KIND => self.define_kind(ops, &mut module.strings)?,
-                        GLOBAL_ATTACHMENT => self.global_attachment(ops, module, slots)?,
+                        GLOBAL_ATTACHMENT => self.read_global_attachment(ops, module, slots)?,
                         INDEX_OFFSET | INDEX => {}
                         STRINGS => self.read_strings(ops, record.blob, module)?,
                         code => self.read_node(code, ops, module, types, slots)?,
@@ -264,7 +264,7 @@ impl MetadataTable {
         Ok(())
     }
 
-    fn global_attachment(
+    fn read_global_attachment(
         &mut self,
         mut ops: RecordOperands<'_>,
         module: &mut LlvmModule,
@@ -366,7 +366,7 @@ impl MetadataTable {
                     fields,
                 }
             }
-            LOCATION => return self.location_record(ops, module),
+            LOCATION => return self.read_location_record(ops, module),
             code => self.read_special_node(code, ops, module)?,
         };
         module.metadata.push(kind);
@@ -423,7 +423,7 @@ impl MetadataTable {
         })
     }
 
-    fn location_record(
+    fn read_location_record(
         &mut self,
         mut ops: RecordOperands<'_>,
         module: &mut LlvmModule,

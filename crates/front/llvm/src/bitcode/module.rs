@@ -45,7 +45,7 @@ impl BitcodeModuleReader {
                 BitstreamEntry::Record => {
                     let ops =
                         RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
-                    self.module_record(record.code, ops)?;
+                    self.read_module_record(record.code, ops)?;
                 }
             }
         }
@@ -57,7 +57,7 @@ impl BitcodeModuleReader {
         bits: &mut BitstreamReader<'_>,
     ) -> Result<(), BoxedDiagnostic> {
         if kind == block::BLOCK_INFO {
-            return bits.block_info();
+            return bits.read_block_info();
         }
         if !matches!(kind, 9..=12 | 14 | 15 | 17 | 21 | 22 | 26) {
             return bits.skip_block();
@@ -114,7 +114,7 @@ impl BitcodeModuleReader {
         })
     }
 
-    fn module_record(
+    fn read_module_record(
         &mut self,
         code: u64,
         mut ops: RecordOperands<'_>,

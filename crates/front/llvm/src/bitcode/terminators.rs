@@ -83,7 +83,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn indirect_branch(
+    pub(super) fn read_indirect_branch(
         &mut self,
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
@@ -112,7 +112,7 @@ impl BitcodeBodyReader<'_> {
             .collect()
     }
 
-    pub(super) fn landing_pad(
+    pub(super) fn read_landing_pad(
         &mut self,
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
@@ -157,7 +157,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn catch_switch(
+    pub(super) fn read_catch_switch(
         &mut self,
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
@@ -181,7 +181,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn cleanup_return(
+    pub(super) fn read_cleanup_return(
         &mut self,
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {
@@ -198,7 +198,7 @@ impl BitcodeBodyReader<'_> {
         )
     }
 
-    pub(super) fn catch_return(
+    pub(super) fn read_catch_return(
         &mut self,
         mut ops: RecordOperands<'_>,
     ) -> Result<(), BoxedDiagnostic> {

@@ -193,7 +193,7 @@ impl<'s> FunctionLifter<'_, 's> {
         )))
     }
 
-    /// All bits turned round, or the other truth.
+    /// The bitwise complement, or the negation of a Boolean.
     pub(super) fn lift_complement(
         &mut self,
         source: &LiftSource<'s>,

@@ -123,7 +123,10 @@ impl<'s> FunctionLifter<'_, 's> {
 
     /// The loop metadata of an `OpLoopMerge`: a list whose first operand is itself, as LLVM
     /// requires.
-    pub(super) fn loop_merge(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+    pub(super) fn lift_loop_merge(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let control = source.read_word(2)?;
         let mut numbers = source.operands[3..].iter();
         let mut rows = Vec::new();
@@ -153,7 +156,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpFunctionCall`
-    pub(super) fn function_call(
+    pub(super) fn lift_function_call(
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
@@ -165,7 +168,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpFunctionPointerCallINTEL`
-    pub(super) fn pointer_call(
+    pub(super) fn lift_pointer_call(
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {

@@ -65,11 +65,11 @@ impl SpirvLifter<'_> {
     }
 
     /// Attaches the properties of entry points to their functions.
-    pub(super) fn entry_points(&mut self) {
-        self.source_language();
+    pub(super) fn lift_entry_points(&mut self) {
+        self.lift_source_language();
         let mut modes = Vec::new();
         for inst in self.source.section_insts(ModuleSection::ExecutionModes) {
-            match self.execution_mode(inst) {
+            match self.lift_execution_mode(inst) {
                 Ok(node) => modes.extend(node),
                 Err(why) => self.report_unlifted(inst, &why),
             }
@@ -80,14 +80,15 @@ impl SpirvLifter<'_> {
             let function = inst.id_operand(1);
             if !self.is_shader
                 && self.functions[function].is_some()
-                && let Err(why) = self.kernel_arguments(function, &inst.string_operand(2), &texts)
+                && let Err(why) =
+                    self.attach_kernel_arguments(function, &inst.string_operand(2), &texts)
             {
                 self.report_unlifted(inst, &why);
             }
         }
     }
 
-    fn source_language(&mut self) {
+    fn lift_source_language(&mut self) {
         let mut sources = self.source.section_insts(ModuleSection::Sources);
         let Some(inst) = sources.find(|inst| inst.op() == Op::Source) else {
             return;
@@ -103,7 +104,7 @@ impl SpirvLifter<'_> {
     }
 
     /// Attaches an execution mode to its function, or returns a row for the list of all modes.
-    fn execution_mode(&mut self, inst: InstRef<'_>) -> LiftResult<Option<LlvmMetadata>> {
+    fn lift_execution_mode(&mut self, inst: InstRef<'_>) -> LiftResult<Option<LlvmMetadata>> {
         let Some(func) = self.functions[inst.id_operand(0)] else {
             return Ok(None);
         };
@@ -122,7 +123,7 @@ impl SpirvLifter<'_> {
                 return Ok(None);
             }
             let sizes: Vec<String> = inst.operands()[2..].iter().map(u32::to_string).collect();
-            self.function_string_attribute(func, "hlsl.numthreads", &sizes.join(","));
+            self.add_string_attribute(func, "hlsl.numthreads", &sizes.join(","));
             return Ok(None);
         }
         if let (Some((_, name)), false) = (ATTACHED.iter().find(|row| row.0 == mode), ids) {
@@ -135,7 +136,7 @@ impl SpirvLifter<'_> {
             // themselves.
             ExecutionMode::ContractionOff => return Ok(None),
             ExecutionMode::VecTypeHint => {
-                self.vector_hint(func, inst.operand_word(2));
+                self.attach_vector_hint(func, inst.operand_word(2));
                 return Ok(None);
             }
             _ => {}
@@ -183,15 +184,15 @@ impl SpirvLifter<'_> {
                 }
             });
         }
-        self.function_string_attribute(func, "hlsl.numthreads", &defaults.join(","));
+        self.add_string_attribute(func, "hlsl.numthreads", &defaults.join(","));
         if numbers.iter().any(|number| !number.is_empty()) {
-            self.function_string_attribute(func, "spirv.LocalSizeIds", &numbers.join(","));
+            self.add_string_attribute(func, "spirv.LocalSizeIds", &numbers.join(","));
         }
         Ok(())
     }
 
     /// `vec_type_hint`: an undefined value of the type, and whether its integers are signed.
-    fn vector_hint(&mut self, func: crate::ir::LlvmFunc, hint: u32) {
+    fn attach_vector_hint(&mut self, func: crate::ir::LlvmFunc, hint: u32) {
         let (lanes, number) = (hint >> 16, hint & 0xffff);
         let Some(scalar) = HINTS.get(number as usize).copied() else {
             return;
@@ -210,7 +211,7 @@ impl SpirvLifter<'_> {
     }
 
     /// Adds a string attribute to a function.
-    pub(super) fn function_string_attribute(
+    pub(super) fn add_string_attribute(
         &mut self,
         func: crate::ir::LlvmFunc,
         key: &str,
@@ -246,7 +247,7 @@ impl SpirvLifter<'_> {
 
     /// Builds `kernel_arg_*` as Clang does: from the strings of Khronos' translator if they exist,
     /// otherwise from the types.
-    fn kernel_arguments(
+    fn attach_kernel_arguments(
         &mut self,
         id: Id,
         name: &str,

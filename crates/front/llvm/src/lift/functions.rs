@@ -71,10 +71,10 @@ impl SpirvLifter<'_> {
         self.function_attributes(made, id, &params, FunctionControl(def.operand_word(0)))?;
         self.decorations_of_function(made, id, &params);
         if self.is_shader {
-            self.parameter_types(made, &params)?;
+            self.state_parameter_types(made, &params)?;
         }
         if self.is_shader && self.entries[id].is_some() {
-            self.function_string_attribute(made, "hlsl.shader", "compute");
+            self.add_string_attribute(made, "hlsl.shader", "compute");
         }
         self.functions.set(id, Some(made));
         let address = self.function_address(made);
@@ -181,7 +181,7 @@ impl SpirvLifter<'_> {
 
     /// States the pointee types of parameters. Shaders cannot cast a pointer whose type was
     /// inferred wrongly.
-    fn parameter_types(&mut self, func: LlvmFunc, params: &[Id]) -> LiftResult<()> {
+    fn state_parameter_types(&mut self, func: LlvmFunc, params: &[Id]) -> LiftResult<()> {
         let mut parts = Vec::with_capacity(params.len());
         let mut any = false;
         for &param in params {

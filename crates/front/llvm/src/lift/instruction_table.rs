@@ -61,12 +61,27 @@ const ROWS: &[(Op, LiftRule)] = &[
     (Op::SNegate, By(|b, s| b.lift_negate(s))),
     (Op::Not, By(|b, s| b.lift_complement(s))),
     (Op::LogicalNot, By(|b, s| b.lift_complement(s))),
-    (Op::VectorTimesScalar, By(|b, s| b.vector_times_scalar(s))),
-    (Op::MatrixTimesScalar, By(|b, s| b.matrix_times_scalar(s))),
-    (Op::MatrixTimesVector, By(|b, s| b.matrix_times_vector(s))),
-    (Op::VectorTimesMatrix, By(|b, s| b.vector_times_matrix(s))),
-    (Op::MatrixTimesMatrix, By(|b, s| b.matrix_times_matrix(s))),
-    (Op::OuterProduct, By(|b, s| b.outer_product(s))),
+    (
+        Op::VectorTimesScalar,
+        By(|b, s| b.lift_vector_times_scalar(s)),
+    ),
+    (
+        Op::MatrixTimesScalar,
+        By(|b, s| b.lift_matrix_times_scalar(s)),
+    ),
+    (
+        Op::MatrixTimesVector,
+        By(|b, s| b.lift_matrix_times_vector(s)),
+    ),
+    (
+        Op::VectorTimesMatrix,
+        By(|b, s| b.lift_vector_times_matrix(s)),
+    ),
+    (
+        Op::MatrixTimesMatrix,
+        By(|b, s| b.lift_matrix_times_matrix(s)),
+    ),
+    (Op::OuterProduct, By(|b, s| b.lift_outer_product(s))),
     (Op::Transpose, By(|b, s| b.lift_transpose(s))),
     // Comparisons.
     (Op::IEqual, Compare(Predicate::Eq)),
@@ -130,15 +145,18 @@ const ROWS: &[(Op, LiftRule)] = &[
     (Op::Store, By(|b, s| b.lift_store(s))),
     (Op::CopyMemory, By(|b, s| b.copy_memory(s))),
     (Op::CopyMemorySized, By(|b, s| b.copy_bytes(s))),
-    (Op::AccessChain, By(|b, s| b.access_chain(s))),
-    (Op::InBoundsAccessChain, By(|b, s| b.access_chain(s))),
-    (Op::PtrAccessChain, By(|b, s| b.access_chain(s))),
-    (Op::InBoundsPtrAccessChain, By(|b, s| b.access_chain(s))),
+    (Op::AccessChain, By(|b, s| b.lift_access_chain(s))),
+    (Op::InBoundsAccessChain, By(|b, s| b.lift_access_chain(s))),
+    (Op::PtrAccessChain, By(|b, s| b.lift_access_chain(s))),
+    (
+        Op::InBoundsPtrAccessChain,
+        By(|b, s| b.lift_access_chain(s)),
+    ),
     (Op::LifetimeStart, By(|b, s| b.lift_lifetime(s))),
     (Op::LifetimeStop, By(|b, s| b.lift_lifetime(s))),
     // Control.
     (Op::Phi, By(|b, s| b.lift_phi(s))),
-    (Op::LoopMerge, By(|b, s| b.loop_merge(s))),
+    (Op::LoopMerge, By(|b, s| b.lift_loop_merge(s))),
     (Op::SelectionMerge, Nothing),
     (Op::Branch, By(|b, s| b.lift_branch(s))),
     (
@@ -149,8 +167,11 @@ const ROWS: &[(Op, LiftRule)] = &[
     (Op::Return, By(|b, s| b.lift_return(s))),
     (Op::ReturnValue, By(|b, s| b.lift_return(s))),
     (Op::Unreachable, By(|b, s| b.lift_unreachable(s))),
-    (Op::FunctionCall, By(|b, s| b.function_call(s))),
-    (Op::FunctionPointerCallINTEL, By(|b, s| b.pointer_call(s))),
+    (Op::FunctionCall, By(|b, s| b.lift_function_call(s))),
+    (
+        Op::FunctionPointerCallINTEL,
+        By(|b, s| b.lift_pointer_call(s)),
+    ),
     // Constants that can be specialised.
     (Op::SpecConstant, By(|b, s| b.spec_constant(s))),
     (Op::SpecConstantTrue, By(|b, s| b.spec_constant(s))),

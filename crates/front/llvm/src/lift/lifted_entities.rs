@@ -34,7 +34,7 @@ pub(super) enum LiftedTypeShape {
 
 /// Constants that lengths can be computed from.
 pub(super) struct LiftedArrayLengths {
-    /// Integers and truth values that can be specialised.
+    /// Integers and Booleans that can be specialised.
     pub(super) known: IdMap<Option<SpecialisableNumber>>,
     pub(super) rows: Vec<LlvmMetadata>,
 }

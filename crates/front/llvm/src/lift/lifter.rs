@@ -26,10 +26,10 @@ pub fn lift_module(source: &spirv::SpirvModule) -> Result<ir::LlvmModule, Vec<So
     lifter.find_bodies();
     lifter.module_level();
     lifter.declare_functions();
-    lifter.entry_points();
+    lifter.lift_entry_points();
     lifter.list_layouts();
     lifter.list_lengths();
-    lifter.memory_model();
+    lifter.state_memory_model();
     for func in source.functions() {
         lifter.lift_function(*func);
     }
@@ -155,7 +155,7 @@ impl<'s> SpirvLifter<'s> {
     }
 
     /// States the memory model of a shader if it is not the usual one.
-    fn memory_model(&mut self) {
+    fn state_memory_model(&mut self) {
         let model = self.source.section_insts(ModuleSection::MemoryModel).next();
         if let Some(model) =
             model.filter(|m| self.is_shader && m.operand_word(1) == MemoryModel::Vulkan.0)

@@ -67,7 +67,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpVectorTimesScalar`
-    pub(super) fn vector_times_scalar(
+    pub(super) fn lift_vector_times_scalar(
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
@@ -85,7 +85,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpMatrixTimesScalar`
-    pub(super) fn matrix_times_scalar(
+    pub(super) fn lift_matrix_times_scalar(
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
@@ -103,7 +103,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpMatrixTimesVector`
-    pub(super) fn matrix_times_vector(
+    pub(super) fn lift_matrix_times_vector(
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
@@ -117,7 +117,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpVectorTimesMatrix`: products with each column.
-    pub(super) fn vector_times_matrix(
+    pub(super) fn lift_vector_times_matrix(
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
@@ -131,7 +131,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpMatrixTimesMatrix`
-    pub(super) fn matrix_times_matrix(
+    pub(super) fn lift_matrix_times_matrix(
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
@@ -150,7 +150,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// `OpOuterProduct`
-    pub(super) fn outer_product(
+    pub(super) fn lift_outer_product(
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {

@@ -234,7 +234,7 @@ impl<'s> FunctionLifter<'_, 's> {
     }
 
     /// Access chains: an address computation over the pointee type of the base.
-    pub(super) fn access_chain(
+    pub(super) fn lift_access_chain(
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {

@@ -117,7 +117,7 @@ impl SpirvLifter<'_> {
     }
 
     /// The LLVM counterpart of an array whose length can be specialised; `None` for other arrays.
-    pub(super) fn specialised_array(
+    pub(super) fn lift_specialised_array(
         &mut self,
         inst: InstRef<'_>,
     ) -> LiftResult<Option<(LlvmType, LiftedTypeShape)>> {

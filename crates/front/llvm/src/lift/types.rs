@@ -69,7 +69,7 @@ impl SpirvLifter<'_> {
                 let ty = self.out.types.make_vector(element, len, false);
                 (ty, LiftedTypeShape::Parts(part))
             }
-            Op::TypeArray if let Some(made) = self.specialised_array(inst)? => made,
+            Op::TypeArray if let Some(made) = self.lift_specialised_array(inst)? => made,
             Op::TypeMatrix | Op::TypeArray => {
                 let part = inst.id_operand(0);
                 let element = self.find_type(part)?;
@@ -90,7 +90,7 @@ impl SpirvLifter<'_> {
                     LiftedTypeShape::Parts(part),
                 )
             }
-            Op::TypeStruct => (self.struct_type(id, inst)?, LiftedTypeShape::Struct),
+            Op::TypeStruct => (self.lift_struct_type(id, inst)?, LiftedTypeShape::Struct),
             Op::TypeFunction => (self.function_type(inst)?, LiftedTypeShape::Plain),
             Op::TypeOpaque => {
                 let name = self.out.strings.intern_text(&inst.string_operand(0));
@@ -102,8 +102,8 @@ impl SpirvLifter<'_> {
                 self.out.types.make_int(inst.operand_word(0)),
                 LiftedTypeShape::Plain,
             ),
-            Op::TypeFloat => (float_type(inst)?, LiftedTypeShape::Plain),
-            _ => (self.target_type(inst)?, LiftedTypeShape::Plain),
+            Op::TypeFloat => (lift_float_type(inst)?, LiftedTypeShape::Plain),
+            _ => (self.lift_target_type(inst)?, LiftedTypeShape::Plain),
         };
         self.types.set(id, Some(LiftedType { ty, shape }));
         Ok(())
@@ -134,7 +134,7 @@ impl SpirvLifter<'_> {
         }
     }
 
-    fn struct_type(&mut self, id: Id, inst: InstRef<'_>) -> LiftResult<LlvmType> {
+    fn lift_struct_type(&mut self, id: Id, inst: InstRef<'_>) -> LiftResult<LlvmType> {
         let mut fields = Vec::new();
         for member in inst.id_operands(0) {
             fields.push(self.find_type(member)?);
@@ -184,7 +184,7 @@ impl SpirvLifter<'_> {
 
     /// A type that only SPIR-V has: `target("spirv.NAME", TYPES…, INTS…)` with the operands of its
     /// instruction. The operands of an image take the place of the image.
-    fn target_type(&mut self, inst: InstRef<'_>) -> LiftResult<LlvmType> {
+    fn lift_target_type(&mut self, inst: InstRef<'_>) -> LiftResult<LlvmType> {
         let name = inst.op().info().map_or("", |row| row.name);
         let Some(name) = name.strip_prefix("OpType") else {
             return Err("it declares no type".to_owned());
@@ -266,7 +266,7 @@ impl SpirvLifter<'_> {
     }
 }
 
-fn float_type(inst: InstRef<'_>) -> LiftResult<LlvmType> {
+fn lift_float_type(inst: InstRef<'_>) -> LiftResult<LlvmType> {
     let encoding = inst.operands().get(1).copied().map(FPEncoding);
     match (inst.operand_word(0), encoding) {
         (16, None) => Ok(LlvmType::HALF),

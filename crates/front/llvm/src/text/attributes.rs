@@ -21,7 +21,7 @@ impl LlvmParser<'_> {
     }
 
     /// Attributes of a function or call, groups included.
-    pub fn function_attributes(&mut self) -> Result<Vec<LlvmAttribute>, BoxedDiagnostic> {
+    pub fn parse_function_attributes(&mut self) -> Result<Vec<LlvmAttribute>, BoxedDiagnostic> {
         let mut attributes = Vec::new();
         loop {
             if self.token.kind == LlvmTokenKind::AttributeGroup {
@@ -38,7 +38,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses `attributes #7 = { … }` after its first word.
-    pub fn attribute_group(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub fn parse_attribute_group(&mut self) -> Result<(), BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::AttributeGroup {
             return self.fail_expected("an attribute group");
         }
@@ -75,11 +75,11 @@ impl LlvmParser<'_> {
         let kind = AttrKind::from_name(word);
         let Some(kind) = kind else { return Ok(false) };
         self.take_token();
-        attributes.push(self.attribute_of(kind)?);
+        attributes.push(self.lookup_attribute(kind)?);
         Ok(true)
     }
 
-    fn attribute_of(&mut self, kind: AttrKind) -> Result<LlvmAttribute, BoxedDiagnostic> {
+    fn lookup_attribute(&mut self, kind: AttrKind) -> Result<LlvmAttribute, BoxedDiagnostic> {
         match kind.value_form() {
             AttrForm::Plain => Ok(LlvmAttribute::Plain(kind)),
             AttrForm::Type => {
@@ -116,12 +116,12 @@ impl LlvmParser<'_> {
                 if self.eat_punct(b'=') {
                     self.parse_unsigned()?
                 } else {
-                    self.number_in_parens()?
+                    self.parse_number_in_parens()?
                 }
             }
             AttrKind::Memory => self.parse_memory_effects()?,
             AttrKind::Captures => self.parse_captures()?,
-            AttrKind::NoFpClass => self.fp_classes()?,
+            AttrKind::NoFpClass => self.parse_fp_classes()?,
             AttrKind::AllocSize => {
                 self.expect_punct(b'(')?;
                 let first = self.unsigned_32()?;
@@ -144,7 +144,7 @@ impl LlvmParser<'_> {
                 self.expect_punct(b')')?;
                 u64::from(low) << 32 | u64::from(high)
             }
-            AttrKind::AllocKind => self.alloc_kind()?,
+            AttrKind::AllocKind => self.parse_alloc_kind()?,
             AttrKind::DenormalFpEnv => self.parse_denormals()?,
             AttrKind::UwTable => {
                 if !self.eat_punct(b'(') {
@@ -160,7 +160,7 @@ impl LlvmParser<'_> {
                 number
             }
             AttrKind::DeadOnReturn if !self.is_at(b'(') => return Ok(plain_attribute(kind)),
-            _ => self.number_in_parens()?,
+            _ => self.parse_number_in_parens()?,
         };
         Ok(LlvmAttribute::Number(kind, number))
     }
@@ -199,9 +199,9 @@ impl LlvmParser<'_> {
         let Some(width) = self.module.types.int_width(ty) else {
             return Err(error_at(place, "expected an integer type"));
         };
-        let low = self.integer_words(width)?;
+        let low = self.parse_integer_words(width)?;
         self.expect_punct(b',')?;
-        let high = self.integer_words(width)?;
+        let high = self.parse_integer_words(width)?;
         self.expect_punct(b')')?;
         Ok(LlvmAttribute::Range(kind, width, low.into(), high.into()))
     }
@@ -253,7 +253,7 @@ impl LlvmParser<'_> {
         Ok(other << 4 | result.unwrap_or(other))
     }
 
-    fn fp_classes(&mut self) -> Result<u64, BoxedDiagnostic> {
+    fn parse_fp_classes(&mut self) -> Result<u64, BoxedDiagnostic> {
         self.expect_punct(b'(')?;
         if self.token.kind == LlvmTokenKind::Integer {
             let bits = self.parse_unsigned()?;
@@ -275,12 +275,12 @@ impl LlvmParser<'_> {
         self.expect_punct(b'(')?;
         let (mut all, mut float) = (0, None);
         if !self.at_label("float:") {
-            all = self.denormal_modes()?;
+            all = self.parse_denormal_modes()?;
             self.eat_punct(b',');
         }
         if self.at_label("float:") {
             self.take_token();
-            float = Some(self.denormal_modes()?);
+            float = Some(self.parse_denormal_modes()?);
         }
         self.expect_punct(b')')?;
         Ok(all | float.unwrap_or(all) << 4)
@@ -292,17 +292,17 @@ impl LlvmParser<'_> {
 
     /// Parses the mode of results and, after a bar, that of operands. Without a bar both are the
     /// same.
-    fn denormal_modes(&mut self) -> Result<u64, BoxedDiagnostic> {
-        let output = self.denormal_mode()?;
+    fn parse_denormal_modes(&mut self) -> Result<u64, BoxedDiagnostic> {
+        let output = self.parse_denormal_mode()?;
         let input = if self.eat_punct(b'|') {
-            self.denormal_mode()?
+            self.parse_denormal_mode()?
         } else {
             output
         };
         Ok(output | input << 2)
     }
 
-    fn denormal_mode(&mut self) -> Result<u64, BoxedDiagnostic> {
+    fn parse_denormal_mode(&mut self) -> Result<u64, BoxedDiagnostic> {
         let named = |name: &str| DENORMALS.iter().position(|&mode| mode == name);
         match self.eat_named(named) {
             Some(mode) => Ok(mode as u64),
@@ -310,10 +310,10 @@ impl LlvmParser<'_> {
         }
     }
 
-    fn alloc_kind(&mut self) -> Result<u64, BoxedDiagnostic> {
+    fn parse_alloc_kind(&mut self) -> Result<u64, BoxedDiagnostic> {
         self.expect_punct(b'(')?;
         let place = self.token.place();
-        let text = self.text_string()?;
+        let text = self.parse_text_string()?;
         self.expect_punct(b')')?;
         text.split(',')
             .filter(|part| !part.is_empty())

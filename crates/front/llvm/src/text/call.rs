@@ -20,17 +20,17 @@ impl LlvmParser<'_> {
     ) -> Result<(), BoxedDiagnostic> {
         let convention = self.parse_convention()?.unwrap_or(CallingConvention::C);
         let result_attributes = self.value_attributes()?;
-        self.address_space()?;
+        self.parse_address_space()?;
         let stated = self.parse_type()?;
         let callee_token = self.token;
-        let undeclared = self.undeclared_intrinsic()?;
+        let undeclared = self.parse_undeclared_intrinsic()?;
         let callee = match undeclared {
             Some(_) => LlvmValue::from_local(0),
             None => self.parse_callee(stated)?,
         };
         let mut operands = vec![callee];
         let (types, param_attributes) = self.parse_arguments(&mut operands)?;
-        let function_type = self.called_type(stated, &types, callee_token)?;
+        let function_type = self.find_called_type(stated, &types, callee_token)?;
         if let Some(asm) = self.asm_callee.take() {
             self.module.inline_asm[asm as usize].function_type = function_type;
         }
@@ -38,9 +38,9 @@ impl LlvmParser<'_> {
             operands[0] = self.declare_function(name, function_type, callee_token)?;
         }
         let arguments = types.len() as u32;
-        let attributes = self.function_attributes()?;
+        let attributes = self.parse_function_attributes()?;
         let bundles = self.parse_bundles(&mut operands)?;
-        let targets = self.call_targets(opcode)?;
+        let targets = self.parse_call_targets(opcode)?;
         let function_set = self.module.attributes.intern_set(attributes);
         let attributes =
             self.module
@@ -88,7 +88,7 @@ impl LlvmParser<'_> {
 
     /// The type of the called function: as stated, or derived from the stated result type and the
     /// arguments.
-    fn called_type(
+    fn find_called_type(
         &mut self,
         stated: LlvmType,
         args: &[LlvmType],
@@ -117,7 +117,7 @@ impl LlvmParser<'_> {
     }
 
     /// The name of an intrinsic that is called without a declaration, which LLVM 19 allows.
-    fn undeclared_intrinsic(&mut self) -> Result<Option<LlvmName>, BoxedDiagnostic> {
+    fn parse_undeclared_intrinsic(&mut self) -> Result<Option<LlvmName>, BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::Global
             || !self.token_bytes(self.token).starts_with(b"@llvm.")
         {
@@ -133,7 +133,7 @@ impl LlvmParser<'_> {
 
     fn parse_callee(&mut self, stated: LlvmType) -> Result<LlvmValue, BoxedDiagnostic> {
         match self.token.kind {
-            LlvmTokenKind::Global => Ok(LlvmValue::from_constant(self.global_reference()?)),
+            LlvmTokenKind::Global => Ok(LlvmValue::from_constant(self.parse_global_reference()?)),
             LlvmTokenKind::Local => {
                 let fallback = self.pointer_to(stated, self.module.layout.program_space());
                 self.local_of_any_type(fallback)
@@ -193,7 +193,10 @@ impl LlvmParser<'_> {
         Ok(bundles)
     }
 
-    fn call_targets(&mut self, opcode: LlvmOpcode) -> Result<Vec<LlvmBlock>, BoxedDiagnostic> {
+    fn parse_call_targets(
+        &mut self,
+        opcode: LlvmOpcode,
+    ) -> Result<Vec<LlvmBlock>, BoxedDiagnostic> {
         let mut targets = Vec::new();
         if opcode == LlvmOpcode::Call {
             return Ok(targets);
@@ -204,7 +207,7 @@ impl LlvmParser<'_> {
             self.expect_word("unwind")?;
             targets.push(self.parse_target()?);
         } else {
-            targets.extend(self.target_list()?);
+            targets.extend(self.parse_target_list()?);
         }
         Ok(targets)
     }

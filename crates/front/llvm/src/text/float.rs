@@ -68,7 +68,7 @@ pub fn narrow_float(bits: u64, format: LlvmFloatFormat) -> Option<u64> {
 
 /// The bits of a binary64 number in C's hexadecimal notation, `0x1.8p3` (LLVM 23). It is `None` for
 /// other notations, and for numbers that binary64 cannot represent.
-pub fn hexadecimal_float(text: &str) -> Option<u64> {
+pub fn parse_hexadecimal_float(text: &str) -> Option<u64> {
     let (sign, text) = match text.strip_prefix('-') {
         Some(rest) => (1 << 63, rest),
         None => (0, text.strip_prefix('+').unwrap_or(text)),
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn hexadecimal_floats_are_exact() {
-        let value = |text| hexadecimal_float(text).map(f64::from_bits);
+        let value = |text| parse_hexadecimal_float(text).map(f64::from_bits);
         assert_eq!(value("0x1.8p3"), Some(12.0));
         assert_eq!(value("-0xAp-4"), Some(-0.625));
         assert_eq!(value("+0x0p+0"), Some(0.0));

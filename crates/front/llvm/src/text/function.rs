@@ -83,11 +83,11 @@ impl LlvmParser<'_> {
     /// `label %name`
     pub fn parse_target(&mut self) -> Result<LlvmBlock, BoxedDiagnostic> {
         self.expect_word("label")?;
-        self.block_name()
+        self.parse_block_name()
     }
 
     /// Parses the `%name` of a block. The result is a placeholder until the body ends.
-    pub fn block_name(&mut self) -> Result<LlvmBlock, BoxedDiagnostic> {
+    pub fn parse_block_name(&mut self) -> Result<LlvmBlock, BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::Local {
             return self.fail_expected("a block");
         }
@@ -100,7 +100,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses the body of a function after its opening brace.
-    pub fn function_body(
+    pub fn parse_function_body(
         &mut self,
         func: LlvmFunc,
         params: Vec<Option<LlvmName>>,
@@ -129,7 +129,7 @@ impl LlvmParser<'_> {
     fn parse_statement(&mut self) -> Result<(), BoxedDiagnostic> {
         match self.token.kind {
             LlvmTokenKind::Label => return self.define_label(),
-            LlvmTokenKind::HashWord => return self.debug_record(),
+            LlvmTokenKind::HashWord => return self.parse_debug_record(),
             LlvmTokenKind::End => return self.fail_with("the body is never closed"),
             _ => {}
         }
@@ -301,7 +301,7 @@ impl LlvmParser<'_> {
     }
 
     /// `#dbg_value(…)` and the like.
-    fn debug_record(&mut self) -> Result<(), BoxedDiagnostic> {
+    fn parse_debug_record(&mut self) -> Result<(), BoxedDiagnostic> {
         let text = self.peek_text();
         let Some(&(_, kind)) = RECORDS.iter().find(|row| row.0 == text) else {
             return self.fail_expected("an instruction");
@@ -310,7 +310,7 @@ impl LlvmParser<'_> {
         self.expect_punct(b'(')?;
         let mut arguments = Vec::new();
         self.parse_list(b')', |parser| {
-            arguments.push(Some(parser.metadata_value()?));
+            arguments.push(Some(parser.parse_metadata_value()?));
             Ok(())
         })?;
         let body = self.current_body()?;

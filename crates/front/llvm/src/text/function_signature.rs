@@ -18,7 +18,7 @@ struct ParsedParameters {
 
 impl LlvmParser<'_> {
     /// `define` or `declare` up to the body.
-    pub(super) fn function_header(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn parse_function_header(&mut self) -> Result<(), BoxedDiagnostic> {
         let is_definition =
             self.take_token().kind == LlvmTokenKind::Word && self.last_word_was(b"define");
         let kind = GlobalKind::Function(LlvmFunc::new(self.module.functions.len()));
@@ -45,14 +45,14 @@ impl LlvmParser<'_> {
         let params = self.parse_parameters(result)?;
         let ty = params.function_type;
         data.value_type = ty;
-        self.unnamed_addr(&mut data);
+        self.parse_unnamed_addr(&mut data);
         data.space = self
-            .address_space()?
+            .parse_address_space()?
             .unwrap_or(self.module.layout.program_space());
         data.ty = self.pointer_to(ty, data.space);
         let mut function = LlvmFunction::new(global, ty, params.types);
         function.convention = convention;
-        let attributes = self.function_tail(&mut data, &mut function, is_definition)?;
+        let attributes = self.parse_function_tail(&mut data, &mut function, is_definition)?;
         let attributes = self.module.attributes.intern_set(attributes);
         function.attributes =
             self.module
@@ -61,10 +61,10 @@ impl LlvmParser<'_> {
         self.declared.push(true);
         self.push_global(data, name);
         self.module.functions.push(function);
-        self.function_end(is_definition, params.names)
+        self.find_function_end(is_definition, params.names)
     }
 
-    pub(super) fn function_end(
+    pub(super) fn find_function_end(
         &mut self,
         is_definition: bool,
         params: Vec<Option<LlvmName>>,
@@ -130,7 +130,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses the properties between the parameters of a function and its body.
-    fn function_tail(
+    fn parse_function_tail(
         &mut self,
         data: &mut GlobalData,
         function: &mut LlvmFunction,
@@ -144,12 +144,12 @@ impl LlvmParser<'_> {
                 continue;
             }
             let before = self.token.start;
-            attributes.extend(self.function_attributes()?);
+            attributes.extend(self.parse_function_attributes()?);
             if self.token.start != before || self.parse_property(data)? {
                 continue;
             }
             match self.peek_word() {
-                "unnamed_addr" | "local_unnamed_addr" => self.unnamed_addr(data),
+                "unnamed_addr" | "local_unnamed_addr" => self.parse_unnamed_addr(data),
                 "gc" => {
                     self.take_token();
                     function.gc = self.symbol_string()?;

@@ -10,7 +10,7 @@ use crate::ir::{
 };
 use crate::{BoxedDiagnostic, error_at};
 impl LlvmParser<'_> {
-    pub(super) fn comdat_definition(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub(super) fn parse_comdat_definition(&mut self) -> Result<(), BoxedDiagnostic> {
         let token = self.take_token();
         let name = self.name_of(token)?;
         let name = self.symbol_of(name);
@@ -55,7 +55,7 @@ impl LlvmParser<'_> {
         Ok(linkage.is_some())
     }
 
-    pub(super) fn unnamed_addr(&mut self, data: &mut GlobalData) {
+    pub(super) fn parse_unnamed_addr(&mut self, data: &mut GlobalData) {
         if let Some(word) = self.eat_named(UnnamedAddr::from_name) {
             data.unnamed_addr = word;
         }
@@ -96,7 +96,7 @@ impl LlvmParser<'_> {
         let kind = GlobalKind::Variable(variable);
         let mut data = GlobalData::new(LlvmType::VOID, LlvmType::PTR, 0, kind, token.place());
         let has_linkage = self.linkage_words(&mut data)?;
-        self.unnamed_addr(&mut data);
+        self.parse_unnamed_addr(&mut data);
         let global = self.new_global(name, token.place())?;
         let start;
         if self.at_word("alias") || self.at_word("ifunc") {
@@ -109,9 +109,9 @@ impl LlvmParser<'_> {
             data.value_type = self.parse_type()?;
             self.expect_punct(b',')?;
             start = self.token.start;
-            data.space = self.space_ahead()?;
+            data.space = self.peek_address_space()?;
         } else {
-            data.space = self.address_space()?.unwrap_or(0);
+            data.space = self.parse_address_space()?.unwrap_or(0);
             let externally_initialized = self.eat_word("externally_initialized");
             let constant = self.eat_word("constant");
             if !constant && !self.eat_word("global") {
@@ -137,7 +137,7 @@ impl LlvmParser<'_> {
     }
 
     /// The address space of the aliasee's pointer, found without parsing its value.
-    fn space_ahead(&mut self) -> Result<u32, BoxedDiagnostic> {
+    fn peek_address_space(&mut self) -> Result<u32, BoxedDiagnostic> {
         if !self.at_type() {
             return Ok(0);
         }
@@ -165,9 +165,9 @@ impl LlvmParser<'_> {
             GlobalKind::Function(_) => {}
         }
         while self.eat_punct(b',') {
-            self.global_property(&mut data)?;
+            self.parse_global_property(&mut data)?;
         }
-        let attributes = self.function_attributes()?;
+        let attributes = self.parse_function_attributes()?;
         if let GlobalKind::Variable(variable) = &mut data.kind {
             variable.attributes = self.module.attributes.intern_set(attributes);
         }
@@ -175,7 +175,7 @@ impl LlvmParser<'_> {
         Ok(())
     }
 
-    fn global_property(&mut self, data: &mut GlobalData) -> Result<(), BoxedDiagnostic> {
+    fn parse_global_property(&mut self, data: &mut GlobalData) -> Result<(), BoxedDiagnostic> {
         if let Some(attachment) = self.parse_attachment()? {
             data.metadata.push(attachment);
             return Ok(());
@@ -215,7 +215,7 @@ impl LlvmParser<'_> {
             }
             "comdat" => {
                 self.take_token();
-                data.comdat = Some(self.comdat_use(data)?);
+                data.comdat = Some(self.parse_comdat_use(data)?);
             }
             "align" => {
                 self.take_token();
@@ -226,7 +226,7 @@ impl LlvmParser<'_> {
         Ok(true)
     }
 
-    pub(super) fn comdat_use(&mut self, data: &GlobalData) -> Result<u32, BoxedDiagnostic> {
+    pub(super) fn parse_comdat_use(&mut self, data: &GlobalData) -> Result<u32, BoxedDiagnostic> {
         let mut name = data.name;
         let place = self.token.place();
         if self.eat_punct(b'(') {

@@ -74,7 +74,7 @@ impl LlvmParser<'_> {
             LlvmOpcode::Ret => self.parse_return(start),
             LlvmOpcode::Br => self.parse_branch(start),
             LlvmOpcode::Switch => self.parse_switch(start),
-            LlvmOpcode::IndirectBr => self.indirect_branch(start),
+            LlvmOpcode::IndirectBr => self.parse_indirect_branch(start),
             LlvmOpcode::Unreachable => self.push_operation(
                 opcode,
                 flags,
@@ -98,11 +98,11 @@ impl LlvmParser<'_> {
             LlvmOpcode::ExtractValue | LlvmOpcode::InsertValue => {
                 self.parse_aggregate_instruction(opcode, start)
             }
-            LlvmOpcode::VaArg => self.va_arg(start),
-            LlvmOpcode::LandingPad => self.landing_pad(start),
+            LlvmOpcode::VaArg => self.parse_va_arg(start),
+            LlvmOpcode::LandingPad => self.parse_landing_pad(start),
             LlvmOpcode::CatchPad | LlvmOpcode::CleanupPad => self.parse_pad(opcode, start),
-            LlvmOpcode::CatchSwitch => self.catch_switch(start),
-            LlvmOpcode::CatchRet | LlvmOpcode::CleanupRet => self.pad_return(opcode, start),
+            LlvmOpcode::CatchSwitch => self.parse_catch_switch(start),
+            LlvmOpcode::CatchRet | LlvmOpcode::CleanupRet => self.parse_pad_return(opcode, start),
             _ => self.parse_call(opcode, flags, start),
         }
     }
@@ -311,10 +311,10 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn indirect_branch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_indirect_branch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let (_, address) = self.typed_value()?;
         self.expect_punct(b',')?;
-        let blocks = self.target_list()?;
+        let blocks = self.parse_target_list()?;
         let blocks = self.add_blocks(&blocks)?;
         self.push_operation(
             LlvmOpcode::IndirectBr,
@@ -326,7 +326,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    pub(super) fn target_list(&mut self) -> Result<Vec<LlvmBlock>, BoxedDiagnostic> {
+    pub(super) fn parse_target_list(&mut self) -> Result<Vec<LlvmBlock>, BoxedDiagnostic> {
         self.expect_punct(b'[')?;
         let mut blocks = Vec::new();
         self.parse_list(b']', |parser| {
@@ -343,7 +343,7 @@ impl LlvmParser<'_> {
             self.expect_punct(b'[')?;
             operands.push(self.parse_value(ty)?);
             self.expect_punct(b',')?;
-            blocks.push(self.block_name()?);
+            blocks.push(self.parse_block_name()?);
             self.expect_punct(b']')?;
             if !self.comma_before(b'[') {
                 break;
@@ -488,7 +488,7 @@ impl LlvmParser<'_> {
         self.push_operation(opcode, LlvmInstFlags::NONE, ty, &operands, indices, start)
     }
 
-    fn va_arg(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_va_arg(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let (_, list) = self.typed_value()?;
         self.expect_punct(b',')?;
         let ty = self.parse_type()?;
@@ -502,7 +502,7 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn landing_pad(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_landing_pad(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let ty = self.parse_type()?;
         let flags = self.parse_flags(LlvmInstFlags::CLEANUP);
         let mut clauses = Vec::new();
@@ -537,10 +537,10 @@ impl LlvmParser<'_> {
         )
     }
 
-    fn catch_switch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_catch_switch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         self.expect_word("within")?;
         let parent = self.parse_value(LlvmType::TOKEN)?;
-        let mut blocks = self.target_list()?;
+        let mut blocks = self.parse_target_list()?;
         let unwind = self.parse_unwind_target()?;
         let flags = if unwind.is_some() {
             LlvmInstFlags::CLEANUP
@@ -569,7 +569,11 @@ impl LlvmParser<'_> {
         self.parse_target().map(Some)
     }
 
-    fn pad_return(&mut self, opcode: LlvmOpcode, start: usize) -> Result<(), BoxedDiagnostic> {
+    fn parse_pad_return(
+        &mut self,
+        opcode: LlvmOpcode,
+        start: usize,
+    ) -> Result<(), BoxedDiagnostic> {
         self.expect_word("from")?;
         let pad = self.parse_value(LlvmType::TOKEN)?;
         let target = if opcode == LlvmOpcode::CatchRet {

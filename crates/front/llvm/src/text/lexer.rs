@@ -48,7 +48,7 @@ pub enum LlvmTokenKind {
 /// A token and its position.
 #[derive(Clone, Copy, Debug)]
 pub struct LlvmToken {
-    /// What it is.
+    /// The kind of token.
     pub kind: LlvmTokenKind,
     /// First byte.
     pub start: usize,

@@ -19,7 +19,7 @@ impl LlvmParser<'_> {
             if self.at_word("align") {
                 self.take_token();
                 align = LlvmAlign::from_bytes(self.align_number()?).unwrap_or(LlvmAlign::NONE);
-            } else if let Some(found) = self.address_space()? {
+            } else if let Some(found) = self.parse_address_space()? {
                 space = found;
             } else {
                 count = Some(self.typed_value()?.1);
@@ -36,7 +36,9 @@ impl LlvmParser<'_> {
     }
 
     /// Parses `syncscope("…")` if it follows, then an ordering.
-    pub(super) fn scope_and_ordering(&mut self) -> Result<(LlvmSymbol, Ordering), BoxedDiagnostic> {
+    pub(super) fn parse_scope_and_ordering(
+        &mut self,
+    ) -> Result<(LlvmSymbol, Ordering), BoxedDiagnostic> {
         let scope = self.parse_scope()?;
         Ok((scope, self.parse_ordering()?))
     }
@@ -72,7 +74,7 @@ impl LlvmParser<'_> {
         atomic: bool,
     ) -> Result<InstructionExtra, BoxedDiagnostic> {
         let (scope, ordering) = if atomic {
-            self.scope_and_ordering()?
+            self.parse_scope_and_ordering()?
         } else {
             (LlvmSymbol::EMPTY, Ordering::NotAtomic)
         };
@@ -168,7 +170,7 @@ impl LlvmParser<'_> {
     }
 
     pub(super) fn parse_fence(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
-        let (scope, ordering) = self.scope_and_ordering()?;
+        let (scope, ordering) = self.parse_scope_and_ordering()?;
         let extra = InstructionExtra::Fence { ordering, scope };
         self.push_operation(
             LlvmOpcode::Fence,
@@ -199,7 +201,7 @@ impl LlvmParser<'_> {
                 "a value of another type than the one expected in memory",
             ));
         }
-        let (scope, success) = self.scope_and_ordering()?;
+        let (scope, success) = self.parse_scope_and_ordering()?;
         let failure = self.parse_ordering()?;
         let extra = InstructionExtra::CmpXchg {
             align: self.parse_comma_alignment()?,
@@ -230,7 +232,7 @@ impl LlvmParser<'_> {
         let (_, pointer) = self.typed_value()?;
         self.expect_punct(b',')?;
         let (ty, value) = self.typed_value()?;
-        let (scope, ordering) = self.scope_and_ordering()?;
+        let (scope, ordering) = self.parse_scope_and_ordering()?;
         let extra = InstructionExtra::Rmw {
             op,
             align: self.parse_comma_alignment()?,

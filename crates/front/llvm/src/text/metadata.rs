@@ -9,7 +9,7 @@ use crate::{BoxedDiagnostic, error_at};
 
 impl LlvmParser<'_> {
     /// Parses metadata in the position of a value: a node, a string, or a type and a value.
-    pub fn metadata_value(&mut self) -> Result<LlvmMetadata, BoxedDiagnostic> {
+    pub fn parse_metadata_value(&mut self) -> Result<LlvmMetadata, BoxedDiagnostic> {
         self.parse_nested(|parser| match parser.token.kind {
             LlvmTokenKind::MetadataNumber
             | LlvmTokenKind::MetadataName
@@ -17,7 +17,7 @@ impl LlvmParser<'_> {
             _ => {
                 let ty = parser.parse_type()?;
                 if ty == LlvmType::METADATA {
-                    return parser.metadata_value();
+                    return parser.parse_metadata_value();
                 }
                 let value = parser.parse_value(ty)?;
                 let kind = match value.kind() {
@@ -38,7 +38,7 @@ impl LlvmParser<'_> {
         if self.eat_word("null") {
             Ok(None)
         } else {
-            self.metadata_value().map(Some)
+            self.parse_metadata_value().map(Some)
         }
     }
 
@@ -70,20 +70,20 @@ impl LlvmParser<'_> {
                 self.take_token();
                 if self.token.kind == LlvmTokenKind::String {
                     let symbol = self.symbol_string()?;
-                    return Ok(self.metadata_string(symbol));
+                    return Ok(self.parse_metadata_string(symbol));
                 }
-                let kind = self.plain_node(false)?;
+                let kind = self.parse_plain_node(false)?;
                 Ok(self.module.metadata.push(kind))
             }
             LlvmTokenKind::MetadataName => {
-                let kind = self.special_node(false)?;
+                let kind = self.parse_specialised_node(false)?;
                 Ok(self.module.metadata.push(kind))
             }
             _ => self.fail_expected("metadata"),
         }
     }
 
-    fn metadata_string(&mut self, symbol: LlvmSymbol) -> LlvmMetadata {
+    fn parse_metadata_string(&mut self, symbol: LlvmSymbol) -> LlvmMetadata {
         let arena = &mut self.module.metadata;
         *self
             .strings
@@ -92,7 +92,7 @@ impl LlvmParser<'_> {
     }
 
     /// `{…}`
-    fn plain_node(&mut self, distinct: bool) -> Result<MetadataKind, BoxedDiagnostic> {
+    fn parse_plain_node(&mut self, distinct: bool) -> Result<MetadataKind, BoxedDiagnostic> {
         self.expect_punct(b'{')?;
         let mut operands = Vec::new();
         self.parse_list(b'}', |parser| {
@@ -104,7 +104,7 @@ impl LlvmParser<'_> {
     }
 
     /// `!Class(field: value, …)`, the class being next.
-    fn special_node(&mut self, distinct: bool) -> Result<MetadataKind, BoxedDiagnostic> {
+    fn parse_specialised_node(&mut self, distinct: bool) -> Result<MetadataKind, BoxedDiagnostic> {
         self.parse_nested(|parser| {
             let token = parser.take_token();
             let class = unescape_string(&parser.token_bytes(token)[1..]);
@@ -113,7 +113,7 @@ impl LlvmParser<'_> {
             if parser.module.symbol_text(class) == "DIArgList" {
                 let mut operands = Vec::new();
                 parser.parse_list(b')', |parser| {
-                    operands.push(Some(parser.metadata_value()?));
+                    operands.push(Some(parser.parse_metadata_value()?));
                     Ok(())
                 })?;
                 return Ok(MetadataKind::ArgList(
@@ -156,10 +156,12 @@ impl LlvmParser<'_> {
             },
             LlvmTokenKind::String => {
                 let symbol = self.symbol_string()?;
-                Ok(MetadataField::Node(Some(self.metadata_string(symbol))))
+                Ok(MetadataField::Node(Some(
+                    self.parse_metadata_string(symbol),
+                )))
             }
             LlvmTokenKind::Punct(b'{') => {
-                let kind = self.plain_node(false)?;
+                let kind = self.parse_plain_node(false)?;
                 Ok(MetadataField::Node(Some(self.module.metadata.push(kind))))
             }
             LlvmTokenKind::Word if self.at_word("null") => {
@@ -187,28 +189,28 @@ impl LlvmParser<'_> {
                 let text = &self.text[start..self.last_end];
                 Ok(MetadataField::Word(self.module.strings.intern_bytes(text)))
             }
-            _ => Ok(MetadataField::Node(Some(self.metadata_value()?))),
+            _ => Ok(MetadataField::Node(Some(self.parse_metadata_value()?))),
         }
     }
 
     /// `!7 = …`
-    pub fn metadata_definition(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub fn parse_metadata_definition(&mut self) -> Result<(), BoxedDiagnostic> {
         let token = self.take_token();
         let number = self.number_of(token)?;
         self.expect_punct(b'=')?;
         let distinct = self.eat_word("distinct");
         let kind = match self.token.kind {
-            LlvmTokenKind::MetadataName => self.special_node(distinct)?,
+            LlvmTokenKind::MetadataName => self.parse_specialised_node(distinct)?,
             LlvmTokenKind::Punct(b'!') => {
                 self.take_token();
                 if self.token.kind == LlvmTokenKind::String {
                     MetadataKind::String(self.symbol_string()?)
                 } else {
-                    self.plain_node(distinct)?
+                    self.parse_plain_node(distinct)?
                 }
             }
             _ => {
-                let id = self.metadata_value()?;
+                let id = self.parse_metadata_value()?;
                 self.module.metadata.kind(id)
             }
         };

@@ -62,7 +62,7 @@ pub fn parse_assembly(text: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
     for func in parser.module.function_ids() {
         if let Some((start, params)) = parser.bodies[func.index()].clone() {
             parser.seek_to(start);
-            parser.function_body(func, params)?;
+            parser.parse_function_body(func, params)?;
             let next = entities.partition_point(|entity| entity.1 <= start);
             parser.check_end(entities.get(next).map_or(text.len(), |entity| entity.1))?;
         }
@@ -151,18 +151,20 @@ impl LlvmParser<'_> {
     ) -> Result<(), BoxedDiagnostic> {
         match sort {
             TopLevelEntityKind::Header => self.parse_header(),
-            TopLevelEntityKind::Type => self.type_definition(),
+            TopLevelEntityKind::Type => self.parse_type_definition(),
             TopLevelEntityKind::Group => {
                 self.take_token();
-                self.attribute_group()
+                self.parse_attribute_group()
             }
             TopLevelEntityKind::Global if self.token.kind == LlvmTokenKind::Global => {
                 let (global, start) = self.parse_global()?;
                 unfinished.push(DeferredInitializer { global, start, end });
                 Ok(())
             }
-            TopLevelEntityKind::Global => self.function_header(),
-            _ if self.token.kind == LlvmTokenKind::MetadataNumber => self.metadata_definition(),
+            TopLevelEntityKind::Global => self.parse_function_header(),
+            _ if self.token.kind == LlvmTokenKind::MetadataNumber => {
+                self.parse_metadata_definition()
+            }
             _ => self.named_metadata(),
         }
     }
@@ -191,7 +193,7 @@ impl LlvmParser<'_> {
 
     fn parse_header(&mut self) -> Result<(), BoxedDiagnostic> {
         if self.token.kind == LlvmTokenKind::Comdat {
-            return self.comdat_definition();
+            return self.parse_comdat_definition();
         }
         match self.peek_word() {
             "target" => {
@@ -203,7 +205,7 @@ impl LlvmParser<'_> {
                 self.take_token();
                 self.expect_punct(b'=')?;
                 let place = self.token.place();
-                let text = self.text_string()?;
+                let text = self.parse_text_string()?;
                 if word == "triple" {
                     self.module.triple = text;
                     return Ok(());
@@ -220,13 +222,13 @@ impl LlvmParser<'_> {
             "source_filename" => {
                 self.take_token();
                 self.expect_punct(b'=')?;
-                self.module.source_filename = self.text_string()?;
+                self.module.source_filename = self.parse_text_string()?;
                 Ok(())
             }
             "module" => {
                 self.take_token();
                 self.expect_word("asm")?;
-                let line = self.text_string()?;
+                let line = self.parse_text_string()?;
                 self.module.module_asm.push_str(&line);
                 self.module.module_asm.push('\n');
                 Ok(())

@@ -1,6 +1,8 @@
 //! Number parser: integer and floating-point constants.
 
-use super::float::{BFLOAT, DOUBLE, FLOAT, HALF, LlvmFloatFormat, hexadecimal_float, narrow_float};
+use super::float::{
+    BFLOAT, DOUBLE, FLOAT, HALF, LlvmFloatFormat, narrow_float, parse_hexadecimal_float,
+};
 use super::lexer::LlvmTokenKind;
 use super::parser::LlvmParser;
 use crate::ir::{ConstKind, LlvmConst, LlvmType};
@@ -11,12 +13,12 @@ impl LlvmParser<'_> {
         let Some(width) = self.module.types.int_width(ty) else {
             return self.fail_with("an integer where a value of another type is expected");
         };
-        let words = self.integer_words(width)?;
+        let words = self.parse_integer_words(width)?;
         Ok(self.module.consts.wide_int(&self.module.types, ty, &words))
     }
 
     /// An integer as words in two's complement of a width, least significant first.
-    pub fn integer_words(&mut self, width: u32) -> Result<Vec<u64>, BoxedDiagnostic> {
+    pub fn parse_integer_words(&mut self, width: u32) -> Result<Vec<u64>, BoxedDiagnostic> {
         let text = self.peek_text();
         let (negative, digits, radix) = match self.token.kind {
             LlvmTokenKind::Integer => (
@@ -90,7 +92,9 @@ impl LlvmParser<'_> {
             }
             None => match (text.strip_prefix("0x"), text.contains(['p', 'P'])) {
                 (Some(digits), false) => self.decode_hexadecimal(digits, ty),
-                (_, true) => hexadecimal_float(text).and_then(|bits| self.of_double(bits, ty)),
+                (_, true) => {
+                    parse_hexadecimal_float(text).and_then(|bits| self.of_double(bits, ty))
+                }
                 _ => text
                     .parse::<f64>()
                     .ok()

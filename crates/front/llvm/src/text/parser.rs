@@ -228,7 +228,7 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// A string as text.
-    pub fn text_string(&mut self) -> Result<String, BoxedDiagnostic> {
+    pub fn parse_text_string(&mut self) -> Result<String, BoxedDiagnostic> {
         Ok(String::from_utf8_lossy(&self.parse_string()?).into_owned())
     }
 
@@ -295,7 +295,7 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// `(` number `)`
-    pub fn number_in_parens(&mut self) -> Result<u64, BoxedDiagnostic> {
+    pub fn parse_number_in_parens(&mut self) -> Result<u64, BoxedDiagnostic> {
         self.expect_punct(b'(')?;
         let number = self.parse_unsigned()?;
         self.expect_punct(b')')?;
@@ -303,7 +303,7 @@ impl<'a> LlvmParser<'a> {
     }
 
     /// Parses `addrspace(` number `)` if it follows. The number may be a letter of the data layout.
-    pub fn address_space(&mut self) -> Result<Option<u32>, BoxedDiagnostic> {
+    pub fn parse_address_space(&mut self) -> Result<Option<u32>, BoxedDiagnostic> {
         if !self.eat_word("addrspace") {
             return Ok(None);
         }

@@ -37,7 +37,7 @@ impl LlvmParser<'_> {
             if self.eat_punct(b'*') {
                 ty = self.pointer_to(ty, 0);
             } else if self.at_word("addrspace") {
-                let space = self.address_space()?.unwrap_or(0);
+                let space = self.parse_address_space()?.unwrap_or(0);
                 self.expect_punct(b'*')?;
                 ty = self.pointer_to(ty, space);
             } else if self.is_at(b'(') {
@@ -113,7 +113,7 @@ impl LlvmParser<'_> {
         match word {
             "ptr" => {
                 self.take_token();
-                let space = self.address_space()?.unwrap_or(0);
+                let space = self.parse_address_space()?.unwrap_or(0);
                 Ok(self.module.types.make_pointer(space))
             }
             "target" => {
@@ -233,7 +233,7 @@ impl LlvmParser<'_> {
     }
 
     /// `%name = type …`, the `%name` being next.
-    pub fn type_definition(&mut self) -> Result<(), BoxedDiagnostic> {
+    pub fn parse_type_definition(&mut self) -> Result<(), BoxedDiagnostic> {
         let token = self.take_token();
         let name = self.name_of(token)?;
         let symbol = self.symbol_of(name);
@@ -261,7 +261,7 @@ impl LlvmParser<'_> {
         let packed = self.is_at(b'<')
             && self.text[self.token.end..].trim_ascii_start().first() == Some(&b'{');
         if !packed && !self.is_at(b'{') {
-            return self.type_alias(symbol, place);
+            return self.define_type_alias(symbol, place);
         }
         if packed {
             self.take_token();
@@ -284,7 +284,7 @@ impl LlvmParser<'_> {
     }
 
     /// Defines a name for a type that is not a struct. The definition must come before its uses.
-    fn type_alias(
+    fn define_type_alias(
         &mut self,
         name: LlvmSymbol,
         place: spirula_diagnostics::SourceLocation,

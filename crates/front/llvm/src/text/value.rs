@@ -24,7 +24,9 @@ impl LlvmParser<'_> {
                 let name = self.name_of(token)?;
                 self.find_local(name, ty, token)
             }
-            _ if ty == LlvmType::METADATA => Ok(LlvmValue::from_metadata(self.metadata_value()?)),
+            _ if ty == LlvmType::METADATA => {
+                Ok(LlvmValue::from_metadata(self.parse_metadata_value()?))
+            }
             _ => Ok(LlvmValue::from_constant(self.parse_constant(ty)?)),
         }
     }
@@ -44,9 +46,9 @@ impl LlvmParser<'_> {
         match self.token.kind {
             LlvmTokenKind::Integer => self.parse_integer(ty),
             LlvmTokenKind::Number => self.parse_number(ty),
-            LlvmTokenKind::Global => self.global_constant(ty),
-            LlvmTokenKind::Data => self.data_string(ty),
-            LlvmTokenKind::Word => self.word_constant(ty),
+            LlvmTokenKind::Global => self.parse_global_constant(ty),
+            LlvmTokenKind::Data => self.parse_data_string(ty),
+            LlvmTokenKind::Word => self.parse_word_constant(ty),
             LlvmTokenKind::Punct(b'[') => self.parse_elements(ty, b"[", b"]"),
             LlvmTokenKind::Punct(b'{') => self.parse_elements(ty, b"{", b"}"),
             LlvmTokenKind::Punct(b'<') => {
@@ -59,9 +61,9 @@ impl LlvmParser<'_> {
         }
     }
 
-    fn global_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn parse_global_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let start = self.token.start;
-        let id = self.global_reference()?;
+        let id = self.parse_global_reference()?;
         if !self
             .module
             .types
@@ -76,8 +78,8 @@ impl LlvmParser<'_> {
         Ok(id)
     }
 
-    /// `@name`, whatever its type.
-    pub fn global_reference(&mut self) -> Result<LlvmConst, BoxedDiagnostic> {
+    /// `@name`, of any type.
+    pub fn parse_global_reference(&mut self) -> Result<LlvmConst, BoxedDiagnostic> {
         if self.token.kind != LlvmTokenKind::Global {
             return self.fail_expected("a global");
         }
@@ -94,7 +96,7 @@ impl LlvmParser<'_> {
             .intern_constant(ty, ConstKind::Global(global)))
     }
 
-    fn data_string(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn parse_data_string(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let token = self.take_token();
         let bytes = self.token_bytes(token);
         let data = unescape_string(&bytes[2..bytes.len() - 1]).into_owned();
@@ -151,7 +153,7 @@ impl LlvmParser<'_> {
         Ok(self.module.consts.make_aggregate(types, ty, &elements))
     }
 
-    fn word_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn parse_word_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let word = self.peek_word();
         let types = &self.module.types;
         let consts = &mut self.module.consts;
@@ -189,10 +191,10 @@ impl LlvmParser<'_> {
                 }
                 Ok(self.module.make_splat(ty, element))
             }
-            "blockaddress" => self.block_address(ty),
+            "blockaddress" => self.parse_block_address(ty),
             word @ ("dso_local_equivalent" | "no_cfi") => {
                 self.take_token();
-                let id = self.global_reference()?;
+                let id = self.parse_global_reference()?;
                 let Some(global) = self.module.as_global(id) else {
                     return self.fail_expected("a global");
                 };
@@ -221,11 +223,11 @@ impl LlvmParser<'_> {
     }
 
     /// `blockaddress(@function, %block)`
-    fn block_address(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
+    fn parse_block_address(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         self.take_token();
         self.expect_punct(b'(')?;
         let place = self.token.place();
-        let function = self.global_reference()?;
+        let function = self.parse_global_reference()?;
         let func: Option<LlvmFunc> =
             self.module.as_global(function).and_then(|global| {
                 match self.module.global(global).kind {
@@ -259,9 +261,9 @@ impl LlvmParser<'_> {
         for (mark, word) in marks.iter_mut().zip(words) {
             *mark = self.eat_word(word);
         }
-        let text = self.text_string()?;
+        let text = self.parse_text_string()?;
         self.expect_punct(b',')?;
-        let constraints = self.text_string()?;
+        let constraints = self.parse_text_string()?;
         let [side_effect, align_stack, intel_dialect, unwind] = marks;
         let asm = InlineAsm {
             text,
@@ -300,7 +302,7 @@ impl LlvmParser<'_> {
             extra = ExprExtra::SourceType(self.parse_type()?);
             self.expect_punct(b',')?;
         }
-        let operands = self.expression_operands(opcode, ty, &mut extra)?;
+        let operands = self.parse_expression_operands(opcode, ty, &mut extra)?;
         let place = self.place_from(start);
         if !opcode.is_cast() {
             let module = &mut self.module;
@@ -334,7 +336,7 @@ impl LlvmParser<'_> {
     }
 
     /// Parses the operands of a constant expression up to and including its closing parenthesis.
-    fn expression_operands(
+    fn parse_expression_operands(
         &mut self,
         opcode: LlvmOpcode,
         ty: LlvmType,

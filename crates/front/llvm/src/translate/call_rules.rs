@@ -32,7 +32,7 @@ pub(super) struct ExternalCall<'a> {
 }
 
 impl ExternalCall<'_> {
-    /// An argument that the function has to have.
+    /// A required argument.
     pub(super) fn arg(&self, index: usize) -> TranslationResult<LlvmValue> {
         match self.args.get(index) {
             Some(value) => Ok(*value),

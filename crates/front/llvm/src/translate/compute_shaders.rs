@@ -57,7 +57,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// Declares addressing and memory model of a shader.
-    pub(super) fn shader_memory_model(&mut self) {
+    pub(super) fn declare_shader_memory_model(&mut self) {
         let metadata = &self.module.metadata;
         let row = self.module.named_metadata("spirv.MemoryModel").first();
         let stated = row.and_then(|row| metadata.operands(*row).get(1).copied().flatten());
@@ -77,7 +77,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// Declares the size of a shader's workgroups.
-    pub(super) fn shader_sizes(&mut self, func: LlvmFunc, entry: Id) {
+    pub(super) fn declare_workgroup_sizes(&mut self, func: LlvmFunc, entry: Id) {
         let Some(text) = self.function_string_attribute(func, "hlsl.numthreads") else {
             return;
         };
@@ -88,12 +88,12 @@ impl LlvmTranslator<'_> {
             .execution_mode(entry, ExecutionMode::LocalSize, &sizes);
         if let Some(numbers) = self.function_string_attribute(func, "spirv.LocalSizeIds") {
             let numbers: Vec<Option<u32>> = numbers.split(',').map(|n| n.parse().ok()).collect();
-            self.specialised_workgroup_size(&sizes, &numbers);
+            self.declare_specialised_size(&sizes, &numbers);
         }
     }
 
     /// The workgroup size as a constant. Its components with numbers can be specialised.
-    fn specialised_workgroup_size(&mut self, sizes: &[u32], numbers: &[Option<u32>]) {
+    fn declare_specialised_size(&mut self, sizes: &[u32], numbers: &[Option<u32>]) {
         let mut parts = Vec::with_capacity(3);
         for (n, &size) in sizes.iter().enumerate().take(3) {
             let number = numbers.get(n).copied().flatten();
@@ -321,14 +321,14 @@ impl LlvmTranslator<'_> {
 
 impl FunctionTranslator<'_, '_> {
     /// An address computation: one step for each index except the first, which must be zero.
-    pub(super) fn shader_address(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_shader_address(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let data = self.function.inst(inst);
         let InstructionExtra::SourceType(source) = data.extra else {
             return Err(make_refusal("an address computation without a source type"));
         };
         let operands = self.function.operands(inst);
         if self.is_address(operands[0]) {
-            return self.device_address(source, operands, data.flags);
+            return self.lower_device_address(source, operands, data.flags);
         }
         let base = self.lower_value(operands[0])?;
         if operands.get(1).and_then(|v| self.t.module.as_u64(*v)) != Some(0) {
@@ -407,7 +407,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// `__spirv_glsl_NAME(…)`
-    pub(super) fn glsl_function(
+    pub(super) fn lower_glsl_function(
         &mut self,
         name: &str,
         call: &ExternalCall<'_>,
@@ -441,7 +441,7 @@ impl FunctionTranslator<'_, '_> {
             return self.as_columns(id, given, ty);
         }
         let id = self.t.b.append_value(Op::ExtInst, ty, &words);
-        self.fast_math(call.inst, id);
+        self.decorate_fast_math(call.inst, id);
         Ok(id)
     }
 

@@ -55,7 +55,7 @@ const MAX_TEXT: usize = 100_000;
 
 impl LlvmTranslator<'_> {
     /// The decorations that a node of metadata lists.
-    pub(super) fn stated_decorations(&mut self, id: Id, node: LlvmMetadata) {
+    pub(super) fn apply_stated_decorations(&mut self, id: Id, node: LlvmMetadata) {
         for one in self.module.metadata.operands(node).to_vec() {
             let Some((decoration, words)) = one.and_then(|one| self.read_decoration_node(one))
             else {
@@ -66,7 +66,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The decorations that a node lists for a parameter, except those of conversions.
-    fn parameter_decorations(&mut self, param: Id, node: LlvmMetadata) {
+    fn apply_parameter_decorations(&mut self, param: Id, node: LlvmMetadata) {
         for one in self.module.metadata.operands(node).to_vec() {
             if let Some((decoration, words)) = one.and_then(|one| self.read_decoration_node(one))
                 && decoration != Decoration::FPRoundingMode
@@ -143,12 +143,12 @@ impl LlvmTranslator<'_> {
     }
 
     /// The decorations of a function and of its parameters.
-    pub(super) fn function_decorations(&mut self, func: LlvmFunc, id: Id, params: &[Id]) {
+    pub(super) fn apply_function_decorations(&mut self, func: LlvmFunc, id: Id, params: &[Id]) {
         if let Some(node) = self.module.function_metadata(func, "spirv.Decorations") {
-            self.stated_decorations(id, node);
+            self.apply_stated_decorations(id, node);
         }
-        self.vector_compute_function(func, id, params);
-        self.fpga_function(func, id, params);
+        self.apply_vector_compute_function(func, id, params);
+        self.apply_fpga_function(func, id, params);
         self.volatile_parameters(func, params);
         let node = self
             .module
@@ -157,7 +157,7 @@ impl LlvmTranslator<'_> {
             let lists = self.module.metadata.operands(node).to_vec();
             for (list, &param) in lists.into_iter().zip(params) {
                 if let Some(list) = list {
-                    self.parameter_decorations(param, list);
+                    self.apply_parameter_decorations(param, list);
                 }
             }
         }
@@ -174,7 +174,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// Applies the decorations that `llvm.global.annotations` requests.
-    pub(super) fn global_annotations(&mut self) {
+    pub(super) fn apply_global_annotations(&mut self) {
         let module = self.module;
         for data in &module.globals {
             if module.symbol_text(data.name) != "llvm.global.annotations" {
@@ -192,13 +192,13 @@ impl LlvmTranslator<'_> {
                 if let ConstKind::Aggregate(fields) = module.consts.kind(row)
                     && let [target, text, ..] = fields[..]
                 {
-                    self.global_annotation(target, text);
+                    self.apply_global_annotation(target, text);
                 }
             }
         }
     }
 
-    fn global_annotation(&mut self, target: LlvmConst, text: LlvmConst) {
+    fn apply_global_annotation(&mut self, target: LlvmConst, text: LlvmConst) {
         let Some(text) = self.read_constant_string(text) else {
             return;
         };
@@ -210,7 +210,7 @@ impl LlvmTranslator<'_> {
         };
         let id = match self.module.global(global).kind {
             GlobalKind::Function(func) => self.intern_signature(func).map(|signature| signature.id),
-            GlobalKind::Variable(_) => self.global_variable(global),
+            GlobalKind::Variable(_) => self.translate_global_variable(global),
             _ => return,
         };
         if let Ok(id) = id {
@@ -249,7 +249,7 @@ impl LlvmTranslator<'_> {
     /// strings become `UserSemantic`.
     pub(super) fn decorate_by_annotation(&mut self, id: Id, text: &str) {
         let parts = parse_annotation(text);
-        if self.fpga_accesses(id, text) {
+        if self.apply_fpga_accesses(id, text) {
             return;
         }
         if parts.is_empty() {
@@ -307,9 +307,9 @@ fn operand_words(operands: &str) -> Vec<u32> {
 impl FunctionTranslator<'_, '_> {
     /// The decorations that an instruction's metadata requests, except those that its flags
     /// determine.
-    pub(super) fn instruction_decorations(&mut self, inst: LlvmInst, id: Id) {
+    pub(super) fn apply_instruction_decorations(&mut self, inst: LlvmInst, id: Id) {
         if !self.function.attachments.is_empty() {
-            self.largest_error(inst, id);
+            self.apply_largest_error(inst, id);
         }
         let Some(kind) = self.metadata_kinds.decorations else {
             return;
@@ -330,7 +330,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The largest error that `!fpmath` permits, if the extension for it was requested by name.
-    fn largest_error(&mut self, inst: LlvmInst, id: Id) {
+    fn apply_largest_error(&mut self, inst: LlvmInst, id: Id) {
         if !self.t.is_requested("SPV_INTEL_fp_max_error") {
             return;
         }
@@ -348,7 +348,7 @@ impl FunctionTranslator<'_, '_> {
     /// Applies cache controls to pointer operands of an instruction. Each controlled pointer
     /// replaces its operand until the end of the instruction. Returns the previous values, by
     /// local.
-    pub(super) fn cache_controls(&mut self, inst: LlvmInst) -> Vec<(usize, Id)> {
+    pub(super) fn apply_cache_controls(&mut self, inst: LlvmInst) -> Vec<(usize, Id)> {
         let kind = self.metadata_kinds.cache_controls;
         let node = kind.and_then(|kind| self.function.find_attachment(inst, kind));
         let mut before: Vec<(usize, Id)> = Vec::new();

@@ -78,7 +78,7 @@ const CACHE: u32 = 2;
 
 impl LlvmTranslator<'_> {
     /// Applies the decorations that a function's metadata requests for itself and its parameters.
-    pub(super) fn fpga_function(&mut self, func: LlvmFunc, id: Id, params: &[Id]) {
+    pub(super) fn apply_fpga_function(&mut self, func: LlvmFunc, id: Id, params: &[Id]) {
         for &(name, decoration, form, extension) in FUNCTIONS {
             let Some(node) = self.fpga_metadata(func, name, extension) else {
                 continue;
@@ -110,7 +110,7 @@ impl LlvmTranslator<'_> {
 
     /// Applies the decorations that the annotation `{params:BITS}{cache-size:BYTES}` requests for a
     /// pointer. Returns whether the annotation has this form.
-    pub(super) fn fpga_accesses(&mut self, id: Id, text: &str) -> bool {
+    pub(super) fn apply_fpga_accesses(&mut self, id: Id, text: &str) -> bool {
         let number = |name: &str| -> Option<u32> {
             let (_, rest) = text.split_once(name)?;
             rest.split('}').next()?.parse().ok()

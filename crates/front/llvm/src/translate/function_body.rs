@@ -130,8 +130,8 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             self.t.name_id(label, self.t.module.symbol_text(name));
             if index == 0 {
                 self.make_stack_variables(&order);
-                self.generic_parameters();
-                self.debug_definition();
+                self.cast_generic_parameters();
+                self.emit_function_definition();
             }
             for inst in self.function.block_insts(block) {
                 self.translate_instruction(block, inst);
@@ -142,7 +142,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     }
 
     /// Makes those pointer parameters generic that are joined with pointers to other memory.
-    fn generic_parameters(&mut self) {
+    fn cast_generic_parameters(&mut self) {
         let (all, here) = (self.t.generic_params, self.func);
         for &(_, param) in all.iter().filter(|(func, _)| *func == here) {
             let cast = self.values[param].map(|id| self.cast_space(id, StorageClass::Generic));
@@ -168,7 +168,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
                 return;
             }
             _ => {
-                let before = self.cache_controls(inst);
+                let before = self.apply_cache_controls(inst);
                 let made = self.lower_instruction(inst);
                 for (local, id) in before {
                     self.replace_translated(local, id);
@@ -186,7 +186,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
                 self.set_result(inst, id);
                 if id.word() >= before {
                     self.name_result(inst, id);
-                    self.instruction_decorations(inst, id);
+                    self.apply_instruction_decorations(inst, id);
                 }
             }
             Ok(None) => {}

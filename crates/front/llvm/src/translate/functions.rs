@@ -118,8 +118,8 @@ impl<'m> LlvmTranslator<'m> {
         function.is_declaration() || linkage == Linkage::AvailableExternally
     }
 
-    /// Declares the functions that other modules have to define.
-    pub(super) fn function_declarations(&mut self) {
+    /// Declares the functions that other modules must define.
+    pub(super) fn declare_functions(&mut self) {
         for func in self.module.function_ids() {
             let function = self.module.function(func);
             if !self.is_defined_elsewhere(func)
@@ -248,7 +248,7 @@ impl<'m> LlvmTranslator<'m> {
             .begin_function(signature.id, signature.result, control, signature.ty);
         self.name_id(signature.id, self.module.function_name(func));
         let result = attributes.result_set(function.attributes);
-        self.parameter_attributes(signature.id, result);
+        self.apply_parameter_attributes(signature.id, result);
         // Values may have no names, but runtimes can query the names of the source.
         let source_names = self.module.function_strings(func, "kernel_arg_name");
         let mut params = Vec::with_capacity(signature.params.len());
@@ -261,15 +261,15 @@ impl<'m> LlvmTranslator<'m> {
             self.name_id(id, name);
             params.push(id);
         }
-        self.function_decorations(func, signature.id, &params);
+        self.apply_function_decorations(func, signature.id, &params);
         for (index, &id) in params.iter().enumerate() {
             let set = self.module.attributes.param_set(function.attributes, index);
-            self.parameter_attributes(id, set);
+            self.apply_parameter_attributes(id, set);
         }
         params
     }
 
-    fn parameter_attributes(&mut self, id: Id, set: crate::ir::AttrSet) {
+    fn apply_parameter_attributes(&mut self, id: Id, set: crate::ir::AttrSet) {
         let attributes = &self.module.attributes;
         if attributes.get(set).is_empty() {
             return;
@@ -296,7 +296,7 @@ impl<'m> LlvmTranslator<'m> {
 
     /// Declares the entry points. A kernel that other functions call gets a separate function as
     /// entry point, because entry points must not be called.
-    pub(super) fn entry_points(&mut self) {
+    pub(super) fn declare_entry_points(&mut self) {
         let mut visited = vec![u32::MAX; self.module.functions.len()];
         for func in self.module.function_ids() {
             let function = self.module.function(func);
@@ -307,7 +307,7 @@ impl<'m> LlvmTranslator<'m> {
                 continue;
             };
             let entry = if self.called[func.index()] {
-                self.entry_wrapper(func, &signature)
+                self.define_entry_wrapper(func, &signature)
             } else {
                 signature.id
             };
@@ -328,15 +328,19 @@ impl<'m> LlvmTranslator<'m> {
             };
             self.b.entry_point(model, entry, name, &interface);
             if self.is_shader() {
-                self.stated_modes(func, entry);
-                self.shader_sizes(func, entry);
+                self.declare_stated_modes(func, entry);
+                self.declare_workgroup_sizes(func, entry);
             } else {
-                self.execution_modes(func, entry)
+                self.declare_execution_modes(func, entry)
             }
         }
     }
 
-    pub(super) fn entry_wrapper(&mut self, func: LlvmFunc, inner: &TranslatedSignature) -> Id {
+    pub(super) fn define_entry_wrapper(
+        &mut self,
+        func: LlvmFunc,
+        inner: &TranslatedSignature,
+    ) -> Id {
         let outer = TranslatedSignature {
             id: self.b.fresh_id(),
             ty: inner.ty,

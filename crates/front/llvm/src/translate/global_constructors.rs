@@ -22,7 +22,7 @@ impl LlvmTranslator<'_> {
                 let Some(signature) = self.signatures[func.index()].clone() else {
                     continue;
                 };
-                let entry = self.entry_wrapper(func, &signature);
+                let entry = self.define_entry_wrapper(func, &signature);
                 let mut visited = vec![u32::MAX; self.module.functions.len()];
                 let interface = self.collect_interface(func, &mut visited);
                 let name = self.module.function_name(func);

@@ -11,7 +11,7 @@ use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, Stora
 
 impl LlvmTranslator<'_> {
     /// Translates all global variables, so that unused ones are exported too.
-    pub(super) fn global_variables(&mut self) {
+    pub(super) fn translate_global_variables(&mut self) {
         for global in self.module.global_ids() {
             let data = self.module.global(global);
             let name = self.module.symbol_text(data.name);
@@ -21,7 +21,8 @@ impl LlvmTranslator<'_> {
             if !variable || about || name.starts_with("llvm.") {
                 continue;
             }
-            if let Err(TranslationRefusal::Because(reason)) = self.global_variable(global) {
+            if let Err(TranslationRefusal::Because(reason)) = self.translate_global_variable(global)
+            {
                 self.globals[global.index()] = GlobalState::Refused;
                 let message = format!("{reason}, in the global {name}");
                 self.diagnostics
@@ -31,7 +32,10 @@ impl LlvmTranslator<'_> {
     }
 
     /// The variable of a global.
-    pub(super) fn global_variable(&mut self, global: LlvmGlobal) -> TranslationResult<Id> {
+    pub(super) fn translate_global_variable(
+        &mut self,
+        global: LlvmGlobal,
+    ) -> TranslationResult<Id> {
         match self.globals[global.index()] {
             GlobalState::Done(id) => return Ok(id),
             GlobalState::Open => return Err(make_refusal("a global contains its own address")),
@@ -114,9 +118,9 @@ impl LlvmTranslator<'_> {
         let stated = self.module.strings.find_symbol("spirv.Decorations");
         let node = stated.and_then(|kind| data.metadata.iter().find(|m| m.0 == kind));
         if let Some(&(_, node)) = node {
-            self.stated_decorations(id, node);
+            self.apply_stated_decorations(id, node);
         }
-        self.vector_compute_variable(id, variable.attributes);
+        self.apply_vector_compute_variable(id, variable.attributes);
         self.variables.set(id, true);
         Ok(id)
     }

@@ -50,7 +50,7 @@ const MAX_TEXT: usize = 100_000;
 
 impl LlvmTranslator<'_> {
     /// Declares the source language, if the module states it.
-    pub(super) fn source_language(&mut self) {
+    pub(super) fn declare_source_language(&mut self) {
         // Modules that were translated from SPIR-V state the language by SPIR-V's own number.
         if let Some(&node) = self.module.named_metadata("spirv.Source").first()
             && let [language, version, ..] = self.read_numbers(node)[..]
@@ -73,10 +73,10 @@ impl LlvmTranslator<'_> {
     }
 
     /// Declares the execution modes of an entry point.
-    pub(super) fn execution_modes(&mut self, func: LlvmFunc, entry: Id) {
+    pub(super) fn declare_execution_modes(&mut self, func: LlvmFunc, entry: Id) {
         // Clang expresses permitted contraction by calls of `llvm.fmuladd`; no other contraction is
         // permitted.
-        if !self.stated_modes(func, entry) {
+        if !self.declare_stated_modes(func, entry) {
             self.b
                 .execution_mode(entry, ExecutionMode::ContractionOff, &[]);
         }
@@ -100,7 +100,7 @@ impl LlvmTranslator<'_> {
             }
         }
         if let Some(node) = self.module.function_metadata(func, "ip_interface") {
-            self.streaming_interface(node, entry);
+            self.declare_streaming_interface(node, entry);
         }
         if let Some(node) = self.module.function_metadata(func, "RegisterAllocMode")
             && let [mode, ..] = self.read_numbers(node)[..]
@@ -108,18 +108,18 @@ impl LlvmTranslator<'_> {
         {
             self.decorate_by_annotation(entry, &format!("num-thread-per-eu {threads}"));
         }
-        self.vector_compute_modes(func, entry);
+        self.declare_vector_compute_modes(func, entry);
         if let Some(node) = self.module.function_metadata(func, "vec_type_hint")
             && let Some(hint) = self.vector_hint(node)
         {
             self.b
                 .execution_mode(entry, ExecutionMode::VecTypeHint, &[hint]);
         }
-        self.argument_types(func);
+        self.keep_argument_types(func);
     }
 
     /// A streaming interface, whose result may or may not stall.
-    fn streaming_interface(&mut self, node: LlvmMetadata, entry: Id) {
+    fn declare_streaming_interface(&mut self, node: LlvmMetadata, entry: Id) {
         let metadata = &self.module.metadata;
         let texts = metadata.operands(node).iter().flatten();
         let texts: Vec<&str> = texts
@@ -135,7 +135,7 @@ impl LlvmTranslator<'_> {
 
     /// Declares the execution modes that `!spirv.ExecutionMode` lists for a function. Returns
     /// whether the mode of floating-point defaults is among them, which also decides contraction.
-    pub(super) fn stated_modes(&mut self, func: LlvmFunc, entry: Id) -> bool {
+    pub(super) fn declare_stated_modes(&mut self, func: LlvmFunc, entry: Id) -> bool {
         let module = self.module;
         let metadata = &module.metadata;
         let stated = module.named_metadata("spirv.ExecutionMode");
@@ -261,7 +261,7 @@ impl LlvmTranslator<'_> {
 
     /// Keeps the source types of a kernel's arguments, which runtimes can report: `OpString
     /// "kernel_arg_type.NAME.TYPE,TYPE,"`.
-    fn argument_types(&mut self, func: LlvmFunc) {
+    fn keep_argument_types(&mut self, func: LlvmFunc) {
         let name = self.module.function_name(func);
         for kind in ["kernel_arg_type", "kernel_arg_type_qual"] {
             if self.module.function_metadata(func, kind).is_none() {

@@ -22,7 +22,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The value with its sign extended into the bits above its width.
-    pub(super) fn sign_extended(&mut self, shape: NumericShape, id: Id) -> Id {
+    pub(super) fn sign_extend_value(&mut self, shape: NumericShape, id: Id) -> Id {
         if !shape.is_odd() {
             return id;
         }
@@ -69,7 +69,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A scalar in every lane.
-    pub(super) fn broadcast_scalar(&mut self, shape: NumericShape, scalar: Id) -> Id {
+    pub(super) fn splat_scalar(&mut self, shape: NumericShape, scalar: Id) -> Id {
         if shape.padded == 1 {
             return scalar;
         }

@@ -111,7 +111,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// An address computation: the first index, in whole objects, is added to the address; the
     /// other indices select a member of the object there.
-    pub(super) fn device_address(
+    pub(super) fn lower_device_address(
         &mut self,
         source: LlvmType,
         operands: &[LlvmValue],

@@ -82,25 +82,25 @@ impl LlvmTranslator<'_> {
             _ => AddressingModel::Physical64,
         };
         if self.options.pointers == PointerTyping::Untyped {
-            self.untyped_allowed();
+            self.check_untyped_pointers();
         }
         if self.is_shader() {
-            self.shader_memory_model()
+            self.declare_shader_memory_model()
         } else {
             self.b.memory_model(addressing, MemoryModel::OpenCL)
         }
         self.find_scalarised_types();
-        self.source_language();
-        self.global_variables();
+        self.declare_source_language();
+        self.translate_global_variables();
         self.debug_info().emit_units();
-        self.function_declarations();
+        self.declare_functions();
         for func in self.module.function_ids() {
             if !self.is_defined_elsewhere(func) {
                 self.define_function(func);
             }
         }
-        self.global_annotations();
-        self.entry_points();
+        self.apply_global_annotations();
+        self.declare_entry_points();
         if !self.is_shader() {
             self.declare_global_constructors();
         }
@@ -115,7 +115,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// Refuses untyped pointers if they are not available.
-    fn untyped_allowed(&mut self) {
+    fn check_untyped_pointers(&mut self) {
         let least = SpirvVersion::new(1, 4);
         let message = if !self.may_use(untyped_pointers::EXTENSION) {
             format!(

@@ -172,7 +172,7 @@ impl UntypedPointerInfo {
     }
 }
 
-/// Instructions whose operands have to be pointers to something.
+/// Instructions whose operands must be typed pointers.
 const WITH_TYPES: &[Op] = &[
     Op::GroupAsyncCopy,
     Op::GroupWaitEvents,

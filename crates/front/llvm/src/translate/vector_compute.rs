@@ -54,7 +54,7 @@ const ROUNDING: [ExecutionMode; 4] = [
 
 impl LlvmTranslator<'_> {
     /// The decorations of a function and its parameters.
-    pub(super) fn vector_compute_function(&mut self, func: LlvmFunc, id: Id, params: &[Id]) {
+    pub(super) fn apply_vector_compute_function(&mut self, func: LlvmFunc, id: Id, params: &[Id]) {
         if !self.may_use("SPV_INTEL_vector_compute") {
             return;
         }
@@ -70,7 +70,7 @@ impl LlvmTranslator<'_> {
 
     /// The execution modes of a kernel. Other functions get none: as decorations they would be
     /// repeated on one id, once for each width, which the Khronos validator refuses.
-    pub(super) fn vector_compute_modes(&mut self, func: LlvmFunc, entry: Id) {
+    pub(super) fn declare_vector_compute_modes(&mut self, func: LlvmFunc, entry: Id) {
         let module = self.module;
         let set = module
             .attributes
@@ -102,7 +102,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The decorations of a variable.
-    pub(super) fn vector_compute_variable(&mut self, id: Id, set: AttrSet) {
+    pub(super) fn apply_vector_compute_variable(&mut self, id: Id, set: AttrSet) {
         if self.may_use("SPV_INTEL_vector_compute") {
             self.by_attributes(id, set, OF_VARIABLES);
         }

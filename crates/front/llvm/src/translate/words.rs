@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-/// Operands that are being gathered: few, as a rule.
+/// A list of operand words, which is usually short.
 pub(super) type TranslationWords = SmallVec<[u32; 8]>;
 
 /// Appends a string as the words of a literal.

@@ -9,7 +9,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope, StorageClass};
 
-const fn integer_atomic(signed: Op, unsigned: Op) -> AtomicKind {
+const fn lower_integer_atomic(signed: Op, unsigned: Op) -> AtomicKind {
     AtomicKind::Update([None, Some(signed), Some(unsigned)])
 }
 
@@ -21,9 +21,9 @@ impl AtomicKind {
     ]);
     const SUBTRACTION: [Option<Op>; 3] = [None, Some(Op::AtomicISub), Some(Op::AtomicISub)];
     pub(super) const SUB: Self = AtomicKind::Update(Self::SUBTRACTION);
-    pub(super) const AND: Self = integer_atomic(Op::AtomicAnd, Op::AtomicAnd);
-    pub(super) const OR: Self = integer_atomic(Op::AtomicOr, Op::AtomicOr);
-    pub(super) const XOR: Self = integer_atomic(Op::AtomicXor, Op::AtomicXor);
+    pub(super) const AND: Self = lower_integer_atomic(Op::AtomicAnd, Op::AtomicAnd);
+    pub(super) const OR: Self = lower_integer_atomic(Op::AtomicOr, Op::AtomicOr);
+    pub(super) const XOR: Self = lower_integer_atomic(Op::AtomicXor, Op::AtomicXor);
     pub(super) const MIN: Self = AtomicKind::Update([
         Some(Op::AtomicFMinEXT),
         Some(Op::AtomicSMin),
@@ -283,7 +283,7 @@ impl FunctionTranslator<'_, '_> {
         self.as_result(equal, call)
     }
 
-    /// A truth value as the result of a call.
+    /// A Boolean as the result of a call.
     pub(super) fn as_result(
         &mut self,
         condition: Id,

@@ -11,7 +11,7 @@ use spirula_spirv::grammar::{Op, ResultForm};
 
 impl FunctionTranslator<'_, '_> {
     /// An instruction on the arguments, preceded by a scope if it has one.
-    pub(in crate::translate) fn instruction_of(
+    pub(in crate::translate) fn lower_direct_instruction(
         &mut self,
         op: Op,
         scope: Option<Scope>,

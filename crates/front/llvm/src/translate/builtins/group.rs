@@ -25,7 +25,7 @@ impl FunctionTranslator<'_, '_> {
             }
             GroupKind::Broadcast => {
                 let value = self.lower_value(call.arg(0)?)?;
-                let from = self.group_position(call)?;
+                let from = self.lower_group_position(call)?;
                 let ty = self.call_type(call)?;
                 Ok(self.emit_op(Op::GroupBroadcast, ty, [scope, value, from]))
             }
@@ -33,7 +33,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The item that a value is taken from: one, two or three coordinates.
-    fn group_position(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_group_position(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(1)?)?;
         let mut coordinates = Vec::new();
         for &argument in &call.args[1..] {
@@ -46,7 +46,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.compose_vector(NumericShape::new_int(shape.width, lanes), &coordinates))
     }
 
-    /// An argument as a truth value.
+    /// An argument as a Boolean.
     pub(super) fn lower_predicate_argument(
         &mut self,
         call: &ExternalCall<'_>,
@@ -65,7 +65,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// An instruction on the active items of a sub-group.
-    pub(in crate::translate) fn non_uniform(
+    pub(in crate::translate) fn lower_non_uniform(
         &mut self,
         op: Op,
         call: &ExternalCall<'_>,

@@ -16,7 +16,7 @@ fn lanes_of(name: &str) -> Option<u32> {
 }
 
 /// `vloadN`, `vload_half`, `vload_halfN`, `vloada_halfN`: `(offset, pointer)`
-pub(super) fn vector_load(
+pub(super) fn lower_vector_load(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -43,7 +43,7 @@ pub(super) fn vector_load(
 
 /// `vstoreN`, `vstore_half`, `vstore_halfN`, `vstorea_halfN`, with rounding modes:
 /// `(data, offset, pointer)`
-pub(super) fn vector_store(
+pub(super) fn lower_vector_store(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {

@@ -99,7 +99,7 @@ fn classify_callee(module: &LlvmModule, func: LlvmFunc) -> LlvmCallee<'_> {
         return LlvmCallee::Spirv(demangled);
     }
     match lookup::find_builtin(demangled.name) {
-        // Conversions of matrices are somebody else's.
+        // Conversions of matrices have such names too, but are not built-in.
         Some(_) if demangled.name.starts_with("__builtin_spirv_") && takes_opaque(module, func) => {
             LlvmCallee::Function
         }
@@ -162,15 +162,17 @@ impl FunctionTranslator<'_, '_> {
             }
             OpenClBuiltinRule::Relational(op) => self.emit_relation(op, call).map(Some),
             OpenClBuiltinRule::WorkItem(builtin, default) => {
-                self.work_item(builtin, default, call).map(Some)
+                self.lower_work_item(builtin, default, call).map(Some)
             }
             OpenClBuiltinRule::Group(kind, scope) => {
                 self.lower_group_operation(kind, scope, call).map(Some)
             }
-            OpenClBuiltinRule::NonUniform(op) => self.non_uniform(op, call).map(Some),
+            OpenClBuiltinRule::NonUniform(op) => self.lower_non_uniform(op, call).map(Some),
             OpenClBuiltinRule::Atomic(kind, order) => self.lower_atomic(kind, order, call),
             OpenClBuiltinRule::By(handler) => handler(self, call),
-            OpenClBuiltinRule::Instruction(op, scope) => self.instruction_of(op, scope, call),
+            OpenClBuiltinRule::Instruction(op, scope) => {
+                self.lower_direct_instruction(op, scope, call)
+            }
         }
     }
 
@@ -204,7 +206,7 @@ impl FunctionTranslator<'_, '_> {
         self.lower_value(value)
     }
 
-    /// The constant that an argument has to be.
+    /// An argument that must be constant.
     fn constant_argument(&self, call: &ExternalCall<'_>, index: usize) -> TranslationResult<u64> {
         match self.t.module.as_u64(call.arg(index)?) {
             Some(value) => Ok(value),

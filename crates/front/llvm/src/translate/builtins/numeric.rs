@@ -20,7 +20,7 @@ const PACKED: &[(&str, Op, Op)] = &[
 ];
 
 /// `dot_4x8packed_NAME(a, b)` and `dot_acc_sat_4x8packed_NAME(a, b, accumulator)`
-pub(super) fn packed_dot(
+pub(super) fn lower_packed_dot(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -46,7 +46,7 @@ pub(super) fn packed_dot(
 }
 
 /// Dot products of integers, without or with a saturating accumulator.
-pub(super) fn integer_dot(
+pub(super) fn lower_integer_dot(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -84,7 +84,7 @@ pub(super) fn lower_dot(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     if !call.is_float() {
-        return integer_dot(body, call);
+        return lower_integer_dot(body, call);
     }
     let left = body.lower_value(call.arg(0)?)?;
     let right = body.lower_value(call.arg(1)?)?;
@@ -117,7 +117,7 @@ pub(super) fn bit_reverse(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.bit_field(Op::BitReverse, call)
+    body.lower_bit_field(Op::BitReverse, call)
 }
 
 /// `bitfield_insert(base, insert, offset, count)`
@@ -125,7 +125,7 @@ pub(super) fn bit_insert(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.bit_field(Op::BitFieldInsert, call)
+    body.lower_bit_field(Op::BitFieldInsert, call)
 }
 
 /// `bitfield_extract_signed(base, offset, count)`
@@ -133,7 +133,7 @@ pub(super) fn bit_extract_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.bit_field(Op::BitFieldSExtract, call)
+    body.lower_bit_field(Op::BitFieldSExtract, call)
 }
 
 /// `bitfield_extract_unsigned(base, offset, count)`
@@ -141,7 +141,7 @@ pub(super) fn bit_extract_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.bit_field(Op::BitFieldUExtract, call)
+    body.lower_bit_field(Op::BitFieldUExtract, call)
 }
 
 /// Types by their names in OpenCL C.
@@ -317,7 +317,7 @@ impl FunctionTranslator<'_, '_> {
         let id = self.t.b.append_value(Op::ExtInst, ty, &words);
         match result {
             Some(shape) if shape.is_float() => {
-                self.fast_math(call.inst, id);
+                self.decorate_fast_math(call.inst, id);
                 Ok(self.demote_float(shape, id))
             }
             _ => Ok(id),
@@ -346,7 +346,7 @@ impl FunctionTranslator<'_, '_> {
                     padded: result.padded,
                     ..shape
                 };
-                self.broadcast_scalar(spread, id)
+                self.splat_scalar(spread, id)
             }
             _ => id,
         })

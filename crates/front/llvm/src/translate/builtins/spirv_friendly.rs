@@ -40,7 +40,7 @@ pub(crate) const CALLABLE: &[InstructionClass] = &[
 
 impl FunctionTranslator<'_, '_> {
     /// Translates a call of a function that represents an instruction.
-    pub(in crate::translate) fn spirv_function(
+    pub(in crate::translate) fn lower_spirv_function(
         &mut self,
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Option<Id>> {
@@ -49,7 +49,7 @@ impl FunctionTranslator<'_, '_> {
             let Some(row) = Kind::BuiltIn.info().by_name(name) else {
                 return Err(make_refusal("there is no such built-in variable"));
             };
-            return self.work_item(BuiltIn(row.value), 0, call).map(Some);
+            return self.lower_work_item(BuiltIn(row.value), 0, call).map(Some);
         }
         if let Some(name) = name.strip_prefix("ocl_") {
             let name = name.split("_R").next().unwrap_or(name);
@@ -60,7 +60,7 @@ impl FunctionTranslator<'_, '_> {
             };
         }
         if let Some(name) = name.strip_prefix("glsl_") {
-            return self.glsl_function(name, call).map(Some);
+            return self.lower_glsl_function(name, call).map(Some);
         }
         let (name, saturated, rounding) = strip_suffixes(name);
         match Op::by_name(name) {
@@ -71,14 +71,14 @@ impl FunctionTranslator<'_, '_> {
             Some(Op::SpecConstantComposite) => self.spec_composite(call).map(Some),
             // The two are equivalent, and SPIR-V 1.6 has only this one.
             Some(Op::LessOrGreater) => {
-                self.spirv_instruction(Op::FOrdNotEqual, saturated, rounding, call)
+                self.lower_spirv_instruction(Op::FOrdNotEqual, saturated, rounding, call)
             }
-            Some(op) => self.spirv_instruction(op, saturated, rounding, call),
+            Some(op) => self.lower_spirv_instruction(op, saturated, rounding, call),
             None => Err(make_refusal("there is no such instruction")),
         }
     }
 
-    fn spirv_instruction(
+    fn lower_spirv_instruction(
         &mut self,
         op: Op,
         saturated: bool,
@@ -106,7 +106,9 @@ impl FunctionTranslator<'_, '_> {
         let mut words = self.spirv_operands(op, row, skip, usize::from(stored), call)?;
         self.state_texels(op, call, &mut words);
         if stored {
-            return self.spirv_stored(op, &words, call).map(|()| None);
+            return self
+                .lower_stored_instruction(op, &words, call)
+                .map(|()| None);
         }
         if row.result == ResultForm::None {
             self.t.b.append_effect(op, &words);
@@ -181,7 +183,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// An instruction whose result is stored through the first argument.
-    fn spirv_stored(
+    fn lower_stored_instruction(
         &mut self,
         op: Op,
         words: &[u32],

@@ -271,7 +271,7 @@ pub(super) fn lower_ballot_operation(
 }
 
 /// `intel_sub_group_block_read[_us|_uc|_ul|_ui][N](pointer)` or `(image, coordinate)`
-pub(super) fn block_read(
+pub(super) fn lower_block_read(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -293,7 +293,7 @@ pub(super) fn block_read(
 }
 
 /// `intel_sub_group_block_write…(pointer, data)` or `(image, coordinate, data)`
-pub(super) fn block_write(
+pub(super) fn lower_block_write(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -318,7 +318,7 @@ pub(super) fn block_write(
 }
 
 /// `intel_sub_group_media_block_read_…(coordinate, width, height, image)`
-pub(super) fn media_read(
+pub(super) fn lower_media_read(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -329,7 +329,7 @@ pub(super) fn media_read(
 }
 
 /// `intel_sub_group_media_block_write_…(coordinate, width, height, data, image)`
-pub(super) fn media_write(
+pub(super) fn lower_media_write(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -345,7 +345,7 @@ pub(super) fn media_write(
 
 /// `intel_convert_bfloat16_as_ushort(x)`, `intel_convert_as_bfloat16_float(x)`: neither form has
 /// the type bfloat.
-pub(super) fn brain_bits(
+pub(super) fn lower_bfloat_bits(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -361,7 +361,7 @@ pub(super) fn brain_bits(
 }
 
 /// `intel_round_as_tensor_float32N_floatN(x)`
-pub(super) fn tensor_float(
+pub(super) fn lower_tensor_float(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -381,7 +381,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Bits of integers: an instruction on the arguments.
-    pub(super) fn bit_field(
+    pub(super) fn lower_bit_field(
         &mut self,
         op: Op,
         call: &ExternalCall<'_>,

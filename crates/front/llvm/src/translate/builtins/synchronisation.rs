@@ -9,12 +9,12 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope};
 
-/// `barrier(flags)` and `work_group_barrier(flags, scope)`.
-pub(super) fn work_group_barrier(
+/// `barrier(flags)` and `lower_work_group_barrier(flags, scope)`.
+pub(super) fn lower_work_group_barrier(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.control_barrier(Scope::Workgroup, call)
+    body.emit_control_barrier(Scope::Workgroup, call)
 }
 
 /// `intel_work_group_barrier_arrive(flags, scope)`
@@ -35,20 +35,20 @@ pub(super) fn lower_barrier_wait(
     body.split_barrier(Op::ControlBarrierWaitINTEL, order, call)
 }
 
-/// `sub_group_barrier(flags, scope)`
-pub(super) fn sub_group_barrier(
+/// `lower_sub_group_barrier(flags, scope)`
+pub(super) fn lower_sub_group_barrier(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.control_barrier(Scope::Subgroup, call)
+    body.emit_control_barrier(Scope::Subgroup, call)
 }
 
-/// `mem_fence(flags)`
-pub(super) fn mem_fence(
+/// `lower_mem_fence(flags)`
+pub(super) fn lower_mem_fence(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.memory_fence(MemorySemantics::AcquireRelease, call)
+    body.emit_memory_fence(MemorySemantics::AcquireRelease, call)
 }
 
 /// `read_mem_fence(flags)`
@@ -56,7 +56,7 @@ pub(super) fn read_mem_fence(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.memory_fence(MemorySemantics::Acquire, call)
+    body.emit_memory_fence(MemorySemantics::Acquire, call)
 }
 
 /// `write_mem_fence(flags)`
@@ -64,12 +64,12 @@ pub(super) fn write_mem_fence(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.memory_fence(MemorySemantics::Release, call)
+    body.emit_memory_fence(MemorySemantics::Release, call)
 }
 
 /// `atomic_work_item_fence(flags, order, scope)`. A fence for the work item alone orders only its
 /// accesses to images (OpenCL C 3.0, section 6.15.12.6).
-pub(super) fn work_item_fence(
+pub(super) fn lower_work_item_fence(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -91,26 +91,26 @@ pub(super) fn work_item_fence(
 }
 
 /// `async_work_group_copy(destination, source, count, event)`
-pub(super) fn async_copy(
+pub(super) fn lower_async_copy(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let size = NumericShape::new_int(body.t.pointer_bits, 1);
     let stride = body.t.make_splat(size, 1);
-    body.group_copy(call, stride, 3).map(Some)
+    body.emit_group_copy(call, stride, 3).map(Some)
 }
 
 /// `async_work_group_strided_copy(destination, source, count, stride, event)`
-pub(super) fn async_strided_copy(
+pub(super) fn lower_async_strided_copy(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let stride = body.size_argument(call, 3)?;
-    body.group_copy(call, stride, 4).map(Some)
+    body.emit_group_copy(call, stride, 4).map(Some)
 }
 
-/// `wait_group_events(count, events)`
-pub(super) fn wait_group_events(
+/// `lower_wait_group_events(count, events)`
+pub(super) fn lower_wait_group_events(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -169,7 +169,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(None)
     }
 
-    fn control_barrier(
+    fn emit_control_barrier(
         &mut self,
         execution: Scope,
         call: &ExternalCall<'_>,
@@ -189,7 +189,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(None)
     }
 
-    fn memory_fence(
+    fn emit_memory_fence(
         &mut self,
         order: MemorySemantics,
         call: &ExternalCall<'_>,
@@ -295,7 +295,7 @@ impl FunctionTranslator<'_, '_> {
         ))
     }
 
-    fn group_copy(
+    fn emit_group_copy(
         &mut self,
         call: &ExternalCall<'_>,
         stride: Id,

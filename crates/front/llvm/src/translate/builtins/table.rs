@@ -49,10 +49,10 @@ pub(super) const ROWS: &[(&str, OpenClBuiltinRule)] = &[
     ("get_sub_group_le_mask", WorkItem(B::SubgroupLeMask, 0)),
     ("get_sub_group_lt_mask", WorkItem(B::SubgroupLtMask, 0)),
     // Synchronisation and asynchronous copies.
-    ("barrier", By(synchronisation::work_group_barrier)),
+    ("barrier", By(synchronisation::lower_work_group_barrier)),
     (
         "work_group_barrier",
-        By(synchronisation::work_group_barrier),
+        By(synchronisation::lower_work_group_barrier),
     ),
     (
         "intel_work_group_barrier_arrive",
@@ -62,20 +62,29 @@ pub(super) const ROWS: &[(&str, OpenClBuiltinRule)] = &[
         "intel_work_group_barrier_wait",
         By(synchronisation::lower_barrier_wait),
     ),
-    ("sub_group_barrier", By(synchronisation::sub_group_barrier)),
-    ("mem_fence", By(synchronisation::mem_fence)),
+    (
+        "sub_group_barrier",
+        By(synchronisation::lower_sub_group_barrier),
+    ),
+    ("mem_fence", By(synchronisation::lower_mem_fence)),
     ("read_mem_fence", By(synchronisation::read_mem_fence)),
     ("write_mem_fence", By(synchronisation::write_mem_fence)),
     (
         "atomic_work_item_fence",
-        By(synchronisation::work_item_fence),
+        By(synchronisation::lower_work_item_fence),
     ),
-    ("async_work_group_copy", By(synchronisation::async_copy)),
+    (
+        "async_work_group_copy",
+        By(synchronisation::lower_async_copy),
+    ),
     (
         "async_work_group_strided_copy",
-        By(synchronisation::async_strided_copy),
+        By(synchronisation::lower_async_strided_copy),
     ),
-    ("wait_group_events", By(synchronisation::wait_group_events)),
+    (
+        "wait_group_events",
+        By(synchronisation::lower_wait_group_events),
+    ),
     // Integers, common functions and geometry.
     ("abs", Signed(std_::S_ABS, std_::U_ABS)),
     ("abs_diff", Signed(std_::S_ABS_DIFF, std_::U_ABS_DIFF)),
@@ -93,7 +102,7 @@ pub(super) const ROWS: &[(&str, OpenClBuiltinRule)] = &[
     ("min", Kinds([std_::FMIN_COMMON, std_::S_MIN, std_::U_MIN])),
     ("clamp", Kinds([std_::FCLAMP, std_::S_CLAMP, std_::U_CLAMP])),
     ("dot", By(numeric::lower_dot)),
-    ("dot_acc_sat", By(numeric::integer_dot)),
+    ("dot_acc_sat", By(numeric::lower_integer_dot)),
     (
         "clock_read_device",
         Instruction(Op::ReadClockKHR, Some(Scope::Device)),
@@ -371,8 +380,8 @@ pub(super) const ROWS: &[(&str, OpenClBuiltinRule)] = &[
 /// Prefixes of families of names that are composed of parts.
 pub(super) const FAMILIES: &[(&str, CallTranslateFn)] = &[
     ("convert_", numeric::lower_convert),
-    ("vload", memory::vector_load),
-    ("vstore", memory::vector_store),
+    ("vload", memory::lower_vector_load),
+    ("vstore", memory::lower_vector_store),
     ("sub_group_non_uniform_reduce_", subgroup::lower_reduction),
     ("sub_group_non_uniform_scan_", subgroup::lower_reduction),
     ("sub_group_clustered_reduce_", subgroup::lower_reduction),
@@ -381,15 +390,24 @@ pub(super) const FAMILIES: &[(&str, CallTranslateFn)] = &[
     ("work_group_reduce_", subgroup::lower_reduction),
     ("work_group_scan_", subgroup::lower_reduction),
     ("sub_group_ballot_", subgroup::lower_ballot_operation),
-    ("intel_sub_group_block_read", subgroup::block_read),
-    ("intel_sub_group_block_write", subgroup::block_write),
-    ("intel_sub_group_media_block_read", subgroup::media_read),
-    ("intel_sub_group_media_block_write", subgroup::media_write),
-    ("dot_4x8packed_", numeric::packed_dot),
-    ("dot_acc_sat_4x8packed_", numeric::packed_dot),
-    ("intel_round_as_tensor_float32", subgroup::tensor_float),
-    ("intel_convert_bfloat16", subgroup::brain_bits),
-    ("intel_convert_as_bfloat16", subgroup::brain_bits),
+    ("intel_sub_group_block_read", subgroup::lower_block_read),
+    ("intel_sub_group_block_write", subgroup::lower_block_write),
+    (
+        "intel_sub_group_media_block_read",
+        subgroup::lower_media_read,
+    ),
+    (
+        "intel_sub_group_media_block_write",
+        subgroup::lower_media_write,
+    ),
+    ("dot_4x8packed_", numeric::lower_packed_dot),
+    ("dot_acc_sat_4x8packed_", numeric::lower_packed_dot),
+    (
+        "intel_round_as_tensor_float32",
+        subgroup::lower_tensor_float,
+    ),
+    ("intel_convert_bfloat16", subgroup::lower_bfloat_bits),
+    ("intel_convert_as_bfloat16", subgroup::lower_bfloat_bits),
     (
         "__builtin_spirv_Convert",
         minifloats::lower_minifloat_conversion,

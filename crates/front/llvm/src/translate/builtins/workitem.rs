@@ -74,7 +74,7 @@ impl LlvmTranslator<'_> {
 
 impl FunctionTranslator<'_, '_> {
     /// A component of a built-in variable, selected by its number, or the whole of a scalar one.
-    pub(in crate::translate) fn work_item(
+    pub(in crate::translate) fn lower_work_item(
         &mut self,
         builtin: BuiltIn,
         default: u32,

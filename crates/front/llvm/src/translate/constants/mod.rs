@@ -151,7 +151,7 @@ impl LlvmTranslator<'_> {
             }
             ConstKind::Global(global) => match module.global(*global).kind {
                 GlobalKind::Variable(_) => {
-                    let id = self.global_variable(*global)?;
+                    let id = self.translate_global_variable(*global)?;
                     let space = module.types.address_space(data.ty);
                     self.as_generic(id, space.unwrap_or(module.global(*global).space))
                 }

@@ -54,7 +54,7 @@ impl DebugInfoEmitter<'_, '_> {
             let count = self.number_field(range, "count");
             match self.find_length_variable(range) {
                 Some(id) => arguments.push(I(id)),
-                // A length without any information is none here.
+                // An unknown length becomes `DebugInfoNone`.
                 None if count == 0 => return self.emit_none(),
                 None => arguments.push(N(count)),
             }

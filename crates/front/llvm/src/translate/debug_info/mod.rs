@@ -66,7 +66,7 @@ impl<'m> LlvmTranslator<'m> {
         DebugInfoEmitter { t: self }
     }
 
-    /// Whether debug information is to be kept.
+    /// Whether debug information is kept.
     pub(super) fn has_debug(&self) -> bool {
         let allowed = !self.is_non_semantic() || self.may_use(NON_SEMANTIC);
         let kept = self.options.debug != DebugInfo::None && allowed;

@@ -23,14 +23,14 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Emits which function's body begins here.
-    pub(in crate::translate) fn debug_definition(&mut self) {
+    pub(in crate::translate) fn emit_function_definition(&mut self) {
         if !self.debug.enabled || !self.t.is_non_semantic() {
             return;
         }
         if let Some(node) = self.t.module.function_metadata(self.func, "dbg") {
             let function = self.t.debug_info().emit_node(Some(node));
             let arguments = [function, self.signature.id].map(super::DebugInfoOperand::Id);
-            self.debug_effect("DebugFunctionDefinition", &arguments);
+            self.emit_debug_effect("DebugFunctionDefinition", &arguments);
         }
     }
 
@@ -40,9 +40,9 @@ impl FunctionTranslator<'_, '_> {
 
     fn locate_at(&mut self, node: Option<LlvmMetadata>) {
         let Some(node) = node else {
-            self.no_line();
+            self.emit_no_line();
             if self.debug.last_location.scope.take().is_some() {
-                self.debug_effect("DebugNoScope", &[]);
+                self.emit_debug_effect("DebugNoScope", &[]);
             }
             return;
         };
@@ -55,7 +55,7 @@ impl FunctionTranslator<'_, '_> {
             self.debug.last_location.scope = Some((id, inlined));
             let mut arguments = vec![super::DebugInfoOperand::Id(id)];
             arguments.extend(inlined.map(super::DebugInfoOperand::Id));
-            self.debug_effect("DebugScope", &arguments);
+            self.emit_debug_effect("DebugScope", &arguments);
         }
         let source = match (scope, self.t.is_non_semantic()) {
             (Some(scope), true) => self.t.debug_info().emit_file(scope),
@@ -71,7 +71,7 @@ impl FunctionTranslator<'_, '_> {
         }
         if line == 0 && self.t.is_non_semantic() {
             // Lines are counted from 1 there.
-            return self.no_line();
+            return self.emit_no_line();
         }
         self.debug.last_location.line = Some((source, line, column));
         if self.t.is_non_semantic() {
@@ -83,7 +83,7 @@ impl FunctionTranslator<'_, '_> {
                 column,
                 column,
             ];
-            self.debug_effect("DebugLine", &arguments);
+            self.emit_debug_effect("DebugLine", &arguments);
         } else {
             self.t
                 .b
@@ -92,18 +92,18 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Emits that the source location of the following instructions is unknown.
-    fn no_line(&mut self) {
+    fn emit_no_line(&mut self) {
         if self.debug.last_location.line.take().is_none() {
             return;
         }
         if self.t.is_non_semantic() {
-            self.debug_effect("DebugNoLine", &[])
+            self.emit_debug_effect("DebugNoLine", &[])
         } else {
             self.t.b.append_effect(Op::NoLine, &[])
         }
     }
 
-    fn debug_effect(&mut self, name: &str, arguments: &[super::DebugInfoOperand]) {
+    fn emit_debug_effect(&mut self, name: &str, arguments: &[super::DebugInfoOperand]) {
         let words = self.t.debug_info().encode_instruction(name, arguments);
         let void = self.t.b.void_type();
         self.t.b.append_value(Op::ExtInst, void, &words);
@@ -128,7 +128,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// `llvm.dbg.declare` and `llvm.dbg.value`, the older form of debug records.
-    pub(in crate::translate) fn debug_call(
+    pub(in crate::translate) fn lower_debug_call(
         &mut self,
         declares: bool,
         arguments: &[LlvmValue],
@@ -175,7 +175,7 @@ impl FunctionTranslator<'_, '_> {
             "DebugValue"
         };
         let arguments = [variable, id, expression].map(super::DebugInfoOperand::Id);
-        self.debug_effect(name, &arguments);
+        self.emit_debug_effect(name, &arguments);
     }
 
     /// Whether a value became a variable of the function, or is a parameter.

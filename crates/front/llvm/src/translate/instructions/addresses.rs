@@ -33,7 +33,7 @@ impl FunctionTranslator<'_, '_> {
 
     pub(super) fn lower_address(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         if self.t.is_shader() {
-            return self.shader_address(inst);
+            return self.lower_shader_address(inst);
         }
         let data = self.function.inst(inst);
         let InstructionExtra::SourceType(source) = data.extra else {
@@ -137,7 +137,7 @@ impl FunctionTranslator<'_, '_> {
         let id = self.lower_value(value)?;
         Ok(match shape.elem {
             NumericElement::Bool => self.convert_boolean(id, NumericShape::new_int(32, 1), true),
-            _ => self.sign_extended(shape, id),
+            _ => self.sign_extend_value(shape, id),
         })
     }
 }

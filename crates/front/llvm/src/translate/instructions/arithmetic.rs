@@ -95,11 +95,11 @@ impl FunctionTranslator<'_, '_> {
         let operands = self.function.operands(inst);
         let left = self.lower_value(operands[0])?;
         let right = self.lower_value(operands[1])?;
-        self.binary_of(inst, opcode, [left, right])
+        self.emit_binary(inst, opcode, [left, right])
     }
 
     /// An operation with the flags and the result type of an instruction.
-    pub(in crate::translate) fn binary_of(
+    pub(in crate::translate) fn emit_binary(
         &mut self,
         inst: LlvmInst,
         opcode: LlvmOpcode,
@@ -115,7 +115,7 @@ impl FunctionTranslator<'_, '_> {
                 let ty = self.arithmetic_type(shape);
                 let operands = [left, right].map(|id| self.promote_float(shape, id));
                 let id = self.emit_op(*op, ty, operands);
-                self.fast_math(inst, id);
+                self.decorate_fast_math(inst, id);
                 Ok(self.demote_float(shape, id))
             }
             NumericElement::Int => {
@@ -137,10 +137,10 @@ impl FunctionTranslator<'_, '_> {
     ) -> Id {
         let [mut left, mut right] = operands;
         if matches!(care, WidthAdjustment::Signed | WidthAdjustment::SignedLeft) {
-            left = self.sign_extended(shape, left);
+            left = self.sign_extend_value(shape, left);
         }
         if care == WidthAdjustment::Signed {
-            right = self.sign_extended(shape, right);
+            right = self.sign_extend_value(shape, right);
         }
         let ty = self.t.shape_type(shape);
         let id = self.emit_op(op, ty, [left, right]);
@@ -181,11 +181,11 @@ impl FunctionTranslator<'_, '_> {
 
     pub(super) fn lower_negate(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operand = self.lower_value(self.function.operands(inst)[0])?;
-        self.negate_of(inst, operand)
+        self.emit_negation(inst, operand)
     }
 
     /// A negation with the flags and the result type of an instruction.
-    pub(in crate::translate) fn negate_of(
+    pub(in crate::translate) fn emit_negation(
         &mut self,
         inst: LlvmInst,
         operand: Id,
@@ -198,18 +198,18 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.demote_float(shape, id))
     }
 
-    /// Like [`FunctionTranslator::fast_math`], for comparisons and negations, which have no
+    /// Like [`FunctionTranslator::decorate_fast_math`], for comparisons and negations, which have no
     /// fast-math modes before SPIR-V 1.6.
     pub(super) fn decorate_late_fast_math(&mut self, inst: LlvmInst, id: Id) {
         if self.t.version >= SpirvVersion::new(1, 6)
             || self.t.is_requested("SPV_KHR_float_controls2")
         {
-            self.fast_math(inst, id);
+            self.decorate_fast_math(inst, id);
         }
     }
 
     /// Decorates a result with the fast-math modes of the instruction's flags.
-    pub(in crate::translate) fn fast_math(&mut self, inst: LlvmInst, id: Id) {
+    pub(in crate::translate) fn decorate_fast_math(&mut self, inst: LlvmInst, id: Id) {
         let flags = self.function.inst(inst).flags;
         if flags.intersection(LlvmInstFlags::FAST).is_empty() {
             return;

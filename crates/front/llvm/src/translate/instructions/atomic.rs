@@ -229,7 +229,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    pub(super) fn atomic_load(
+    pub(super) fn emit_atomic_load(
         &mut self,
         ty: LlvmType,
         pointer: LlvmValue,
@@ -251,7 +251,7 @@ impl FunctionTranslator<'_, '_> {
         self.convert_from_cell(cell, ty, id)
     }
 
-    pub(super) fn atomic_store(
+    pub(super) fn emit_atomic_store(
         &mut self,
         value: LlvmValue,
         pointer: LlvmValue,
@@ -271,7 +271,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn atomic_update(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    pub(super) fn lower_atomic_update(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let data = self.function.inst(inst);
         let InstructionExtra::Rmw {
             op,

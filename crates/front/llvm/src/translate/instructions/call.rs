@@ -47,7 +47,7 @@ impl FunctionTranslator<'_, '_> {
         match &*target {
             LlvmCallee::Intrinsic(intrinsic, _) => self.lower_intrinsic(*intrinsic, &call),
             LlvmCallee::Builtin(lower, _) => self.lower_builtin(lower, &call),
-            _ => self.spirv_function(&call),
+            _ => self.lower_spirv_function(&call),
         }
         .map_err(|refusal| refusal.in_call_of(name))
     }

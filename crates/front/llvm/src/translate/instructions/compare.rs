@@ -110,8 +110,8 @@ impl FunctionTranslator<'_, '_> {
         }
         let (left, right) = if signed {
             (
-                self.sign_extended(shape, left),
-                self.sign_extended(shape, right),
+                self.sign_extend_value(shape, left),
+                self.sign_extend_value(shape, right),
             )
         } else {
             (
@@ -166,12 +166,12 @@ impl FunctionTranslator<'_, '_> {
         let [condition, yes, no] = self.function.operands(inst) else {
             return Err(make_refusal("a select without three operands"));
         };
-        self.select_of(inst, [*condition, *yes, *no])
+        self.emit_select_of(inst, [*condition, *yes, *no])
     }
 
     /// A select with the result type of an instruction: the condition, the value if it is true, and
     /// the value if it is false.
-    pub(in crate::translate) fn select_of(
+    pub(in crate::translate) fn emit_select_of(
         &mut self,
         inst: LlvmInst,
         [condition, yes, no]: [LlvmValue; 3],
@@ -185,7 +185,7 @@ impl FunctionTranslator<'_, '_> {
         let old = self.t.version < SpirvVersion::new(1, 4);
         match self.t.find_shape(result) {
             Some(shape) if old && shape.lanes > 1 && condition_shape.lanes == 1 => {
-                condition = self.broadcast_scalar(shape.as_bool(), condition);
+                condition = self.splat_scalar(shape.as_bool(), condition);
             }
             // Aggregates can be selected since SPIR-V 1.4; opaque values never.
             None if !self.t.module.types.is_pointer_like(result) => {

@@ -83,7 +83,7 @@ impl FunctionTranslator<'_, '_> {
         let ty = self.t.shape_type(shape);
         let bool = self.t.b.bool_type();
         if shape.is_float() {
-            return self.updated_float(op, shape, old, value);
+            return self.compute_float_update(op, shape, old, value);
         }
         let (zero, one) = (self.t.make_zero(shape), self.t.make_splat(shape, 1));
         if let Some((_, op)) = COMPUTED.iter().find(|row| row.0 == op) {
@@ -125,7 +125,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    fn updated_float(
+    fn compute_float_update(
         &mut self,
         op: RmwOp,
         shape: NumericShape,

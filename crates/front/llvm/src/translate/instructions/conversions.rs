@@ -91,14 +91,14 @@ impl FunctionTranslator<'_, '_> {
             }
             (LlvmOpcode::ZExt, _) => self.resize_integer(from, to, id, false),
             (LlvmOpcode::SExt, _) => {
-                let extended = self.sign_extended(from, id);
+                let extended = self.sign_extend_value(from, id);
                 let id = self.resize_integer(from, to, extended, true);
                 self.clear_high_bits(to, id)
             }
             (LlvmOpcode::Trunc, _) => self.truncate_integer(from, to, id),
             (LlvmOpcode::UiToFp, _) => self.emit_op(Op::ConvertUToF, ty, [id]),
             (LlvmOpcode::SiToFp, _) => {
-                let extended = self.sign_extended(from, id);
+                let extended = self.sign_extend_value(from, id);
                 self.emit_op(Op::ConvertSToF, ty, [extended])
             }
             (LlvmOpcode::FpToUi | LlvmOpcode::FpToSi, _) => {

@@ -100,7 +100,7 @@ impl FunctionTranslator<'_, '_> {
         let pointer = self.function.operands(inst)[0];
         let (access, ordering, scope) = self.resolve_access(inst, ty, pointer)?;
         if !matches!(ordering, Ordering::NotAtomic | Ordering::Unordered) {
-            return self.atomic_load(ty, pointer, ordering, scope);
+            return self.emit_atomic_load(ty, pointer, ordering, scope);
         }
         if let Some(shape) = self
             .t
@@ -126,7 +126,7 @@ impl FunctionTranslator<'_, '_> {
         let ty = self.stored_type(*value);
         let (access, ordering, scope) = self.resolve_access(inst, ty, *pointer)?;
         if !matches!(ordering, Ordering::NotAtomic | Ordering::Unordered) {
-            return self.atomic_store(*value, *pointer, ordering, scope);
+            return self.emit_atomic_store(*value, *pointer, ordering, scope);
         }
         if let Some(shape) = self
             .t

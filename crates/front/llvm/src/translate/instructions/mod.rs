@@ -42,7 +42,7 @@ impl FunctionTranslator<'_, '_> {
             LlvmOpcode::Load => self.lower_load(inst).map(Some),
             LlvmOpcode::Store => self.lower_store(inst).map(|()| None),
             LlvmOpcode::GetElementPtr => self.lower_address(inst).map(Some),
-            LlvmOpcode::AtomicRmw => self.atomic_update(inst).map(Some),
+            LlvmOpcode::AtomicRmw => self.lower_atomic_update(inst).map(Some),
             LlvmOpcode::CmpXchg => self.compare_exchange(inst).map(Some),
             LlvmOpcode::Fence => self.lower_fence(inst).map(|()| None),
             LlvmOpcode::ExtractElement => self.extract_element(inst).map(Some),

@@ -35,7 +35,7 @@ impl FunctionTranslator<'_, '_> {
         }
         for (inst, id) in made {
             self.name_result(inst, id);
-            self.instruction_decorations(inst, id);
+            self.apply_instruction_decorations(inst, id);
             let joined = self.is_phi_operand(self.local_of(inst));
             match self.adapt_stack_variable(inst, id, joined) {
                 Ok(placed) => {

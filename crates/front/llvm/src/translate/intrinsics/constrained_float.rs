@@ -51,7 +51,7 @@ pub(super) fn lower_constrained(
 ) -> TranslationResult<Option<Id>> {
     let name = extract_operation(call.name, "llvm.experimental.constrained.");
     if matches!(name, "fcmp" | "fcmps") {
-        return body.constrained_comparison(call).map(Some);
+        return body.lower_constrained_comparison(call).map(Some);
     }
     let id = body.lower_unconstrained(name, call)?;
     let last = call.args.len().saturating_sub(2);
@@ -116,7 +116,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    fn constrained_comparison(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_constrained_comparison(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let predicate = self.metadata_text(call.arg(2)?);
         let Some(predicate) = predicate.and_then(|p| Predicate::from_name_for(p, false)) else {
             return Err(make_refusal("the comparison has no predicate"));

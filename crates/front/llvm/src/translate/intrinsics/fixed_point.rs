@@ -15,7 +15,7 @@ pub(super) fn multiply_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.fixed_product(true, call).map(Some)
+    body.lower_fixed_product(true, call).map(Some)
 }
 
 /// `llvm.umul.fix[.sat](a, b, scale)`
@@ -23,7 +23,7 @@ pub(super) fn multiply_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.fixed_product(false, call).map(Some)
+    body.lower_fixed_product(false, call).map(Some)
 }
 
 /// `llvm.sdiv.fix[.sat](a, b, scale)`
@@ -31,7 +31,7 @@ pub(super) fn divide_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.fixed_quotient(true, call).map(Some)
+    body.lower_fixed_quotient(true, call).map(Some)
 }
 
 /// `llvm.udiv.fix[.sat](a, b, scale)`
@@ -39,7 +39,7 @@ pub(super) fn divide_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.fixed_quotient(false, call).map(Some)
+    body.lower_fixed_quotient(false, call).map(Some)
 }
 
 fn is_saturating(call: &ExternalCall<'_>) -> bool {
@@ -79,14 +79,18 @@ impl FunctionTranslator<'_, '_> {
             self.lower_value(call.arg(1)?)?,
         ];
         if signed {
-            operands = operands.map(|id| self.sign_extended(shape, id));
+            operands = operands.map(|id| self.sign_extend_value(shape, id));
         }
         Ok((shape, operands, scale as u32))
     }
 
     /// A product. It is computed in twice the bits and shifted right by the number of fractional
     /// bits.
-    fn fixed_product(&mut self, signed: bool, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_fixed_product(
+        &mut self,
+        signed: bool,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let (shape, operands, scale) = self.fixed_operands(signed, call)?;
         let ty = self.t.shape_type(shape);
         let (high, back) = if signed {
@@ -137,7 +141,11 @@ impl FunctionTranslator<'_, '_> {
 
     /// A quotient. The dividend is shifted left by the number of fractional bits, in twice the
     /// bits.
-    fn fixed_quotient(&mut self, signed: bool, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_fixed_quotient(
+        &mut self,
+        signed: bool,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let (shape, operands, scale) = self.fixed_operands(signed, call)?;
         if shape.width > 32 {
             return Err(make_refusal(format!(

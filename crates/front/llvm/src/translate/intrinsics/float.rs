@@ -62,7 +62,7 @@ pub(super) fn round_to_integer(
 }
 
 /// `llvm.lrint`, `llvm.llrint`: halves to even.
-pub(super) fn nearest_integer(
+pub(super) fn lower_nearest_integer(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {

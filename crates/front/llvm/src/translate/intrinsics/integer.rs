@@ -24,7 +24,7 @@ pub(super) fn lower_powi_ldexp(
     let exponent_shape = body.shape_of(call.arg(1)?)?;
     let mut exponent = body.lower_value(call.arg(1)?)?;
     if exponent_shape.lanes == 1 {
-        exponent = body.broadcast_scalar(shape.as_int(32), exponent);
+        exponent = body.splat_scalar(shape.as_int(32), exponent);
     }
     let ty = body.t.shape_type(shape);
     Ok(Some(body.emit_ext_inst(number, ty, &[base, exponent])))
@@ -74,7 +74,7 @@ pub(super) fn lower_abs(
     if shape.elem == NumericElement::Bool {
         return Ok(Some(value));
     }
-    let value = body.sign_extended(shape, value);
+    let value = body.sign_extend_value(shape, value);
     let ty = body.t.shape_type(shape);
     let id = body.emit_ext_inst(std_::S_ABS, ty, &[value]);
     Ok(Some(body.clear_high_bits(shape, id)))
@@ -262,14 +262,14 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<(Id, Id)> {
         let ty = self.t.shape_type(shape);
         let operands = if signed {
-            operands.map(|id| self.sign_extended(shape, id))
+            operands.map(|id| self.sign_extend_value(shape, id))
         } else {
             operands
         };
         let exact = self.emit_op(op, ty, operands);
         let result = self.clear_high_bits(shape, exact);
         let back = if signed {
-            self.sign_extended(shape, result)
+            self.sign_extend_value(shape, result)
         } else {
             result
         };

@@ -94,7 +94,7 @@ pub(super) fn lower_masked_scatter(
 
 /// `llvm.masked.expandload(pointer, mask, otherwise)`: consecutive elements are loaded into the
 /// selected lanes.
-pub(super) fn expand_load(
+pub(super) fn lower_expand_load(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -109,7 +109,7 @@ pub(super) fn expand_load(
 
 /// `llvm.masked.compressstore(vector, pointer, mask)`: the selected lanes are stored to consecutive
 /// elements.
-pub(super) fn compress_store(
+pub(super) fn lower_compress_store(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {

@@ -22,7 +22,7 @@ pub(super) fn lower_to_null(
 }
 
 /// `llvm.stacksave`. It has an effect only if the function allocates at run time.
-pub(super) fn save_stack(
+pub(super) fn lower_stack_save(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -39,7 +39,7 @@ pub(super) fn save_stack(
 }
 
 /// `llvm.stackrestore`
-pub(super) fn restore_stack(
+pub(super) fn lower_stack_restore(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {

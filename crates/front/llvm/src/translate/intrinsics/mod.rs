@@ -35,12 +35,18 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.assume", By(optimisation_hints::lower_assume)),
     (
         "llvm.lifetime.start",
-        By(optimisation_hints::lifetime_start),
+        By(optimisation_hints::lower_lifetime_start),
     ),
-    ("llvm.lifetime.end", By(optimisation_hints::lifetime_end)),
+    (
+        "llvm.lifetime.end",
+        By(optimisation_hints::lower_lifetime_end),
+    ),
     ("llvm.invariant.end", Ignored),
-    ("llvm.dbg.declare", By(optimisation_hints::debug_declare)),
-    ("llvm.dbg.value", By(optimisation_hints::debug_value)),
+    (
+        "llvm.dbg.declare",
+        By(optimisation_hints::lower_debug_declare),
+    ),
+    ("llvm.dbg.value", By(optimisation_hints::lower_debug_value)),
     ("llvm.dbg.label", Ignored),
     ("llvm.dbg.assign", Ignored),
     ("llvm.donothing", Ignored),
@@ -49,11 +55,11 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.experimental.noalias.scope.decl", Ignored),
     (
         "llvm.var.annotation",
-        By(optimisation_hints::variable_annotation),
+        By(optimisation_hints::lower_variable_annotation),
     ),
     ("llvm.prefetch", Ignored),
     ("llvm.fake.use", Ignored),
-    ("llvm.stackrestore", By(memory::restore_stack)),
+    ("llvm.stackrestore", By(memory::lower_stack_restore)),
     ("llvm.instrprof", Ignored),
     ("llvm.trap", Ignored),
     ("llvm.debugtrap", Ignored),
@@ -72,10 +78,10 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.ssa.copy", First),
     (
         "llvm.arithmetic.fence",
-        By(optimisation_hints::arithmetic_fence),
+        By(optimisation_hints::lower_arithmetic_fence),
     ),
     ("llvm.invariant.start", By(memory::lower_to_null)),
-    ("llvm.stacksave", By(memory::save_stack)),
+    ("llvm.stacksave", By(memory::lower_stack_save)),
     (
         "llvm.experimental.widenable.condition",
         By(optimisation_hints::lower_always_true),
@@ -176,8 +182,8 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.frexp", By(float::lower_frexp)),
     ("llvm.lround", By(float::round_to_integer)),
     ("llvm.llround", By(float::round_to_integer)),
-    ("llvm.lrint", By(float::nearest_integer)),
-    ("llvm.llrint", By(float::nearest_integer)),
+    ("llvm.lrint", By(float::lower_nearest_integer)),
+    ("llvm.llrint", By(float::lower_nearest_integer)),
     // Integers.
     ("llvm.umin", Integer(std_::U_MIN, false)),
     ("llvm.umax", Integer(std_::U_MAX, false)),
@@ -301,9 +307,15 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
         By(vector::add_partial_reduction),
     ),
     ("llvm.stepvector", By(vector::lower_stepvector)),
-    ("llvm.get.active.lane.mask", By(vector::active_lanes)),
-    ("llvm.experimental.cttz.elts", By(vector::leading_false)),
-    ("llvm.cttz.elts", By(vector::leading_false)),
+    (
+        "llvm.get.active.lane.mask",
+        By(vector::lower_active_lane_mask),
+    ),
+    (
+        "llvm.experimental.cttz.elts",
+        By(vector::lower_leading_false),
+    ),
+    ("llvm.cttz.elts", By(vector::lower_leading_false)),
     ("llvm.ct.select", By(vector::lower_ct_select)),
     // Operations on some lanes.
     ("llvm.vp", By(vector_predication::lower_vp_intrinsic)),
@@ -315,10 +327,13 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
         "llvm.masked.scatter",
         By(masked_memory::lower_masked_scatter),
     ),
-    ("llvm.masked.expandload", By(masked_memory::expand_load)),
+    (
+        "llvm.masked.expandload",
+        By(masked_memory::lower_expand_load),
+    ),
     (
         "llvm.masked.compressstore",
-        By(masked_memory::compress_store),
+        By(masked_memory::lower_compress_store),
     ),
     ("llvm.convert.to.fp16", By(vector::to_half_bits)),
     ("llvm.convert.from.fp16", By(vector::from_half_bits)),
@@ -413,7 +428,7 @@ pub(super) fn intrinsic_names() -> impl Iterator<Item = &'static str> {
 pub(super) fn find_intrinsic(name: &str) -> Option<IntrinsicRule> {
     static INDEX: OnceLock<FxHashMap<&'static str, IntrinsicRule>> = OnceLock::new();
     let index = INDEX.get_or_init(|| ROWS.iter().chain(spirv_backend::ROWS).copied().collect());
-    // Some were experimental at first.
+    // Some intrinsics were experimental in older versions.
     let current = FORMER
         .iter()
         .find_map(|row| Some(format!("{}{}", row.1, name.strip_prefix(row.0)?)));
@@ -443,7 +458,7 @@ impl FunctionTranslator<'_, '_> {
                 let ty = self.arithmetic_type(shape);
                 let number = self.choose_native_instruction(number, shape, call.inst);
                 let id = self.emit_ext_inst(number, ty, &operands);
-                self.fast_math(call.inst, id);
+                self.decorate_fast_math(call.inst, id);
                 Ok(Some(self.demote_float(shape, id)))
             }
             Some(IntrinsicRule::Op(op, count)) => {
@@ -457,7 +472,9 @@ impl FunctionTranslator<'_, '_> {
             Some(Integer(number, signed)) => {
                 self.emit_integer_extremum(number, signed, call).map(Some)
             }
-            Some(IntrinsicRule::BuiltIn(builtin)) => self.work_item(builtin, 0, call).map(Some),
+            Some(IntrinsicRule::BuiltIn(builtin)) => {
+                self.lower_work_item(builtin, 0, call).map(Some)
+            }
             Some(By(handler)) => handler(self, call),
         }
     }
@@ -512,15 +529,15 @@ impl FunctionTranslator<'_, '_> {
             return Ok(self.emit_op(op, ty, [left, right]));
         }
         if signed {
-            left = self.sign_extended(shape, left);
-            right = self.sign_extended(shape, right);
+            left = self.sign_extend_value(shape, left);
+            right = self.sign_extend_value(shape, right);
         }
         let ty = self.t.shape_type(shape);
         let id = self.emit_ext_inst(number, ty, &[left, right]);
         Ok(self.clear_high_bits(shape, id))
     }
 
-    /// A truth value of two numbers.
+    /// A comparison of two numbers.
     pub(super) fn emit_comparison(
         &mut self,
         predicate: Predicate,

@@ -48,7 +48,7 @@ pub(super) fn lower_always_true(
 }
 
 /// `llvm.arithmetic.fence(value)`
-pub(super) fn arithmetic_fence(
+pub(super) fn lower_arithmetic_fence(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -61,7 +61,7 @@ pub(super) fn arithmetic_fence(
 }
 
 /// `llvm.lifetime.start([size,] pointer)`
-pub(super) fn lifetime_start(
+pub(super) fn lower_lifetime_start(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -69,7 +69,7 @@ pub(super) fn lifetime_start(
 }
 
 /// `llvm.lifetime.end([size,] pointer)`
-pub(super) fn lifetime_end(
+pub(super) fn lower_lifetime_end(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -88,7 +88,7 @@ pub(super) fn lower_annotation(
 }
 
 /// `llvm.var.annotation(variable, text, …)`
-pub(super) fn variable_annotation(
+pub(super) fn lower_variable_annotation(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -96,19 +96,19 @@ pub(super) fn variable_annotation(
 }
 
 /// `llvm.dbg.declare(address, variable, expression)`
-pub(super) fn debug_declare(
+pub(super) fn lower_debug_declare(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.debug_call(true, call.args)
+    body.lower_debug_call(true, call.args)
 }
 
 /// `llvm.dbg.value(value, variable, expression)`
-pub(super) fn debug_value(
+pub(super) fn lower_debug_value(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.debug_call(false, call.args)
+    body.lower_debug_call(false, call.args)
 }
 
 impl FunctionTranslator<'_, '_> {

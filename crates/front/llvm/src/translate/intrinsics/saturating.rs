@@ -133,7 +133,7 @@ impl FunctionTranslator<'_, '_> {
             self.lower_value(call.arg(1)?)?,
         ];
         if signed {
-            operands = operands.map(|id| self.sign_extended(shape, id));
+            operands = operands.map(|id| self.sign_extend_value(shape, id));
         }
         let ty = self.t.shape_type(shape);
         let id = self.emit_ext_inst(number, ty, &operands);
@@ -156,14 +156,17 @@ impl FunctionTranslator<'_, '_> {
         let by = self.lower_value(call.arg(1)?)?;
         let ty = self.t.shape_type(shape);
         let (value, back_op) = if signed {
-            (self.sign_extended(shape, value), Op::ShiftRightArithmetic)
+            (
+                self.sign_extend_value(shape, value),
+                Op::ShiftRightArithmetic,
+            )
         } else {
             (value, Op::ShiftRightLogical)
         };
         let shifted = self.emit_op(Op::ShiftLeftLogical, ty, [value, by]);
         let kept = self.clear_high_bits(shape, shifted);
         let seen = if signed {
-            self.sign_extended(shape, kept)
+            self.sign_extend_value(shape, kept)
         } else {
             kept
         };

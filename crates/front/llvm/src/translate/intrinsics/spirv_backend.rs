@@ -260,14 +260,16 @@ fn wave_all(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.non_uniform(Op::GroupNonUniformAll, call).map(Some)
+    body.lower_non_uniform(Op::GroupNonUniformAll, call)
+        .map(Some)
 }
 
 fn wave_any(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.non_uniform(Op::GroupNonUniformAny, call).map(Some)
+    body.lower_non_uniform(Op::GroupNonUniformAny, call)
+        .map(Some)
 }
 
 fn wave_ballot(
@@ -281,14 +283,16 @@ fn wave_elect(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.non_uniform(Op::GroupNonUniformElect, call).map(Some)
+    body.lower_non_uniform(Op::GroupNonUniformElect, call)
+        .map(Some)
 }
 
 fn wave_read(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.non_uniform(Op::GroupNonUniformShuffle, call).map(Some)
+    body.lower_non_uniform(Op::GroupNonUniformShuffle, call)
+        .map(Some)
 }
 
 fn wave_sum(
@@ -296,7 +300,7 @@ fn wave_sum(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFAdd, Op::GroupNonUniformIAdd];
-    body.wave_reduction(ops, call).map(Some)
+    body.lower_wave_reduction(ops, call).map(Some)
 }
 
 /// The sum over the invocations before this one.
@@ -314,7 +318,7 @@ fn wave_product(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFMul, Op::GroupNonUniformIMul];
-    body.wave_reduction(ops, call).map(Some)
+    body.lower_wave_reduction(ops, call).map(Some)
 }
 
 fn wave_and(
@@ -343,7 +347,7 @@ fn wave_signed_minimum(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFMin, Op::GroupNonUniformSMin];
-    body.wave_reduction(ops, call).map(Some)
+    body.lower_wave_reduction(ops, call).map(Some)
 }
 
 fn wave_unsigned_minimum(
@@ -351,7 +355,7 @@ fn wave_unsigned_minimum(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFMin, Op::GroupNonUniformUMin];
-    body.wave_reduction(ops, call).map(Some)
+    body.lower_wave_reduction(ops, call).map(Some)
 }
 
 fn wave_signed_maximum(
@@ -359,7 +363,7 @@ fn wave_signed_maximum(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFMax, Op::GroupNonUniformSMax];
-    body.wave_reduction(ops, call).map(Some)
+    body.lower_wave_reduction(ops, call).map(Some)
 }
 
 fn wave_unsigned_maximum(
@@ -367,7 +371,7 @@ fn wave_unsigned_maximum(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFMax, Op::GroupNonUniformUMax];
-    body.wave_reduction(ops, call).map(Some)
+    body.lower_wave_reduction(ops, call).map(Some)
 }
 
 impl FunctionTranslator<'_, '_> {
@@ -433,11 +437,15 @@ impl FunctionTranslator<'_, '_> {
         if self.shape_of(call.arg(0)?)?.is_float() {
             return Err(make_refusal("bits of floats"));
         }
-        self.wave_reduction([op, op], call).map(Some)
+        self.lower_wave_reduction([op, op], call).map(Some)
     }
 
     /// A reduction over the subgroup, with one instruction for floats and another for integers.
-    fn wave_reduction(&mut self, ops: [Op; 2], call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_wave_reduction(
+        &mut self,
+        ops: [Op; 2],
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         self.over_wave(GroupOperation::Reduce, ops, call)
     }
 

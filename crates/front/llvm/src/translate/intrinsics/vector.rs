@@ -182,7 +182,7 @@ pub(super) fn lower_stepvector(
 }
 
 /// `llvm.get.active.lane.mask(first, end)`: by lane, whether `first + lane < end` without overflow.
-pub(super) fn active_lanes(
+pub(super) fn lower_active_lane_mask(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -207,7 +207,7 @@ pub(super) fn active_lanes(
 
 /// `llvm.cttz.elts(vector, whether zero is poison)`: the number of lanes before the first nonzero
 /// one.
-pub(super) fn leading_false(
+pub(super) fn lower_leading_false(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -224,7 +224,7 @@ pub(super) fn lower_ct_select(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let operands = [call.arg(0)?, call.arg(1)?, call.arg(2)?];
-    body.select_of(call.inst, operands).map(Some)
+    body.emit_select_of(call.inst, operands).map(Some)
 }
 
 /// `llvm.vector.partial.reduce.add(accumulator, vector)`: some lanes of the vector are added to

@@ -28,26 +28,26 @@ pub(super) fn lower_vp_intrinsic(
     let name = extract_operation(call.name, PREFIX);
     let opcode = LlvmOpcode::from_name(name);
     match (name, opcode) {
-        ("load", _) => return body.predicated_load(call),
-        ("store", _) => return body.predicated_store(call),
-        ("gather", _) => return body.predicated_gather(call),
-        ("scatter", _) => return body.predicated_scatter(call),
-        ("reduce", _) => return body.predicated_reduction(call).map(Some),
+        ("load", _) => return body.lower_predicated_load(call),
+        ("store", _) => return body.lower_predicated_store(call),
+        ("gather", _) => return body.lower_predicated_gather(call),
+        ("scatter", _) => return body.lower_predicated_scatter(call),
+        ("reduce", _) => return body.lower_predicated_reduction(call).map(Some),
         ("merge", _) => return body.lower_vp_merge(call).map(Some),
         ("cttz", _) if call.name.starts_with("llvm.vp.cttz.elts") => {
-            return body.predicated_first(call).map(Some);
+            return body.lower_predicated_first(call).map(Some);
         }
         ("select", _) => {
             let operands = [call.arg(0)?, call.arg(1)?, call.arg(2)?];
-            return body.select_of(call.inst, operands).map(Some);
+            return body.emit_select_of(call.inst, operands).map(Some);
         }
-        ("icmp" | "fcmp", _) => return body.predicated_comparison(call).map(Some),
+        ("icmp" | "fcmp", _) => return body.lower_predicated_comparison(call).map(Some),
         (_, Some(LlvmOpcode::FNeg)) => {
             let operand = body.lower_value(call.arg(0)?)?;
-            return body.negate_of(call.inst, operand).map(Some);
+            return body.emit_negation(call.inst, operand).map(Some);
         }
         (_, Some(opcode)) if opcode.is_binary() => {
-            return body.predicated_binary(opcode, call).map(Some);
+            return body.lower_predicated_binary(opcode, call).map(Some);
         }
         (_, Some(opcode)) if opcode.is_cast() => {
             let value = call.arg(0)?;
@@ -80,7 +80,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    fn predicated_binary(
+    fn lower_predicated_binary(
         &mut self,
         opcode: LlvmOpcode,
         call: &ExternalCall<'_>,
@@ -107,10 +107,10 @@ impl FunctionTranslator<'_, '_> {
                 right = self.emit_select(ty, active, right, one);
             }
         }
-        self.binary_of(call.inst, opcode, [left, right])
+        self.emit_binary(call.inst, opcode, [left, right])
     }
 
-    fn predicated_comparison(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_predicated_comparison(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let integer = call.name.starts_with("llvm.vp.icmp");
         let predicate = self.metadata_text(call.arg(2)?);
         let predicate = predicate.and_then(|p| Predicate::from_name_for(p, integer));
@@ -140,7 +140,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// `llvm.vp.reduce.NAME(start, vector, mask, length)`
-    fn predicated_reduction(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_predicated_reduction(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let name = extract_operation(call.name, "llvm.vp.reduce.");
         let Some(join) = find_reduction(name) else {
             return Err(make_refusal("the intrinsic has no counterpart in SPIR-V"));
@@ -151,7 +151,7 @@ impl FunctionTranslator<'_, '_> {
         let ty = self.t.shape_type(scalar);
         let mut all = self.lower_value(start)?;
         if let LaneReductionRule::Ext(_, true) = join {
-            all = self.sign_extended(scalar, all);
+            all = self.sign_extend_value(scalar, all);
         }
         for lane in 0..self.lane_count(self.type_of(vector)) {
             let known = self.known_active(mask, length, lane);
@@ -173,7 +173,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// `llvm.vp.cttz.elts(vector, whether zero is poison, mask, length)`: the number of lanes
     /// before the first nonzero one, or the length.
-    fn predicated_first(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_predicated_first(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let (mask, length) = self.lanes_meant(call)?;
         let Some(end) = length else {
             return Err(make_refusal("an argument is missing"));
@@ -198,7 +198,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    fn predicated_load(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
+    fn lower_predicated_load(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
         let (mask, length) = self.lanes_meant(call)?;
         let mut access = self.lane_access(call, 0, false)?;
         access.length = length;
@@ -208,7 +208,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    fn predicated_store(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
+    fn lower_predicated_store(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
         let (mask, length) = self.lanes_meant(call)?;
         let mut access = self.lane_access(call, 1, false)?;
         access.length = length;
@@ -218,7 +218,10 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    fn predicated_gather(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
+    fn lower_predicated_gather(
+        &mut self,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Option<Id>> {
         let (mask, length) = self.lanes_meant(call)?;
         let pointers = call.arg(0)?;
         let mut access = self.lane_access(call, 0, false)?;
@@ -229,7 +232,10 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    fn predicated_scatter(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
+    fn lower_predicated_scatter(
+        &mut self,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Option<Id>> {
         let (mask, length) = self.lanes_meant(call)?;
         let pointers = call.arg(1)?;
         let mut access = self.lane_access(call, 1, false)?;

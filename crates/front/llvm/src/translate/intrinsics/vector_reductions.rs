@@ -188,7 +188,7 @@ impl FunctionTranslator<'_, '_> {
         let lanes = self.lane_values(value)?;
         let mut all = lanes[0];
         if let LaneReductionRule::Ext(_, true) = join {
-            all = self.sign_extended(scalar, all);
+            all = self.sign_extend_value(scalar, all);
         }
         for &lane in &lanes[1..] {
             all = self.combine_lanes(join, scalar, [all, lane])?;
@@ -215,7 +215,7 @@ impl FunctionTranslator<'_, '_> {
             }
             (LaneReductionRule::Ext(number, signed), _) => {
                 let lane = if signed {
-                    self.sign_extended(scalar, lane)
+                    self.sign_extend_value(scalar, lane)
                 } else {
                     lane
                 };

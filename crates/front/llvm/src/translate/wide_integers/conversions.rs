@@ -109,7 +109,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let limbs: Vec<Id> = limbs.into_iter().flatten().collect();
         let ty = self.inst_type(inst);
-        self.composed_limbs(ty, wide, &limbs)
+        self.compose_limbs(ty, wide, &limbs)
     }
 
     pub(super) fn store_wide(
@@ -152,14 +152,14 @@ impl FunctionTranslator<'_, '_> {
                 let limbs = self.lower_limbs(value)?;
                 let zero = self.t.make_zero(LIMB_SHAPE);
                 let limbs = resize_limbs(&limbs, zero, to.limbs);
-                self.composed_limbs(ty, to, &limbs)
+                self.compose_limbs(ty, to, &limbs)
             }
             (LlvmOpcode::SExt, Some(from), Some(to)) => {
                 let limbs = self.lower_limbs(value)?;
                 let limbs = self.signed_limbs(from, &limbs);
                 let sign = self.sign_of(limbs[limbs.len() - 1]);
                 let limbs = resize_limbs(&limbs, sign, to.limbs);
-                self.composed_limbs(ty, to, &limbs)
+                self.compose_limbs(ty, to, &limbs)
             }
             (
                 opcode @ (LlvmOpcode::ZExt | LlvmOpcode::SExt | LlvmOpcode::PtrToInt),
@@ -174,7 +174,7 @@ impl FunctionTranslator<'_, '_> {
                     self.t.make_zero(LIMB_SHAPE)
                 };
                 let limbs = resize_limbs(&[low], high, to.limbs);
-                self.composed_limbs(ty, to, &limbs)
+                self.compose_limbs(ty, to, &limbs)
             }
             (LlvmOpcode::Trunc, Some(_), None) => {
                 let limbs = self.lower_limbs(value)?;
@@ -195,7 +195,7 @@ impl FunctionTranslator<'_, '_> {
             }
             (opcode @ (LlvmOpcode::FpToUi | LlvmOpcode::FpToSi), None, Some(to)) => {
                 let limbs = self.limbs_of_float(value, to, opcode == LlvmOpcode::FpToSi)?;
-                self.composed_limbs(ty, to, &limbs)
+                self.compose_limbs(ty, to, &limbs)
             }
             (LlvmOpcode::BitCast, Some(_), Some(_)) => self.lower_value(value),
             (LlvmOpcode::BitCast, Some(from), None) if from.last_bits() == LIMB => {
@@ -210,7 +210,7 @@ impl FunctionTranslator<'_, '_> {
                 let from = self.t.require_shape(element)?;
                 let lanes = self.lane_values(value)?;
                 let limbs = self.regroup_bits(from, LIMB_SHAPE, &lanes)?;
-                self.composed_limbs(ty, to, &limbs)
+                self.compose_limbs(ty, to, &limbs)
             }
             (opcode, ..) => Err(make_refusal(format!(
                 "the conversion {} of an integer of more than 64 bits",
@@ -237,7 +237,7 @@ impl FunctionTranslator<'_, '_> {
             return Ok(self.convert_boolean(id, LIMB_SHAPE, signed));
         }
         let id = if signed {
-            self.sign_extended(shape, id)
+            self.sign_extend_value(shape, id)
         } else {
             id
         };

@@ -19,7 +19,7 @@ const EXTREMES: &[(&str, Predicate)] = &[
 
 impl FunctionTranslator<'_, '_> {
     /// Translates a call of an intrinsic whose first argument is a wide integer.
-    pub(super) fn wide_call(
+    pub(super) fn lower_wide_call(
         &mut self,
         inst: LlvmInst,
         result: Option<LimbInteger>,
@@ -42,15 +42,17 @@ impl FunctionTranslator<'_, '_> {
         }
         let reduction = stem.strip_prefix("vector.reduce.");
         let made = match (stem.split_once(".with."), reduction) {
-            (Some((operation, "overflow")), _) => self.overflow_wide(inst, wide, operation, args),
+            (Some((operation, "overflow")), _) => {
+                self.lower_wide_overflow(inst, wide, operation, args)
+            }
             (_, Some(operation)) => self.reduce_wide(inst, wide, operation, first),
-            _ => self.intrinsic_wide(inst, wide, stem, args),
+            _ => self.lower_wide_intrinsic(inst, wide, stem, args),
         };
         let made = made.map_err(|refusal| refusal.in_call_of(name));
         Some(made.map(Some))
     }
 
-    fn intrinsic_wide(
+    fn lower_wide_intrinsic(
         &mut self,
         inst: LlvmInst,
         wide: LimbInteger,
@@ -88,7 +90,7 @@ impl FunctionTranslator<'_, '_> {
                 }
                 swapped
             }
-            "fshl" | "fshr" => self.funnel_wide(wide, stem == "fshl", args)?,
+            "fshl" | "fshr" => self.lower_wide_funnel_shift(wide, stem == "fshl", args)?,
             _ => {
                 return Err(make_refusal(format!(
                     "the intrinsic on an integer of {} bits",
@@ -97,7 +99,7 @@ impl FunctionTranslator<'_, '_> {
             }
         };
         let ty = self.inst_type(inst);
-        self.composed_limbs(ty, wide, &limbs)
+        self.compose_limbs(ty, wide, &limbs)
     }
 
     /// Reduces the lanes of a vector to one number.
@@ -125,7 +127,7 @@ impl FunctionTranslator<'_, '_> {
             });
         }
         let ty = self.inst_type(inst);
-        self.composed_limbs(ty, wide, &all.unwrap_or_default())
+        self.compose_limbs(ty, wide, &all.unwrap_or_default())
     }
 
     /// The smaller or larger of two numbers.
@@ -229,7 +231,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A funnel shift.
-    fn funnel_wide(
+    fn lower_wide_funnel_shift(
         &mut self,
         wide: LimbInteger,
         left: bool,
@@ -271,7 +273,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A result, and whether it overflowed.
-    fn overflow_wide(
+    fn lower_wide_overflow(
         &mut self,
         inst: LlvmInst,
         wide: LimbInteger,
@@ -317,7 +319,7 @@ impl FunctionTranslator<'_, '_> {
             }
         };
         let ty = self.type_of(args[0]);
-        let number = self.composed_limbs(ty, wide, &limbs)?;
+        let number = self.compose_limbs(ty, wide, &limbs)?;
         let over = self.convert_boolean(over, NumericShape::new_int(8, 1), false);
         let ty = self.result_type(inst)?;
         Ok(self.emit_op(Op::CompositeConstruct, ty, [number, over]))

@@ -118,7 +118,7 @@ impl FunctionTranslator<'_, '_> {
         let result = self.t.find_wide_type(self.inst_type(inst));
         let first = self.function.operands(inst).first().copied();
         let operand = match (opcode, first) {
-            (LlvmOpcode::Call, _) => return self.wide_call(inst, result),
+            (LlvmOpcode::Call, _) => return self.lower_wide_call(inst, result),
             (_, Some(value)) => self.t.find_wide_type(self.type_of(value)),
             (_, None) => None,
         };
@@ -130,10 +130,10 @@ impl FunctionTranslator<'_, '_> {
             }
             (LlvmOpcode::ICmp, _, Some(wide)) => self.compare_wide(inst, wide),
             (LlvmOpcode::Switch, _, Some(wide)) => {
-                return Some(self.switch_wide(inst, wide).map(|()| None));
+                return Some(self.lower_wide_switch(inst, wide).map(|()| None));
             }
             _ if opcode.is_binary() => match result {
-                Some(wide) => self.binary_wide(inst, wide),
+                Some(wide) => self.lower_wide_binary(inst, wide),
                 None => return None,
             },
             _ if opcode.is_cast() => self.convert_wide(inst, operand, result),
@@ -174,7 +174,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A value composed of limbs. The bits above the width are cleared.
-    fn composed_limbs(
+    fn compose_limbs(
         &mut self,
         ty: LlvmType,
         wide: LimbInteger,
@@ -208,7 +208,7 @@ impl FunctionTranslator<'_, '_> {
         limbs
     }
 
-    fn binary_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<Id> {
+    fn lower_wide_binary(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<Id> {
         let ty = self.inst_type(inst);
         let [left, right] = self.function.operands(inst) else {
             return Err(make_refusal("an operation without two operands"));
@@ -235,7 +235,7 @@ impl FunctionTranslator<'_, '_> {
             LlvmOpcode::SRem => self.divide_signed(wide, &left, &right).1,
             opcode => return Err(make_refusal(format!("{} of integers", opcode.name()))),
         };
-        self.composed_limbs(ty, wide, &limbs)
+        self.compose_limbs(ty, wide, &limbs)
     }
 
     fn compare_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<Id> {
@@ -290,7 +290,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A switch: first the number of the matching case is computed, then a switch on it.
-    fn switch_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<()> {
+    fn lower_wide_switch(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<()> {
         let operands = self.function.operands(inst);
         let targets = self.function.blocks_of(inst);
         let selector = self.lower_limbs(operands[0])?;
