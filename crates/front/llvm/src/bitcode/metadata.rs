@@ -360,14 +360,14 @@ impl MetadataTable {
                     .collect();
                 let fields = module.metadata.push_fields(&fields);
                 let class = module.strings.intern_text("DIExpression");
-                MetadataKind::Special {
+                MetadataKind::Specialised {
                     distinct,
                     class,
                     fields,
                 }
             }
             LOCATION => return self.read_location_record(ops, module),
-            code => self.read_special_node(code, ops, module)?,
+            code => self.read_specialised_node(code, ops, module)?,
         };
         module.metadata.push(kind);
         Ok(())
@@ -387,7 +387,7 @@ impl MetadataTable {
         Ok(arena.push_operands(&operands))
     }
 
-    fn read_special_node(
+    fn read_specialised_node(
         &mut self,
         code: u64,
         mut ops: RecordOperands<'_>,
@@ -416,7 +416,7 @@ impl MetadataTable {
             read.push((module.strings.intern_text(name), field));
         }
         let fields = module.metadata.push_fields(&read);
-        Ok(MetadataKind::Special {
+        Ok(MetadataKind::Specialised {
             distinct,
             class: module.strings.intern_text(class),
             fields,
@@ -475,7 +475,7 @@ impl MetadataTable {
             fields.push((names.implicit, MetadataField::Int(1)));
         }
         let fields = module.metadata.push_fields(&fields);
-        module.metadata.push(MetadataKind::Special {
+        module.metadata.push(MetadataKind::Specialised {
             distinct,
             class: names.class,
             fields,

@@ -21,7 +21,7 @@ pub enum MetadataKind {
         operands: LlvmPoolRange,
     },
     /// A specialised node such as `!DILocation(...)`.
-    Special {
+    Specialised {
         /// Whether it is never merged with an equal node.
         distinct: bool,
         /// Its class, such as `DILocation`.
@@ -118,7 +118,7 @@ impl MetadataArena {
     /// Fields of a specialised node; empty for anything else.
     pub fn fields(&self, id: LlvmMetadata) -> &[(LlvmSymbol, MetadataField)] {
         match self.kind(id) {
-            MetadataKind::Special { fields, .. } => &self.fields[fields.to_range()],
+            MetadataKind::Specialised { fields, .. } => &self.fields[fields.to_range()],
             _ => &[],
         }
     }

@@ -115,7 +115,7 @@ impl<'s> FunctionLifter<'_, 's> {
         let Some(lanes) = self.lane_count(ty) else {
             let is_length_wrapper = matches!(
                 self.l.find_lowered_type(source.result_type()?)?.shape,
-                LiftedTypeShape::Special(_)
+                LiftedTypeShape::SpecialisedArray(_)
             );
             for (index, part) in (0..).zip(parts) {
                 let path = [0, index];
@@ -230,7 +230,7 @@ impl<'s> FunctionLifter<'_, 's> {
                 LiftedTypeShape::Plain => {
                     return Err("the indices do not select a member of its type".to_owned());
                 }
-                LiftedTypeShape::Special(_) => steps.push(0),
+                LiftedTypeShape::SpecialisedArray(_) => steps.push(0),
                 _ => {}
             }
             steps.push(index);

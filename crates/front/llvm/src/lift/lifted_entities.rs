@@ -25,9 +25,9 @@ pub(super) enum LiftedTypeShape {
     /// A pointer to a type; untyped pointers have `None`.
     Pointer(Option<Id>),
     /// An array, vector or matrix, by its element type.
-    Parts(Id),
+    Elements(Id),
     /// A structure that stands for an array whose length can be specialised, by its element type.
-    Special(Id),
+    SpecialisedArray(Id),
     /// A structure, whose members its instruction lists.
     Struct,
 }

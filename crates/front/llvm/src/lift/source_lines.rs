@@ -21,7 +21,7 @@ const LAST_COLUMN: u32 = 0xffff;
 
 impl SpirvLifter<'_> {
     /// A node of a class of its own.
-    fn md_special(
+    fn md_specialised(
         &mut self,
         class: &str,
         distinct: bool,
@@ -33,7 +33,7 @@ impl SpirvLifter<'_> {
             .collect();
         let fields = self.out.metadata.push_fields(&fields);
         let class = self.out.strings.intern_text(class);
-        self.out.metadata.push(MetadataKind::Special {
+        self.out.metadata.push(MetadataKind::Specialised {
             distinct,
             class,
             fields,
@@ -57,7 +57,7 @@ impl SpirvLifter<'_> {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", &path));
         let fields = [("filename", name), ("directory", directory)]
             .map(|(field, text)| (field, MetadataField::Node(Some(self.md_text(text)))));
-        let file = self.md_special("DIFile", false, &fields);
+        let file = self.md_specialised("DIFile", false, &fields);
         self.unit.files.set(id, Some(file));
         Some(file)
     }
@@ -74,7 +74,7 @@ impl SpirvLifter<'_> {
             ("runtimeVersion", MetadataField::Int(0)),
             ("emissionKind", self.md_word("LineTablesOnly")),
         ];
-        let unit = self.md_special("DICompileUnit", true, &fields);
+        let unit = self.md_specialised("DICompileUnit", true, &fields);
         self.unit.unit = Some(unit);
         self.md_named("llvm.dbg.cu", vec![unit]);
         let name = self.md_text("Debug Info Version");
@@ -140,7 +140,7 @@ impl<'s> FunctionLifter<'_, 's> {
                 ("file", MetadataField::Node(Some(file))),
                 ("discriminator", MetadataField::Int(0)),
             ];
-            self.l.md_special("DILexicalBlockFile", false, &fields)
+            self.l.md_specialised("DILexicalBlockFile", false, &fields)
         };
         let column = if column > LAST_COLUMN { 0 } else { column };
         let node = self.make_location(number, column, scope);
@@ -154,7 +154,7 @@ impl<'s> FunctionLifter<'_, 's> {
             ("column", MetadataField::Int(column.into())),
             ("scope", MetadataField::Node(Some(scope))),
         ];
-        self.l.md_special("DILocation", false, &fields)
+        self.l.md_specialised("DILocation", false, &fields)
     }
 
     /// The subprogram of the function, which starts at the function's first location.
@@ -166,7 +166,7 @@ impl<'s> FunctionLifter<'_, 's> {
             distinct: false,
             operands,
         });
-        let ty = l.md_special(
+        let ty = l.md_specialised(
             "DISubroutineType",
             false,
             &[("types", MetadataField::Node(Some(types)))],
@@ -183,7 +183,7 @@ impl<'s> FunctionLifter<'_, 's> {
             ("spFlags", l.md_word("DISPFlagDefinition")),
             ("unit", MetadataField::Node(Some(unit))),
         ];
-        l.md_special("DISubprogram", true, &fields)
+        l.md_specialised("DISubprogram", true, &fields)
     }
 
     /// Attaches the subprogram to the function, and line 0 to calls without a location.

@@ -144,7 +144,7 @@ impl SpirvLifter<'_> {
         let undefined = self.md_constant(undefined);
         let row = self.md_node(&[undefined, number.node]);
         self.lengths.rows.push(row);
-        Ok(Some((ty, LiftedTypeShape::Special(part))))
+        Ok(Some((ty, LiftedTypeShape::SpecialisedArray(part))))
     }
 
     /// The default value of a parameter of a SPIR-V type, if the parameter can be specialised.
@@ -175,7 +175,9 @@ impl SpirvLifter<'_> {
     /// that stands for an array.
     pub(super) fn step_before(&mut self, within: Id) -> LiftResult<Option<LlvmValue>> {
         Ok(match self.find_lowered_type(within)?.shape {
-            LiftedTypeShape::Special(_) => Some(LlvmValue::from_constant(self.make_i32(0))),
+            LiftedTypeShape::SpecialisedArray(_) => {
+                Some(LlvmValue::from_constant(self.make_i32(0)))
+            }
             _ => None,
         })
     }

@@ -86,7 +86,7 @@ impl SpirvLifter<'_> {
             if let Some(&[stride]) = stride {
                 rows.push(self.md_numbers(&[Decoration::ArrayStride.0, stride]));
             }
-            let LiftedTypeShape::Parts(part) = self.find_lowered_type(at)?.shape else {
+            let LiftedTypeShape::Elements(part) = self.find_lowered_type(at)?.shape else {
                 return Ok(rows);
             };
             at = part;

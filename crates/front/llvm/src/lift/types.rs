@@ -60,14 +60,14 @@ impl SpirvLifter<'_> {
                     .out
                     .types
                     .make_vector(element, inst.operand_word(1), false);
-                (ty, LiftedTypeShape::Parts(part))
+                (ty, LiftedTypeShape::Elements(part))
             }
             // Of a length that is fixed, as vectors are.
             Op::TypeVectorIdEXT if let Some(len) = self.plain_length(inst.id_operand(1)) => {
                 let part = inst.id_operand(0);
                 let element = self.find_type(part)?;
                 let ty = self.out.types.make_vector(element, len, false);
-                (ty, LiftedTypeShape::Parts(part))
+                (ty, LiftedTypeShape::Elements(part))
             }
             Op::TypeArray if let Some(made) = self.lift_specialised_array(inst)? => made,
             Op::TypeMatrix | Op::TypeArray => {
@@ -79,7 +79,7 @@ impl SpirvLifter<'_> {
                 };
                 (
                     self.out.types.make_array(element, len),
-                    LiftedTypeShape::Parts(part),
+                    LiftedTypeShape::Elements(part),
                 )
             }
             Op::TypeRuntimeArray => {
@@ -87,7 +87,7 @@ impl SpirvLifter<'_> {
                 let element = self.find_type(part)?;
                 (
                     self.out.types.make_array(element, 0),
-                    LiftedTypeShape::Parts(part),
+                    LiftedTypeShape::Elements(part),
                 )
             }
             Op::TypeStruct => (self.lift_struct_type(id, inst)?, LiftedTypeShape::Struct),
@@ -245,7 +245,7 @@ impl SpirvLifter<'_> {
     /// The type of member `n` of a type.
     pub(super) fn type_of_member(&self, id: Id, n: u64) -> LiftResult<Id> {
         match self.find_lowered_type(id)?.shape {
-            LiftedTypeShape::Parts(part) | LiftedTypeShape::Special(part) => Ok(part),
+            LiftedTypeShape::Elements(part) | LiftedTypeShape::SpecialisedArray(part) => Ok(part),
             LiftedTypeShape::Struct => {
                 let inst = self.definitions.get(self.source, id);
                 let at = usize::try_from(n).unwrap_or(usize::MAX);

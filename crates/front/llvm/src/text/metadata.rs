@@ -136,7 +136,7 @@ impl LlvmParser<'_> {
                 Ok(())
             })?;
             let fields = parser.module.metadata.push_fields(&fields);
-            Ok(MetadataKind::Special {
+            Ok(MetadataKind::Specialised {
                 distinct,
                 class,
                 fields,

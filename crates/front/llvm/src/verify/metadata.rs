@@ -19,7 +19,7 @@ pub(super) fn verify_metadata(module: &LlvmModule) -> LlvmVerifyResult {
                     .all(|operand| operand.is_some_and(|id| is_value(metadata.kind(id))));
                 ensure_holds(all, "an argument list with an operand that is not a value")?;
             }
-            MetadataKind::Special { class, .. } if Some(class) == expression => {
+            MetadataKind::Specialised { class, .. } if Some(class) == expression => {
                 let fields = metadata.fields(id);
                 let node = fields
                     .iter()

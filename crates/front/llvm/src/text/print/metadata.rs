@@ -22,12 +22,14 @@ impl LlvmPrinter<'_> {
                 });
                 self.put_text(")");
             }
-            MetadataKind::Special { class, .. }
+            MetadataKind::Specialised { class, .. }
                 if self.module.symbol_text(class) == "DIExpression" =>
             {
                 self.print_node(id);
             }
-            MetadataKind::Node { .. } | MetadataKind::Special { .. } => self.print_node_number(id),
+            MetadataKind::Node { .. } | MetadataKind::Specialised { .. } => {
+                self.print_node_number(id)
+            }
         }
     }
 
@@ -72,7 +74,7 @@ impl LlvmPrinter<'_> {
                 });
                 self.put_text("}");
             }
-            MetadataKind::Special {
+            MetadataKind::Specialised {
                 distinct, class, ..
             } => {
                 let class = self.module.symbol_text(class);

@@ -33,7 +33,7 @@ impl DebugInfoEmitter<'_, '_> {
 
     pub(super) fn class_of(&self, node: LlvmMetadata) -> &str {
         match self.t.module.metadata.kind(node) {
-            MetadataKind::Special { class, .. } => self.t.module.symbol_text(class),
+            MetadataKind::Specialised { class, .. } => self.t.module.symbol_text(class),
             _ => "",
         }
     }
