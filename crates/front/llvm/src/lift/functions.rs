@@ -171,7 +171,8 @@ impl SpirvLifter<'_> {
                 _ => {}
             }
         }
-        if let (true, Some(words)) = (pointer, self.find_decoration(id, Decoration::Alignment))
+        if pointer
+            && let Some(words) = self.find_decoration(id, Decoration::Alignment)
             && words[0].is_power_of_two()
         {
             attributes.push(LlvmAttribute::Number(AttrKind::Align, words[0].into()));

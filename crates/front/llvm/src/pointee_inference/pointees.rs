@@ -279,7 +279,8 @@ impl PointeeInference<'_> {
             // Intrinsics that return a pointer return their pointer argument, with one exception.
             let name = self.module.function_name(callee);
             let same = is_pointer_result && !name.starts_with("llvm.load.relative");
-            if let (true, Some(&first)) = (same, arguments.first())
+            if same
+                && let Some(&first) = arguments.first()
                 && self.is_pointer(function.type_of(self.module, first))
             {
                 self.join_value(slot, func, first);

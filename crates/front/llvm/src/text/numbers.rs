@@ -90,12 +90,12 @@ impl LlvmParser<'_> {
             None if text.ends_with("inf") || text.ends_with("nan") => {
                 return self.parse_special_float(ty);
             }
-            None => match (text.strip_prefix("0x"), text.contains(['p', 'P'])) {
-                (Some(digits), false) => self.decode_hexadecimal(digits, ty),
-                (_, true) => {
-                    parse_hexadecimal_float(text).and_then(|bits| self.of_double(bits, ty))
-                }
-                _ => text
+            None if text.contains(['p', 'P']) => {
+                parse_hexadecimal_float(text).and_then(|bits| self.of_double(bits, ty))
+            }
+            None => match text.strip_prefix("0x") {
+                Some(digits) => self.decode_hexadecimal(digits, ty),
+                None => text
                     .parse::<f64>()
                     .ok()
                     .and_then(|number| self.of_double(number.to_bits(), ty)),

@@ -53,6 +53,17 @@ impl ExternalCall<'_> {
     pub(super) fn is_float(&self) -> bool {
         self.param(0).is_some_and(MangledParameter::is_float)
     }
+
+    /// Selects one of three by the first parameter: for floats, signed and unsigned integers.
+    pub(super) fn select_by_type<T>(&self, [float, signed, unsigned]: [T; 3]) -> T {
+        if self.is_float() {
+            float
+        } else if self.is_signed() {
+            signed
+        } else {
+            unsigned
+        }
+    }
 }
 
 /// A function that translates a call.

@@ -126,7 +126,9 @@ impl LlvmTranslator<'_> {
                 self.decorate_by_row(id, decoration, Vec::new());
             }
         }
-        if let (true, Some(bytes)) = (bits & CACHE != 0, number("{cache-size:")) {
+        if bits & CACHE != 0
+            && let Some(bytes) = number("{cache-size:")
+        {
             self.decorate_by_row(id, Decoration::CacheSizeALTERA, vec![bytes]);
         }
         true

@@ -162,15 +162,16 @@ impl LlvmTranslator<'_> {
             let (Some(row), true) = (row, self.callee_of(function) == Some(func)) else {
                 continue;
             };
-            let said = defaults && COVERED_BY_FLOAT_DEFAULTS.contains(&ExecutionMode(number));
-            if let (true, ExecutionMode::SignedZeroInfNanPreserve, [width, ..]) =
-                (said, ExecutionMode(number), operands)
+            let covered = defaults && COVERED_BY_FLOAT_DEFAULTS.contains(&ExecutionMode(number));
+            if covered
+                && ExecutionMode(number) == ExecutionMode::SignedZeroInfNanPreserve
+                && let [width, ..] = operands
             {
                 let width = module.consts.as_u64(*width).map(|n| n as u32);
                 floats.extend(width.filter(|width| matches!(width, 16 | 32 | 64)));
             }
             // Operands after a mode's own are ignored.
-            let (Some(operands), false) = (operands.get(..row.parameters.len()), said) else {
+            let (Some(operands), false) = (operands.get(..row.parameters.len()), covered) else {
                 continue;
             };
             let ids = row

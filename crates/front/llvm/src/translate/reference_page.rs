@@ -13,9 +13,9 @@ const SPELT: &[&str] = &["SignedImage"];
 /// Every supported built-in function, intrinsic, opaque type, loop hint and extension, as Markdown.
 pub fn print_reference() -> String {
     let mut page = String::from(
-        "# What is translated from LLVM IR\n\n\
-         This page is written by a test of `spirula-llvm` from the tables of the translation.\n\n\
-         ## Functions of OpenCL C\n\n",
+        "# Supported LLVM IR\n\n\
+         A test of `spirula-llvm` generates this page from the tables of the translation.\n\n\
+         ## Built-in functions of OpenCL C\n\n",
     );
     let (rows, families) = builtin_names();
     let extended = ExtInstSet::by_name("OpenCL.std").map_or(&[][..], |set| set.instructions);
@@ -28,16 +28,16 @@ pub fn print_reference() -> String {
     names.sort_unstable();
     names.dedup();
     write_list(&mut page, names.into_iter());
-    page.push_str("\nFamilies of names, by how they begin:\n\n");
+    page.push_str("\nFamilies of functions, by the prefix of their names:\n\n");
     write_list(&mut page, families);
     page.push_str(
-        "\nFunctions `__spirv_NAME`, `__spirv_ocl_NAME` and `__spirv_BuiltInNAME` are the instruction, \
+        "\nThe functions `__spirv_NAME`, `__spirv_ocl_NAME` and `__spirv_BuiltInNAME` denote the instruction, \
          extended instruction or built-in variable of that name.\n\n## Intrinsics\n\n",
     );
     let mut names: Vec<&str> = intrinsic_names().collect();
     names.sort_unstable();
     write_list(&mut page, names.into_iter());
-    page.push_str("\n## Types\n\nThose of `target(\"spirv.NAME\", …)`, with the operands of the instruction:\n\n");
+    page.push_str("\n## Target extension types\n\nThe names in `target(\"spirv.NAME\", …)`; the parameters are the operands of the instruction:\n\n");
     let mut names: Vec<&str> = all_instructions()
         .iter()
         .filter(|row| row.result == ResultForm::Untyped)
@@ -47,11 +47,11 @@ pub fn print_reference() -> String {
         .collect();
     names.sort_unstable();
     write_list(&mut page, names.into_iter());
-    page.push_str("\n## Hints for loops\n\nThose of `!llvm.loop` that become `OpLoopMerge`:\n\n");
+    page.push_str("\n## Loop hints\n\nThe hints of `!llvm.loop` that become loop controls of `OpLoopMerge`:\n\n");
     write_list(&mut page, hint_names().iter().map(String::as_str));
     page.push_str(
-        "\n## Extensions\n\nThose that a module for kernels declares where what it uses needs them (instructions and \
-         capabilities, the first of them), unless `--spirv-ext` forbids them:\n\n",
+        "\n## Extensions\n\nA kernel module declares each of these extensions if it uses one of its instructions or \
+         capabilities (the first few are listed), unless `--spirv-ext` forbids the extension:\n\n",
     );
     for name in collect_extensions() {
         // Writing to a string cannot fail.
@@ -100,7 +100,7 @@ fn describe_triggers(extension: &str) -> String {
         _ = write!(text, " and {more} more");
     }
     if OPT_IN_EXTENSIONS.contains(&extension) {
-        text.push_str("; where it is asked for by its name");
+        text.push_str("; only if it is requested by name");
     }
     text
 }

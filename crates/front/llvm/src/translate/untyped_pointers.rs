@@ -116,7 +116,10 @@ impl UntypedPointerInfo {
             .op
             .info()
             .is_some_and(|row| row.result == spirula_spirv::grammar::ResultForm::Typed);
-        let (true, [ty, id, rest @ ..]) = (typed, inst.words) else {
+        if !typed {
+            return;
+        }
+        let [ty, id, rest @ ..] = inst.words else {
             return;
         };
         self.types[*id as usize] = *ty;

@@ -104,15 +104,14 @@ impl LlvmDominanceChecker<'_> {
             return true;
         };
         let home = self.homes[inst.index()];
-        match (home == block, before) {
-            (true, Some(before)) => inst < before,
-            (true, None) => true,
-            // The entry block is on every path.
-            (false, _) if home.index() == 0 => true,
-            (false, _) => {
-                let (home, block) = (home.index() as u32, block.index() as u32);
-                self.dominator_tree().is_above(home, block)
-            }
+        if home == block {
+            return before.is_none_or(|before| inst < before);
         }
+        // The entry block is on every path.
+        if home.index() == 0 {
+            return true;
+        }
+        let (home, block) = (home.index() as u32, block.index() as u32);
+        self.dominator_tree().is_above(home, block)
     }
 }

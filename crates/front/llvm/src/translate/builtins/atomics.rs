@@ -70,20 +70,13 @@ impl FunctionTranslator<'_, '_> {
         } = site;
         match kind {
             AtomicKind::Update(ops) => {
-                let op = match (call.is_float(), call.is_signed()) {
-                    (true, _) => ops[0],
-                    (_, true) => ops[1],
-                    _ => ops[2],
-                };
+                let mut op = call.select_by_type(ops);
                 let mut value = self.atomic_value(&site, call, 1)?;
-                // Floats are subtracted by adding.
-                let op = match (op, ops == AtomicKind::SUBTRACTION) {
-                    (None, true) => {
-                        value = self.emit_op(Op::FNegate, ty, [value]);
-                        Some(Op::AtomicFAddEXT)
-                    }
-                    _ => op,
-                };
+                if op.is_none() && ops == AtomicKind::SUBTRACTION {
+                    // Floats are subtracted by adding the negated value.
+                    value = self.emit_op(Op::FNegate, ty, [value]);
+                    op = Some(Op::AtomicFAddEXT);
+                }
                 let Some(op) = op else {
                     return Err(make_refusal("there is no such atomic operation on floats"));
                 };

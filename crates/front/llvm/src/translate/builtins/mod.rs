@@ -152,12 +152,8 @@ impl FunctionTranslator<'_, '_> {
                 let number = if call.is_signed() { signed } else { unsigned };
                 self.emit_opencl_instruction(number, call).map(Some)
             }
-            OpenClBuiltinRule::Kinds([float, signed, unsigned]) => {
-                let number = match (call.is_float(), call.is_signed()) {
-                    (true, _) => float,
-                    (_, true) => signed,
-                    _ => unsigned,
-                };
+            OpenClBuiltinRule::Kinds(numbers) => {
+                let number = call.select_by_type(numbers);
                 self.emit_opencl_instruction(number, call).map(Some)
             }
             OpenClBuiltinRule::Relational(op) => self.emit_relation(op, call).map(Some),

@@ -183,12 +183,7 @@ pub(super) fn lower_reduction(
     } else {
         present
     };
-    let op = match (call.is_float(), call.is_signed()) {
-        (true, _) => ops[0],
-        (_, true) => ops[1],
-        _ => ops[2],
-    };
-    let Some(op) = op else {
+    let Some(op) = call.select_by_type(ops) else {
         return Err(make_refusal("there is no such group operation on floats"));
     };
     let logical = name.starts_with("logical");

@@ -37,7 +37,7 @@ impl DebugInfoEmitter<'_, '_> {
     pub(super) fn emit_array(&mut self, node: LlvmMetadata) -> Id {
         let ranges = self.read_list(node, "elements");
         let vector = self.flag_field(node, "flags", &[("DIFlagVector", 1 << 11, 1)]) != 0;
-        if let (true, [range]) = (vector, &ranges[..]) {
+        if vector && let [range] = &ranges[..] {
             let count = self.number_field(*range, "count");
             let basic = self.basic_type(node);
             if let Some(basic) = basic.filter(|_| (2..=MOST_COMPONENTS).contains(&count)) {

@@ -25,8 +25,9 @@ impl DebugInfoTranslation {
     pub(in crate::translate) fn new(module: &LlvmModule) -> DebugInfoTranslation {
         let mut functions = vec![None; module.metadata.len()];
         for func in module.function_ids() {
-            let defined = !module.function(func).is_declaration();
-            if let (true, Some(node)) = (defined, module.function_metadata(func, "dbg")) {
+            if !module.function(func).is_declaration()
+                && let Some(node) = module.function_metadata(func, "dbg")
+            {
                 functions[node.index()] = Some(func);
             }
         }

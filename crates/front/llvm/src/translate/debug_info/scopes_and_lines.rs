@@ -138,7 +138,9 @@ impl FunctionTranslator<'_, '_> {
             _ => None,
         };
         let nodes: Vec<LlvmMetadata> = arguments.iter().filter_map(|v| node(*v)).collect();
-        if let (true, [value, variable, expression, ..]) = (self.debug.enabled, &nodes[..]) {
+        if self.debug.enabled
+            && let [value, variable, expression, ..] = &nodes[..]
+        {
             self.emit_variable_location(declares, *value, *variable, *expression);
         }
         Ok(None)

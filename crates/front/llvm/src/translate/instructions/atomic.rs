@@ -151,23 +151,22 @@ impl FunctionTranslator<'_, '_> {
         // With an extension, halves can be added and compared two or four at a time.
         let halves = shape.elem == NumericElement::Float && shape.width == 16;
         let lanes = shape.lanes == 1 || (halves && native && matches!(shape.lanes, 2 | 4));
-        // Shaders cannot get at the word around.
+        // Shaders cannot access the word that contains a value.
         let least = if self.t.is_shader() { 16 } else { 8 };
         if !shape.is_exact() || !lanes || shape.width < least {
             return Err(make_refusal(
                 "an atomic access has 8, 16, 32 or 64 bits in SPIR-V, and this one does not",
             ));
         }
-        let whole = shape.width >= 32 || (halves && native) || self.t.is_shader();
-        match (
-            whole,
-            shape.elem == NumericElement::Brain && self.t.is_shader(),
-        ) {
-            (_, true) => Err(make_refusal(
+        if shape.elem == NumericElement::Brain && self.t.is_shader() {
+            return Err(make_refusal(
                 "atomic operations on bfloat have no counterpart in shaders",
-            )),
-            (true, _) => Ok(cell),
-            (false, _) => Ok(cell.of_bits()),
+            ));
+        }
+        if shape.width >= 32 || (halves && native) || self.t.is_shader() {
+            Ok(cell)
+        } else {
+            Ok(cell.of_bits())
         }
     }
 

@@ -94,13 +94,13 @@ impl FunctionTranslator<'_, '_> {
     ) -> Id {
         let mut lanes = Vec::with_capacity(mask.len());
         for &lane in mask {
-            let id = match (lane < from.lanes, lane < from.lanes * 2) {
-                (true, _) => self.extract_lane(from, operands[0], lane),
-                (_, true) => self.extract_lane(from, operands[1], lane - from.lanes),
-                _ => {
-                    let ty = self.t.shape_type(to.to_scalar());
-                    self.t.b.declare_undef(ty)
-                }
+            let id = if lane < from.lanes {
+                self.extract_lane(from, operands[0], lane)
+            } else if lane < from.lanes * 2 {
+                self.extract_lane(from, operands[1], lane - from.lanes)
+            } else {
+                let ty = self.t.shape_type(to.to_scalar());
+                self.t.b.declare_undef(ty)
             };
             lanes.push(id);
         }

@@ -144,12 +144,11 @@ impl FunctionTranslator<'_, '_> {
         arithmetic: bool,
     ) -> Vec<Id> {
         let ty = self.t.shape_type(LIMB_SHAPE);
-        let fill = match (arithmetic, limbs.last()) {
-            (true, Some(&last)) => {
-                let most = self.t.make_splat(LIMB_SHAPE, u64::from(LIMB - 1));
-                self.emit_op(Op::ShiftRightArithmetic, ty, [last, most])
-            }
-            _ => self.t.make_zero(LIMB_SHAPE),
+        let fill = if arithmetic && let Some(&last) = limbs.last() {
+            let most = self.t.make_splat(LIMB_SHAPE, u64::from(LIMB - 1));
+            self.emit_op(Op::ShiftRightArithmetic, ty, [last, most])
+        } else {
+            self.t.make_zero(LIMB_SHAPE)
         };
         self.shift_limbs(limbs, fill, by, known, false)
     }
