@@ -2,7 +2,7 @@
 //!
 //! - [`bitstream`]: bits, blocks and records.
 //! - [`container`]: the whole file; the entry point.
-//! - [`module`], [`globals`]: the contents of a module outside of functions.
+//! - [`module`], [`module_reader`], [`globals`]: the contents of a module outside of functions.
 //! - [`types`], [`attributes`], [`constants`], [`constant_expressions`], [`metadata`], [`symbols`]: blocks that modules and
 //!   functions share.
 //! - [`function`]: function bodies; [`instruction`], [`memory`], [`terminators`], [`call`]: their

@@ -432,9 +432,9 @@ mod tests {
         assert_eq!(layout.store_size(&types, vec3), Some(12));
         assert_eq!(layout.global_space(), 1);
         let body = types.literal_struct([LlvmType::I8, LlvmType::I64, LlvmType::I16].into(), false);
-        let placed = layout.struct_layout(&types, body).unwrap();
+        let found = layout.struct_layout(&types, body).unwrap();
         assert_eq!(
-            (placed.offsets, placed.size, placed.align),
+            (found.offsets, found.size, found.align),
             (vec![0, 8, 16], 24, 8)
         );
         let packed = types.literal_struct([LlvmType::I8, LlvmType::I64].into(), true);

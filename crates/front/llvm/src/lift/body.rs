@@ -429,14 +429,14 @@ impl<'s> FunctionLifter<'_, 's> {
         if self.loops.is_empty() {
             return;
         }
-        let mut said = vec![None; self.function.blocks.len()];
+        let mut hints = vec![None; self.function.blocks.len()];
         for (header, node) in std::mem::take(&mut self.loops) {
-            said[header.index()] = Some(node);
+            hints[header.index()] = Some(node);
         }
         for block in self.function.block_ids() {
             let back = self.function.successors(block).iter();
             let mut back = back.filter(|header| **header <= block);
-            if let Some(node) = back.find_map(|header| said[header.index()]) {
+            if let Some(node) = back.find_map(|header| hints[header.index()]) {
                 let latch = self.function.terminator(block);
                 self.attach_to_instruction(latch, "llvm.loop", node);
             }

@@ -52,7 +52,10 @@ impl MangledNameBuilder {
         }
         // The longest component that was written before is substituted.
         let known = (0..parts.len()).rev().find_map(|at| {
-            let index = self.written.iter().position(|said| *said == parts[at])?;
+            let index = self
+                .written
+                .iter()
+                .position(|written| *written == parts[at])?;
             Some((at, index))
         });
         let outside = known.map_or(0, |(at, _)| at);

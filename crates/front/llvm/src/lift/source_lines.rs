@@ -195,12 +195,12 @@ impl<'s> FunctionLifter<'_, 's> {
         let global = self.function.global;
         let attached = &mut self.l.out.globals[global.index()].metadata;
         attached.push((kind, subprogram));
-        let mut placed = vec![false; self.function.insts.len()];
+        let mut located = vec![false; self.function.insts.len()];
         for attachment in self.function.attachments.iter().filter(|a| a.kind == kind) {
-            placed[attachment.inst.index()] = true;
+            located[attachment.inst.index()] = true;
         }
-        let calls = |n: &usize| self.function.insts[*n].opcode == LlvmOpcode::Call && !placed[*n];
-        let calls: Vec<usize> = (0..placed.len()).filter(calls).collect();
+        let calls = |n: &usize| self.function.insts[*n].opcode == LlvmOpcode::Call && !located[*n];
+        let calls: Vec<usize> = (0..located.len()).filter(calls).collect();
         if calls.is_empty() {
             return;
         }

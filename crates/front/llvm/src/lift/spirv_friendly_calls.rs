@@ -179,13 +179,13 @@ impl<'s> FunctionLifter<'_, 's> {
         arguments: &FriendlyCallArguments,
     ) -> String {
         let mut suffixes = String::new();
-        let said = |ty| arguments.types.contains(&Some(ty));
+        let is_stated = |ty| arguments.types.contains(&Some(ty));
         if source.op == Op::GenericCastToPtrExplicit {
             let class = source.operands.get(1).copied().map(StorageClass);
             let space = SPACES.iter().find(|row| Some(row.0) == class);
             return space.map_or("", |row| row.1).to_owned();
         }
-        if let Some(ty) = source.ty.filter(|ty| !said(*ty))
+        if let Some(ty) = source.ty.filter(|ty| !is_stated(*ty))
             && self
                 .l
                 .find_lowered_type(ty)

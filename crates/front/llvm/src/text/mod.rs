@@ -6,7 +6,7 @@
 //!   bodies.
 //! - [`types`], [`value`], [`numbers`], [`attributes`], [`metadata`]: constructs that both globals
 //!   and bodies use.
-//! - [`function`], [`instruction`], [`memory`], [`call`]: bodies.
+//! - [`function`], [`body_state`], [`instruction`], [`memory`], [`call`]: bodies.
 //! - [`attribute_encoding`], [`float`]: tables and literals.
 //! - [`print_assembly`]: the printer.
 //!

@@ -7,7 +7,12 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `translator` | module-level state and order of the translation |
+//! | `options`, `allowed_extensions` | options of the translation |
+//! | `translate_module` | the driver: order of the passes and of the translation |
+//! | `translator` | module-level state |
+//! | `type_table`, `translated_entities`, `shader_state` | parts of the module-level state |
+//! | `refusal` | reasons why a construct cannot be translated |
+//! | `shapes`, `storage_classes`, `words` | shapes of numbers, storage classes, operand words |
 //! | `merge_globals`, `host_modules`, `opencl_opaque_types` | rewriting passes over LLVM IR before the translation |
 //! | `types`, `target_types`, `constants`, `globals` | module-scope declarations |
 //! | `address_expressions` | constants that are sums of addresses and numbers |
@@ -26,12 +31,13 @@
 //! | `wide_integers` | integers of more than 64 bits without the extension for arbitrary widths |
 //! | `intrinsics` | LLVM's intrinsics as a table |
 //! | `builtins` | OpenCL's and SPIR-V's functions as tables |
+//! | `call_rules`, `demangle`, `extended_instructions` | rules, names and rows that both use |
 //! | `compute_shaders`, `row_major_matrices` | compute shaders |
 //! | `physical_storage` | device addresses in shaders |
 //! | `specialised_lengths` | array lengths that can be specialised |
 //! | `untyped_pointers` | pointers without pointee types |
 //! | `declaration_order` | order of module-scope declarations |
-//! | `capabilities`, `allowed_extensions` | capabilities and extensions that the module declares, and those it may declare |
+//! | `capabilities` | capabilities and extensions that the module declares |
 //! | `reference_page` | the reference page of supported constructs |
 //!
 //! Invariants: every local is translated before its uses, because each block is translated after

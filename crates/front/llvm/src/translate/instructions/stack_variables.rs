@@ -38,11 +38,11 @@ impl FunctionTranslator<'_, '_> {
             self.apply_instruction_decorations(inst, id);
             let joined = self.is_phi_operand(self.local_of(inst));
             match self.adapt_stack_variable(inst, id, joined) {
-                Ok(placed) => {
-                    if placed != id {
-                        self.generic_casts.push((placed, id));
+                Ok(adapted) => {
+                    if adapted != id {
+                        self.generic_casts.push((adapted, id));
                     }
-                    self.set_result(inst, placed);
+                    self.set_result(inst, adapted);
                 }
                 Err(refusal) => {
                     self.t

@@ -217,14 +217,14 @@ impl OpaqueEvidenceCollector<'_> {
         };
         let qualifiers = strings("kernel_arg_access_qual");
         let count = self.module.function(func).params.len();
-        let mut told = Vec::new();
+        let mut stated = Vec::new();
         for (index, name) in types.iter().enumerate().take(count) {
             if let Some(handle) = parse_opaque_type(name) {
                 let access = qualifiers.get(index).and_then(|q| parse_access(q));
-                told.push((index, handle.with_access(access.unwrap_or(0))));
+                stated.push((index, handle.with_access(access.unwrap_or(0))));
             }
         }
-        for (index, handle) in told {
+        for (index, handle) in stated {
             let slot = self.found.slot_of(func, index);
             self.add_evidence(slot, DECLARED, handle);
         }

@@ -198,11 +198,11 @@ impl FunctionTranslator<'_, '_> {
         for limb in limbs {
             let count = self.emit_ext_inst(number, ty, &[limb]);
             all = Some(match all {
-                Some(behind) => {
+                Some(later) => {
                     let whole = self.t.make_splat(LIMB_SHAPE, u64::from(LIMB));
-                    let behind = self.emit_op(Op::IAdd, ty, [behind, whole]);
+                    let later = self.emit_op(Op::IAdd, ty, [later, whole]);
                     let here = self.is_nonzero(LIMB_SHAPE, limb);
-                    self.emit_select(ty, here, count, behind)
+                    self.emit_select(ty, here, count, later)
                 }
                 None => count,
             });
