@@ -4,7 +4,7 @@ use super::allowed_extensions::AllowedExtensions;
 use super::translator::LlvmTranslator;
 use super::types::FOUR_BITS;
 use rustc_hash::FxHashSet;
-use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_diagnostics::SourceLocation;
 use spirula_spirv::build::SpirvBuilder;
 use spirula_spirv::grammar::enumerants::{
     AccessQualifier, Capability, Decoration, ImageFormat, StorageClass,
@@ -113,8 +113,7 @@ impl LlvmTranslator<'_> {
         let (version, missing) = (needs.version, needs.missing);
         self.version = version;
         for message in missing {
-            self.diagnostics
-                .push(SourceDiagnostic::error(SourceLocation::Unknown, message));
+            self.refusals.push_error(SourceLocation::Unknown, message);
         }
         for capability in capabilities {
             self.b.declare_capability(capability);

@@ -4,6 +4,7 @@ use super::debug_info::debug_state::{EmittedDebugLocation, FunctionDebugState};
 use super::local_uses::LocalUses;
 use super::loop_hints::{LoopHintContext, LoopHints, find_loop_hints};
 use super::phis::PhiState;
+use super::pointer_casts::RecentCasts;
 use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
 use super::shapes::NumericShape;
 use super::translated_entities::TranslatedSignature;
@@ -38,8 +39,8 @@ pub(super) struct FunctionTranslator<'t, 'm> {
     current: Id,
     /// Loops with hints.
     pub(super) loops: Vec<LoopHints>,
-    /// Casts in the current block: pointer, type, result.
-    pub(super) casts: Vec<(Id, Id, Id)>,
+    /// Pointer casts in the current block.
+    pub(super) casts: RecentCasts,
     /// The kinds of metadata that instructions of the function have.
     pub(super) metadata_kinds: InstructionMetadataKinds,
     /// Debug information of this function.
@@ -98,7 +99,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             refused: vec![false; function.insts.len()],
             phis: PhiState::new(function.blocks.len()),
             loops: Vec::new(),
-            casts: Vec::new(),
+            casts: RecentCasts::default(),
             metadata_kinds: InstructionMetadataKinds::new(t.module, function),
             debug: FunctionDebugState {
                 enabled: t.has_debug(),

@@ -6,7 +6,7 @@ use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
 use super::translated_entities::TranslatedSignature;
 use super::translator::LlvmTranslator;
 use crate::ir::{AttrKind, CallingConvention, GlobalKind, Linkage, LlvmFunc, LlvmType};
-use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_diagnostics::SourceLocation;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
@@ -196,27 +196,7 @@ impl<'m> LlvmTranslator<'m> {
             place => place,
         };
         let message = format!("{reason}, in the function {name}");
-        match self.reported.get_mut(&message) {
-            Some((_, times)) => *times += 1,
-            None => {
-                let first = (self.diagnostics.len(), 1);
-                self.reported.insert(message.clone(), first);
-                self.diagnostics
-                    .push(SourceDiagnostic::error(place, message));
-            }
-        }
-    }
-
-    /// The diagnostics of all refusals. Each reason is listed once per function, with the number of
-    /// places.
-    pub(super) fn into_diagnostics(mut self) -> Vec<SourceDiagnostic> {
-        for (at, times) in self.reported.into_values() {
-            if times > 1 {
-                let message = &mut self.diagnostics[at].message;
-                message.push_str(&format!(", at {times} places"));
-            }
-        }
-        self.diagnostics
+        self.refusals.push_repeatable(place, message);
     }
 
     fn begin_function(&mut self, func: LlvmFunc, signature: &TranslatedSignature) -> Vec<Id> {

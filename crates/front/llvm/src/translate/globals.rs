@@ -5,7 +5,6 @@ use super::refusal::{TranslationRefusal, TranslationResult, make_refusal};
 use super::translated_entities::GlobalState;
 use super::translator::LlvmTranslator;
 use crate::ir::{ConstKind, GlobalKind, Linkage, LlvmConst, LlvmGlobal, LlvmGlobalVariable};
-use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
 
@@ -25,8 +24,7 @@ impl LlvmTranslator<'_> {
             {
                 self.globals[global.index()] = GlobalState::Refused;
                 let message = format!("{reason}, in the global {name}");
-                self.diagnostics
-                    .push(SourceDiagnostic::error(data.place, message));
+                self.refusals.push_error(data.place, message);
             }
         }
     }

@@ -12,8 +12,33 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 
 /// Greatest number of steps to first members that replace a pointer cast.
 const MAX_STEPS: usize = 8;
-/// Casts remembered within a block.
+/// Number of casts that are remembered within a block.
 const REMEMBERED: usize = 8;
+
+/// The casts to other pointee types in the current block, which are reused.
+#[derive(Debug, Default)]
+pub(super) struct RecentCasts(Vec<PointerCast>);
+
+#[derive(Debug)]
+struct PointerCast {
+    pointer: Id,
+    ty: Id,
+    result: Id,
+}
+
+impl RecentCasts {
+    /// Forgets all casts, because another block begins.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// The result of a recent cast of a pointer to a type.
+    fn find_cast(&self, pointer: Id, ty: Id) -> Option<Id> {
+        let mut recent = self.0.iter().rev().take(REMEMBERED);
+        let cast = recent.find(|cast| cast.pointer == pointer && cast.ty == ty);
+        cast.map(|cast| cast.result)
+    }
+}
 
 impl FunctionTranslator<'_, '_> {
     /// Casts a pointer to another pointee type: it is left unchanged, or becomes a step to the
@@ -27,9 +52,8 @@ impl FunctionTranslator<'_, '_> {
             return pointer;
         }
         let ty = self.t.pointer_type(class, pointee);
-        let recent = self.casts.iter().rev().take(REMEMBERED);
-        if let Some(cast) = recent.into_iter().find(|c| (c.0, c.1) == (pointer, ty)) {
-            return cast.2;
+        if let Some(id) = self.casts.find_cast(pointer, ty) {
+            return id;
         }
         let id = match self.t.path_to_first(have, pointee) {
             Some(steps) => {
@@ -40,7 +64,11 @@ impl FunctionTranslator<'_, '_> {
             }
             None => self.emit_op(Op::Bitcast, ty, [pointer]),
         };
-        self.casts.push((pointer, ty, id));
+        self.casts.0.push(PointerCast {
+            pointer,
+            ty,
+            result: id,
+        });
         id
     }
 

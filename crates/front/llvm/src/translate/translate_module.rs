@@ -57,19 +57,18 @@ pub fn translate_module(
         uses_partword_atomics,
     });
     translator.check_names();
-    if translator.diagnostics.is_empty() {
+    if translator.refusals.is_empty() {
         translator.translate_contents();
     }
-    if translator.diagnostics.is_empty() {
-        let mut module = translator.b.into_module();
-        module.version = translator.version;
-        order_globals(&mut module);
-        match options.pointers {
-            PointerTyping::Typed => Ok(module),
-            PointerTyping::Untyped => make_untyped(&module).map_err(|fault| vec![fault]),
-        }
-    } else {
-        Err(translator.into_diagnostics())
+    if !translator.refusals.is_empty() {
+        return Err(translator.refusals.into_diagnostics());
+    }
+    let mut module = translator.b.into_module();
+    module.version = translator.version;
+    order_globals(&mut module);
+    match options.pointers {
+        PointerTyping::Typed => Ok(module),
+        PointerTyping::Untyped => make_untyped(&module).map_err(|fault| vec![fault]),
     }
 }
 
@@ -130,8 +129,7 @@ impl LlvmTranslator<'_> {
         } else {
             return;
         };
-        self.diagnostics
-            .push(SourceDiagnostic::error(SourceLocation::Unknown, message));
+        self.refusals.push_error(SourceLocation::Unknown, message);
     }
 
     /// Refuses names of globals that are too long to write. They cannot be shortened.
@@ -140,8 +138,7 @@ impl LlvmTranslator<'_> {
             let bytes = self.module.symbol_text(data.name).len();
             if bytes > MAX_GLOBAL_NAME {
                 let message = format!("the name of a global is {bytes} bytes long");
-                self.diagnostics
-                    .push(SourceDiagnostic::error(data.place, message));
+                self.refusals.push_error(data.place, message);
             }
         }
     }

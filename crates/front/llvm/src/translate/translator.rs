@@ -6,6 +6,7 @@ use super::constants::constant_table::ConstantTable;
 use super::debug_info::debug_state::DebugInfoTranslation;
 use super::host_modules::HostCompiledModule;
 use super::options::TranslationOptions;
+use super::refusal::RefusalReport;
 use super::shader_state::ShaderTranslation;
 use super::translated_entities::{
     FunctionReferences, GlobalState, TranslatedInlineAsm, TranslatedSignature,
@@ -15,7 +16,6 @@ use super::words::shorten_name;
 use crate::ir::{LlvmFunc, LlvmModule, LlvmType};
 use crate::pointee_inference::InferredPointees;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::build::SpirvBuilder;
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::{Id, IdMap};
@@ -65,9 +65,8 @@ pub(super) struct LlvmTranslator<'m> {
     pub(super) generic_params: &'m [(LlvmFunc, usize)],
     /// Decorations that the module stated so far: id, decoration.
     pub(super) decorated: FxHashSet<(u32, u32)>,
-    pub(super) diagnostics: Vec<SourceDiagnostic>,
-    /// Refusals so far: by message, the diagnostic and the number of occurrences.
-    pub(super) reported: FxHashMap<String, (usize, usize)>,
+    /// The diagnostics so far.
+    pub(super) refusals: RefusalReport,
 }
 
 /// The inputs of a translation, computed before it begins.
@@ -118,8 +117,7 @@ impl<'m> LlvmTranslator<'m> {
             uses_partword_atomics: inputs.uses_partword_atomics,
             inferred_pointer_types: hosted.map_or(&[][..], |hosted| &hosted.inferred_pointer_types),
             generic_params: hosted.map_or(&[][..], |hosted| &hosted.generic_params),
-            diagnostics: Vec::new(),
-            reported: FxHashMap::default(),
+            refusals: RefusalReport::default(),
         }
     }
 }
