@@ -94,7 +94,7 @@ fn files_yield_the_expected_output() {
     expected.finish_comparison();
 }
 
-/// Files that Khronos' validator wrongly rejects: it takes the later set of non-semantic debug
+/// Files that Khronos' validator wrongly rejects. It takes the later set of non-semantic debug
 /// information for the earlier one, and so does not know its array and string types.
 #[test]
 fn files_that_the_validator_rejects() {

@@ -117,8 +117,8 @@ impl LlvmTranslator<'_> {
         self.b.push_inst(section, Op::DecorateId, &all);
     }
 
-    /// Whether a decoration is valid on an id: its operands are present, it is not a duplicate of a
-    /// decoration that must be unique, and the id is a pointer if the decoration requires one.
+    /// Whether a decoration is valid on an id. Its operands must be present. It must not duplicate
+    /// a decoration that must be unique. The id must be a pointer if the decoration requires one.
     fn may_decorate(
         &mut self,
         id: Id,

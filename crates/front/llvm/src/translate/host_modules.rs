@@ -2,14 +2,14 @@
 //!
 //! The functions that the options name become kernels, and all pointers get address spaces. Modules
 //! for devices that have variables in address space 0, such as those of Julia, are handled in the
-//! same way: this address space is private memory, which no module-scope variable can be in.
+//! same way. There this address space is private memory, and no module-scope variable can be in it.
 //!
 //! [`prepare_host_module`] infers the memory that each pointer points to. Parameters of kernels
 //! and globals point to device memory. Allocations are in private memory. Loaded pointers and
 //! pointers of unknown origin may point to any memory. Pointers that an address computation, phi,
 //! select or call joins point to the same memory (after Steensgaard, "Points-to analysis in almost
 //! linear time", 1996). If the joined pointers differ, the result is generic. Pointers in memory
-//! are generic_params, too. Globals in the section `.workgroup` are shared by a workgroup.
+//! are generic, too. Globals in the section `.workgroup` are shared by a workgroup.
 //!
 //! Cost: a copy of the module and one pass over its instructions with union-find.
 

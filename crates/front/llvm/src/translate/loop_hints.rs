@@ -1,8 +1,8 @@
 //! Loop hints: `!llvm.loop` metadata of a back edge becomes `OpLoopMerge` in the loop's header.
 //!
-//! Kernels need no structured control flow. So only loops with hints get a merge instruction, and
-//! only if the loop has an exit block that is not the merge block of another loop. Cost: linear in
-//! the blocks of the loops with hints; nothing without hints.
+//! Kernels need no structured control flow, so only loops with hints get a merge instruction. The
+//! loop must have an exit block that is not the merge block of another loop. Cost: linear in the
+//! blocks of the loops with hints; nothing without hints.
 
 use super::allowed_extensions::AllowedExtensions;
 use crate::ir::{LlvmBlock, LlvmFunction, LlvmMetadata, LlvmModule, LlvmPredecessors};

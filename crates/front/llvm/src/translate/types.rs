@@ -1,9 +1,9 @@
 //! Types: the register and memory forms of LLVM's types.
 //!
 //! A value has one of two forms. In *register form* an `i1` is a Boolean, and a pointer has its
-//! inferred pointee. In *memory form*, which members of aggregates have too, an `i1` is a byte, a
-//! vector of `i1` is the integer of its bits, and a pointer is a pointer to bytes. So types in
-//! memory are finite.
+//! inferred pointee. In *memory form* an `i1` is a byte, a vector of `i1` is the integer of its
+//! bits, and a pointer is a pointer to bytes. Members of aggregates have memory form too. So types
+//! in memory are finite.
 //!
 //! An integer has the next width that SPIR-V has, and is zero-extended. A vector has the next
 //! length that SPIR-V has, and its additional lanes are undefined. A vector of one lane is a

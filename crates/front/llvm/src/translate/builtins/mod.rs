@@ -1,9 +1,10 @@
 //! Built-in functions: functions without a body that the environment provides.
 //!
-//! A function is looked up by its demangled name. OpenCL's functions are in the table
-//! [`table::ROWS`], in the families of names that are composed of parts, or among the extended
-//! instructions of OpenCL, which have the same names. SPIR-V's functions follow from the grammar:
-//! `__spirv_NAME` is the instruction, extended instruction or built-in variable of that name.
+//! A function is looked up by its demangled name. OpenCL's functions are in the tables (see
+//! [`table::ROWS`]) or in the families of names that are composed of parts. Otherwise they are
+//! extended instructions of OpenCL, which have the same names. SPIR-V's functions follow from the
+//! grammar: `__spirv_NAME` is the instruction, extended instruction or built-in variable of that
+//! name.
 
 mod atomic_table;
 mod atomics;
