@@ -126,7 +126,10 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         let name = self.reader.module.op_name(op).to_owned();
         let definition = match name.strip_prefix("vhlo.") {
             Some(name) => vhlo::list_attributes(name),
-            None => dialect::find_operation(&name).map(|known| known.attributes.to_owned()),
+            None => {
+                let known = self.reader.module.op_definition(op);
+                known.map(|known| known.attributes.to_owned())
+            }
         };
         let Some(definition) = definition else {
             return data.report_error(format!("the operation `{name}` is not known"));
@@ -166,7 +169,7 @@ impl<'a> BytecodeOpReader<'_, 'a> {
                 None => return start.report_error(format!("the operation `{name}` is not known")),
             }
         }
-        if let Some(known) = dialect::find_operation(module.op_name(op)) {
+        if let Some(known) = module.op_definition(op) {
             for (name, attr) in &mut properties {
                 if let Some(kind) = known.find_attribute_kind(module.symbol_text(*name)) {
                     *attr = dialect::normalise_attribute(module, kind, *attr);

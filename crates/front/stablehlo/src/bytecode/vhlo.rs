@@ -5,7 +5,7 @@
 //! says so. Dimension numbers are attributes of their own. See VhloOps.td of StableHLO, and
 //! VhloLegalizeToStablehlo.cpp for what is left out.
 
-use crate::dialect::{self, AttributeSyntax, FieldKind};
+use crate::dialect::{self, AttributeSyntax, FieldKind, MlirOpcode};
 use crate::mlir::{
     AttributeKind, DialectBody, MlirAttr, MlirModule, MlirOp, MlirSymbol, MlirTypeKind,
     NamedAttribute,
@@ -145,7 +145,7 @@ pub(super) fn list_attributes(name: &str) -> Option<String> {
     if let Some((_, _, attributes, more)) = rows.max_by_key(|(_, first, ..)| *first) {
         return Some(format!("{attributes} {more}"));
     }
-    let known = dialect::find_operation(&base_name(base))?;
+    let known = MlirOpcode::find(&base_name(base))?.definition();
     let names = known.attributes.split_ascii_whitespace();
     let names = names.map(|row| row.split(':').next().unwrap_or(row));
     // The accuracy of results came with the second versions.
@@ -161,7 +161,7 @@ pub(super) fn convert_operation(
 ) -> Option<MlirSymbol> {
     let (base, _) = split_version(name)?;
     let full = base_name(base);
-    let known = dialect::find_operation(&full)?;
+    let known = MlirOpcode::find(&full)?.definition();
     for (_, group, structure) in GROUPS.iter().filter(|(row, ..)| *row == base) {
         gather_fields(module, properties, group, structure);
     }
@@ -182,7 +182,7 @@ pub(super) fn convert_operation(
 
 /// What an operation's regions have to know of it: `return` is that of what it stands in.
 pub(super) fn rename_function_returns(module: &mut MlirModule, op: MlirOp) {
-    if module.op_name(op) != "func.func" {
+    if module.opcode(op) != Some(MlirOpcode::Func) {
         return;
     }
     let regions = module.regions(op);
@@ -192,7 +192,7 @@ pub(super) fn rename_function_returns(module: &mut MlirModule, op: MlirOp) {
     let name = module.intern_text("func.return");
     for block in blocks {
         if let Some(&last) = module.ops(block).last()
-            && module.op_name(last) == "stablehlo.return"
+            && module.opcode(last) == Some(MlirOpcode::Return)
         {
             module.set_name(last, name);
         }

@@ -7,6 +7,7 @@
 mod attributes;
 mod custom;
 mod dimension_numbers;
+mod opcode;
 mod operations;
 mod table;
 
@@ -17,6 +18,5 @@ pub(crate) use attributes::{
 pub(crate) use dimension_numbers::{
     FIELDS as CONVOLUTION_FIELDS, print_dimension_numbers as show_dimension_numbers,
 };
-pub(crate) use operations::{
-    AssemblyFormat, OpDefinition, TrailingTypes, find_operation, full_operation_name,
-};
+pub(crate) use opcode::{MlirOpcode, OpcodeTable};
+pub(crate) use operations::{AssemblyFormat, OpDefinition, TrailingTypes, full_operation_name};

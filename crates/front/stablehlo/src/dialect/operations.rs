@@ -2,19 +2,18 @@
 //! share one.
 
 use super::attributes::AttributeConstraint;
+use super::opcode::MlirOpcode;
 use super::table::TABLES;
 use crate::mlir::text::{MlirParseResult, MlirParser, OperationState};
 use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult};
 use crate::verify::rules::VerifierRule;
-use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 /// What is known of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpDefinition {
-    /// Dialect and names.
-    pub names: (&'static str, &'static [&'static str]),
+    /// Operations of the row.
+    pub opcodes: &'static [MlirOpcode],
     /// Attributes that belong to it: `name:kind name:kind …`, `?` behind those that may be
     /// missing.
     pub attributes: &'static str,
@@ -77,18 +76,19 @@ impl OpDefinition {
 
     /// The names of the row, for messages.
     pub fn format_names(&self) -> String {
-        format!("{}.{}", self.names.0, self.names.1.join("/"))
+        let more = self.opcodes.iter().skip(1);
+        let more = more.map(|opcode| format!("/{}", opcode.mnemonic()));
+        self.opcodes[0].name().to_owned() + &more.collect::<String>()
     }
 }
 
 pub(super) const fn define_operation(
-    dialect: &'static str,
-    names: &'static [&'static str],
+    opcodes: &'static [MlirOpcode],
     attributes: &'static str,
     form: AssemblyFormat,
 ) -> OpDefinition {
     OpDefinition {
-        names: (dialect, names),
+        opcodes,
         attributes,
         form,
         isolated: false,
@@ -124,13 +124,13 @@ pub(super) const fn with_signature(
 /// Operations of StableHLO on elements of these classes.
 pub(super) const fn define_elementwise(
     signature: &'static str,
-    names: &'static [&'static str],
+    opcodes: &'static [MlirOpcode],
     classes: ElementClasses,
 ) -> OpDefinition {
     OpDefinition {
         signature,
         rule: VerifierRule::Elementwise(classes),
-        ..define_operation("stablehlo", names, "", same_type_format("%*"))
+        ..define_operation(opcodes, "", same_type_format("%*"))
     }
 }
 
@@ -157,18 +157,41 @@ const SHORT: &[(&str, &str)] = &[
     ("return", "func.return"),
 ];
 
-static BY_NAME: LazyLock<FxHashMap<String, &'static OpDefinition>> = LazyLock::new(|| {
-    let names = |operation: &'static OpDefinition| {
-        let (dialect, names) = operation.names;
-        let name = move |name: &&str| (format!("{dialect}.{name}"), operation);
-        names.iter().map(name)
-    };
-    TABLES.iter().copied().flatten().flat_map(names).collect()
-});
+/// The row of each operation. That each has exactly one is checked at compile time.
+static DEFINITIONS: [&OpDefinition; MlirOpcode::COUNT] = index_definitions();
 
-/// What is known of an operation.
-pub(crate) fn find_operation(name: &str) -> Option<&'static OpDefinition> {
-    BY_NAME.get(name).copied()
+const fn index_definitions() -> [&'static OpDefinition; MlirOpcode::COUNT] {
+    let mut definitions = [None; MlirOpcode::COUNT];
+    let mut table = 0;
+    while table < TABLES.len() {
+        let mut row = 0;
+        while row < TABLES[table].len() {
+            let definition = &TABLES[table][row];
+            let mut at = 0;
+            while at < definition.opcodes.len() {
+                let entry = &mut definitions[definition.opcodes[at] as usize];
+                assert!(entry.is_none(), "an operation has two rows");
+                *entry = Some(definition);
+                at += 1;
+            }
+            row += 1;
+        }
+        table += 1;
+    }
+    let mut complete = [&TABLES[0][0]; MlirOpcode::COUNT];
+    let mut at = 0;
+    while at < MlirOpcode::COUNT {
+        complete[at] = definitions[at].expect("an operation has no row");
+        at += 1;
+    }
+    complete
+}
+
+impl MlirOpcode {
+    /// The row of the operation.
+    pub fn definition(self) -> &'static OpDefinition {
+        DEFINITIONS[self as usize]
+    }
 }
 
 /// The name of an operation with its dialect; operations of `mhlo` that StableHLO shares are
@@ -176,7 +199,7 @@ pub(crate) fn find_operation(name: &str) -> Option<&'static OpDefinition> {
 pub(crate) fn full_operation_name(name: &str) -> Cow<'_, str> {
     if let Some(rest) = name.strip_prefix("mhlo.") {
         let shared = format!("stablehlo.{rest}");
-        if BY_NAME.contains_key(&shared) {
+        if MlirOpcode::find(&shared).is_some() {
             return shared.into();
         }
     }

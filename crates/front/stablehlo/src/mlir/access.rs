@@ -6,6 +6,7 @@ use super::attribute::{AttributeKind, DialectBody, MlirAttr};
 use super::id::{MlirOp, MlirValue};
 use super::module::{MlirModule, ResourceBlob};
 use super::types::{MlirType, MlirTypeKind};
+use crate::dialect::MlirOpcode;
 
 /// Constant elements: bytes as [`super::DenseElements`] describes them.
 #[derive(Clone, Copy, Debug)]
@@ -248,7 +249,10 @@ impl MlirModule {
     /// The constant elements that a value always has.
     pub fn find_constant(&self, value: MlirValue) -> Option<ElementsRef<'_>> {
         let op = self.defining_op(value)?;
-        let is_constant = self.op_name(op).ends_with(".constant");
+        let is_constant = matches!(
+            self.opcode(op),
+            Some(MlirOpcode::Constant | MlirOpcode::ChloConstant)
+        );
         is_constant
             .then(|| self.find_elements(op, "value"))
             .flatten()

@@ -13,6 +13,7 @@ use super::id::{MlirBlock, MlirOp, MlirRegion, MlirValue, PoolRange, append_to_p
 use super::interner::{MlirStrings, MlirSymbol};
 use super::location::{MlirLoc, MlirLocations};
 use super::types::{MlirType, MlirTypes};
+use crate::dialect::{MlirOpcode, OpDefinition};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 
@@ -44,6 +45,8 @@ pub struct MlirModule {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpData {
     pub name: MlirSymbol,
+    /// The operation code of the name, if a dialect knows it.
+    pub opcode: Option<MlirOpcode>,
     pub operands: PoolRange,
     pub results: PoolRange,
     pub properties: PoolRange,
@@ -108,9 +111,11 @@ impl MlirModule {
     /// A module of one operation without anything.
     pub(crate) fn new(name: &str) -> MlirModule {
         let mut strings = MlirStrings::default();
+        let opcode = MlirOpcode::find(name);
         let name = strings.intern(name);
         let root = OpData {
             name,
+            opcode,
             operands: PoolRange::default(),
             results: PoolRange::default(),
             properties: PoolRange::default(),
@@ -162,6 +167,11 @@ impl MlirModule {
         self.ops.len()
     }
 
+    /// All operations, in the order of their ids.
+    pub(crate) fn all_ops(&self) -> impl Iterator<Item = MlirOp> + use<> {
+        (0..self.ops.len()).map(MlirOp::new)
+    }
+
     /// Number of values: ids are below.
     pub fn value_count(&self) -> usize {
         self.values.len()
@@ -175,6 +185,24 @@ impl MlirModule {
     /// Name with dialect: `stablehlo.add`.
     pub fn op_name(&self, op: MlirOp) -> &str {
         self.symbol_text(self.ops[op.index()].name)
+    }
+
+    /// The operation code, if a dialect knows the operation.
+    pub(crate) fn opcode(&self, op: MlirOp) -> Option<MlirOpcode> {
+        self.ops[op.index()].opcode
+    }
+
+    /// The row of the operation in the tables of the dialects, if one knows it.
+    pub(crate) fn op_definition(&self, op: MlirOp) -> Option<&'static OpDefinition> {
+        self.opcode(op).map(MlirOpcode::definition)
+    }
+
+    /// Whether the operation returns from a function or a region.
+    pub(crate) fn is_return(&self, op: MlirOp) -> bool {
+        matches!(
+            self.opcode(op),
+            Some(MlirOpcode::FuncReturn | MlirOpcode::Return)
+        )
     }
 
     /// Name as a symbol, to compare without looking at text.
@@ -308,6 +336,7 @@ impl MlirModule {
         let like = self.ops[0];
         self.ops.push(OpData {
             name,
+            opcode: MlirOpcode::find(self.symbol_text(name)),
             place,
             operands: PoolRange::default(),
             results: PoolRange::default(),
@@ -427,7 +456,9 @@ impl MlirModule {
     }
 
     pub(crate) fn set_name(&mut self, op: MlirOp, name: MlirSymbol) {
-        self.ops[op.index()].name = name;
+        let opcode = MlirOpcode::find(self.symbol_text(name));
+        let data = &mut self.ops[op.index()];
+        (data.name, data.opcode) = (name, opcode);
     }
 
     pub(crate) fn reserve_value(&mut self, ty: MlirType, definition: ValueDefinition) -> MlirValue {
@@ -454,7 +485,7 @@ impl MlirModule {
     /// reading.
     pub(crate) fn adopt_operations(&mut self, ops: &[MlirOp]) {
         if let &[op] = ops
-            && self.op_name(op) == "builtin.module"
+            && self.opcode(op) == Some(MlirOpcode::Module)
         {
             self.root = op;
             return;
@@ -471,7 +502,9 @@ impl MlirModule {
         let regions = self.regions(self.root);
         let blocks = regions.flat_map(|region| self.blocks(region));
         let ops = blocks.flat_map(|&block| self.ops(block).iter().copied());
-        self.functions = ops.filter(|&op| self.op_name(op) == "func.func").collect();
+        self.functions = ops
+            .filter(|&op| self.opcode(op) == Some(MlirOpcode::Func))
+            .collect();
         let name = |&op: &MlirOp| Some((self.find_symbol(self.find_text(op, "sym_name")?)?, op));
         // The first of several functions of one name counts; the verifier refuses the others.
         self.function_index = self.functions.iter().rev().filter_map(name).collect();

@@ -8,9 +8,11 @@
 use super::constant::scalar_list;
 use super::element::TensorElement;
 use super::error::TranslateResult;
-use super::scalar::{ElementValue, ElementwiseCall, ScalarBuilder, find_elementwise_function};
-use super::table::plain_name;
+use super::scalar::{
+    ElementValue, ElementwiseCall, ElementwiseOperation, ScalarBuilder, find_elementwise_function,
+};
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
+use crate::dialect::MlirOpcode;
 use crate::mlir::MlirOp;
 use spirula_program::ScalarType;
 use spirula_tensor::ir::{
@@ -213,8 +215,8 @@ impl StablehloTranslator<'_> {
         result: &TypedTensor,
         count: usize,
     ) -> Option<Vec<ScalarNode>> {
-        let name = plain_name(self.module.op_name(op));
-        if name == "constant" {
+        let opcode = self.module.opcode(op)?;
+        if opcode == MlirOpcode::Constant {
             let numbers = scalar_list(self, op, result.element, count)?;
             let numbers = numbers.into_iter().map(|number| match result.element {
                 TensorElement::Bool => {
@@ -229,17 +231,17 @@ impl StablehloTranslator<'_> {
         let operands: Vec<Rc<[ScalarNode]>> = operands
             .map(|value| self.resolve_tensor(op, *value).ok()?.followed)
             .collect::<Option<_>>()?;
-        match name {
-            "reshape" => Some(operands.first()?.to_vec()),
-            "concatenate" if module.find_integer(op, "dimension") == Some(0) => {
+        match opcode {
+            MlirOpcode::Reshape => Some(operands.first()?.to_vec()),
+            MlirOpcode::Concatenate if module.find_integer(op, "dimension") == Some(0) => {
                 Some(operands.concat())
             }
-            "broadcast_in_dim" | "broadcast" => match operands.first()?.len() {
+            MlirOpcode::BroadcastInDim | MlirOpcode::Broadcast => match operands.first()?.len() {
                 1 => Some(vec![operands[0][0]; count]),
                 same if same == count => Some(operands[0].to_vec()),
                 _ => None,
             },
-            "slice" if self.tensor_shape(result).len() == 1 => {
+            MlirOpcode::Slice if self.tensor_shape(result).len() == 1 => {
                 let start = *module.find_integers(op, "start_indices")?.first()?;
                 let stride = *module.find_integers(op, "strides")?.first()?;
                 let at = |index: usize| {
@@ -250,19 +252,20 @@ impl StablehloTranslator<'_> {
                 nodes.collect()
             }
             _ => {
-                let (arity, function) = find_elementwise_function(name)?;
-                let element = |index: usize| {
-                    let result = self.evaluate_symbolic_element(
+                let operation = find_elementwise_function(opcode)?;
+                let mut element = |index: usize| {
+                    let call = ElementwiseCall {
+                        module,
                         op,
-                        function,
-                        arity,
-                        &operands,
-                        index,
-                        result.element,
-                    )?;
+                        result: match result.element {
+                            TensorElement::Bool => TensorElement::Bool,
+                            _ => TensorElement::I64,
+                        },
+                    };
+                    let result =
+                        self.evaluate_symbolic_element(operation, &call, &operands, index)?;
                     Some(result.node())
                 };
-                let mut element = element;
                 (0..count).map(&mut element).collect()
             }
         }
@@ -272,12 +275,10 @@ impl StablehloTranslator<'_> {
     /// type, since sizes are far from the ends of all types.
     fn evaluate_symbolic_element(
         &mut self,
-        op: MlirOp,
-        function: super::scalar::ElementwiseFunction,
-        arity: usize,
+        operation: ElementwiseOperation,
+        call: &ElementwiseCall<'_>,
         operands: &[Rc<[ScalarNode]>],
         index: usize,
-        result: TensorElement,
     ) -> Option<ElementValue> {
         let body = &self.dims.body;
         let element = |nodes: &Rc<[ScalarNode]>| {
@@ -290,17 +291,9 @@ impl StablehloTranslator<'_> {
             Some(ElementValue::new(element, node))
         };
         let values: Vec<ElementValue> = operands.iter().map(element).collect::<Option<_>>()?;
-        let call = ElementwiseCall {
-            module: self.module,
-            op,
-            result: if result == TensorElement::Bool {
-                TensorElement::Bool
-            } else {
-                TensorElement::I64
-            },
-        };
-        let value = function(&mut ScalarBuilder::new(&mut self.dims.body), &call, &values)?;
-        (values.len() == arity).then_some(value)
+        let mut builder = ScalarBuilder::new(&mut self.dims.body);
+        let value = (operation.function)(&mut builder, call, &values)?;
+        (values.len() == operation.arity).then_some(value)
     }
 }
 

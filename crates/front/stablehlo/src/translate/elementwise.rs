@@ -2,8 +2,9 @@
 
 use super::element::TensorElement;
 use super::error::TranslateResult;
-use super::scalar::{ElementValue, ElementwiseCall, ElementwiseFunction, ScalarBuilder};
+use super::scalar::{ElementValue, ElementwiseCall, ElementwiseOperation, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
+use crate::dialect::MlirOpcode;
 use crate::mlir::MlirOp as Mlir;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_tensor::ir::{ScalarNode, StructuredOp, TensorShape, TensorValue};
@@ -89,7 +90,7 @@ impl ElementwiseCall<'_> {
         t: &StablehloTranslator<'_>,
         operands: &[ElementValue],
     ) -> TranslateResult<()> {
-        let is_select = t.module.op_name(self.op).ends_with("select");
+        let is_select = t.module.opcode(self.op) == Some(MlirOpcode::Select);
         let (first, rest) = operands.split_at(usize::from(is_select).min(operands.len()));
         let condition = first.iter().all(|val| val.element == TensorElement::Bool);
         let mut pairs = rest.windows(2);
@@ -106,12 +107,15 @@ impl ElementwiseCall<'_> {
 pub(super) fn translate_elementwise(
     t: &mut StablehloTranslator<'_>,
     op: Mlir,
-    arity: usize,
-    function: ElementwiseFunction,
+    operation: ElementwiseOperation,
 ) -> TranslateResult<()> {
     let module = t.module;
     let operands = t.tensor_operands(op)?;
-    t.ensure_holds(op, operands.len() == arity, "has too few or many operands")?;
+    t.ensure_holds(
+        op,
+        operands.len() == operation.arity,
+        "has too few or many operands",
+    )?;
     let result = t.result_element(op, 0)?;
     // Conditions and bounds may be one for all elements.
     let whole = operands
@@ -130,7 +134,7 @@ pub(super) fn translate_elementwise(
         }
         let call = ElementwiseCall { module, op, result };
         call.check_operands(t, &values)?;
-        let value = function(&mut ScalarBuilder::new(&mut s.body), &call, &values);
+        let value = (operation.function)(&mut ScalarBuilder::new(&mut s.body), &call, &values);
         value.ok_or_else(|| {
             let of = operands.first().map(|operand| operand.element.to_string());
             let what = format!("{} of {}", module.op_name(op), of.unwrap_or_default());

@@ -8,6 +8,7 @@ use super::prefix::WindowScan;
 use super::region;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
+use crate::dialect::MlirOpcode;
 use crate::mlir::{AttributeKind, MlirBlock, MlirFloat, MlirOp};
 use spirula_program::{ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{
@@ -237,7 +238,9 @@ fn read_window_strides(
 ) -> TranslateResult<Vec<i64>> {
     let name = "window_strides";
     match t.module.find_integers(op, name) {
-        Some(found) if found.len() > rank && t.module.op_name(op) == "stablehlo.dynamic_conv" => {
+        Some(found)
+            if found.len() > rank && t.module.opcode(op) == Some(MlirOpcode::DynamicConv) =>
+        {
             Ok(found[..rank].to_vec())
         }
         _ => t.integers_or(op, name, rank, 1),

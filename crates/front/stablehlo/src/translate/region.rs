@@ -5,8 +5,8 @@ use super::constant::scalar_bits;
 use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ElementwiseCall, ScalarBuilder, find_elementwise_function};
-use super::table::plain_name;
 use super::translator::StablehloTranslator;
+use crate::dialect::MlirOpcode;
 use crate::mlir::{MlirBlock, MlirFloat, MlirOp, MlirValue as Mlir};
 use spirula_tensor::ir::{NodeGraph, ScalarCombiner};
 
@@ -81,7 +81,7 @@ fn scalar_block(
         t.scalars.bind_value(parameter, argument);
     }
     for op in ops {
-        if matches!(module.op_name(*op), "stablehlo.return" | "func.return") {
+        if module.is_return(*op) {
             let operands = module.operands(*op).iter();
             return operands
                 .map(|value| resolve_scalar(t, body, *op, *value))
@@ -127,7 +127,7 @@ fn resolve_scalar(
         return Ok(val.clone());
     }
     let constant = t.module.defining_op(value);
-    let constant = constant.filter(|op| t.module.op_name(*op) == "stablehlo.constant");
+    let constant = constant.filter(|op| t.module.opcode(*op) == Some(MlirOpcode::Constant));
     match constant {
         Some(constant) => constant_val(t, body, constant, None),
         None => Err(t.unsupported_error(op, "region that uses a value from outside")),
@@ -168,9 +168,9 @@ fn scalar_op(
     depth: usize,
 ) -> TranslateResult<()> {
     let module = t.module;
-    let name = plain_name(module.op_name(op));
+    let opcode = module.opcode(op);
     let results: Vec<Mlir> = module.results(op).collect();
-    if name == "constant" {
+    if opcode == Some(MlirOpcode::Constant) {
         let val = constant_val(t, body, op, wide)?;
         if let Some(result) = results.first() {
             t.scalars.bind_value(*result, val);
@@ -181,9 +181,9 @@ fn scalar_op(
     let operands: Vec<ElementValue> = operands
         .map(|value| resolve_scalar(t, body, op, *value))
         .collect::<TranslateResult<_>>()?;
-    let callee = match name {
-        "func.call" => module.find_callee(op, "callee"),
-        "composite" => module.find_callee(op, "decomposition"),
+    let callee = match opcode {
+        Some(MlirOpcode::FuncCall) => module.find_callee(op, "callee"),
+        Some(MlirOpcode::Composite) => module.find_callee(op, "decomposition"),
         _ => None,
     };
     let values = if let Some(callee) = callee {
@@ -192,11 +192,11 @@ fn scalar_op(
             function.ok_or_else(|| t.invalid_error(op, format!("no function @{callee}")))?;
         let block = t.region_block(function, 0)?;
         scalar_block(t, body, block, operands, wide, depth + 1)?
-    } else if name == "bitcast_convert" {
+    } else if opcode == Some(MlirOpcode::BitcastConvert) {
         let to = t.result_element(op, 0)?;
         let recast = bits::bitcast_value(&mut ScalarBuilder::new(body), &operands, to);
         vec![recast.ok_or_else(|| t.unsupported_error(op, "bitcast_convert in a region"))?]
-    } else if IDENTITIES.contains(&name) {
+    } else if opcode.is_some_and(|opcode| IDENTITIES.contains(&opcode)) {
         operands.into_iter().take(1).collect()
     } else {
         vec![apply_scalar_function(t, body, op, &operands, wide)?]
@@ -215,12 +215,12 @@ fn scalar_op(
 }
 
 /// Operations that give a scalar as it is.
-const IDENTITIES: &[&str] = &[
-    "reshape",
-    "broadcast_in_dim",
-    "transpose",
-    "reverse",
-    "optimization_barrier",
+const IDENTITIES: &[MlirOpcode] = &[
+    MlirOpcode::Reshape,
+    MlirOpcode::BroadcastInDim,
+    MlirOpcode::Transpose,
+    MlirOpcode::Reverse,
+    MlirOpcode::OptimizationBarrier,
 ];
 
 /// The result of an operation that a row of the table computes.
@@ -232,10 +232,15 @@ fn apply_scalar_function(
     wide: Option<MlirFloat>,
 ) -> TranslateResult<ElementValue> {
     let name = t.module.op_name(op);
-    let Some((arity, function)) = find_elementwise_function(plain_name(name)) else {
+    let opcode = t.module.opcode(op);
+    let Some(operation) = opcode.and_then(find_elementwise_function) else {
         return Err(t.unsupported_error(op, format!("{name} in a region")));
     };
-    t.ensure_holds(op, arity == operands.len(), "has too few or many operands")?;
+    t.ensure_holds(
+        op,
+        operation.arity == operands.len(),
+        "has too few or many operands",
+    )?;
     let element = t.result_element(op, 0)?;
     let call = ElementwiseCall {
         module: t.module,
@@ -248,7 +253,7 @@ fn apply_scalar_function(
         .map(|val| t.real_scalar(op, body, val))
         .collect::<TranslateResult<_>>()?;
     call.check_operands(t, &operands)?;
-    let result = function(&mut ScalarBuilder::new(body), &call, &operands);
+    let result = (operation.function)(&mut ScalarBuilder::new(body), &call, &operands);
     let unknown = || t.unsupported_error(op, format!("{name} of {}", operands[0].element));
     t.stored_scalar(op, body, result.ok_or_else(unknown)?, element)
 }

@@ -7,123 +7,134 @@ use super::{
     bits, constant, contraction, control, dims, elementwise, fourier, gather, linear, movement,
     normalization, quantized, ragged, random, reduction, scalar, scan, scatter, sort,
 };
+use crate::dialect::{MlirOpcode, OpcodeTable};
 use crate::mlir::MlirOp;
 
 type TranslateFn = fn(&mut StablehloTranslator<'_>, MlirOp) -> TranslateResult<()>;
 
-/// Operations that take elements as they are stored. Names of StableHLO's operations stand without
-/// their dialect.
-static ON_ELEMENTS: &[(&str, TranslateFn)] = &[
-    ("constant", constant::translate_constant),
-    ("reshape", movement::translate_reshape),
-    ("broadcast_in_dim", movement::broadcast_in_dim),
-    ("broadcast", movement::translate_broadcast),
-    ("transpose", movement::translate_transpose),
-    ("reverse", movement::translate_reverse),
-    ("iota", movement::translate_iota),
-    ("slice", movement::translate_slice),
-    ("pad", movement::translate_pad),
-    ("dynamic_reshape", movement::dynamic_reshape),
-    ("chlo.dynamic_reshape", movement::dynamic_reshape),
+/// Operations that take elements as they are stored.
+const ON_ELEMENTS: &[(MlirOpcode, TranslateFn)] = &[
+    (MlirOpcode::Constant, constant::translate_constant),
+    (MlirOpcode::Reshape, movement::translate_reshape),
+    (MlirOpcode::BroadcastInDim, movement::broadcast_in_dim),
+    (MlirOpcode::Broadcast, movement::translate_broadcast),
+    (MlirOpcode::Transpose, movement::translate_transpose),
+    (MlirOpcode::Reverse, movement::translate_reverse),
+    (MlirOpcode::Iota, movement::translate_iota),
+    (MlirOpcode::Slice, movement::translate_slice),
+    (MlirOpcode::Pad, movement::translate_pad),
+    (MlirOpcode::DynamicReshape, movement::dynamic_reshape),
+    (MlirOpcode::ChloDynamicReshape, movement::dynamic_reshape),
     (
-        "dynamic_broadcast_in_dim",
+        MlirOpcode::DynamicBroadcastInDim,
         movement::dynamic_broadcast_in_dim,
     ),
-    ("dynamic_iota", movement::dynamic_iota),
-    ("real_dynamic_slice", movement::real_dynamic_slice),
-    ("dynamic_pad", movement::dynamic_pad),
-    ("get_dimension_size", dims::get_dimension_size),
-    ("concatenate", movement::translate_concatenate),
-    ("dynamic_slice", movement::dynamic_slice),
-    ("dynamic_update_slice", movement::dynamic_update_slice),
-    ("gather", gather::translate_gather),
-    ("dynamic_gather", gather::dynamic_gather),
-    ("scatter", scatter::translate_scatter),
-    ("bitcast_convert", bits::bitcast_convert),
-    ("rng_bit_generator", random::rng_bit_generator),
-    ("sort", sort::translate_sort),
-    ("chlo.scan", scan::translate_scan),
-    ("chlo.constant", constant::translate_constant),
-    ("all_reduce", scan::translate_trivial_collective),
-    ("all_gather", scan::translate_trivial_collective),
-    ("all_to_all", scan::translate_trivial_collective),
-    ("reduce_scatter", scan::translate_trivial_collective),
-    ("collective_broadcast", scan::translate_trivial_collective),
-    ("collective_permute", scan::permuted_alone),
-    ("sdy.sharding_constraint", control::forward_operands),
+    (MlirOpcode::DynamicIota, movement::dynamic_iota),
+    (MlirOpcode::RealDynamicSlice, movement::real_dynamic_slice),
+    (MlirOpcode::DynamicPad, movement::dynamic_pad),
+    (MlirOpcode::GetDimensionSize, dims::get_dimension_size),
+    (MlirOpcode::Concatenate, movement::translate_concatenate),
+    (MlirOpcode::DynamicSlice, movement::dynamic_slice),
     (
-        "builtin.unrealized_conversion_cast",
+        MlirOpcode::DynamicUpdateSlice,
+        movement::dynamic_update_slice,
+    ),
+    (MlirOpcode::Gather, gather::translate_gather),
+    (MlirOpcode::DynamicGather, gather::dynamic_gather),
+    (MlirOpcode::Scatter, scatter::translate_scatter),
+    (MlirOpcode::BitcastConvert, bits::bitcast_convert),
+    (MlirOpcode::RngBitGenerator, random::rng_bit_generator),
+    (MlirOpcode::Sort, sort::translate_sort),
+    (MlirOpcode::ChloScan, scan::translate_scan),
+    (MlirOpcode::ChloConstant, constant::translate_constant),
+    (MlirOpcode::AllReduce, scan::translate_trivial_collective),
+    (MlirOpcode::AllGather, scan::translate_trivial_collective),
+    (MlirOpcode::AllToAll, scan::translate_trivial_collective),
+    (
+        MlirOpcode::ReduceScatter,
+        scan::translate_trivial_collective,
+    ),
+    (
+        MlirOpcode::CollectiveBroadcast,
+        scan::translate_trivial_collective,
+    ),
+    (MlirOpcode::CollectivePermute, scan::permuted_alone),
+    (MlirOpcode::SdyShardingConstraint, control::forward_operands),
+    (
+        MlirOpcode::UnrealizedConversionCast,
         control::forward_operands,
     ),
-    ("func.call", control::translate_call),
-    ("composite", control::translate_composite),
-    ("custom_call", control::custom_call),
-    ("while", control::translate_while),
-    ("if", control::translate_if),
-    ("case", control::translate_case),
-    ("optimization_barrier", control::forward_operands),
-    ("tuple", control::translate_tuple),
-    ("get_tuple_element", control::get_tuple_element),
-    ("after_all", control::translate_token),
-    ("create_token", control::translate_token),
-    ("replica_id", control::first_id),
-    ("partition_id", control::first_id),
-    ("check.expect_eq", control::translate_expect),
-    ("check.expect_eq_const", control::translate_expect),
-    ("check.expect_almost_eq", control::translate_expect),
-    ("check.expect_almost_eq_const", control::translate_expect),
-    ("check.expect_close", control::translate_expect),
-    ("uniform_quantize", quantized::uniform_quantize),
-    ("uniform_dequantize", quantized::uniform_dequantize),
+    (MlirOpcode::FuncCall, control::translate_call),
+    (MlirOpcode::Composite, control::translate_composite),
+    (MlirOpcode::CustomCall, control::custom_call),
+    (MlirOpcode::While, control::translate_while),
+    (MlirOpcode::If, control::translate_if),
+    (MlirOpcode::Case, control::translate_case),
+    (MlirOpcode::OptimizationBarrier, control::forward_operands),
+    (MlirOpcode::Tuple, control::translate_tuple),
+    (MlirOpcode::GetTupleElement, control::get_tuple_element),
+    (MlirOpcode::AfterAll, control::translate_token),
+    (MlirOpcode::CreateToken, control::translate_token),
+    (MlirOpcode::ReplicaId, control::first_id),
+    (MlirOpcode::PartitionId, control::first_id),
+    (MlirOpcode::CheckExpectEq, control::translate_expect),
+    (MlirOpcode::CheckExpectEqConst, control::translate_expect),
+    (MlirOpcode::CheckExpectAlmostEq, control::translate_expect),
+    (
+        MlirOpcode::CheckExpectAlmostEqConst,
+        control::translate_expect,
+    ),
+    (MlirOpcode::CheckExpectClose, control::translate_expect),
+    (MlirOpcode::UniformQuantize, quantized::uniform_quantize),
+    (MlirOpcode::UniformDequantize, quantized::uniform_dequantize),
 ];
 
 /// Operations that compute with the numbers that elements stand for.
-static ON_VALUES: &[(&str, TranslateFn)] = &[
-    ("map", scan::translate_map),
-    ("reduce", reduction::translate_reduce),
-    ("reduce_window", reduction::reduce_window),
-    ("select_and_scatter", reduction::select_and_scatter),
-    ("dot_general", contraction::dot_general),
-    ("dot", contraction::translate_dot),
-    ("chlo.ragged_dot", ragged::ragged_dot),
-    ("convolution", contraction::translate_convolution),
-    ("dynamic_conv", contraction::dynamic_convolution),
-    ("batch_norm_inference", normalization::translate_inference),
-    ("batch_norm_training", normalization::translate_training),
-    ("batch_norm_grad", normalization::translate_gradient),
-    ("cholesky", linear::translate_cholesky),
-    ("triangular_solve", linear::triangular_solve),
-    ("fft", fourier::translate_fft),
-    ("chlo.top_k", sort::top_k),
+const ON_VALUES: &[(MlirOpcode, TranslateFn)] = &[
+    (MlirOpcode::Map, scan::translate_map),
+    (MlirOpcode::Reduce, reduction::translate_reduce),
+    (MlirOpcode::ReduceWindow, reduction::reduce_window),
+    (MlirOpcode::SelectAndScatter, reduction::select_and_scatter),
+    (MlirOpcode::DotGeneral, contraction::dot_general),
+    (MlirOpcode::Dot, contraction::translate_dot),
+    (MlirOpcode::ChloRaggedDot, ragged::ragged_dot),
+    (MlirOpcode::Convolution, contraction::translate_convolution),
+    (MlirOpcode::DynamicConv, contraction::dynamic_convolution),
+    (
+        MlirOpcode::BatchNormInference,
+        normalization::translate_inference,
+    ),
+    (
+        MlirOpcode::BatchNormTraining,
+        normalization::translate_training,
+    ),
+    (MlirOpcode::BatchNormGrad, normalization::translate_gradient),
+    (MlirOpcode::Cholesky, linear::translate_cholesky),
+    (MlirOpcode::TriangularSolve, linear::triangular_solve),
+    (MlirOpcode::Fft, fourier::translate_fft),
+    (MlirOpcode::ChloTopK, sort::top_k),
 ];
 
-/// A name without its dialect, if that is StableHLO.
-pub(super) fn plain_name(name: &str) -> &str {
-    name.strip_prefix("stablehlo.").unwrap_or(name)
-}
-
-fn find_row(rows: &[(&str, TranslateFn)], name: &str) -> Option<TranslateFn> {
-    let row = rows.iter().find(|(row, _)| *row == name);
-    row.map(|(_, translate)| *translate)
-}
+static ELEMENT_TRANSLATIONS: OpcodeTable<TranslateFn> = OpcodeTable::from_rows(ON_ELEMENTS);
+static VALUE_TRANSLATIONS: OpcodeTable<TranslateFn> = OpcodeTable::from_rows(ON_VALUES);
 
 /// Translates an operation.
 pub(super) fn translate_operation(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
 ) -> TranslateResult<()> {
-    let name = t.module.op_name(op);
-    let plain = plain_name(name);
-    if let Some(translate) = find_row(ON_ELEMENTS, plain) {
+    let opcode = t.module.opcode(op);
+    if let Some(translate) = opcode.and_then(|opcode| ELEMENT_TRANSLATIONS.get(opcode)) {
         return translate(t, op);
     }
-    if let Some(translate) = find_row(ON_VALUES, plain) {
+    if let Some(translate) = opcode.and_then(|opcode| VALUE_TRANSLATIONS.get(opcode)) {
         return t.on_values(op, |t| translate(t, op));
     }
-    match scalar::find_elementwise_function(plain) {
-        Some((arity, function)) => t.on_values(op, |t| {
-            elementwise::translate_elementwise(t, op, arity, function)
-        }),
-        None => Err(t.unsupported_error(op, format!("operation {name}"))),
+    match opcode.and_then(scalar::find_elementwise_function) {
+        Some(function) => t.on_values(op, |t| elementwise::translate_elementwise(t, op, function)),
+        None => {
+            let name = t.module.op_name(op);
+            Err(t.unsupported_error(op, format!("operation {name}")))
+        }
     }
 }

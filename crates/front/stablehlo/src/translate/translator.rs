@@ -6,6 +6,7 @@ use super::element::TensorElement;
 use super::error::{TranslateError, TranslateResult};
 use super::region::RegionScalars;
 use super::table;
+use crate::dialect::MlirOpcode;
 use crate::mlir::{
     MlirBlock, MlirModule, MlirOp, MlirRegion, MlirType, MlirTypeKind, MlirValue as Mlir,
 };
@@ -420,7 +421,7 @@ impl<'m> StablehloTranslator<'m> {
                     "program of this size",
                 ));
             }
-            if matches!(module.op_name(*op), "func.return" | "stablehlo.return") {
+            if module.is_return(*op) {
                 self.depth -= 1;
                 let operands = module.operands(*op).iter();
                 return operands
@@ -583,20 +584,23 @@ fn is_dynamic(module: &MlirModule) -> bool {
         MlirTypeKind::Tensor { shape, .. } => shape.contains(&None),
         _ => false,
     });
-    has_unknown
-        || TAKING_SHAPES
-            .iter()
-            .any(|name| module.find_symbol(name).is_some())
+    has_unknown || module.all_ops().any(|op| takes_shapes(module.opcode(op)))
 }
 
-/// Operations with shapes, bounds or padding as operands.
-const TAKING_SHAPES: &[&str] = &[
-    "chlo.dynamic_reshape",
-    "stablehlo.dynamic_broadcast_in_dim",
-    "stablehlo.dynamic_conv",
-    "stablehlo.dynamic_gather",
-    "stablehlo.dynamic_iota",
-    "stablehlo.dynamic_pad",
-    "stablehlo.dynamic_reshape",
-    "stablehlo.real_dynamic_slice",
-];
+/// Whether an operation has shapes, bounds or padding as operands.
+fn takes_shapes(opcode: Option<MlirOpcode>) -> bool {
+    use MlirOpcode as Op;
+    matches!(
+        opcode,
+        Some(
+            Op::ChloDynamicReshape
+                | Op::DynamicBroadcastInDim
+                | Op::DynamicConv
+                | Op::DynamicGather
+                | Op::DynamicIota
+                | Op::DynamicPad
+                | Op::DynamicReshape
+                | Op::RealDynamicSlice
+        )
+    )
+}

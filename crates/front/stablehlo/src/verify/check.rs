@@ -1,5 +1,6 @@
 //! What the rules of operations ask, and how they say what is wrong.
 
+use crate::dialect::MlirOpcode;
 use crate::mlir::{
     DimSize, IntegerSignedness, MlirAttr, MlirBlock, MlirModule, MlirOp, MlirRegion, MlirType,
     MlirTypeKind, MlirValue,
@@ -98,6 +99,10 @@ impl<'m> CheckedOperation<'m> {
             operands: types(module.operands(op)),
             results: module.results(op).map(|v| module.type_of(v)).collect(),
         }
+    }
+
+    pub fn opcode(&self) -> Option<MlirOpcode> {
+        self.module.opcode(self.op)
     }
 
     /// All types of operands and results.

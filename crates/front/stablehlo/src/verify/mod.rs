@@ -26,7 +26,6 @@ mod structure;
 
 use check::CheckedOperation;
 
-use crate::dialect;
 use crate::mlir::MlirModule;
 use spirula_diagnostics::SourceDiagnostic;
 
@@ -43,7 +42,7 @@ pub fn verify_module(module: &MlirModule) -> Vec<SourceDiagnostic> {
         if faults.len() >= MAX_FAULTS {
             break;
         }
-        if let Some(known) = dialect::find_operation(module.op_name(op)) {
+        if let Some(known) = module.op_definition(op) {
             let check = CheckedOperation::new(module, op);
             let outcome = counts::verify_counts(&check, known)
                 .and_then(|()| known.rule.verify_operation(&check));

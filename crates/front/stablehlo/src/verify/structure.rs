@@ -1,7 +1,7 @@
 //! Rules 1 to 5 of the module `verify`: what holds whatever operations mean.
 
 use super::dominance::RegionDominators;
-use crate::dialect;
+use crate::dialect::MlirOpcode;
 use crate::mlir::{
     MlirBlock, MlirModule, MlirOp, MlirRegion, MlirType, MlirTypeKind, MlirValue, ValueDefinition,
 };
@@ -75,10 +75,10 @@ impl<'m> StructureVerifier<'m> {
         if let Some(message) = self.verify_terminator(op) {
             faults.push(SourceDiagnostic::error(module.source_location(op), message));
         }
-        let more = match module.op_name(op) {
-            "builtin.module" => self.unique_names(op, faults),
-            "func.func" => self.verify_function(op),
-            "func.call" | "stablehlo.composite" => self.verify_call(op),
+        let more = match module.opcode(op) {
+            Some(MlirOpcode::Module) => self.unique_names(op, faults),
+            Some(MlirOpcode::Func) => self.verify_function(op),
+            Some(MlirOpcode::FuncCall | MlirOpcode::Composite) => self.verify_call(op),
             _ => None,
         };
         if let Some(message) = more {
@@ -107,7 +107,10 @@ impl<'m> StructureVerifier<'m> {
                 return self.comes_before(home, definition, block, at);
             }
             let parent = module.region_parent(module.region_of(block));
-            if dialect::find_operation(module.op_name(parent)).is_some_and(|known| known.isolated) {
+            if module
+                .op_definition(parent)
+                .is_some_and(|known| known.isolated)
+            {
                 return false;
             }
             at = parent;
@@ -146,34 +149,45 @@ impl<'m> StructureVerifier<'m> {
     fn verify_terminator(&self, op: MlirOp) -> Option<String> {
         let module = self.module;
         let name = module.op_name(op);
-        if matches!(name, "func.return" | "stablehlo.return") {
+        if module.is_return(op) {
             let block = module.block_of(op)?;
             if module.ops(block).last() != Some(&op) {
                 return Some(format!("`{name}` stands before the end of its block"));
             }
-            let parent = module.op_name(module.parent(op)?);
-            let right = match name {
-                "func.return" => parent == "func.func",
-                _ => parent != "builtin.module",
+            let parent = module.parent(op)?;
+            let outer = module.opcode(parent);
+            let right = match module.opcode(op) {
+                Some(MlirOpcode::FuncReturn) => outer == Some(MlirOpcode::Func),
+                _ => outer != Some(MlirOpcode::Module),
             };
+            let parent = module.op_name(parent);
             return (!right).then(|| format!("`{name}` does not end a block of `{parent}`"));
         }
         // JAX ends functions that only custom calls name with the return of regions.
-        let wanted: &[&str] = match name.split_once('.') {
-            Some(("func", "func")) => &["func.return", "stablehlo.return"],
-            Some(("stablehlo" | "chlo", _)) => &["stablehlo.return"],
-            _ => return None,
+        let is_function = module.opcode(op) == Some(MlirOpcode::Func);
+        let dialect = name.split_once('.').map(|(dialect, _)| dialect);
+        if !is_function && !matches!(dialect, Some("stablehlo" | "chlo")) {
+            return None;
+        }
+        let is_terminator = |last: MlirOp| match module.opcode(last) {
+            Some(MlirOpcode::Return) => true,
+            Some(MlirOpcode::FuncReturn) => is_function,
+            _ => false,
         };
-        let regions = module.regions(op);
-        let mut blocks = regions.flat_map(|region| module.blocks(region));
-        let without = |block: &&MlirBlock| match module.ops(**block).last() {
-            Some(&last) => {
-                !wanted.contains(&module.op_name(last)) && module.successors(last).is_empty()
-            }
+        let lacks_terminator = |block: &MlirBlock| match module.ops(*block).last() {
+            Some(&last) => !is_terminator(last) && module.successors(last).is_empty(),
             None => true,
         };
-        let missing = blocks.any(|block| without(&block));
-        missing.then(|| format!("a block of `{name}` does not end with `{}`", wanted[0]))
+        let mut blocks = module.regions(op).flat_map(|region| module.blocks(region));
+        let expected = match is_function {
+            true => MlirOpcode::FuncReturn,
+            false => MlirOpcode::Return,
+        };
+        let missing = blocks.any(lacks_terminator);
+        missing.then(|| {
+            let expected = expected.name();
+            format!("a block of `{name}` does not end with `{expected}`")
+        })
     }
 
     /// Rule 3.
@@ -219,8 +233,7 @@ impl<'m> StructureVerifier<'m> {
                 continue;
             };
             let returned = module.operands(last).iter().map(|&v| module.type_of(v));
-            let is_return = matches!(module.op_name(last), "func.return" | "stablehlo.return");
-            if is_return && !returned.eq(results.iter().copied()) {
+            if module.is_return(last) && !returned.eq(results.iter().copied()) {
                 return Some(
                     "what is returned has other types than the function's results".to_owned(),
                 );
@@ -240,16 +253,17 @@ impl<'m> StructureVerifier<'m> {
     /// Rule 5. Calls in inner modules are to functions of those, and are not followed.
     fn verify_call(&self, op: MlirOp) -> Option<String> {
         let module = self.module;
-        let attribute = match module.op_name(op) {
-            "func.call" => "callee",
-            _ => "decomposition",
+        let is_call = module.opcode(op) == Some(MlirOpcode::FuncCall);
+        let attribute = match is_call {
+            true => "callee",
+            false => "decomposition",
         };
         let name = module.find_callee(op, attribute)?;
         let Some(function) = module.find_function(name) else {
             let inner = module.functions().is_empty() || self.stands_in_inner_module(op);
             return (!inner).then(|| format!("the function `@{name}` is not defined"));
         };
-        if self.stands_in_inner_module(op) || module.op_name(op) != "func.call" {
+        if self.stands_in_inner_module(op) || !is_call {
             return None;
         }
         let (inputs, results) = self.function_type(function)?;
@@ -263,7 +277,7 @@ impl<'m> StructureVerifier<'m> {
         let module = self.module;
         let outwards = std::iter::successors(module.parent(op), |&op| module.parent(op));
         outwards
-            .filter(|&op| module.op_name(op) == "builtin.module")
+            .filter(|&op| module.opcode(op) == Some(MlirOpcode::Module))
             .count()
             > 1
     }

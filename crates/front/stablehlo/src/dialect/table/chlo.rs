@@ -1,5 +1,6 @@
 //! The `chlo` dialect: functions that are made of StableHLO's operations.
 
+use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, define_operation, functional_format, same_type_format, with_rule,
@@ -8,85 +9,101 @@ use crate::dialect::operations::{
 use crate::verify::check::ElementClasses;
 use crate::verify::rules::{VerifierRule, chlo, classes, elementwise};
 
-const fn define_unary(names: &'static [&'static str], classes: ElementClasses) -> OpDefinition {
+const fn define_unary(opcodes: &'static [MlirOpcode], classes: ElementClasses) -> OpDefinition {
     OpDefinition {
         signature: "1 1",
         rule: VerifierRule::Elementwise(classes),
-        ..define_operation("chlo", names, "", same_type_format("%"))
+        ..define_operation(opcodes, "", same_type_format("%"))
     }
 }
 
-const fn define_binary(names: &'static [&'static str], classes: ElementClasses) -> OpDefinition {
+const fn define_binary(opcodes: &'static [MlirOpcode], classes: ElementClasses) -> OpDefinition {
     OpDefinition {
         signature: "2 1",
         rule: VerifierRule::Elementwise(classes),
-        ..define_operation("chlo", names, "", same_type_format("%, %"))
+        ..define_operation(opcodes, "", same_type_format("%, %"))
     }
 }
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
     define_unary(
         &[
-            "acos",
-            "acosh",
-            "asin",
-            "asinh",
-            "atan",
-            "atanh",
-            "bessel_i1e",
-            "cosh",
-            "digamma",
-            "erf",
-            "erf_inv",
-            "erfc",
-            "lgamma",
-            "sinh",
-            "tan",
+            MlirOpcode::ChloAcos,
+            MlirOpcode::ChloAcosh,
+            MlirOpcode::ChloAsin,
+            MlirOpcode::ChloAsinh,
+            MlirOpcode::ChloAtan,
+            MlirOpcode::ChloAtanh,
+            MlirOpcode::ChloBesselI1e,
+            MlirOpcode::ChloCosh,
+            MlirOpcode::ChloDigamma,
+            MlirOpcode::ChloErf,
+            MlirOpcode::ChloErfInv,
+            MlirOpcode::ChloErfc,
+            MlirOpcode::ChloLgamma,
+            MlirOpcode::ChloSinh,
+            MlirOpcode::ChloTan,
         ],
         classes::CONTINUOUS,
     ),
-    define_unary(&["conj", "square"], classes::NUMBER),
+    define_unary(
+        &[MlirOpcode::ChloConj, MlirOpcode::ChloSquare],
+        classes::NUMBER,
+    ),
     with_rule(
         "1 1",
         elementwise::is_finite,
         define_operation(
-            "chlo",
-            &["is_inf", "is_neg_inf", "is_pos_inf"],
+            &[
+                MlirOpcode::ChloIsInf,
+                MlirOpcode::ChloIsNegInf,
+                MlirOpcode::ChloIsPosInf,
+            ],
             "",
             same_type_format("%"),
         ),
     ),
-    define_binary(&["next_after", "polygamma", "zeta"], classes::FLOAT),
-    define_binary(&["mulhi"], classes::INTEGER),
+    define_binary(
+        &[
+            MlirOpcode::ChloNextAfter,
+            MlirOpcode::ChloPolygamma,
+            MlirOpcode::ChloZeta,
+        ],
+        classes::FLOAT,
+    ),
+    define_binary(&[MlirOpcode::ChloMulhi], classes::INTEGER),
     with_signature(
         "3 1",
-        define_operation("chlo", &["broadcast_select"], "", same_type_format("%*")),
+        define_operation(
+            &[MlirOpcode::ChloBroadcastSelect],
+            "",
+            same_type_format("%*"),
+        ),
     ),
     with_rule(
         "2 1",
         chlo::verify_broadcasting,
         define_operation(
-            "chlo",
             &[
-                "broadcast_add",
-                "broadcast_and",
-                "broadcast_atan2",
-                "broadcast_complex",
-                "broadcast_divide",
-                "broadcast_maximum",
-                "broadcast_minimum",
-                "broadcast_multiply",
-                "broadcast_next_after",
-                "broadcast_or",
-                "broadcast_polygamma",
-                "broadcast_power",
-                "broadcast_remainder",
-                "broadcast_shift_left",
-                "broadcast_shift_right_arithmetic",
-                "broadcast_shift_right_logical",
-                "broadcast_subtract",
-                "broadcast_xor",
-                "broadcast_zeta",
+                MlirOpcode::ChloBroadcastAdd,
+                MlirOpcode::ChloBroadcastAnd,
+                MlirOpcode::ChloBroadcastAtan2,
+                MlirOpcode::ChloBroadcastComplex,
+                MlirOpcode::ChloBroadcastDivide,
+                MlirOpcode::ChloBroadcastMaximum,
+                MlirOpcode::ChloBroadcastMinimum,
+                MlirOpcode::ChloBroadcastMultiply,
+                MlirOpcode::ChloBroadcastNextAfter,
+                MlirOpcode::ChloBroadcastOr,
+                MlirOpcode::ChloBroadcastPolygamma,
+                MlirOpcode::ChloBroadcastPower,
+                MlirOpcode::ChloBroadcastRemainder,
+                MlirOpcode::ChloBroadcastShiftLeft,
+                MlirOpcode::ChloBroadcastShiftRightArithmetic,
+                MlirOpcode::ChloBroadcastShiftRightLogical,
+                MlirOpcode::ChloBroadcastSubtract,
+                MlirOpcode::ChloBroadcastXor,
+                MlirOpcode::ChloBroadcastZeta,
             ],
             "broadcast_dimensions:i64s?",
             same_type_format("%*"),
@@ -96,8 +113,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "2 1",
         chlo::verify_broadcasting,
         define_operation(
-            "chlo",
-            &["broadcast_compare"],
+            &[MlirOpcode::ChloBroadcastCompare],
             "broadcast_dimensions:i64s? comparison_direction:comparison_direction \
          compare_type:comparison_type?",
             same_type_format("%*"),
@@ -107,15 +123,13 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "0 1",
         elementwise::verify_constant,
         define_operation(
-            "chlo",
-            &["constant"],
+            &[MlirOpcode::ChloConstant],
             "value:elements",
             AssemblyFormat::Custom(custom::parse_constant),
         ),
     ),
     define_operation(
-        "chlo",
-        &["constant_like"],
+        &[MlirOpcode::ChloConstantLike],
         "value:any",
         same_type_format("%*"),
     ),
@@ -123,8 +137,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 2",
         chlo::top_k,
         define_operation(
-            "chlo",
-            &["top_k"],
+            &[MlirOpcode::ChloTopK],
             "k:i64",
             functional_format("(%, k = <k:i64>)"),
         ),
@@ -133,8 +146,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1+ 1+ 1",
         chlo::verify_scan,
         define_operation(
-            "chlo",
-            &["scan"],
+            &[MlirOpcode::ChloScan],
             "dimension:i64 is_reverse:bool? is_associative:any? operandSegmentSizes:any? \
          resultSegmentSizes:any?",
             AssemblyFormat::Custom(custom::parse_scan),
@@ -144,11 +156,14 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "3 1",
         chlo::ragged_dot,
         define_operation(
-            "chlo",
-            &["ragged_dot"],
+            &[MlirOpcode::ChloRaggedDot],
             "ragged_dot_dimension_numbers:ragged_dot precision_config:precisions?",
             AssemblyFormat::Generic,
         ),
     ),
-    define_operation("chlo", &["dynamic_reshape"], "", functional_format("%*")),
+    define_operation(
+        &[MlirOpcode::ChloDynamicReshape],
+        "",
+        functional_format("%*"),
+    ),
 ];

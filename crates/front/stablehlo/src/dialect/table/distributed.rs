@@ -1,5 +1,6 @@
 //! Operations between devices, and tokens.
 
+use crate::dialect::MlirOpcode;
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, define_operation, same_type_format, with_rule, with_signature,
 };
@@ -8,13 +9,16 @@ use crate::verify::rules::window;
 pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(
         "* 1",
-        define_operation("stablehlo", &["after_all"], "", same_type_format("%*")),
+        define_operation(&[MlirOpcode::AfterAll], "", same_type_format("%*")),
     ),
     with_signature(
         "0 1",
         define_operation(
-            "stablehlo",
-            &["create_token", "partition_id", "replica_id"],
+            &[
+                MlirOpcode::CreateToken,
+                MlirOpcode::PartitionId,
+                MlirOpcode::ReplicaId,
+            ],
             "",
             same_type_format(""),
         ),
@@ -22,8 +26,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(
         "1+ 1+",
         define_operation(
-            "stablehlo",
-            &["all_gather"],
+            &[MlirOpcode::AllGather],
             "all_gather_dim:i64 replica_groups:any channel_handle:channel_handle? \
          use_global_device_ids:unit?",
             AssemblyFormat::Generic,
@@ -33,8 +36,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1+ 1+ 1",
         window::reduce_devices,
         define_operation(
-            "stablehlo",
-            &["all_reduce"],
+            &[MlirOpcode::AllReduce],
             "replica_groups:any channel_handle:channel_handle? use_global_device_ids:unit?",
             AssemblyFormat::Generic,
         ),
@@ -43,8 +45,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 1 1",
         window::reduce_devices,
         define_operation(
-            "stablehlo",
-            &["reduce_scatter"],
+            &[MlirOpcode::ReduceScatter],
             "scatter_dimension:i64 replica_groups:any channel_handle:channel_handle? \
          use_global_device_ids:unit?",
             AssemblyFormat::Generic,
@@ -53,8 +54,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(
         "1+ 1+",
         define_operation(
-            "stablehlo",
-            &["all_to_all"],
+            &[MlirOpcode::AllToAll],
             "split_dimension:i64 concat_dimension:i64 split_count:i64 replica_groups:any \
          channel_handle:channel_handle?",
             AssemblyFormat::Generic,
@@ -63,33 +63,28 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(
         "1 1",
         define_operation(
-            "stablehlo",
-            &["collective_permute"],
+            &[MlirOpcode::CollectivePermute],
             "source_target_pairs:elements channel_handle:channel_handle?",
             AssemblyFormat::Generic,
         ),
     ),
     define_operation(
-        "stablehlo",
-        &["collective_broadcast", "cross-replica-sum"],
+        &[MlirOpcode::CollectiveBroadcast, MlirOpcode::CrossReplicaSum],
         "replica_groups:any channel_handle:channel_handle? has_dynamic_root:bool?",
         AssemblyFormat::Generic,
     ),
     define_operation(
-        "stablehlo",
-        &["infeed"],
+        &[MlirOpcode::Infeed],
         "infeed_config:string? layout:any?",
         AssemblyFormat::Generic,
     ),
     define_operation(
-        "stablehlo",
-        &["outfeed"],
+        &[MlirOpcode::Outfeed],
         "outfeed_config:string?",
         AssemblyFormat::Generic,
     ),
     define_operation(
-        "stablehlo",
-        &["send", "recv"],
+        &[MlirOpcode::Send, MlirOpcode::Recv],
         "channel_handle:channel_handle is_host_transfer:bool? source_target_pairs:any?",
         AssemblyFormat::Generic,
     ),

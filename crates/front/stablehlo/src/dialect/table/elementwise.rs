@@ -1,5 +1,6 @@
 //! Operations on one element of each operand.
 
+use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, TrailingTypes, define_elementwise, define_operation,
@@ -8,99 +9,115 @@ use crate::dialect::operations::{
 use crate::verify::rules::{VerifierRule, classes, elementwise};
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
-    define_elementwise("2 1", &["and", "or", "xor"], classes::LOGICAL),
-    define_elementwise("1 1", &["not"], classes::LOGICAL),
     define_elementwise(
         "2 1",
-        &["add", "maximum", "minimum", "multiply"],
+        &[MlirOpcode::And, MlirOpcode::Or, MlirOpcode::Xor],
+        classes::LOGICAL,
+    ),
+    define_elementwise("1 1", &[MlirOpcode::Not], classes::LOGICAL),
+    define_elementwise(
+        "2 1",
+        &[
+            MlirOpcode::Add,
+            MlirOpcode::Maximum,
+            MlirOpcode::Minimum,
+            MlirOpcode::Multiply,
+        ],
         classes::ANY,
     ),
     define_elementwise(
         "2 1",
-        &["divide", "power", "remainder", "subtract"],
+        &[
+            MlirOpcode::Divide,
+            MlirOpcode::Power,
+            MlirOpcode::Remainder,
+            MlirOpcode::Subtract,
+        ],
         classes::NUMBER,
     ),
-    define_elementwise("2 1", &["atan2"], classes::CONTINUOUS),
-    define_elementwise("1 1", &["negate"], classes::NUMBER),
-    define_elementwise("1 1", &["sign"], classes::SIGNED),
-    define_elementwise("1 1", &["count_leading_zeros", "popcnt"], classes::INTEGER),
+    define_elementwise("2 1", &[MlirOpcode::Atan2], classes::CONTINUOUS),
+    define_elementwise("1 1", &[MlirOpcode::Negate], classes::NUMBER),
+    define_elementwise("1 1", &[MlirOpcode::Sign], classes::SIGNED),
+    define_elementwise(
+        "1 1",
+        &[MlirOpcode::CountLeadingZeros, MlirOpcode::Popcnt],
+        classes::INTEGER,
+    ),
     define_elementwise(
         "2 1",
         &[
-            "shift_left",
-            "shift_right_arithmetic",
-            "shift_right_logical",
+            MlirOpcode::ShiftLeft,
+            MlirOpcode::ShiftRightArithmetic,
+            MlirOpcode::ShiftRightLogical,
         ],
         classes::INTEGER,
     ),
     define_elementwise(
         "1 1",
-        &["ceil", "floor", "round_nearest_afz", "round_nearest_even"],
+        &[
+            MlirOpcode::Ceil,
+            MlirOpcode::Floor,
+            MlirOpcode::RoundNearestAfz,
+            MlirOpcode::RoundNearestEven,
+        ],
         classes::ROUNDED,
     ),
     with_rule(
         "1 1",
         elementwise::verify_abs,
-        define_operation("stablehlo", &["abs"], "", same_type_format("%")),
+        define_operation(&[MlirOpcode::Abs], "", same_type_format("%")),
     ),
     with_rule(
         "1 1",
         elementwise::verify_complex_part,
-        define_operation("stablehlo", &["imag", "real"], "", same_type_format("%")),
+        define_operation(
+            &[MlirOpcode::Imag, MlirOpcode::Real],
+            "",
+            same_type_format("%"),
+        ),
     ),
     with_rule(
         "1 1",
         elementwise::is_finite,
-        define_operation("stablehlo", &["is_finite"], "", same_type_format("%")),
+        define_operation(&[MlirOpcode::IsFinite], "", same_type_format("%")),
     ),
     with_rule(
         "3 1",
         elementwise::verify_clamp,
-        define_operation("stablehlo", &["clamp"], "", same_type_format("%*")),
+        define_operation(&[MlirOpcode::Clamp], "", same_type_format("%*")),
     ),
     with_rule(
         "1 1",
         elementwise::verify_convert,
-        define_operation("stablehlo", &["convert"], "", same_type_format("%")),
+        define_operation(&[MlirOpcode::Convert], "", same_type_format("%")),
     ),
     with_rule(
         "1 1",
         elementwise::verify_quantize,
-        define_operation(
-            "stablehlo",
-            &["uniform_quantize"],
-            "",
-            same_type_format("%"),
-        ),
+        define_operation(&[MlirOpcode::UniformQuantize], "", same_type_format("%")),
     ),
     with_rule(
         "1 1",
         elementwise::verify_dequantize,
-        define_operation(
-            "stablehlo",
-            &["uniform_dequantize"],
-            "",
-            same_type_format("%"),
-        ),
+        define_operation(&[MlirOpcode::UniformDequantize], "", same_type_format("%")),
     ),
     OpDefinition {
         signature: "1 1",
         rule: VerifierRule::Elementwise(classes::CONTINUOUS),
         ..define_operation(
-            "stablehlo",
             &[
-                "cbrt",
-                "cosine",
-                "exponential",
-                "exponential_minus_one",
-                "log",
-                "log_plus_one",
-                "logistic",
-                "rsqrt",
-                "sine",
-                "sqrt",
-                "tan",
-                "tanh",
+                MlirOpcode::Cbrt,
+                MlirOpcode::Cosine,
+                MlirOpcode::Exponential,
+                MlirOpcode::ExponentialMinusOne,
+                MlirOpcode::Log,
+                MlirOpcode::LogPlusOne,
+                MlirOpcode::Logistic,
+                MlirOpcode::Rsqrt,
+                MlirOpcode::Sine,
+                MlirOpcode::Sqrt,
+                MlirOpcode::Tan,
+                MlirOpcode::Tanh,
             ],
             "result_accuracy:any?",
             same_type_format("%"),
@@ -110,8 +127,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "2 1",
         elementwise::verify_complex,
         define_operation(
-            "stablehlo",
-            &["complex"],
+            &[MlirOpcode::Complex],
             "",
             AssemblyFormat::Format("%*", TrailingTypes::Complex),
         ),
@@ -120,8 +136,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "3 1",
         elementwise::verify_select,
         define_operation(
-            "stablehlo",
-            &["select"],
+            &[MlirOpcode::Select],
             "",
             AssemblyFormat::Format("%*", TrailingTypes::Select),
         ),
@@ -130,8 +145,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "2 1",
         elementwise::verify_compare,
         define_operation(
-            "stablehlo",
-            &["compare"],
+            &[MlirOpcode::Compare],
             "comparison_direction:comparison_direction compare_type:comparison_type?",
             functional_format(
                 "<comparison_direction:stablehlo.comparison_direction>, %, % \
@@ -143,8 +157,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 1",
         elementwise::reduce_precision,
         define_operation(
-            "stablehlo",
-            &["reduce_precision"],
+            &[MlirOpcode::ReducePrecision],
             "exponent_bits:i32 mantissa_bits:i32",
             AssemblyFormat::Custom(custom::reduce_precision),
         ),

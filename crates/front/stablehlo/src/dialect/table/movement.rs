@@ -1,5 +1,6 @@
 //! Constants, and operations that move elements.
 
+use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, TrailingTypes, define_operation, functional_format,
@@ -11,44 +12,28 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_rule(
         "1 1",
         elementwise::bitcast_convert,
-        define_operation(
-            "stablehlo",
-            &["bitcast_convert"],
-            "",
-            functional_format("%"),
-        ),
+        define_operation(&[MlirOpcode::BitcastConvert], "", functional_format("%")),
     ),
     with_rule(
         "5 1",
         movement::dynamic_lists,
-        define_operation("stablehlo", &["dynamic_pad"], "", functional_format("%*")),
+        define_operation(&[MlirOpcode::DynamicPad], "", functional_format("%*")),
     ),
     with_rule(
         "4 1",
         movement::dynamic_lists,
-        define_operation(
-            "stablehlo",
-            &["real_dynamic_slice"],
-            "",
-            functional_format("%*"),
-        ),
+        define_operation(&[MlirOpcode::RealDynamicSlice], "", functional_format("%*")),
     ),
     with_rule(
         "2 1",
         movement::dynamic_reshape,
-        define_operation(
-            "stablehlo",
-            &["dynamic_reshape"],
-            "",
-            functional_format("%, %"),
-        ),
+        define_operation(&[MlirOpcode::DynamicReshape], "", functional_format("%, %")),
     ),
     with_rule(
         "2+ 1",
         movement::dynamic_update_slice,
         define_operation(
-            "stablehlo",
-            &["dynamic_update_slice"],
+            &[MlirOpcode::DynamicUpdateSlice],
             "",
             functional_format("%*"),
         ),
@@ -56,14 +41,13 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_rule(
         "1 1",
         movement::verify_reshape,
-        define_operation("stablehlo", &["reshape"], "", functional_format("%")),
+        define_operation(&[MlirOpcode::Reshape], "", functional_format("%")),
     ),
     with_rule(
         "* 1",
         movement::verify_tuple,
         define_operation(
-            "stablehlo",
-            &["tuple"],
+            &[MlirOpcode::Tuple],
             "",
             AssemblyFormat::Format("%*", TrailingTypes::Tuple),
         ),
@@ -72,8 +56,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "* *",
         elementwise::verify_optimization_barrier,
         define_operation(
-            "stablehlo",
-            &["optimization_barrier"],
+            &[MlirOpcode::OptimizationBarrier],
             "",
             AssemblyFormat::Format("%*", TrailingTypes::Pairwise),
         ),
@@ -82,8 +65,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "0 1",
         elementwise::verify_constant,
         define_operation(
-            "stablehlo",
-            &["constant"],
+            &[MlirOpcode::Constant],
             "value:elements",
             AssemblyFormat::Custom(custom::parse_constant),
         ),
@@ -92,8 +74,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "0 1",
         movement::verify_iota,
         define_operation(
-            "stablehlo",
-            &["iota"],
+            &[MlirOpcode::Iota],
             "iota_dimension:i64",
             same_type_format("dim = <iota_dimension:i64>"),
         ),
@@ -102,8 +83,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 1",
         movement::dynamic_iota,
         define_operation(
-            "stablehlo",
-            &["dynamic_iota"],
+            &[MlirOpcode::DynamicIota],
             "iota_dimension:i64",
             functional_format("%, dim = <iota_dimension:i64>"),
         ),
@@ -112,8 +92,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 1",
         movement::verify_broadcast,
         define_operation(
-            "stablehlo",
-            &["broadcast"],
+            &[MlirOpcode::Broadcast],
             "broadcast_sizes:i64s",
             functional_format("%, sizes = <broadcast_sizes:i64s>"),
         ),
@@ -122,8 +101,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 1",
         movement::broadcast_in_dim,
         define_operation(
-            "stablehlo",
-            &["broadcast_in_dim"],
+            &[MlirOpcode::BroadcastInDim],
             "broadcast_dimensions:i64s",
             functional_format("%, dims = <broadcast_dimensions:i64s>"),
         ),
@@ -132,8 +110,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "2 1",
         movement::dynamic_broadcast_in_dim,
         define_operation(
-            "stablehlo",
-            &["dynamic_broadcast_in_dim"],
+            &[MlirOpcode::DynamicBroadcastInDim],
             "broadcast_dimensions:i64s known_expanding_dimensions:i64s? \
          known_nonexpanding_dimensions:i64s?",
             functional_format("%, %, dims = <broadcast_dimensions:i64s>"),
@@ -143,8 +120,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 1",
         movement::verify_transpose,
         define_operation(
-            "stablehlo",
-            &["transpose"],
+            &[MlirOpcode::Transpose],
             "permutation:i64s",
             functional_format("%, dims = <permutation:i64s>"),
         ),
@@ -153,8 +129,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 1",
         movement::verify_reverse,
         define_operation(
-            "stablehlo",
-            &["reverse"],
+            &[MlirOpcode::Reverse],
             "dimensions:i64s",
             same_type_format("%, dims = <dimensions:i64s>"),
         ),
@@ -163,8 +138,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1+ 1",
         movement::verify_concatenate,
         define_operation(
-            "stablehlo",
-            &["concatenate"],
+            &[MlirOpcode::Concatenate],
             "dimension:i64",
             functional_format("%*, dim = <dimension:i64>"),
         ),
@@ -173,8 +147,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 1",
         movement::verify_slice,
         define_operation(
-            "stablehlo",
-            &["slice"],
+            &[MlirOpcode::Slice],
             "start_indices:i64s limit_indices:i64s strides:i64s",
             AssemblyFormat::Custom(custom::parse_slice),
         ),
@@ -183,8 +156,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1+ 1",
         movement::dynamic_slice,
         define_operation(
-            "stablehlo",
-            &["dynamic_slice"],
+            &[MlirOpcode::DynamicSlice],
             "slice_sizes:i64s",
             functional_format("%*, sizes = <slice_sizes:i64s>"),
         ),
@@ -193,8 +165,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "2 1",
         movement::verify_pad,
         define_operation(
-            "stablehlo",
-            &["pad"],
+            &[MlirOpcode::Pad],
             "edge_padding_low:i64s edge_padding_high:i64s interior_padding:i64s",
             functional_format(
                 "%, %, low = <edge_padding_low:i64s>, high = <edge_padding_high:i64s>, \
@@ -206,8 +177,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 1",
         movement::get_dimension_size,
         define_operation(
-            "stablehlo",
-            &["get_dimension_size"],
+            &[MlirOpcode::GetDimensionSize],
             "dimension:i64",
             functional_format("%, dim = <dimension:i64>"),
         ),
@@ -216,8 +186,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "2 1",
         movement::set_dimension_size,
         define_operation(
-            "stablehlo",
-            &["set_dimension_size"],
+            &[MlirOpcode::SetDimensionSize],
             "dimension:i64",
             functional_format("%, %, dim = <dimension:i64>"),
         ),
@@ -226,8 +195,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 1",
         movement::get_tuple_element,
         define_operation(
-            "stablehlo",
-            &["get_tuple_element"],
+            &[MlirOpcode::GetTupleElement],
             "index:i32",
             functional_format("% [<index:i32>]"),
         ),
@@ -236,8 +204,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "2 1",
         indexing::verify_gather,
         define_operation(
-            "stablehlo",
-            &["gather"],
+            &[MlirOpcode::Gather],
             "dimension_numbers:gather slice_sizes:i64s indices_are_sorted:bool?",
             AssemblyFormat::Generic,
         ),
@@ -246,8 +213,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "3 1",
         indexing::verify_gather,
         define_operation(
-            "stablehlo",
-            &["dynamic_gather"],
+            &[MlirOpcode::DynamicGather],
             "dimension_numbers:gather indices_are_sorted:bool?",
             AssemblyFormat::Generic,
         ),
@@ -256,8 +222,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "3+ 1+ 1",
         indexing::verify_scatter,
         define_operation(
-            "stablehlo",
-            &["scatter"],
+            &[MlirOpcode::Scatter],
             "scatter_dimension_numbers:scatter indices_are_sorted:bool? unique_indices:bool?",
             AssemblyFormat::Generic,
         ),
@@ -265,8 +230,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(
         "2 1",
         define_operation(
-            "stablehlo",
-            &["torch_index_select"],
+            &[MlirOpcode::TorchIndexSelect],
             "dim:i64 batch_dims:i64",
             AssemblyFormat::Generic,
         ),

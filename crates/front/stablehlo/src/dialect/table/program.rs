@@ -1,5 +1,6 @@
 //! Modules, functions, calls and control flow.
 
+use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, TrailingTypes, define_operation, functional_format,
@@ -11,8 +12,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(
         "0 0 1",
         with_isolation(define_operation(
-            "builtin",
-            &["module"],
+            &[MlirOpcode::Module],
             "sym_name:string? sym_visibility:string?",
             AssemblyFormat::Custom(custom::parse_module),
         )),
@@ -20,42 +20,36 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(
         "0 0 1",
         with_isolation(define_operation(
-            "func",
-            &["func"],
+            &[MlirOpcode::Func],
             "sym_name:string function_type:type sym_visibility:string? arg_attrs:any? res_attrs:any? \
          no_inline:unit?",
             AssemblyFormat::Custom(custom::parse_function),
         )),
     ),
     define_operation(
-        "func",
-        &["call"],
+        &[MlirOpcode::FuncCall],
         "callee:symbol arg_attrs:any? res_attrs:any? no_inline:unit?",
         functional_format("<callee:symbol> (%*)"),
     ),
     define_operation(
-        "func",
-        &["return"],
+        &[MlirOpcode::FuncReturn],
         "",
         AssemblyFormat::Format("%*", TrailingTypes::Operands),
     ),
     define_operation(
-        "stablehlo",
-        &["return"],
+        &[MlirOpcode::Return],
         "",
         AssemblyFormat::Format("%*", TrailingTypes::Operands),
     ),
     define_operation(
-        "stablehlo",
-        &["custom_call"],
+        &[MlirOpcode::CustomCall],
         "call_target_name:string has_side_effect:bool? backend_config:any? api_version:i32? \
          called_computations:any? operand_layouts:any? result_layouts:any? \
          output_operand_aliases:any? result_tilings:any?",
         functional_format("<call_target_name:name> (%*)"),
     ),
     define_operation(
-        "stablehlo",
-        &["composite"],
+        &[MlirOpcode::Composite],
         "name:string composite_attributes:any? decomposition:symbol version:i32?",
         functional_format("<name:string> %*"),
     ),
@@ -63,8 +57,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "* * 2",
         control::while_loop,
         define_operation(
-            "stablehlo",
-            &["while"],
+            &[MlirOpcode::While],
             "",
             AssemblyFormat::Custom(custom::while_loop),
         ),
@@ -72,11 +65,11 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_rule(
         "1 * 1+",
         control::verify_case,
-        define_operation("stablehlo", &["case"], "", AssemblyFormat::Generic),
+        define_operation(&[MlirOpcode::Case], "", AssemblyFormat::Generic),
     ),
     with_rule(
         "1 * 2",
         control::if_else,
-        define_operation("stablehlo", &["if"], "", AssemblyFormat::Generic),
+        define_operation(&[MlirOpcode::If], "", AssemblyFormat::Generic),
     ),
 ];

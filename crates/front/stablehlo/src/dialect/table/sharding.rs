@@ -1,5 +1,6 @@
 //! Shardy's operations, by which JAX says what is to lie on which device.
 
+use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
 use crate::dialect::operations::{AssemblyFormat, OpDefinition, define_operation, with_signature};
 
@@ -7,8 +8,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(
         "0 0",
         define_operation(
-            "sdy",
-            &["mesh"],
+            &[MlirOpcode::SdyMesh],
             "sym_name:string mesh:any",
             AssemblyFormat::Custom(custom::parse_mesh),
         ),
@@ -16,8 +16,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(
         "1 1",
         define_operation(
-            "sdy",
-            &["sharding_constraint"],
+            &[MlirOpcode::SdyShardingConstraint],
             "sharding:any",
             AssemblyFormat::Custom(custom::sharding_constraint),
         ),
@@ -26,8 +25,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(
         "* *",
         define_operation(
-            "builtin",
-            &["unrealized_conversion_cast"],
+            &[MlirOpcode::UnrealizedConversionCast],
             "",
             AssemblyFormat::Generic,
         ),

@@ -1,5 +1,6 @@
 //! Reductions, products, convolutions, linear algebra, random numbers.
 
+use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, define_operation, functional_format, same_type_format, with_rule,
@@ -24,8 +25,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 1",
         linear::verify_cholesky,
         define_operation(
-            "stablehlo",
-            &["cholesky"],
+            &[MlirOpcode::Cholesky],
             "lower:bool?",
             same_type_format("% {, lower = <lower:any>}"),
         ),
@@ -34,8 +34,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "2 1",
         linear::triangular_solve,
         define_operation(
-            "stablehlo",
-            &["triangular_solve"],
+            &[MlirOpcode::TriangularSolve],
             "left_side:bool lower:bool unit_diagonal:bool transpose_a:transpose",
             AssemblyFormat::Generic,
         ),
@@ -44,8 +43,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 1",
         linear::verify_fft,
         define_operation(
-            "stablehlo",
-            &["fft"],
+            &[MlirOpcode::Fft],
             "fft_type:fft_type fft_length:i64s",
             functional_format(
                 "%, type = <fft_type:stablehlo.fft_type>, length = <fft_length:i64s>",
@@ -56,8 +54,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "2 1",
         contraction::verify_dot,
         define_operation(
-            "stablehlo",
-            &["dot"],
+            &[MlirOpcode::Dot],
             "precision_config:precisions?",
             functional_format("%, % {, precision = <precision_config:precisions>}"),
         ),
@@ -66,8 +63,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "2 1",
         contraction::dot_general,
         define_operation(
-            "stablehlo",
-            &["dot_general"],
+            &[MlirOpcode::DotGeneral],
             "dot_dimension_numbers:dot precision_config:precisions? algorithm:any?",
             AssemblyFormat::Custom(custom::dot_general),
         ),
@@ -76,8 +72,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "2 1",
         contraction::verify_convolution,
         define_operation(
-            "stablehlo",
-            &["convolution"],
+            &[MlirOpcode::Convolution],
             CONVOLUTION,
             AssemblyFormat::Custom(custom::parse_convolution),
         ),
@@ -86,8 +81,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "3 1",
         contraction::verify_convolution,
         define_operation(
-            "stablehlo",
-            &["dynamic_conv"],
+            &[MlirOpcode::DynamicConv],
             DYNAMIC_CONVOLUTION,
             AssemblyFormat::Custom(custom::parse_convolution),
         ),
@@ -96,8 +90,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "3 1",
         linear::verify_rng,
         define_operation(
-            "stablehlo",
-            &["rng"],
+            &[MlirOpcode::Rng],
             "rng_distribution:rng_distribution",
             functional_format("%*, distribution = <rng_distribution:stablehlo.rng_distribution>"),
         ),
@@ -106,8 +99,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 2",
         linear::rng_bit_generator,
         define_operation(
-            "stablehlo",
-            &["rng_bit_generator"],
+            &[MlirOpcode::RngBitGenerator],
             "rng_algorithm:rng_algorithm",
             functional_format("%, algorithm = <rng_algorithm:stablehlo.rng_algorithm>"),
         ),
@@ -116,8 +108,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "2+ 1+ 1",
         window::verify_reduce,
         define_operation(
-            "stablehlo",
-            &["reduce"],
+            &[MlirOpcode::Reduce],
             "dimensions:i64s",
             AssemblyFormat::Custom(custom::parse_reduce),
         ),
@@ -126,8 +117,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1+ 1 1",
         elementwise::verify_map,
         define_operation(
-            "stablehlo",
-            &["map"],
+            &[MlirOpcode::Map],
             "dimensions:i64s",
             AssemblyFormat::Generic,
         ),
@@ -136,8 +126,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1+ 1+ 1",
         window::verify_sort,
         define_operation(
-            "stablehlo",
-            &["sort"],
+            &[MlirOpcode::Sort],
             "dimension:i64? is_stable:bool?",
             AssemblyFormat::Generic,
         ),
@@ -145,26 +134,19 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_rule(
         "2+ 1+ 1",
         window::reduce_window,
-        define_operation(
-            "stablehlo",
-            &["reduce_window"],
-            WINDOW,
-            AssemblyFormat::Generic,
-        ),
+        define_operation(&[MlirOpcode::ReduceWindow], WINDOW, AssemblyFormat::Generic),
     ),
     with_rule(
         "3 1 2",
         window::select_and_scatter,
         define_operation(
-            "stablehlo",
-            &["select_and_scatter"],
+            &[MlirOpcode::SelectAndScatter],
             "window_dimensions:i64s? window_strides:i64s? padding:elements?",
             AssemblyFormat::Generic,
         ),
     ),
     define_operation(
-        "stablehlo",
-        &["einsum", "unary_einsum"],
+        &[MlirOpcode::Einsum, MlirOpcode::UnaryEinsum],
         "einsum_config:string",
         AssemblyFormat::Generic,
     ),
@@ -172,8 +154,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "5 1",
         linear::batch_norm,
         define_operation(
-            "stablehlo",
-            &["batch_norm_inference"],
+            &[MlirOpcode::BatchNormInference],
             BATCH_NORM,
             AssemblyFormat::Generic,
         ),
@@ -182,8 +163,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "3 3",
         linear::batch_norm,
         define_operation(
-            "stablehlo",
-            &["batch_norm_training"],
+            &[MlirOpcode::BatchNormTraining],
             BATCH_NORM,
             AssemblyFormat::Generic,
         ),
@@ -192,8 +172,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "5 3",
         linear::batch_norm,
         define_operation(
-            "stablehlo",
-            &["batch_norm_grad"],
+            &[MlirOpcode::BatchNormGrad],
             BATCH_NORM,
             AssemblyFormat::Generic,
         ),

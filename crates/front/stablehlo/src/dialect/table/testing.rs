@@ -1,5 +1,6 @@
 //! Operations of StableHLO's own tests.
 
+use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, TrailingTypes, define_operation, same_type_format, with_rule,
@@ -12,8 +13,10 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1",
         chlo::expect_const,
         define_operation(
-            "check",
-            &["expect_eq_const", "expect_almost_eq_const"],
+            &[
+                MlirOpcode::CheckExpectEqConst,
+                MlirOpcode::CheckExpectAlmostEqConst,
+            ],
             "value:elements tolerance:float? min_ulp_difference:i64? max_ulp_difference:i64?",
             AssemblyFormat::Custom(custom::expect_const),
         ),
@@ -22,8 +25,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "2",
         chlo::verify_expect,
         define_operation(
-            "check",
-            &["expect_eq", "expect_almost_eq"],
+            &[MlirOpcode::CheckExpectEq, MlirOpcode::CheckExpectAlmostEq],
             "tolerance:float?",
             AssemblyFormat::Format(
                 "%, % {, tolerance = <tolerance:f64>}",
@@ -35,8 +37,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "2",
         chlo::verify_expect,
         define_operation(
-            "check",
-            &["expect_close"],
+            &[MlirOpcode::CheckExpectClose],
             "max_ulp_difference:i64? min_ulp_difference:i64?",
             AssemblyFormat::Format(
                 "%, % {, max_ulp_difference = <max_ulp_difference:i64>} \
@@ -48,8 +49,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(
         "1",
         define_operation(
-            "check",
-            &["expect_serialized_eq"],
+            &[MlirOpcode::CheckExpectSerializedEq],
             "probe_id:string iteration:i32?",
             AssemblyFormat::Format(
                 "%, probe_id = <probe_id:string> {, iter = <iteration:i32>}",
@@ -58,20 +58,17 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         ),
     ),
     define_operation(
-        "interpreter",
-        &["run_parallel"],
+        &[MlirOpcode::InterpreterRunParallel],
         "programs:any infeed:any?",
         AssemblyFormat::Generic,
     ),
     define_operation(
-        "interpreter",
-        &["probe"],
+        &[MlirOpcode::InterpreterProbe],
         "probe_id:string",
         same_type_format("%, probe_id = <probe_id:string>"),
     ),
     define_operation(
-        "interpreter",
-        &["print"],
+        &[MlirOpcode::InterpreterPrint],
         "",
         AssemblyFormat::Format("%", TrailingTypes::Operands),
     ),

@@ -74,9 +74,10 @@ impl<'a> MlirParser<'a> {
             false => self.custom_name()?,
         };
         let place = self.cursor.location_since(start);
-        let known = dialect::find_operation(self.module.symbol_text(name));
+        let op = self.module.reserve_op(name, place);
+        let known = self.module.op_definition(op);
         let mut draft = OperationState {
-            op: self.module.reserve_op(name, place),
+            op,
             place,
             operands: Vec::new(),
             operand_types: Vec::new(),

@@ -18,5 +18,5 @@ mod table;
 mod value;
 
 pub use calc::ScalarBuilder;
-pub use table::{ElementwiseCall, ElementwiseFunction, find_elementwise_function};
+pub use table::{ElementwiseCall, ElementwiseOperation, find_elementwise_function};
 pub use value::ElementValue;

@@ -3,6 +3,7 @@
 use super::calc::ScalarBuilder;
 use super::complex;
 use super::value::ElementValue;
+use crate::dialect::{MlirOpcode, OpcodeTable};
 use crate::mlir::{MlirModule, MlirOp as Mlir};
 use crate::translate::element::{TensorElement, to_native_type};
 use smallvec::smallvec;
@@ -23,269 +24,450 @@ pub struct ElementwiseCall<'a> {
 pub type ElementwiseFunction =
     fn(&mut ScalarBuilder<'_>, &ElementwiseCall<'_>, &[ElementValue]) -> Option<ElementValue>;
 
-/// Number of operands and function of an operation by its name, without its dialect if that is
-/// StableHLO.
-pub fn find_elementwise_function(name: &str) -> Option<(usize, ElementwiseFunction)> {
-    let row = ROWS.iter().find(|(row, ..)| *row == name);
-    row.map(|(_, arity, function)| (*arity, *function))
+/// An operation on one element of each operand.
+#[derive(Clone, Copy)]
+pub struct ElementwiseOperation {
+    /// Number of operands.
+    pub arity: usize,
+    /// Computes an element of the result.
+    pub function: ElementwiseFunction,
 }
 
-static ROWS: &[(&str, usize, ElementwiseFunction)] = &[
-    ("add", 2, |c, _, v| {
-        c.map_complex_pair(v, complex::add)
-            .or_else(|| c.apply_operator(v, Some(ScalarOp::LogOr), ScalarOp::Add, ScalarOp::FAdd))
-    }),
-    ("subtract", 2, |c, _, v| {
-        c.map_complex_pair(v, complex::sub)
-            .or_else(|| c.apply_operator(v, None, ScalarOp::Sub, ScalarOp::FSub))
-    }),
-    ("multiply", 2, |c, _, v| {
-        c.map_complex_pair(v, complex::mul)
-            .or_else(|| c.apply_operator(v, Some(ScalarOp::LogAnd), ScalarOp::Mul, ScalarOp::FMul))
-    }),
-    ("divide", 2, |c, _, v| {
-        c.map_complex_pair(v, complex::div)
-            .or_else(|| c.map_integers(v, ScalarBuilder::int_div))
-            .or_else(|| c.apply_operator(v, None, ScalarOp::SQuot, ScalarOp::FDiv))
-    }),
-    ("remainder", 2, |c, _, v| {
-        c.map_integers(v, ScalarBuilder::int_rem)
-            .or_else(|| c.apply_operator(v, None, ScalarOp::SRem, ScalarOp::FMod))
-    }),
-    ("power", 2, |c, _, v| {
-        c.map_complex_pair(v, complex::pow)
-            .or_else(|| c.map_integers(v, ScalarBuilder::int_pow))
-            .or_else(|| c.map_real_pair(v, |c, a, b| c.apply_binary(ScalarOp::FPow, a, b)))
-    }),
-    ("atan2", 2, |c, _, v| {
-        c.map_complex_pair(v, complex::atan2)
-            .or_else(|| c.map_real_pair(v, |c, a, b| c.apply_binary(ScalarOp::Atan2, a, b)))
-    }),
-    ("maximum", 2, |c, _, v| choose_extreme(c, v, true)),
-    ("minimum", 2, |c, _, v| choose_extreme(c, v, false)),
-    ("clamp", 3, |c, _, v| {
-        let [low, value, high] = v else { return None };
-        let value = choose_extreme(c, &[low.clone(), value.clone()], true)?;
-        choose_extreme(c, &[value, high.clone()], false)
-    }),
-    ("and", 2, |c, _, v| {
-        c.apply_operator(v, Some(ScalarOp::LogAnd), ScalarOp::And, ScalarOp::FAdd)
-    }),
-    ("or", 2, |c, _, v| {
-        c.apply_operator(v, Some(ScalarOp::LogOr), ScalarOp::Or, ScalarOp::FAdd)
-    }),
-    ("xor", 2, |c, _, v| match v {
-        [a, b] if a.element == TensorElement::Bool => {
-            let equal = c.eq(a.node(), b.node());
-            Some(ElementValue::from_truth(c.not(equal)))
-        }
-        _ => c.map_integers(v, |c, _, v| c.apply_binary(ScalarOp::Xor, v[0], v[1])),
-    }),
-    ("not", 1, |c, _, v| {
-        c.apply_operator(v, Some(ScalarOp::Not), ScalarOp::Complement, ScalarOp::FNeg)
-    }),
-    ("shift_left", 2, |c, _, v| {
-        c.map_integers(v, |c, e, v| c.int_shift(ScalarOp::Shl, e, v))
-    }),
-    ("shift_right_logical", 2, |c, _, v| {
-        c.map_integers(v, |c, e, v| c.int_shift(ScalarOp::LShr, e, v))
-    }),
-    ("shift_right_arithmetic", 2, |c, _, v| {
-        c.map_integers(v, |c, e, v| c.int_shift(ScalarOp::AShr, e, v))
-    }),
-    ("popcnt", 1, |c, _, v| {
-        c.map_integers(v, ScalarBuilder::int_popcount)
-    }),
-    ("count_leading_zeros", 1, |c, _, v| {
-        c.map_integers(v, ScalarBuilder::int_clz)
-    }),
-    ("chlo.mulhi", 2, |c, _, v| {
-        c.map_integers(v, |c, e, v| match e {
-            TensorElement::Int { signed: false, .. } => {
-                c.apply_binary(ScalarOp::UMulHi, v[0], v[1])
+const fn unary(function: ElementwiseFunction) -> ElementwiseOperation {
+    ElementwiseOperation { arity: 1, function }
+}
+
+const fn binary(function: ElementwiseFunction) -> ElementwiseOperation {
+    ElementwiseOperation { arity: 2, function }
+}
+
+const fn ternary(function: ElementwiseFunction) -> ElementwiseOperation {
+    ElementwiseOperation { arity: 3, function }
+}
+
+static OPERATIONS: OpcodeTable<ElementwiseOperation> = OpcodeTable::from_rows(ROWS);
+
+/// The function of scalars that an operation applies to each element, if it is one of those.
+pub fn find_elementwise_function(opcode: MlirOpcode) -> Option<ElementwiseOperation> {
+    OPERATIONS.get(opcode)
+}
+
+const ROWS: &[(MlirOpcode, ElementwiseOperation)] = &[
+    (
+        MlirOpcode::Add,
+        binary(|c, _, v| {
+            c.map_complex_pair(v, complex::add).or_else(|| {
+                c.apply_operator(v, Some(ScalarOp::LogOr), ScalarOp::Add, ScalarOp::FAdd)
+            })
+        }),
+    ),
+    (
+        MlirOpcode::Subtract,
+        binary(|c, _, v| {
+            c.map_complex_pair(v, complex::sub)
+                .or_else(|| c.apply_operator(v, None, ScalarOp::Sub, ScalarOp::FSub))
+        }),
+    ),
+    (
+        MlirOpcode::Multiply,
+        binary(|c, _, v| {
+            c.map_complex_pair(v, complex::mul).or_else(|| {
+                c.apply_operator(v, Some(ScalarOp::LogAnd), ScalarOp::Mul, ScalarOp::FMul)
+            })
+        }),
+    ),
+    (
+        MlirOpcode::Divide,
+        binary(|c, _, v| {
+            c.map_complex_pair(v, complex::div)
+                .or_else(|| c.map_integers(v, ScalarBuilder::int_div))
+                .or_else(|| c.apply_operator(v, None, ScalarOp::SQuot, ScalarOp::FDiv))
+        }),
+    ),
+    (
+        MlirOpcode::Remainder,
+        binary(|c, _, v| {
+            c.map_integers(v, ScalarBuilder::int_rem)
+                .or_else(|| c.apply_operator(v, None, ScalarOp::SRem, ScalarOp::FMod))
+        }),
+    ),
+    (
+        MlirOpcode::Power,
+        binary(|c, _, v| {
+            c.map_complex_pair(v, complex::pow)
+                .or_else(|| c.map_integers(v, ScalarBuilder::int_pow))
+                .or_else(|| c.map_real_pair(v, |c, a, b| c.apply_binary(ScalarOp::FPow, a, b)))
+        }),
+    ),
+    (
+        MlirOpcode::Atan2,
+        binary(|c, _, v| {
+            c.map_complex_pair(v, complex::atan2)
+                .or_else(|| c.map_real_pair(v, |c, a, b| c.apply_binary(ScalarOp::Atan2, a, b)))
+        }),
+    ),
+    (
+        MlirOpcode::Maximum,
+        binary(|c, _, v| choose_extreme(c, v, true)),
+    ),
+    (
+        MlirOpcode::Minimum,
+        binary(|c, _, v| choose_extreme(c, v, false)),
+    ),
+    (
+        MlirOpcode::Clamp,
+        ternary(|c, _, v| {
+            let [low, value, high] = v else { return None };
+            let value = choose_extreme(c, &[low.clone(), value.clone()], true)?;
+            choose_extreme(c, &[value, high.clone()], false)
+        }),
+    ),
+    (
+        MlirOpcode::And,
+        binary(|c, _, v| {
+            c.apply_operator(v, Some(ScalarOp::LogAnd), ScalarOp::And, ScalarOp::FAdd)
+        }),
+    ),
+    (
+        MlirOpcode::Or,
+        binary(|c, _, v| c.apply_operator(v, Some(ScalarOp::LogOr), ScalarOp::Or, ScalarOp::FAdd)),
+    ),
+    (
+        MlirOpcode::Xor,
+        binary(|c, _, v| match v {
+            [a, b] if a.element == TensorElement::Bool => {
+                let equal = c.eq(a.node(), b.node());
+                Some(ElementValue::from_truth(c.not(equal)))
             }
-            _ => c.apply_binary(ScalarOp::SMulHi, v[0], v[1]),
-        })
-    }),
-    ("negate", 1, |c, _, v| match v {
-        [a] if matches!(a.element, TensorElement::Complex(_)) => {
-            c.map_real_or_complex(v, ScalarBuilder::neg, complex::neg)
-        }
-        _ => c.apply_operator(v, None, ScalarOp::Neg, ScalarOp::FNeg),
-    }),
-    ("abs", 1, |c, call, v| match v {
-        [a] if matches!(a.element, TensorElement::Complex(_)) => {
-            let size = complex::abs(c, a.as_complex());
-            Some(ElementValue::new(call.result, size))
-        }
-        [a] if a.element.is_unsigned() => Some(a.clone()),
-        _ => c.apply_operator(v, None, ScalarOp::Abs, ScalarOp::FAbs),
-    }),
-    ("sign", 1, |c, _, v| {
-        c.map_integers(v, ScalarBuilder::int_sign)
-            .or_else(|| c.map_real_or_complex(v, ScalarBuilder::sign, complex::sign))
-    }),
-    ("ceil", 1, |c, _, v| {
-        c.map_real(v, |c, x| c.apply_unary(ScalarOp::Ceil, x))
-    }),
-    ("floor", 1, |c, _, v| {
-        c.map_real(v, |c, x| c.apply_unary(ScalarOp::Floor, x))
-    }),
-    ("round_nearest_even", 1, |c, _, v| {
-        c.map_real(v, |c, x| c.apply_unary(ScalarOp::Round, x))
-    }),
-    ("round_nearest_afz", 1, |c, _, v| {
-        c.map_real(v, ScalarBuilder::round_away)
-    }),
-    ("sqrt", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Sqrt, x), complex::sqrt)
-    }),
-    ("rsqrt", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Rsqrt, x), complex::rsqrt)
-    }),
-    ("cbrt", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Cbrt, x), complex::cbrt)
-    }),
-    ("exponential", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Exp, x), complex::exp)
-    }),
-    ("exponential_minus_one", 1, |c, _, v| {
-        c.map_real_or_complex(v, ScalarBuilder::expm1, complex::expm1)
-    }),
-    ("log", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Log, x), complex::log)
-    }),
-    ("log_plus_one", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Log1p, x), complex::log1p)
-    }),
-    ("logistic", 1, |c, _, v| {
-        c.map_real_or_complex(v, ScalarBuilder::logistic, complex::logistic)
-    }),
-    ("sine", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Sin, x), complex::sin)
-    }),
-    ("cosine", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Cos, x), complex::cos)
-    }),
-    ("tan", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Tan, x), complex::tan)
-    }),
-    ("tanh", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Tanh, x), complex::tanh)
-    }),
-    ("chlo.tan", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Tan, x), complex::tan)
-    }),
-    ("chlo.sinh", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Sinh, x), complex::sinh)
-    }),
-    ("chlo.cosh", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Cosh, x), complex::cosh)
-    }),
-    ("chlo.asin", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Asin, x), complex::asin)
-    }),
-    ("chlo.acos", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Acos, x), complex::acos)
-    }),
-    ("chlo.atan", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Atan, x), complex::atan)
-    }),
-    ("chlo.asinh", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Asinh, x), complex::asinh)
-    }),
-    ("chlo.acosh", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Acosh, x), complex::acosh)
-    }),
-    ("chlo.atanh", 1, |c, _, v| {
-        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Atanh, x), complex::atanh)
-    }),
-    ("chlo.square", 1, |c, _, v| {
-        c.map_real_or_complex(v, ScalarBuilder::square, complex::square)
-    }),
-    ("chlo.conj", 1, |c, _, v| {
-        c.map_real_or_complex(v, |_, x| x, |c, [a, b]| [a, c.neg(b)])
-    }),
-    ("chlo.erf", 1, |c, _, v| {
-        c.map_real(v, |c, x| c.apply_unary(ScalarOp::Erf, x))
-    }),
-    ("chlo.erfc", 1, |c, _, v| {
-        c.map_real(v, |c, x| c.apply_unary(ScalarOp::Erfc, x))
-    }),
-    ("chlo.erf_inv", 1, |c, _, v| {
-        c.map_real(v, ScalarBuilder::erf_inv)
-    }),
-    ("chlo.lgamma", 1, |c, _, v| {
-        c.map_real(v, |c, x| c.apply_unary(ScalarOp::LGamma, x))
-    }),
-    ("chlo.digamma", 1, |c, _, v| {
-        c.map_real(v, ScalarBuilder::digamma)
-    }),
-    ("chlo.zeta", 2, |c, _, v| {
-        c.map_real_pair(v, ScalarBuilder::zeta)
-    }),
-    ("chlo.polygamma", 2, |c, _, v| {
-        c.map_real_pair(v, ScalarBuilder::polygamma)
-    }),
-    ("chlo.bessel_i1e", 1, |c, _, v| {
-        c.map_real(v, ScalarBuilder::bessel_i1e)
-    }),
-    ("chlo.next_after", 2, |c, _, v| next_after(c, v)),
-    ("is_finite", 1, |c, _, v| match v {
-        [a] => match a.element {
-            TensorElement::Float(float) => {
-                let value = c.decode_float(float, a.node());
-                Some(ElementValue::from_truth(c.is_finite(value)))
+            _ => c.map_integers(v, |c, _, v| c.apply_binary(ScalarOp::Xor, v[0], v[1])),
+        }),
+    ),
+    (
+        MlirOpcode::Not,
+        unary(|c, _, v| {
+            c.apply_operator(v, Some(ScalarOp::Not), ScalarOp::Complement, ScalarOp::FNeg)
+        }),
+    ),
+    (
+        MlirOpcode::ShiftLeft,
+        binary(|c, _, v| c.map_integers(v, |c, e, v| c.int_shift(ScalarOp::Shl, e, v))),
+    ),
+    (
+        MlirOpcode::ShiftRightLogical,
+        binary(|c, _, v| c.map_integers(v, |c, e, v| c.int_shift(ScalarOp::LShr, e, v))),
+    ),
+    (
+        MlirOpcode::ShiftRightArithmetic,
+        binary(|c, _, v| c.map_integers(v, |c, e, v| c.int_shift(ScalarOp::AShr, e, v))),
+    ),
+    (
+        MlirOpcode::Popcnt,
+        unary(|c, _, v| c.map_integers(v, ScalarBuilder::int_popcount)),
+    ),
+    (
+        MlirOpcode::CountLeadingZeros,
+        unary(|c, _, v| c.map_integers(v, ScalarBuilder::int_clz)),
+    ),
+    (
+        MlirOpcode::ChloMulhi,
+        binary(|c, _, v| {
+            c.map_integers(v, |c, e, v| match e {
+                TensorElement::Int { signed: false, .. } => {
+                    c.apply_binary(ScalarOp::UMulHi, v[0], v[1])
+                }
+                _ => c.apply_binary(ScalarOp::SMulHi, v[0], v[1]),
+            })
+        }),
+    ),
+    (
+        MlirOpcode::Negate,
+        unary(|c, _, v| match v {
+            [a] if matches!(a.element, TensorElement::Complex(_)) => {
+                c.map_real_or_complex(v, ScalarBuilder::neg, complex::neg)
             }
+            _ => c.apply_operator(v, None, ScalarOp::Neg, ScalarOp::FNeg),
+        }),
+    ),
+    (
+        MlirOpcode::Abs,
+        unary(|c, call, v| match v {
+            [a] if matches!(a.element, TensorElement::Complex(_)) => {
+                let size = complex::abs(c, a.as_complex());
+                Some(ElementValue::new(call.result, size))
+            }
+            [a] if a.element.is_unsigned() => Some(a.clone()),
+            _ => c.apply_operator(v, None, ScalarOp::Abs, ScalarOp::FAbs),
+        }),
+    ),
+    (
+        MlirOpcode::Sign,
+        unary(|c, _, v| {
+            c.map_integers(v, ScalarBuilder::int_sign)
+                .or_else(|| c.map_real_or_complex(v, ScalarBuilder::sign, complex::sign))
+        }),
+    ),
+    (
+        MlirOpcode::Ceil,
+        unary(|c, _, v| c.map_real(v, |c, x| c.apply_unary(ScalarOp::Ceil, x))),
+    ),
+    (
+        MlirOpcode::Floor,
+        unary(|c, _, v| c.map_real(v, |c, x| c.apply_unary(ScalarOp::Floor, x))),
+    ),
+    (
+        MlirOpcode::RoundNearestEven,
+        unary(|c, _, v| c.map_real(v, |c, x| c.apply_unary(ScalarOp::Round, x))),
+    ),
+    (
+        MlirOpcode::RoundNearestAfz,
+        unary(|c, _, v| c.map_real(v, ScalarBuilder::round_away)),
+    ),
+    (
+        MlirOpcode::Sqrt,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Sqrt, x), complex::sqrt)
+        }),
+    ),
+    (
+        MlirOpcode::Rsqrt,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Rsqrt, x), complex::rsqrt)
+        }),
+    ),
+    (
+        MlirOpcode::Cbrt,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Cbrt, x), complex::cbrt)
+        }),
+    ),
+    (
+        MlirOpcode::Exponential,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Exp, x), complex::exp)
+        }),
+    ),
+    (
+        MlirOpcode::ExponentialMinusOne,
+        unary(|c, _, v| c.map_real_or_complex(v, ScalarBuilder::expm1, complex::expm1)),
+    ),
+    (
+        MlirOpcode::Log,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Log, x), complex::log)
+        }),
+    ),
+    (
+        MlirOpcode::LogPlusOne,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Log1p, x), complex::log1p)
+        }),
+    ),
+    (
+        MlirOpcode::Logistic,
+        unary(|c, _, v| c.map_real_or_complex(v, ScalarBuilder::logistic, complex::logistic)),
+    ),
+    (
+        MlirOpcode::Sine,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Sin, x), complex::sin)
+        }),
+    ),
+    (
+        MlirOpcode::Cosine,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Cos, x), complex::cos)
+        }),
+    ),
+    (
+        MlirOpcode::Tan,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Tan, x), complex::tan)
+        }),
+    ),
+    (
+        MlirOpcode::Tanh,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Tanh, x), complex::tanh)
+        }),
+    ),
+    (
+        MlirOpcode::ChloTan,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Tan, x), complex::tan)
+        }),
+    ),
+    (
+        MlirOpcode::ChloSinh,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Sinh, x), complex::sinh)
+        }),
+    ),
+    (
+        MlirOpcode::ChloCosh,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Cosh, x), complex::cosh)
+        }),
+    ),
+    (
+        MlirOpcode::ChloAsin,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Asin, x), complex::asin)
+        }),
+    ),
+    (
+        MlirOpcode::ChloAcos,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Acos, x), complex::acos)
+        }),
+    ),
+    (
+        MlirOpcode::ChloAtan,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Atan, x), complex::atan)
+        }),
+    ),
+    (
+        MlirOpcode::ChloAsinh,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Asinh, x), complex::asinh)
+        }),
+    ),
+    (
+        MlirOpcode::ChloAcosh,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Acosh, x), complex::acosh)
+        }),
+    ),
+    (
+        MlirOpcode::ChloAtanh,
+        unary(|c, _, v| {
+            c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Atanh, x), complex::atanh)
+        }),
+    ),
+    (
+        MlirOpcode::ChloSquare,
+        unary(|c, _, v| c.map_real_or_complex(v, ScalarBuilder::square, complex::square)),
+    ),
+    (
+        MlirOpcode::ChloConj,
+        unary(|c, _, v| c.map_real_or_complex(v, |_, x| x, |c, [a, b]| [a, c.neg(b)])),
+    ),
+    (
+        MlirOpcode::ChloErf,
+        unary(|c, _, v| c.map_real(v, |c, x| c.apply_unary(ScalarOp::Erf, x))),
+    ),
+    (
+        MlirOpcode::ChloErfc,
+        unary(|c, _, v| c.map_real(v, |c, x| c.apply_unary(ScalarOp::Erfc, x))),
+    ),
+    (
+        MlirOpcode::ChloErfInv,
+        unary(|c, _, v| c.map_real(v, ScalarBuilder::erf_inv)),
+    ),
+    (
+        MlirOpcode::ChloLgamma,
+        unary(|c, _, v| c.map_real(v, |c, x| c.apply_unary(ScalarOp::LGamma, x))),
+    ),
+    (
+        MlirOpcode::ChloDigamma,
+        unary(|c, _, v| c.map_real(v, ScalarBuilder::digamma)),
+    ),
+    (
+        MlirOpcode::ChloZeta,
+        binary(|c, _, v| c.map_real_pair(v, ScalarBuilder::zeta)),
+    ),
+    (
+        MlirOpcode::ChloPolygamma,
+        binary(|c, _, v| c.map_real_pair(v, ScalarBuilder::polygamma)),
+    ),
+    (
+        MlirOpcode::ChloBesselI1e,
+        unary(|c, _, v| c.map_real(v, ScalarBuilder::bessel_i1e)),
+    ),
+    (
+        MlirOpcode::ChloNextAfter,
+        binary(|c, _, v| next_after(c, v)),
+    ),
+    (
+        MlirOpcode::IsFinite,
+        unary(|c, _, v| match v {
+            [a] => match a.element {
+                TensorElement::Float(float) => {
+                    let value = c.decode_float(float, a.node());
+                    Some(ElementValue::from_truth(c.is_finite(value)))
+                }
+                _ => None,
+            },
             _ => None,
-        },
-        _ => None,
-    }),
-    ("chlo.is_inf", 1, |c, _, v| test_infinity(c, v, None)),
-    ("chlo.is_pos_inf", 1, |c, _, v| {
-        test_infinity(c, v, Some(1.0))
-    }),
-    ("chlo.is_neg_inf", 1, |c, _, v| {
-        test_infinity(c, v, Some(-1.0))
-    }),
-    ("select", 3, |c, _, v| {
-        let [condition, a, b] = v else { return None };
-        let parts = a.nodes.iter().zip(&b.nodes);
-        let nodes = parts.map(|(a, b)| c.select(condition.node(), *a, *b));
-        Some(ElementValue {
-            element: a.element,
-            nodes: nodes.collect(),
-        })
-    }),
-    ("compare", 2, |c, call, v| {
-        let direction = call.module.find_keyword(call.op, "comparison_direction")?;
-        let kind = call.module.find_keyword(call.op, "compare_type");
-        c.compare_values(direction, kind == Some("TOTALORDER"), v)
-    }),
-    ("convert", 1, |c, call, v| {
-        c.convert_value(v.first()?, call.result)
-    }),
-    ("complex", 2, |_, call, v| {
-        let [re, im] = v else { return None };
-        Some(ElementValue {
-            element: call.result,
-            nodes: smallvec![re.node(), im.node()],
-        })
-    }),
-    ("real", 1, |_, call, v| {
-        Some(ElementValue::new(call.result, v.first()?.node()))
-    }),
-    ("imag", 1, |c, call, v| match v.first()?.element {
-        TensorElement::Complex(_) => Some(ElementValue::new(call.result, v[0].as_complex()[1])),
-        _ => {
-            let zero = c.integer_constant(call.result.storage_type(), 0);
-            Some(ElementValue::new(call.result, zero))
-        }
-    }),
-    ("reduce_precision", 1, |c, call, v| {
-        let bits = |name| u32::try_from(call.module.find_integer(call.op, name)?).ok();
-        c.reduce_precision(v.first()?, bits("exponent_bits")?, bits("mantissa_bits")?)
-    }),
+        }),
+    ),
+    (
+        MlirOpcode::ChloIsInf,
+        unary(|c, _, v| test_infinity(c, v, None)),
+    ),
+    (
+        MlirOpcode::ChloIsPosInf,
+        unary(|c, _, v| test_infinity(c, v, Some(1.0))),
+    ),
+    (
+        MlirOpcode::ChloIsNegInf,
+        unary(|c, _, v| test_infinity(c, v, Some(-1.0))),
+    ),
+    (
+        MlirOpcode::Select,
+        ternary(|c, _, v| {
+            let [condition, a, b] = v else { return None };
+            let parts = a.nodes.iter().zip(&b.nodes);
+            let nodes = parts.map(|(a, b)| c.select(condition.node(), *a, *b));
+            Some(ElementValue {
+                element: a.element,
+                nodes: nodes.collect(),
+            })
+        }),
+    ),
+    (
+        MlirOpcode::Compare,
+        binary(|c, call, v| {
+            let direction = call.module.find_keyword(call.op, "comparison_direction")?;
+            let kind = call.module.find_keyword(call.op, "compare_type");
+            c.compare_values(direction, kind == Some("TOTALORDER"), v)
+        }),
+    ),
+    (
+        MlirOpcode::Convert,
+        unary(|c, call, v| c.convert_value(v.first()?, call.result)),
+    ),
+    (
+        MlirOpcode::Complex,
+        binary(|_, call, v| {
+            let [re, im] = v else { return None };
+            Some(ElementValue {
+                element: call.result,
+                nodes: smallvec![re.node(), im.node()],
+            })
+        }),
+    ),
+    (
+        MlirOpcode::Real,
+        unary(|_, call, v| Some(ElementValue::new(call.result, v.first()?.node()))),
+    ),
+    (
+        MlirOpcode::Imag,
+        unary(|c, call, v| match v.first()?.element {
+            TensorElement::Complex(_) => Some(ElementValue::new(call.result, v[0].as_complex()[1])),
+            _ => {
+                let zero = c.integer_constant(call.result.storage_type(), 0);
+                Some(ElementValue::new(call.result, zero))
+            }
+        }),
+    ),
+    (
+        MlirOpcode::ReducePrecision,
+        unary(|c, call, v| {
+            let bits = |name| u32::try_from(call.module.find_integer(call.op, name)?).ok();
+            c.reduce_precision(v.first()?, bits("exponent_bits")?, bits("mantissa_bits")?)
+        }),
+    ),
 ];
 
 fn choose_extreme(

@@ -1,6 +1,7 @@
 //! Linear algebra, Fourier transforms, normalisation, random numbers.
 
 use super::classes;
+use crate::dialect::MlirOpcode;
 use crate::mlir::DimSize;
 use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, report_violation};
 
@@ -115,7 +116,7 @@ pub(crate) fn batch_norm(check: &CheckedOperation<'_>) -> RuleResult {
     let features: [DimSize; 1] = [shape[axis]];
     // The last operand of a gradient is one of the result.
     let small = match check.operands[1..] {
-        [ref small @ .., output] if check.module.op_name(check.op).ends_with("grad") => {
+        [ref small @ .., output] if check.opcode() == Some(MlirOpcode::BatchNormGrad) => {
             check.demand_compatible(output, operand)?;
             small
         }
