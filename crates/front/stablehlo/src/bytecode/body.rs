@@ -5,7 +5,7 @@
 
 use super::cursor::{BytecodeCursor, BytecodeResult};
 use super::entries::BytecodeReader;
-use super::vhlo;
+use super::vhlo::{self, ListedAttribute};
 use crate::dialect;
 use crate::mlir::{
     AttributeKind, MlirBlock, MlirOp, MlirRegion, MlirType, MlirValue, NamedAttribute,
@@ -124,26 +124,23 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         };
         let mut part = part;
         let name = self.reader.module.op_name(op).to_owned();
-        let definition = match name.strip_prefix("vhlo.") {
+        let listed = match name.strip_prefix("vhlo.") {
             Some(name) => vhlo::list_attributes(name),
             None => {
                 let known = self.reader.module.op_definition(op);
-                known.map(|known| known.attributes.to_owned())
+                known.map(|known| known.attributes.iter().map(ListedAttribute::from).collect())
             }
         };
-        let Some(definition) = definition else {
+        let Some(mut listed) = listed else {
             return data.report_error(format!("the operation `{name}` is not known"));
         };
         let mut named = Vec::new();
-        let rows = definition.split_ascii_whitespace();
-        let mut rows: Vec<(&str, &str)> = rows
-            .map(|row| row.split_once(':').unwrap_or((row, "")))
-            .collect();
-        rows.sort_unstable();
-        for (name, kind) in rows {
-            let attr = match kind.ends_with('?') {
-                true => self.reader.optional_attribute(&mut part)?,
-                false => Some(self.reader.read_attribute(&mut part)?),
+        listed.sort_unstable_by_key(|attribute| attribute.name);
+        for ListedAttribute { name, is_optional } in listed {
+            let attr = if is_optional {
+                self.reader.optional_attribute(&mut part)?
+            } else {
+                Some(self.reader.read_attribute(&mut part)?)
             };
             if let Some(attr) = attr {
                 named.push((self.reader.module.intern_text(name), attr));
@@ -171,8 +168,8 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         }
         if let Some(known) = module.op_definition(op) {
             for (name, attr) in &mut properties {
-                if let Some(kind) = known.find_attribute_kind(module.symbol_text(*name)) {
-                    *attr = dialect::normalise_attribute(module, kind, *attr);
+                if let Some(known) = known.find_attribute(module.symbol_text(*name)) {
+                    *attr = dialect::normalise_attribute(module, known.constraint, *attr);
                 }
             }
         }

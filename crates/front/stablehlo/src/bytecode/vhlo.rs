@@ -5,7 +5,7 @@
 //! says so. Dimension numbers are attributes of their own. See VhloOps.td of StableHLO, and
 //! VhloLegalizeToStablehlo.cpp for what is left out.
 
-use crate::dialect::{self, AttributeSyntax, FieldKind, MlirOpcode};
+use crate::dialect::{self, AttributeDefinition, AttributeSyntax, FieldKind, MlirOpcode};
 use crate::mlir::{
     AttributeKind, DialectBody, MlirAttr, MlirModule, MlirOp, MlirSymbol, MlirTypeKind,
     NamedAttribute,
@@ -137,20 +137,45 @@ fn base_name(base: &str) -> String {
     }
 }
 
-/// The attributes of an operation of the versioned dialect.
-pub(super) fn list_attributes(name: &str) -> Option<String> {
+/// An attribute in the list of those that an operation is written with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ListedAttribute {
+    pub name: &'static str,
+    /// Whether a flag says if it is there.
+    pub is_optional: bool,
+}
+
+impl From<&AttributeDefinition> for ListedAttribute {
+    fn from(definition: &AttributeDefinition) -> Self {
+        ListedAttribute {
+            name: definition.name,
+            is_optional: definition.is_optional,
+        }
+    }
+}
+
+/// The attributes of an operation of the versioned dialect. All of them are written.
+pub(super) fn list_attributes(name: &str) -> Option<Vec<ListedAttribute>> {
     let (base, version) = split_version(name)?;
     let rows = ATTRIBUTES.iter();
     let rows = rows.filter(|(row, first, ..)| *row == base && *first <= version);
     if let Some((_, _, attributes, more)) = rows.max_by_key(|(_, first, ..)| *first) {
-        return Some(format!("{attributes} {more}"));
+        let names = attributes.split_ascii_whitespace();
+        return Some(list_written(names.chain(more.split_ascii_whitespace())));
     }
     let known = MlirOpcode::find(&base_name(base))?.definition();
-    let names = known.attributes.split_ascii_whitespace();
-    let names = names.map(|row| row.split(':').next().unwrap_or(row));
+    let names = known.attributes.iter().map(|attribute| attribute.name);
     // The accuracy of results came with the second versions.
     let names = names.filter(|name| version > 1 || *name != "result_accuracy");
-    Some(names.collect::<Vec<_>>().join(" "))
+    Some(list_written(names))
+}
+
+fn list_written(names: impl Iterator<Item = &'static str>) -> Vec<ListedAttribute> {
+    let listed = names.map(|name| ListedAttribute {
+        name,
+        is_optional: false,
+    });
+    listed.collect()
 }
 
 /// Makes attributes those of StableHLO; returns the name of the operation there.
@@ -307,14 +332,8 @@ fn says_nothing(
     attr: MlirAttr,
 ) -> bool {
     let name = module.symbol_text(key);
-    let mut rows = known.attributes.split_ascii_whitespace();
-    let optional = rows.any(|row| {
-        let rest = row
-            .strip_prefix(name)
-            .and_then(|rest| rest.strip_prefix(':'));
-        rest.is_some_and(|kind| kind.ends_with('?'))
-    });
-    if !optional {
+    let definition = known.find_attribute(name);
+    if !definition.is_some_and(|attribute| attribute.is_optional) {
         return false;
     }
     match module.attributes.kind(attr) {

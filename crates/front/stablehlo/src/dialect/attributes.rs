@@ -1,6 +1,6 @@
-//! Attributes of the dialects, and the kinds of attributes that operations have.
+//! Attributes of the dialects: the syntax and the fields of each.
 
-use crate::mlir::{AttributeKind, MlirAttr, MlirModule, MlirTypeKind};
+use super::keywords::list_keywords;
 use std::borrow::Cow;
 
 /// How the text of a dialect's attribute is built.
@@ -63,34 +63,6 @@ pub(super) const fn always_printed_field(field: AttributeField) -> AttributeFiel
         always: true,
         ..field
     }
-}
-
-/// Attributes that are words, with the words.
-const KEYWORDS: &[(&str, &[&str])] = &[
-    (
-        "comparison_direction",
-        &["EQ", "NE", "GE", "GT", "LE", "LT"],
-    ),
-    (
-        "comparison_type",
-        &["NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"],
-    ),
-    ("fft_type", &["FFT", "IFFT", "RFFT", "IRFFT"]),
-    ("precision", &["DEFAULT", "HIGH", "HIGHEST"]),
-    ("result_accuracy_mode", &["DEFAULT", "HIGHEST", "TOLERANCE"]),
-    ("rng_algorithm", &["DEFAULT", "THREE_FRY", "PHILOX"]),
-    ("rng_distribution", &["UNIFORM", "NORMAL"]),
-    (
-        "transpose",
-        &["TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"],
-    ),
-];
-
-/// The words that an attribute (`precision`) may be.
-pub(crate) fn list_keywords(mnemonic: &str) -> &'static [&'static str] {
-    let mut rows = KEYWORDS.iter();
-    rows.find(|(row, _)| *row == mnemonic)
-        .map_or(&[], |(_, words)| words)
 }
 
 /// Attributes with fields, in the order in which they are printed.
@@ -211,53 +183,4 @@ pub(crate) fn shared_name(name: &str) -> Cow<'_, str> {
         Some(rest @ ("bounds" | "type_extensions")) => format!("stablehlo.{rest}").into(),
         _ => name.into(),
     }
-}
-
-/// What an attribute of an operation has to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AttributeConstraint {
-    /// `array<i64: …>`
-    I64s,
-    /// `array<i1: …>`
-    Bools,
-    /// An integer of this width.
-    Integer(u32),
-    /// Anything.
-    Any,
-}
-
-/// The attribute in the kind that the operation's definition says: elements, as older texts
-/// have them, become arrays.
-pub(crate) fn normalise_attribute(
-    module: &mut MlirModule,
-    kind: AttributeConstraint,
-    attr: MlirAttr,
-) -> MlirAttr {
-    let width = match kind {
-        AttributeConstraint::I64s => 64,
-        AttributeConstraint::Bools => 1,
-        AttributeConstraint::Integer(_) | AttributeConstraint::Any => return attr,
-    };
-    let AttributeKind::Elements(elements) = module.attributes.kind(attr) else {
-        return attr;
-    };
-    let element = module.types.element_type(elements.ty);
-    let one_dimension = module
-        .types
-        .shape(elements.ty)
-        .is_some_and(|s| s.len() == 1);
-    let is_integer =
-        matches!(*module.types.kind(element), MlirTypeKind::Integer { width: w, .. } if w == width);
-    let values = module.as_integers(attr);
-    let (true, true, Some(values)) = (one_dimension, is_integer, values) else {
-        return attr;
-    };
-    let bytes = width.div_ceil(8) as usize;
-    let element = module.types.integer_type(width);
-    let data = values
-        .iter()
-        .flat_map(|value| value.to_le_bytes().into_iter().take(bytes))
-        .collect();
-    let kind = AttributeKind::DenseArray { element, data };
-    module.attributes.intern(kind)
 }

@@ -7,16 +7,31 @@
 mod attributes;
 mod custom;
 mod dimension_numbers;
+mod keywords;
+mod numbers;
 mod opcode;
 mod operations;
-mod table;
+mod properties;
+pub(crate) mod table;
+mod values;
 
 pub(crate) use attributes::{
     AttributeField, AttributeSyntax, FieldKind, find_attribute_structure, is_known_attribute,
-    list_keywords, normalise_attribute, shared_name,
+    shared_name,
 };
 pub(crate) use dimension_numbers::{
     FIELDS as CONVOLUTION_FIELDS, print_dimension_numbers as show_dimension_numbers,
 };
+pub(crate) use keywords::{
+    ComparisonDirection, ComparisonType, FftType, RngAlgorithm, TransposeKind, list_keywords,
+};
+pub(crate) use numbers::{DotNumbers, IndexingNumbers, TensorLayout};
 pub(crate) use opcode::{MlirOpcode, OpcodeTable};
 pub(crate) use operations::{AssemblyFormat, OpDefinition, TrailingTypes, full_operation_name};
+pub(crate) use properties::{
+    AttributeConstraint, AttributeDefinition, AttributeRecord, MissingAttribute,
+    normalise_attribute,
+};
+pub(crate) use values::{
+    ElementsAttribute, IntegerElements, IntegerList, NamedInteger, PrecisionConfig, SymbolName,
+};

@@ -1,8 +1,8 @@
 //! What is known of operations: one row each; operations that differ in nothing but their names
 //! share one.
 
-use super::attributes::AttributeConstraint;
 use super::opcode::MlirOpcode;
+use super::properties::AttributeDefinition;
 use super::table::TABLES;
 use crate::mlir::text::{MlirParseResult, MlirParser, OperationState};
 use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult};
@@ -14,9 +14,8 @@ use std::borrow::Cow;
 pub(crate) struct OpDefinition {
     /// Operations of the row.
     pub opcodes: &'static [MlirOpcode],
-    /// Attributes that belong to it: `name:kind name:kind …`, `?` behind those that may be
-    /// missing.
-    pub attributes: &'static str,
+    /// Attributes that belong to it.
+    pub attributes: &'static [AttributeDefinition],
     /// How it is written if not generically.
     pub form: AssemblyFormat,
     /// Whether its regions see no values from outside.
@@ -61,17 +60,10 @@ pub(crate) enum TrailingTypes {
 }
 
 impl OpDefinition {
-    /// The kind of an attribute that belongs to the operation.
-    pub fn find_attribute_kind(&self, name: &str) -> Option<AttributeConstraint> {
-        let mut all = self.attributes.split_ascii_whitespace();
-        let kind = all.find_map(|row| row.strip_prefix(name)?.strip_prefix(':'))?;
-        Some(match kind.trim_end_matches('?') {
-            "i64s" => AttributeConstraint::I64s,
-            "bools" => AttributeConstraint::Bools,
-            "i64" => AttributeConstraint::Integer(64),
-            "i32" => AttributeConstraint::Integer(32),
-            _ => AttributeConstraint::Any,
-        })
+    /// The definition of an attribute that belongs to the operation.
+    pub fn find_attribute(&self, name: &str) -> Option<&'static AttributeDefinition> {
+        let mut all = self.attributes.iter();
+        all.find(|attribute| attribute.name == name)
     }
 
     /// The names of the row, for messages.
@@ -84,7 +76,7 @@ impl OpDefinition {
 
 pub(super) const fn define_operation(
     opcodes: &'static [MlirOpcode],
-    attributes: &'static str,
+    attributes: &'static [AttributeDefinition],
     form: AssemblyFormat,
 ) -> OpDefinition {
     OpDefinition {
@@ -130,7 +122,7 @@ pub(super) const fn define_elementwise(
     OpDefinition {
         signature,
         rule: VerifierRule::Elementwise(classes),
-        ..define_operation(opcodes, "", same_type_format("%*"))
+        ..define_operation(opcodes, &[], same_type_format("%*"))
     }
 }
 

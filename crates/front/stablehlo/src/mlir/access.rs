@@ -3,10 +3,9 @@
 //! Every function here gives `None` where the attribute is absent or of another kind.
 
 use super::attribute::{AttributeKind, DialectBody, MlirAttr};
-use super::id::{MlirOp, MlirValue};
+use super::id::MlirOp;
 use super::module::{MlirModule, ResourceBlob};
 use super::types::{MlirType, MlirTypeKind};
-use crate::dialect::MlirOpcode;
 
 /// Constant elements: bytes as [`super::DenseElements`] describes them.
 #[derive(Clone, Copy, Debug)]
@@ -31,39 +30,13 @@ impl MlirModule {
     }
 
     /// What an attribute of an operation is.
-    pub fn find_attribute_kind(&self, op: MlirOp, name: &str) -> Option<&AttributeKind> {
+    fn find_attribute_kind(&self, op: MlirOp, name: &str) -> Option<&AttributeKind> {
         Some(self.attributes.kind(self.find_attribute(op, name)?))
-    }
-
-    /// An integer, such as `iota_dimension`.
-    pub fn find_integer(&self, op: MlirOp, name: &str) -> Option<i64> {
-        self.as_integer(self.find_attribute(op, name)?)
-    }
-
-    /// A float, such as `epsilon`.
-    pub fn find_float(&self, op: MlirOp, name: &str) -> Option<f64> {
-        match *self.find_attribute_kind(op, name)? {
-            AttributeKind::Float { bits, ty } => match *self.types.kind(ty) {
-                MlirTypeKind::Float(float) => Some(float.format().decode_bits(bits)),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// A truth value, such as `is_stable`.
-    pub fn find_boolean(&self, op: MlirOp, name: &str) -> Option<bool> {
-        Some(self.find_integer(op, name)? != 0)
     }
 
     /// Integers, such as `dimensions`, from a dense array, from elements or from an array.
     pub fn find_integers(&self, op: MlirOp, name: &str) -> Option<Vec<i64>> {
         self.as_integers(self.find_attribute(op, name)?)
-    }
-
-    /// The word of an enumeration, such as `EQ` of `comparison_direction`.
-    pub fn find_keyword(&self, op: MlirOp, name: &str) -> Option<&str> {
-        self.as_keyword(self.find_attribute(op, name)?)
     }
 
     /// A string, such as `call_target_name`.
@@ -74,37 +47,9 @@ impl MlirModule {
         }
     }
 
-    /// The last name of a reference to a symbol, such as `callee`.
-    pub fn find_callee(&self, op: MlirOp, name: &str) -> Option<&str> {
-        match self.find_attribute_kind(op, name)? {
-            AttributeKind::SymbolRef(path) => path.last().map(|&symbol| self.symbol_text(symbol)),
-            _ => None,
-        }
-    }
-
-    /// The function that a custom call names alone in `called_computations`.
-    pub fn called_computation(&self, op: MlirOp) -> Option<&str> {
-        let AttributeKind::Array(list) = self.find_attribute_kind(op, "called_computations")?
-        else {
-            return None;
-        };
-        match (
-            &list[..],
-            list.first().map(|attr| self.attributes.kind(*attr))?,
-        ) {
-            ([_], AttributeKind::SymbolRef(path)) => {
-                path.last().map(|&symbol| self.symbol_text(symbol))
-            }
-            _ => None,
-        }
-    }
-
-    /// A type, such as `function_type`.
-    pub fn type_attribute(&self, op: MlirOp, name: &str) -> Option<MlirType> {
-        match *self.find_attribute_kind(op, name)? {
-            AttributeKind::Type(ty) => Some(ty),
-            _ => None,
-        }
+    /// The name that an operation defines as a symbol.
+    pub fn symbol_name(&self, op: MlirOp) -> Option<&str> {
+        self.find_text(op, "sym_name")
     }
 
     /// Constant elements, such as `value`.
@@ -244,18 +189,6 @@ impl MlirModule {
     /// A function of the outermost module by its name.
     pub fn find_function(&self, name: &str) -> Option<MlirOp> {
         self.function_index.get(&self.find_symbol(name)?).copied()
-    }
-
-    /// The constant elements that a value always has.
-    pub fn find_constant(&self, value: MlirValue) -> Option<ElementsRef<'_>> {
-        let op = self.defining_op(value)?;
-        let is_constant = matches!(
-            self.opcode(op),
-            Some(MlirOpcode::Constant | MlirOpcode::ChloConstant)
-        );
-        is_constant
-            .then(|| self.find_elements(op, "value"))
-            .flatten()
     }
 }
 

@@ -205,11 +205,6 @@ impl MlirModule {
         )
     }
 
-    /// Name as a symbol, to compare without looking at text.
-    pub fn name_symbol(&self, op: MlirOp) -> MlirSymbol {
-        self.ops[op.index()].name
-    }
-
     /// Where the operation stands in the input.
     pub fn source_location(&self, op: MlirOp) -> SourceLocation {
         self.ops[op.index()].place
@@ -505,7 +500,7 @@ impl MlirModule {
         self.functions = ops
             .filter(|&op| self.opcode(op) == Some(MlirOpcode::Func))
             .collect();
-        let name = |&op: &MlirOp| Some((self.find_symbol(self.find_text(op, "sym_name")?)?, op));
+        let name = |&op: &MlirOp| Some((self.find_symbol(self.symbol_name(op)?)?, op));
         // The first of several functions of one name counts; the verifier refuses the others.
         self.function_index = self.functions.iter().rev().filter_map(name).collect();
     }

@@ -4,6 +4,7 @@ use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
+use crate::dialect::table::ShapeAssertionAttributes;
 use crate::mlir::{MlirOp, MlirTypeKind};
 use spirula_program::ScalarLiteral;
 use spirula_program::ScalarType;
@@ -34,7 +35,8 @@ pub(super) fn shape_assertion(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tr
     let condition = operands[0].first_component();
     let holds = t.builder.as_literal(condition);
     if holds.is_none_or(|literal| literal.bits == 0) {
-        let text = t.module.find_text(op, "error_message").unwrap_or_default();
+        let attributes: ShapeAssertionAttributes<'_> = t.read_attributes(op)?;
+        let text = attributes.error_message.map_or("", |message| message.0);
         let message = build_message(t, text, &shown)?;
         t.builder.add_assertion(RunAssertion {
             condition,

@@ -3,6 +3,7 @@
 use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::translator::StablehloTranslator;
+use crate::dialect::table::CheckAttributes;
 use crate::mlir::{AttributeKind, MlirOp};
 use spirula_diagnostics::SourceLocation;
 
@@ -60,20 +61,22 @@ pub(super) fn record_check(
     if t.is_nested() {
         return Err(t.unsupported_error(op, "check within control flow"));
     }
-    if let (ResultTolerance::Within(_), Some(tolerance)) =
-        (likeness, t.module.find_float(op, "tolerance"))
-    {
+    let attributes: CheckAttributes = t.read_attributes(op)?;
+    if let (ResultTolerance::Within(_), Some(tolerance)) = (likeness, attributes.tolerance) {
         likeness = ResultTolerance::Within(tolerance);
     }
-    if let (ResultTolerance::Ulps(_), Some(most)) =
-        (likeness, t.module.find_integer(op, "max_ulp_difference"))
-    {
+    if let (ResultTolerance::Ulps(_), Some(most)) = (likeness, attributes.max_ulp_difference) {
         likeness = ResultTolerance::Ulps(most.unsigned_abs());
     }
     let found = t.tensor_operand(op, 0)?;
-    let expected = match t.module.find_attribute(op, "value") {
-        Some(attr) if matches!(t.module.attributes.kind(attr), AttributeKind::Elements(_)) => {
-            super::constant::translate_elements(t, op, "value")?
+    let expected = match attributes.value {
+        Some(value)
+            if matches!(
+                t.module.attributes.kind(value.0),
+                AttributeKind::Elements(_)
+            ) =>
+        {
+            super::constant::translate_elements(t, op, value)?
         }
         _ => t.tensor_operand(op, 1)?,
     };

@@ -3,6 +3,8 @@
 use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::translator::{StablehloTranslator, TypedTensor, static_shape, tensor_type};
+use crate::dialect::ElementsAttribute;
+use crate::dialect::table::ConstantAttributes;
 use crate::mlir::{ElementsRef, MlirOp};
 use spirula_program::{ScalarLiteral, ScalarType};
 use spirula_tensor::ir::{DenseTensorType, TensorConstant, TensorValue};
@@ -11,10 +13,10 @@ use spirula_tensor::ir::{DenseTensorType, TensorConstant, TensorValue};
 pub(super) fn translate_elements(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
-    name: &str,
+    value: ElementsAttribute,
 ) -> TranslateResult<TypedTensor> {
     let module = t.module;
-    let found = module.find_elements(op, name);
+    let found = value.elements(module);
     let found = found.ok_or_else(|| t.unsupported_error(op, "constant without elements"))?;
     let (element, shape) = tensor_type(module, module.source_location(op), found.ty)?;
     let shape = static_shape(&shape).ok_or_else(|| t.dynamic_dimension_error(op))?;
@@ -99,7 +101,8 @@ pub(super) fn scalar_bits(
     op: MlirOp,
     element: TensorElement,
 ) -> Option<Vec<ScalarLiteral>> {
-    let found = t.module.find_elements(op, "value")?;
+    let ConstantAttributes { value } = t.read_attributes(op).ok()?;
+    let found = value.elements(t.module)?;
     let parts = element.component_count();
     let width = found.data.len() / parts;
     let literal = |part| {
@@ -118,7 +121,8 @@ pub(super) fn scalar_list(
     element: TensorElement,
     count: usize,
 ) -> Option<Vec<i64>> {
-    let found = t.module.find_elements(op, "value")?;
+    let ConstantAttributes { value } = t.read_attributes(op).ok()?;
+    let found = value.elements(t.module)?;
     let width = match found.splat {
         true => found.data.len(),
         false => found.data.len().checked_div(count)?,
@@ -142,7 +146,8 @@ pub(super) fn translate_constant(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
 ) -> TranslateResult<()> {
-    let mut tensor = translate_elements(t, op, "value")?;
+    let ConstantAttributes { value } = t.read_attributes(op)?;
+    let mut tensor = translate_elements(t, op, value)?;
     let declared = t.result_element(op, 0)?;
     // Elements of a quantised type are written as what it stores.
     if declared.stored_element() == tensor.element {

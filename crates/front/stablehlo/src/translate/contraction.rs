@@ -2,9 +2,11 @@
 
 use super::dims::merge_dims;
 use super::error::TranslateResult;
-use super::reduction::{WindowDimension, compute_windowed_shape, read_windows};
+use super::reduction::{WindowAttributes, WindowDimension, compute_windowed_shape, read_windows};
 use super::scalar::ScalarBuilder;
 use super::translator::StablehloTranslator;
+use crate::dialect::table::{ConvolutionAttributes, DotGeneralAttributes};
+use crate::dialect::{DotNumbers, IntegerList, TensorLayout};
 use crate::mlir::MlirOp;
 use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{AxisKind, DimExtent, ScalarNode, StructuredOp, TensorShape};
@@ -15,39 +17,33 @@ pub(super) struct DotDimensions {
     pub contracting: [Vec<usize>; 2],
 }
 
-/// The pairs that an attribute says.
-pub(super) fn read_dimension_pairs(
+/// Checks dimension numbers against the ranks of the operands.
+pub(super) fn check_dimension_pairs(
     t: &StablehloTranslator<'_>,
     op: MlirOp,
-    name: &str,
+    numbers: &DotNumbers,
 ) -> TranslateResult<DotDimensions> {
-    let numbers = t.module.find_attribute(op, name);
-    let numbers = numbers.ok_or_else(|| t.invalid_error(op, "a product has no dimensions"))?;
-    let ranks = [0, 1].map(|at| {
-        t.tensor_operand(op, at)
-            .map(|operand| t.tensor_shape(&operand).len())
-    });
-    let [l, r] = ranks;
-    let (l, r) = (l?, r?);
-    let of = |field: &str, rank| {
-        let found = t.module.field_integers(numbers, field);
-        t.check_dimensions(op, field, &found, rank)
+    let rank = |at: usize| {
+        let operand = t.tensor_operand(op, at)?;
+        Ok(t.tensor_shape(&operand).len())
+    };
+    let (l, r) = (rank(0)?, rank(1)?);
+    let pair = |[left, right]: &[IntegerList; 2]| {
+        Ok([
+            t.check_dimensions(op, left, l)?,
+            t.check_dimensions(op, right, r)?,
+        ])
     };
     Ok(DotDimensions {
-        batch: [
-            of("lhs_batching_dimensions", l)?,
-            of("rhs_batching_dimensions", r)?,
-        ],
-        contracting: [
-            of("lhs_contracting_dimensions", l)?,
-            of("rhs_contracting_dimensions", r)?,
-        ],
+        batch: pair(&numbers.batching)?,
+        contracting: pair(&numbers.contracting)?,
     })
 }
 
 /// `dot_general`
 pub(super) fn dot_general(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let pairs = read_dimension_pairs(t, op, "dot_dimension_numbers")?;
+    let attributes: DotGeneralAttributes = t.read_attributes(op)?;
+    let pairs = check_dimension_pairs(t, op, &attributes.dot_dimension_numbers)?;
     translate_product(t, op, &pairs)
 }
 
@@ -156,20 +152,13 @@ struct ConvolutionLayout {
     spatial: Vec<usize>,
 }
 
-fn read_layout(
+fn check_layout(
     t: &StablehloTranslator<'_>,
     op: MlirOp,
-    names: [&str; 3],
+    layout: &TensorLayout,
     rank: usize,
 ) -> TranslateResult<ConvolutionLayout> {
-    let numbers = t.module.find_attribute(op, "dimension_numbers");
-    let numbers = numbers.ok_or_else(|| t.invalid_error(op, "a convolution has no dimensions"))?;
-    let mut all = vec![
-        t.module.field_integer(numbers, names[0]),
-        t.module.field_integer(numbers, names[1]),
-    ];
-    all.extend(t.module.field_integers(numbers, names[2]));
-    let all = t.check_dimensions(op, "dimension_numbers", &all, rank)?;
+    let all = t.check_dimensions(op, &layout.all_dimensions(), rank)?;
     t.ensure_holds(op, all.len() == rank, "has dimensions of another rank")?;
     Ok(ConvolutionLayout {
         first: all[0],
@@ -223,7 +212,7 @@ fn translate_padded_convolution(
     let (l, r) = (t.tensor_operand(op, 0)?, t.tensor_operand(op, 1)?);
     let result = t.result_element(op, 0)?;
     let (input, kernel) = (t.tensor_shape(&l), t.static_sizes(op, &r)?);
-    let convolution = ConvolutionGeometry::from_operation(t, op, (&input, &kernel), padding)?;
+    let convolution = ConvolutionGeometry::from_operation(t, op, &input, &kernel, padding)?;
     let mut shape: TensorShape = std::iter::repeat_n(DimExtent::Static(0), input.len()).collect();
     let to = &convolution.to;
     shape[to.first] = convolution.batch;
@@ -246,49 +235,50 @@ fn translate_padded_convolution(
     t.give_one(op, tensor)
 }
 
-/// Names of the attributes that say where the axes are.
-const INPUT: [&str; 3] = [
-    "input_batch_dimension",
-    "input_feature_dimension",
-    "input_spatial_dimensions",
-];
-const KERNEL: [&str; 3] = [
-    "kernel_input_feature_dimension",
-    "kernel_output_feature_dimension",
-    "kernel_spatial_dimensions",
-];
-const OUTPUT: [&str; 3] = [
-    "output_batch_dimension",
-    "output_feature_dimension",
-    "output_spatial_dimensions",
-];
-
 impl ConvolutionGeometry {
     fn from_operation(
         t: &mut StablehloTranslator<'_>,
         op: MlirOp,
-        (input, kernel): (&TensorShape, &[u64]),
+        input: &TensorShape,
+        kernel: &[u64],
         padding: Option<&[ScalarNode]>,
     ) -> TranslateResult<Self> {
         let rank = input.len();
         let fits = rank >= 2 && kernel.len() == rank;
         t.ensure_holds(op, fits, "has operands of wrong ranks")?;
-        let from = read_layout(t, op, INPUT, rank)?;
-        let by = read_layout(t, op, KERNEL, rank)?;
-        let to = read_layout(t, op, OUTPUT, rank)?;
+        let attributes: ConvolutionAttributes = t.read_attributes(op)?;
+        let numbers = &attributes.dimension_numbers;
+        let from = check_layout(t, op, &numbers.input, rank)?;
+        let by = check_layout(t, op, &numbers.kernel, rank)?;
+        let to = check_layout(t, op, &numbers.output, rank)?;
         let spatial: Vec<DimExtent> = from.spatial.iter().map(|at| input[*at]).collect();
         let taps = by.spatial.iter().map(|at| DimExtent::Static(kernel[*at]));
         let taps: Vec<DimExtent> = taps.collect();
-        let mut windows = read_windows(t, op, &spatial, &taps, ["lhs_dilation", "rhs_dilation"])?;
+        let mut window = WindowAttributes {
+            strides: attributes.window_strides,
+            base_dilations: attributes.lhs_dilation,
+            window_dilations: attributes.rhs_dilation,
+            padding: attributes.padding,
+        };
+        // JAX writes two strides for dynamic convolutions along one dimension; the first counts.
+        if let Some(strides) = &mut window.strides
+            && padding.is_some()
+        {
+            strides.values.truncate(spatial.len());
+        }
+        let mut windows = read_windows(t, op, &spatial, &taps, &window)?;
         if let Some(padding) = padding {
             t.ensure_holds(op, padding.len() == 2 * windows.len(), "has wrong padding")?;
             for (window, padding) in windows.iter_mut().zip(padding.chunks_exact(2)) {
                 (window.low, window.high) = (padding[0], padding[1]);
             }
         }
-        let reversed = t.integers_or(op, "window_reversal", windows.len(), 0)?;
-        let groups = |name| t.module.find_integer(op, name).unwrap_or(1).max(1) as u64;
-        let groups = (groups("feature_group_count"), groups("batch_group_count"));
+        let reversed = attributes.window_reversal.map(|list| list.0);
+        let reversed = t.integers_or(op, reversed.as_ref(), windows.len(), 0)?;
+        let groups = (
+            attributes.feature_group_count.max(1) as u64,
+            attributes.batch_group_count.max(1) as u64,
+        );
         let features = (kernel[by.second], kernel[by.first]);
         let batch = match (input[from.first], groups.1) {
             (size, 1) => size,

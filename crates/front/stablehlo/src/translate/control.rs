@@ -7,13 +7,18 @@ use super::lapack;
 use super::reduction;
 use super::sort;
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
+use crate::dialect::table::{
+    CallAttributes, CompositeAttributes, CustomCallAttributes, GetTupleElementAttributes,
+};
+use crate::dialect::{AttributeRecord, SymbolName};
 use crate::mlir::{MlirBlock, MlirOp};
 use spirula_program::{ScalarLiteral, ScalarOp as Scalar};
 use spirula_tensor::ir::{TensorBlock, TensorValue};
 
 /// `func.call`
 pub(super) fn translate_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    call_by(t, op, "callee")
+    let attributes = CallAttributes::read(t.module, op).ok();
+    inline_callee(t, op, attributes.map(|attributes| attributes.callee))
 }
 
 /// `composite`: its decomposition.
@@ -21,13 +26,18 @@ pub(super) fn translate_composite(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
 ) -> TranslateResult<()> {
-    call_by(t, op, "decomposition")
+    let attributes = CompositeAttributes::read(t.module, op).ok();
+    inline_callee(t, op, attributes.map(|attributes| attributes.decomposition))
 }
 
-fn call_by(t: &mut StablehloTranslator<'_>, op: MlirOp, attribute: &str) -> TranslateResult<()> {
+fn inline_callee(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+    callee: Option<SymbolName<'_>>,
+) -> TranslateResult<()> {
     let module = t.module;
-    let callee = module.find_callee(op, attribute);
-    let callee = callee.ok_or_else(|| t.invalid_error(op, "a call names no function"))?;
+    let SymbolName(callee) =
+        callee.ok_or_else(|| t.invalid_error(op, "a call names no function"))?;
     let operands = module.operands(op).iter();
     let arguments = operands
         .map(|value| t.resolve_value(op, *value))
@@ -38,10 +48,8 @@ fn call_by(t: &mut StablehloTranslator<'_>, op: MlirOp, attribute: &str) -> Tran
 
 /// `custom_call`: assertions, checks, routines of LAPACK, and markers that say nothing about values.
 pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let target = t
-        .module
-        .find_text(op, "call_target_name")
-        .unwrap_or_default();
+    let attributes: CustomCallAttributes<'_> = t.read_attributes(op)?;
+    let target = attributes.call_target_name.0;
     if let Some(name) = target.strip_prefix("check.") {
         check::record_check(t, op, name)?;
         return bind_check_result(t, op);
@@ -104,7 +112,8 @@ pub(super) fn get_tuple_element(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
 ) -> TranslateResult<()> {
-    let at = usize::try_from(t.require_integer(op, "index")?).unwrap_or(usize::MAX);
+    let GetTupleElementAttributes { index } = t.read_attributes(op)?;
+    let at = usize::try_from(index).unwrap_or(usize::MAX);
     let operand = t.module.operands(op).first().copied();
     let item = match operand {
         Some(value) => t.resolve_value(op, value)?,

@@ -12,7 +12,8 @@ use super::scalar::{
     ElementValue, ElementwiseCall, ElementwiseOperation, ScalarBuilder, find_elementwise_function,
 };
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
-use crate::dialect::MlirOpcode;
+use crate::dialect::table::{ConcatenateAttributes, DimensionSizeAttributes, SliceAttributes};
+use crate::dialect::{AttributeRecord, MlirOpcode};
 use crate::mlir::MlirOp;
 use spirula_program::ScalarType;
 use spirula_tensor::ir::{
@@ -233,8 +234,9 @@ impl StablehloTranslator<'_> {
             .collect::<Option<_>>()?;
         match opcode {
             MlirOpcode::Reshape => Some(operands.first()?.to_vec()),
-            MlirOpcode::Concatenate if module.find_integer(op, "dimension") == Some(0) => {
-                Some(operands.concat())
+            MlirOpcode::Concatenate => {
+                let attributes = ConcatenateAttributes::read(module, op).ok()?;
+                (attributes.dimension.value == 0).then(|| operands.concat())
             }
             MlirOpcode::BroadcastInDim | MlirOpcode::Broadcast => match operands.first()?.len() {
                 1 => Some(vec![operands[0][0]; count]),
@@ -242,8 +244,9 @@ impl StablehloTranslator<'_> {
                 _ => None,
             },
             MlirOpcode::Slice if self.tensor_shape(result).len() == 1 => {
-                let start = *module.find_integers(op, "start_indices")?.first()?;
-                let stride = *module.find_integers(op, "strides")?.first()?;
+                let attributes = SliceAttributes::read(module, op).ok()?;
+                let start = *attributes.start_indices.values.first()?;
+                let stride = *attributes.strides.values.first()?;
                 let at = |index: usize| {
                     let step = stride.checked_mul(index as i64)?;
                     usize::try_from(start.checked_add(step)?).ok()
@@ -304,7 +307,8 @@ pub(super) fn get_dimension_size(
 ) -> TranslateResult<()> {
     let operand = t.tensor_operand(op, 0)?;
     let shape = t.tensor_shape(&operand);
-    let dimension = t.require_dimension(op, "dimension", shape.len())?;
+    let attributes: DimensionSizeAttributes = t.read_attributes(op)?;
+    let dimension = t.check_dimension(op, attributes.dimension, shape.len())?;
     let element = t.result_element(op, 0)?;
     let mut result = t.map_points(&TensorShape::new(), |t, s, _| {
         let size = ElementValue::new(TensorElement::I64, s.body.intern_size(shape[dimension]));

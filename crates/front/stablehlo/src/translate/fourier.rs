@@ -9,6 +9,8 @@ use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::scalar::ScalarBuilder;
 use super::translator::{StablehloTranslator, TypedTensor};
+use crate::dialect::FftType;
+use crate::dialect::table::FftAttributes;
 use crate::mlir::MlirOp;
 use spirula_program::ScalarOp as Scalar;
 use spirula_program::ScalarType as Ty;
@@ -28,8 +30,11 @@ const LONGEST: u64 = 1 << 24;
 /// `fft`
 pub(super) fn translate_fft(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.tensor_operand(op, 0)?;
-    let kind = t.module.find_keyword(op, "fft_type").unwrap_or("FFT");
-    let lengths = t.require_integers(op, "fft_length")?;
+    let FftAttributes {
+        fft_type,
+        fft_length,
+    } = t.read_attributes(op)?;
+    let lengths = fft_length.values;
     let (result, _) = t.result_type(op, 0)?;
     let rank = t.tensor_shape(&operand).len();
     let is_known = (1..=rank).contains(&lengths.len())
@@ -48,8 +53,8 @@ pub(super) fn translate_fft(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tran
     let complex = TensorElement::Complex(float);
     let others: Vec<usize> = (first..last).rev().collect();
     let mut tensor = t.convert_tensor(op, &operand, complex)?;
-    let result = match kind {
-        "IRFFT" => {
+    let result = match fft_type {
+        FftType::InverseReal => {
             for axis in others {
                 tensor = transform_dimension(t, op, &tensor, axis, FourierDirection::Inverse)?;
             }
@@ -58,12 +63,12 @@ pub(super) fn translate_fft(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tran
             TypedTensor::new(TensorElement::Float(float), whole.first_component())
         }
         _ => {
-            let direction = match kind {
-                "IFFT" => FourierDirection::Inverse,
+            let direction = match fft_type {
+                FftType::Inverse => FourierDirection::Inverse,
                 _ => FourierDirection::Forward,
             };
             tensor = transform_dimension(t, op, &tensor, last, direction)?;
-            if kind == "RFFT" {
+            if fft_type == FftType::Real {
                 let mut shape = t.tensor_shape(&tensor);
                 shape[last] = DimExtent::Static(if length == 0 { 0 } else { length / 2 + 1 });
                 tensor = t.gather_elements(&tensor, &shape, |_, point| point.to_vec())?;

@@ -5,7 +5,9 @@ use super::error::TranslateResult;
 use super::movement::{clamp_index, static_sizes};
 use super::scalar::ScalarBuilder;
 use super::translator::{StablehloTranslator, TypedTensor};
-use crate::mlir::{MlirAttr, MlirOp};
+use crate::dialect::IndexingNumbers;
+use crate::dialect::table::{DynamicGatherAttributes, GatherAttributes};
+use crate::mlir::MlirOp;
 use spirula_tensor::ir::{DimExtent, ScalarNode, StructuredOp, TensorShape};
 
 /// How the dimensions of the operand, of the indices, and of the slices belong together; the names
@@ -25,39 +27,26 @@ pub(super) struct GatherDimensions {
     pub vector: usize,
 }
 
-/// Names of the fields in the order of [`GatherDimensions`].
-pub(super) const GATHER: [&str; 6] = [
-    "offset_dims",
-    "collapsed_slice_dims",
-    "operand_batching_dims",
-    "start_indices_batching_dims",
-    "start_index_map",
-    "index_vector_dim",
-];
-
 impl GatherDimensions {
-    /// Reads and checks an attribute.
-    pub fn new(
+    /// Checks dimension numbers against the rank of the operand, the shape of the indices, and the
+    /// rank of the result.
+    pub fn from_numbers(
         t: &StablehloTranslator<'_>,
         op: MlirOp,
-        attr: MlirAttr,
-        names: [&str; 6],
-        (operand, indices, result): (usize, &TensorShape, usize),
+        written: &IndexingNumbers,
+        operand: usize,
+        indices: &TensorShape,
+        result: usize,
     ) -> TranslateResult<GatherDimensions> {
-        let list = |at: usize, rank| {
-            let found = t.module.field_integers(attr, names[at]);
-            t.check_dimensions(op, names[at], &found, rank)
-        };
         let rank = indices.len();
-        let vector = t.module.field_integer(attr, names[5]);
-        let vector = usize::try_from(vector).unwrap_or(usize::MAX);
+        let vector = usize::try_from(written.index_vector_dim).unwrap_or(usize::MAX);
         t.ensure_holds(op, vector <= rank, "has a wrong index_vector_dim")?;
         let numbers = GatherDimensions {
-            offset: list(0, result)?,
-            collapsed: list(1, operand)?,
-            batching: list(2, operand)?,
-            indices_batching: list(3, rank)?,
-            index_map: list(4, operand)?,
+            offset: t.check_dimensions(op, &written.offset_dims, result)?,
+            collapsed: t.check_dimensions(op, &written.collapsed_dims, operand)?,
+            batching: t.check_dimensions(op, &written.operand_batching_dims, operand)?,
+            indices_batching: t.check_dimensions(op, &written.indices_batching_dims, rank)?,
+            index_map: t.check_dimensions(op, &written.index_map, operand)?,
             vector,
         };
         let components = indices.get(vector).copied().unwrap_or(DimExtent::Static(1));
@@ -112,7 +101,8 @@ impl GatherDimensions {
         t: &StablehloTranslator<'_>,
         s: &mut StructuredOp,
         indices: &TypedTensor,
-        (batch, rank): (&[ScalarNode], usize),
+        batch: &[ScalarNode],
+        rank: usize,
         mut adjust: impl FnMut(&mut ScalarBuilder<'_>, ScalarNode, usize) -> ScalarNode,
     ) -> Vec<ScalarNode> {
         let mut start = vec![s.body.intern_i64(0); rank];
@@ -132,38 +122,41 @@ impl GatherDimensions {
 
 /// `gather`
 pub(super) fn translate_gather(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let slice = t.require_integers(op, "slice_sizes")?;
-    let slice = static_sizes(t, op, &slice)?;
-    gather_by(t, op, &slice)
+    let GatherAttributes {
+        dimension_numbers,
+        slice_sizes,
+    } = t.read_attributes(op)?;
+    let slice = static_sizes(t, op, &slice_sizes.values)?;
+    gather_slices(t, op, &dimension_numbers.0, &slice)
 }
 
 /// `dynamic_gather`: sizes are an operand.
 pub(super) fn dynamic_gather(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let DynamicGatherAttributes { dimension_numbers } = t.read_attributes(op)?;
     let slice = t.shape_operand(op, 2)?;
-    gather_by(t, op, &slice)
+    gather_slices(t, op, &dimension_numbers.0, &slice)
 }
 
-fn gather_by(
+fn gather_slices(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
+    written: &IndexingNumbers,
     slice: &TensorShape,
 ) -> TranslateResult<()> {
     let (operand, indices) = (t.tensor_operand(op, 0)?, t.tensor_operand(op, 1)?);
     let result = t.declared_result(op, 0)?.1.len();
-    let attr = t.module.find_attribute(op, "dimension_numbers");
-    let attr = attr.ok_or_else(|| t.invalid_error(op, "gather has no dimension numbers"))?;
     let (sizes, index_sizes) = (t.tensor_shape(&operand), t.tensor_shape(&indices));
     let is_index = matches!(indices.element, TensorElement::Int { .. });
     t.ensure_holds(op, is_index, "has indices that are no integers")?;
     let rank = sizes.len();
-    let numbers = GatherDimensions::new(t, op, attr, GATHER, (rank, &index_sizes, result))?;
+    let numbers = GatherDimensions::from_numbers(t, op, written, rank, &index_sizes, result)?;
     t.check_slice(op, &sizes, slice)?;
     let kept = numbers.kept_dimensions(rank);
     let shape = gather_shape(&numbers, &kept, slice, &index_sizes, result);
     let tensor = t.map_points(&shape, |t, s, point| {
         let batch = numbers.batch_indices(point);
         let mut position =
-            numbers.compute_slice_start(t, s, &indices, (&batch, rank), |c, index, at| {
+            numbers.compute_slice_start(t, s, &indices, &batch, rank, |c, index, at| {
                 clamp_index(c, index, sizes[at], slice[at])
             });
         let mut c = ScalarBuilder::new(&mut s.body);

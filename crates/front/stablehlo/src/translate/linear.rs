@@ -5,6 +5,8 @@ use super::element::{TensorElement, to_native_type};
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
+use crate::dialect::TransposeKind;
+use crate::dialect::table::{CholeskyAttributes, TriangularSolveAttributes};
 use crate::mlir::{MlirFloat, MlirOp};
 use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{AxisKind, DimExtent, ScalarNode, StructuredOp, TensorShape, TensorValue};
@@ -78,7 +80,8 @@ pub(super) fn translate_cholesky(
     op: MlirOp,
 ) -> TranslateResult<()> {
     let operand = t.tensor_operand(op, 0)?;
-    let lower = t.module.find_boolean(op, "lower").unwrap_or(false);
+    let CholeskyAttributes { lower } = t.read_attributes(op)?;
+    let lower = lower.unwrap_or(false);
     let element = choose_computation_type(t, op, operand.element)?;
     let a = t.convert_tensor(op, &operand, element)?;
     let factor = t.factor_cholesky(op, &a, lower)?;
@@ -181,18 +184,6 @@ fn column_sums(
     Ok(t.finish_structured(s, &value))
 }
 
-/// A triangular system as it is written: `op(a) x = b`, or `x op(a) = b`.
-pub(super) struct TriangularAttributes<'a> {
-    /// Whether the matrix stands on the left.
-    pub left: bool,
-    /// Which triangle is read.
-    pub lower: bool,
-    /// Whether the diagonal counts as ones.
-    pub unit: bool,
-    /// `NO_TRANSPOSE`, `TRANSPOSE` or `ADJOINT`.
-    pub transpose: &'a str,
-}
-
 /// How the matrix of a triangular system is read: as one on the left, its triangle below.
 struct TriangularSystem {
     batch: TensorShape,
@@ -209,17 +200,8 @@ struct TriangularSystem {
 /// `triangular_solve`
 pub(super) fn triangular_solve(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let (a, b) = (t.tensor_operand(op, 0)?, t.tensor_operand(op, 1)?);
-    let is_set = |name| t.module.find_boolean(op, name).unwrap_or(false);
-    let triangular = TriangularAttributes {
-        left: is_set("left_side"),
-        lower: is_set("lower"),
-        unit: is_set("unit_diagonal"),
-        transpose: t
-            .module
-            .find_keyword(op, "transpose_a")
-            .unwrap_or("NO_TRANSPOSE"),
-    };
-    let result = t.solve_triangular(op, (&a, &b), &triangular)?;
+    let triangular: TriangularSolveAttributes = t.read_attributes(op)?;
+    let result = t.solve_triangular(op, &a, &b, &triangular)?;
     t.give_one(op, result)
 }
 
@@ -228,29 +210,33 @@ impl StablehloTranslator<'_> {
     pub fn solve_triangular(
         &mut self,
         op: MlirOp,
-        (a, b): (&TypedTensor, &TypedTensor),
-        triangular: &TriangularAttributes<'_>,
+        a: &TypedTensor,
+        b: &TypedTensor,
+        triangular: &TriangularSolveAttributes,
     ) -> TranslateResult<TypedTensor> {
         let (batch, n, columns) = split_matrix_shape(self, op, a)?;
         let (other_batch, rows, others) = split_matrix_shape(self, op, b)?;
-        let left = triangular.left;
+        let left = triangular.left_side;
         let n =
             merge_dims(n, columns).and_then(|n| merge_dims(n, if left { rows } else { others }));
         let fits = n.is_some();
         let n = n.unwrap_or(columns);
         let same = merged_shapes(&batch, &other_batch).is_some() && a.element == b.element;
         self.ensure_holds(op, fits && same, "has matrices that do not fit")?;
-        let is_transposed = matches!(triangular.transpose, "TRANSPOSE" | "ADJOINT");
+        let is_transposed = matches!(
+            triangular.transpose_a,
+            TransposeKind::Transpose | TransposeKind::Adjoint
+        );
         // x A = b is Aᵀ xᵀ = bᵀ.
         let flipped = is_transposed == left;
         let system = TriangularSystem {
             batch,
             n,
             flipped,
-            conjugated: triangular.transpose == "ADJOINT",
+            conjugated: triangular.transpose_a == TransposeKind::Adjoint,
             backwards: triangular.lower == flipped,
             left,
-            unit: triangular.unit,
+            unit: triangular.unit_diagonal,
         };
         let element = choose_computation_type(self, op, a.element)?;
         let wide = [a, b].map(|tensor| self.convert_tensor(op, tensor, element));

@@ -6,6 +6,12 @@ use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
+use crate::dialect::IntegerList;
+use crate::dialect::table::{
+    BroadcastInDimAttributes, ConcatenateAttributes, DynamicBroadcastInDimAttributes,
+    DynamicSliceAttributes, IotaAttributes, PadAttributes, ReverseAttributes, SliceAttributes,
+    TransposeAttributes,
+};
 use crate::mlir::MlirOp;
 use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{DimExtent, ScalarNode, StructuredOp, TensorShape, TensorValue};
@@ -60,7 +66,10 @@ impl StablehloTranslator<'_> {
 /// `broadcast_in_dim`
 pub(super) fn broadcast_in_dim(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let (_, shape) = t.result_type(op, 0)?;
-    broadcast_to(t, op, &shape)
+    let BroadcastInDimAttributes {
+        broadcast_dimensions,
+    } = t.read_attributes(op)?;
+    broadcast_to(t, op, &shape, broadcast_dimensions)
 }
 
 /// `dynamic_broadcast_in_dim`
@@ -69,17 +78,18 @@ pub(super) fn dynamic_broadcast_in_dim(
     op: MlirOp,
 ) -> TranslateResult<()> {
     let shape = t.shape_operand(op, 1)?;
-    broadcast_to(t, op, &shape)
+    let attributes: DynamicBroadcastInDimAttributes = t.read_attributes(op)?;
+    broadcast_to(t, op, &shape, attributes.broadcast_dimensions)
 }
 
 fn broadcast_to(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     shape: &TensorShape,
+    dimensions: IntegerList,
 ) -> TranslateResult<()> {
     let operand = t.tensor_operand(op, 0)?;
-    let dimensions = t.require_integers(op, "broadcast_dimensions")?;
-    let result = t.broadcast_tensor(op, &operand, shape, &dimensions)?;
+    let result = t.broadcast_tensor(op, &operand, shape, dimensions.values)?;
     t.give_one(op, result)
 }
 
@@ -90,11 +100,14 @@ impl StablehloTranslator<'_> {
         op: MlirOp,
         operand: &TypedTensor,
         shape: &TensorShape,
-        dimensions: &[i64],
+        dimensions: Vec<i64>,
     ) -> TranslateResult<TypedTensor> {
         let own = self.tensor_shape(operand);
-        let name = "broadcast_dimensions";
-        let dimensions = self.check_dimensions(op, name, dimensions, shape.len())?;
+        let dimensions = IntegerList {
+            name: "broadcast_dimensions",
+            values: dimensions,
+        };
+        let dimensions = self.check_dimensions(op, &dimensions, shape.len())?;
         self.ensure_holds(
             op,
             dimensions.len() == own.len(),
@@ -145,7 +158,7 @@ pub(super) fn translate_broadcast(
     )?;
     let first = shape.len() - rank;
     let dimensions: Vec<i64> = (first..shape.len()).map(|at| at as i64).collect();
-    let result = t.broadcast_tensor(op, &operand, &shape, &dimensions)?;
+    let result = t.broadcast_tensor(op, &operand, &shape, dimensions)?;
     t.give_one(op, result)
 }
 
@@ -156,8 +169,8 @@ pub(super) fn translate_transpose(
 ) -> TranslateResult<()> {
     let operand = t.tensor_operand(op, 0)?;
     let own = t.tensor_shape(&operand);
-    let permutation = t.require_integers(op, "permutation")?;
-    let permutation = t.check_dimensions(op, "permutation", &permutation, own.len())?;
+    let TransposeAttributes { permutation } = t.read_attributes(op)?;
+    let permutation = t.check_dimensions(op, &permutation, own.len())?;
     t.ensure_holds(op, permutation.len() == own.len(), "has too few dimensions")?;
     let shape: TensorShape = permutation.iter().map(|at| own[*at]).collect();
     let result = t.gather_elements(&operand, &shape, |_, point| {
@@ -177,8 +190,8 @@ pub(super) fn translate_reverse(
 ) -> TranslateResult<()> {
     let operand = t.tensor_operand(op, 0)?;
     let shape = t.tensor_shape(&operand);
-    let dimensions = t.require_integers(op, "dimensions")?;
-    let dimensions = t.check_dimensions(op, "dimensions", &dimensions, shape.len())?;
+    let ReverseAttributes { dimensions } = t.read_attributes(op)?;
+    let dimensions = t.check_dimensions(op, &dimensions, shape.len())?;
     let result = t.gather_elements(&operand, &shape, |c, point| {
         let mut position = point.to_vec();
         for at in dimensions {
@@ -209,7 +222,8 @@ fn iota_of(
     shape: &TensorShape,
 ) -> TranslateResult<()> {
     let element = t.result_element(op, 0)?;
-    let dimension = t.require_dimension(op, "iota_dimension", shape.len())?;
+    let IotaAttributes { iota_dimension } = t.read_attributes(op)?;
+    let dimension = t.check_dimension(op, iota_dimension, shape.len())?;
     let result = t.map_points(shape, |t, s, point| {
         let index = ElementValue::new(TensorElement::I64, point[dimension]);
         let value = ScalarBuilder::new(&mut s.body).convert_value(&index, element);
@@ -222,9 +236,10 @@ fn iota_of(
 pub(super) fn translate_slice(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.tensor_operand(op, 0)?;
     let own = t.tensor_shape(&operand);
-    let starts = t.require_integers(op, "start_indices")?;
-    let limits = t.require_integers(op, "limit_indices")?;
-    let strides = t.require_integers(op, "strides")?;
+    let attributes: SliceAttributes = t.read_attributes(op)?;
+    let starts = attributes.start_indices.values;
+    let limits = attributes.limit_indices.values;
+    let strides = attributes.strides.values;
     let rank = own.len();
     let complete = [&starts, &limits, &strides]
         .iter()
@@ -323,9 +338,10 @@ fn slice_tensor(
 pub(super) fn translate_pad(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.tensor_operand(op, 0)?;
     let rank = t.tensor_shape(&operand).len();
-    let low = t.integers_or(op, "edge_padding_low", rank, 0)?;
-    let high = t.integers_or(op, "edge_padding_high", rank, 0)?;
-    let interior = t.integers_or(op, "interior_padding", rank, 0)?;
+    let attributes: PadAttributes = t.read_attributes(op)?;
+    let low = t.integers_or(op, Some(&attributes.edge_padding_low), rank, 0)?;
+    let high = t.integers_or(op, Some(&attributes.edge_padding_high), rank, 0)?;
+    let interior = t.integers_or(op, Some(&attributes.interior_padding), rank, 0)?;
     let limit = 1 << 40;
     let is_small = low.iter().chain(&high).all(|n| n.unsigned_abs() < limit);
     t.ensure_holds(op, is_small, "pads too much")?;
@@ -440,7 +456,8 @@ pub(super) fn translate_concatenate(
     let operands = t.tensor_operands(op)?;
     t.ensure_holds(op, !operands.is_empty(), "has no operands")?;
     let mut shape = t.tensor_shape(&operands[0]);
-    let dimension = t.require_dimension(op, "dimension", shape.len())?;
+    let ConcatenateAttributes { dimension } = t.read_attributes(op)?;
+    let dimension = t.check_dimension(op, dimension, shape.len())?;
     let mut ends = Vec::new();
     let mut total = t.number_nodes(&[0])[0];
     for operand in &operands {
@@ -568,8 +585,8 @@ pub(super) fn static_sizes(
 
 /// `dynamic_slice`
 pub(super) fn dynamic_slice(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let slice = t.require_integers(op, "slice_sizes")?;
-    let slice = static_sizes(t, op, &slice)?;
+    let DynamicSliceAttributes { slice_sizes } = t.read_attributes(op)?;
+    let slice = static_sizes(t, op, &slice_sizes.values)?;
     let operands = t.tensor_operands(op)?;
     let operand = t.tensor_operand(op, 0)?;
     let sizes = t.tensor_shape(&operand);

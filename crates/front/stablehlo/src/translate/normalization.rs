@@ -4,6 +4,7 @@ use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
+use crate::dialect::table::BatchNormAttributes;
 use crate::mlir::{MlirFloat, MlirOp};
 use spirula_program::{ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{ScalarCombiner, ScalarNode, StructuredOp, TensorReduction, TensorShape};
@@ -22,7 +23,8 @@ impl BatchNorm {
         let found = t.tensor_operands(op)?;
         t.ensure_holds(op, found.len() == operands, "has too few or many operands")?;
         let shape = t.tensor_shape(&found[0]);
-        let feature = t.require_dimension(op, "feature_index", shape.len())?;
+        let attributes: BatchNormAttributes = t.read_attributes(op)?;
+        let feature = t.check_dimension(op, attributes.feature_index, shape.len())?;
         let element = found[0].element;
         let TensorElement::Float(float) = element else {
             return Err(t.unsupported_error(op, format!("normalisation of {element}")));
@@ -41,7 +43,7 @@ impl BatchNorm {
             shape,
             feature,
             float,
-            epsilon: t.module.find_float(op, "epsilon").unwrap_or(0.0),
+            epsilon: attributes.epsilon,
         })
     }
 

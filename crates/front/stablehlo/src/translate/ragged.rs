@@ -1,12 +1,13 @@
 //! `chlo.ragged_dot`: products of groups of rows, or of steps, whose sizes are an operand.
 
 use super::contraction::{
-    DotDimensions, DotPositions, add_pair_axes, read_dimension_pairs, translate_product,
+    DotDimensions, DotPositions, add_pair_axes, check_dimension_pairs, translate_product,
 };
 use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
+use crate::dialect::table::RaggedDotAttributes;
 use crate::mlir::MlirOp;
 use spirula_program::{ScalarLiteral, ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{
@@ -119,17 +120,13 @@ impl ScalarBuilder<'_> {
 /// `chlo.ragged_dot`: rows of the first factor in groups, each with its own second factor; or steps
 /// in groups, each with its own result. A batch in groups is a batch.
 pub(super) fn ragged_dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let name = "ragged_dot_dimension_numbers";
-    let pairs = read_dimension_pairs(t, op, name)?;
+    let attributes: RaggedDotAttributes = t.read_attributes(op)?;
+    let numbers = &attributes.ragged_dot_dimension_numbers;
+    let pairs = check_dimension_pairs(t, op, &numbers.dot)?;
     let (lhs, rhs) = (t.tensor_operand(op, 0)?, t.tensor_operand(op, 1)?);
     let shapes = [t.tensor_shape(&lhs), t.tensor_shape(&rhs)];
-    let numbers = t.module.find_attribute(op, name);
-    let field = |of: &str, rank| match numbers {
-        Some(numbers) => t.check_dimensions(op, of, &t.module.field_integers(numbers, of), rank),
-        None => Ok(Vec::new()),
-    };
-    let ragged = field("lhs_ragged_dimensions", shapes[0].len())?;
-    let group = field("rhs_group_dimensions", shapes[1].len())?;
+    let ragged = t.check_dimensions(op, &numbers.ragged, shapes[0].len())?;
+    let group = t.check_dimensions(op, &numbers.group, shapes[1].len())?;
     let [ragged] = ragged[..] else {
         return Err(t.invalid_error(op, "chlo.ragged_dot has not one ragged dimension"));
     };

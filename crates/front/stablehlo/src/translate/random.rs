@@ -8,6 +8,8 @@ use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
+use crate::dialect::RngAlgorithm;
+use crate::dialect::table::RngBitGeneratorAttributes;
 use crate::mlir::MlirOp;
 use spirula_program::{ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{ScalarNode, StructuredOp, TensorShape};
@@ -29,11 +31,8 @@ pub(super) fn rng_bit_generator(
     let (state_element, state_shape) = t.result_type(op, 0)?;
     let (element, shape) = t.result_type(op, 1)?;
     let words = t.static_sizes(op, &state)?;
-    let algorithm = t
-        .module
-        .find_keyword(op, "rng_algorithm")
-        .unwrap_or("DEFAULT");
-    let is_threefry = algorithm == "THREE_FRY";
+    let RngBitGeneratorAttributes { rng_algorithm } = t.read_attributes(op)?;
+    let is_threefry = rng_algorithm == RngAlgorithm::ThreeFry;
     let fits = state.element.storage_type() == Ty::I64
         && (words == [2] || (words == [3] && !is_threefry))
         && state_element == state.element

@@ -8,8 +8,11 @@ use super::prefix::WindowScan;
 use super::region;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
-use crate::dialect::MlirOpcode;
-use crate::mlir::{AttributeKind, MlirBlock, MlirFloat, MlirOp};
+use crate::dialect::table::{
+    CustomCallAttributes, ReduceAttributes, ReduceWindowAttributes, SelectAndScatterAttributes,
+};
+use crate::dialect::{IntegerElements, IntegerList};
+use crate::mlir::{MlirBlock, MlirFloat, MlirOp};
 use spirula_program::{ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{
     AxisKind, DimExtent, NodeGraph, ScalarCombiner, ScalarNode, StructuredOp, StructuredYield,
@@ -138,8 +141,8 @@ fn read_reduction_inputs(
 /// `reduce`
 pub(super) fn translate_reduce(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let (operands, initial, shape) = read_reduction_inputs(t, op)?;
-    let dimensions = t.require_integers(op, "dimensions")?;
-    let dimensions = t.check_dimensions(op, "dimensions", &dimensions, shape.len())?;
+    let ReduceAttributes { dimensions } = t.read_attributes(op)?;
+    let dimensions = t.check_dimensions(op, &dimensions, shape.len())?;
     let block = t.region_block(op, 0)?;
     let mut s = StructuredOp::default();
     let position = s.reduced_position(&shape, &dimensions);
@@ -230,36 +233,30 @@ impl WindowDimension {
     }
 }
 
-/// Strides of windows. JAX writes two for dynamic convolutions along one dimension, of which the first counts.
-fn read_window_strides(
-    t: &StablehloTranslator<'_>,
-    op: MlirOp,
-    rank: usize,
-) -> TranslateResult<Vec<i64>> {
-    let name = "window_strides";
-    match t.module.find_integers(op, name) {
-        Some(found)
-            if found.len() > rank && t.module.opcode(op) == Some(MlirOpcode::DynamicConv) =>
-        {
-            Ok(found[..rank].to_vec())
-        }
-        _ => t.integers_or(op, name, rank, 1),
-    }
+/// Attributes of windows that pooling and convolutions share. Strides and dilations are 1 where
+/// they are missing, the padding is 0.
+#[derive(Default)]
+pub(super) struct WindowAttributes {
+    pub strides: Option<IntegerList>,
+    pub base_dilations: Option<IntegerList>,
+    pub window_dilations: Option<IntegerList>,
+    pub padding: Option<IntegerElements>,
 }
 
-/// Windows over all dimensions, from the attributes that pooling and convolutions share.
+/// Windows over all dimensions, from their attributes.
 pub(super) fn read_windows(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     input: &[DimExtent],
     sizes: &[DimExtent],
-    dilations: [&str; 2],
+    attributes: &WindowAttributes,
 ) -> TranslateResult<Vec<WindowDimension>> {
     let rank = input.len();
-    let strides = read_window_strides(t, op, rank)?;
-    let base = t.integers_or(op, dilations[0], rank, 1)?;
-    let window = t.integers_or(op, dilations[1], rank, 1)?;
-    let padding = t.integers_or(op, "padding", 2 * rank, 0)?;
+    let strides = t.integers_or(op, attributes.strides.as_ref(), rank, 1)?;
+    let base = t.integers_or(op, attributes.base_dilations.as_ref(), rank, 1)?;
+    let window = t.integers_or(op, attributes.window_dilations.as_ref(), rank, 1)?;
+    let padding = attributes.padding.as_ref().map(|padding| &padding.0);
+    let padding = t.integers_or(op, padding, 2 * rank, 0)?;
     let is_small = padding.iter().all(|n| n.unsigned_abs() < 1 << 31);
     t.ensure_holds(op, is_small, "pads too much")?;
     let padding = t.number_nodes(&padding);
@@ -279,9 +276,10 @@ pub(super) fn read_windows(
 fn window_sizes(
     t: &StablehloTranslator<'_>,
     op: MlirOp,
+    sizes: Option<&IntegerList>,
     rank: usize,
 ) -> TranslateResult<Vec<DimExtent>> {
-    let sizes = t.integers_or(op, "window_dimensions", rank, 1)?;
+    let sizes = t.integers_or(op, sizes, rank, 1)?;
     t.ensure_holds(
         op,
         sizes.iter().all(|size| *size > 0),
@@ -315,14 +313,15 @@ fn window_axes(s: &mut StructuredOp, windows: &[WindowDimension]) -> Vec<ScalarN
 pub(super) fn reduce_window(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let (operands, initial, _) = read_reduction_inputs(t, op)?;
     let input = t.tensor_shape(&operands[0]);
-    let sizes = window_sizes(t, op, input.len())?;
-    let windows = read_windows(
-        t,
-        op,
-        &input,
-        &sizes,
-        ["base_dilations", "window_dilations"],
-    )?;
+    let attributes: ReduceWindowAttributes = t.read_attributes(op)?;
+    let sizes = window_sizes(t, op, Some(&attributes.window_dimensions), input.len())?;
+    let attributes = WindowAttributes {
+        strides: attributes.window_strides,
+        base_dilations: attributes.base_dilations,
+        window_dilations: attributes.window_dilations,
+        padding: attributes.padding,
+    };
+    let windows = read_windows(t, op, &input, &sizes, &attributes)?;
     let block = t.region_block(op, 0)?;
     pool_windows(t, op, block, &windows, (&operands, &initial))
 }
@@ -359,23 +358,14 @@ pub(super) fn dynamic_reduce_window(
             dilation: dilations[at],
         })
         .collect();
-    let function = find_called_function(t, op).and_then(|name| t.module.find_function(name));
+    let attributes: CustomCallAttributes<'_> = t.read_attributes(op)?;
+    let called = attributes.called_computations.map(|names| names.0);
+    let first = called.and_then(|names| names.into_iter().next().flatten());
+    let function = first.and_then(|name| t.module.find_function(name.0));
     let function =
         function.ok_or_else(|| t.invalid_error(op, "a custom call names no function"))?;
     let block = t.region_block(function, 0)?;
     pool_windows(t, op, block, &windows, (&[operand], &[initial]))
-}
-
-/// The first function that a custom call names.
-fn find_called_function<'m>(t: &StablehloTranslator<'m>, op: MlirOp) -> Option<&'m str> {
-    let module = t.module;
-    let AttributeKind::Array(list) = module.find_attribute_kind(op, "called_computations")? else {
-        return None;
-    };
-    match module.attributes.kind(*list.first()?) {
-        AttributeKind::SymbolRef(path) => path.last().map(|symbol| module.symbol_text(*symbol)),
-        _ => None,
-    }
 }
 
 /// Folds windows of tensors by a block.
@@ -437,8 +427,14 @@ pub(super) fn select_and_scatter(
     t.ensure_holds(op, operands.len() == 3, "has a wrong number of operands")?;
     let [operand, source, initial] = [0, 1, 2].map(|at| operands[at].clone());
     let input = t.tensor_shape(&operand);
-    let sizes = window_sizes(t, op, input.len())?;
-    let windows = read_windows(t, op, &input, &sizes, ["", ""])?;
+    let attributes: SelectAndScatterAttributes = t.read_attributes(op)?;
+    let sizes = window_sizes(t, op, attributes.window_dimensions.as_ref(), input.len())?;
+    let attributes = WindowAttributes {
+        strides: attributes.window_strides,
+        padding: attributes.padding,
+        ..WindowAttributes::default()
+    };
+    let windows = read_windows(t, op, &input, &sizes, &attributes)?;
     let shape = compute_windowed_shape(t, op, &windows)?;
     let fits = merged_shapes(&shape, &t.tensor_shape(&source)).is_some()
         && t.tensor_shape(&initial).is_empty();
@@ -548,7 +544,7 @@ fn scatter_to(
             .fold(one, |product, size| c.mul(product, *size))
     });
     let flat: TensorShape = [count].into_iter().collect();
-    let base = t.broadcast_tensor(op, initial, &flat, &[])?;
+    let base = t.broadcast_tensor(op, initial, &flat, Vec::new())?;
     let block = t.region_block(op, 1)?;
     let combiners = super::scatter::part_combiners(t, op, block, element)?;
     let mut s = StructuredOp::with_parallel_axes(&t.tensor_shape(source));

@@ -6,7 +6,8 @@ use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ElementwiseCall, ScalarBuilder, find_elementwise_function};
 use super::translator::StablehloTranslator;
-use crate::dialect::MlirOpcode;
+use crate::dialect::table::{CallAttributes, CompositeAttributes};
+use crate::dialect::{AttributeRecord, MlirOpcode, SymbolName};
 use crate::mlir::{MlirBlock, MlirFloat, MlirOp, MlirValue as Mlir};
 use spirula_tensor::ir::{NodeGraph, ScalarCombiner};
 
@@ -182,11 +183,15 @@ fn scalar_op(
         .map(|value| resolve_scalar(t, body, op, *value))
         .collect::<TranslateResult<_>>()?;
     let callee = match opcode {
-        Some(MlirOpcode::FuncCall) => module.find_callee(op, "callee"),
-        Some(MlirOpcode::Composite) => module.find_callee(op, "decomposition"),
+        Some(MlirOpcode::FuncCall) => CallAttributes::read(module, op)
+            .ok()
+            .map(|call| call.callee),
+        Some(MlirOpcode::Composite) => CompositeAttributes::read(module, op)
+            .ok()
+            .map(|composite| composite.decomposition),
         _ => None,
     };
-    let values = if let Some(callee) = callee {
+    let values = if let Some(SymbolName(callee)) = callee {
         let function = module.find_function(callee);
         let function =
             function.ok_or_else(|| t.invalid_error(op, format!("no function @{callee}")))?;

@@ -5,6 +5,7 @@ use super::movement::select_value;
 use super::region;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
+use crate::dialect::table::{CollectiveAttributes, CollectivePermuteAttributes, ScanAttributes};
 use crate::mlir::MlirOp;
 use spirula_program::ScalarType as Ty;
 use spirula_tensor::ir::{DimExtent, StructuredOp, TensorShape, TensorValue};
@@ -32,8 +33,9 @@ pub(super) fn translate_scan(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tra
     let operands = t.tensor_operands(op)?;
     let arguments = t.module.arguments(t.region_block(op, 0)?).len();
     let results = t.module.results(op).len();
-    let carried = t.module.find_integers(op, "operandSegmentSizes");
-    let carried = carried.and_then(|sizes| usize::try_from(*sizes.get(1)?).ok());
+    let attributes: ScanAttributes = t.read_attributes(op)?;
+    let segments = attributes.operand_segment_sizes;
+    let carried = segments.and_then(|segments| usize::try_from(*segments.0.get(1)?).ok());
     let fits = carried.filter(|carried| {
         let count = operands.len();
         arguments == count && (1..count).contains(carried) && *carried <= results
@@ -41,8 +43,8 @@ pub(super) fn translate_scan(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tra
     let carried = fits.ok_or_else(|| t.unsupported_error(op, "form of chlo.scan"))?;
     let (inputs, initial) = operands.split_at(operands.len() - carried);
     let shape = t.tensor_shape(&inputs[0]);
-    let dimension = t.require_dimension(op, "dimension", shape.len())?;
-    let is_reverse = t.module.find_boolean(op, "is_reverse").unwrap_or(false);
+    let dimension = t.check_dimension(op, attributes.dimension, shape.len())?;
+    let is_reverse = attributes.is_reverse.unwrap_or(false);
     let count = shape[dimension];
     let mut state = Vec::new();
     for at in 0..results - carried {
@@ -167,8 +169,8 @@ pub(super) fn translate_trivial_collective(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
 ) -> TranslateResult<()> {
-    let groups = t.module.find_attribute(op, "replica_groups");
-    let groups = groups.and_then(|groups| t.module.as_elements(groups));
+    let CollectiveAttributes { replica_groups } = t.read_attributes(op)?;
+    let groups = replica_groups.and_then(|groups| groups.elements(t.module));
     let shape = groups.and_then(|groups| t.module.types.static_shape(groups.ty));
     if shape.is_none_or(|shape| shape.last() != Some(&1)) {
         let name = t.module.op_name(op);
@@ -180,9 +182,10 @@ pub(super) fn translate_trivial_collective(
 
 /// `collective_permute` where the only device sends to itself.
 pub(super) fn permuted_alone(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let pairs = t.module.find_attribute(op, "source_target_pairs");
-    let pairs = pairs.and_then(|pairs| t.module.as_integers(pairs));
-    if pairs.as_deref() != Some(&[0, 0]) {
+    let CollectivePermuteAttributes {
+        source_target_pairs,
+    } = t.read_attributes(op)?;
+    if source_target_pairs.0.values != [0, 0] {
         return Err(t.unsupported_error(op, "collective_permute among several devices"));
     }
     let operands = t.tensor_operands(op)?;

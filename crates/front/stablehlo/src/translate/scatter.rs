@@ -8,22 +8,13 @@ use super::movement::select_value;
 use super::region;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
+use crate::dialect::table::ScatterAttributes;
 use crate::mlir::{MlirBlock, MlirOp};
 use spirula_program::{ScalarOp as Arithmetic, ScalarType};
 use spirula_tensor::ir::{
     AxisKind, NodeData, NodeGraph, ScalarCombiner, ScalarNode, StructuredOp, StructuredYield,
     TensorShape, YieldDestination,
 };
-
-/// Names of the fields in the order of [`GatherDimensions`].
-const SCATTER: [&str; 6] = [
-    "update_window_dims",
-    "inserted_window_dims",
-    "input_batching_dims",
-    "scatter_indices_batching_dims",
-    "scatter_dims_to_operand_dims",
-    "index_vector_dim",
-];
 
 /// `scatter`
 pub(super) fn translate_scatter(
@@ -39,15 +30,15 @@ pub(super) fn translate_scatter(
     )?;
     let (inputs, rest) = operands.split_at(count);
     let (indices, updates) = (&rest[0], &rest[1..]);
-    let attr = t.module.find_attribute(op, "scatter_dimension_numbers");
-    let attr = attr.ok_or_else(|| t.invalid_error(op, "scatter has no dimension numbers"))?;
+    let attributes: ScatterAttributes = t.read_attributes(op)?;
     let is_index = matches!(indices.element, TensorElement::Int { .. });
     t.ensure_holds(op, is_index, "has indices that are no integers")?;
     let rank = t.common_shape(op, inputs)?.len();
     let index_sizes = t.tensor_shape(indices);
     let update_sizes = t.common_shape(op, updates)?;
-    let ranks = (rank, &index_sizes, update_sizes.len());
-    let numbers = GatherDimensions::new(t, op, attr, SCATTER, ranks)?;
+    let written = &attributes.scatter_dimension_numbers.0;
+    let result = update_sizes.len();
+    let numbers = GatherDimensions::from_numbers(t, op, written, rank, &index_sizes, result)?;
     let mut batch_sizes = index_sizes.to_vec();
     if numbers.vector < batch_sizes.len() {
         batch_sizes.remove(numbers.vector);
@@ -63,6 +54,7 @@ pub(super) fn translate_scatter(
         indices,
         updates,
         sizes: update_sizes,
+        distinct: attributes.unique_indices == Some(true),
     };
     let elements: Vec<TensorElement> = inputs.iter().map(|input| input.element).collect();
     let results = match build_combiners(t, op, scatter.block, &elements)? {
@@ -81,6 +73,16 @@ struct ScatterUpdates<'a> {
     updates: &'a [TypedTensor],
     /// The shape of the updates.
     sizes: TensorShape,
+    /// Whether no two updates go to the same element.
+    distinct: bool,
+}
+
+/// Combination of the values of a scatter with the elements at their positions.
+struct ScatterCombination {
+    /// A combiner for each part of each operand; `None` where the value replaces the element.
+    combiners: Vec<Option<ScalarCombiner>>,
+    /// Whether no two values have the same position.
+    distinct: bool,
 }
 
 impl ScatterUpdates<'_> {
@@ -93,10 +95,9 @@ impl ScatterUpdates<'_> {
         point: &[ScalarNode],
     ) -> Vec<ScalarNode> {
         let batch = self.numbers.batch_indices(point);
-        let ranks = (&batch[..], rank);
         let mut position =
             self.numbers
-                .compute_slice_start(t, s, self.indices, ranks, |_, index, _| index);
+                .compute_slice_start(t, s, self.indices, &batch, rank, |_, index, _| index);
         let mut c = ScalarBuilder::new(&mut s.body);
         for (from, to) in self
             .numbers
@@ -137,9 +138,11 @@ impl ScatterUpdates<'_> {
         let point = s.axis_indices();
         let position = self.compute_position(t, &mut s, t.tensor_shape(&inputs[0]).len(), &point);
         let values = self.read_updates(t, &mut s, inputs, &point)?;
-        let distinct = t.module.find_boolean(self.op, "unique_indices") == Some(true);
-        let combined = (combiners, distinct);
-        Ok(emit_scatter(t, s, inputs, &values, &position, combined))
+        let combination = ScatterCombination {
+            combiners,
+            distinct: self.distinct,
+        };
+        Ok(emit_scatter(t, s, inputs, &values, &position, combination))
     }
 
     /// One index after the other, where parts depend on each other: the updates of one go to different
@@ -180,13 +183,17 @@ impl ScatterUpdates<'_> {
             values.extend(self.read_updates(t, &mut s, before, &point)?);
             let combined =
                 region::translate_scalar_region(t, &mut s.body, self.block, values, None)?;
+            let replacement = ScatterCombination {
+                combiners: Vec::new(),
+                distinct: true,
+            };
             Ok(emit_scatter(
                 t,
                 s,
                 before,
                 &combined,
                 &position,
-                (Vec::new(), true),
+                replacement,
             ))
         })
     }
@@ -208,17 +215,16 @@ fn test_within_shape(
     inside
 }
 
-/// Tensors with values at a position, combined with what is there where there are combiners. `distinct` says that
-/// no two points have the same position.
+/// Emits a scatter: tensors with values at a position, combined with the elements there.
 fn emit_scatter(
     t: &mut StablehloTranslator<'_>,
     mut s: StructuredOp,
     inputs: &[TypedTensor],
     values: &[ElementValue],
     position: &[ScalarNode],
-    (combiners, distinct): (Vec<Option<ScalarCombiner>>, bool),
+    combination: ScatterCombination,
 ) -> Vec<TypedTensor> {
-    let mut combiners = combiners.into_iter();
+    let mut combiners = combination.combiners.into_iter();
     let bases = inputs.iter().flat_map(|input| &input.parts);
     let nodes = values.iter().flat_map(|value| &value.nodes);
     for (base, value) in bases.zip(nodes) {
@@ -228,7 +234,7 @@ fn emit_scatter(
                 base: *base,
                 indices: position.to_vec(),
                 combiner: combiners.next().flatten(),
-                distinct,
+                distinct: combination.distinct,
             },
         });
     }

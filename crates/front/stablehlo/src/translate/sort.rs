@@ -5,14 +5,19 @@ use super::error::TranslateResult;
 use super::region;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
+use crate::dialect::ComparisonDirection;
+use crate::dialect::table::{
+    CustomCallAttributes, SortAttributes, TargetParameters, TopKAttributes,
+};
 use crate::mlir::{MlirBlock, MlirOp};
 use spirula_tensor::ir::{DimExtent, NodeGraph, ScalarCombiner, TensorSort};
 
 /// `sort`
 pub(super) fn translate_sort(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.tensor_operands(op)?;
-    let dimension = t.module.find_integer(op, "dimension").unwrap_or(-1);
-    let is_stable = t.module.find_boolean(op, "is_stable").unwrap_or(false);
+    let attributes: SortAttributes = t.read_attributes(op)?;
+    let dimension = attributes.dimension.unwrap_or(-1);
+    let is_stable = attributes.is_stable.unwrap_or(false);
     let comparator = t.region_block(op, 0)?;
     let results = sort_tensors(t, op, &operands, dimension, comparator, is_stable)?;
     t.bind_results(op, results)
@@ -65,17 +70,20 @@ pub(super) fn approximate_top_k(
 ) -> TranslateResult<()> {
     let mut operands = t.tensor_operands(op)?;
     operands.truncate(t.module.results(op).len());
-    let configuration = t.module.find_attribute(op, "mhlo.backend_config");
-    let dimension = configuration
+    let parameters: TargetParameters = t.read_attributes(op)?;
+    let dimension = parameters
+        .typed
         .and_then(|attr| {
             t.module
                 .as_integer(t.module.find_field(attr, "reduction_dim")?)
         })
         .ok_or_else(|| t.invalid_error(op, "has no reduction_dim"))?;
-    let comparator = t
-        .module
-        .called_computation(op)
-        .and_then(|name| t.module.find_function(name));
+    let attributes: CustomCallAttributes<'_> = t.read_attributes(op)?;
+    let called = attributes.called_computations.map(|names| names.0);
+    let comparator = match called.as_deref() {
+        Some([Some(name)]) => t.module.find_function(name.0),
+        _ => None,
+    };
     let comparator =
         comparator.ok_or_else(|| t.invalid_error(op, "names no function that compares"))?;
     let comparator = t.region_block(comparator, 0)?;
@@ -134,13 +142,13 @@ fn emit_sort(
 pub(super) fn top_k(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.tensor_operand(op, 0)?;
     let mut shape = t.tensor_shape(&operand);
-    let k = t.require_integer(op, "k")?;
+    let TopKAttributes { k } = t.read_attributes(op)?;
     let rank = shape.len();
     let last = shape.last().map(|size| size.as_static());
     let fits = last.is_some_and(|size| 0 <= k && size.is_none_or(|size| k as u64 <= size));
     t.ensure_holds(op, fits, "takes more than there is")?;
     let index = t.result_element(op, 1)?;
-    let sorted = t.sort_last_dimension(op, operand, index, "GT")?;
+    let sorted = t.sort_last_dimension(op, operand, index, ComparisonDirection::Greater)?;
     shape[rank - 1] = DimExtent::Static(k as u64);
     let mut results = Vec::new();
     for tensor in sorted {
@@ -157,7 +165,7 @@ impl StablehloTranslator<'_> {
         op: MlirOp,
         operand: TypedTensor,
         index: TensorElement,
-        direction: &str,
+        direction: ComparisonDirection,
     ) -> TranslateResult<Vec<TypedTensor>> {
         let shape = self.tensor_shape(&operand);
         let dimension = shape.len() - 1;

@@ -6,7 +6,7 @@ use super::element::TensorElement;
 use super::error::{TranslateError, TranslateResult};
 use super::region::RegionScalars;
 use super::table;
-use crate::dialect::MlirOpcode;
+use crate::dialect::{AttributeRecord, IntegerList, MissingAttribute, MlirOpcode, NamedInteger};
 use crate::mlir::{
     MlirBlock, MlirModule, MlirOp, MlirRegion, MlirType, MlirTypeKind, MlirValue as Mlir,
 };
@@ -330,52 +330,51 @@ impl<'m> StablehloTranslator<'m> {
         self.unsupported_error(op, format!("dynamic dimension in {name}"))
     }
 
-    /// Integers of an attribute that must be there.
-    pub fn require_integers(&self, op: MlirOp, name: &str) -> TranslateResult<Vec<i64>> {
-        let integers = self.module.find_integers(op, name);
-        integers.ok_or_else(|| self.missing_attribute_error(op, name))
+    /// A record of the attributes of an operation.
+    pub fn read_attributes<R: AttributeRecord<'m>>(&self, op: MlirOp) -> TranslateResult<R> {
+        R::read(self.module, op)
+            .map_err(|MissingAttribute(name)| self.missing_attribute_error(op, name))
     }
 
-    /// Integers of an attribute, or so many equal ones.
+    /// Integers of an attribute that has one for each of `count`; absent, all are `or`.
     pub fn integers_or(
         &self,
         op: MlirOp,
-        name: &str,
+        list: Option<&IntegerList>,
         count: usize,
         or: i64,
     ) -> TranslateResult<Vec<i64>> {
-        match self.module.find_integers(op, name) {
-            Some(found) if found.len() == count => Ok(found),
-            Some(_) => {
+        match list {
+            Some(list) if list.values.len() == count => Ok(list.values.clone()),
+            Some(IntegerList { name, .. }) => {
                 Err(self.invalid_error(op, format!("{name} has the wrong number of elements")))
             }
             None => Ok(vec![or; count]),
         }
     }
 
-    /// An integer of an attribute that must be there.
-    pub fn require_integer(&self, op: MlirOp, name: &str) -> TranslateResult<i64> {
-        let integer = self.module.find_integer(op, name);
-        integer.ok_or_else(|| self.missing_attribute_error(op, name))
-    }
-
     /// A dimension that an attribute names.
-    pub fn require_dimension(&self, op: MlirOp, name: &str, rank: usize) -> TranslateResult<usize> {
-        let at = self.require_integer(op, name)?;
-        let found = usize::try_from(at).ok().filter(|at| *at < rank);
+    pub fn check_dimension(
+        &self,
+        op: MlirOp,
+        integer: NamedInteger,
+        rank: usize,
+    ) -> TranslateResult<usize> {
+        let NamedInteger { name, value } = integer;
+        let found = usize::try_from(value).ok().filter(|at| *at < rank);
         found.ok_or_else(|| self.invalid_error(op, format!("{name} is no dimension")))
     }
 
-    /// Dimensions, each once.
+    /// Dimensions that an attribute names, each once.
     pub fn check_dimensions(
         &self,
         op: MlirOp,
-        name: &str,
-        found: &[i64],
+        list: &IntegerList,
         rank: usize,
     ) -> TranslateResult<Vec<usize>> {
+        let name = list.name;
         let mut dimensions = Vec::new();
-        for at in found {
+        for at in &list.values {
             match usize::try_from(*at) {
                 Ok(at) if at < rank && !dimensions.contains(&at) => dimensions.push(at),
                 _ => return Err(self.invalid_error(op, format!("{name} has a wrong dimension"))),

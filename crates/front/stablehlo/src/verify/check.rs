@@ -1,9 +1,9 @@
 //! What the rules of operations ask, and how they say what is wrong.
 
-use crate::dialect::MlirOpcode;
+use crate::dialect::{AttributeRecord, IntegerList, MissingAttribute, MlirOpcode, NamedInteger};
 use crate::mlir::{
-    DimSize, IntegerSignedness, MlirAttr, MlirBlock, MlirModule, MlirOp, MlirRegion, MlirType,
-    MlirTypeKind, MlirValue,
+    DimSize, IntegerSignedness, MlirBlock, MlirModule, MlirOp, MlirRegion, MlirType, MlirTypeKind,
+    MlirValue,
 };
 use spirula_diagnostics::SourceDiagnostic;
 use std::fmt::Write;
@@ -311,36 +311,37 @@ impl<'m> CheckedOperation<'m> {
         }
     }
 
-    /// Integers of an attribute; no integers where it is absent.
-    pub fn read_integers(&self, name: &str) -> RuleResult<Vec<i64>> {
-        match self.module.find_attribute(self.op, name) {
-            None => Ok(Vec::new()),
-            Some(attr) => match self.module.as_integers(attr) {
-                Some(values) => Ok(values),
-                None => report_violation(format!("`{name}` should be a list of integers")),
-            },
-        }
+    /// A record of the operation's attributes. That none is missing was checked before.
+    pub fn read_attributes<R: AttributeRecord<'m>>(&self) -> RuleResult<R> {
+        R::read(self.module, self.op)
+            .or_else(|MissingAttribute(name)| report_violation(format!("`{name}` is missing")))
     }
 
-    /// Integers of an attribute, one for each dimension; absent, all are the default.
-    pub fn integers_for(&self, name: &str, rank: usize, default: i64) -> RuleResult<Vec<i64>> {
-        let values = match self.module.find_attribute(self.op, name) {
-            None => vec![default; rank],
-            Some(_) => self.read_integers(name)?,
-        };
-        match values.len() == rank {
-            true => Ok(values),
-            false => report_violation(format!("`{name}` has {} numbers, not {rank}", values.len())),
+    /// Integers of an attribute, one for each dimension of a type of this rank.
+    pub fn integers_for<'l>(&self, list: &'l IntegerList, rank: usize) -> RuleResult<&'l [i64]> {
+        let (name, count) = (list.name, list.values.len());
+        if count != rank {
+            return report_violation(format!("`{name}` has {count} numbers, not {rank}"));
+        }
+        Ok(&list.values)
+    }
+
+    /// The same for an attribute that may be missing: all integers are the default then.
+    pub fn integers_or(
+        &self,
+        list: Option<&IntegerList>,
+        rank: usize,
+        default: i64,
+    ) -> RuleResult<Vec<i64>> {
+        match list {
+            Some(list) => Ok(self.integers_for(list, rank)?.to_vec()),
+            None => Ok(vec![default; rank]),
         }
     }
 
     /// An integer of an attribute that is a dimension of a type of this rank.
-    pub fn read_dimension(&self, name: &str, rank: usize) -> RuleResult<usize> {
-        let value = self.module.find_integer(self.op, name).unwrap_or(0);
-        self.one_axis(name, value, rank)
-    }
-
-    fn one_axis(&self, name: &str, value: i64, rank: usize) -> RuleResult<usize> {
+    pub fn check_axis(&self, integer: NamedInteger, rank: usize) -> RuleResult<usize> {
+        let NamedInteger { name, value } = integer;
         match usize::try_from(value) {
             Ok(at) if at < rank => Ok(at),
             _ => report_violation(format!(
@@ -350,25 +351,18 @@ impl<'m> CheckedOperation<'m> {
     }
 
     /// Different dimensions of a type of this rank.
-    pub fn check_axes(&self, name: &str, values: &[i64], rank: usize) -> RuleResult<Vec<usize>> {
+    pub fn check_axes(&self, list: &IntegerList, rank: usize) -> RuleResult<Vec<usize>> {
+        let name = list.name;
         let mut seen = vec![false; rank];
-        let mut axes = Vec::with_capacity(values.len());
-        for &value in values {
-            let at = self.one_axis(name, value, rank)?;
+        let mut axes = Vec::with_capacity(list.values.len());
+        for &value in &list.values {
+            let at = self.check_axis(NamedInteger { name, value }, rank)?;
             if std::mem::replace(&mut seen[at], true) {
                 return report_violation(format!("`{name}` has {value} twice"));
             }
             axes.push(at);
         }
         Ok(axes)
-    }
-
-    /// An attribute that was found to be there before.
-    pub fn require_attribute(&self, name: &str) -> RuleResult<MlirAttr> {
-        match self.module.find_attribute(self.op, name) {
-            Some(attr) => Ok(attr),
-            None => report_violation(format!("`{name}` is missing")),
-        }
     }
 
     /// The only block of a region.

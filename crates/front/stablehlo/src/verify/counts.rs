@@ -1,8 +1,11 @@
 //! Numbers of operands, results and regions, and the attributes of an operation.
 
-use super::check::{CheckedOperation, RuleResult, report_violation};
-use crate::dialect::{AttributeSyntax, OpDefinition, find_attribute_structure};
-use crate::mlir::{AttributeKind, DialectBody, MlirTypeKind};
+use super::check::{CheckedOperation, RuleResult, RuleViolation, report_violation};
+use crate::dialect::{
+    AttributeConstraint, AttributeDefinition, AttributeSyntax, OpDefinition,
+    find_attribute_structure,
+};
+use crate::mlir::{AttributeKind, DialectBody, MlirAttr, MlirTypeKind};
 
 /// Rules 6 and 7 of the module `verify`.
 pub(crate) fn verify_counts(check: &CheckedOperation<'_>, known: &OpDefinition) -> RuleResult {
@@ -23,34 +26,33 @@ pub(crate) fn verify_counts(check: &CheckedOperation<'_>, known: &OpDefinition) 
             ));
         }
     }
-    for row in known.attributes.split_ascii_whitespace() {
-        let Some((name, kind)) = row.split_once(':') else {
-            continue;
-        };
-        match module.find_attribute(check.op, name) {
-            Some(attr) => attribute_kind(check, name, kind.trim_end_matches('?'), attr)?,
-            None if kind.ends_with('?') => {}
+    for attribute in known.attributes {
+        match module.find_attribute(check.op, attribute.name) {
+            Some(attr) => verify_constraint(check, attribute, attr)?,
+            None if attribute.is_optional => {}
             None => {
-                return report_violation(format!("the attribute `{name}` is missing")).map_err(
-                    |f: super::check::RuleViolation| f.with_hint(format_attribute_hint(name, kind)),
-                );
+                let name = attribute.name;
+                let hint = format_attribute_hint(attribute);
+                return report_violation(format!("the attribute `{name}` is missing"))
+                    .map_err(|violation: RuleViolation| violation.with_hint(hint));
             }
         }
     }
     Ok(())
 }
 
-fn format_attribute_hint(name: &str, kind: &str) -> String {
-    let example = match kind {
-        "i64s" => "array<i64: 0, 1>",
-        "i64" => "0 : i64",
-        "i32" => "0 : i32",
-        "bool" => "true",
-        "string" => "\"text\"",
-        "symbol" => "@name",
-        "elements" => "dense<0> : tensor<2xi32>",
+fn format_attribute_hint(attribute: &AttributeDefinition) -> String {
+    let example = match attribute.constraint {
+        AttributeConstraint::I64s => "array<i64: 0, 1>",
+        AttributeConstraint::Integer(64) => "0 : i64",
+        AttributeConstraint::Integer(1) => "true",
+        AttributeConstraint::Integer(_) => "0 : i32",
+        AttributeConstraint::String => "\"text\"",
+        AttributeConstraint::Symbol => "@name",
+        AttributeConstraint::Elements => "dense<0> : tensor<2xi32>",
         _ => "…",
     };
+    let name = attribute.name;
     format!("write it as `<{{{name} = {example}}}>` in the generic form")
 }
 
@@ -65,11 +67,11 @@ fn is_count_allowed(found: usize, wanted: &str) -> bool {
     }
 }
 
-fn attribute_kind(
+/// Whether an attribute satisfies the constraint of its definition.
+fn verify_constraint(
     check: &CheckedOperation<'_>,
-    name: &str,
-    kind: &str,
-    attr: crate::mlir::MlirAttr,
+    attribute: &AttributeDefinition,
+    attr: MlirAttr,
 ) -> RuleResult {
     let module = check.module;
     let found = module.attributes.kind(attr);
@@ -85,37 +87,36 @@ fn attribute_kind(
         }
         _ => false,
     };
-    let right = match kind {
-        "i64s" => array_of(64),
-        "bools" => array_of(1),
-        "i64" => integer_of(64),
-        "i32" => integer_of(32),
-        "bool" => integer_of(1),
-        "string" => matches!(found, AttributeKind::String(_) | AttributeKind::Bytes(_)),
-        "symbol" => matches!(found, AttributeKind::SymbolRef(_)),
-        "type" => matches!(found, AttributeKind::Type(_)),
-        "unit" => matches!(found, AttributeKind::Unit),
-        "float" => matches!(found, AttributeKind::Float { .. }),
-        "elements" => module.as_elements(attr).is_some(),
-        "precisions" => match found {
+    let satisfied = match attribute.constraint {
+        AttributeConstraint::I64s => array_of(64),
+        AttributeConstraint::Bools => array_of(1),
+        AttributeConstraint::Integer(width) => integer_of(width),
+        AttributeConstraint::String => {
+            matches!(found, AttributeKind::String(_) | AttributeKind::Bytes(_))
+        }
+        AttributeConstraint::Symbol => matches!(found, AttributeKind::SymbolRef(_)),
+        AttributeConstraint::Type => matches!(found, AttributeKind::Type(_)),
+        AttributeConstraint::Unit => matches!(found, AttributeKind::Unit),
+        AttributeConstraint::Float => matches!(found, AttributeKind::Float { .. }),
+        AttributeConstraint::Elements => module.as_elements(attr).is_some(),
+        AttributeConstraint::Precisions => match found {
             AttributeKind::Array(list) => {
                 list.iter().all(|&attr| module.as_keyword(attr).is_some())
             }
             _ => false,
         },
-        "any" => true,
-        named => is_of_dialect(check, found, named),
+        AttributeConstraint::Any => true,
+        AttributeConstraint::Dialect(named) => is_of_dialect(check, found, named),
     };
-    match right {
-        true => Ok(()),
-        false => {
-            let shown = module.show_attribute(attr);
-            let shown: String = shown.chars().take(60).collect();
-            report_violation(format!(
-                "`{name}` has the value {shown}, which is of another kind"
-            ))
-        }
+    if satisfied {
+        return Ok(());
     }
+    let shown = module.show_attribute(attr);
+    let shown: String = shown.chars().take(60).collect();
+    let name = attribute.name;
+    report_violation(format!(
+        "`{name}` has the value {shown}, which is of another kind"
+    ))
 }
 
 /// Whether an attribute is that of the dialects with this name, with a word that it knows.

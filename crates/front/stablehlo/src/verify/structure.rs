@@ -1,7 +1,8 @@
 //! Rules 1 to 5 of the module `verify`: what holds whatever operations mean.
 
 use super::dominance::RegionDominators;
-use crate::dialect::MlirOpcode;
+use crate::dialect::table::{CallAttributes, CompositeAttributes, FuncAttributes};
+use crate::dialect::{AttributeRecord, MlirOpcode};
 use crate::mlir::{
     MlirBlock, MlirModule, MlirOp, MlirRegion, MlirType, MlirTypeKind, MlirValue, ValueDefinition,
 };
@@ -196,7 +197,7 @@ impl<'m> StructureVerifier<'m> {
         let mut seen = FxHashMap::default();
         for block in module.regions(op).flat_map(|region| module.blocks(region)) {
             for &inner in module.ops(*block) {
-                let Some(name) = module.find_text(inner, "sym_name") else {
+                let Some(name) = module.symbol_name(inner) else {
                     continue;
                 };
                 if let Some(first) = seen.insert(name, inner) {
@@ -220,7 +221,9 @@ impl<'m> StructureVerifier<'m> {
         };
         let blocks = module.blocks(module.regions(op).next()?);
         let Some(&entry) = blocks.first() else {
-            let is_private = module.find_text(op, "sym_visibility") == Some("private");
+            let attributes = FuncAttributes::read(module, op).ok();
+            let visibility = attributes.and_then(|attributes| attributes.sym_visibility);
+            let is_private = visibility.is_some_and(|visibility| visibility.0 == "private");
             let message = "a function without a body is private";
             return (!is_private).then(|| message.to_owned());
         };
@@ -243,8 +246,8 @@ impl<'m> StructureVerifier<'m> {
     }
 
     fn function_type(&self, op: MlirOp) -> Option<(&'m [MlirType], &'m [MlirType])> {
-        let ty = self.module.type_attribute(op, "function_type")?;
-        match self.module.types.kind(ty) {
+        let attributes = FuncAttributes::read(self.module, op).ok()?;
+        match self.module.types.kind(attributes.function_type) {
             MlirTypeKind::Function { inputs, results } => Some((inputs, results)),
             _ => None,
         }
@@ -254,11 +257,12 @@ impl<'m> StructureVerifier<'m> {
     fn verify_call(&self, op: MlirOp) -> Option<String> {
         let module = self.module;
         let is_call = module.opcode(op) == Some(MlirOpcode::FuncCall);
-        let attribute = match is_call {
-            true => "callee",
-            false => "decomposition",
+        let name = if is_call {
+            CallAttributes::read(module, op).ok()?.callee
+        } else {
+            CompositeAttributes::read(module, op).ok()?.decomposition
         };
-        let name = module.find_callee(op, attribute)?;
+        let name = name.0;
         let Some(function) = module.find_function(name) else {
             let inner = module.functions().is_empty() || self.stands_in_inner_module(op);
             return (!inner).then(|| format!("the function `@{name}` is not defined"));

@@ -2,10 +2,16 @@
 
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
+use crate::dialect::keywords::{ComparisonDirection, ComparisonType};
+use crate::dialect::numbers::RaggedDotNumbers;
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, define_operation, functional_format, same_type_format, with_rule,
     with_signature,
 };
+use crate::dialect::properties::{attribute_record, define_attributes};
+use crate::dialect::table::ConstantAttributes;
+use crate::dialect::values::{IntegerList, NamedInteger, PrecisionConfig, SegmentSizes};
+use crate::mlir::MlirAttr;
 use crate::verify::check::ElementClasses;
 use crate::verify::rules::{VerifierRule, chlo, classes, elementwise};
 
@@ -13,7 +19,7 @@ const fn define_unary(opcodes: &'static [MlirOpcode], classes: ElementClasses) -
     OpDefinition {
         signature: "1 1",
         rule: VerifierRule::Elementwise(classes),
-        ..define_operation(opcodes, "", same_type_format("%"))
+        ..define_operation(opcodes, &[], same_type_format("%"))
     }
 }
 
@@ -21,7 +27,37 @@ const fn define_binary(opcodes: &'static [MlirOpcode], classes: ElementClasses) 
     OpDefinition {
         signature: "2 1",
         rule: VerifierRule::Elementwise(classes),
-        ..define_operation(opcodes, "", same_type_format("%, %"))
+        ..define_operation(opcodes, &[], same_type_format("%, %"))
+    }
+}
+
+attribute_record! {
+    /// Attributes of `chlo.top_k`.
+    struct TopKAttributes {
+        k: i64,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `chlo.scan`. The sizes of segments are the numbers of inputs and of carries.
+    struct ScanAttributes {
+        dimension: NamedInteger,
+        is_reverse: Option<bool>,
+        operand_segment_sizes as "operandSegmentSizes": Option<SegmentSizes>,
+    }
+    unread {
+        is_associative: Option<MlirAttr>,
+        result_segment_sizes as "resultSegmentSizes": Option<SegmentSizes>,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `chlo.ragged_dot`.
+    struct RaggedDotAttributes {
+        ragged_dot_dimension_numbers: RaggedDotNumbers,
+    }
+    unread {
+        precision_config: Option<PrecisionConfig>,
     }
 }
 
@@ -59,7 +95,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
                 MlirOpcode::ChloIsNegInf,
                 MlirOpcode::ChloIsPosInf,
             ],
-            "",
+            &[],
             same_type_format("%"),
         ),
     ),
@@ -76,7 +112,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "3 1",
         define_operation(
             &[MlirOpcode::ChloBroadcastSelect],
-            "",
+            &[],
             same_type_format("%*"),
         ),
     ),
@@ -105,7 +141,9 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
                 MlirOpcode::ChloBroadcastXor,
                 MlirOpcode::ChloBroadcastZeta,
             ],
-            "broadcast_dimensions:i64s?",
+            define_attributes!(
+                broadcast_dimensions: Option<IntegerList>,
+            ),
             same_type_format("%*"),
         ),
     ),
@@ -114,8 +152,11 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         chlo::verify_broadcasting,
         define_operation(
             &[MlirOpcode::ChloBroadcastCompare],
-            "broadcast_dimensions:i64s? comparison_direction:comparison_direction \
-         compare_type:comparison_type?",
+            define_attributes!(
+                broadcast_dimensions: Option<IntegerList>,
+                comparison_direction: ComparisonDirection,
+                compare_type: Option<ComparisonType>,
+            ),
             same_type_format("%*"),
         ),
     ),
@@ -124,13 +165,15 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         elementwise::verify_constant,
         define_operation(
             &[MlirOpcode::ChloConstant],
-            "value:elements",
+            ConstantAttributes::DEFINITIONS,
             AssemblyFormat::Custom(custom::parse_constant),
         ),
     ),
     define_operation(
         &[MlirOpcode::ChloConstantLike],
-        "value:any",
+        define_attributes!(
+            value: MlirAttr,
+        ),
         same_type_format("%*"),
     ),
     with_rule(
@@ -138,7 +181,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         chlo::top_k,
         define_operation(
             &[MlirOpcode::ChloTopK],
-            "k:i64",
+            TopKAttributes::DEFINITIONS,
             functional_format("(%, k = <k:i64>)"),
         ),
     ),
@@ -147,8 +190,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         chlo::verify_scan,
         define_operation(
             &[MlirOpcode::ChloScan],
-            "dimension:i64 is_reverse:bool? is_associative:any? operandSegmentSizes:any? \
-         resultSegmentSizes:any?",
+            ScanAttributes::DEFINITIONS,
             AssemblyFormat::Custom(custom::parse_scan),
         ),
     ),
@@ -157,13 +199,13 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         chlo::ragged_dot,
         define_operation(
             &[MlirOpcode::ChloRaggedDot],
-            "ragged_dot_dimension_numbers:ragged_dot precision_config:precisions?",
+            RaggedDotAttributes::DEFINITIONS,
             AssemblyFormat::Generic,
         ),
     ),
     define_operation(
         &[MlirOpcode::ChloDynamicReshape],
-        "",
+        &[],
         functional_format("%*"),
     ),
 ];

@@ -4,12 +4,34 @@ use crate::dialect::MlirOpcode;
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, define_operation, same_type_format, with_rule, with_signature,
 };
+use crate::dialect::properties::{attribute_record, define_attributes};
+use crate::dialect::values::{
+    ChannelHandle, ElementsAttribute, IntegerElements, StringValue, UnitAttribute,
+};
+use crate::mlir::MlirAttr;
 use crate::verify::rules::window;
+
+attribute_record! {
+    /// The attribute that collectives share.
+    struct CollectiveAttributes {
+        replica_groups: Option<ElementsAttribute>,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `collective_permute`.
+    struct CollectivePermuteAttributes {
+        source_target_pairs: IntegerElements,
+    }
+    unread {
+        channel_handle: Option<ChannelHandle>,
+    }
+}
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(
         "* 1",
-        define_operation(&[MlirOpcode::AfterAll], "", same_type_format("%*")),
+        define_operation(&[MlirOpcode::AfterAll], &[], same_type_format("%*")),
     ),
     with_signature(
         "0 1",
@@ -19,7 +41,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
                 MlirOpcode::PartitionId,
                 MlirOpcode::ReplicaId,
             ],
-            "",
+            &[],
             same_type_format(""),
         ),
     ),
@@ -27,8 +49,12 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1+ 1+",
         define_operation(
             &[MlirOpcode::AllGather],
-            "all_gather_dim:i64 replica_groups:any channel_handle:channel_handle? \
-         use_global_device_ids:unit?",
+            define_attributes!(
+                all_gather_dim: i64,
+                replica_groups: MlirAttr,
+                channel_handle: Option<ChannelHandle>,
+                use_global_device_ids: Option<UnitAttribute>,
+            ),
             AssemblyFormat::Generic,
         ),
     ),
@@ -37,7 +63,11 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         window::reduce_devices,
         define_operation(
             &[MlirOpcode::AllReduce],
-            "replica_groups:any channel_handle:channel_handle? use_global_device_ids:unit?",
+            define_attributes!(
+                replica_groups: MlirAttr,
+                channel_handle: Option<ChannelHandle>,
+                use_global_device_ids: Option<UnitAttribute>,
+            ),
             AssemblyFormat::Generic,
         ),
     ),
@@ -46,8 +76,12 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         window::reduce_devices,
         define_operation(
             &[MlirOpcode::ReduceScatter],
-            "scatter_dimension:i64 replica_groups:any channel_handle:channel_handle? \
-         use_global_device_ids:unit?",
+            define_attributes!(
+                scatter_dimension: i64,
+                replica_groups: MlirAttr,
+                channel_handle: Option<ChannelHandle>,
+                use_global_device_ids: Option<UnitAttribute>,
+            ),
             AssemblyFormat::Generic,
         ),
     ),
@@ -55,8 +89,13 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1+ 1+",
         define_operation(
             &[MlirOpcode::AllToAll],
-            "split_dimension:i64 concat_dimension:i64 split_count:i64 replica_groups:any \
-         channel_handle:channel_handle?",
+            define_attributes!(
+                split_dimension: i64,
+                concat_dimension: i64,
+                split_count: i64,
+                replica_groups: MlirAttr,
+                channel_handle: Option<ChannelHandle>,
+            ),
             AssemblyFormat::Generic,
         ),
     ),
@@ -64,28 +103,41 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 1",
         define_operation(
             &[MlirOpcode::CollectivePermute],
-            "source_target_pairs:elements channel_handle:channel_handle?",
+            CollectivePermuteAttributes::DEFINITIONS,
             AssemblyFormat::Generic,
         ),
     ),
     define_operation(
         &[MlirOpcode::CollectiveBroadcast, MlirOpcode::CrossReplicaSum],
-        "replica_groups:any channel_handle:channel_handle? has_dynamic_root:bool?",
+        define_attributes!(
+            replica_groups: MlirAttr,
+            channel_handle: Option<ChannelHandle>,
+            has_dynamic_root: Option<bool>,
+        ),
         AssemblyFormat::Generic,
     ),
     define_operation(
         &[MlirOpcode::Infeed],
-        "infeed_config:string? layout:any?",
+        define_attributes!(
+            infeed_config: Option<StringValue<'_>>,
+            layout: Option<MlirAttr>,
+        ),
         AssemblyFormat::Generic,
     ),
     define_operation(
         &[MlirOpcode::Outfeed],
-        "outfeed_config:string?",
+        define_attributes!(
+            outfeed_config: Option<StringValue<'_>>,
+        ),
         AssemblyFormat::Generic,
     ),
     define_operation(
         &[MlirOpcode::Send, MlirOpcode::Recv],
-        "channel_handle:channel_handle is_host_transfer:bool? source_target_pairs:any?",
+        define_attributes!(
+            channel_handle: ChannelHandle,
+            is_host_transfer: Option<bool>,
+            source_target_pairs: Option<MlirAttr>,
+        ),
         AssemblyFormat::Generic,
     ),
 ];

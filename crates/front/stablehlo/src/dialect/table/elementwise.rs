@@ -2,11 +2,30 @@
 
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
+use crate::dialect::keywords::{ComparisonDirection, ComparisonType};
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, TrailingTypes, define_elementwise, define_operation,
     functional_format, same_type_format, with_rule,
 };
+use crate::dialect::properties::{attribute_record, define_attributes};
+use crate::mlir::MlirAttr;
 use crate::verify::rules::{VerifierRule, classes, elementwise};
+
+attribute_record! {
+    /// Attributes of `compare`.
+    struct CompareAttributes {
+        comparison_direction: ComparisonDirection,
+        compare_type: Option<ComparisonType>,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `reduce_precision`.
+    struct ReducePrecisionAttributes {
+        exponent_bits: i32,
+        mantissa_bits: i32,
+    }
+}
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
     define_elementwise(
@@ -65,41 +84,41 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_rule(
         "1 1",
         elementwise::verify_abs,
-        define_operation(&[MlirOpcode::Abs], "", same_type_format("%")),
+        define_operation(&[MlirOpcode::Abs], &[], same_type_format("%")),
     ),
     with_rule(
         "1 1",
         elementwise::verify_complex_part,
         define_operation(
             &[MlirOpcode::Imag, MlirOpcode::Real],
-            "",
+            &[],
             same_type_format("%"),
         ),
     ),
     with_rule(
         "1 1",
         elementwise::is_finite,
-        define_operation(&[MlirOpcode::IsFinite], "", same_type_format("%")),
+        define_operation(&[MlirOpcode::IsFinite], &[], same_type_format("%")),
     ),
     with_rule(
         "3 1",
         elementwise::verify_clamp,
-        define_operation(&[MlirOpcode::Clamp], "", same_type_format("%*")),
+        define_operation(&[MlirOpcode::Clamp], &[], same_type_format("%*")),
     ),
     with_rule(
         "1 1",
         elementwise::verify_convert,
-        define_operation(&[MlirOpcode::Convert], "", same_type_format("%")),
+        define_operation(&[MlirOpcode::Convert], &[], same_type_format("%")),
     ),
     with_rule(
         "1 1",
         elementwise::verify_quantize,
-        define_operation(&[MlirOpcode::UniformQuantize], "", same_type_format("%")),
+        define_operation(&[MlirOpcode::UniformQuantize], &[], same_type_format("%")),
     ),
     with_rule(
         "1 1",
         elementwise::verify_dequantize,
-        define_operation(&[MlirOpcode::UniformDequantize], "", same_type_format("%")),
+        define_operation(&[MlirOpcode::UniformDequantize], &[], same_type_format("%")),
     ),
     OpDefinition {
         signature: "1 1",
@@ -119,7 +138,9 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
                 MlirOpcode::Tan,
                 MlirOpcode::Tanh,
             ],
-            "result_accuracy:any?",
+            define_attributes!(
+                result_accuracy: Option<MlirAttr>,
+            ),
             same_type_format("%"),
         )
     },
@@ -128,7 +149,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         elementwise::verify_complex,
         define_operation(
             &[MlirOpcode::Complex],
-            "",
+            &[],
             AssemblyFormat::Format("%*", TrailingTypes::Complex),
         ),
     ),
@@ -137,7 +158,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         elementwise::verify_select,
         define_operation(
             &[MlirOpcode::Select],
-            "",
+            &[],
             AssemblyFormat::Format("%*", TrailingTypes::Select),
         ),
     ),
@@ -146,7 +167,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         elementwise::verify_compare,
         define_operation(
             &[MlirOpcode::Compare],
-            "comparison_direction:comparison_direction compare_type:comparison_type?",
+            CompareAttributes::DEFINITIONS,
             functional_format(
                 "<comparison_direction:stablehlo.comparison_direction>, %, % \
              {, <compare_type:stablehlo.comparison_type>}",
@@ -158,7 +179,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         elementwise::reduce_precision,
         define_operation(
             &[MlirOpcode::ReducePrecision],
-            "exponent_bits:i32 mantissa_bits:i32",
+            ReducePrecisionAttributes::DEFINITIONS,
             AssemblyFormat::Custom(custom::reduce_precision),
         ),
     ),

@@ -2,53 +2,193 @@
 
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
+use crate::dialect::numbers::{GatherNumbers, ScatterNumbers};
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, TrailingTypes, define_operation, functional_format,
     same_type_format, with_rule, with_signature,
 };
+use crate::dialect::properties::{attribute_record, define_attributes};
+use crate::dialect::values::{ElementsAttribute, IntegerList, NamedInteger};
 use crate::verify::rules::{elementwise, indexing, movement};
+
+attribute_record! {
+    /// Attributes of `constant`, of both dialects.
+    struct ConstantAttributes {
+        value: ElementsAttribute,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `iota` and `dynamic_iota`.
+    struct IotaAttributes {
+        iota_dimension: NamedInteger,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `broadcast`.
+    struct BroadcastAttributes {
+        broadcast_sizes: IntegerList,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `broadcast_in_dim`.
+    struct BroadcastInDimAttributes {
+        broadcast_dimensions: IntegerList,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `dynamic_broadcast_in_dim`.
+    struct DynamicBroadcastInDimAttributes {
+        broadcast_dimensions: IntegerList,
+        known_expanding_dimensions: Option<IntegerList>,
+        known_nonexpanding_dimensions: Option<IntegerList>,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `transpose`.
+    struct TransposeAttributes {
+        permutation: IntegerList,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `reverse`.
+    struct ReverseAttributes {
+        dimensions: IntegerList,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `concatenate`.
+    struct ConcatenateAttributes {
+        dimension: NamedInteger,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `slice`.
+    struct SliceAttributes {
+        start_indices: IntegerList,
+        limit_indices: IntegerList,
+        strides: IntegerList,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `dynamic_slice`.
+    struct DynamicSliceAttributes {
+        slice_sizes: IntegerList,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `pad`.
+    struct PadAttributes {
+        edge_padding_low: IntegerList,
+        edge_padding_high: IntegerList,
+        interior_padding: IntegerList,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `get_dimension_size` and `set_dimension_size`.
+    struct DimensionSizeAttributes {
+        dimension: NamedInteger,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `get_tuple_element`.
+    struct GetTupleElementAttributes {
+        index: i32,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `gather`.
+    struct GatherAttributes {
+        dimension_numbers: GatherNumbers,
+        slice_sizes: IntegerList,
+    }
+    unread {
+        indices_are_sorted: Option<bool>,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `dynamic_gather`, whose sizes of slices are an operand.
+    struct DynamicGatherAttributes {
+        dimension_numbers: GatherNumbers,
+    }
+    unread {
+        indices_are_sorted: Option<bool>,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `scatter`.
+    struct ScatterAttributes {
+        scatter_dimension_numbers: ScatterNumbers,
+        unique_indices: Option<bool>,
+    }
+    unread {
+        indices_are_sorted: Option<bool>,
+    }
+}
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_rule(
         "1 1",
         elementwise::bitcast_convert,
-        define_operation(&[MlirOpcode::BitcastConvert], "", functional_format("%")),
+        define_operation(&[MlirOpcode::BitcastConvert], &[], functional_format("%")),
     ),
     with_rule(
         "5 1",
         movement::dynamic_lists,
-        define_operation(&[MlirOpcode::DynamicPad], "", functional_format("%*")),
+        define_operation(&[MlirOpcode::DynamicPad], &[], functional_format("%*")),
     ),
     with_rule(
         "4 1",
         movement::dynamic_lists,
-        define_operation(&[MlirOpcode::RealDynamicSlice], "", functional_format("%*")),
+        define_operation(
+            &[MlirOpcode::RealDynamicSlice],
+            &[],
+            functional_format("%*"),
+        ),
     ),
     with_rule(
         "2 1",
         movement::dynamic_reshape,
-        define_operation(&[MlirOpcode::DynamicReshape], "", functional_format("%, %")),
+        define_operation(
+            &[MlirOpcode::DynamicReshape],
+            &[],
+            functional_format("%, %"),
+        ),
     ),
     with_rule(
         "2+ 1",
         movement::dynamic_update_slice,
         define_operation(
             &[MlirOpcode::DynamicUpdateSlice],
-            "",
+            &[],
             functional_format("%*"),
         ),
     ),
     with_rule(
         "1 1",
         movement::verify_reshape,
-        define_operation(&[MlirOpcode::Reshape], "", functional_format("%")),
+        define_operation(&[MlirOpcode::Reshape], &[], functional_format("%")),
     ),
     with_rule(
         "* 1",
         movement::verify_tuple,
         define_operation(
             &[MlirOpcode::Tuple],
-            "",
+            &[],
             AssemblyFormat::Format("%*", TrailingTypes::Tuple),
         ),
     ),
@@ -57,7 +197,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         elementwise::verify_optimization_barrier,
         define_operation(
             &[MlirOpcode::OptimizationBarrier],
-            "",
+            &[],
             AssemblyFormat::Format("%*", TrailingTypes::Pairwise),
         ),
     ),
@@ -66,7 +206,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         elementwise::verify_constant,
         define_operation(
             &[MlirOpcode::Constant],
-            "value:elements",
+            ConstantAttributes::DEFINITIONS,
             AssemblyFormat::Custom(custom::parse_constant),
         ),
     ),
@@ -75,7 +215,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         movement::verify_iota,
         define_operation(
             &[MlirOpcode::Iota],
-            "iota_dimension:i64",
+            IotaAttributes::DEFINITIONS,
             same_type_format("dim = <iota_dimension:i64>"),
         ),
     ),
@@ -84,7 +224,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         movement::dynamic_iota,
         define_operation(
             &[MlirOpcode::DynamicIota],
-            "iota_dimension:i64",
+            IotaAttributes::DEFINITIONS,
             functional_format("%, dim = <iota_dimension:i64>"),
         ),
     ),
@@ -93,7 +233,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         movement::verify_broadcast,
         define_operation(
             &[MlirOpcode::Broadcast],
-            "broadcast_sizes:i64s",
+            BroadcastAttributes::DEFINITIONS,
             functional_format("%, sizes = <broadcast_sizes:i64s>"),
         ),
     ),
@@ -102,7 +242,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         movement::broadcast_in_dim,
         define_operation(
             &[MlirOpcode::BroadcastInDim],
-            "broadcast_dimensions:i64s",
+            BroadcastInDimAttributes::DEFINITIONS,
             functional_format("%, dims = <broadcast_dimensions:i64s>"),
         ),
     ),
@@ -111,8 +251,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         movement::dynamic_broadcast_in_dim,
         define_operation(
             &[MlirOpcode::DynamicBroadcastInDim],
-            "broadcast_dimensions:i64s known_expanding_dimensions:i64s? \
-         known_nonexpanding_dimensions:i64s?",
+            DynamicBroadcastInDimAttributes::DEFINITIONS,
             functional_format("%, %, dims = <broadcast_dimensions:i64s>"),
         ),
     ),
@@ -121,7 +260,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         movement::verify_transpose,
         define_operation(
             &[MlirOpcode::Transpose],
-            "permutation:i64s",
+            TransposeAttributes::DEFINITIONS,
             functional_format("%, dims = <permutation:i64s>"),
         ),
     ),
@@ -130,7 +269,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         movement::verify_reverse,
         define_operation(
             &[MlirOpcode::Reverse],
-            "dimensions:i64s",
+            ReverseAttributes::DEFINITIONS,
             same_type_format("%, dims = <dimensions:i64s>"),
         ),
     ),
@@ -139,7 +278,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         movement::verify_concatenate,
         define_operation(
             &[MlirOpcode::Concatenate],
-            "dimension:i64",
+            ConcatenateAttributes::DEFINITIONS,
             functional_format("%*, dim = <dimension:i64>"),
         ),
     ),
@@ -148,7 +287,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         movement::verify_slice,
         define_operation(
             &[MlirOpcode::Slice],
-            "start_indices:i64s limit_indices:i64s strides:i64s",
+            SliceAttributes::DEFINITIONS,
             AssemblyFormat::Custom(custom::parse_slice),
         ),
     ),
@@ -157,7 +296,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         movement::dynamic_slice,
         define_operation(
             &[MlirOpcode::DynamicSlice],
-            "slice_sizes:i64s",
+            DynamicSliceAttributes::DEFINITIONS,
             functional_format("%*, sizes = <slice_sizes:i64s>"),
         ),
     ),
@@ -166,7 +305,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         movement::verify_pad,
         define_operation(
             &[MlirOpcode::Pad],
-            "edge_padding_low:i64s edge_padding_high:i64s interior_padding:i64s",
+            PadAttributes::DEFINITIONS,
             functional_format(
                 "%, %, low = <edge_padding_low:i64s>, high = <edge_padding_high:i64s>, \
              interior = <interior_padding:i64s>",
@@ -178,7 +317,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         movement::get_dimension_size,
         define_operation(
             &[MlirOpcode::GetDimensionSize],
-            "dimension:i64",
+            DimensionSizeAttributes::DEFINITIONS,
             functional_format("%, dim = <dimension:i64>"),
         ),
     ),
@@ -187,7 +326,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         movement::set_dimension_size,
         define_operation(
             &[MlirOpcode::SetDimensionSize],
-            "dimension:i64",
+            DimensionSizeAttributes::DEFINITIONS,
             functional_format("%, %, dim = <dimension:i64>"),
         ),
     ),
@@ -196,7 +335,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         movement::get_tuple_element,
         define_operation(
             &[MlirOpcode::GetTupleElement],
-            "index:i32",
+            GetTupleElementAttributes::DEFINITIONS,
             functional_format("% [<index:i32>]"),
         ),
     ),
@@ -205,7 +344,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         indexing::verify_gather,
         define_operation(
             &[MlirOpcode::Gather],
-            "dimension_numbers:gather slice_sizes:i64s indices_are_sorted:bool?",
+            GatherAttributes::DEFINITIONS,
             AssemblyFormat::Generic,
         ),
     ),
@@ -214,7 +353,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         indexing::verify_gather,
         define_operation(
             &[MlirOpcode::DynamicGather],
-            "dimension_numbers:gather indices_are_sorted:bool?",
+            DynamicGatherAttributes::DEFINITIONS,
             AssemblyFormat::Generic,
         ),
     ),
@@ -223,7 +362,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         indexing::verify_scatter,
         define_operation(
             &[MlirOpcode::Scatter],
-            "scatter_dimension_numbers:scatter indices_are_sorted:bool? unique_indices:bool?",
+            ScatterAttributes::DEFINITIONS,
             AssemblyFormat::Generic,
         ),
     ),
@@ -231,7 +370,10 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "2 1",
         define_operation(
             &[MlirOpcode::TorchIndexSelect],
-            "dim:i64 batch_dims:i64",
+            define_attributes!(
+                dim: i64,
+                batch_dims: i64,
+            ),
             AssemblyFormat::Generic,
         ),
     ),

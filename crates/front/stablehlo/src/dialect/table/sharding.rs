@@ -3,13 +3,19 @@
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
 use crate::dialect::operations::{AssemblyFormat, OpDefinition, define_operation, with_signature};
+use crate::dialect::properties::define_attributes;
+use crate::dialect::values::StringValue;
+use crate::mlir::MlirAttr;
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(
         "0 0",
         define_operation(
             &[MlirOpcode::SdyMesh],
-            "sym_name:string mesh:any",
+            define_attributes!(
+                sym_name: StringValue<'_>,
+                mesh: MlirAttr,
+            ),
             AssemblyFormat::Custom(custom::parse_mesh),
         ),
     ),
@@ -17,7 +23,9 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1 1",
         define_operation(
             &[MlirOpcode::SdyShardingConstraint],
-            "sharding:any",
+            define_attributes!(
+                sharding: MlirAttr,
+            ),
             AssemblyFormat::Custom(custom::sharding_constraint),
         ),
     ),
@@ -26,7 +34,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "* *",
         define_operation(
             &[MlirOpcode::UnrealizedConversionCast],
-            "",
+            &[],
             AssemblyFormat::Generic,
         ),
     ),

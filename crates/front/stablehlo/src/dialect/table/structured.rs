@@ -2,23 +2,133 @@
 
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
+use crate::dialect::keywords::{FftType, RngAlgorithm, RngDistribution, TransposeKind};
+use crate::dialect::numbers::{ConvolutionNumbers, DotNumbers};
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, define_operation, functional_format, same_type_format, with_rule,
 };
+use crate::dialect::properties::{attribute_record, define_attributes};
+use crate::dialect::values::{
+    BooleanList, IntegerElements, IntegerList, NamedInteger, PrecisionConfig, StringValue,
+};
+use crate::mlir::MlirAttr;
 use crate::verify::rules::{contraction, elementwise, linear, window};
 
-/// Attributes that several operations share.
-const WINDOW: &str = "window_dimensions:i64s window_strides:i64s? base_dilations:i64s? \
-    window_dilations:i64s? padding:elements?";
-const BATCH_NORM: &str = "epsilon:float feature_index:i64";
-const CONVOLUTION: &str = "window_strides:i64s? padding:elements? lhs_dilation:i64s? \
-    rhs_dilation:i64s? window_reversal:bools? dimension_numbers:conv feature_group_count:i64 \
-    batch_group_count:i64 precision_config:precisions?";
+attribute_record! {
+    /// Attributes of `cholesky`.
+    struct CholeskyAttributes {
+        lower: Option<bool>,
+    }
+}
 
-/// Padding is an operand.
-const DYNAMIC_CONVOLUTION: &str = "window_strides:i64s? lhs_dilation:i64s? rhs_dilation:i64s? \
-    window_reversal:bools? dimension_numbers:conv feature_group_count:i64 batch_group_count:i64 \
-    precision_config:precisions?";
+attribute_record! {
+    /// Attributes of `triangular_solve`: `op(a) x = b`, or `x op(a) = b`.
+    struct TriangularSolveAttributes {
+        left_side: bool,
+        lower: bool,
+        unit_diagonal: bool,
+        transpose_a: TransposeKind,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `fft`.
+    struct FftAttributes {
+        fft_type: FftType,
+        fft_length: IntegerList,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `dot`.
+    struct DotAttributes {
+        precision_config: Option<PrecisionConfig>,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `dot_general`.
+    struct DotGeneralAttributes {
+        dot_dimension_numbers: DotNumbers,
+        precision_config: Option<PrecisionConfig>,
+    }
+    unread {
+        algorithm: Option<MlirAttr>,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `convolution`. Those of `dynamic_conv` are the same but for the padding, which
+    /// is an operand.
+    struct ConvolutionAttributes {
+        window_strides: Option<IntegerList>,
+        padding: Option<IntegerElements>,
+        lhs_dilation: Option<IntegerList>,
+        rhs_dilation: Option<IntegerList>,
+        window_reversal: Option<BooleanList>,
+        dimension_numbers: ConvolutionNumbers,
+        feature_group_count: i64,
+        batch_group_count: i64,
+        precision_config: Option<PrecisionConfig>,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `rng_bit_generator`.
+    struct RngBitGeneratorAttributes {
+        rng_algorithm: RngAlgorithm,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `reduce`.
+    struct ReduceAttributes {
+        dimensions: IntegerList,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `map`.
+    struct MapAttributes {
+        dimensions: IntegerList,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `sort`. A negative dimension counts from the last; absent, it is the last.
+    struct SortAttributes {
+        dimension: Option<i64>,
+        is_stable: Option<bool>,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `reduce_window`.
+    struct ReduceWindowAttributes {
+        window_dimensions: IntegerList,
+        window_strides: Option<IntegerList>,
+        base_dilations: Option<IntegerList>,
+        window_dilations: Option<IntegerList>,
+        padding: Option<IntegerElements>,
+    }
+}
+
+attribute_record! {
+    /// Attributes of `select_and_scatter`.
+    struct SelectAndScatterAttributes {
+        window_dimensions: Option<IntegerList>,
+        window_strides: Option<IntegerList>,
+        padding: Option<IntegerElements>,
+    }
+}
+
+attribute_record! {
+    /// Attributes of the operations of batch normalisation.
+    struct BatchNormAttributes {
+        epsilon: f64,
+        feature_index: NamedInteger,
+    }
+}
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_rule(
@@ -26,7 +136,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         linear::verify_cholesky,
         define_operation(
             &[MlirOpcode::Cholesky],
-            "lower:bool?",
+            CholeskyAttributes::DEFINITIONS,
             same_type_format("% {, lower = <lower:any>}"),
         ),
     ),
@@ -35,7 +145,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         linear::triangular_solve,
         define_operation(
             &[MlirOpcode::TriangularSolve],
-            "left_side:bool lower:bool unit_diagonal:bool transpose_a:transpose",
+            TriangularSolveAttributes::DEFINITIONS,
             AssemblyFormat::Generic,
         ),
     ),
@@ -44,7 +154,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         linear::verify_fft,
         define_operation(
             &[MlirOpcode::Fft],
-            "fft_type:fft_type fft_length:i64s",
+            FftAttributes::DEFINITIONS,
             functional_format(
                 "%, type = <fft_type:stablehlo.fft_type>, length = <fft_length:i64s>",
             ),
@@ -55,7 +165,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         contraction::verify_dot,
         define_operation(
             &[MlirOpcode::Dot],
-            "precision_config:precisions?",
+            DotAttributes::DEFINITIONS,
             functional_format("%, % {, precision = <precision_config:precisions>}"),
         ),
     ),
@@ -64,7 +174,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         contraction::dot_general,
         define_operation(
             &[MlirOpcode::DotGeneral],
-            "dot_dimension_numbers:dot precision_config:precisions? algorithm:any?",
+            DotGeneralAttributes::DEFINITIONS,
             AssemblyFormat::Custom(custom::dot_general),
         ),
     ),
@@ -73,7 +183,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         contraction::verify_convolution,
         define_operation(
             &[MlirOpcode::Convolution],
-            CONVOLUTION,
+            ConvolutionAttributes::DEFINITIONS,
             AssemblyFormat::Custom(custom::parse_convolution),
         ),
     ),
@@ -82,7 +192,16 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         contraction::verify_convolution,
         define_operation(
             &[MlirOpcode::DynamicConv],
-            DYNAMIC_CONVOLUTION,
+            define_attributes!(
+                window_strides: Option<IntegerList>,
+                lhs_dilation: Option<IntegerList>,
+                rhs_dilation: Option<IntegerList>,
+                window_reversal: Option<BooleanList>,
+                dimension_numbers: ConvolutionNumbers,
+                feature_group_count: i64,
+                batch_group_count: i64,
+                precision_config: Option<PrecisionConfig>,
+            ),
             AssemblyFormat::Custom(custom::parse_convolution),
         ),
     ),
@@ -91,7 +210,9 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         linear::verify_rng,
         define_operation(
             &[MlirOpcode::Rng],
-            "rng_distribution:rng_distribution",
+            define_attributes!(
+                rng_distribution: RngDistribution,
+            ),
             functional_format("%*, distribution = <rng_distribution:stablehlo.rng_distribution>"),
         ),
     ),
@@ -100,7 +221,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         linear::rng_bit_generator,
         define_operation(
             &[MlirOpcode::RngBitGenerator],
-            "rng_algorithm:rng_algorithm",
+            RngBitGeneratorAttributes::DEFINITIONS,
             functional_format("%, algorithm = <rng_algorithm:stablehlo.rng_algorithm>"),
         ),
     ),
@@ -109,7 +230,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         window::verify_reduce,
         define_operation(
             &[MlirOpcode::Reduce],
-            "dimensions:i64s",
+            ReduceAttributes::DEFINITIONS,
             AssemblyFormat::Custom(custom::parse_reduce),
         ),
     ),
@@ -118,7 +239,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         elementwise::verify_map,
         define_operation(
             &[MlirOpcode::Map],
-            "dimensions:i64s",
+            MapAttributes::DEFINITIONS,
             AssemblyFormat::Generic,
         ),
     ),
@@ -127,27 +248,33 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         window::verify_sort,
         define_operation(
             &[MlirOpcode::Sort],
-            "dimension:i64? is_stable:bool?",
+            SortAttributes::DEFINITIONS,
             AssemblyFormat::Generic,
         ),
     ),
     with_rule(
         "2+ 1+ 1",
         window::reduce_window,
-        define_operation(&[MlirOpcode::ReduceWindow], WINDOW, AssemblyFormat::Generic),
+        define_operation(
+            &[MlirOpcode::ReduceWindow],
+            ReduceWindowAttributes::DEFINITIONS,
+            AssemblyFormat::Generic,
+        ),
     ),
     with_rule(
         "3 1 2",
         window::select_and_scatter,
         define_operation(
             &[MlirOpcode::SelectAndScatter],
-            "window_dimensions:i64s? window_strides:i64s? padding:elements?",
+            SelectAndScatterAttributes::DEFINITIONS,
             AssemblyFormat::Generic,
         ),
     ),
     define_operation(
         &[MlirOpcode::Einsum, MlirOpcode::UnaryEinsum],
-        "einsum_config:string",
+        define_attributes!(
+            einsum_config: StringValue<'_>,
+        ),
         AssemblyFormat::Generic,
     ),
     with_rule(
@@ -155,7 +282,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         linear::batch_norm,
         define_operation(
             &[MlirOpcode::BatchNormInference],
-            BATCH_NORM,
+            BatchNormAttributes::DEFINITIONS,
             AssemblyFormat::Generic,
         ),
     ),
@@ -164,7 +291,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         linear::batch_norm,
         define_operation(
             &[MlirOpcode::BatchNormTraining],
-            BATCH_NORM,
+            BatchNormAttributes::DEFINITIONS,
             AssemblyFormat::Generic,
         ),
     ),
@@ -173,7 +300,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         linear::batch_norm,
         define_operation(
             &[MlirOpcode::BatchNormGrad],
-            BATCH_NORM,
+            BatchNormAttributes::DEFINITIONS,
             AssemblyFormat::Generic,
         ),
     ),

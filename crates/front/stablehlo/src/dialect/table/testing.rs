@@ -6,7 +6,19 @@ use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, TrailingTypes, define_operation, same_type_format, with_rule,
     with_signature,
 };
+use crate::dialect::properties::{attribute_record, define_attributes};
+use crate::dialect::values::{ElementsAttribute, StringValue};
+use crate::mlir::MlirAttr;
 use crate::verify::rules::chlo;
+
+attribute_record! {
+    /// Attributes that the checks of test programs may have, be they operations or custom calls.
+    struct CheckAttributes {
+        value: Option<ElementsAttribute>,
+        tolerance: Option<f64>,
+        max_ulp_difference: Option<i64>,
+    }
+}
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_rule(
@@ -17,7 +29,12 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
                 MlirOpcode::CheckExpectEqConst,
                 MlirOpcode::CheckExpectAlmostEqConst,
             ],
-            "value:elements tolerance:float? min_ulp_difference:i64? max_ulp_difference:i64?",
+            define_attributes!(
+                value: ElementsAttribute,
+                tolerance: Option<f64>,
+                min_ulp_difference: Option<i64>,
+                max_ulp_difference: Option<i64>,
+            ),
             AssemblyFormat::Custom(custom::expect_const),
         ),
     ),
@@ -26,7 +43,9 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         chlo::verify_expect,
         define_operation(
             &[MlirOpcode::CheckExpectEq, MlirOpcode::CheckExpectAlmostEq],
-            "tolerance:float?",
+            define_attributes!(
+                tolerance: Option<f64>,
+            ),
             AssemblyFormat::Format(
                 "%, % {, tolerance = <tolerance:f64>}",
                 TrailingTypes::Operands,
@@ -38,7 +57,10 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         chlo::verify_expect,
         define_operation(
             &[MlirOpcode::CheckExpectClose],
-            "max_ulp_difference:i64? min_ulp_difference:i64?",
+            define_attributes!(
+                max_ulp_difference: Option<i64>,
+                min_ulp_difference: Option<i64>,
+            ),
             AssemblyFormat::Format(
                 "%, % {, max_ulp_difference = <max_ulp_difference:i64>} \
              {, min_ulp_difference = <min_ulp_difference:i64>}",
@@ -50,7 +72,10 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         "1",
         define_operation(
             &[MlirOpcode::CheckExpectSerializedEq],
-            "probe_id:string iteration:i32?",
+            define_attributes!(
+                probe_id: StringValue<'_>,
+                iteration: Option<i32>,
+            ),
             AssemblyFormat::Format(
                 "%, probe_id = <probe_id:string> {, iter = <iteration:i32>}",
                 TrailingTypes::Operands,
@@ -59,17 +84,22 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
     ),
     define_operation(
         &[MlirOpcode::InterpreterRunParallel],
-        "programs:any infeed:any?",
+        define_attributes!(
+            programs: MlirAttr,
+            infeed: Option<MlirAttr>,
+        ),
         AssemblyFormat::Generic,
     ),
     define_operation(
         &[MlirOpcode::InterpreterProbe],
-        "probe_id:string",
+        define_attributes!(
+            probe_id: StringValue<'_>,
+        ),
         same_type_format("%, probe_id = <probe_id:string>"),
     ),
     define_operation(
         &[MlirOpcode::InterpreterPrint],
-        "",
+        &[],
         AssemblyFormat::Format("%", TrailingTypes::Operands),
     ),
 ];

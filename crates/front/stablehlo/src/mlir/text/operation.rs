@@ -264,14 +264,14 @@ impl<'a> MlirParser<'a> {
     fn sort_out_properties(&mut self, draft: &mut OperationState<'a>, known: &OpDefinition) {
         let mut at = 0;
         while at < draft.attributes.len() {
-            match known.find_attribute_kind(self.module.symbol_text(draft.attributes[at].0)) {
+            match known.find_attribute(self.module.symbol_text(draft.attributes[at].0)) {
                 Some(_) => draft.properties.push(draft.attributes.remove(at)),
                 None => at += 1,
             }
         }
         for (name, attr) in &mut draft.properties {
-            if let Some(kind) = known.find_attribute_kind(self.module.symbol_text(*name)) {
-                *attr = dialect::normalise_attribute(&mut self.module, kind, *attr);
+            if let Some(known) = known.find_attribute(self.module.symbol_text(*name)) {
+                *attr = dialect::normalise_attribute(&mut self.module, known.constraint, *attr);
             }
         }
     }

@@ -5,6 +5,7 @@ use super::{
     LapackCall, MatrixBatch, append_index, build_identity, finish_all, make_success_info,
     read_iteration_number,
 };
+use crate::dialect::ComparisonDirection;
 use crate::translate::element::TensorElement;
 use crate::translate::error::TranslateResult;
 use crate::translate::linear::{matrix_position, split_matrix_position};
@@ -87,7 +88,12 @@ pub(super) fn translate_syevd(
         let value = t.read_element(s, &turned[0], &matrix_position(outer, i, i));
         Ok(ElementValue::new(element.component_element(), value.node()))
     })?;
-    let ranked = t.sort_last_dimension(call.op, values, TensorElement::I64, "LT")?;
+    let ranked = t.sort_last_dimension(
+        call.op,
+        values,
+        TensorElement::I64,
+        ComparisonDirection::Less,
+    )?;
     let vectors = columns_by(t, &turned[1], &ranked[1], &shape)?;
     let info = make_success_info(t, &shape);
     Ok(vec![vectors, ranked[0].clone(), info])

@@ -15,11 +15,11 @@ mod svd;
 
 use super::element::TensorElement;
 use super::error::TranslateResult;
-use super::linear::{
-    TriangularAttributes, matrix_position, split_matrix_position, split_matrix_shape,
-};
+use super::linear::{matrix_position, split_matrix_position, split_matrix_shape};
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
+use crate::dialect::TransposeKind;
+use crate::dialect::table::{TargetParameters, TriangularSolveAttributes};
 use crate::mlir::{MlirFloat, MlirOp};
 use spirula_program::{ScalarLiteral, ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{
@@ -61,11 +61,12 @@ struct LapackCall<'a> {
 impl LapackCall<'_> {
     /// A letter that an attribute is, such as `uplo`.
     fn read_letter(&self, t: &StablehloTranslator<'_>, name: &str) -> TranslateResult<char> {
-        let configurations = ["mhlo.backend_config", "backend_config"];
-        let mut fields = configurations.iter().filter_map(|of| {
-            let attr = t.module.find_attribute(self.op, of)?;
-            t.module.as_integer(t.module.find_field(attr, name)?)
-        });
+        let parameters: TargetParameters = t.read_attributes(self.op)?;
+        let dictionaries = [parameters.typed, parameters.backend_config];
+        let mut fields = dictionaries
+            .into_iter()
+            .flatten()
+            .filter_map(|attr| t.module.as_integer(t.module.find_field(attr, name)?));
         let letter = fields.next().and_then(|code| u8::try_from(code).ok());
         let missing = || t.invalid_error(self.op, format!("a call of LAPACK has no {name}"));
         letter.map(char::from).ok_or_else(missing)
@@ -283,16 +284,16 @@ fn translate_trsm(
     t: &mut StablehloTranslator<'_>,
     call: &LapackCall<'_>,
 ) -> TranslateResult<Vec<TypedTensor>> {
-    let triangular = TriangularAttributes {
-        left: call.read_letter(t, "side")? == 'L',
+    let triangular = TriangularSolveAttributes {
+        left_side: call.read_letter(t, "side")? == 'L',
         lower: call.read_letter(t, "uplo")? == 'L',
-        unit: call.read_letter(t, "diag")? == 'U',
-        transpose: match call.read_letter(t, "trans_x")? {
-            'T' => "TRANSPOSE",
-            'C' => "ADJOINT",
-            _ => "NO_TRANSPOSE",
+        unit_diagonal: call.read_letter(t, "diag")? == 'U',
+        transpose_a: match call.read_letter(t, "trans_x")? {
+            'T' => TransposeKind::Transpose,
+            'C' => TransposeKind::Adjoint,
+            _ => TransposeKind::None,
         },
     };
     let (a, b) = (&call.operands[0], &call.operands[1]);
-    Ok(vec![t.solve_triangular(call.op, (a, b), &triangular)?])
+    Ok(vec![t.solve_triangular(call.op, a, b, &triangular)?])
 }

@@ -11,6 +11,7 @@ use super::{
     LapackCall, MatrixBatch, append_index, build_identity, finish_all, make_success_info, qr,
     read_iteration_number, reduce_real_sum,
 };
+use crate::dialect::ComparisonDirection;
 use crate::translate::element::TensorElement;
 use crate::translate::error::TranslateResult;
 use crate::translate::linear::{matrix_position, split_matrix_position};
@@ -43,7 +44,12 @@ pub(super) fn translate_gesdd(
     };
     let (columns, right) = orthogonalise_columns(t, call, work, (&tall, &square))?;
     let values = compute_column_norms(t, &columns, &tall);
-    let ranked = t.sort_last_dimension(call.op, values, TensorElement::I64, "GT")?;
+    let ranked = t.sort_last_dimension(
+        call.op,
+        values,
+        TensorElement::I64,
+        ComparisonDirection::Greater,
+    )?;
     let info = make_success_info(t, &shape);
     let [left_shape, right_shape] = [2, 3].map(|at| t.result_type(call.op, at));
     if mode == 'N' {

@@ -2,6 +2,7 @@
 
 use super::calc::ScalarBuilder;
 use super::value::ElementValue;
+use crate::dialect::ComparisonDirection;
 use crate::translate::element::TensorElement;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_tensor::ir::ScalarNode;
@@ -10,24 +11,27 @@ impl ScalarBuilder<'_> {
     /// `compare`: a direction such as `LT`, and whether floats are compared by their total order.
     pub fn compare_values(
         &mut self,
-        direction: &str,
+        direction: ComparisonDirection,
         total: bool,
         v: &[ElementValue],
     ) -> Option<ElementValue> {
         let [a, b] = v else { return None };
         let (a, b) = match direction {
-            "GT" | "GE" => (b, a),
+            ComparisonDirection::Greater | ComparisonDirection::GreaterEqual => (b, a),
             _ => (a, b),
         };
         let result = match direction {
-            "EQ" => self.test_equality(total, a, b),
-            "NE" => {
+            ComparisonDirection::Equal => self.test_equality(total, a, b),
+            ComparisonDirection::NotEqual => {
                 let equal = self.test_equality(total, a, b);
                 self.not(equal)
             }
-            "LT" | "GT" => self.test_order(total, false, a, b)?,
-            "LE" | "GE" => self.test_order(total, true, a, b)?,
-            _ => return None,
+            ComparisonDirection::Less | ComparisonDirection::Greater => {
+                self.test_order(total, false, a, b)?
+            }
+            ComparisonDirection::LessEqual | ComparisonDirection::GreaterEqual => {
+                self.test_order(total, true, a, b)?
+            }
         };
         Some(ElementValue::from_truth(result))
     }

@@ -3,7 +3,10 @@
 use super::calc::ScalarBuilder;
 use super::complex;
 use super::value::ElementValue;
-use crate::dialect::{MlirOpcode, OpcodeTable};
+use crate::dialect::table::{CompareAttributes, ReducePrecisionAttributes};
+use crate::dialect::{
+    AttributeRecord, ComparisonDirection, ComparisonType, MlirOpcode, OpcodeTable,
+};
 use crate::mlir::{MlirModule, MlirOp as Mlir};
 use crate::translate::element::{TensorElement, to_native_type};
 use smallvec::smallvec;
@@ -428,9 +431,9 @@ const ROWS: &[(MlirOpcode, ElementwiseOperation)] = &[
     (
         MlirOpcode::Compare,
         binary(|c, call, v| {
-            let direction = call.module.find_keyword(call.op, "comparison_direction")?;
-            let kind = call.module.find_keyword(call.op, "compare_type");
-            c.compare_values(direction, kind == Some("TOTALORDER"), v)
+            let attributes = CompareAttributes::read(call.module, call.op).ok()?;
+            let is_total = attributes.compare_type == Some(ComparisonType::TotalOrder);
+            c.compare_values(attributes.comparison_direction, is_total, v)
         }),
     ),
     (
@@ -464,8 +467,10 @@ const ROWS: &[(MlirOpcode, ElementwiseOperation)] = &[
     (
         MlirOpcode::ReducePrecision,
         unary(|c, call, v| {
-            let bits = |name| u32::try_from(call.module.find_integer(call.op, name)?).ok();
-            c.reduce_precision(v.first()?, bits("exponent_bits")?, bits("mantissa_bits")?)
+            let attributes = ReducePrecisionAttributes::read(call.module, call.op).ok()?;
+            let exponent = u32::try_from(attributes.exponent_bits).ok()?;
+            let mantissa = u32::try_from(attributes.mantissa_bits).ok()?;
+            c.reduce_precision(v.first()?, exponent, mantissa)
         }),
     ),
 ];
@@ -477,7 +482,11 @@ fn choose_extreme(
 ) -> Option<ElementValue> {
     let [a, b] = v else { return None };
     if let TensorElement::Complex(_) = a.element {
-        let direction = if greater { "GE" } else { "LE" };
+        let direction = if greater {
+            ComparisonDirection::GreaterEqual
+        } else {
+            ComparisonDirection::LessEqual
+        };
         let chosen = c.compare_values(direction, false, v)?.node();
         let parts = a.nodes.iter().zip(&b.nodes);
         let nodes = parts.map(|(a, b)| c.select(chosen, *a, *b)).collect();

@@ -1,6 +1,7 @@
 //! Operations of the `chlo` dialect, and those of tests.
 
 use super::classes;
+use crate::dialect::table::{ConstantAttributes, ScanAttributes, TopKAttributes};
 use crate::mlir::DimSize;
 use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, report_violation};
 
@@ -19,7 +20,7 @@ pub(crate) fn top_k(check: &CheckedOperation<'_>) -> RuleResult {
     let Some(shape) = check.tensor_shape(operand) else {
         return Ok(());
     };
-    let k = check.module.find_integer(check.op, "k").unwrap_or(-1);
+    let TopKAttributes { k } = check.read_attributes()?;
     let (Some((&last, outer)), Ok(k)) = (shape.split_last(), u64::try_from(k)) else {
         return report_violation(format!(
             "`k` is {k}, the operand {}",
@@ -53,7 +54,9 @@ pub(crate) fn verify_scan(check: &CheckedOperation<'_>) -> RuleResult {
     else {
         return Ok(());
     };
-    check.read_dimension("dimension", shape.len()).map(|_| ())
+    let attributes: ScanAttributes = check.read_attributes()?;
+    check.check_axis(attributes.dimension, shape.len())?;
+    Ok(())
 }
 
 /// `ragged_dot`
@@ -69,7 +72,8 @@ pub(crate) fn verify_expect(check: &CheckedOperation<'_>) -> RuleResult {
 
 /// `expect_eq_const` and its like: the elements have the type of the operand.
 pub(crate) fn expect_const(check: &CheckedOperation<'_>) -> RuleResult {
-    match check.module.find_elements(check.op, "value") {
+    let ConstantAttributes { value } = check.read_attributes()?;
+    match value.elements(check.module) {
         Some(value) => check.demand_compatible(value.ty, check.operands[0]),
         None => report_violation("`value` has no elements"),
     }

@@ -1,17 +1,20 @@
 //! Products of tensors and convolutions.
 
-use crate::mlir::{AttributeKind, DimSize, MlirAttr, MlirType};
+use crate::dialect::table::{ConvolutionAttributes, DotAttributes, DotGeneralAttributes};
+use crate::dialect::{DotNumbers, IntegerList, PrecisionConfig, TensorLayout};
+use crate::mlir::{DimSize, MlirType};
 use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, report_violation};
 
 /// Elements of a product may be others than those of its operands; there are none or two
 /// precisions.
-fn demand_product(check: &CheckedOperation<'_>, shape: &[DimSize]) -> RuleResult {
-    let precisions = check.module.find_attribute(check.op, "precision_config");
-    if let Some(AttributeKind::Array(all)) =
-        precisions.map(|attr| check.module.attributes.kind(attr))
-        && !matches!(all.len(), 0 | 2)
+fn demand_product(
+    check: &CheckedOperation<'_>,
+    shape: &[DimSize],
+    precisions: Option<PrecisionConfig>,
+) -> RuleResult {
+    if let Some(PrecisionConfig { count }) = precisions
+        && !matches!(count, 0 | 2)
     {
-        let count = all.len();
         return report_violation(format!("`precision_config` has {count} members, not 2"));
     }
     check.demand_result(0, shape, check.results[0])
@@ -68,7 +71,12 @@ pub(crate) fn verify_dot(check: &CheckedOperation<'_>) -> RuleResult {
             "{left} and {right} do not contract: their inner sizes differ"
         ));
     }
-    demand_product(check, &[rows, columns].concat())
+    let attributes: DotAttributes = check.read_attributes()?;
+    demand_product(
+        check,
+        &[rows, columns].concat(),
+        attributes.precision_config,
+    )
 }
 
 /// `dot_general`
@@ -79,15 +87,15 @@ pub(crate) fn dot_general(check: &CheckedOperation<'_>) -> RuleResult {
     ) else {
         return Ok(());
     };
-    let attr = check.require_attribute("dot_dimension_numbers")?;
-    let axes = |name: &str, rank: usize| {
-        let values = check.module.field_integers(attr, name);
-        check.check_axes(name, &values, rank)
-    };
-    let left_batch = axes("lhs_batching_dimensions", left.len())?;
-    let right_batch = axes("rhs_batching_dimensions", right.len())?;
-    let left_inner = axes("lhs_contracting_dimensions", left.len())?;
-    let right_inner = axes("rhs_contracting_dimensions", right.len())?;
+    let attributes: DotGeneralAttributes = check.read_attributes()?;
+    let DotNumbers {
+        batching,
+        contracting,
+    } = &attributes.dot_dimension_numbers;
+    let left_batch = check.check_axes(&batching[0], left.len())?;
+    let right_batch = check.check_axes(&batching[1], right.len())?;
+    let left_inner = check.check_axes(&contracting[0], left.len())?;
+    let right_inner = check.check_axes(&contracting[1], right.len())?;
     let both = |batch: &[usize], inner: &[usize]| batch.iter().any(|axis| inner.contains(axis));
     if both(&left_batch, &left_inner) || both(&right_batch, &right_inner) {
         return report_violation("a dimension is both batching and contracting");
@@ -115,7 +123,7 @@ pub(crate) fn dot_general(check: &CheckedOperation<'_>) -> RuleResult {
     let mut shape: Vec<DimSize> = batch.collect();
     shape.extend(free(left, &left_batch, &left_inner));
     shape.extend(free(right, &right_batch, &right_inner));
-    demand_product(check, &shape)
+    demand_product(check, &shape, attributes.precision_config)
 }
 
 /// Dimensions of one of the three tensors of a convolution: those with a letter, then spatial.
@@ -126,60 +134,42 @@ struct ConvolutionDimensions {
 }
 
 impl ConvolutionDimensions {
-    fn from_attribute(
+    /// Checks the dimensions of a tensor; returns its sizes with them.
+    fn from_layout(
         check: &CheckedOperation<'_>,
-        attr: MlirAttr,
-        names: [&str; 3],
+        layout: &TensorLayout,
         ty: MlirType,
     ) -> RuleResult<(ConvolutionDimensions, Vec<DimSize>)> {
-        let [first, second] =
-            [names[0], names[1]].map(|name| check.module.field_integer(attr, name));
-        let spatial = check.module.field_integers(attr, names[2]);
-        let rank = spatial.len() + 2;
+        let rank = layout.spatial.len() + 2;
         check.demand_rank(ty, rank)?;
-        let mut all = vec![first, second];
-        all.extend(spatial);
-        let mut axes = check.check_axes("dimension_numbers", &all, rank)?;
+        let mut axes = check.check_axes(&layout.all_dimensions(), rank)?;
         let spatial = axes.split_off(2);
         let shape = check
             .tensor_shape(ty)
             .map_or_else(|| vec![None; rank], <[DimSize]>::to_vec);
-        let layout = ConvolutionDimensions {
+        let dimensions = ConvolutionDimensions {
             first: axes[0],
             second: axes[1],
             spatial,
         };
-        Ok((layout, shape))
+        Ok((dimensions, shape))
     }
 }
 
 /// `convolution`, `dynamic_conv`
 pub(crate) fn verify_convolution(check: &CheckedOperation<'_>) -> RuleResult {
-    let attr = check.require_attribute("dimension_numbers")?;
-    let names = |part: &str, first: &str, second: &str| {
-        [first, second, "spatial"].map(|name| match name {
-            "spatial" => format!("{part}_spatial_dimensions"),
-            name => format!("{part}_{name}_dimension"),
-        })
-    };
-    let read = |part: &str, first: &str, second: &str, ty: MlirType| {
-        let names = names(part, first, second);
-        ConvolutionDimensions::from_attribute(check, attr, [&names[0], &names[1], &names[2]], ty)
-    };
-    let (input, left) = read("input", "batch", "feature", check.operands[0])?;
-    let (kernel, right) = read(
-        "kernel",
-        "input_feature",
-        "output_feature",
-        check.operands[1],
-    )?;
+    let attributes: ConvolutionAttributes = check.read_attributes()?;
+    let numbers = &attributes.dimension_numbers;
+    let (input, left) =
+        ConvolutionDimensions::from_layout(check, &numbers.input, check.operands[0])?;
+    let (kernel, right) =
+        ConvolutionDimensions::from_layout(check, &numbers.kernel, check.operands[1])?;
     // A quantised kernel may stand beside floats.
     if !check.has_class(check.operands[1], ElementClasses::QUANTIZED) {
         check.demand_same_class(check.operands[0], check.operands[1])?;
     }
-    let (output, _) = read("output", "batch", "feature", check.results[0])?;
-    let groups = |name: &str| check.module.find_integer(check.op, name).unwrap_or(1);
-    let (features, batches) = (groups("feature_group_count"), groups("batch_group_count"));
+    let (output, _) = ConvolutionDimensions::from_layout(check, &numbers.output, check.results[0])?;
+    let (features, batches) = (attributes.feature_group_count, attributes.batch_group_count);
     if features < 1 || batches < 1 || (features > 1 && batches > 1) {
         return report_violation("one of the group counts is 1, the other at least 1");
     }
@@ -198,7 +188,7 @@ pub(crate) fn verify_convolution(check: &CheckedOperation<'_>) -> RuleResult {
     let base: Vec<DimSize> = input.spatial.iter().map(|&axis| left[axis]).collect();
     let rank = window.len();
     let sizes = match check.operands.len() {
-        2 => spatial_sizes(check, &base, &window)?,
+        2 => spatial_sizes(check, &attributes, &base, &window)?,
         // Padding is an operand: sizes are found at run time.
         _ => vec![None; rank],
     };
@@ -208,28 +198,26 @@ pub(crate) fn verify_convolution(check: &CheckedOperation<'_>) -> RuleResult {
     for (&axis, size) in output.spatial.iter().zip(sizes) {
         shape[axis] = size;
     }
-    demand_product(check, &shape)
+    demand_product(check, &shape, attributes.precision_config)
 }
 
 /// Sizes of the output's spatial dimensions.
 fn spatial_sizes(
     check: &CheckedOperation<'_>,
+    attributes: &ConvolutionAttributes,
     base: &[DimSize],
     window: &[DimSize],
 ) -> RuleResult<Vec<DimSize>> {
     let rank = window.len();
-    let padding: Vec<_> = super::window::read_padding(check, rank)?
-        .into_iter()
-        .map(Some)
-        .collect();
-    let numbers = |name: &str| check.integers_for(name, rank, 1);
+    let padding = super::window::pair_padding(attributes.padding.as_ref(), rank)?;
+    let numbers = |list: &Option<IntegerList>| check.integers_or(list.as_ref(), rank, 1);
     super::window::output_sizes(
         base,
         window,
         &padding,
-        &numbers("window_strides")?,
-        &numbers("lhs_dilation")?,
-        &numbers("rhs_dilation")?,
+        &numbers(&attributes.window_strides)?,
+        &numbers(&attributes.lhs_dilation)?,
+        &numbers(&attributes.rhs_dilation)?,
     )
 }
 

@@ -1,5 +1,9 @@
 //! Operations that look at one element of each operand.
 
+use crate::dialect::ComparisonType;
+use crate::dialect::table::{
+    CompareAttributes, ConstantAttributes, MapAttributes, ReducePrecisionAttributes,
+};
 use crate::mlir::{MlirFloat, MlirType, MlirTypeKind};
 use crate::verify::check::{
     CheckedOperation, ElementClasses, RuleResult, RuleViolation, report_violation,
@@ -89,28 +93,17 @@ pub(crate) fn verify_compare(check: &CheckedOperation<'_>) -> RuleResult {
     one_shape(check)?;
     check.demand_same_element(check.operands[0], check.operands[1])?;
     check.demand_class(check.results[0], ElementClasses::BOOL)?;
-    let kinds: &[(&str, ElementClasses)] = &[
-        ("SIGNED", ElementClasses::SIGNED.or(ElementClasses::BOOL)),
-        (
-            "UNSIGNED",
-            ElementClasses::UNSIGNED.or(ElementClasses::BOOL),
-        ),
-        (
-            "FLOAT",
-            ElementClasses::FLOAT
-                .or(ElementClasses::COMPLEX)
-                .or(ElementClasses::QUANTIZED),
-        ),
-        ("TOTALORDER", ElementClasses::FLOAT),
-    ];
-    let Some(kind) = check.module.find_keyword(check.op, "compare_type") else {
-        return Ok(());
+    let attributes: CompareAttributes = check.read_attributes()?;
+    let classes = match attributes.compare_type {
+        None | Some(ComparisonType::NoType) => return Ok(()),
+        Some(ComparisonType::Signed) => ElementClasses::SIGNED.or(ElementClasses::BOOL),
+        Some(ComparisonType::Unsigned) => ElementClasses::UNSIGNED.or(ElementClasses::BOOL),
+        Some(ComparisonType::Float) => ElementClasses::FLOAT
+            .or(ElementClasses::COMPLEX)
+            .or(ElementClasses::QUANTIZED),
+        Some(ComparisonType::TotalOrder) => ElementClasses::FLOAT,
     };
-    let mut rows = kinds.iter();
-    match rows.find(|(name, _)| *name == kind) {
-        Some(&(_, classes)) => check.demand_class(check.operands[0], classes),
-        None => Ok(()),
-    }
+    check.demand_class(check.operands[0], classes)
 }
 
 /// `select`: the condition is one for all elements, or one for each.
@@ -197,8 +190,8 @@ pub(crate) fn verify_dequantize(check: &CheckedOperation<'_>) -> RuleResult {
 /// `reduce_precision`
 pub(crate) fn reduce_precision(check: &CheckedOperation<'_>) -> RuleResult {
     verify_elementwise(check, ElementClasses::FLOAT.or(ElementClasses::QUANTIZED))?;
-    let bits = |name| check.module.find_integer(check.op, name).unwrap_or(0);
-    match (bits("exponent_bits"), bits("mantissa_bits")) {
+    let bits: ReducePrecisionAttributes = check.read_attributes()?;
+    match (bits.exponent_bits, bits.mantissa_bits) {
         (1.., 0..) => Ok(()),
         _ => report_violation("the exponent has at least one bit, the mantissa at least none"),
     }
@@ -239,7 +232,8 @@ pub(crate) fn bitcast_convert(check: &CheckedOperation<'_>) -> RuleResult {
 
 /// `constant`: elements and result agree; elements of a quantised result are what it stores.
 pub(crate) fn verify_constant(check: &CheckedOperation<'_>) -> RuleResult {
-    let Some(value) = check.module.find_elements(check.op, "value") else {
+    let ConstantAttributes { value } = check.read_attributes()?;
+    let Some(value) = value.elements(check.module) else {
         return report_violation("`value` has no elements");
     };
     let result = check.results[0];
@@ -270,9 +264,9 @@ pub(crate) fn verify_map(check: &CheckedOperation<'_>) -> RuleResult {
     if arguments.len() != check.operands.len() || returned.len() != 1 {
         return report_violation("the region takes an element of each operand and returns one");
     }
-    let dims = check.read_integers("dimensions")?;
+    let MapAttributes { dimensions } = check.read_attributes()?;
     if let Some(shape) = check.tensor_shape(check.results[0])
-        && !(0..shape.len() as i64).eq(dims)
+        && !(0..shape.len() as i64).eq(dimensions.values)
     {
         return report_violation("`dimensions` are not all dimensions in their order");
     }

@@ -1,7 +1,9 @@
 //! Operations that read or write at computed places.
 
 use super::movement::slice_sizes;
-use crate::mlir::{DimSize, MlirAttr, MlirType};
+use crate::dialect::IndexingNumbers;
+use crate::dialect::table::{DynamicGatherAttributes, GatherAttributes, ScatterAttributes};
+use crate::mlir::{DimSize, MlirType};
 use crate::verify::check::{
     CheckedOperation, ElementClasses, RuleResult, is_compatible_shape, report_violation,
 };
@@ -17,47 +19,23 @@ struct IndexingDimensions {
     vector: usize,
 }
 
-/// Names of the fields in the order of [`IndexingDimensions`].
-type IndexingFieldNames = [&'static str; 5];
-
-const GATHER: IndexingFieldNames = [
-    "offset_dims",
-    "collapsed_slice_dims",
-    "operand_batching_dims",
-    "start_indices_batching_dims",
-    "start_index_map",
-];
-
-const SCATTER: IndexingFieldNames = [
-    "update_window_dims",
-    "inserted_window_dims",
-    "input_batching_dims",
-    "scatter_indices_batching_dims",
-    "scatter_dims_to_operand_dims",
-];
-
 impl IndexingDimensions {
     /// Reads and checks what does not depend on sizes. `outer` is the rank of the result or of
     /// the updates.
-    fn from_attribute(
+    fn from_numbers(
         check: &CheckedOperation<'_>,
-        attr: MlirAttr,
-        names: IndexingFieldNames,
+        written: &IndexingNumbers,
         operand: &[DimSize],
         indices: &[DimSize],
         outer: usize,
     ) -> RuleResult<IndexingDimensions> {
-        let axes = |at: usize, rank: usize| {
-            let values = check.module.field_integers(attr, names[at]);
-            check.check_axes(names[at], &values, rank)
-        };
-        let vector = check.module.field_integer(attr, "index_vector_dim");
+        let vector = written.index_vector_dim;
         let numbers = IndexingDimensions {
-            window: axes(0, outer)?,
-            collapsed: axes(1, operand.len())?,
-            operand_batching: axes(2, operand.len())?,
-            index_batching: axes(3, indices.len())?,
-            start_map: axes(4, operand.len())?,
+            window: check.check_axes(&written.offset_dims, outer)?,
+            collapsed: check.check_axes(&written.collapsed_dims, operand.len())?,
+            operand_batching: check.check_axes(&written.operand_batching_dims, operand.len())?,
+            index_batching: check.check_axes(&written.indices_batching_dims, indices.len())?,
+            start_map: check.check_axes(&written.index_map, operand.len())?,
             vector: match usize::try_from(vector) {
                 Ok(at) if at <= indices.len() => at,
                 _ => {
@@ -71,9 +49,9 @@ impl IndexingDimensions {
         if numbers.window.len() + absent != operand.len() {
             let message = format!(
                 "`{}`, `{}` and `{}` together name {} dimensions of {}",
-                names[0],
-                names[1],
-                names[2],
+                written.offset_dims.name,
+                written.collapsed_dims.name,
+                written.operand_batching_dims.name,
                 numbers.window.len() + absent,
                 operand.len()
             );
@@ -82,11 +60,14 @@ impl IndexingDimensions {
         if numbers.operand_batching.len() != numbers.index_batching.len() {
             return report_violation(format!(
                 "`{}` and `{}` differ in length",
-                names[2], names[3]
+                written.operand_batching_dims.name, written.indices_batching_dims.name
             ));
         }
         if !numbers.window.is_sorted() {
-            return report_violation(format!("`{}` should be increasing", names[0]));
+            return report_violation(format!(
+                "`{}` should be increasing",
+                written.offset_dims.name
+            ));
         }
         let components = match indices.get(numbers.vector) {
             Some(&size) => size,
@@ -97,7 +78,7 @@ impl IndexingDimensions {
             let found = components.unwrap_or(0);
             return report_violation(format!(
                 "an index has {found} numbers, `{}` has {wanted}",
-                names[4]
+                written.index_map.name
             ));
         }
         Ok(numbers)
@@ -146,12 +127,19 @@ pub(crate) fn verify_gather(check: &CheckedOperation<'_>) -> RuleResult {
     let (Some(shape), Some(index_shape), Some(result)) = shapes else {
         return Ok(());
     };
-    let attr = check.require_attribute("dimension_numbers")?;
+    let DynamicGatherAttributes { dimension_numbers } = check.read_attributes()?;
+    let written = &dimension_numbers.0;
     let numbers =
-        IndexingDimensions::from_attribute(check, attr, GATHER, shape, index_shape, result.len())?;
+        IndexingDimensions::from_numbers(check, written, shape, index_shape, result.len())?;
     let sizes = match check.operands.get(2) {
         Some(&sizes) => constant_sizes(check, sizes, shape.len())?,
-        None => slice_sizes(&check.integers_for("slice_sizes", shape.len(), 0)?, shape)?,
+        None => {
+            let attributes: GatherAttributes = check.read_attributes()?;
+            slice_sizes(
+                check.integers_for(&attributes.slice_sizes, shape.len())?,
+                shape,
+            )?
+        }
     };
     let absent = numbers.collapsed.iter().chain(&numbers.operand_batching);
     for &axis in absent {
@@ -201,7 +189,8 @@ pub(crate) fn verify_scatter(check: &CheckedOperation<'_>) -> RuleResult {
             "the region takes an element of each input and update, and returns as many as inputs",
         );
     }
-    let attr = check.require_attribute("scatter_dimension_numbers")?;
+    let attributes: ScatterAttributes = check.read_attributes()?;
+    let written = &attributes.scatter_dimension_numbers.0;
     for at in 0..count {
         let (input, updates) = (check.operands[at], check.operands[count + 1 + at]);
         check.demand_same_element(input, updates)?;
@@ -213,14 +202,8 @@ pub(crate) fn verify_scatter(check: &CheckedOperation<'_>) -> RuleResult {
         let (Some(shape), Some(index_shape), Some(update)) = shapes else {
             return Ok(());
         };
-        let numbers = IndexingDimensions::from_attribute(
-            check,
-            attr,
-            SCATTER,
-            shape,
-            index_shape,
-            update.len(),
-        )?;
+        let numbers =
+            IndexingDimensions::from_numbers(check, written, shape, index_shape, update.len())?;
         let batch = numbers.batch_sizes(index_shape);
         let most = numbers.window_sizes(shape);
         if batch.len() + most.len() != update.len() {

@@ -1,7 +1,8 @@
 //! Linear algebra, Fourier transforms, normalisation, random numbers.
 
 use super::classes;
-use crate::dialect::MlirOpcode;
+use crate::dialect::table::{BatchNormAttributes, FftAttributes, TriangularSolveAttributes};
+use crate::dialect::{FftType, MlirOpcode, TransposeKind};
 use crate::mlir::DimSize;
 use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, report_violation};
 
@@ -24,7 +25,8 @@ fn demand_square(check: &CheckedOperation<'_>, ty: crate::mlir::MlirType) -> Rul
 pub(crate) fn triangular_solve(check: &CheckedOperation<'_>) -> RuleResult {
     let (a, b) = (check.operands[0], check.operands[1]);
     check.demand_class(a, classes::CONTINUOUS)?;
-    if check.module.find_keyword(check.op, "transpose_a") == Some("TRANSPOSE_INVALID") {
+    let attributes: TriangularSolveAttributes = check.read_attributes()?;
+    if attributes.transpose_a == TransposeKind::Invalid {
         return report_violation("`transpose_a` is not one of NO_TRANSPOSE, TRANSPOSE and ADJOINT");
     }
     check.demand_same_element(a, b)?;
@@ -35,9 +37,10 @@ pub(crate) fn triangular_solve(check: &CheckedOperation<'_>) -> RuleResult {
     };
     check.demand_rank(b, left.len())?;
     let rank = left.len();
-    let side = match check.module.find_boolean(check.op, "left_side") {
-        Some(true) => rank - 2,
-        _ => rank - 1,
+    let side = if attributes.left_side {
+        rank - 2
+    } else {
+        rank - 1
     };
     let mut expected = right.to_vec();
     expected[side] = left[rank - 1];
@@ -54,15 +57,15 @@ pub(crate) fn triangular_solve(check: &CheckedOperation<'_>) -> RuleResult {
 
 /// `fft`: the last dimensions have the lengths, real ones half of the last.
 pub(crate) fn verify_fft(check: &CheckedOperation<'_>) -> RuleResult {
-    let lengths = check.read_integers("fft_length")?;
-    let kind = check
-        .module
-        .find_keyword(check.op, "fft_type")
-        .unwrap_or("");
+    let FftAttributes {
+        fft_type,
+        fft_length,
+    } = check.read_attributes()?;
+    let lengths = fft_length.values;
     let (operand, result) = (check.operands[0], check.results[0]);
-    let (from, to) = match kind {
-        "RFFT" => (ElementClasses::FLOAT, ElementClasses::COMPLEX),
-        "IRFFT" => (ElementClasses::COMPLEX, ElementClasses::FLOAT),
+    let (from, to) = match fft_type {
+        FftType::Real => (ElementClasses::FLOAT, ElementClasses::COMPLEX),
+        FftType::InverseReal => (ElementClasses::COMPLEX, ElementClasses::FLOAT),
         _ => (ElementClasses::COMPLEX, ElementClasses::COMPLEX),
     };
     check.demand_class(operand, from)?;
@@ -84,9 +87,9 @@ pub(crate) fn verify_fft(check: &CheckedOperation<'_>) -> RuleResult {
             (true, 0) => 0,
             (true, length) => length / 2 + 1,
         };
-        let (before, after) = match kind {
-            "RFFT" => (length, half),
-            "IRFFT" => (half, length),
+        let (before, after) = match fft_type {
+            FftType::Real => (length, half),
+            FftType::InverseReal => (half, length),
             _ => (length, length),
         };
         (input[first + at], output[first + at]) = (Some(before), Some(after));
@@ -112,7 +115,8 @@ pub(crate) fn batch_norm(check: &CheckedOperation<'_>) -> RuleResult {
     let Some(shape) = check.tensor_shape(operand) else {
         return Ok(());
     };
-    let axis = check.read_dimension("feature_index", shape.len())?;
+    let attributes: BatchNormAttributes = check.read_attributes()?;
+    let axis = check.check_axis(attributes.feature_index, shape.len())?;
     let features: [DimSize; 1] = [shape[axis]];
     // The last operand of a gradient is one of the result.
     let small = match check.operands[1..] {

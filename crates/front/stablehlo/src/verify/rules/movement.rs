@@ -1,5 +1,11 @@
 //! Operations that move elements.
 
+use crate::dialect::table::{
+    BroadcastAttributes, BroadcastInDimAttributes, ConcatenateAttributes, DimensionSizeAttributes,
+    DynamicBroadcastInDimAttributes, DynamicSliceAttributes, GetTupleElementAttributes,
+    IotaAttributes, PadAttributes, ReverseAttributes, SliceAttributes, TransposeAttributes,
+};
+use crate::dialect::{IntegerList, NamedInteger};
 use crate::mlir::{DimSize, MlirType, MlirTypeKind};
 use crate::verify::check::{
     CheckedOperation, ElementClasses, RuleResult, count_elements, is_compatible_shape,
@@ -12,12 +18,11 @@ pub(crate) fn verify_iota(check: &CheckedOperation<'_>) -> RuleResult {
         .or(ElementClasses::FLOAT)
         .or(ElementClasses::COMPLEX);
     check.demand_class(check.results[0], numbers.or(ElementClasses::QUANTIZED))?;
-    match check.tensor_shape(check.results[0]) {
-        Some(shape) => check
-            .read_dimension("iota_dimension", shape.len())
-            .map(|_| ()),
-        None => Ok(()),
+    let IotaAttributes { iota_dimension } = check.read_attributes()?;
+    if let Some(shape) = check.tensor_shape(check.results[0]) {
+        check.check_axis(iota_dimension, shape.len())?;
     }
+    Ok(())
 }
 
 /// An operand with sizes has one for each dimension of the result.
@@ -67,8 +72,11 @@ pub(crate) fn verify_broadcast(check: &CheckedOperation<'_>) -> RuleResult {
     let Some(shape) = check.tensor_shape(check.operands[0]) else {
         return Ok(());
     };
-    let sizes = check.read_integers("broadcast_sizes")?;
-    let new = sizes.iter().map(|&size| u64::try_from(size).ok());
+    let BroadcastAttributes { broadcast_sizes } = check.read_attributes()?;
+    let new = broadcast_sizes
+        .values
+        .iter()
+        .map(|&size| u64::try_from(size).ok());
     let result: Vec<DimSize> = new.chain(shape.iter().copied()).collect();
     check.demand_result(0, &result, check.operands[0])
 }
@@ -76,17 +84,27 @@ pub(crate) fn verify_broadcast(check: &CheckedOperation<'_>) -> RuleResult {
 /// `broadcast_in_dim`: each dimension of the operand goes to one of the result, and has its
 /// size or 1.
 pub(crate) fn broadcast_in_dim(check: &CheckedOperation<'_>) -> RuleResult {
+    let BroadcastInDimAttributes {
+        broadcast_dimensions,
+    } = check.read_attributes()?;
+    demand_stretchable(check, &broadcast_dimensions)
+}
+
+/// The operand stretches to the result along the dimensions that its own go to.
+fn demand_stretchable(
+    check: &CheckedOperation<'_>,
+    broadcast_dimensions: &IntegerList,
+) -> RuleResult {
     let (from, to) = (check.operands[0], check.results[0]);
     check.demand_same_element(from, to)?;
     let (Some(source), Some(target)) = (check.tensor_shape(from), check.tensor_shape(to)) else {
         return Ok(());
     };
-    let dims = check.read_integers("broadcast_dimensions")?;
-    if dims.len() != source.len() {
+    if broadcast_dimensions.values.len() != source.len() {
         let message = "`broadcast_dimensions` has one number for each dimension of the operand";
         return report_violation(message);
     }
-    let axes = check.check_axes("broadcast_dimensions", &dims, target.len())?;
+    let axes = check.check_axes(broadcast_dimensions, target.len())?;
     for (size, &axis) in source.iter().zip(&axes) {
         let fits =
             matches!(size, None | Some(1)) || target[axis].is_none() || *size == target[axis];
@@ -103,12 +121,23 @@ pub(crate) fn broadcast_in_dim(check: &CheckedOperation<'_>) -> RuleResult {
 /// `dynamic_broadcast_in_dim`
 pub(crate) fn dynamic_broadcast_in_dim(check: &CheckedOperation<'_>) -> RuleResult {
     demand_sizes(check, check.operands[1])?;
-    let mut known = check.read_integers("known_expanding_dimensions")?;
-    known.extend(check.read_integers("known_nonexpanding_dimensions")?);
+    let attributes: DynamicBroadcastInDimAttributes = check.read_attributes()?;
+    let known = [
+        attributes.known_expanding_dimensions,
+        attributes.known_nonexpanding_dimensions,
+    ];
+    let known = IntegerList {
+        name: "known_…_dimensions",
+        values: known
+            .into_iter()
+            .flatten()
+            .flat_map(|list| list.values)
+            .collect(),
+    };
     if let Some(shape) = check.tensor_shape(check.operands[0]) {
-        check.check_axes("known_…_dimensions", &known, shape.len())?;
+        check.check_axes(&known, shape.len())?;
     }
-    broadcast_in_dim(check)
+    demand_stretchable(check, &attributes.broadcast_dimensions)
 }
 
 /// `transpose`
@@ -116,15 +145,9 @@ pub(crate) fn verify_transpose(check: &CheckedOperation<'_>) -> RuleResult {
     let Some(shape) = check.tensor_shape(check.operands[0]) else {
         return Ok(());
     };
-    let permutation = check.read_integers("permutation")?;
-    if permutation.len() != shape.len() {
-        let length = permutation.len();
-        return report_violation(format!(
-            "`permutation` has {length} numbers, not {}",
-            shape.len()
-        ));
-    }
-    let axes = check.check_axes("permutation", &permutation, shape.len())?;
+    let TransposeAttributes { permutation } = check.read_attributes()?;
+    check.integers_for(&permutation, shape.len())?;
+    let axes = check.check_axes(&permutation, shape.len())?;
     let result: Vec<DimSize> = axes.iter().map(|&axis| shape[axis]).collect();
     check.demand_result(0, &result, check.operands[0])
 }
@@ -132,13 +155,11 @@ pub(crate) fn verify_transpose(check: &CheckedOperation<'_>) -> RuleResult {
 /// `reverse`
 pub(crate) fn verify_reverse(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_compatible(check.operands[0], check.results[0])?;
-    let dims = check.read_integers("dimensions")?;
-    match check.tensor_shape(check.operands[0]) {
-        Some(shape) => check
-            .check_axes("dimensions", &dims, shape.len())
-            .map(|_| ()),
-        None => Ok(()),
+    let ReverseAttributes { dimensions } = check.read_attributes()?;
+    if let Some(shape) = check.tensor_shape(check.operands[0]) {
+        check.check_axes(&dimensions, shape.len())?;
     }
+    Ok(())
 }
 
 /// `concatenate`
@@ -147,7 +168,8 @@ pub(crate) fn verify_concatenate(check: &CheckedOperation<'_>) -> RuleResult {
     let Some(shape) = check.tensor_shape(first) else {
         return Ok(());
     };
-    let axis = check.read_dimension("dimension", shape.len())?;
+    let ConcatenateAttributes { dimension } = check.read_attributes()?;
+    let axis = check.check_axis(dimension, shape.len())?;
     let mut result = shape.to_vec();
     result[axis] = Some(0);
     for &operand in &check.operands {
@@ -184,9 +206,10 @@ pub(crate) fn verify_slice(check: &CheckedOperation<'_>) -> RuleResult {
         return Ok(());
     };
     let rank = shape.len();
-    let starts = check.integers_for("start_indices", rank, 0)?;
-    let limits = check.integers_for("limit_indices", rank, 0)?;
-    let strides = check.integers_for("strides", rank, 1)?;
+    let attributes: SliceAttributes = check.read_attributes()?;
+    let starts = check.integers_for(&attributes.start_indices, rank)?;
+    let limits = check.integers_for(&attributes.limit_indices, rank)?;
+    let strides = check.integers_for(&attributes.strides, rank)?;
     let mut result = Vec::with_capacity(rank);
     for (axis, &size) in shape.iter().enumerate() {
         let (start, limit, stride) = (starts[axis], limits[axis], strides[axis]);
@@ -223,8 +246,9 @@ pub(crate) fn dynamic_slice(check: &CheckedOperation<'_>) -> RuleResult {
         return Ok(());
     };
     demand_indices(check, &check.operands[1..], shape.len())?;
-    let sizes = check.integers_for("slice_sizes", shape.len(), 0)?;
-    let result = slice_sizes(&sizes, shape)?;
+    let attributes: DynamicSliceAttributes = check.read_attributes()?;
+    let sizes = check.integers_for(&attributes.slice_sizes, shape.len())?;
+    let result = slice_sizes(sizes, shape)?;
     check.demand_result(0, &result, check.operands[0])
 }
 
@@ -295,9 +319,10 @@ pub(crate) fn verify_pad(check: &CheckedOperation<'_>) -> RuleResult {
         return Ok(());
     };
     let rank = shape.len();
-    let low = check.integers_for("edge_padding_low", rank, 0)?;
-    let high = check.integers_for("edge_padding_high", rank, 0)?;
-    let interior = check.integers_for("interior_padding", rank, 0)?;
+    let attributes: PadAttributes = check.read_attributes()?;
+    let low = check.integers_for(&attributes.edge_padding_low, rank)?;
+    let high = check.integers_for(&attributes.edge_padding_high, rank)?;
+    let interior = check.integers_for(&attributes.interior_padding, rank)?;
     let mut result = Vec::with_capacity(rank);
     for (axis, &size) in shape.iter().enumerate() {
         if interior[axis] < 0 {
@@ -325,20 +350,22 @@ pub(crate) fn verify_pad(check: &CheckedOperation<'_>) -> RuleResult {
 pub(crate) fn get_dimension_size(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_i32(check.results[0])?;
     check.demand_rank(check.results[0], 0)?;
-    match check.tensor_shape(check.operands[0]) {
-        Some(shape) => check.read_dimension("dimension", shape.len()).map(|_| ()),
-        None => Ok(()),
+    let DimensionSizeAttributes { dimension } = check.read_attributes()?;
+    if let Some(shape) = check.tensor_shape(check.operands[0]) {
+        check.check_axis(dimension, shape.len())?;
     }
+    Ok(())
 }
 
 /// `set_dimension_size`
 pub(crate) fn set_dimension_size(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_same_element(check.operands[0], check.results[0])?;
     check.demand_rank(check.operands[1], 0)?;
-    match check.tensor_shape(check.operands[0]) {
-        Some(shape) => check.read_dimension("dimension", shape.len()).map(|_| ()),
-        None => Ok(()),
+    let DimensionSizeAttributes { dimension } = check.read_attributes()?;
+    if let Some(shape) = check.tensor_shape(check.operands[0]) {
+        check.check_axis(dimension, shape.len())?;
     }
+    Ok(())
 }
 
 /// Members of a type that has to be a tuple.
@@ -361,6 +388,11 @@ pub(crate) fn verify_tuple(check: &CheckedOperation<'_>) -> RuleResult {
 /// `get_tuple_element`
 pub(crate) fn get_tuple_element(check: &CheckedOperation<'_>) -> RuleResult {
     let members = demand_tuple_members(check, check.operands[0])?;
-    let at = check.read_dimension("index", members.len())?;
+    let GetTupleElementAttributes { index } = check.read_attributes()?;
+    let index = NamedInteger {
+        name: "index",
+        value: index.into(),
+    };
+    let at = check.check_axis(index, members.len())?;
     check.demand_compatible(check.results[0], members[at])
 }

@@ -1,5 +1,9 @@
 //! Reductions, windows, sorting.
 
+use crate::dialect::table::{
+    ReduceAttributes, ReduceWindowAttributes, SelectAndScatterAttributes, SortAttributes,
+};
+use crate::dialect::{IntegerElements, IntegerList};
 use crate::mlir::{DimSize, MlirType};
 use crate::verify::check::{
     CheckedOperation, ElementClasses, RuleResult, is_compatible_shape, report_violation,
@@ -57,29 +61,29 @@ pub(crate) fn verify_reduce(check: &CheckedOperation<'_>) -> RuleResult {
     let Some(shape) = check.tensor_shape(inputs[0]) else {
         return Ok(());
     };
-    let dims = check.read_integers("dimensions")?;
-    let axes = check.check_axes("dimensions", &dims, shape.len())?;
+    let ReduceAttributes { dimensions } = check.read_attributes()?;
+    let axes = check.check_axes(&dimensions, shape.len())?;
     let kept = (0..shape.len()).filter(|axis| !axes.contains(axis));
     let result: Vec<DimSize> = kept.map(|axis| shape[axis]).collect();
     let (_, returned) = check.region_types(0)?;
     (0..inputs.len()).try_for_each(|at| check.demand_result(at, &result, returned[at]))
 }
 
-/// Padding of each dimension: low and high.
-pub(crate) fn read_padding(
-    check: &CheckedOperation<'_>,
+/// Padding of each dimension: low and high. It is known, as it comes from an attribute.
+pub(crate) fn pair_padding(
+    padding: Option<&IntegerElements>,
     rank: usize,
-) -> RuleResult<Vec<(i64, i64)>> {
-    let Some(attr) = check.module.find_attribute(check.op, "padding") else {
-        return Ok(vec![(0, 0); rank]);
+) -> RuleResult<Vec<Option<(i64, i64)>>> {
+    let Some(IntegerElements(padding)) = padding else {
+        return Ok(vec![Some((0, 0)); rank]);
     };
-    let values = check.module.as_integers(attr).unwrap_or_default();
-    match values.len() == 2 * rank {
-        true => Ok(values.chunks(2).map(|pair| (pair[0], pair[1])).collect()),
-        false => report_violation(format!(
+    if padding.values.len() != 2 * rank {
+        return report_violation(format!(
             "`padding` has two numbers for each of {rank} dimensions"
-        )),
+        ));
     }
+    let pairs = padding.values.chunks(2);
+    Ok(pairs.map(|pair| Some((pair[0], pair[1]))).collect())
 }
 
 /// How often a window fits, in each dimension.
@@ -126,8 +130,12 @@ pub(crate) fn output_sizes(
 }
 
 /// Sizes of a window, each at least one.
-fn window_sizes(check: &CheckedOperation<'_>, rank: usize) -> RuleResult<Vec<DimSize>> {
-    let sizes = check.integers_for("window_dimensions", rank, 1)?;
+fn window_sizes(
+    check: &CheckedOperation<'_>,
+    sizes: Option<&IntegerList>,
+    rank: usize,
+) -> RuleResult<Vec<DimSize>> {
+    let sizes = check.integers_or(sizes, rank, 1)?;
     match sizes.iter().find(|&&size| size < 1) {
         Some(size) => report_violation(format!("a window has the size {size}")),
         None => Ok(sizes.iter().map(|&size| Some(size as u64)).collect()),
@@ -141,14 +149,16 @@ pub(crate) fn reduce_window(check: &CheckedOperation<'_>) -> RuleResult {
         return Ok(());
     };
     let rank = shape.len();
-    let padding: Vec<_> = read_padding(check, rank)?.into_iter().map(Some).collect();
+    let attributes: ReduceWindowAttributes = check.read_attributes()?;
+    let padding = pair_padding(attributes.padding.as_ref(), rank)?;
+    let numbers = |list: &Option<IntegerList>| check.integers_or(list.as_ref(), rank, 1);
     let sizes = output_sizes(
         shape,
-        &window_sizes(check, rank)?,
+        &window_sizes(check, Some(&attributes.window_dimensions), rank)?,
         &padding,
-        &check.integers_for("window_strides", rank, 1)?,
-        &check.integers_for("base_dilations", rank, 1)?,
-        &check.integers_for("window_dilations", rank, 1)?,
+        &numbers(&attributes.window_strides)?,
+        &numbers(&attributes.base_dilations)?,
+        &numbers(&attributes.window_dilations)?,
     )?;
     let (_, returned) = check.region_types(0)?;
     (0..inputs.len()).try_for_each(|at| check.demand_result(at, &sizes, returned[at]))
@@ -177,10 +187,11 @@ pub(crate) fn select_and_scatter(check: &CheckedOperation<'_>) -> RuleResult {
         return Ok(());
     };
     let rank = shape.len();
-    let padding: Vec<_> = read_padding(check, rank)?.into_iter().map(Some).collect();
+    let attributes: SelectAndScatterAttributes = check.read_attributes()?;
+    let padding = pair_padding(attributes.padding.as_ref(), rank)?;
     let ones = vec![1; rank];
-    let window = window_sizes(check, rank)?;
-    let strides = check.integers_for("window_strides", rank, 1)?;
+    let window = window_sizes(check, attributes.window_dimensions.as_ref(), rank)?;
+    let strides = check.integers_or(attributes.window_strides.as_ref(), rank, 1)?;
     let sizes = output_sizes(shape, &window, &padding, &strides, &ones, &ones)?;
     match is_compatible_shape(found, &sizes) {
         true => Ok(()),
@@ -200,10 +211,8 @@ pub(crate) fn verify_sort(check: &CheckedOperation<'_>) -> RuleResult {
     }
     if let Some(shape) = check.tensor_shape(check.operands[0]) {
         let rank = shape.len() as i64;
-        let at = check
-            .module
-            .find_integer(check.op, "dimension")
-            .unwrap_or(-1);
+        let attributes: SortAttributes = check.read_attributes()?;
+        let at = attributes.dimension.unwrap_or(-1);
         if !(-rank..rank).contains(&at) && rank > 0 {
             return report_violation(format!(
                 "`dimension` has {at}, which is no dimension of {rank}"
