@@ -9,8 +9,9 @@ use spirula_diagnostics::SourceDiagnostic;
 /// # Errors
 /// The first fault, with its place.
 pub fn read_module(bytes: &[u8]) -> Result<MlirModule, SourceDiagnostic> {
-    match bytecode::is_bytecode(bytes) {
-        true => bytecode::parse_bytecode(bytes),
-        false => mlir::parse_text(bytes),
+    if bytecode::is_bytecode(bytes) {
+        bytecode::parse_bytecode(bytes)
+    } else {
+        mlir::parse_text(bytes)
     }
 }

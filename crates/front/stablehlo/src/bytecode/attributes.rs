@@ -309,12 +309,13 @@ impl<'a> BytecodeReader<'a> {
         let count = data.read_varint()?;
         let bytes = data.read_blob()?;
         let width = self.element_bytes(element, data)?;
-        match count.checked_mul(width as u64) == Some(bytes.len() as u64) {
-            true => Ok(AttributeKind::DenseArray {
+        if count.checked_mul(width as u64) == Some(bytes.len() as u64) {
+            Ok(AttributeKind::DenseArray {
                 element,
                 data: bytes.into(),
-            }),
-            false => data.report_error(format!("{} bytes are no {count} elements", bytes.len())),
+            })
+        } else {
+            data.report_error(format!("{} bytes are no {count} elements", bytes.len()))
         }
     }
 

@@ -84,9 +84,10 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         }
         let mut properties = Vec::new();
         if mask & has::PROPERTIES != 0 {
-            properties = match written.registered {
-                true => self.read_properties(op, data)?,
-                false => self.read_dictionary(data)?,
+            properties = if written.registered {
+                self.read_properties(op, data)?
+            } else {
+                self.read_dictionary(data)?
             };
         }
         self.name_and_attributes(op, properties, discardable, &start)?;

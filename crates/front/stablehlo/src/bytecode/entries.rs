@@ -56,9 +56,10 @@ impl<'a> BytecodeReader<'a> {
     /// One level deeper; an error if there are too many.
     pub fn enter_nesting(&mut self, data: &BytecodeCursor<'a>) -> BytecodeResult<()> {
         self.depth += 1;
-        match self.depth > MAX_DEPTH {
-            true => data.report_error(format!("nested more than {MAX_DEPTH} levels deep")),
-            false => Ok(()),
+        if self.depth > MAX_DEPTH {
+            data.report_error(format!("nested more than {MAX_DEPTH} levels deep"))
+        } else {
+            Ok(())
         }
     }
 
@@ -98,9 +99,10 @@ impl<'a> BytecodeReader<'a> {
         }
         self.enter_nesting(data)?;
         let mut data = entry.data;
-        let attr = match entry.custom {
-            true => self.custom_attribute(entry.dialect, &mut data)?,
-            false => self.parse_textual_entry(&mut data, MlirParser::parse_attribute)?,
+        let attr = if entry.custom {
+            self.custom_attribute(entry.dialect, &mut data)?
+        } else {
+            self.parse_textual_entry(&mut data, MlirParser::parse_attribute)?
         };
         self.leave_nesting();
         self.attributes[at] = Some(attr);
@@ -127,9 +129,10 @@ impl<'a> BytecodeReader<'a> {
         }
         self.enter_nesting(data)?;
         let mut data = entry.data;
-        let ty = match entry.custom {
-            true => self.custom_type(entry.dialect, &mut data)?,
-            false => self.parse_textual_entry(&mut data, MlirParser::parse_type)?,
+        let ty = if entry.custom {
+            self.custom_type(entry.dialect, &mut data)?
+        } else {
+            self.parse_textual_entry(&mut data, MlirParser::parse_type)?
         };
         self.leave_nesting();
         self.types[at] = Some(ty);
@@ -211,9 +214,10 @@ impl<'a> BytecodeReader<'a> {
             named.push((self.read_name(data)?, self.read_attribute(data)?));
         }
         self.module.sort_named(&mut named);
-        match named.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            true => data.report_error("a name stands twice in a dictionary"),
-            false => Ok(named.into()),
+        if named.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            data.report_error("a name stands twice in a dictionary")
+        } else {
+            Ok(named.into())
         }
     }
 }

@@ -187,12 +187,11 @@ impl<'a> BytecodeReader<'a> {
         while !sizes.is_empty() {
             let is_external = group < external;
             group += 1;
-            let dialect = match is_external {
-                true => {
-                    sizes.read_varint()?;
-                    ""
-                }
-                false => self.read_dialect(&mut sizes)?,
+            let dialect = if is_external {
+                sizes.read_varint()?;
+                ""
+            } else {
+                self.read_dialect(&mut sizes)?
             };
             let count = sizes.read_count()?;
             for _ in 0..count {

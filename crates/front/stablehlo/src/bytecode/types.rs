@@ -156,9 +156,10 @@ impl<'a> BytecodeReader<'a> {
         data: &mut BytecodeCursor<'a>,
         encoded: bool,
     ) -> BytecodeResult<MlirTypeKind> {
-        let encoding = match encoded {
-            true => Some(self.read_attribute(data)?),
-            false => None,
+        let encoding = if encoded {
+            Some(self.read_attribute(data)?)
+        } else {
+            None
         };
         let (shape, element) = (self.read_shape(data)?, self.read_type(data)?);
         match quantized::tensor_fault(&self.module.types, &shape, element) {

@@ -168,9 +168,10 @@ pub(crate) fn parse_slice<'a>(
         let start = parser.cursor.read_signed_number()?;
         parser.cursor.expect_punctuation(":")?;
         let limit = parser.cursor.read_signed_number()?;
-        let stride = match parser.cursor.eat_punctuation(":") {
-            true => parser.cursor.read_signed_number()?,
-            false => 1,
+        let stride = if parser.cursor.eat_punctuation(":") {
+            parser.cursor.read_signed_number()?
+        } else {
+            1
         };
         Ok([start, limit, stride])
     })?;

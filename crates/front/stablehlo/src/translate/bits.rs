@@ -116,9 +116,10 @@ pub(super) fn bitcast_convert(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tr
     let result = t.map_points(&shape, |t, s, point| {
         let nodes = (0..to.component_count() as u32).map(|at| {
             let first = at * component_width(to);
-            match from_bits > to_bits {
-                true => bitcast_to_narrower(t, s, &operand, to, (point, first)),
-                false => bitcast_to_wider(t, s, &operand, to, (point, first)),
+            if from_bits > to_bits {
+                bitcast_to_narrower(t, s, &operand, to, point, first)
+            } else {
+                bitcast_to_wider(t, s, &operand, to, point, first)
             }
         });
         let nodes = nodes.collect();
@@ -133,7 +134,8 @@ fn bitcast_to_narrower(
     s: &mut StructuredOp,
     operand: &TypedTensor,
     to: TensorElement,
-    (point, first): (&[ScalarNode], u32),
+    point: &[ScalarNode],
+    first: u32,
 ) -> ScalarNode {
     let from = operand.element;
     let (piece, position) = (point[point.len() - 1], &point[..point.len() - 1]);
@@ -167,7 +169,8 @@ fn bitcast_to_wider(
     s: &mut StructuredOp,
     operand: &TypedTensor,
     to: TensorElement,
-    (point, first): (&[ScalarNode], u32),
+    point: &[ScalarNode],
+    first: u32,
 ) -> ScalarNode {
     let from = operand.element;
     let count = element_width(to) / element_width(from);
@@ -187,9 +190,10 @@ fn bitcast_to_wider(
                 continue;
             }
             let bits = component_to_bits(&mut c, from, *node);
-            let moved = match start >= first {
-                true => c.apply_with_constant(Scalar::Shl, bits, (start - first).into()),
-                false => c.apply_with_constant(Scalar::LShr, bits, (first - start).into()),
+            let moved = if start >= first {
+                c.apply_with_constant(Scalar::Shl, bits, (start - first).into())
+            } else {
+                c.apply_with_constant(Scalar::LShr, bits, (first - start).into())
             };
             sum = Some(match sum {
                 None => moved,

@@ -39,24 +39,21 @@ pub(super) fn translate_elements(
     t.ensure_holds(op, is_whole, "has elements of another type")?;
     let mut tensors: Vec<TensorValue> = Vec::new();
     for part in 0..parts {
-        tensors.push(match found.splat || count == 0 {
-            true => {
-                let bits = read_element_bits(stored, &found, width, part);
-                t.builder
-                    .add_splat(ScalarLiteral::new(ty.element, bits), &ty.shape)
+        tensors.push(if found.splat || count == 0 {
+            let bits = read_element_bits(stored, &found, width, part);
+            t.builder
+                .add_splat(ScalarLiteral::new(ty.element, bits), &ty.shape)
+        } else {
+            let size = ty.element.size() as usize;
+            let mut bytes = Vec::with_capacity(count as usize * size);
+            for at in 0..count as usize {
+                let bits = read_element_bits(stored, &found, width, at * parts + part);
+                bytes.extend_from_slice(&bits.to_le_bytes()[..size]);
             }
-            false => {
-                let size = ty.element.size() as usize;
-                let mut bytes = Vec::with_capacity(count as usize * size);
-                for at in 0..count as usize {
-                    let bits = read_element_bits(stored, &found, width, at * parts + part);
-                    bytes.extend_from_slice(&bits.to_le_bytes()[..size]);
-                }
-                t.builder.add_constant(TensorConstant {
-                    ty: ty.clone(),
-                    bytes,
-                })
-            }
+            t.builder.add_constant(TensorConstant {
+                ty: ty.clone(),
+                bytes,
+            })
         });
     }
     Ok(TypedTensor::from_components(element, &tensors))
@@ -85,9 +82,10 @@ pub(super) fn stored_bits(element: TensorElement, bits: u64) -> u64 {
     match element {
         TensorElement::Int { width, signed } if width < 8 => {
             let shift = 64 - width;
-            let extended = match signed {
-                true => (((bits << shift) as i64) >> shift) as u64,
-                false => bits << shift >> shift,
+            let extended = if signed {
+                (((bits << shift) as i64) >> shift) as u64
+            } else {
+                bits << shift >> shift
             };
             element.storage_type().truncate_bits(extended)
         }
@@ -123,9 +121,10 @@ pub(super) fn scalar_list(
 ) -> Option<Vec<i64>> {
     let ConstantAttributes { value } = t.read_attributes(op).ok()?;
     let found = value.elements(t.module)?;
-    let width = match found.splat {
-        true => found.data.len(),
-        false => found.data.len().checked_div(count)?,
+    let width = if found.splat {
+        found.data.len()
+    } else {
+        found.data.len().checked_div(count)?
     };
     let number = |at: usize| {
         let at = if found.splat { 0 } else { at };
@@ -133,9 +132,10 @@ pub(super) fn scalar_list(
             element.storage_type(),
             read_element_bits(element, &found, width, at),
         );
-        match element.is_unsigned() || element == TensorElement::Bool {
-            true => literal.bits as i64,
-            false => literal.to_signed(),
+        if element.is_unsigned() || element == TensorElement::Bool {
+            literal.bits as i64
+        } else {
+            literal.to_signed()
         }
     };
     (width <= 8).then(|| (0..count).map(number).collect())

@@ -110,7 +110,7 @@ pub(super) fn translate_product(
         t.read_element(&mut s, &l, &l_at),
         t.read_element(&mut s, &r, &r_at),
     );
-    let value = t.sum_of_products(op, &mut s, (&values.0, &values.1), None, result)?;
+    let value = t.sum_of_products(op, &mut s, &values.0, &values.1, None, result)?;
     let tensor = t.finish_structured(s, &value);
     t.give_one(op, tensor)
 }
@@ -230,7 +230,7 @@ fn translate_padded_convolution(
         t.read_element(&mut s, &l, &l_at),
         t.read_element(&mut s, &r, &r_at),
     );
-    let value = t.sum_of_products(op, &mut s, (&values.0, &values.1), Some(guard), result)?;
+    let value = t.sum_of_products(op, &mut s, &values.0, &values.1, Some(guard), result)?;
     let tensor = t.finish_structured(s, &value);
     t.give_one(op, tensor)
 }
@@ -331,9 +331,10 @@ impl ConvolutionGeometry {
             l_at[from.spatial[at]] = index;
             let size = c.body.intern_size(window.size);
             let last = c.add_constant(size, -1.0);
-            r_at[by.spatial[at]] = match self.reversed[at] {
-                false => offsets[at],
-                true => c.sub(last, offsets[at]),
+            r_at[by.spatial[at]] = if self.reversed[at] {
+                c.sub(last, offsets[at])
+            } else {
+                offsets[at]
             };
         }
         let mut c = ScalarBuilder::new(&mut s.body);

@@ -126,9 +126,10 @@ pub(super) fn translate_elementwise(
     let tensor = t.map_points(&shape, |t, s, point| {
         let mut values = Vec::new();
         for operand in &operands {
-            let position = match t.tensor_shape(operand).is_empty() {
-                true => &[],
-                false => point,
+            let position = if t.tensor_shape(operand).is_empty() {
+                &[]
+            } else {
+                point
             };
             values.push(t.read_element(s, operand, position));
         }

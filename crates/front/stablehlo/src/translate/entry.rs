@@ -72,7 +72,7 @@ pub fn translate_for(
     let body = t.region_block(function, 0)?;
     let mut parameters = Vec::new();
     for (at, argument) in module.arguments(body).enumerate() {
-        parameters.push(add_parameter(&mut t, function, (at, argument), known)?);
+        parameters.push(add_parameter(&mut t, function, at, argument, known)?);
     }
     let results = t.translate_block(body)?;
     let mut interfaces = Vec::new();
@@ -113,7 +113,8 @@ fn interleave_shape(shape: &TensorShape) -> TensorShape {
 fn add_parameter(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
-    (at, argument): (usize, Mlir),
+    at: usize,
+    argument: Mlir,
     known: &KnownArguments,
 ) -> TranslateResult<InterfaceTensor> {
     let (element, mut declared) = t.tensor_type(op, t.module.type_of(argument))?;

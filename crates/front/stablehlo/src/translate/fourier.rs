@@ -159,7 +159,7 @@ fn transform_dimension(
         FourierDirection::Forward => 1.0,
         FourierDirection::Inverse => 1.0 / n as f64,
     };
-    let done = transform_stage(t, op, &flat, [outer, n, inner], (direction, scale))?;
+    let done = transform_stage(t, op, &flat, [outer, n, inner], direction, scale)?;
     t.reshape_tensor(op, &done, shape)
 }
 
@@ -169,45 +169,45 @@ fn transform_stage(
     op: MlirOp,
     tensor: &TypedTensor,
     [outer, n, inner]: [u64; 3],
-    (direction, scale): (FourierDirection, f64),
+    direction: FourierDirection,
+    scale: f64,
 ) -> TranslateResult<TypedTensor> {
     let a = choose_factor(n);
     let b = n / a;
     let twiddle = (b > 1).then(|| make_twiddles(t, tensor.element, [a, b], direction));
     let scale_here = if b > 1 { 1.0 } else { scale };
-    let done = match a > DIRECT {
-        true => {
-            let shape = [outer, a, b * inner];
-            let whole = t.reshape_tensor(
-                op,
-                tensor,
-                shape.map(DimExtent::Static).into_iter().collect(),
-            )?;
-            let sums = transform_by_convolution(t, op, &whole, shape, (direction, scale_here))?;
-            let shape: TensorShape = [outer, a, b, inner]
-                .map(DimExtent::Static)
-                .into_iter()
-                .collect();
-            let sums = t.reshape_tensor(op, &sums, shape.clone())?;
-            match &twiddle {
-                Some(twiddle) => t.map_points(&shape, |t, s, point| {
-                    let value = t.read_element(s, &sums, point);
-                    let root = t.read_element(s, twiddle, &point[1..3]);
-                    Ok(ScalarBuilder::new(&mut s.body).multiply_values(&value, &root))
-                })?,
-                None => sums,
-            }
+    let done = if a > DIRECT {
+        let shape = [outer, a, b * inner];
+        let whole = t.reshape_tensor(
+            op,
+            tensor,
+            shape.map(DimExtent::Static).into_iter().collect(),
+        )?;
+        let sums = transform_by_convolution(t, op, &whole, shape, direction, scale_here)?;
+        let shape: TensorShape = [outer, a, b, inner]
+            .map(DimExtent::Static)
+            .into_iter()
+            .collect();
+        let sums = t.reshape_tensor(op, &sums, shape.clone())?;
+        match &twiddle {
+            Some(twiddle) => t.map_points(&shape, |t, s, point| {
+                let value = t.read_element(s, &sums, point);
+                let root = t.read_element(s, twiddle, &point[1..3]);
+                Ok(ScalarBuilder::new(&mut s.body).multiply_values(&value, &root))
+            })?,
+            None => sums,
         }
-        false => {
-            let lengths = [outer, a, b, inner];
-            transform_by_matrix(
-                t,
-                op,
-                (tensor, twiddle.as_ref()),
-                lengths,
-                (direction, scale_here),
-            )?
-        }
+    } else {
+        let lengths = [outer, a, b, inner];
+        transform_by_matrix(
+            t,
+            op,
+            tensor,
+            twiddle.as_ref(),
+            lengths,
+            direction,
+            scale_here,
+        )?
     };
     if b == 1 {
         let shape = [outer, n, inner]
@@ -221,7 +221,7 @@ fn transform_stage(
         .into_iter()
         .collect();
     let rest = t.reshape_tensor(op, &done, shape)?;
-    let rest = transform_stage(t, op, &rest, [outer * a, b, inner], (direction, scale))?;
+    let rest = transform_stage(t, op, &rest, [outer * a, b, inner], direction, scale)?;
     let shape: TensorShape = [outer, n, inner]
         .map(DimExtent::Static)
         .into_iter()
@@ -241,9 +241,11 @@ fn transform_stage(
 fn transform_by_matrix(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
-    (tensor, twiddle): (&TypedTensor, Option<&TypedTensor>),
+    tensor: &TypedTensor,
+    twiddle: Option<&TypedTensor>,
     [outer, a, b, inner]: [u64; 4],
-    (direction, scale): (FourierDirection, f64),
+    direction: FourierDirection,
+    scale: f64,
 ) -> TranslateResult<TypedTensor> {
     let matrix = make_transform_matrix(t, tensor.element, a, direction);
     let mut s = StructuredOp::with_parallel_axes(&[outer, a, b, inner].map(DimExtent::Static));
@@ -263,7 +265,7 @@ fn transform_by_matrix(
         vec![turn]
     };
     let root = t.read_element(&mut s, &matrix, &position);
-    let mut value = t.sum_of_products(op, &mut s, (&element, &root), None, tensor.element)?;
+    let mut value = t.sum_of_products(op, &mut s, &element, &root, None, tensor.element)?;
     if let Some(twiddle) = twiddle {
         let root = t.read_element(&mut s, twiddle, &[k1, j2]);
         value = ScalarBuilder::new(&mut s.body).multiply_values(&value, &root);
@@ -285,11 +287,12 @@ fn transform_by_convolution(
     op: MlirOp,
     tensor: &TypedTensor,
     [outer, n, inner]: [u64; 3],
-    (direction, scale): (FourierDirection, f64),
+    direction: FourierDirection,
+    scale: f64,
 ) -> TranslateResult<TypedTensor> {
     let length = convolution_length(2 * n - 1);
     let turns = (0..n).map(move |j| j * j % (2 * n));
-    let chirp = make_unity_roots(t, tensor.element, (&[n], 2 * n), direction, turns);
+    let chirp = make_unity_roots(t, tensor.element, &[n], 2 * n, direction, turns);
     let spectrum = chirp_spectrum(n, length, direction, scale);
     let spectrum = complex_constant(t, tensor.element, &[length], &spectrum);
     let shape: TensorShape = [outer, length, inner]
@@ -309,13 +312,13 @@ fn transform_by_convolution(
         Ok(c.select_value(is_given, &value, &nothing))
     })?;
     let lengths = [outer, length, inner];
-    let found = transform_stage(t, op, &modulated, lengths, (FourierDirection::Forward, 1.0))?;
+    let found = transform_stage(t, op, &modulated, lengths, FourierDirection::Forward, 1.0)?;
     let product = t.map_points(&shape, |t, s, point| {
         let value = t.read_element(s, &found, point);
         let by = t.read_element(s, &spectrum, &point[1..2]);
         Ok(ScalarBuilder::new(&mut s.body).multiply_values(&value, &by))
     })?;
-    let convolved = transform_stage(t, op, &product, lengths, (FourierDirection::Inverse, 1.0))?;
+    let convolved = transform_stage(t, op, &product, lengths, FourierDirection::Inverse, 1.0)?;
     let shape: TensorShape = [outer, n, inner]
         .map(DimExtent::Static)
         .into_iter()
@@ -397,7 +400,8 @@ fn choose_factor(n: u64) -> u64 {
 fn make_unity_roots(
     t: &mut StablehloTranslator<'_>,
     element: TensorElement,
-    (shape, n): (&[u64], u64),
+    shape: &[u64],
+    n: u64,
     direction: FourierDirection,
     turns: impl Iterator<Item = u64>,
 ) -> TypedTensor {
@@ -422,9 +426,12 @@ fn complex_constant(
 ) -> TypedTensor {
     let is_double = element.storage_type() == Ty::F64;
     let parts = [0, 1].map(|part| {
-        let bytes = values.iter().flat_map(|value| match is_double {
-            true => value[part].to_le_bytes().to_vec(),
-            false => (value[part] as f32).to_le_bytes().to_vec(),
+        let bytes = values.iter().flat_map(|value| {
+            if is_double {
+                value[part].to_le_bytes().to_vec()
+            } else {
+                (value[part] as f32).to_le_bytes().to_vec()
+            }
         });
         let bytes = bytes.collect();
         t.builder.add_constant(TensorConstant {
@@ -462,10 +469,10 @@ fn make_transform_matrix(
     direction: FourierDirection,
 ) -> TypedTensor {
     if a > MATRIX {
-        return make_unity_roots(t, element, (&[a], a), direction, 0..a);
+        return make_unity_roots(t, element, &[a], a, direction, 0..a);
     }
     let turns = (0..a).flat_map(move |j| (0..a).map(move |k| j * k % a));
-    make_unity_roots(t, element, (&[a, a], a), direction, turns)
+    make_unity_roots(t, element, &[a, a], a, direction, turns)
 }
 
 /// `w_n^(k1 j2)` for `n = a b`.
@@ -477,5 +484,5 @@ fn make_twiddles(
 ) -> TypedTensor {
     let n = a * b;
     let turns = (0..a).flat_map(move |k| (0..b).map(move |j| k * j % n));
-    make_unity_roots(t, element, (&[a, b], n), direction, turns)
+    make_unity_roots(t, element, &[a, b], n, direction, turns)
 }

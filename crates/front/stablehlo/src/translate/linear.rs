@@ -106,7 +106,7 @@ impl StablehloTranslator<'_> {
         let shape = self.tensor_shape(a);
         let zeros = self.emit_zeros(element, &shape);
         let factor = self.rounds_of_one(zeros, n, |t, l, column| {
-            let sums = column_sums(t, op, (a, l), (&batch, n, lower), column)?;
+            let sums = column_sums(t, op, a, l, &batch, n, lower, column)?;
             t.map_points(&shape, |t, s, point| {
                 let (outer, row, at_column) = split_matrix_position(point);
                 let j = s
@@ -132,13 +132,14 @@ impl StablehloTranslator<'_> {
                 Ok(c.select_value(is_column, &new, &old))
             })
         })?;
-        match lower {
-            true => Ok(factor),
-            false => self.map_points(&shape, |t, s, point| {
+        if lower {
+            Ok(factor)
+        } else {
+            self.map_points(&shape, |t, s, point| {
                 let (outer, row, column) = split_matrix_position(point);
                 let val = t.read_element(s, &factor, &matrix_position(outer, column, row));
                 Ok(ScalarBuilder::new(&mut s.body).conjugate_value(&val))
-            }),
+            })
         }
     }
 }
@@ -155,8 +156,11 @@ pub(super) fn split_matrix_position(
 fn column_sums(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
-    (a, l): (&TypedTensor, &TypedTensor),
-    (batch, n, lower): (&TensorShape, DimExtent, bool),
+    a: &TypedTensor,
+    l: &TypedTensor,
+    batch: &TensorShape,
+    n: DimExtent,
+    lower: bool,
     column: TensorValue,
 ) -> TranslateResult<TypedTensor> {
     let mut s = StructuredOp::with_parallel_axes(batch);
@@ -169,7 +173,7 @@ fn column_sums(
     let left = t.read_element(&mut s, l, &matrix_position(&outer, row, k));
     let right = t.read_element(&mut s, l, &matrix_position(&outer, j, k));
     let right = ScalarBuilder::new(&mut s.body).conjugate_value(&right);
-    let sum = t.sum_of_products(op, &mut s, (&left, &right), None, a.element)?;
+    let sum = t.sum_of_products(op, &mut s, &left, &right, None, a.element)?;
     let position = if lower {
         matrix_position(&outer, row, j)
     } else {
@@ -275,13 +279,12 @@ fn solved_row(s: &mut StructuredOp, system: &TriangularSystem, round: TensorValu
         .body
         .intern_element(round, spirula_program::ScalarType::I64, &[]);
     let mut c = ScalarBuilder::new(&mut s.body);
-    match system.backwards {
-        true => {
-            let size = c.body.intern_size(system.n);
-            let last = c.add_constant(size, -1.0);
-            c.sub(last, round)
-        }
-        false => round,
+    if system.backwards {
+        let size = c.body.intern_size(system.n);
+        let last = c.add_constant(size, -1.0);
+        c.sub(last, round)
+    } else {
+        round
     }
 }
 
@@ -300,20 +303,23 @@ fn row_of(
     let k = s.add_axis(system.n, AxisKind::Reduction);
     let i = solved_row(&mut s, system, round);
     let matrix = |t: &StablehloTranslator<'_>, s: &mut StructuredOp, row, column| {
-        let position = match system.flipped {
-            true => matrix_position(&outer, column, row),
-            false => matrix_position(&outer, row, column),
+        let position = if system.flipped {
+            matrix_position(&outer, column, row)
+        } else {
+            matrix_position(&outer, row, column)
         };
         let val = t.read_element(s, a, &position);
-        match system.conjugated {
-            true => ScalarBuilder::new(&mut s.body).conjugate_value(&val),
-            false => val,
+        if system.conjugated {
+            ScalarBuilder::new(&mut s.body).conjugate_value(&val)
+        } else {
+            val
         }
     };
     let unknown = |t: &StablehloTranslator<'_>, s: &mut StructuredOp, of: &TypedTensor, row| {
-        let position = match system.left {
-            true => matrix_position(&outer, row, other),
-            false => matrix_position(&outer, other, row),
+        let position = if system.left {
+            matrix_position(&outer, row, other)
+        } else {
+            matrix_position(&outer, other, row)
         };
         t.read_element(s, of, &position)
     };
@@ -321,18 +327,20 @@ fn row_of(
     let known = unknown(t, &mut s, x, k);
     // The other triangle may hold anything.
     let mut c = ScalarBuilder::new(&mut s.body);
-    let is_solved = match system.backwards {
-        true => c.lt(i, k),
-        false => c.lt(k, i),
+    let is_solved = if system.backwards {
+        c.lt(i, k)
+    } else {
+        c.lt(k, i)
     };
-    let sum = t.sum_of_products(op, &mut s, (&factor, &known), Some(is_solved), a.element)?;
+    let sum = t.sum_of_products(op, &mut s, &factor, &known, Some(is_solved), a.element)?;
     let own = unknown(t, &mut s, b, i);
     let pivot = matrix(t, &mut s, i, i);
     let mut c = ScalarBuilder::new(&mut s.body);
     let rest = c.subtract_values(&own, &sum);
-    let value = match system.unit {
-        true => rest,
-        false => c.divide_values(&rest, &pivot),
+    let value = if system.unit {
+        rest
+    } else {
+        c.divide_values(&rest, &pivot)
     };
     Ok(t.finish_structured(s, &value))
 }

@@ -510,7 +510,8 @@ impl StablehloTranslator<'_> {
         op: MlirOp,
         s: &mut StructuredOp,
         indices: &[TypedTensor],
-        (sizes, slice): (&TensorShape, &TensorShape),
+        sizes: &TensorShape,
+        slice: &TensorShape,
     ) -> TranslateResult<Vec<ScalarNode>> {
         self.ensure_holds(
             op,
@@ -592,7 +593,7 @@ pub(super) fn dynamic_slice(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tran
     let sizes = t.tensor_shape(&operand);
     t.check_slice(op, &sizes, &slice)?;
     let result = t.map_points(&slice, |t, s, point| {
-        let starts = t.clamp_indices(op, s, &operands[1..], (&sizes, &slice))?;
+        let starts = t.clamp_indices(op, s, &operands[1..], &sizes, &slice)?;
         let mut c = ScalarBuilder::new(&mut s.body);
         let pairs = point.iter().zip(starts);
         let position: Vec<ScalarNode> = pairs.map(|(index, start)| c.add(*index, start)).collect();
@@ -616,7 +617,7 @@ pub(super) fn dynamic_update_slice(
         "has an update of another type",
     )?;
     let result = t.map_points(&sizes, |t, s, point| {
-        let starts = t.clamp_indices(op, s, &operands[2..], (&sizes, &slice))?;
+        let starts = t.clamp_indices(op, s, &operands[2..], &sizes, &slice)?;
         let mut c = ScalarBuilder::new(&mut s.body);
         let mut inside = c.truth_constant(true);
         let mut position = Vec::new();

@@ -62,7 +62,8 @@ impl WindowScan {
         t: &mut StablehloTranslator<'_>,
         op: MlirOp,
         block: MlirBlock,
-        (operands, initial): (&[TypedTensor], &[TypedTensor]),
+        operands: &[TypedTensor],
+        initial: &[TypedTensor],
     ) -> TranslateResult<Option<Vec<TypedTensor>>> {
         let shape = t.tensor_shape(&operands[0]);
         let mut s = StructuredOp::default();
@@ -81,7 +82,7 @@ impl WindowScan {
             .iter()
             .map(|v| t.read_element(&mut s, v, &position));
         let values: Vec<ElementValue> = values.collect();
-        let results = reduce_by_region(t, op, &mut s, block, (&initial, &values))?;
+        let results = reduce_by_region(t, op, &mut s, block, &initial, &values)?;
         if !s.reductions.iter().all(|r| is_kept(t, &s.body, r)) {
             return Ok(None);
         }

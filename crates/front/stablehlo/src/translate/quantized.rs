@@ -94,9 +94,12 @@ impl StablehloTranslator<'_> {
         quantized: &QuantizedType,
     ) -> Vec<ScalarLiteral> {
         let is_wide = self.expressed_element(element).storage_type() == Ty::F64;
-        let scales = quantized.parameters.iter().map(|(bits, _)| match is_wide {
-            true => ScalarLiteral::new(Ty::F64, *bits),
-            false => ScalarLiteral::new(Ty::F32, (f64::from_bits(*bits) as f32).to_bits().into()),
+        let scales = quantized.parameters.iter().map(|(bits, _)| {
+            if is_wide {
+                ScalarLiteral::new(Ty::F64, *bits)
+            } else {
+                ScalarLiteral::new(Ty::F32, (f64::from_bits(*bits) as f32).to_bits().into())
+            }
         });
         scales.collect()
     }
@@ -246,9 +249,10 @@ fn list_zero_points(quantized: &QuantizedType) -> Vec<ScalarLiteral> {
     let is_small = |n: i64| n.unsigned_abs() < 1 << 30;
     let mut all = quantized.parameters.iter().map(|(_, point)| *point);
     let bounds = [quantized.min, quantized.max];
-    let ty = match all.by_ref().chain(bounds).all(is_small) {
-        true => Ty::I32,
-        false => Ty::I64,
+    let ty = if all.by_ref().chain(bounds).all(is_small) {
+        Ty::I32
+    } else {
+        Ty::I64
     };
     let all = quantized.parameters.iter();
     all.map(|(_, point)| ScalarLiteral::new(ty, ty.truncate_bits(*point as u64)))

@@ -57,9 +57,10 @@ fn read_groups(
         position.push(other);
         let size = t.read_index(&mut s, &sizes, &position);
         let mut c = ScalarBuilder::new(&mut s.body);
-        let counts = match is_end {
-            true => c.le(other, group),
-            false => c.lt(other, group),
+        let counts = if is_end {
+            c.le(other, group)
+        } else {
+            c.lt(other, group)
         };
         let zero = c.constant_like(size, 0.0);
         let size = c.select(counts, size, zero);
@@ -185,7 +186,7 @@ pub(super) fn ragged_dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transla
         t.read_element(&mut s, &lhs, &l_at),
         t.read_element(&mut s, &rhs, &r_at),
     );
-    let value = t.sum_of_products(op, &mut s, (&values.0, &values.1), Some(guard), result)?;
+    let value = t.sum_of_products(op, &mut s, &values.0, &values.1, Some(guard), result)?;
     let tensor = t.finish_structured(s, &value);
     t.give_one(op, tensor)
 }

@@ -43,9 +43,10 @@ pub(super) fn rng_bit_generator(
     };
     let sizes: Option<Vec<u64>> = shape.iter().map(|dim| dim.as_static()).collect();
     let sizes = sizes.ok_or_else(|| t.dynamic_dimension_error(op))?;
-    let bits = match is_threefry {
-        true => threefry_elements(t, op, (&state, &sizes), &shape, width),
-        false => philox_elements(t, op, (&state, &sizes), &shape, width),
+    let bits = if is_threefry {
+        threefry_elements(t, op, &state, &sizes, &shape, width)
+    } else {
+        philox_elements(t, op, &state, &sizes, &shape, width)
     };
     let bits = bits?;
     let count: u64 = sizes.iter().product();
@@ -54,10 +55,8 @@ pub(super) fn rng_bit_generator(
         (true, 32) => {
             let split = split_dimension(&sizes);
             let halves = sizes.iter().enumerate();
-            let half = |(at, size): (usize, &u64)| match at == split {
-                true => size.div_ceil(2),
-                false => *size,
-            };
+            let half =
+                |(at, size): (usize, &u64)| if at == split { size.div_ceil(2) } else { *size };
             halves.map(half).product()
         }
         (true, _) => count.div_ceil(2),
@@ -159,7 +158,8 @@ fn element_from_bits(
 fn threefry_elements(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
-    (state, sizes): (&TypedTensor, &[u64]),
+    state: &TypedTensor,
+    sizes: &[u64],
     shape: &TensorShape,
     width: u32,
 ) -> TranslateResult<TypedTensor> {
@@ -224,7 +224,8 @@ fn apply_threefry(
 fn philox_elements(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
-    (state, sizes): (&TypedTensor, &[u64]),
+    state: &TypedTensor,
+    sizes: &[u64],
     shape: &TensorShape,
     width: u32,
 ) -> TranslateResult<TypedTensor> {

@@ -36,7 +36,8 @@ pub(super) fn reduce_by_region(
     op: MlirOp,
     s: &mut StructuredOp,
     block: MlirBlock,
-    (initial, values): (&[ElementValue], &[ElementValue]),
+    initial: &[ElementValue],
+    values: &[ElementValue],
 ) -> TranslateResult<Vec<ElementValue>> {
     let mut types = Vec::new();
     for argument in t.module.arguments(block) {
@@ -154,7 +155,7 @@ pub(super) fn translate_reduce(t: &mut StablehloTranslator<'_>, op: MlirOp) -> T
         .iter()
         .map(|v| t.read_element(&mut s, v, &position))
         .collect();
-    let results = reduce_by_region(t, op, &mut s, block, (&initial, &values))?;
+    let results = reduce_by_region(t, op, &mut s, block, &initial, &values)?;
     let results = finish_reduction(t, s, &results);
     t.bind_results(op, results)
 }
@@ -323,7 +324,7 @@ pub(super) fn reduce_window(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tran
     };
     let windows = read_windows(t, op, &input, &sizes, &attributes)?;
     let block = t.region_block(op, 0)?;
-    pool_windows(t, op, block, &windows, (&operands, &initial))
+    pool_windows(t, op, block, &windows, &operands, &initial)
 }
 
 /// The `dynamic_reduce_window` that JAX writes as a custom call: sizes, strides, dilations and
@@ -365,7 +366,7 @@ pub(super) fn dynamic_reduce_window(
     let function =
         function.ok_or_else(|| t.invalid_error(op, "a custom call names no function"))?;
     let block = t.region_block(function, 0)?;
-    pool_windows(t, op, block, &windows, (&[operand], &[initial]))
+    pool_windows(t, op, block, &windows, &[operand], &[initial])
 }
 
 /// Folds windows of tensors by a block.
@@ -374,10 +375,11 @@ fn pool_windows(
     op: MlirOp,
     block: MlirBlock,
     windows: &[WindowDimension],
-    (operands, initial): (&[TypedTensor], &[TypedTensor]),
+    operands: &[TypedTensor],
+    initial: &[TypedTensor],
 ) -> TranslateResult<()> {
     if let Some(scan) = WindowScan::from_windows(t, windows)
-        && let Some(results) = scan.translate_scan(t, op, block, (operands, initial))?
+        && let Some(results) = scan.translate_scan(t, op, block, operands, initial)?
     {
         return t.bind_results(op, results);
     }
@@ -394,7 +396,7 @@ fn pool_windows(
         let value = t.read_element(&mut s, operand, &position);
         values.push(select_value(&mut s, inside, &value, initial));
     }
-    let results = reduce_by_region(t, op, &mut s, block, (&initial, &values))?;
+    let results = reduce_by_region(t, op, &mut s, block, &initial, &values)?;
     let results = finish_reduction(t, s, &results);
     t.bind_results(op, results)
 }
@@ -603,7 +605,8 @@ impl StablehloTranslator<'_> {
         &self,
         op: MlirOp,
         s: &mut StructuredOp,
-        (l, r): (&ElementValue, &ElementValue),
+        l: &ElementValue,
+        r: &ElementValue,
         guard: Option<ScalarNode>,
         result: TensorElement,
     ) -> TranslateResult<ElementValue> {

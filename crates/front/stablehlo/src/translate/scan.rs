@@ -75,7 +75,7 @@ pub(super) fn translate_scan(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tra
         )?;
         let mut after = given;
         for (new, old) in after.iter_mut().zip(before).take(outputs) {
-            *new = with_slice(t, op, old, new, (dimension, index))?;
+            *new = with_slice(t, op, old, new, dimension, index)?;
         }
         Ok(after)
     })?;
@@ -108,14 +108,15 @@ fn select_slice_index(
     count: DimExtent,
     is_reverse: bool,
 ) -> TensorValue {
-    match is_reverse {
-        false => round,
-        true => t.builder.add_elementwise(&[round], |body, v| {
+    if is_reverse {
+        t.builder.add_elementwise(&[round], |body, v| {
             let mut c = ScalarBuilder::new(body);
             let size = c.body.intern_size(count);
             let last = c.add_constant(size, -1.0);
             c.sub(last, v[0])
-        }),
+        })
+    } else {
+        round
     }
 }
 
@@ -141,7 +142,8 @@ fn with_slice(
     op: MlirOp,
     tensor: &TypedTensor,
     new: &TypedTensor,
-    (dimension, index): (usize, TensorValue),
+    dimension: usize,
+    index: TensorValue,
 ) -> TranslateResult<TypedTensor> {
     let shape = t.tensor_shape(tensor);
     let mut own = shape.clone();

@@ -111,9 +111,10 @@ impl<'m> StablehloTranslator<'m> {
 
     /// An error at an operation unless a condition holds.
     pub fn ensure_holds(&self, op: MlirOp, holds: bool, message: &str) -> TranslateResult<()> {
-        match holds {
-            true => Ok(()),
-            false => Err(self.invalid_error(op, format!("{} {message}", self.module.op_name(op)))),
+        if holds {
+            Ok(())
+        } else {
+            Err(self.invalid_error(op, format!("{} {message}", self.module.op_name(op))))
         }
     }
 
@@ -268,9 +269,10 @@ impl<'m> StablehloTranslator<'m> {
     ) -> TranslateResult<(TensorElement, DeclaredSizes)> {
         let place = self.module.source_location(op);
         let (element, shape) = tensor_type(self.module, place, ty)?;
-        match self.on_real {
-            true => Ok((self.expressed_element(element), shape)),
-            false => Ok((element, shape)),
+        if self.on_real {
+            Ok((self.expressed_element(element), shape))
+        } else {
+            Ok((element, shape))
         }
     }
 
@@ -547,12 +549,13 @@ pub(super) fn tensor_type(
     let element = found.ok_or_else(|| TranslateError::new_unsupported(place, "element type"))?;
     let sizes = shape.iter().flatten();
     let bytes = sizes.fold(16u64, |bytes, size| bytes.saturating_mul((*size).max(1)));
-    match bytes < 1 << 62 {
-        true => Ok((element, shape.to_vec())),
-        false => Err(TranslateError::new_invalid(
+    if bytes < 1 << 62 {
+        Ok((element, shape.to_vec()))
+    } else {
+        Err(TranslateError::new_invalid(
             place,
             "a tensor of 2^58 elements or more",
-        )),
+        ))
     }
 }
 

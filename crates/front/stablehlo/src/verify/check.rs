@@ -168,9 +168,10 @@ impl<'m> CheckedOperation<'m> {
     pub fn demand_i32(&self, ty: MlirType) -> RuleResult {
         let wanted = self.has_class(ty, ElementClasses::SIGNED)
             && self.bit_width(self.element_type(ty)) == Some(32);
-        match wanted {
-            true => Ok(()),
-            false => report_violation(format!("{} is no tensor of i32", self.format_type(ty))),
+        if wanted {
+            Ok(())
+        } else {
+            report_violation(format!("{} is no tensor of i32", self.format_type(ty)))
         }
     }
 

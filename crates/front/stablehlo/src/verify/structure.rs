@@ -180,9 +180,10 @@ impl<'m> StructureVerifier<'m> {
             None => true,
         };
         let mut blocks = module.regions(op).flat_map(|region| module.blocks(region));
-        let expected = match is_function {
-            true => MlirOpcode::FuncReturn,
-            false => MlirOpcode::Return,
+        let expected = if is_function {
+            MlirOpcode::FuncReturn
+        } else {
+            MlirOpcode::Return
         };
         let missing = blocks.any(lacks_terminator);
         missing.then(|| {

@@ -145,12 +145,13 @@ fn compare(
             !are_alike(interface.element, found, expected, rule)
         });
         let different = different.count();
-        return match different as f64 <= mismatch * at.len() as f64 {
-            true => Ok(()),
-            false => Err(format!(
+        return if different as f64 <= mismatch * at.len() as f64 {
+            Ok(())
+        } else {
+            Err(format!(
                 "{different} of {} sampled elements differ",
                 at.len()
-            )),
+            ))
         };
     };
     let differs = |at: &usize| {
@@ -178,9 +179,10 @@ fn model(path: &Path, is_static: bool, tally: &mut OracleTally) {
     let module = parse_text(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
     let manifest = std::fs::read(path.with_extension("json")).expect("a manifest");
     let manifest: Json = serde_json::from_slice(&manifest).expect("a manifest");
-    let shapes = match is_static {
-        true => described(&manifest, "args").iter().map(given).collect(),
-        false => Vec::new(),
+    let shapes = if is_static {
+        described(&manifest, "args").iter().map(given).collect()
+    } else {
+        Vec::new()
     };
     let known = KnownArguments {
         shapes,

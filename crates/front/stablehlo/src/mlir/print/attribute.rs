@@ -104,9 +104,10 @@ impl MlirPrinter<'_> {
             && text
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.'));
-        match is_word {
-            true => self.out.push_str(text),
-            false => self.write_string(text.as_bytes()),
+        if is_word {
+            self.out.push_str(text)
+        } else {
+            self.write_string(text.as_bytes())
         }
     }
 
@@ -143,9 +144,10 @@ impl MlirPrinter<'_> {
             self.write_scalar(element, &elements.data);
         } else if elements.data.len() / width > MAX_LISTED {
             let is_bool = matches!(types.kind(element), MlirTypeKind::Integer { width: 1, .. });
-            match is_bool {
-                true => self.write_hexadecimal(&pack_bits(&elements.data)),
-                false => self.write_hexadecimal(&elements.data),
+            if is_bool {
+                self.write_hexadecimal(&pack_bits(&elements.data))
+            } else {
+                self.write_hexadecimal(&elements.data)
             }
         } else if !elements.data.is_empty() {
             self.write_nested(element, &shape, &elements.data);

@@ -176,9 +176,10 @@ fn format_natural(digits: &DecimalDigits, value: f64, precision: usize) -> Strin
     let (count, exponent) = (text.len() as i32, digits.exponent);
     let sign = sign_prefix(value);
     let most = exponent + count - 1;
-    let is_scientific = match exponent >= 0 {
-        true => exponent > 3 || count + exponent > precision as i32,
-        false => most < -3,
+    let is_scientific = if exponent >= 0 {
+        exponent > 3 || count + exponent > precision as i32
+    } else {
+        most < -3
     };
     if is_scientific {
         let (first, rest) = text.split_at(1);

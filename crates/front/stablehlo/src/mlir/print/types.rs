@@ -105,9 +105,10 @@ impl MlirPrinter<'_> {
     fn write_vector(&mut self, shape: &[u64], scalable: &[bool], element: MlirType) {
         self.out.push_str("vector<");
         for (size, scalable) in shape.iter().zip(scalable) {
-            match scalable {
-                true => self.out.push_str(&format!("[{size}]x")),
-                false => self.out.push_str(&format!("{size}x")),
+            if scalable {
+                self.out.push_str(&format!("[{size}]x"))
+            } else {
+                self.out.push_str(&format!("{size}x"))
             }
         }
         self.write_type(element);
@@ -165,7 +166,7 @@ impl MlirPrinter<'_> {
                 quantized
                     .parameters
                     .iter()
-                    .for_each(|&p| write_scale(p, &mut self.out));
+                    .for_each(|&(scale, zero)| write_scale(scale, zero, &mut self.out));
             }
             QuantizationGranularity::Axis(axis) => {
                 self.out.push_str(&format!(":{axis}, "));
@@ -195,7 +196,7 @@ fn write_shape(shape: &[DimSize], out: &mut String) {
     }
 }
 
-fn write_scale((scale, zero): (u64, i64), out: &mut String) {
+fn write_scale(scale: u64, zero: i64, out: &mut String) {
     out.push_str(&show_float(MlirFloat::F64, scale));
     if zero != 0 {
         out.push_str(&format!(":{zero}"));
@@ -207,7 +208,7 @@ fn write_scales(parameters: &[(u64, i64)], shape: &[u64], out: &mut String) {
     let Some((&count, inner)) = shape.split_first() else {
         parameters
             .iter()
-            .for_each(|&parameter| write_scale(parameter, out));
+            .for_each(|&(scale, zero)| write_scale(scale, zero, out));
         return;
     };
     out.push('{');

@@ -48,9 +48,10 @@ impl<'a> MlirParser<'a> {
     fn affine_names(&mut self) -> MlirParseResult<AffineNames<'a>> {
         self.cursor.expect_punctuation("(")?;
         let dims = self.parse_list(")", Self::affine_name)?;
-        let symbols = match self.cursor.eat_punctuation("[") {
-            true => self.parse_list("]", Self::affine_name)?,
-            false => Vec::new(),
+        let symbols = if self.cursor.eat_punctuation("[") {
+            self.parse_list("]", Self::affine_name)?
+        } else {
+            Vec::new()
         };
         Ok(AffineNames {
             dims,

@@ -68,9 +68,10 @@ impl<'a> MlirParser<'a> {
 
     fn named_attribute(&mut self) -> MlirParseResult<NamedAttribute> {
         let name = self.word_or_string()?;
-        let attr = match self.cursor.eat_punctuation("=") {
-            true => self.parse_attribute()?,
-            false => self.make_unit_attribute(),
+        let attr = if self.cursor.eat_punctuation("=") {
+            self.parse_attribute()?
+        } else {
+            self.make_unit_attribute()
         };
         Ok((name, attr))
     }
@@ -308,9 +309,12 @@ impl<'a> MlirParser<'a> {
     /// `[1, -2]`
     pub fn integer_list(&mut self) -> MlirParseResult<Vec<i64>> {
         self.cursor.expect_punctuation("[")?;
-        self.parse_list("]", |parser| match parser.cursor.eat_punctuation("?") {
-            true => Ok(i64::MIN),
-            false => parser.cursor.read_signed_number(),
+        self.parse_list("]", |parser| {
+            if parser.cursor.eat_punctuation("?") {
+                Ok(i64::MIN)
+            } else {
+                parser.cursor.read_signed_number()
+            }
         })
     }
 

@@ -116,12 +116,13 @@ impl<'a> MlirCursor<'a> {
         }
         let found = String::from_utf8_lossy(&self.bytes[start..end]).into_owned();
         let place = SourceLocation::from_text_range(start, end);
-        match found.is_empty() {
-            true => self.error_at(
+        if found.is_empty() {
+            self.error_at(
                 place,
                 format!("expected {what}, found the end of the input"),
-            ),
-            false => self.error_at(place, format!("expected {what}, found `{found}`")),
+            )
+        } else {
+            self.error_at(place, format!("expected {what}, found `{found}`"))
         }
     }
 
@@ -147,9 +148,10 @@ impl<'a> MlirCursor<'a> {
 
     /// This punctuation, or an error.
     pub fn expect_punctuation(&mut self, punctuation: &str) -> MlirParseResult<()> {
-        match self.eat_punctuation(punctuation) {
-            true => Ok(()),
-            false => self.report_expected(&format!("`{punctuation}`")),
+        if self.eat_punctuation(punctuation) {
+            Ok(())
+        } else {
+            self.report_expected(&format!("`{punctuation}`"))
         }
     }
 
@@ -182,9 +184,10 @@ impl<'a> MlirCursor<'a> {
 
     /// This word, or an error.
     pub fn expect_word(&mut self, word: &str) -> MlirParseResult<()> {
-        match self.eat_word(word) {
-            true => Ok(()),
-            false => self.report_expected(&format!("`{word}`")),
+        if self.eat_word(word) {
+            Ok(())
+        } else {
+            self.report_expected(&format!("`{word}`"))
         }
     }
 
@@ -193,9 +196,12 @@ impl<'a> MlirCursor<'a> {
     pub fn read_suffix(&mut self) -> &'a [u8] {
         let rest = &self.bytes[self.pos.min(self.bytes.len())..];
         let is_number = self.current_byte().is_ascii_digit();
-        let belongs = |byte: u8| match is_number {
-            true => byte.is_ascii_digit(),
-            false => is_suffix(byte),
+        let belongs = |byte: u8| {
+            if is_number {
+                byte.is_ascii_digit()
+            } else {
+                is_suffix(byte)
+            }
         };
         let length = rest.iter().take_while(|&&byte| belongs(byte)).count();
         self.pos += length;
@@ -295,9 +301,10 @@ impl<'a> MlirCursor<'a> {
     /// One level deeper; an error if there are too many.
     pub fn enter_nesting(&mut self) -> MlirParseResult<()> {
         self.depth += 1;
-        match self.depth > MAX_DEPTH {
-            true => self.report_error(format!("nested more than {MAX_DEPTH} levels deep")),
-            false => Ok(()),
+        if self.depth > MAX_DEPTH {
+            self.report_error(format!("nested more than {MAX_DEPTH} levels deep"))
+        } else {
+            Ok(())
         }
     }
 

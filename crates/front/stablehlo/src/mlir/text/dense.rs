@@ -112,9 +112,10 @@ impl MlirParser<'_> {
                 self.cursor.expect_punctuation(",")?;
             }
             count += 1;
-            match last {
-                true => self.dense_element(layout, data)?,
-                false => self.nested_elements(layout, level + 1, data)?,
+            if last {
+                self.dense_element(layout, data)?
+            } else {
+                self.nested_elements(layout, level + 1, data)?
             }
         }
         if count != size {

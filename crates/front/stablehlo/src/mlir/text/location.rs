@@ -7,9 +7,10 @@ use crate::mlir::{AttributeKind, LocationKind, MlirLoc};
 impl MlirParser<'_> {
     /// `loc(…)`, if it stands next.
     pub fn optional_location(&mut self) -> MlirParseResult<MlirLoc> {
-        match self.cursor.peek_word() == "loc" {
-            true => self.parse_location(),
-            false => Ok(MlirLoc::UNKNOWN),
+        if self.cursor.peek_word() == "loc" {
+            self.parse_location()
+        } else {
+            Ok(MlirLoc::UNKNOWN)
         }
     }
 
@@ -74,9 +75,10 @@ impl MlirParser<'_> {
             let start = self.line_and_column()?;
             let mut end = start;
             if self.cursor.eat_word("to") {
-                end = match self.cursor.eat_punctuation(":") {
-                    true => (start.0, self.small_number()?),
-                    false => self.line_and_column()?,
+                end = if self.cursor.eat_punctuation(":") {
+                    (start.0, self.small_number()?)
+                } else {
+                    self.line_and_column()?
                 };
             }
             return Ok(LocationKind::File {

@@ -75,11 +75,11 @@ impl MlirParser<'_> {
         if !self.cursor.current_byte().is_ascii_digit() {
             return self.cursor.report_expected("a number");
         }
-        let value =
-            match self.cursor.byte_at_offset(1) == b'x' && self.cursor.current_byte() == b'0' {
-                true => self.parse_hexadecimal(negative)?,
-                false => self.parse_decimal(negative)?,
-            };
+        let value = if self.cursor.byte_at_offset(1) == b'x' && self.cursor.current_byte() == b'0' {
+            self.parse_hexadecimal(negative)?
+        } else {
+            self.parse_decimal(negative)?
+        };
         Ok(MlirLiteral { value, start })
     }
 

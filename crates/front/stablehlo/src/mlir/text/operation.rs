@@ -69,9 +69,10 @@ impl<'a> MlirParser<'a> {
         let names = self.result_names()?;
         let quoted = self.cursor.peek_byte() == b'"';
         let start = self.cursor.skip_to_start();
-        let name = match quoted {
-            true => self.quoted_name()?,
-            false => self.custom_name()?,
+        let name = if quoted {
+            self.quoted_name()?
+        } else {
+            self.custom_name()?
         };
         let place = self.cursor.location_since(start);
         let op = self.module.reserve_op(name, place);
@@ -123,9 +124,10 @@ impl<'a> MlirParser<'a> {
             let start = self.cursor.skip_to_start();
             let name = self.value_name()?;
             let place = self.cursor.location_since(start);
-            let count = match self.cursor.eat_punctuation(":") {
-                true => self.cursor.read_number()?,
-                false => 1,
+            let count = if self.cursor.eat_punctuation(":") {
+                self.cursor.read_number()?
+            } else {
+                1
             };
             // More results than bytes are left cannot have types.
             let left = self.cursor.bytes.len() - self.cursor.pos;

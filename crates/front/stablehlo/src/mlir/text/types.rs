@@ -174,9 +174,10 @@ impl MlirParser<'_> {
         if let Some(why) = quantized::tensor_fault(&self.module.types, &shape, element) {
             return self.cursor.error_at(self.cursor.location_since(start), why);
         }
-        let encoding = match self.cursor.eat_punctuation(",") {
-            true => Some(self.parse_attribute()?),
-            false => None,
+        let encoding = if self.cursor.eat_punctuation(",") {
+            Some(self.parse_attribute()?)
+        } else {
+            None
         };
         self.cursor.expect_punctuation(">")?;
         Ok(self.module.types.intern(MlirTypeKind::Tensor {
@@ -214,12 +215,11 @@ impl MlirParser<'_> {
     fn parse_memref_type(&mut self) -> MlirParseResult<MlirType> {
         self.cursor.expect_punctuation("<")?;
         let unranked = self.cursor.eat_punctuation("*");
-        let shape: Box<[DimSize]> = match unranked {
-            true => {
-                self.cursor.expect_punctuation("x")?;
-                Box::default()
-            }
-            false => self.parse_dimensions()?.into(),
+        let shape: Box<[DimSize]> = if unranked {
+            self.cursor.expect_punctuation("x")?;
+            Box::default()
+        } else {
+            self.parse_dimensions()?.into()
         };
         let element = self.parse_type()?;
         let (mut layout, mut space) = (None, None);
@@ -232,14 +232,15 @@ impl MlirParser<'_> {
             }
         }
         self.cursor.expect_punctuation(">")?;
-        let kind = match unranked {
-            true => MlirTypeKind::UnrankedMemRef { element, space },
-            false => MlirTypeKind::MemRef {
+        let kind = if unranked {
+            MlirTypeKind::UnrankedMemRef { element, space }
+        } else {
+            MlirTypeKind::MemRef {
                 shape,
                 element,
                 layout,
                 space,
-            },
+            }
         };
         Ok(self.module.types.intern(kind))
     }
@@ -374,9 +375,10 @@ impl MlirParser<'_> {
     /// `scale` or `scale:zero point`
     fn parse_scale(&mut self) -> MlirParseResult<(u64, i64)> {
         let scale = self.float_literal()?;
-        let zero = match self.cursor.eat_punctuation(":") {
-            true => self.cursor.read_signed_number()?,
-            false => 0,
+        let zero = if self.cursor.eat_punctuation(":") {
+            self.cursor.read_signed_number()?
+        } else {
+            0
         };
         Ok((scale.to_bits(), zero))
     }

@@ -29,9 +29,10 @@ pub(super) fn translate_syevd(
             t.read_element(s, &a, &matrix_position(outer, column, row)),
         );
         let mut c = ScalarBuilder::new(&mut s.body);
-        let is_other = match lower {
-            true => c.lt(row, column),
-            false => c.lt(column, row),
+        let is_other = if lower {
+            c.lt(row, column)
+        } else {
+            c.lt(column, row)
         };
         let other = c.conjugate_value(&other);
         Ok(c.select_value(is_other, &other, &own))
@@ -44,16 +45,11 @@ pub(super) fn translate_syevd(
         &[full, identity],
         pairs.iteration_count(element),
         |t, state, round| {
-            let rotations = compute_symmetric_rotations(t, &state[0], (&shape, pairs), round);
+            let rotations = compute_symmetric_rotations(t, &state[0], &shape, pairs, round);
             let a = t.map_points(&whole, |t, s, point| {
                 let (outer, row, column) = split_matrix_position(point);
-                let rotation = RotationColumn::from_rotations(
-                    t,
-                    s,
-                    (&rotations, pairs),
-                    (outer, column),
-                    round,
-                );
+                let rotation =
+                    RotationColumn::from_rotations(t, s, &rotations, pairs, outer, column, round);
                 let own = rotation
                     .rotate_element(t, s, &state[0], |index| matrix_position(outer, row, index));
                 let other_row = find_iteration_partner(s, pairs, row, round);
@@ -61,7 +57,7 @@ pub(super) fn translate_syevd(
                     matrix_position(outer, other_row, index)
                 });
                 let rows =
-                    RotationColumn::from_rotations(t, s, (&rotations, pairs), (outer, row), round);
+                    RotationColumn::from_rotations(t, s, &rotations, pairs, outer, row, round);
                 let mut c = ScalarBuilder::new(&mut s.body);
                 let own = c.scale_value(&own, rows.cosine);
                 let sine = c.conjugate_value(&rows.sine);
@@ -70,13 +66,8 @@ pub(super) fn translate_syevd(
             })?;
             let vectors = t.map_points(&whole, |t, s, point| {
                 let (outer, row, column) = split_matrix_position(point);
-                let rotation = RotationColumn::from_rotations(
-                    t,
-                    s,
-                    (&rotations, pairs),
-                    (outer, column),
-                    round,
-                );
+                let rotation =
+                    RotationColumn::from_rotations(t, s, &rotations, pairs, outer, column, round);
                 Ok(rotation
                     .rotate_element(t, s, &state[1], |index| matrix_position(outer, row, index)))
             })?;
@@ -131,7 +122,8 @@ fn find_iteration_partner(
 fn compute_symmetric_rotations(
     t: &mut StablehloTranslator<'_>,
     a: &TypedTensor,
-    (shape, pairs): (&MatrixBatch, JacobiPairing),
+    shape: &MatrixBatch,
+    pairs: JacobiPairing,
     round: TensorValue,
 ) -> Vec<TypedTensor> {
     let mut s = StructuredOp::with_parallel_axes(&shape.batch_shape_with(&[shape.columns]));
@@ -146,8 +138,8 @@ fn compute_symmetric_rotations(
     let mut c = ScalarBuilder::new(&mut s.body);
     let nothing = c.make_constant_value(a.element, 0.0);
     let between = c.select_value(pair.exists, &between, &nothing);
-    let diagonal = (a_first.node(), a_second.node());
-    let (cosine, sine) = compute_rotation_column(&mut c, diagonal, &between, pair.is_first);
+    let (first, second) = (a_first.node(), a_second.node());
+    let (cosine, sine) = compute_rotation_column(&mut c, first, second, &between, pair.is_first);
     let values = [
         ElementValue::new(a.element.component_element(), cosine),
         sine,
@@ -168,8 +160,10 @@ impl RotationColumn {
     pub fn from_rotations(
         t: &StablehloTranslator<'_>,
         s: &mut StructuredOp,
-        (rotations, pairs): (&[TypedTensor], JacobiPairing),
-        (outer, index): (&[ScalarNode], ScalarNode),
+        rotations: &[TypedTensor],
+        pairs: JacobiPairing,
+        outer: &[ScalarNode],
+        index: ScalarNode,
         round: TensorValue,
     ) -> RotationColumn {
         RotationColumn {

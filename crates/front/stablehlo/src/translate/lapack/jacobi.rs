@@ -87,7 +87,8 @@ impl JacobiPairing {
 /// `first` and `second` are those on the diagonal, zero.
 pub(super) fn compute_rotation_column(
     c: &mut ScalarBuilder<'_>,
-    (first, second): (ScalarNode, ScalarNode),
+    first: ScalarNode,
+    second: ScalarNode,
     between: &ElementValue,
     is_first: ScalarNode,
 ) -> (ScalarNode, ElementValue) {

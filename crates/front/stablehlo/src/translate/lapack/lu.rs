@@ -35,10 +35,7 @@ pub(super) fn translate_getrf(
                 let is_now = c.eq(at, j);
                 Ok(c.select_value(is_now, &new, &old))
             })?;
-            Ok(vec![
-                eliminate_column(t, a, (&found, &shape), round)?,
-                noted,
-            ])
+            Ok(vec![eliminate_column(t, a, &found, &shape, round)?, noted])
         })?;
     let info = first_failure(t, &results[0], &shape, |c, pivot| {
         let size = c.square_size(pivot);
@@ -100,7 +97,8 @@ fn build_largest_combiner(ty: Ty) -> ScalarCombiner {
 fn eliminate_column(
     t: &mut StablehloTranslator<'_>,
     a: &TypedTensor,
-    (found, shape): (&TypedTensor, &MatrixBatch),
+    found: &TypedTensor,
+    shape: &MatrixBatch,
     round: TensorValue,
 ) -> TranslateResult<TypedTensor> {
     t.map_points(&shape.full_shape(), |t, s, point| {

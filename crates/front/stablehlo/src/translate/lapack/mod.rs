@@ -270,9 +270,10 @@ fn translate_potrf(
             t.read_element(s, &a, point),
         );
         let mut c = ScalarBuilder::new(&mut s.body);
-        let is_old = match lower {
-            true => c.lt(row, column),
-            false => c.lt(column, row),
+        let is_old = if lower {
+            c.lt(row, column)
+        } else {
+            c.lt(column, row)
         };
         Ok(c.select_value(is_old, &old, &new))
     })?;

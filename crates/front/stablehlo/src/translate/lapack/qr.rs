@@ -36,8 +36,8 @@ pub(super) fn factor_qr(
     t.iterate_tensors(&[a, taus], DimExtent::Static(count), |t, state, round| {
         let (a, taus) = (&state[0], &state[1]);
         let reflection = compute_reflection(t, a, shape, round);
-        let products = compute_reflection_products(t, op, a, (&reflection, shape), round)?;
-        let new = apply_reflection(t, a, (&reflection, &products, shape), round)?;
+        let products = compute_reflection_products(t, op, a, &reflection, shape, round)?;
+        let new = apply_reflection(t, a, &reflection, &products, shape, round)?;
         let noted = t.map_points(&shape.batch_shape_with(&[count]), |t, s, point| {
             let (outer, at) = (&point[..point.len() - 1], point[point.len() - 1]);
             let (old, tau) = (
@@ -121,7 +121,8 @@ fn compute_reflection_products(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     a: &TypedTensor,
-    (reflection, shape): (&HouseholderReflector, &MatrixBatch),
+    reflection: &HouseholderReflector,
+    shape: &MatrixBatch,
     round: TensorValue,
 ) -> TranslateResult<TypedTensor> {
     let mut s = StructuredOp::with_parallel_axes(&shape.batch);
@@ -136,7 +137,7 @@ fn compute_reflection_products(
     let v = c.multiply_values(&stored, &scale);
     let v = c.conjugate_value(&v);
     let is_below = c.lt(j, i);
-    let dot = t.sum_of_products(op, &mut s, (&v, &other), Some(is_below), a.element)?;
+    let dot = t.sum_of_products(op, &mut s, &v, &other, Some(is_below), a.element)?;
     let first = t.read_element(&mut s, a, &matrix_position(&outer, j, column));
     let tau = t.read_element(&mut s, &reflection.tau, &outer);
     let mut c = ScalarBuilder::new(&mut s.body);
@@ -150,7 +151,9 @@ fn compute_reflection_products(
 fn apply_reflection(
     t: &mut StablehloTranslator<'_>,
     a: &TypedTensor,
-    (reflection, products, shape): (&HouseholderReflector, &TypedTensor, &MatrixBatch),
+    reflection: &HouseholderReflector,
+    products: &TypedTensor,
+    shape: &MatrixBatch,
     round: TensorValue,
 ) -> TranslateResult<TypedTensor> {
     t.map_points(&shape.full_shape(), |t, s, point| {
@@ -192,20 +195,17 @@ pub(super) fn translate_orgqr(
         count <= shape.smaller_size(),
         "has too many reflections",
     )?;
-    Ok(vec![build_unitary(
-        t,
-        call.op,
-        (&a, &taus),
-        (&shape, count),
-    )?])
+    Ok(vec![build_unitary(t, call.op, &a, &taus, &shape, count)?])
 }
 
 /// The same of tensors: the matrix, where its reflections are `count`, has the shape of the result.
 pub(super) fn build_unitary(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
-    (a, taus): (&TypedTensor, &TypedTensor),
-    (shape, count): (&MatrixBatch, u64),
+    a: &TypedTensor,
+    taus: &TypedTensor,
+    shape: &MatrixBatch,
+    count: u64,
 ) -> TranslateResult<TypedTensor> {
     let identity = build_identity(t, a.element, shape)?;
     t.rounds_of_one(identity, DimExtent::Static(count), |t, q, round| {
@@ -224,7 +224,7 @@ pub(super) fn build_unitary(
         let mut c = ScalarBuilder::new(&mut s.body);
         let v = c.conjugate_value(&v);
         let is_below = c.lt(j, i);
-        let dot = t.sum_of_products(op, &mut s, (&v, &other), Some(is_below), a.element)?;
+        let dot = t.sum_of_products(op, &mut s, &v, &other, Some(is_below), a.element)?;
         let first = t.read_element(&mut s, q, &matrix_position(&outer, j, column));
         let tau = t.read_element(&mut s, taus, &append_index(&outer, j));
         let mut c = ScalarBuilder::new(&mut s.body);

@@ -34,15 +34,16 @@ pub(super) fn translate_gesdd(
         rows: shape.rows.max(shape.columns),
         columns: shape.smaller_size(),
     };
-    let work = match is_wide {
-        true => compute_adjoint(t, &a, &tall)?,
-        false => a.clone(),
+    let work = if is_wide {
+        compute_adjoint(t, &a, &tall)?
+    } else {
+        a.clone()
     };
     let square = MatrixBatch {
         rows: tall.columns,
         ..tall.clone()
     };
-    let (columns, right) = orthogonalise_columns(t, call, work, (&tall, &square))?;
+    let (columns, right) = orthogonalise_columns(t, call, work, &tall, &square)?;
     let values = compute_column_norms(t, &columns, &tall);
     let ranked = t.sort_last_dimension(
         call.op,
@@ -63,10 +64,11 @@ pub(super) fn translate_gesdd(
         columns: if mode == 'A' { tall.rows } else { tall.columns },
         ..tall.clone()
     };
-    let left = left_vectors(t, call, columns, (&tall, &full))?;
-    let (left, right) = match is_wide {
-        true => (right, adjoint_of(t, &left, &full)?),
-        false => (left, adjoint_of(t, &right, &square)?),
+    let left = left_vectors(t, call, columns, &tall, &full)?;
+    let (left, right) = if is_wide {
+        (right, adjoint_of(t, &left, &full)?)
+    } else {
+        (left, adjoint_of(t, &right, &square)?)
     };
     Ok(vec![a, ranked[0].clone(), left, right, info])
 }
@@ -103,7 +105,8 @@ fn orthogonalise_columns(
     t: &mut StablehloTranslator<'_>,
     call: &LapackCall<'_>,
     work: TypedTensor,
-    (tall, square): (&MatrixBatch, &MatrixBatch),
+    tall: &MatrixBatch,
+    square: &MatrixBatch,
 ) -> TranslateResult<(TypedTensor, TypedTensor)> {
     let element = work.element;
     let identity = build_identity(t, element, square)?;
@@ -114,16 +117,12 @@ fn orthogonalise_columns(
         &[work, identity],
         pairs.iteration_count(element),
         |t, state, round| {
-            let rotations = compute_column_rotations(t, call, &state[0], (tall, pairs), round)?;
+            let rotations = compute_column_rotations(t, call, &state[0], tall, pairs, round)?;
             let mut turn = |tensor: &TypedTensor, shape: &MatrixBatch| {
                 t.map_points(&shape.full_shape(), |t, s, point| {
                     let (outer, row, column) = split_matrix_position(point);
                     let rotation = RotationColumn::from_rotations(
-                        t,
-                        s,
-                        (&rotations, pairs),
-                        (outer, column),
-                        round,
+                        t, s, &rotations, pairs, outer, column, round,
                     );
                     Ok(rotation
                         .rotate_element(t, s, tensor, |index| matrix_position(outer, row, index)))
@@ -146,7 +145,8 @@ fn compute_column_rotations(
     t: &mut StablehloTranslator<'_>,
     call: &LapackCall<'_>,
     work: &TypedTensor,
-    (shape, pairs): (&MatrixBatch, JacobiPairing),
+    shape: &MatrixBatch,
+    pairs: JacobiPairing,
     round: TensorValue,
 ) -> TranslateResult<Vec<TypedTensor>> {
     let mut s = StructuredOp::with_parallel_axes(&shape.batch_shape_with(&[shape.columns]));
@@ -162,11 +162,11 @@ fn compute_column_rotations(
     let squares = [c.square_size(&own), c.square_size(&other)];
     let conjugate = c.conjugate_value(&own);
     let [first, second] = squares.map(|square| reduce_real_sum(&mut s, square));
-    let between = t.sum_of_products(call.op, &mut s, (&conjugate, &other), None, work.element)?;
+    let between = t.sum_of_products(call.op, &mut s, &conjugate, &other, None, work.element)?;
     let mut c = ScalarBuilder::new(&mut s.body);
     let nothing = c.make_constant_value(work.element, 0.0);
     let between = c.select_value(pair.exists, &between, &nothing);
-    let (cosine, sine) = compute_rotation_column(&mut c, (first, second), &between, pair.is_first);
+    let (cosine, sine) = compute_rotation_column(&mut c, first, second, &between, pair.is_first);
     let values = [
         ElementValue::new(work.element.component_element(), cosine),
         sine,
@@ -199,7 +199,8 @@ fn left_vectors(
     t: &mut StablehloTranslator<'_>,
     call: &LapackCall<'_>,
     columns: TypedTensor,
-    (tall, full): (&MatrixBatch, &MatrixBatch),
+    tall: &MatrixBatch,
+    full: &MatrixBatch,
 ) -> TranslateResult<TypedTensor> {
     let element = columns.element;
     let factors = qr::factor_qr(t, call.op, columns, tall)?;
@@ -213,7 +214,7 @@ fn left_vectors(
         let zero = c.make_constant_value(element, 0.0);
         Ok(c.select_value(exists, &own, &zero))
     })?;
-    let q = qr::build_unitary(t, call.op, (&padded, taus), (full, tall.columns))?;
+    let q = qr::build_unitary(t, call.op, &padded, taus, full, tall.columns)?;
     // R is diagonal; where an element is negative, so is the column.
     t.map_points(&full.full_shape(), |t, s, point| {
         let (outer, _, column) = split_matrix_position(point);

@@ -98,17 +98,19 @@ impl ScalarBuilder<'_> {
         signed: bool,
     ) -> ScalarNode {
         let ty = to.storage_type();
-        let (op, low, high) = match signed {
-            true => (
+        let (op, low, high) = if signed {
+            (
                 ScalarOp::FToS,
                 -(2f64.powi(width as i32 - 1)),
                 2f64.powi(width as i32 - 1),
-            ),
-            false => (ScalarOp::FToU, 0.0, 2f64.powi(width as i32)),
+            )
+        } else {
+            (ScalarOp::FToU, 0.0, 2f64.powi(width as i32))
         };
-        let top = match signed {
-            true => (1u64 << (width - 1)) - 1,
-            false => u64::MAX >> (64 - width),
+        let top = if signed {
+            (1u64 << (width - 1)) - 1
+        } else {
+            u64::MAX >> (64 - width)
         };
         let (bottom, top) = (
             self.integer_constant(ty, low as i64 as u64),

@@ -143,13 +143,12 @@ pub(crate) fn verify_clamp(check: &CheckedOperation<'_>) -> RuleResult {
 pub(crate) fn verify_convert(check: &CheckedOperation<'_>) -> RuleResult {
     one_shape(check)?;
     let mut all = check.all_types();
-    match all.any(|ty| check.has_class(ty, ElementClasses::QUANTIZED)) {
-        true => {
-            report_violation("quantised numbers are not converted").map_err(|f: RuleViolation| {
-                f.with_hint("use `uniform_quantize` or `uniform_dequantize`")
-            })
-        }
-        false => Ok(()),
+    if all.any(|ty| check.has_class(ty, ElementClasses::QUANTIZED)) {
+        report_violation("quantised numbers are not converted").map_err(|f: RuleViolation| {
+            f.with_hint("use `uniform_quantize` or `uniform_dequantize`")
+        })
+    } else {
+        Ok(())
     }
 }
 

@@ -105,9 +105,10 @@ impl IndexingDimensions {
     fn compose_sizes(&self, rank: usize, window: &[DimSize], batch: &[DimSize]) -> Vec<DimSize> {
         let (mut window, mut batch) = (window.iter(), batch.iter());
         let one = |axis: usize| {
-            let from = match self.window.contains(&axis) {
-                true => window.next(),
-                false => batch.next(),
+            let from = if self.window.contains(&axis) {
+                window.next()
+            } else {
+                batch.next()
             };
             from.copied().flatten()
         };

@@ -45,13 +45,14 @@ pub(crate) fn triangular_solve(check: &CheckedOperation<'_>) -> RuleResult {
     let mut expected = right.to_vec();
     expected[side] = left[rank - 1];
     expected[..rank - 2].clone_from_slice(&left[..rank - 2]);
-    match crate::verify::check::is_compatible_shape(&expected, right) {
-        true => Ok(()),
-        false => report_violation(format!(
+    if crate::verify::check::is_compatible_shape(&expected, right) {
+        Ok(())
+    } else {
+        report_violation(format!(
             "{} does not solve {}",
             check.format_type(a),
             check.format_type(b)
-        )),
+        ))
     }
 }
 
@@ -101,9 +102,10 @@ pub(crate) fn verify_fft(check: &CheckedOperation<'_>) -> RuleResult {
             "{operand} does not have the lengths that `fft_length` says"
         ));
     }
-    match shape.contains(&Some(0)) {
-        true => Ok(()),
-        false => check.demand_result(0, &output, result),
+    if shape.contains(&Some(0)) {
+        Ok(())
+    } else {
+        check.demand_result(0, &output, result)
     }
 }
 

@@ -193,12 +193,13 @@ pub(crate) fn select_and_scatter(check: &CheckedOperation<'_>) -> RuleResult {
     let window = window_sizes(check, attributes.window_dimensions.as_ref(), rank)?;
     let strides = check.integers_or(attributes.window_strides.as_ref(), rank, 1)?;
     let sizes = output_sizes(shape, &window, &padding, &strides, &ones, &ones)?;
-    match is_compatible_shape(found, &sizes) {
-        true => Ok(()),
-        false => report_violation(format!(
+    if is_compatible_shape(found, &sizes) {
+        Ok(())
+    } else {
+        report_violation(format!(
             "{} has not one element for each window",
             check.format_type(source)
-        )),
+        ))
     }
 }
 
