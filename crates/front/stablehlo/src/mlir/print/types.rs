@@ -105,7 +105,7 @@ impl MlirPrinter<'_> {
     fn write_vector(&mut self, shape: &[u64], scalable: &[bool], element: MlirType) {
         self.out.push_str("vector<");
         for (size, scalable) in shape.iter().zip(scalable) {
-            if scalable {
+            if *scalable {
                 self.out.push_str(&format!("[{size}]x"))
             } else {
                 self.out.push_str(&format!("{size}x"))
