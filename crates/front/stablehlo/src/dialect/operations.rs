@@ -5,7 +5,7 @@ use super::opcode::MlirOpcode;
 use super::properties::AttributeDefinition;
 use super::table::TABLES;
 use crate::mlir::text::{MlirParseResult, MlirParser, OperationState};
-use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult};
+use crate::verify::checked_operation::{CheckedOperation, ElementClasses, RuleResult};
 use crate::verify::rules::VerifierRule;
 use std::borrow::Cow;
 

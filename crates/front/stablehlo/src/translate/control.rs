@@ -1,10 +1,10 @@
 //! Calls, control flow, and operations on whole values.
 
 use super::assertion;
-use super::check;
 use super::error::TranslateResult;
 use super::lapack;
 use super::reduction;
+use super::result_check;
 use super::sort;
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
 use crate::dialect::table::{
@@ -51,7 +51,7 @@ pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transl
     let attributes: CustomCallAttributes<'_> = t.read_attributes(op)?;
     let target = attributes.call_target_name.0;
     if let Some(name) = target.strip_prefix("check.") {
-        check::record_check(t, op, name)?;
+        result_check::record_check(t, op, name)?;
         return bind_check_result(t, op);
     }
     match target {
@@ -86,7 +86,7 @@ fn bind_check_result(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateRe
 /// `check.expect_…`
 pub(super) fn translate_expect(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let name = t.module.op_name(op);
-    check::record_check(t, op, name.strip_prefix("check.").unwrap_or(name))
+    result_check::record_check(t, op, name.strip_prefix("check.").unwrap_or(name))
 }
 
 /// Operations whose results are their operands.

@@ -1,8 +1,8 @@
 //! Entry points.
 
-use super::check::ResultCheck;
 use super::element::TensorElement;
 use super::error::{TranslateError, TranslateResult};
+use super::result_check::ResultCheck;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{DeclaredSizes, StablehloTranslator, TranslatedValue, TypedTensor};
 use crate::mlir::{MlirModule, MlirOp, MlirValue as Mlir};

@@ -10,12 +10,11 @@
 //! What a module asks for that is not known is an [`TranslateError::Unsupported`] with its name.
 
 mod assertion;
-mod bits;
-mod check;
+mod bitcast;
 mod constant;
 mod contraction;
 mod control;
-mod dims;
+mod counted_loop;
 mod element;
 mod elementwise;
 mod entry;
@@ -26,21 +25,22 @@ mod lapack;
 mod linear;
 mod movement;
 mod normalization;
-mod prefix;
 mod quantized;
 mod ragged;
 mod random;
 mod reduction;
-mod region;
-mod rounds;
+mod result_check;
 mod scalar;
+mod scalar_region;
 mod scan;
 mod scatter;
 mod sort;
+mod symbolic_dims;
 mod table;
 mod translator;
+mod window_scan;
 
-pub use check::{ResultCheck, ResultTolerance};
 pub use element::TensorElement;
 pub use entry::{InterfaceTensor, KnownArguments, TranslatedEntry, translate_entry, translate_for};
 pub use error::{TranslateError, TranslateResult};
+pub use result_check::{ResultCheck, ResultTolerance};

@@ -1,10 +1,10 @@
 //! Operations that move elements: shapes, slices, padding, concatenation.
 
 use super::assertion;
-use super::dims::{merge_dims, merged_shapes};
 use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
+use super::symbolic_dims::{merge_dims, merged_shapes};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::IntegerList;
 use crate::dialect::table::{

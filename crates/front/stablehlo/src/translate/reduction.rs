@@ -1,13 +1,13 @@
 //! Reductions: of dimensions, of windows, and the scatter that reverses those of windows.
 
-use super::dims::merged_shapes;
 use super::element::{TensorElement, to_native_type};
 use super::error::TranslateResult;
 use super::movement::{locate_dilated_element, select_value};
-use super::prefix::WindowScan;
-use super::region;
 use super::scalar::{ElementValue, ScalarBuilder};
+use super::scalar_region;
+use super::symbolic_dims::merged_shapes;
 use super::translator::{StablehloTranslator, TypedTensor};
+use super::window_scan::WindowScan;
 use crate::dialect::table::{
     CustomCallAttributes, ReduceAttributes, ReduceWindowAttributes, SelectAndScatterAttributes,
 };
@@ -52,9 +52,9 @@ pub(super) fn reduce_by_region(
     let wide = find_wide_format(&types);
     let inner: Vec<TensorElement> = types
         .iter()
-        .map(|e| region::promote_element(*e, wide))
+        .map(|e| scalar_region::promote_element(*e, wide))
         .collect();
-    let (combiner, results) = region::build_combiner(t, op, block, &inner, wide)?;
+    let (combiner, results) = scalar_region::build_combiner(t, op, block, &inner, wide)?;
     let found = results.iter().map(|val| val.element);
     t.ensure_holds(
         op,
@@ -506,7 +506,8 @@ fn build_preference_combiner(
     };
     let first = pick(&mut c, is_first, &a, &b);
     let second = pick(&mut c, is_first, &b, &a);
-    let keeps = region::translate_scalar_region(t, &mut body, block, vec![first, second], None)?;
+    let keeps =
+        scalar_region::translate_scalar_region(t, &mut body, block, vec![first, second], None)?;
     t.ensure_holds(
         op,
         keeps.len() == 1 && keeps[0].element == TensorElement::Bool,

@@ -2,8 +2,8 @@
 
 use super::error::TranslateResult;
 use super::movement::select_value;
-use super::region;
 use super::scalar::{ElementValue, ScalarBuilder};
+use super::scalar_region;
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
 use crate::dialect::table::{CollectiveAttributes, CollectivePermuteAttributes, ScanAttributes};
 use crate::mlir::MlirOp;
@@ -21,7 +21,7 @@ pub(super) fn translate_map(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tran
         .iter()
         .map(|operand| t.read_element(&mut s, operand, &point));
     let values: Vec<ElementValue> = values.collect();
-    let results = region::translate_scalar_region(t, &mut s.body, block, values, None)?;
+    let results = scalar_region::translate_scalar_region(t, &mut s.body, block, values, None)?;
     t.ensure_holds(op, results.len() == 1, "has a region of another type")?;
     let tensor = t.finish_structured(s, &results[0]);
     t.give_one(op, tensor)

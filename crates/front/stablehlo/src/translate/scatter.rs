@@ -1,12 +1,12 @@
 //! `scatter`.
 
-use super::dims::merged_shapes;
 use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::gather::GatherDimensions;
 use super::movement::select_value;
-use super::region;
 use super::scalar::{ElementValue, ScalarBuilder};
+use super::scalar_region;
+use super::symbolic_dims::merged_shapes;
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::table::ScatterAttributes;
 use crate::mlir::{MlirBlock, MlirOp};
@@ -182,7 +182,7 @@ impl ScatterUpdates<'_> {
             }
             values.extend(self.read_updates(t, &mut s, before, &point)?);
             let combined =
-                region::translate_scalar_region(t, &mut s.body, self.block, values, None)?;
+                scalar_region::translate_scalar_region(t, &mut s.body, self.block, values, None)?;
             let replacement = ScatterCombination {
                 combiners: Vec::new(),
                 distinct: true,
@@ -267,7 +267,7 @@ fn build_combiners(
     elements: &[TensorElement],
 ) -> TranslateResult<Option<Vec<Option<ScalarCombiner>>>> {
     let twice: Vec<TensorElement> = elements.iter().chain(elements).copied().collect();
-    let (whole, results) = region::build_combiner(t, op, block, &twice, None)?;
+    let (whole, results) = scalar_region::build_combiner(t, op, block, &twice, None)?;
     let types = results.iter().map(|val: &ElementValue| val.element);
     t.ensure_holds(
         op,

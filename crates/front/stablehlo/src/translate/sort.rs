@@ -2,8 +2,8 @@
 
 use super::element::TensorElement;
 use super::error::TranslateResult;
-use super::region;
 use super::scalar::{ElementValue, ScalarBuilder};
+use super::scalar_region;
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::ComparisonDirection;
 use crate::dialect::table::{
@@ -46,7 +46,8 @@ fn sort_tensors(
     )?;
     let mut body = NodeGraph::default();
     let arguments = build_comparator_arguments(&mut body, operands);
-    let results = region::translate_scalar_region(t, &mut body, comparator, arguments, None)?;
+    let results =
+        scalar_region::translate_scalar_region(t, &mut body, comparator, arguments, None)?;
     let is_test = matches!(&results[..], [val] if val.element == TensorElement::Bool);
     t.ensure_holds(op, is_test, "has a wrong comparator")?;
     let sort = TensorSort {

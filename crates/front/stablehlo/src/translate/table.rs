@@ -4,8 +4,9 @@
 use super::error::TranslateResult;
 use super::translator::StablehloTranslator;
 use super::{
-    bits, constant, contraction, control, dims, elementwise, fourier, gather, linear, movement,
+    bitcast, constant, contraction, control, elementwise, fourier, gather, linear, movement,
     normalization, quantized, ragged, random, reduction, scalar, scan, scatter, sort,
+    symbolic_dims,
 };
 use crate::dialect::{MlirOpcode, OpcodeTable};
 use crate::mlir::MlirOp;
@@ -32,7 +33,10 @@ const ON_ELEMENTS: &[(MlirOpcode, TranslateFn)] = &[
     (MlirOpcode::DynamicIota, movement::dynamic_iota),
     (MlirOpcode::RealDynamicSlice, movement::real_dynamic_slice),
     (MlirOpcode::DynamicPad, movement::dynamic_pad),
-    (MlirOpcode::GetDimensionSize, dims::get_dimension_size),
+    (
+        MlirOpcode::GetDimensionSize,
+        symbolic_dims::get_dimension_size,
+    ),
     (MlirOpcode::Concatenate, movement::translate_concatenate),
     (MlirOpcode::DynamicSlice, movement::dynamic_slice),
     (
@@ -42,7 +46,7 @@ const ON_ELEMENTS: &[(MlirOpcode, TranslateFn)] = &[
     (MlirOpcode::Gather, gather::translate_gather),
     (MlirOpcode::DynamicGather, gather::dynamic_gather),
     (MlirOpcode::Scatter, scatter::translate_scatter),
-    (MlirOpcode::BitcastConvert, bits::bitcast_convert),
+    (MlirOpcode::BitcastConvert, bitcast::bitcast_convert),
     (MlirOpcode::RngBitGenerator, random::rng_bit_generator),
     (MlirOpcode::Sort, sort::translate_sort),
     (MlirOpcode::ChloScan, scan::translate_scan),

@@ -1,10 +1,10 @@
 //! The state of a translation: the function that grows, and what each value of the module is.
 
-use super::check::ResultCheck;
-use super::dims::{SymbolicDims, merge_dims, merged_shapes};
 use super::element::TensorElement;
 use super::error::{TranslateError, TranslateResult};
-use super::region::RegionScalars;
+use super::result_check::ResultCheck;
+use super::scalar_region::RegionScalars;
+use super::symbolic_dims::{SymbolicDims, merge_dims, merged_shapes};
 use super::table;
 use crate::dialect::{AttributeRecord, IntegerList, MissingAttribute, MlirOpcode, NamedInteger};
 use crate::mlir::{

@@ -18,13 +18,13 @@
 //! Dimensions that are not known agree with every size: what they are is found at run time.
 //! Cost: linear in the module but for dominators of regions with several blocks.
 
-pub(crate) mod check;
-mod counts;
+pub(crate) mod checked_operation;
 mod dominance;
 pub(crate) mod rules;
+mod signature;
 mod structure;
 
-use check::CheckedOperation;
+use checked_operation::CheckedOperation;
 
 use crate::mlir::MlirModule;
 use spirula_diagnostics::SourceDiagnostic;
@@ -44,7 +44,7 @@ pub fn verify_module(module: &MlirModule) -> Vec<SourceDiagnostic> {
         }
         if let Some(known) = module.op_definition(op) {
             let check = CheckedOperation::new(module, op);
-            let outcome = counts::verify_counts(&check, known)
+            let outcome = signature::verify_signature(&check, known)
                 .and_then(|()| known.rule.verify_operation(&check));
             if let Err(fault) = outcome {
                 faults.push(fault.into_diagnostic(module, op));

@@ -12,7 +12,7 @@ use crate::dialect::properties::{attribute_record, define_attributes};
 use crate::dialect::table::ConstantAttributes;
 use crate::dialect::values::{IntegerList, NamedInteger, PrecisionConfig, SegmentSizes};
 use crate::mlir::MlirAttr;
-use crate::verify::check::ElementClasses;
+use crate::verify::checked_operation::ElementClasses;
 use crate::verify::rules::{VerifierRule, chlo, classes, elementwise};
 
 const fn define_unary(opcodes: &'static [MlirOpcode], classes: ElementClasses) -> OpDefinition {

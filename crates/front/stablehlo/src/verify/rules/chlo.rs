@@ -3,7 +3,9 @@
 use super::classes;
 use crate::dialect::table::{ConstantAttributes, ScanAttributes, TopKAttributes};
 use crate::mlir::DimSize;
-use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, report_violation};
+use crate::verify::checked_operation::{
+    CheckedOperation, ElementClasses, RuleResult, report_violation,
+};
 
 /// Operations with implicit broadcasting: the elements agree.
 pub(crate) fn verify_broadcasting(check: &CheckedOperation<'_>) -> RuleResult {

@@ -3,7 +3,9 @@
 use crate::dialect::table::{ConvolutionAttributes, DotAttributes, DotGeneralAttributes};
 use crate::dialect::{DotNumbers, IntegerList, PrecisionConfig, TensorLayout};
 use crate::mlir::{DimSize, MlirType};
-use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, report_violation};
+use crate::verify::checked_operation::{
+    CheckedOperation, ElementClasses, RuleResult, report_violation,
+};
 
 /// Elements of a product may be others than those of its operands; there are none or two
 /// precisions.
@@ -59,7 +61,9 @@ pub(crate) fn verify_dot(check: &CheckedOperation<'_>) -> RuleResult {
     };
     if rows.len() > 1 || columns.len() > 1 {
         return report_violation("a dot product has vectors and matrices").map_err(
-            |f: crate::verify::check::RuleViolation| f.with_hint("use `stablehlo.dot_general`"),
+            |f: crate::verify::checked_operation::RuleViolation| {
+                f.with_hint("use `stablehlo.dot_general`")
+            },
         );
     }
     if inner.is_some() && other.is_some() && inner != other {

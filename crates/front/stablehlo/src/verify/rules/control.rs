@@ -1,6 +1,8 @@
 //! Control flow.
 
-use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, report_violation};
+use crate::verify::checked_operation::{
+    CheckedOperation, ElementClasses, RuleResult, report_violation,
+};
 
 /// `while`: the condition returns a truth value, the body new values.
 pub(crate) fn while_loop(check: &CheckedOperation<'_>) -> RuleResult {

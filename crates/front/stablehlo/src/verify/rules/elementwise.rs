@@ -5,7 +5,7 @@ use crate::dialect::table::{
     CompareAttributes, ConstantAttributes, MapAttributes, ReducePrecisionAttributes,
 };
 use crate::mlir::{MlirFloat, MlirType, MlirTypeKind};
-use crate::verify::check::{
+use crate::verify::checked_operation::{
     CheckedOperation, ElementClasses, RuleResult, RuleViolation, report_violation,
 };
 
@@ -222,7 +222,7 @@ pub(crate) fn bitcast_convert(check: &CheckedOperation<'_>) -> RuleResult {
         Some(size) => size.is_none_or(|size| size == ratio),
         None => false,
     };
-    if fits && crate::verify::check::is_compatible_shape(&source, &target) {
+    if fits && crate::verify::checked_operation::is_compatible_shape(&source, &target) {
         return Ok(());
     }
     let (from, to) = (check.format_type(from), check.format_type(to));

@@ -4,7 +4,9 @@ use super::classes;
 use crate::dialect::table::{BatchNormAttributes, FftAttributes, TriangularSolveAttributes};
 use crate::dialect::{FftType, MlirOpcode, TransposeKind};
 use crate::mlir::DimSize;
-use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, report_violation};
+use crate::verify::checked_operation::{
+    CheckedOperation, ElementClasses, RuleResult, report_violation,
+};
 
 /// `cholesky`: batches of square matrices.
 pub(crate) fn verify_cholesky(check: &CheckedOperation<'_>) -> RuleResult {
@@ -45,7 +47,7 @@ pub(crate) fn triangular_solve(check: &CheckedOperation<'_>) -> RuleResult {
     let mut expected = right.to_vec();
     expected[side] = left[rank - 1];
     expected[..rank - 2].clone_from_slice(&left[..rank - 2]);
-    if crate::verify::check::is_compatible_shape(&expected, right) {
+    if crate::verify::checked_operation::is_compatible_shape(&expected, right) {
         Ok(())
     } else {
         report_violation(format!(
@@ -96,7 +98,9 @@ pub(crate) fn verify_fft(check: &CheckedOperation<'_>) -> RuleResult {
         (input[first + at], output[first + at]) = (Some(before), Some(after));
     }
     // A tensor without elements may have any sizes.
-    if !crate::verify::check::is_compatible_shape(&input, shape) && !shape.contains(&Some(0)) {
+    if !crate::verify::checked_operation::is_compatible_shape(&input, shape)
+        && !shape.contains(&Some(0))
+    {
         let operand = check.format_type(operand);
         return report_violation(format!(
             "{operand} does not have the lengths that `fft_length` says"
@@ -131,7 +135,9 @@ pub(crate) fn batch_norm(check: &CheckedOperation<'_>) -> RuleResult {
     for &ty in small.iter().chain(&check.results[1..]) {
         check.demand_same_element(ty, operand)?;
         let mut sizes = check.tensor_shape(ty).into_iter();
-        if !sizes.all(|sizes| crate::verify::check::is_compatible_shape(sizes, &features)) {
+        if !sizes
+            .all(|sizes| crate::verify::checked_operation::is_compatible_shape(sizes, &features))
+        {
             let ty = check.format_type(ty);
             return report_violation(format!("{ty} has not one number for each feature"));
         }

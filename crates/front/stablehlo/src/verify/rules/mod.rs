@@ -12,7 +12,7 @@ pub(crate) mod linear;
 pub(crate) mod movement;
 pub(crate) mod window;
 
-use super::check::{CheckedOperation, ElementClasses, RuleResult};
+use super::checked_operation::{CheckedOperation, ElementClasses, RuleResult};
 
 /// A rule of operations.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use crate::dialect::table::{
 };
 use crate::dialect::{IntegerList, NamedInteger};
 use crate::mlir::{DimSize, MlirType, MlirTypeKind};
-use crate::verify::check::{
+use crate::verify::checked_operation::{
     CheckedOperation, ElementClasses, RuleResult, count_elements, is_compatible_shape,
     report_violation,
 };

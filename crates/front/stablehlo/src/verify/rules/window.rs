@@ -5,7 +5,7 @@ use crate::dialect::table::{
 };
 use crate::dialect::{IntegerElements, IntegerList};
 use crate::mlir::{DimSize, MlirType};
-use crate::verify::check::{
+use crate::verify::checked_operation::{
     CheckedOperation, ElementClasses, RuleResult, is_compatible_shape, report_violation,
 };
 

@@ -1,6 +1,6 @@
 //! Numbers of operands, results and regions, and the attributes of an operation.
 
-use super::check::{CheckedOperation, RuleResult, RuleViolation, report_violation};
+use super::checked_operation::{CheckedOperation, RuleResult, RuleViolation, report_violation};
 use crate::dialect::{
     AttributeConstraint, AttributeDefinition, AttributeSyntax, OpDefinition,
     find_attribute_structure,
@@ -8,7 +8,7 @@ use crate::dialect::{
 use crate::mlir::{AttributeKind, DialectBody, MlirAttr, MlirTypeKind};
 
 /// Rules 6 and 7 of the module `verify`.
-pub(crate) fn verify_counts(check: &CheckedOperation<'_>, known: &OpDefinition) -> RuleResult {
+pub(crate) fn verify_signature(check: &CheckedOperation<'_>, known: &OpDefinition) -> RuleResult {
     let mut parts = known.signature.split_ascii_whitespace();
     let module = check.module;
     let numbers = [

@@ -1,6 +1,6 @@
 //! Regions that compute scalars: combiners of reductions and scatters, orders of sorts.
 
-use super::bits;
+use super::bitcast;
 use super::constant::scalar_bits;
 use super::element::TensorElement;
 use super::error::TranslateResult;
@@ -199,7 +199,7 @@ fn scalar_op(
         scalar_block(t, body, block, operands, wide, depth + 1)?
     } else if opcode == Some(MlirOpcode::BitcastConvert) {
         let to = t.result_element(op, 0)?;
-        let recast = bits::bitcast_value(&mut ScalarBuilder::new(body), &operands, to);
+        let recast = bitcast::bitcast_value(&mut ScalarBuilder::new(body), &operands, to);
         vec![recast.ok_or_else(|| t.unsupported_error(op, "bitcast_convert in a region"))?]
     } else if opcode.is_some_and(|opcode| IDENTITIES.contains(&opcode)) {
         operands.into_iter().take(1).collect()
