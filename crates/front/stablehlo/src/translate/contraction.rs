@@ -1,10 +1,10 @@
 //! Products: of matrices and tensors, convolutions.
 
+use super::dims::merge_dims;
 use super::error::TranslateResult;
-use super::reduction::{WindowAttributes, WindowDimension, compute_windowed_shape, read_windows};
 use super::scalar::ScalarBuilder;
-use super::symbolic_dims::merge_dims;
 use super::translator::StablehloTranslator;
+use super::window::{WindowAttributes, WindowDimension, compute_windowed_shape, read_windows};
 use crate::dialect::table::{ConvolutionAttributes, DotGeneralAttributes};
 use crate::dialect::{DotNumbers, IntegerList, TensorLayout};
 use crate::mlir::MlirOp;

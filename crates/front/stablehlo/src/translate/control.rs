@@ -2,11 +2,11 @@
 
 use super::assertion;
 use super::error::TranslateResult;
+use super::expectation;
 use super::lapack;
-use super::reduction;
-use super::result_check;
 use super::sort;
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
+use super::window;
 use crate::dialect::table::{
     CallAttributes, CompositeAttributes, CustomCallAttributes, GetTupleElementAttributes,
 };
@@ -51,11 +51,10 @@ pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transl
     let attributes: CustomCallAttributes<'_> = t.read_attributes(op)?;
     let target = attributes.call_target_name.0;
     if let Some(name) = target.strip_prefix("check.") {
-        result_check::record_check(t, op, name)?;
-        return bind_check_result(t, op);
+        return expectation::translate_check_call(t, op, name);
     }
     match target {
-        "stablehlo.dynamic_reduce_window" => reduction::dynamic_reduce_window(t, op),
+        "stablehlo.dynamic_reduce_window" => window::dynamic_reduce_window(t, op),
         "ApproxTopK" => sort::approximate_top_k(t, op),
         "shape_assertion" => assertion::shape_assertion(t, op),
         "Sharding"
@@ -66,27 +65,6 @@ pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transl
         _ => lapack::translate_lapack_call(t, op, target)
             .unwrap_or_else(|| Err(t.unsupported_error(op, format!("custom_call @{target}")))),
     }
-}
-
-/// The result of a check that has one: nobody may use what is only compared afterwards.
-fn bind_check_result(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    if t.module.results(op).len() == 0 {
-        return Ok(());
-    }
-    let value = t.builder.add_splat(
-        ScalarLiteral::new(spirula_program::ScalarType::Bool, 1),
-        &[],
-    );
-    t.give_one(
-        op,
-        TypedTensor::new(super::element::TensorElement::Bool, value),
-    )
-}
-
-/// `check.expect_…`
-pub(super) fn translate_expect(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let name = t.module.op_name(op);
-    result_check::record_check(t, op, name.strip_prefix("check.").unwrap_or(name))
 }
 
 /// Operations whose results are their operands.

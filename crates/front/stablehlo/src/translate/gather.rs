@@ -2,8 +2,8 @@
 
 use super::element::TensorElement;
 use super::error::TranslateResult;
-use super::movement::{clamp_index, static_sizes};
 use super::scalar::ScalarBuilder;
+use super::slice::{clamp_index, static_sizes};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::IndexingNumbers;
 use crate::dialect::table::{DynamicGatherAttributes, GatherAttributes};

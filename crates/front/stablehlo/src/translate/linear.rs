@@ -1,9 +1,9 @@
 //! `cholesky` and `triangular_solve`: loops over the columns or rows of matrices.
 
+use super::dims::{merge_dims, merged_shapes};
 use super::element::{TensorElement, to_native_type};
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
-use super::symbolic_dims::{merge_dims, merged_shapes};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::TransposeKind;
 use crate::dialect::table::{CholeskyAttributes, TriangularSolveAttributes};

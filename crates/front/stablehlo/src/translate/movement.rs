@@ -1,16 +1,14 @@
 //! Operations that move elements: shapes, slices, padding, concatenation.
 
-use super::assertion;
+use super::dims::{merge_dims, merged_shapes};
 use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
-use super::symbolic_dims::{merge_dims, merged_shapes};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::IntegerList;
 use crate::dialect::table::{
     BroadcastInDimAttributes, ConcatenateAttributes, DynamicBroadcastInDimAttributes,
-    DynamicSliceAttributes, IotaAttributes, PadAttributes, ReverseAttributes, SliceAttributes,
-    TransposeAttributes,
+    IotaAttributes, PadAttributes, ReverseAttributes, TransposeAttributes,
 };
 use crate::mlir::MlirOp;
 use spirula_program::ScalarOp as Scalar;
@@ -232,108 +230,6 @@ fn iota_of(
     t.give_one(op, result)
 }
 
-/// `slice`
-pub(super) fn translate_slice(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let operand = t.tensor_operand(op, 0)?;
-    let own = t.tensor_shape(&operand);
-    let attributes: SliceAttributes = t.read_attributes(op)?;
-    let starts = attributes.start_indices.values;
-    let limits = attributes.limit_indices.values;
-    let strides = attributes.strides.values;
-    let rank = own.len();
-    let complete = [&starts, &limits, &strides]
-        .iter()
-        .all(|list| list.len() == rank);
-    t.ensure_holds(op, complete, "has too few or many bounds")?;
-    for at in 0..rank {
-        let (start, limit) = (starts[at], limits[at]);
-        let inside = own[at].as_static().is_none_or(|size| limit as u64 <= size);
-        let fits = 0 <= start && start <= limit && inside && strides[at] > 0;
-        t.ensure_holds(op, fits, "has bounds outside of its operand")?;
-    }
-    let [starts, limits, strides] = [starts, limits, strides].map(|list| t.number_nodes(&list));
-    slice_tensor(t, op, &operand, [&starts, &limits, &strides])
-}
-
-/// `real_dynamic_slice`: bounds are operands. A slice that would leave the operand moves back into it, as those of
-/// `dynamic_slice` do; one that is larger than the operand fails.
-pub(super) fn real_dynamic_slice(
-    t: &mut StablehloTranslator<'_>,
-    op: MlirOp,
-) -> TranslateResult<()> {
-    let operand = t.tensor_operand(op, 0)?;
-    let (mut starts, mut limits) = (
-        t.find_tracked_operand(op, 1)?.to_vec(),
-        t.find_tracked_operand(op, 2)?.to_vec(),
-    );
-    let strides = t.find_tracked_operand(op, 3)?;
-    let rank = t.tensor_shape(&operand).len();
-    let complete = [starts.len(), limits.len(), strides.len()] == [rank; 3];
-    t.ensure_holds(op, complete, "has too few or many bounds")?;
-    for (at, dim) in t.tensor_shape(&operand).iter().enumerate() {
-        let size = t.node_from_dim(*dim);
-        let (start, limit, stride) = (starts[at], limits[at], strides[at]);
-        let fits = t.node_by(|c| {
-            let (zero, one) = (c.body.intern_i64(0), c.body.intern_i64(1));
-            let span = c.sub(limit, start);
-            let pairs = [(zero, span), (span, size), (one, stride)];
-            let all = pairs.map(|(low, high)| c.le(low, high));
-            all.into_iter().reduce(|all, fits| c.and(all, fits))
-        });
-        let shown = [
-            ("a slice from ", start),
-            (" to ", limit),
-            (" in steps of ", stride),
-            (" does not fit into a dimension of ", size),
-        ];
-        if let Some(fits) = fits {
-            assertion::emit_assertion(t, op, fits, &shown)?;
-        }
-        starts[at] = t.node_by(|c| {
-            let span = c.sub(limit, start);
-            let last = c.sub(size, span);
-            let start = c.apply_binary(Scalar::SMin, start, last);
-            let zero = c.body.intern_i64(0);
-            c.apply_binary(Scalar::SMax, start, zero)
-        });
-        limits[at] = t.node_by(|c| {
-            let span = c.sub(limit, start);
-            c.add(starts[at], span)
-        });
-    }
-    slice_tensor(t, op, &operand, [&starts, &limits, &strides])
-}
-
-/// The elements between bounds, which are nodes of the sizes' body.
-fn slice_tensor(
-    t: &mut StablehloTranslator<'_>,
-    op: MlirOp,
-    operand: &TypedTensor,
-    [starts, limits, strides]: [&[ScalarNode]; 3],
-) -> TranslateResult<()> {
-    let mut shape = TensorShape::new();
-    for ((start, limit), stride) in starts.iter().zip(limits).zip(strides) {
-        let size = t.node_by(|c| {
-            let span = c.sub(*limit, *start);
-            let span = c.add(span, *stride);
-            let span = c.add_constant(span, -1.0);
-            c.apply_binary(Scalar::SDiv, span, *stride)
-        });
-        shape.push(t.dim_from_node(size));
-    }
-    let result = t.map_points(&shape, |t, s, point| {
-        let mut position = Vec::new();
-        for (at, index) in point.iter().enumerate() {
-            let (start, stride) = (t.import_node(s, starts[at]), t.import_node(s, strides[at]));
-            let mut c = ScalarBuilder::new(&mut s.body);
-            let index = c.mul(*index, stride);
-            position.push(c.add(index, start));
-        }
-        Ok(t.read_element(s, operand, &position))
-    })?;
-    t.give_one(op, result)
-}
-
 /// `pad`
 pub(super) fn translate_pad(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.tensor_operand(op, 0)?;
@@ -499,140 +395,6 @@ pub(super) fn translate_concatenate(
             Some(value) => Ok(value),
             None => Ok(t.read_element(s, &operands[0], point)),
         }
-    })?;
-    t.give_one(op, result)
-}
-
-impl StablehloTranslator<'_> {
-    /// Indices of rank 0, brought between 0 and the last place of a slice in an operand.
-    fn clamp_indices(
-        &self,
-        op: MlirOp,
-        s: &mut StructuredOp,
-        indices: &[TypedTensor],
-        sizes: &TensorShape,
-        slice: &TensorShape,
-    ) -> TranslateResult<Vec<ScalarNode>> {
-        self.ensure_holds(
-            op,
-            indices.len() == sizes.len(),
-            "has too few or many indices",
-        )?;
-        let mut nodes = Vec::new();
-        for (at, index) in indices.iter().enumerate() {
-            let is_index = matches!(index.element, TensorElement::Int { .. });
-            let fits = is_index && self.tensor_shape(index).is_empty();
-            self.ensure_holds(op, fits, "has an index of rank above 0")?;
-            let index = self.read_index(s, index, &[]);
-            nodes.push(clamp_index(
-                &mut ScalarBuilder::new(&mut s.body),
-                index,
-                sizes[at],
-                slice[at],
-            ));
-        }
-        Ok(nodes)
-    }
-
-    /// Whether slices may lie in an operand.
-    pub fn check_slice(
-        &self,
-        op: MlirOp,
-        sizes: &TensorShape,
-        slice: &TensorShape,
-    ) -> TranslateResult<()> {
-        let fits = sizes.iter().zip(slice).all(|pair| match pair {
-            (DimExtent::Static(size), DimExtent::Static(slice)) => slice <= size,
-            _ => true,
-        });
-        let same = sizes.len() == slice.len();
-        self.ensure_holds(op, fits && same, "has a slice larger than its operand")
-    }
-}
-
-/// An index brought between 0 and the last place of a slice.
-pub(super) fn clamp_index(
-    c: &mut ScalarBuilder<'_>,
-    index: ScalarNode,
-    size: DimExtent,
-    slice: DimExtent,
-) -> ScalarNode {
-    let zero = c.body.intern_i64(0);
-    let (size, slice) = (c.body.intern_size(size), c.body.intern_size(slice));
-    let greatest = c.sub(size, slice);
-    if greatest == zero {
-        return zero;
-    }
-    let index = c.apply_binary(Scalar::SMax, index, zero);
-    c.apply_binary(Scalar::SMin, index, greatest)
-}
-
-/// Static sizes of an attribute.
-pub(super) fn static_sizes(
-    t: &StablehloTranslator<'_>,
-    op: MlirOp,
-    sizes: &[i64],
-) -> TranslateResult<TensorShape> {
-    t.ensure_holds(
-        op,
-        sizes.iter().all(|size| *size >= 0),
-        "has a negative size",
-    )?;
-    Ok(sizes
-        .iter()
-        .map(|size| DimExtent::Static(*size as u64))
-        .collect())
-}
-
-/// `dynamic_slice`
-pub(super) fn dynamic_slice(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let DynamicSliceAttributes { slice_sizes } = t.read_attributes(op)?;
-    let slice = static_sizes(t, op, &slice_sizes.values)?;
-    let operands = t.tensor_operands(op)?;
-    let operand = t.tensor_operand(op, 0)?;
-    let sizes = t.tensor_shape(&operand);
-    t.check_slice(op, &sizes, &slice)?;
-    let result = t.map_points(&slice, |t, s, point| {
-        let starts = t.clamp_indices(op, s, &operands[1..], &sizes, &slice)?;
-        let mut c = ScalarBuilder::new(&mut s.body);
-        let pairs = point.iter().zip(starts);
-        let position: Vec<ScalarNode> = pairs.map(|(index, start)| c.add(*index, start)).collect();
-        Ok(t.read_element(s, &operand, &position))
-    })?;
-    t.give_one(op, result)
-}
-
-/// `dynamic_update_slice`
-pub(super) fn dynamic_update_slice(
-    t: &mut StablehloTranslator<'_>,
-    op: MlirOp,
-) -> TranslateResult<()> {
-    let operands = t.tensor_operands(op)?;
-    let (operand, update) = (t.tensor_operand(op, 0)?, t.tensor_operand(op, 1)?);
-    let (sizes, slice) = (t.tensor_shape(&operand), t.tensor_shape(&update));
-    t.check_slice(op, &sizes, &slice)?;
-    t.ensure_holds(
-        op,
-        operand.element == update.element,
-        "has an update of another type",
-    )?;
-    let result = t.map_points(&sizes, |t, s, point| {
-        let starts = t.clamp_indices(op, s, &operands[2..], &sizes, &slice)?;
-        let mut c = ScalarBuilder::new(&mut s.body);
-        let mut inside = c.truth_constant(true);
-        let mut position = Vec::new();
-        for (at, start) in starts.iter().enumerate() {
-            let index = c.sub(point[at], *start);
-            position.push(index);
-            if slice[at] != sizes[at] {
-                let range = [c.body.intern_i64(0), c.body.intern_size(slice[at])];
-                let within = c.is_between(index, range);
-                inside = c.and(inside, within);
-            }
-        }
-        let new = t.read_element(s, &update, &position);
-        let old = t.read_element(s, &operand, point);
-        Ok(select_value(s, inside, &new, &old))
     })?;
     t.give_one(op, result)
 }

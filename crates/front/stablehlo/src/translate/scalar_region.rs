@@ -11,32 +11,6 @@ use crate::dialect::{AttributeRecord, MlirOpcode, SymbolName};
 use crate::mlir::{MlirBlock, MlirFloat, MlirOp, MlirValue as Mlir};
 use spirula_tensor::ir::{NodeGraph, ScalarCombiner};
 
-/// What values of regions are, each with the number of the body that its nodes are in.
-#[derive(Debug)]
-pub(super) struct RegionScalars {
-    values: Vec<Option<(u32, ElementValue)>>,
-    body: u32,
-}
-
-impl RegionScalars {
-    /// Of so many values nothing is known.
-    pub fn new(values: usize) -> Self {
-        RegionScalars {
-            values: vec![None; values],
-            body: 0,
-        }
-    }
-
-    fn bind_value(&mut self, value: Mlir, val: ElementValue) {
-        self.values[value.index()] = Some((self.body, val));
-    }
-
-    fn get(&self, value: Mlir) -> Option<&ElementValue> {
-        let (body, val) = self.values[value.index()].as_ref()?;
-        (*body == self.body).then_some(val)
-    }
-}
-
 /// Computes a region on scalars. Floats of the format `wide` are `f32` within: those of 16 bits and
 /// less are folded without rounding in between.
 pub(super) fn translate_scalar_region(
@@ -46,7 +20,7 @@ pub(super) fn translate_scalar_region(
     arguments: Vec<ElementValue>,
     wide: Option<MlirFloat>,
 ) -> TranslateResult<Vec<ElementValue>> {
-    t.scalars.body += 1;
+    t.scalars.begin_body();
     scalar_block(t, body, block, arguments, wide, 0)
 }
 

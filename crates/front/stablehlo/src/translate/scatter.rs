@@ -1,12 +1,12 @@
 //! `scatter`.
 
+use super::dims::merged_shapes;
 use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::gather::GatherDimensions;
 use super::movement::select_value;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::scalar_region;
-use super::symbolic_dims::merged_shapes;
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::table::ScatterAttributes;
 use crate::mlir::{MlirBlock, MlirOp};

@@ -16,51 +16,11 @@ use crate::dialect::table::{ConcatenateAttributes, DimensionSizeAttributes, Slic
 use crate::dialect::{AttributeRecord, MlirOpcode};
 use crate::mlir::MlirOp;
 use spirula_program::ScalarType;
-use spirula_tensor::ir::{
-    DimExtent, NodeData, NodeGraph, ScalarNode, StructuredOp, TensorShape, TensorValue,
-};
+use spirula_tensor::ir::{DimExtent, NodeData, ScalarNode, StructuredOp, TensorShape};
 use std::rc::Rc;
 
 /// Most elements of a tensor that is followed.
 const FOLLOWED: usize = 64;
-
-/// The sizes of a function.
-#[derive(Debug, Default)]
-pub(super) struct SymbolicDims {
-    body: NodeGraph,
-    /// The tensors that hold nodes which are no size of a parameter.
-    made: Vec<(ScalarNode, TensorValue)>,
-}
-
-impl SymbolicDims {
-    /// Number of tensors made so far.
-    pub fn tensor_count(&self) -> usize {
-        self.made.len()
-    }
-
-    /// Forgets tensors that were made in a block that is closed.
-    pub fn forget_tensors(&mut self, mark: usize) {
-        self.made.truncate(mark);
-    }
-}
-
-/// One size for two that have to be equal; none where they cannot be.
-pub(super) fn merge_dims(a: DimExtent, b: DimExtent) -> Option<DimExtent> {
-    match (a, b) {
-        (DimExtent::Static(x), DimExtent::Static(y)) => (x == y).then_some(a),
-        (DimExtent::Value(_), DimExtent::Static(_)) => Some(b),
-        _ => Some(a),
-    }
-}
-
-/// One shape for two that have to be equal; none where they cannot be.
-pub(super) fn merged_shapes(a: &TensorShape, b: &TensorShape) -> Option<TensorShape> {
-    let pairs = a.iter().zip(b);
-    let merged = pairs
-        .map(|(a, b)| merge_dims(*a, *b))
-        .collect::<Option<TensorShape>>();
-    merged.filter(|_| a.len() == b.len())
-}
 
 impl StablehloTranslator<'_> {
     /// A size as a node of the sizes' body.

@@ -4,9 +4,9 @@
 use super::error::TranslateResult;
 use super::translator::StablehloTranslator;
 use super::{
-    bitcast, constant, contraction, control, elementwise, fourier, gather, linear, movement,
-    normalization, quantized, ragged, random, reduction, scalar, scan, scatter, sort,
-    symbolic_dims,
+    bitcast, constant, contraction, control, elementwise, expectation, fourier, gather, linear,
+    movement, normalization, quantized, ragged, random, reduction, scalar, scan, scatter,
+    select_and_scatter, slice, sort, symbolic_dims, window,
 };
 use crate::dialect::{MlirOpcode, OpcodeTable};
 use crate::mlir::MlirOp;
@@ -22,7 +22,7 @@ const ON_ELEMENTS: &[(MlirOpcode, TranslateFn)] = &[
     (MlirOpcode::Transpose, movement::translate_transpose),
     (MlirOpcode::Reverse, movement::translate_reverse),
     (MlirOpcode::Iota, movement::translate_iota),
-    (MlirOpcode::Slice, movement::translate_slice),
+    (MlirOpcode::Slice, slice::translate_slice),
     (MlirOpcode::Pad, movement::translate_pad),
     (MlirOpcode::DynamicReshape, movement::dynamic_reshape),
     (MlirOpcode::ChloDynamicReshape, movement::dynamic_reshape),
@@ -31,18 +31,15 @@ const ON_ELEMENTS: &[(MlirOpcode, TranslateFn)] = &[
         movement::dynamic_broadcast_in_dim,
     ),
     (MlirOpcode::DynamicIota, movement::dynamic_iota),
-    (MlirOpcode::RealDynamicSlice, movement::real_dynamic_slice),
+    (MlirOpcode::RealDynamicSlice, slice::real_dynamic_slice),
     (MlirOpcode::DynamicPad, movement::dynamic_pad),
     (
         MlirOpcode::GetDimensionSize,
         symbolic_dims::get_dimension_size,
     ),
     (MlirOpcode::Concatenate, movement::translate_concatenate),
-    (MlirOpcode::DynamicSlice, movement::dynamic_slice),
-    (
-        MlirOpcode::DynamicUpdateSlice,
-        movement::dynamic_update_slice,
-    ),
+    (MlirOpcode::DynamicSlice, slice::dynamic_slice),
+    (MlirOpcode::DynamicUpdateSlice, slice::dynamic_update_slice),
     (MlirOpcode::Gather, gather::translate_gather),
     (MlirOpcode::DynamicGather, gather::dynamic_gather),
     (MlirOpcode::Scatter, scatter::translate_scatter),
@@ -81,14 +78,20 @@ const ON_ELEMENTS: &[(MlirOpcode, TranslateFn)] = &[
     (MlirOpcode::CreateToken, control::translate_token),
     (MlirOpcode::ReplicaId, control::first_id),
     (MlirOpcode::PartitionId, control::first_id),
-    (MlirOpcode::CheckExpectEq, control::translate_expect),
-    (MlirOpcode::CheckExpectEqConst, control::translate_expect),
-    (MlirOpcode::CheckExpectAlmostEq, control::translate_expect),
+    (MlirOpcode::CheckExpectEq, expectation::translate_expect),
+    (
+        MlirOpcode::CheckExpectEqConst,
+        expectation::translate_expect,
+    ),
+    (
+        MlirOpcode::CheckExpectAlmostEq,
+        expectation::translate_expect,
+    ),
     (
         MlirOpcode::CheckExpectAlmostEqConst,
-        control::translate_expect,
+        expectation::translate_expect,
     ),
-    (MlirOpcode::CheckExpectClose, control::translate_expect),
+    (MlirOpcode::CheckExpectClose, expectation::translate_expect),
     (MlirOpcode::UniformQuantize, quantized::uniform_quantize),
     (MlirOpcode::UniformDequantize, quantized::uniform_dequantize),
 ];
@@ -97,8 +100,11 @@ const ON_ELEMENTS: &[(MlirOpcode, TranslateFn)] = &[
 const ON_VALUES: &[(MlirOpcode, TranslateFn)] = &[
     (MlirOpcode::Map, scan::translate_map),
     (MlirOpcode::Reduce, reduction::translate_reduce),
-    (MlirOpcode::ReduceWindow, reduction::reduce_window),
-    (MlirOpcode::SelectAndScatter, reduction::select_and_scatter),
+    (MlirOpcode::ReduceWindow, window::reduce_window),
+    (
+        MlirOpcode::SelectAndScatter,
+        select_and_scatter::select_and_scatter,
+    ),
     (MlirOpcode::DotGeneral, contraction::dot_general),
     (MlirOpcode::Dot, contraction::translate_dot),
     (MlirOpcode::ChloRaggedDot, ragged::ragged_dot),

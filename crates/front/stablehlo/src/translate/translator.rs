@@ -1,11 +1,10 @@
 //! The state of a translation: the function that grows, and what each value of the module is.
 
+use super::dims::{SymbolicDims, merge_dims, merged_shapes};
 use super::element::TensorElement;
 use super::error::{TranslateError, TranslateResult};
+use super::region_scalars::RegionScalars;
 use super::result_check::ResultCheck;
-use super::scalar_region::RegionScalars;
-use super::symbolic_dims::{SymbolicDims, merge_dims, merged_shapes};
-use super::table;
 use crate::dialect::{AttributeRecord, IntegerList, MissingAttribute, MlirOpcode, NamedInteger};
 use crate::mlir::{
     MlirBlock, MlirModule, MlirOp, MlirRegion, MlirType, MlirTypeKind, MlirValue as Mlir,
@@ -54,20 +53,25 @@ pub(super) enum TranslatedValue {
     Token,
 }
 
-/// Most operations that are translated, calls put in place.
-const OPERATIONS: usize = 1 << 22;
-/// Deepest nesting of calls and regions.
-const DEPTH: usize = 200;
+/// Progress of a translation through blocks and calls.
+#[derive(Default)]
+pub(super) struct BlockProgress {
+    /// Functions that are being inlined, the outermost first.
+    pub calls: Vec<MlirOp>,
+    /// Number of operations translated so far.
+    pub operations: usize,
+    /// Depth of the block in calls and regions.
+    pub depth: usize,
+    /// Depth of the block in control flow of the tensor IR.
+    pub nesting: usize,
+}
 
 /// The state of a translation.
 pub(super) struct StablehloTranslator<'m> {
     pub module: &'m MlirModule,
     pub builder: TensorBuilder,
     items: Vec<Option<TranslatedValue>>,
-    calls: Vec<MlirOp>,
-    operations: usize,
-    depth: usize,
-    nested: usize,
+    pub progress: BlockProgress,
     /// Operands of the operation that is translated on real numbers, and whether one is.
     real: Vec<(Mlir, TypedTensor)>,
     on_real: bool,
@@ -86,10 +90,7 @@ impl<'m> StablehloTranslator<'m> {
             module,
             builder: TensorBuilder::new(name),
             items: vec![None; module.value_count()],
-            calls: Vec::new(),
-            operations: 0,
-            depth: 0,
-            nested: 0,
+            progress: BlockProgress::default(),
             real: Vec::new(),
             on_real: false,
             dims: SymbolicDims::default(),
@@ -405,86 +406,6 @@ impl<'m> StablehloTranslator<'m> {
             [block] => Some(*block),
             _ => None,
         }
-    }
-
-    /// Translates the operations of a block whose arguments are bound, up to the one that ends it;
-    /// what that returns.
-    pub fn translate_block(&mut self, block: MlirBlock) -> TranslateResult<Vec<TranslatedValue>> {
-        let module = self.module;
-        self.depth += 1;
-        for op in module.ops(block) {
-            let place = module.source_location(*op);
-            self.builder.set_place(place);
-            self.operations += 1;
-            if self.operations > OPERATIONS || self.depth > DEPTH {
-                return Err(TranslateError::new_unsupported(
-                    place,
-                    "program of this size",
-                ));
-            }
-            if module.is_return(*op) {
-                self.depth -= 1;
-                let operands = module.operands(*op).iter();
-                return operands
-                    .map(|value| self.resolve_value(*op, *value))
-                    .collect();
-            }
-            table::translate_operation(self, *op)?;
-            self.track_results(*op);
-        }
-        let place = module
-            .ops(block)
-            .last()
-            .map_or(SourceLocation::Unknown, |op| module.source_location(*op));
-        Err(TranslateError::new_invalid(
-            place,
-            "a block does not end in a return",
-        ))
-    }
-
-    /// Whether the operation stands within control flow.
-    pub fn is_nested(&self) -> bool {
-        self.nested > 0
-    }
-
-    /// Translates a block of control flow into one of the IR, its arguments being bound.
-    pub fn nested_block(&mut self, block: MlirBlock) -> TranslateResult<Vec<TranslatedValue>> {
-        self.nested += 1;
-        let mark = self.dims.tensor_count();
-        let results = self.translate_block(block);
-        self.dims.forget_tensors(mark);
-        self.nested -= 1;
-        results
-    }
-
-    /// Puts a function in place of a call.
-    pub fn inline_call(
-        &mut self,
-        op: MlirOp,
-        name: &str,
-        arguments: Vec<TranslatedValue>,
-    ) -> TranslateResult<Vec<TranslatedValue>> {
-        let callee = self.module.find_function(name);
-        let callee =
-            callee.ok_or_else(|| self.invalid_error(op, format!("no function @{name}")))?;
-        if self.calls.contains(&callee) {
-            return Err(self.unsupported_error(op, "recursion"));
-        }
-        let body = self.region_block(callee, 0)?;
-        let parameters = self.module.arguments(body);
-        self.ensure_holds(
-            op,
-            parameters.len() == arguments.len(),
-            "has too few or many arguments",
-        )?;
-        for (parameter, argument) in parameters.zip(arguments) {
-            self.check_value_type(op, self.module.type_of(parameter), &argument)?;
-            self.bind_value(parameter, argument);
-        }
-        self.calls.push(callee);
-        let results = self.translate_block(body)?;
-        self.calls.pop();
-        Ok(results)
     }
 
     /// An error unless an item is of a type.

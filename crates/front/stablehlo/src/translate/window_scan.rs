@@ -2,9 +2,10 @@
 //! written.
 
 use super::error::TranslateResult;
-use super::reduction::{WindowDimension, collect_result_tensors, reduce_by_region};
+use super::reduction::{collect_result_tensors, reduce_by_region};
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
+use super::window::WindowDimension;
 use crate::mlir::{MlirBlock, MlirOp};
 use spirula_tensor::ir::{
     DimExtent, NodeData, NodeGraph, ScalarNode, StructuredOp, StructuredYield, TensorReduction,
