@@ -12,7 +12,8 @@ mod numbers;
 mod opcode;
 mod operations;
 mod properties;
-pub(crate) mod table;
+pub(crate) mod records;
+mod table;
 mod values;
 
 pub(crate) use attributes::{

@@ -5,6 +5,7 @@ use super::opcode::MlirOpcode;
 use super::properties::AttributeDefinition;
 use super::table::TABLES;
 use crate::mlir::text::{MlirParseResult, MlirParser, OperationState};
+use crate::mlir::{MlirModule, MlirOp};
 use crate::verify::checked_operation::{CheckedOperation, ElementClasses, RuleResult};
 use crate::verify::rules::VerifierRule;
 use std::borrow::Cow;
@@ -177,6 +178,13 @@ const fn index_definitions() -> [&'static OpDefinition; MlirOpcode::COUNT] {
         at += 1;
     }
     complete
+}
+
+impl MlirModule {
+    /// The row of an operation, if one of the dialects knows it.
+    pub(crate) fn op_definition(&self, op: MlirOp) -> Option<&'static OpDefinition> {
+        self.opcode(op).map(MlirOpcode::definition)
+    }
 }
 
 impl MlirOpcode {

@@ -13,7 +13,7 @@ use super::id::{MlirBlock, MlirOp, MlirRegion, MlirValue, PoolRange, append_to_p
 use super::interner::{MlirStrings, MlirSymbol};
 use super::location::{MlirLoc, MlirLocations};
 use super::types::{MlirType, MlirTypes};
-use crate::dialect::{MlirOpcode, OpDefinition};
+use crate::dialect::MlirOpcode;
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 
@@ -190,11 +190,6 @@ impl MlirModule {
     /// The operation code, if a dialect knows the operation.
     pub(crate) fn opcode(&self, op: MlirOp) -> Option<MlirOpcode> {
         self.ops[op.index()].opcode
-    }
-
-    /// The row of the operation in the tables of the dialects, if one knows it.
-    pub(crate) fn op_definition(&self, op: MlirOp) -> Option<&'static OpDefinition> {
-        self.opcode(op).map(MlirOpcode::definition)
     }
 
     /// Whether the operation returns from a function or a region.

@@ -4,7 +4,7 @@ use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
-use crate::dialect::table::ShapeAssertionAttributes;
+use crate::dialect::records::ShapeAssertionAttributes;
 use crate::mlir::{MlirOp, MlirTypeKind};
 use spirula_program::ScalarLiteral;
 use spirula_program::ScalarType;

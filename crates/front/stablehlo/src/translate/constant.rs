@@ -4,7 +4,7 @@ use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::translator::{StablehloTranslator, TypedTensor, static_shape, tensor_type};
 use crate::dialect::ElementsAttribute;
-use crate::dialect::table::ConstantAttributes;
+use crate::dialect::records::ConstantAttributes;
 use crate::mlir::{ElementsRef, MlirOp};
 use spirula_program::{ScalarLiteral, ScalarType};
 use spirula_tensor::ir::{DenseTensorType, TensorConstant, TensorValue};

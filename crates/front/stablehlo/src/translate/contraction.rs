@@ -5,7 +5,7 @@ use super::error::TranslateResult;
 use super::scalar::ScalarBuilder;
 use super::translator::StablehloTranslator;
 use super::window::{WindowAttributes, WindowDimension, compute_windowed_shape, read_windows};
-use crate::dialect::table::{ConvolutionAttributes, DotGeneralAttributes};
+use crate::dialect::records::{ConvolutionAttributes, DotGeneralAttributes};
 use crate::dialect::{DotNumbers, IntegerList, TensorLayout};
 use crate::mlir::MlirOp;
 use spirula_program::ScalarOp as Scalar;

@@ -7,7 +7,7 @@ use super::lapack;
 use super::sort;
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
 use super::window;
-use crate::dialect::table::{
+use crate::dialect::records::{
     CallAttributes, CompositeAttributes, CustomCallAttributes, GetTupleElementAttributes,
 };
 use crate::dialect::{AttributeRecord, SymbolName};

@@ -4,7 +4,7 @@ use super::error::TranslateResult;
 use super::result_check::{ResultCheck, ResultTolerance, find_tolerance};
 use super::translator::StablehloTranslator;
 use super::translator::TypedTensor;
-use crate::dialect::table::CheckAttributes;
+use crate::dialect::records::CheckAttributes;
 use crate::mlir::{AttributeKind, MlirOp};
 use spirula_program::ScalarLiteral;
 

@@ -10,7 +10,7 @@ use super::error::TranslateResult;
 use super::scalar::ScalarBuilder;
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::FftType;
-use crate::dialect::table::FftAttributes;
+use crate::dialect::records::FftAttributes;
 use crate::mlir::MlirOp;
 use spirula_program::ScalarOp as Scalar;
 use spirula_program::ScalarType as Ty;

@@ -6,7 +6,7 @@ use super::scalar::ScalarBuilder;
 use super::slice::{clamp_index, static_sizes};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::IndexingNumbers;
-use crate::dialect::table::{DynamicGatherAttributes, GatherAttributes};
+use crate::dialect::records::{DynamicGatherAttributes, GatherAttributes};
 use crate::mlir::MlirOp;
 use spirula_tensor::ir::{DimExtent, ScalarNode, StructuredOp, TensorShape};
 

@@ -6,7 +6,7 @@ use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::TransposeKind;
-use crate::dialect::table::{CholeskyAttributes, TriangularSolveAttributes};
+use crate::dialect::records::{CholeskyAttributes, TriangularSolveAttributes};
 use crate::mlir::{MlirFloat, MlirOp};
 use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{AxisKind, DimExtent, ScalarNode, StructuredOp, TensorShape, TensorValue};

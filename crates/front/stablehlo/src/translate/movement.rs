@@ -6,7 +6,7 @@ use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::IntegerList;
-use crate::dialect::table::{
+use crate::dialect::records::{
     BroadcastInDimAttributes, ConcatenateAttributes, DynamicBroadcastInDimAttributes,
     IotaAttributes, PadAttributes, ReverseAttributes, TransposeAttributes,
 };

@@ -7,7 +7,7 @@ use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
-use crate::dialect::table::RaggedDotAttributes;
+use crate::dialect::records::RaggedDotAttributes;
 use crate::mlir::MlirOp;
 use spirula_program::{ScalarLiteral, ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{

@@ -9,7 +9,7 @@ use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::RngAlgorithm;
-use crate::dialect::table::RngBitGeneratorAttributes;
+use crate::dialect::records::RngBitGeneratorAttributes;
 use crate::mlir::MlirOp;
 use spirula_program::{ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{ScalarNode, StructuredOp, TensorShape};

@@ -5,7 +5,7 @@ use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::scalar_region;
 use super::translator::{StablehloTranslator, TypedTensor};
-use crate::dialect::table::ReduceAttributes;
+use crate::dialect::records::ReduceAttributes;
 use crate::mlir::{MlirBlock, MlirFloat, MlirOp};
 use spirula_tensor::ir::{ScalarNode, StructuredOp, TensorReduction, TensorShape};
 

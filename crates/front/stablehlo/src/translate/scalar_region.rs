@@ -6,7 +6,7 @@ use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ElementwiseCall, ScalarBuilder, find_elementwise_function};
 use super::translator::StablehloTranslator;
-use crate::dialect::table::{CallAttributes, CompositeAttributes};
+use crate::dialect::records::{CallAttributes, CompositeAttributes};
 use crate::dialect::{AttributeRecord, MlirOpcode, SymbolName};
 use crate::mlir::{MlirBlock, MlirFloat, MlirOp, MlirValue as Mlir};
 use spirula_tensor::ir::{NodeGraph, ScalarCombiner};

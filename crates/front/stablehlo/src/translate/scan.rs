@@ -5,7 +5,7 @@ use super::movement::select_value;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::scalar_region;
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
-use crate::dialect::table::{CollectiveAttributes, CollectivePermuteAttributes, ScanAttributes};
+use crate::dialect::records::{CollectiveAttributes, CollectivePermuteAttributes, ScanAttributes};
 use crate::mlir::MlirOp;
 use spirula_program::ScalarType as Ty;
 use spirula_tensor::ir::{DimExtent, StructuredOp, TensorShape, TensorValue};

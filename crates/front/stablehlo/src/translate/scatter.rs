@@ -8,7 +8,7 @@ use super::movement::select_value;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::scalar_region;
 use super::translator::{StablehloTranslator, TypedTensor};
-use crate::dialect::table::ScatterAttributes;
+use crate::dialect::records::ScatterAttributes;
 use crate::mlir::{MlirBlock, MlirOp};
 use spirula_program::{ScalarOp as Arithmetic, ScalarType};
 use spirula_tensor::ir::{

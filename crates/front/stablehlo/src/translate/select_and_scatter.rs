@@ -11,7 +11,7 @@ use super::window::{
     WindowAttributes, compute_windowed_shape, locate_window_element, read_windows, window_axes,
     window_sizes,
 };
-use crate::dialect::table::SelectAndScatterAttributes;
+use crate::dialect::records::SelectAndScatterAttributes;
 use crate::mlir::MlirOp;
 use spirula_program::{ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{

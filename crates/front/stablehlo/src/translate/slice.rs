@@ -6,7 +6,7 @@ use super::error::TranslateResult;
 use super::movement::select_value;
 use super::scalar::ScalarBuilder;
 use super::translator::{StablehloTranslator, TypedTensor};
-use crate::dialect::table::{DynamicSliceAttributes, SliceAttributes};
+use crate::dialect::records::{DynamicSliceAttributes, SliceAttributes};
 use crate::mlir::MlirOp;
 use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{DimExtent, ScalarNode, StructuredOp, TensorShape};

@@ -6,7 +6,7 @@ use super::scalar::{ElementValue, ScalarBuilder};
 use super::scalar_region;
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::ComparisonDirection;
-use crate::dialect::table::{
+use crate::dialect::records::{
     CustomCallAttributes, SortAttributes, TargetParameters, TopKAttributes,
 };
 use crate::mlir::{MlirBlock, MlirOp};

@@ -12,7 +12,7 @@ use super::scalar::{
     ElementValue, ElementwiseCall, ElementwiseOperation, ScalarBuilder, find_elementwise_function,
 };
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
-use crate::dialect::table::{ConcatenateAttributes, DimensionSizeAttributes, SliceAttributes};
+use crate::dialect::records::{ConcatenateAttributes, DimensionSizeAttributes, SliceAttributes};
 use crate::dialect::{AttributeRecord, MlirOpcode};
 use crate::mlir::MlirOp;
 use spirula_program::ScalarType;

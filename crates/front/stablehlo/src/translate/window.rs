@@ -6,7 +6,7 @@ use super::reduction::{finish_reduction, read_reduction_inputs, reduce_by_region
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
 use super::window_scan::WindowScan;
-use crate::dialect::table::{CustomCallAttributes, ReduceWindowAttributes};
+use crate::dialect::records::{CustomCallAttributes, ReduceWindowAttributes};
 use crate::dialect::{IntegerElements, IntegerList};
 use crate::mlir::{MlirBlock, MlirOp};
 use spirula_program::ScalarOp as Scalar;

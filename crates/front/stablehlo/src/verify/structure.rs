@@ -1,7 +1,7 @@
 //! Rules 1 to 5 of the module `verify`: what holds whatever operations mean.
 
 use super::dominance::RegionDominators;
-use crate::dialect::table::{CallAttributes, CompositeAttributes, FuncAttributes};
+use crate::dialect::records::{CallAttributes, CompositeAttributes, FuncAttributes};
 use crate::dialect::{AttributeRecord, MlirOpcode};
 use crate::mlir::{
     MlirBlock, MlirModule, MlirOp, MlirRegion, MlirType, MlirTypeKind, MlirValue, ValueDefinition,

@@ -3,14 +3,15 @@
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
 use crate::dialect::keywords::{ComparisonDirection, ComparisonType};
-use crate::dialect::numbers::RaggedDotNumbers;
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, define_operation, functional_format, same_type_format, with_rule,
     with_signature,
 };
-use crate::dialect::properties::{attribute_record, define_attributes};
-use crate::dialect::table::ConstantAttributes;
-use crate::dialect::values::{IntegerList, NamedInteger, PrecisionConfig, SegmentSizes};
+use crate::dialect::properties::define_attributes;
+use crate::dialect::records::{
+    ConstantAttributes, RaggedDotAttributes, ScanAttributes, TopKAttributes,
+};
+use crate::dialect::values::IntegerList;
 use crate::mlir::MlirAttr;
 use crate::verify::checked_operation::ElementClasses;
 use crate::verify::rules::{VerifierRule, chlo, classes, elementwise};
@@ -28,36 +29,6 @@ const fn define_binary(opcodes: &'static [MlirOpcode], classes: ElementClasses) 
         signature: "2 1",
         rule: VerifierRule::Elementwise(classes),
         ..define_operation(opcodes, &[], same_type_format("%, %"))
-    }
-}
-
-attribute_record! {
-    /// Attributes of `chlo.top_k`.
-    struct TopKAttributes {
-        k: i64,
-    }
-}
-
-attribute_record! {
-    /// Attributes of `chlo.scan`. The sizes of segments are the numbers of inputs and of carries.
-    struct ScanAttributes {
-        dimension: NamedInteger,
-        is_reverse: Option<bool>,
-        operand_segment_sizes as "operandSegmentSizes": Option<SegmentSizes>,
-    }
-    unread {
-        is_associative: Option<MlirAttr>,
-        result_segment_sizes as "resultSegmentSizes": Option<SegmentSizes>,
-    }
-}
-
-attribute_record! {
-    /// Attributes of `chlo.ragged_dot`.
-    struct RaggedDotAttributes {
-        ragged_dot_dimension_numbers: RaggedDotNumbers,
-    }
-    unread {
-        precision_config: Option<PrecisionConfig>,
     }
 }
 

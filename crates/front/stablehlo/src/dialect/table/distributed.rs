@@ -4,29 +4,11 @@ use crate::dialect::MlirOpcode;
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, define_operation, same_type_format, with_rule, with_signature,
 };
-use crate::dialect::properties::{attribute_record, define_attributes};
-use crate::dialect::values::{
-    ChannelHandle, ElementsAttribute, IntegerElements, StringValue, UnitAttribute,
-};
+use crate::dialect::properties::define_attributes;
+use crate::dialect::records::CollectivePermuteAttributes;
+use crate::dialect::values::{ChannelHandle, StringValue, UnitAttribute};
 use crate::mlir::MlirAttr;
 use crate::verify::rules::window;
-
-attribute_record! {
-    /// The attribute that collectives share.
-    struct CollectiveAttributes {
-        replica_groups: Option<ElementsAttribute>,
-    }
-}
-
-attribute_record! {
-    /// Attributes of `collective_permute`.
-    struct CollectivePermuteAttributes {
-        source_target_pairs: IntegerElements,
-    }
-    unread {
-        channel_handle: Option<ChannelHandle>,
-    }
-}
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(

@@ -2,30 +2,14 @@
 
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
-use crate::dialect::keywords::{ComparisonDirection, ComparisonType};
 use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, TrailingTypes, define_elementwise, define_operation,
     functional_format, same_type_format, with_rule,
 };
-use crate::dialect::properties::{attribute_record, define_attributes};
+use crate::dialect::properties::define_attributes;
+use crate::dialect::records::{CompareAttributes, ReducePrecisionAttributes};
 use crate::mlir::MlirAttr;
 use crate::verify::rules::{VerifierRule, classes, elementwise};
-
-attribute_record! {
-    /// Attributes of `compare`.
-    struct CompareAttributes {
-        comparison_direction: ComparisonDirection,
-        compare_type: Option<ComparisonType>,
-    }
-}
-
-attribute_record! {
-    /// Attributes of `reduce_precision`.
-    struct ReducePrecisionAttributes {
-        exponent_bits: i32,
-        mantissa_bits: i32,
-    }
-}
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
     define_elementwise(

@@ -6,81 +6,12 @@ use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, TrailingTypes, define_operation, functional_format,
     with_isolation, with_rule, with_signature,
 };
-use crate::dialect::properties::{attribute_record, define_attributes};
-use crate::dialect::values::{StringValue, SymbolName, SymbolNames, UnitAttribute};
-use crate::mlir::{MlirAttr, MlirType};
+use crate::dialect::properties::define_attributes;
+use crate::dialect::records::{
+    CallAttributes, CompositeAttributes, CustomCallAttributes, FuncAttributes,
+};
+use crate::dialect::values::StringValue;
 use crate::verify::rules::control;
-
-attribute_record! {
-    /// Attributes of `func.func`.
-    struct FuncAttributes<'m> {
-        function_type: MlirType,
-        sym_visibility: Option<StringValue<'m>>,
-    }
-    unread {
-        sym_name: StringValue<'m>,
-        arg_attrs: Option<MlirAttr>,
-        res_attrs: Option<MlirAttr>,
-        no_inline: Option<UnitAttribute>,
-    }
-}
-
-attribute_record! {
-    /// Attributes of `func.call`.
-    struct CallAttributes<'m> {
-        callee: SymbolName<'m>,
-    }
-    unread {
-        arg_attrs: Option<MlirAttr>,
-        res_attrs: Option<MlirAttr>,
-        no_inline: Option<UnitAttribute>,
-    }
-}
-
-attribute_record! {
-    /// Attributes of `composite`.
-    struct CompositeAttributes<'m> {
-        decomposition: SymbolName<'m>,
-    }
-    unread {
-        name: StringValue<'m>,
-        composite_attributes: Option<MlirAttr>,
-        version: Option<i32>,
-    }
-}
-
-attribute_record! {
-    /// Attributes of `custom_call`.
-    struct CustomCallAttributes<'m> {
-        call_target_name: StringValue<'m>,
-        called_computations: Option<SymbolNames<'m>>,
-    }
-    unread {
-        has_side_effect: Option<bool>,
-        backend_config: Option<MlirAttr>,
-        api_version: Option<i32>,
-        operand_layouts: Option<MlirAttr>,
-        result_layouts: Option<MlirAttr>,
-        output_operand_aliases: Option<MlirAttr>,
-        result_tilings: Option<MlirAttr>,
-    }
-}
-
-attribute_record! {
-    /// Parameters that JAX gives the target of a `custom_call`: those of XLA's typed interface, or
-    /// those of its older one.
-    struct TargetParameters {
-        typed as "mhlo.backend_config": Option<MlirAttr>,
-        backend_config: Option<MlirAttr>,
-    }
-}
-
-attribute_record! {
-    /// Attributes of `custom_call @shape_assertion`.
-    struct ShapeAssertionAttributes<'m> {
-        error_message: Option<StringValue<'m>>,
-    }
-}
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_signature(

@@ -6,19 +6,10 @@ use crate::dialect::operations::{
     AssemblyFormat, OpDefinition, TrailingTypes, define_operation, same_type_format, with_rule,
     with_signature,
 };
-use crate::dialect::properties::{attribute_record, define_attributes};
+use crate::dialect::properties::define_attributes;
 use crate::dialect::values::{ElementsAttribute, StringValue};
 use crate::mlir::MlirAttr;
 use crate::verify::rules::chlo;
-
-attribute_record! {
-    /// Attributes that the checks of test programs may have, be they operations or custom calls.
-    struct CheckAttributes {
-        value: Option<ElementsAttribute>,
-        tolerance: Option<f64>,
-        max_ulp_difference: Option<i64>,
-    }
-}
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
     with_rule(

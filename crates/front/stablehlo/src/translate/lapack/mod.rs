@@ -19,7 +19,7 @@ use super::linear::{matrix_position, split_matrix_position, split_matrix_shape};
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::dialect::TransposeKind;
-use crate::dialect::table::{TargetParameters, TriangularSolveAttributes};
+use crate::dialect::records::{TargetParameters, TriangularSolveAttributes};
 use crate::mlir::{MlirFloat, MlirOp};
 use spirula_program::{ScalarLiteral, ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{

@@ -3,7 +3,7 @@
 use super::calc::ScalarBuilder;
 use super::complex;
 use super::value::ElementValue;
-use crate::dialect::table::{CompareAttributes, ReducePrecisionAttributes};
+use crate::dialect::records::{CompareAttributes, ReducePrecisionAttributes};
 use crate::dialect::{
     AttributeRecord, ComparisonDirection, ComparisonType, MlirOpcode, OpcodeTable,
 };

@@ -1,7 +1,7 @@
 //! Operations of the `chlo` dialect, and those of tests.
 
 use super::classes;
-use crate::dialect::table::{ConstantAttributes, ScanAttributes, TopKAttributes};
+use crate::dialect::records::{ConstantAttributes, ScanAttributes, TopKAttributes};
 use crate::mlir::DimSize;
 use crate::verify::checked_operation::{
     CheckedOperation, ElementClasses, RuleResult, report_violation,

@@ -1,6 +1,6 @@
 //! Products of tensors and convolutions.
 
-use crate::dialect::table::{ConvolutionAttributes, DotAttributes, DotGeneralAttributes};
+use crate::dialect::records::{ConvolutionAttributes, DotAttributes, DotGeneralAttributes};
 use crate::dialect::{DotNumbers, IntegerList, PrecisionConfig, TensorLayout};
 use crate::mlir::{DimSize, MlirType};
 use crate::verify::checked_operation::{

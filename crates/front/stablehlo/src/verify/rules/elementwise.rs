@@ -1,7 +1,7 @@
 //! Operations that look at one element of each operand.
 
 use crate::dialect::ComparisonType;
-use crate::dialect::table::{
+use crate::dialect::records::{
     CompareAttributes, ConstantAttributes, MapAttributes, ReducePrecisionAttributes,
 };
 use crate::mlir::{MlirFloat, MlirType, MlirTypeKind};

@@ -2,7 +2,7 @@
 
 use super::movement::slice_sizes;
 use crate::dialect::IndexingNumbers;
-use crate::dialect::table::{DynamicGatherAttributes, GatherAttributes, ScatterAttributes};
+use crate::dialect::records::{DynamicGatherAttributes, GatherAttributes, ScatterAttributes};
 use crate::mlir::{DimSize, MlirType};
 use crate::verify::checked_operation::{
     CheckedOperation, ElementClasses, RuleResult, is_compatible_shape, report_violation,

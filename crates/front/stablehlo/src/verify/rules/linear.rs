@@ -1,7 +1,7 @@
 //! Linear algebra, Fourier transforms, normalisation, random numbers.
 
 use super::classes;
-use crate::dialect::table::{BatchNormAttributes, FftAttributes, TriangularSolveAttributes};
+use crate::dialect::records::{BatchNormAttributes, FftAttributes, TriangularSolveAttributes};
 use crate::dialect::{FftType, MlirOpcode, TransposeKind};
 use crate::mlir::DimSize;
 use crate::verify::checked_operation::{

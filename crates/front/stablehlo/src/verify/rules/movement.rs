@@ -1,6 +1,6 @@
 //! Operations that move elements.
 
-use crate::dialect::table::{
+use crate::dialect::records::{
     BroadcastAttributes, BroadcastInDimAttributes, ConcatenateAttributes, DimensionSizeAttributes,
     DynamicBroadcastInDimAttributes, DynamicSliceAttributes, GetTupleElementAttributes,
     IotaAttributes, PadAttributes, ReverseAttributes, SliceAttributes, TransposeAttributes,

@@ -1,6 +1,6 @@
 //! Reductions, windows, sorting.
 
-use crate::dialect::table::{
+use crate::dialect::records::{
     ReduceAttributes, ReduceWindowAttributes, SelectAndScatterAttributes, SortAttributes,
 };
 use crate::dialect::{IntegerElements, IntegerList};

@@ -1,0 +1,30 @@
+//! Records of attributes, by subject as the tables of operations.
+
+mod chlo;
+mod distributed;
+mod elementwise;
+mod movement;
+mod program;
+mod structured;
+mod testing;
+
+pub(crate) use chlo::{RaggedDotAttributes, ScanAttributes, TopKAttributes};
+pub(crate) use distributed::{CollectiveAttributes, CollectivePermuteAttributes};
+pub(crate) use elementwise::{CompareAttributes, ReducePrecisionAttributes};
+pub(crate) use movement::{
+    BroadcastAttributes, BroadcastInDimAttributes, ConcatenateAttributes, ConstantAttributes,
+    DimensionSizeAttributes, DynamicBroadcastInDimAttributes, DynamicGatherAttributes,
+    DynamicSliceAttributes, GatherAttributes, GetTupleElementAttributes, IotaAttributes,
+    PadAttributes, ReverseAttributes, ScatterAttributes, SliceAttributes, TransposeAttributes,
+};
+pub(crate) use program::{
+    CallAttributes, CompositeAttributes, CustomCallAttributes, FuncAttributes,
+    ShapeAssertionAttributes, TargetParameters,
+};
+pub(crate) use structured::{
+    BatchNormAttributes, CholeskyAttributes, ConvolutionAttributes, DotAttributes,
+    DotGeneralAttributes, FftAttributes, MapAttributes, ReduceAttributes, ReduceWindowAttributes,
+    RngBitGeneratorAttributes, SelectAndScatterAttributes, SortAttributes,
+    TriangularSolveAttributes,
+};
+pub(crate) use testing::CheckAttributes;
