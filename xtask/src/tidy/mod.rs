@@ -132,15 +132,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-testing",
         ],
     ),
-    (
-        "spirula-bench",
-        &[
-            "spirula",
-            "spirula-spirv",
-            "spirula-llvm",
-            "spirula-runtime",
-        ],
-    ),
+    ("spirula-bench", &[]),
 ];
 
 /// Checks all rules and reports every breach.
