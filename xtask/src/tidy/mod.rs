@@ -20,13 +20,15 @@ use std::path::Path;
 /// What each crate may use of the others (ARCHITECTURE.md, "The crates").
 const ARROWS: &[(&str, &[&str])] = &[
     ("spirula-diagnostics", &[]),
+    ("spirula-entity", &[]),
     ("spirula-scalar", &[]),
-    ("spirula-spirv", &["spirula-diagnostics"]),
+    ("spirula-spirv", &["spirula-diagnostics", "spirula-entity"]),
     ("spirula-program", &["spirula-scalar"]),
     (
         "spirula-kernel",
         &[
             "spirula-diagnostics",
+            "spirula-entity",
             "spirula-spirv",
             "spirula-scalar",
             "spirula-program",
@@ -34,15 +36,30 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "spirula-tensor",
-        &["spirula-diagnostics", "spirula-kernel", "spirula-program"],
+        &[
+            "spirula-diagnostics",
+            "spirula-entity",
+            "spirula-kernel",
+            "spirula-program",
+        ],
     ),
     (
         "spirula-llvm",
-        &["spirula-scalar", "spirula-diagnostics", "spirula-spirv"],
+        &[
+            "spirula-scalar",
+            "spirula-diagnostics",
+            "spirula-entity",
+            "spirula-spirv",
+        ],
     ),
     (
         "spirula-stablehlo",
-        &["spirula-diagnostics", "spirula-program", "spirula-tensor"],
+        &[
+            "spirula-diagnostics",
+            "spirula-entity",
+            "spirula-program",
+            "spirula-tensor",
+        ],
     ),
     (
         "spirula-futhark",
@@ -50,13 +67,19 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "spirula-opt",
-        &["spirula-scalar", "spirula-diagnostics", "spirula-spirv"],
+        &[
+            "spirula-scalar",
+            "spirula-diagnostics",
+            "spirula-entity",
+            "spirula-spirv",
+        ],
     ),
     (
         "spirula-legalize",
         &[
             "spirula-scalar",
             "spirula-diagnostics",
+            "spirula-entity",
             "spirula-spirv",
             "spirula-opt",
         ],

@@ -1,5 +1,6 @@
 //! Result ids.
 
+use spirula_entity::{EntityIndex, EntitySet, SecondaryMap};
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -49,120 +50,18 @@ impl fmt::Debug for Id {
     }
 }
 
-/// A table keyed by result id: a flat vector that grows with the ids put into it.
-#[derive(Clone, Debug)]
-pub struct IdMap<T> {
-    rows: Vec<T>,
-    default: T,
-}
-
-impl<T: Clone> IdMap<T> {
-    /// A table in which every id has the value `default`, with room for ids below `bound`.
-    pub fn new(bound: u32, default: T) -> Self {
-        IdMap {
-            rows: vec![default.clone(); bound as usize],
-            default,
-        }
-    }
-
-    /// Number of ids that have rows; the others have the default.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether no id has a row.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    /// Sets the value of an id.
-    pub fn set(&mut self, id: Id, value: T) {
-        match id.index() == self.rows.len() {
-            true => self.rows.push(value),
-            false => *self.get_mut(id) = value,
-        }
-    }
-
-    /// The value of an id to change in place.
+impl EntityIndex for Id {
     #[inline]
-    pub fn get_mut(&mut self, id: Id) -> &mut T {
-        if id.index() >= self.rows.len() {
-            self.grow_to(id);
-        }
-        &mut self.rows[id.index()]
-    }
-
-    #[cold]
-    fn grow_to(&mut self, id: Id) {
-        self.rows.resize(id.index() + 1, self.default.clone());
+    fn index(self) -> usize {
+        Id::index(self)
     }
 }
 
-/// Equal where every id has the same value, whatever room the tables have.
-impl<T: PartialEq> PartialEq for IdMap<T> {
-    fn eq(&self, other: &Self) -> bool {
-        let common = self.rows.len().min(other.rows.len());
-        let rest = |map: &Self, default: &T| map.rows[common..].iter().all(|r| r == default);
-        self.rows[..common] == other.rows[..common]
-            && self.default == other.default
-            && rest(self, &self.default)
-            && rest(other, &other.default)
-    }
-}
+/// A table keyed by result id. Its bound is that of a module.
+pub type IdMap<T> = SecondaryMap<Id, T>;
 
-impl<T: Eq> Eq for IdMap<T> {}
-
-impl<T> std::ops::Index<Id> for IdMap<T> {
-    type Output = T;
-
-    fn index(&self, id: Id) -> &T {
-        self.rows.get(id.index()).unwrap_or(&self.default)
-    }
-}
-
-/// A set of result ids, one bit each, that grows with the ids put into it.
-#[derive(Clone, Debug, Default)]
-pub struct IdSet {
-    bits: Vec<u64>,
-}
-
-impl IdSet {
-    /// An empty set.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// An empty set with room for ids below `bound`.
-    pub fn with_bound(bound: u32) -> Self {
-        IdSet {
-            bits: vec![0; bound as usize / 64 + 1],
-        }
-    }
-
-    /// Puts an id into the set; whether it was not there.
-    #[inline]
-    pub fn insert(&mut self, id: Id) -> bool {
-        let (at, bit) = (id.index() / 64, 1 << (id.index() % 64));
-        if at >= self.bits.len() {
-            self.bits.resize(at + 1, 0);
-        }
-        let is_new = self.bits[at] & bit == 0;
-        self.bits[at] |= bit;
-        is_new
-    }
-
-    /// Whether an id is in the set.
-    #[inline]
-    pub fn contains(&self, id: Id) -> bool {
-        let bits = self.bits.get(id.index() / 64).copied().unwrap_or(0);
-        bits >> (id.index() % 64) & 1 == 1
-    }
-
-    /// Whether no id is in the set.
-    pub fn is_empty(&self) -> bool {
-        self.bits.iter().all(|bits| *bits == 0)
-    }
-}
+/// A set of result ids, one bit each.
+pub type IdSet = EntitySet<Id>;
 
 /// A number for each id, 0 for none: in 16 bits each for as long as all numbers fit in, since tables of
 /// ids are among the largest that a module needs.

@@ -33,7 +33,7 @@ pub(crate) fn on_device(program: &KernelProgram) -> Result<Vec<bool>, SourceDiag
         let (mut called, kernels) = match function.body {
             Some(body) => collect_calls_and_kernels(program, body),
             None => {
-                let name = program.names.text(function.name);
+                let name = program.names.get(function.name);
                 let message = format!("function {name} is called but not defined (rule 1)");
                 return Err(SourceDiagnostic::error(function.place, message));
             }
@@ -125,7 +125,7 @@ fn verify_acyclic(program: &KernelProgram, calls: &[Vec<FuncId>]) -> Result<(), 
     }
     let cyclic = waiting.iter().position(|w| *w > 0);
     let function = cyclic.map(|f| &program.functions[f]);
-    let name = function.map_or("", |f| program.names.text(f.name));
+    let name = function.map_or("", |f| program.names.get(f.name));
     let place = function.map_or(SourceLocation::Unknown, |f| f.place);
     let message = format!("function {name} calls itself (rule 1)");
     Err(SourceDiagnostic::error(place, message))

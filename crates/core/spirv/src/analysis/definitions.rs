@@ -16,7 +16,7 @@ impl InstOfId {
     #[inline]
     pub fn get(&self, id: Id) -> Option<Inst> {
         let number = self.0.get(id.word()).checked_sub(1)?;
-        Some(Inst::at(number as usize))
+        Some(Inst::new(number as usize))
     }
 
     pub fn set(&mut self, id: Id, inst: Option<Inst>) {

@@ -1,6 +1,7 @@
 //! The loop nest of a function.
 
 use super::{BlockDominators, EdgeLists, FlowGraph};
+use spirula_entity::UnionFind;
 use std::fmt;
 
 /// A natural loop: all paths that lead back to a header which dominates them.
@@ -39,7 +40,8 @@ impl LoopNest {
             irreducible: Vec::new(),
             children: EdgeLists::default(),
         };
-        let mut outer = OutermostLoops(Vec::new());
+        // The set of a loop has the loops within it; its root is the outermost one known yet.
+        let mut outer = UnionFind::default();
         let mut number = vec![u32::MAX; cfg.len()];
         for (at, block) in cfg.reverse_postorder().iter().enumerate() {
             number[*block as usize] = at as u32;
@@ -87,7 +89,7 @@ impl LoopNest {
         dominators: &BlockDominators,
         header: u32,
         latches: Vec<u32>,
-        outermost: &mut OutermostLoops,
+        outermost: &mut UnionFind,
     ) {
         let own = self.loops.len() as u32;
         let mut work = latches.clone();
@@ -97,7 +99,7 @@ impl LoopNest {
             depth: 0,
             latches,
         });
-        outermost.0.push(own);
+        outermost.add_set();
         // The root of each loop met so far, so that a block is climbed out of once for each nest.
         while let Some(block) = work.pop() {
             let inner = self.innermost[block as usize];
@@ -108,10 +110,10 @@ impl LoopNest {
                 }
                 continue;
             }
-            let outer = outermost.find_outermost(inner);
+            let outer = outermost.find_root(inner);
             if outer != own {
                 self.loops[outer as usize].parent = Some(own);
-                outermost.0[outer as usize] = own;
+                outermost.join_roots(own, outer);
                 let entry = self.loops[outer as usize].header;
                 if entry == header {
                     continue;
@@ -119,7 +121,7 @@ impl LoopNest {
                 let outside = reachable_predecessors(cfg, dominators, entry);
                 work.extend(outside.filter(|b| {
                     let inner = self.innermost[*b as usize];
-                    inner == u32::MAX || outermost.find_outermost(inner) != own
+                    inner == u32::MAX || outermost.find_root(inner) != own
                 }));
             }
         }
@@ -179,20 +181,6 @@ impl LoopNest {
             }
         }
         members
-    }
-}
-
-/// For each loop one further out, itself where none is known yet: a union-find with path halving.
-struct OutermostLoops(Vec<u32>);
-
-impl OutermostLoops {
-    fn find_outermost(&mut self, mut at: u32) -> u32 {
-        while self.0[at as usize] != at {
-            let up = self.0[at as usize];
-            self.0[at as usize] = self.0[up as usize];
-            at = up;
-        }
-        at
     }
 }
 

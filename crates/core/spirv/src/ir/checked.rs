@@ -8,17 +8,17 @@ use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 impl SpirvModule {
     /// The instruction with a number, as [`Inst::index`] gives it.
     pub fn inst_at(&self, index: usize) -> Option<Inst> {
-        (index < self.inst_count()).then(|| Inst::at(index))
+        (index < self.inst_count()).then(|| Inst::new(index))
     }
 
     /// The block with a number, as [`Block::index`] gives it.
     pub fn block_at(&self, index: usize) -> Option<Block> {
-        (index < self.block_count()).then(|| Block::at(index))
+        (index < self.block_count()).then(|| Block::new(index))
     }
 
     /// The function with a number, as [`Func::index`] gives it.
     pub fn func_at(&self, index: usize) -> Option<Func> {
-        (index < self.functions.len()).then(|| Func::at(index))
+        (index < self.functions.len()).then(|| Func::new(index))
     }
 
     /// Makes an instruction as [`SpirvModule::create_inst`] does, if it keeps what the IR demands of

@@ -138,7 +138,7 @@ impl SpirvModule {
 
     pub(super) fn create_function_at(&mut self, def: Inst, end: Inst) -> Func {
         let params = self.create_list();
-        let func = Func::at(self.functions.len());
+        let func = Func::new(self.functions.len());
         self.functions.push(SpirvFunction {
             lead: List::always_empty(),
             def,
@@ -166,7 +166,7 @@ impl SpirvModule {
 
     pub(super) fn create_block_at(&mut self, func: Func, label: Inst) -> Block {
         let body = self.create_list();
-        let block = Block::at(self.blocks.len());
+        let block = Block::new(self.blocks.len());
         self.blocks.push(BasicBlock {
             func,
             lead: List::always_empty(),
@@ -209,7 +209,7 @@ impl SpirvModule {
     pub(super) fn create_list(&mut self) -> List {
         assert!(self.lists.len() < MOST_LISTS, "a module has too many lists");
         self.lists.push(InstListEnds::default());
-        List::at(self.lists.len() - 1)
+        List::new(self.lists.len() - 1)
     }
 
     #[track_caller]

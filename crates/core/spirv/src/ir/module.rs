@@ -8,51 +8,20 @@ use super::walk::SpirvWalk;
 use crate::Id;
 use crate::binary::split_first_word;
 use crate::grammar::{InstructionClass, Op, OpcodeRole, SpirvVersion};
+use spirula_entity::define_ids;
 use std::fmt;
 use std::num::NonZeroU32;
 
-macro_rules! handle {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(NonZeroU32);
-
-        impl $name {
-            pub(crate) fn at(index: usize) -> Self {
-                $name(NonZeroU32::MIN.saturating_add(index as u32))
-            }
-
-            /// Position in tables keyed by this kind of handle.
-            #[inline]
-            pub fn index(self) -> usize {
-                self.0.get() as usize - 1
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!(stringify!($name), "({})"), self.index())
-            }
-        }
-    };
-}
-
-handle!(
+define_ids! {
     /// An instruction of a module.
-    Inst
-);
-handle!(
+    pub struct Inst: "inst";
     /// A basic block of a module.
-    Block
-);
-handle!(
+    pub struct Block: "block";
     /// A function of a module.
-    Func
-);
-handle!(
+    pub struct Func: "func";
     /// A list of instructions: a section, a function's parameters, a block's body.
-    List
-);
+    pub struct List: "list";
+}
 
 impl Inst {
     /// The first instruction that a module has: what tables are filled with before they are right.
@@ -138,7 +107,7 @@ impl ModuleSection {
 
     /// The list of this section's instructions.
     pub fn list(self) -> List {
-        List::at(self as usize)
+        List::new(self as usize)
     }
 }
 
@@ -179,7 +148,7 @@ impl List {
 
     /// A list that stays empty: that of lines where there are none.
     pub(super) fn always_empty() -> List {
-        List::at(ModuleSection::ALL.len())
+        List::new(ModuleSection::ALL.len())
     }
 }
 
@@ -288,7 +257,7 @@ impl SpirvModule {
     /// not edited.
     pub(crate) fn insts_as_read(&self) -> Option<impl Iterator<Item = InstRef<'_>>> {
         let all = 0..self.nodes.len();
-        self.as_read.then(|| all.map(|at| self.inst(Inst::at(at))))
+        self.as_read.then(|| all.map(|at| self.inst(Inst::new(at))))
     }
 
     /// Number of instructions ever made: the size of tables keyed by [`Inst`].
@@ -299,7 +268,7 @@ impl SpirvModule {
 
     /// Every instruction that was made when there were `count` already, removed ones too.
     pub fn insts_since(&self, count: usize) -> impl Iterator<Item = InstRef<'_>> {
-        (count..self.nodes.len()).map(|at| self.inst(Inst::at(at)))
+        (count..self.nodes.len()).map(|at| self.inst(Inst::new(at)))
     }
 
     /// Number of blocks ever made: the size of tables keyed by [`Block`].

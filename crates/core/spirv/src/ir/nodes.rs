@@ -92,7 +92,7 @@ impl InstArena {
         if self.is_full() {
             self.rows.reserve_exact(self.rows.len() / GROWTH + 16);
         }
-        let inst = Inst::at(self.rows.len());
+        let inst = Inst::new(self.rows.len());
         self.rows.push(InstNode { start, list });
         inst
     }
@@ -113,7 +113,7 @@ impl InstArena {
         } else {
             0
         };
-        number.checked_sub(1).map(|at| List::at(at as usize))
+        number.checked_sub(1).map(|at| List::new(at as usize))
     }
 
     /// Puts a new instruction at the end of a list whose last one was made just before it, or which has none;
@@ -222,10 +222,10 @@ impl InstArena {
         if let Some(before) = first.checked_sub(1)
             && is_implied(self, before, LAST)
         {
-            self.write_down(Inst::at(before));
+            self.write_down(Inst::new(before));
         }
         if is_implied(self, first + length, FIRST) {
-            self.write_down(Inst::at(first + length));
+            self.write_down(Inst::new(first + length));
         }
         self.rows[at].list = FIRST | LAST;
         self.set_run(first, at - first);
@@ -263,7 +263,7 @@ impl InstArena {
         let behind = inst.next_handle();
         match self.removed_run_length(behind.index()) {
             0 => behind,
-            length => Inst::at(behind.index() + length),
+            length => Inst::new(behind.index() + length),
         }
     }
 
@@ -273,7 +273,7 @@ impl InstArena {
         let before = inst.index().checked_sub(1)?;
         before
             .checked_sub(self.removed_run_length(before))
-            .map(Inst::at)
+            .map(Inst::new)
     }
 
     pub fn set_next(&mut self, inst: Inst, next: Option<Inst>) {

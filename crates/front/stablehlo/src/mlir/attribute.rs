@@ -2,14 +2,14 @@
 
 use super::affine::{AffineMap, IntegerSet};
 use super::elements::DenseElements;
-use super::id::dense_id;
-use super::interner::{Interner, MlirSymbol};
+use super::interner::MlirSymbol;
 use super::location::MlirLoc;
 use super::types::MlirType;
+use spirula_entity::{ValueInterner, define_ids};
 
-dense_id! {
+define_ids! {
     /// An attribute. Equal attributes of a module have equal ids.
-    MlirAttr, "attr"
+    pub struct MlirAttr: "attr";
 }
 
 /// A name and its attribute.
@@ -92,21 +92,21 @@ pub enum DialectBody {
 
 /// All attributes of a module.
 #[derive(Clone, Debug, Default)]
-pub struct MlirAttributes(Interner<AttributeKind>);
+pub struct MlirAttributes(ValueInterner<MlirAttr, AttributeKind>);
 
 impl MlirAttributes {
     /// The attribute of this kind.
     pub fn intern(&mut self, kind: AttributeKind) -> MlirAttr {
-        MlirAttr::new(self.0.intern(kind))
+        self.0.intern(kind)
     }
 
     /// What an attribute is.
     pub fn kind(&self, attr: MlirAttr) -> &AttributeKind {
-        self.0.get(attr.index())
+        self.0.get(attr)
     }
 
     /// The attribute of this kind, if the module has it.
     pub fn find(&self, kind: &AttributeKind) -> Option<MlirAttr> {
-        self.0.find(kind).map(MlirAttr::new)
+        self.0.find(kind)
     }
 }

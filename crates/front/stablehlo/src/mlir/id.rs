@@ -1,55 +1,14 @@
 //! Ids: dense `u32` newtypes, and spans into pools.
 
-/// Defines a dense id whose `Option` is as small as itself, with the prefix it is shown with.
-macro_rules! dense_id {
-    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(std::num::NonZeroU32);
-
-        impl $name {
-            /// The id of the entity at `index` of its arena.
-            ///
-            /// # Panics
-            /// When `index` is `u32::MAX` or above; readers bound their inputs far below.
-            pub const fn new(index: usize) -> Self {
-                assert!(index < u32::MAX as usize, "too many entities of one kind");
-                match std::num::NonZeroU32::new(index as u32 + 1) {
-                    Some(id) => $name(id),
-                    None => unreachable!(),
-                }
-            }
-
-            /// Its position in its arena: side tables are vectors indexed by it.
-            pub const fn index(self) -> usize {
-                self.0.get() as usize - 1
-            }
-        }
-
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.index())
-            }
-        }
-    };
-}
-pub(crate) use dense_id;
-
-dense_id! {
+define_ids! {
     /// An operation.
-    MlirOp, "op"
-}
-dense_id! {
+    pub struct MlirOp: "op";
     /// A region of an operation.
-    MlirRegion, "region"
-}
-dense_id! {
+    pub struct MlirRegion: "region";
     /// A block of a region.
-    MlirBlock, "block"
-}
-dense_id! {
+    pub struct MlirBlock: "block";
     /// A result of an operation or an argument of a block.
-    MlirValue, "%"
+    pub struct MlirValue: "%";
 }
 
 /// A range of one of the pools of a module.

@@ -1,12 +1,12 @@
 //! Locations: where in the program of its author something came from.
 
 use super::attribute::MlirAttr;
-use super::id::dense_id;
-use super::interner::{Interner, MlirSymbol};
+use super::interner::MlirSymbol;
+use spirula_entity::{ValueInterner, define_ids};
 
-dense_id! {
+define_ids! {
     /// A location. Equal locations of a module have equal ids.
-    MlirLoc, "loc"
+    pub struct MlirLoc: "loc";
 }
 
 impl MlirLoc {
@@ -53,11 +53,11 @@ pub enum LocationKind {
 
 /// All locations of a module.
 #[derive(Clone, Debug)]
-pub struct MlirLocations(Interner<LocationKind>);
+pub struct MlirLocations(ValueInterner<MlirLoc, LocationKind>);
 
 impl Default for MlirLocations {
     fn default() -> Self {
-        let mut all = Interner::default();
+        let mut all = ValueInterner::default();
         all.intern(LocationKind::Unknown);
         MlirLocations(all)
     }
@@ -66,11 +66,11 @@ impl Default for MlirLocations {
 impl MlirLocations {
     /// The location of this kind.
     pub fn intern(&mut self, kind: LocationKind) -> MlirLoc {
-        MlirLoc::new(self.0.intern(kind))
+        self.0.intern(kind)
     }
 
     /// What a location is.
     pub fn kind(&self, loc: MlirLoc) -> &LocationKind {
-        self.0.get(loc.index())
+        self.0.get(loc)
     }
 }

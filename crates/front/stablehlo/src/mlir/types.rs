@@ -2,12 +2,12 @@
 
 use super::attribute::MlirAttr;
 use super::float::MlirFloat;
-use super::id::dense_id;
-use super::interner::{Interner, MlirSymbol};
+use super::interner::MlirSymbol;
+use spirula_entity::{ValueInterner, define_ids};
 
-dense_id! {
+define_ids! {
     /// A type. Equal types of a module have equal ids.
-    MlirType, "type"
+    pub struct MlirType: "type";
 }
 
 /// Whether an integer type has a sign.
@@ -136,22 +136,22 @@ pub enum QuantizationGranularity {
 
 /// All types of a module.
 #[derive(Clone, Debug, Default)]
-pub struct MlirTypes(Interner<MlirTypeKind>);
+pub struct MlirTypes(ValueInterner<MlirType, MlirTypeKind>);
 
 impl MlirTypes {
     /// The type of this kind.
     pub fn intern(&mut self, kind: MlirTypeKind) -> MlirType {
-        MlirType::new(self.0.intern(kind))
+        self.0.intern(kind)
     }
 
     /// What a type is.
     pub fn kind(&self, ty: MlirType) -> &MlirTypeKind {
-        self.0.get(ty.index())
+        self.0.get(ty)
     }
 
     /// All types, inner ones before outer ones.
     pub fn iter(&self) -> impl Iterator<Item = (MlirType, &MlirTypeKind)> {
-        (0..self.0.len()).map(|at| (MlirType::new(at), self.0.get(at)))
+        self.0.iter()
     }
 
     /// Integer without a sign of its own: `i1`, `i64`.

@@ -259,7 +259,7 @@ impl KernelProgram {
 
     /// The name of a variable.
     pub fn var_name(&self, var: VarId) -> &str {
-        self.names.text(self.var(var).name)
+        self.names.get(self.var(var).name)
     }
 
     /// The type of a scalar variable.

@@ -8,6 +8,7 @@ use crate::ir::{
 };
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_entity::UnionFind;
 use spirula_program::ScalarType;
 
 /// An alias class: memory variables that may refer to the same blocks.
@@ -108,7 +109,7 @@ impl KernelMemoryUse {
 struct MemoryUseAnalysis<'a> {
     program: &'a KernelProgram,
     facts: KernelMemoryUse,
-    parents: Vec<usize>,
+    sets: UnionFind,
     place: SourceLocation,
 }
 
@@ -130,7 +131,7 @@ pub(super) fn analyse_memory_use(
             awaits: vec![false; program.blocks.len()],
             has_fragments: false,
         },
-        parents: Vec::new(),
+        sets: UnionFind::default(),
         place: data.place,
     };
     let mut binding = 0;
@@ -151,23 +152,19 @@ impl MemoryUseAnalysis<'_> {
         let class = *self.facts.class_of.entry(var).or_insert(next);
         if class == next {
             self.facts.classes.push(AliasClass::default());
-            self.parents.push(next);
+            self.sets.add_set();
         }
         self.find_root(class)
     }
 
-    fn find_root(&mut self, mut class: usize) -> usize {
-        while self.parents[class] != class {
-            self.parents[class] = self.parents[self.parents[class]];
-            class = self.parents[class];
-        }
-        class
+    fn find_root(&mut self, class: usize) -> usize {
+        self.sets.find_root(class as u32) as usize
     }
 
     fn join_classes(&mut self, a: VarId, b: VarId) {
         let (a, b) = (self.class_of_var(a), self.class_of_var(b));
         if a != b {
-            self.parents[b] = a;
+            self.sets.join_roots(a as u32, b as u32);
             let from = std::mem::take(&mut self.facts.classes[b]);
             let to = &mut self.facts.classes[a];
             to.bindings.extend(from.bindings);

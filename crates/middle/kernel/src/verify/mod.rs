@@ -294,7 +294,7 @@ impl KernelVerifier<'_> {
 
     fn verify_call(&self, call: &CallStmt) -> Result<(), SourceDiagnostic> {
         let function = self.program.function(call.function);
-        let name = self.program.names.text(function.name);
+        let name = self.program.names.get(function.name);
         let counts = function.inputs.len() == call.inputs.len()
             && function.outputs.len() == call.outputs.len();
         self.require_rule(10, counts, || {

@@ -20,6 +20,7 @@ mod gather;
 
 use crate::facts::{KernelModuleInfo, MemoryScalar};
 use spirula_diagnostics::SourceDiagnostic;
+use spirula_entity::UnionFind;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::{Id, IdMap};
 
@@ -98,7 +99,7 @@ pub struct PointsToObject {
 pub struct PointsToAnalysis {
     /// Node of each value that is or has pointers.
     nodes: IdMap<u32>,
-    parents: Vec<u32>,
+    sets: UnionFind,
     /// Number of nodes below each.
     sizes: Vec<u32>,
     /// Node of the pointers that the memory of a class keeps.
@@ -121,7 +122,7 @@ impl PointsToAnalysis {
     ) -> Result<PointsToAnalysis, SourceDiagnostic> {
         let mut classes = PointsToAnalysis {
             nodes: IdMap::new(facts.module.bound(), NONE),
-            parents: Vec::new(),
+            sets: UnionFind::default(),
             sizes: Vec::new(),
             contents: Vec::new(),
             memories: Vec::new(),
@@ -147,11 +148,8 @@ impl PointsToAnalysis {
         &self.memories[class as usize]
     }
 
-    fn find_root(&self, mut node: u32) -> u32 {
-        while self.parents[node as usize] != node {
-            node = self.parents[node as usize];
-        }
-        node
+    fn find_root(&self, node: u32) -> u32 {
+        self.sets.peek_root(node)
     }
 
     fn intern_node(&mut self, value: Id) -> u32 {
@@ -163,8 +161,7 @@ impl PointsToAnalysis {
     }
 
     fn create_node(&mut self) -> u32 {
-        let node = self.parents.len() as u32;
-        self.parents.push(node);
+        let node = self.sets.add_set();
         self.sizes.push(1);
         self.contents.push(NONE);
         self.memories.push(PointsToSet::default());
@@ -198,7 +195,7 @@ impl PointsToAnalysis {
             }
             let size = |x: u32| self.sizes[x as usize];
             let (keep, gone) = if size(a) >= size(b) { (a, b) } else { (b, a) };
-            self.parents[gone as usize] = keep;
+            self.sets.join_roots(keep, gone);
             self.sizes[keep as usize] += self.sizes[gone as usize];
             let other = std::mem::take(&mut self.memories[gone as usize]);
             let memory = &mut self.memories[keep as usize];
@@ -220,7 +217,7 @@ impl PointsToAnalysis {
 
     /// Finds what is in the program's buffer: such objects are addresses like those of any buffer.
     fn move_to_buffer(&mut self) {
-        let roots = (0..self.memories.len() as u32).filter(|at| self.find_root(*at) == *at);
+        let roots = (0..self.memories.len() as u32).filter(|at| self.sets.is_root(*at));
         let roots: Vec<u32> = roots.collect();
         let kept = |class: u32| match self.contents[class as usize] {
             NONE => NONE,
@@ -265,7 +262,7 @@ impl PointsToAnalysis {
     /// Gives objects their places and finds what cannot be.
     fn place_objects(&mut self, facts: &KernelModuleInfo<'_>) -> Result<(), SourceDiagnostic> {
         for at in 0..self.memories.len() {
-            if self.parents[at] != at as u32 {
+            if !self.sets.is_root(at as u32) {
                 continue;
             }
             let memory = &mut self.memories[at];

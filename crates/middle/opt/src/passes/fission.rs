@@ -21,6 +21,7 @@ use crate::loops::{
 };
 use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
+use spirula_entity::UnionFind;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, SpirvModule};
@@ -169,51 +170,34 @@ fn plan_split(
     for need in &mut needs {
         need.retain(|inst| !control.contains(inst));
     }
-    let mut groups = DisjointSets((0..needs.len()).collect());
+    let mut groups = UnionFind::new(needs.len());
     let apart = |a: &LoopAccess, b: &LoopAccess| are_apart(module, facts, memory, a, b);
     for (at, store) in stores.iter().enumerate() {
         let other = (0..at).filter(|o| !apart(store, &stores[*o]));
-        other.for_each(|o| groups.join_sets(at, o));
+        other.for_each(|o| groups.join_sets(at as u32, o as u32));
         let clobbered = loads.iter().filter(|l| !apart(store, l));
         for load in clobbered {
             let readers = (0..needs.len()).filter(|n| needs[*n].contains(&load.inst));
-            readers.for_each(|n| groups.join_sets(at, n));
+            readers.for_each(|n| groups.join_sets(at as u32, n as u32));
         }
     }
     for phi in module.phis(shape.header).map(InstRef::handle) {
         let mut users = (0..needs.len()).filter(|n| needs[*n].contains(&phi));
         if let Some(first) = users.next() {
-            users.for_each(|n| groups.join_sets(first, n));
+            users.for_each(|n| groups.join_sets(first as u32, n as u32));
         }
     }
-    let last = groups.find_root(stores.len());
+    let last = groups.peek_root(stores.len() as u32);
     let first = (0..stores.len())
-        .map(|s| groups.find_root(s))
+        .map(|s| groups.peek_root(s as u32))
         .find(|g| *g != last)?;
-    let own = |at: &usize| groups.find_root(*at) == first;
+    let own = |at: &usize| groups.peek_root(*at as u32) == first;
     let (own, rest): (Vec<usize>, Vec<usize>) = (0..stores.len()).partition(own);
     let used = !needs[stores.len()].is_empty();
     (!rest.is_empty() || used).then(|| FissionSplit {
         shape,
         own: own.into_iter().map(|at| stores[at].inst).collect(),
     })
-}
-
-/// Sets of numbers, each named by its least.
-struct DisjointSets(Vec<usize>);
-
-impl DisjointSets {
-    fn find_root(&self, mut at: usize) -> usize {
-        while self.0[at] != at {
-            at = self.0[at];
-        }
-        at
-    }
-
-    fn join_sets(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.find_root(a), self.find_root(b));
-        self.0[a.max(b)] = a.min(b);
-    }
 }
 
 /// Finds what values of a loop are computed of.

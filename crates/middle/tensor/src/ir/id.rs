@@ -1,36 +1,12 @@
 //! Ids: dense `u32` newtypes, the positions of entities in their arenas.
 
-macro_rules! dense_id {
-    ($($(#[$doc:meta])* $name:ident $prefix:literal;)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(u32);
+use spirula_entity::define_ids;
 
-        impl $name {
-            /// The id of the entity at a position; inputs are bounded far below `u32::MAX`.
-            pub(crate) fn new(index: usize) -> Self {
-                $name(u32::try_from(index).unwrap_or(u32::MAX))
-            }
-
-            /// Its position in its arena.
-            pub fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.0)
-            }
-        }
-    )*};
-}
-
-dense_id! {
+define_ids! {
     /// A tensor of a function.
-    TensorValue "%";
+    pub struct TensorValue: "%";
     /// A list of operations of a function.
-    TensorBlock "^";
+    pub struct TensorBlock: "^";
     /// A scalar in the body of a structured operation.
-    ScalarNode "n";
+    pub struct ScalarNode: "n";
 }

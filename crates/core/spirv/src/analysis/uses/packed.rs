@@ -57,7 +57,7 @@ impl PackedUses {
             }
         };
         for (index, mask) in masks.iter().enumerate().filter(|(_, mask)| **mask != 0) {
-            let inst = module.inst(Inst::at(index));
+            let inst = module.inst(Inst::new(index));
             let handle = inst.handle();
             if *mask == SPLIT {
                 words.visit_uses(inst, |at, id| put(id.word(), handle, at as u16));
