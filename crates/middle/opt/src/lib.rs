@@ -32,5 +32,6 @@ pub use analyses::{AnalysisCache, AnalysisSet};
 pub use manager::{
     OptimiseError, PassObserver, PassRun, PipelineOptions, PipelineReport, optimise_module,
 };
-pub use pass::{PASSES, PassArgument, PassFunction, PassOutcome, SpirvPass};
+pub use pass::{PassArgument, PassFunction, PassOutcome, SpirvPass};
+pub use passes::PASSES;
 pub use pipeline::{PassPipeline, PipelineError, PipelineStep};

@@ -1,15 +1,16 @@
-//! Pipelines: sequences of passes, written as text.
+//! Pass pipelines: sequences of passes with their arguments, and their text form.
 
-use crate::pass::{PASSES, SpirvPass};
+use crate::pass::SpirvPass;
+use crate::passes::PASSES;
 use std::fmt;
 use std::str::FromStr;
 
-/// A pass with what it is told.
+/// A pass with its argument.
 #[derive(Clone, Debug)]
 pub struct PipelineStep {
     /// The pass.
     pub pass: &'static SpirvPass,
-    /// Its argument, empty for passes that take none.
+    /// Its argument; empty for passes that take none.
     pub argument: Box<str>,
 }
 
@@ -23,8 +24,9 @@ pub struct PassPipeline {
 /// A pipeline with a name.
 struct PipelinePreset {
     name: &'static str,
-    passes: &'static str,
-    /// Whether the module stays as it was where it would become larger.
+    /// Passes and presets as in the text form, one each.
+    passes: &'static [&'static str],
+    /// Whether a module that would become larger is left unchanged.
     never_larger: bool,
 }
 
@@ -32,37 +34,124 @@ struct PipelinePreset {
 const PRESETS: &[PipelinePreset] = &[
     PipelinePreset {
         name: "O0",
-        passes: "",
+        passes: &[],
         never_larger: false,
     },
     PipelinePreset {
         name: "O1",
-        passes: "mem2reg,simplify-cfg,adce,compact-ids",
+        passes: &["mem2reg", "simplify-cfg", "adce", "compact-ids"],
         never_larger: false,
     },
     PipelinePreset {
         name: "O2",
-        passes: "simplify-cfg,inline,private-to-local,sroa,mem2reg,split-phis,sccp,gvn,simplify-cfg,sroa,mem2reg,dead-components,adce,if-convert,licm,gvn,simplify-cfg,dead-members,dedup,dead-stores,sink,adce,trim-capabilities,compact-ids",
+        passes: &[
+            "simplify-cfg",
+            "inline",
+            "private-to-local",
+            "sroa",
+            "mem2reg",
+            "split-phis",
+            "sccp",
+            "gvn",
+            "simplify-cfg",
+            "sroa",
+            "mem2reg",
+            "dead-components",
+            "adce",
+            "if-convert",
+            "licm",
+            "gvn",
+            "simplify-cfg",
+            "dead-members",
+            "dedup",
+            "dead-stores",
+            "sink",
+            "adce",
+            "trim-capabilities",
+            "compact-ids",
+        ],
         never_larger: false,
     },
     PipelinePreset {
         name: "O3",
-        passes: "simplify-cfg,adce,inline,private-to-local,sroa,mem2reg,split-phis,sccp,gvn,simplify-cfg,fuse,unswitch,unroll-small,peel,copy-arrays,split-loads,O2",
+        passes: &[
+            "simplify-cfg",
+            "adce",
+            "inline",
+            "private-to-local",
+            "sroa",
+            "mem2reg",
+            "split-phis",
+            "sccp",
+            "gvn",
+            "simplify-cfg",
+            "fuse",
+            "unswitch",
+            "unroll-small",
+            "peel",
+            "copy-arrays",
+            "split-loads",
+            "O2",
+        ],
         never_larger: false,
     },
     PipelinePreset {
         name: "Os",
-        passes: "simplify-cfg,adce,inline-small,private-to-local,sroa,mem2reg,split-phis,sccp,gvn,simplify-cfg,sroa,mem2reg,dead-components,adce,if-convert,gvn-hoist,simplify-cfg,dead-members,dedup,dead-stores,adce,trim-capabilities,compact-ids",
+        passes: &[
+            "simplify-cfg",
+            "adce",
+            "inline-small",
+            "private-to-local",
+            "sroa",
+            "mem2reg",
+            "split-phis",
+            "sccp",
+            "gvn",
+            "simplify-cfg",
+            "sroa",
+            "mem2reg",
+            "dead-components",
+            "adce",
+            "if-convert",
+            "gvn-hoist",
+            "simplify-cfg",
+            "dead-members",
+            "dedup",
+            "dead-stores",
+            "adce",
+            "trim-capabilities",
+            "compact-ids",
+        ],
         never_larger: true,
     },
     PipelinePreset {
         name: "legalize",
-        passes: "simplify-cfg,inline-all,sroa,mem2reg,gvn,simplify-cfg,dedup,adce,compact-ids",
+        passes: &[
+            "simplify-cfg",
+            "inline-all",
+            "sroa",
+            "mem2reg",
+            "gvn",
+            "simplify-cfg",
+            "dedup",
+            "adce",
+            "compact-ids",
+        ],
         never_larger: false,
     },
     PipelinePreset {
         name: "legalize-naga",
-        passes: "strip-lines,strip-reflection,flatten-decorations,freeze-spec-const,expand,readable-buffers,legalize,expand,trim-capabilities",
+        passes: &[
+            "strip-lines",
+            "strip-reflection",
+            "flatten-decorations",
+            "freeze-spec-const",
+            "expand",
+            "readable-buffers",
+            "legalize",
+            "expand",
+            "trim-capabilities",
+        ],
         never_larger: false,
     },
 ];
@@ -73,33 +162,51 @@ impl PassPipeline {
         &self.steps
     }
 
-    /// Puts a pass that takes no argument before the others.
+    /// Appends a pass, written as in the text form, or the passes of a preset.
+    fn append_by_name(&mut self, name: &str) -> Result<(), PipelineError> {
+        let Some(preset) = PRESETS.iter().find(|p| p.name == name) else {
+            self.steps.push(parse_step(name)?);
+            return Ok(());
+        };
+        self.never_larger |= preset.never_larger;
+        preset
+            .passes
+            .iter()
+            .try_for_each(|name| self.append_by_name(name))
+    }
+
+    /// Inserts a pass that takes no argument before the others.
     pub fn push_front(&mut self, pass: &'static SpirvPass) {
         let argument = "".into();
         self.steps.insert(0, PipelineStep { pass, argument });
     }
 
-    /// Whether a module stays as it was where it would become larger.
+    /// Removes every step that runs the pass of this name.
+    pub fn remove_pass(&mut self, name: &str) {
+        self.steps.retain(|step| step.pass.name != name);
+    }
+
+    /// Whether a module that would become larger is left unchanged.
     pub fn is_never_larger(&self) -> bool {
         self.never_larger
     }
 
-    /// Names of presets and the pipelines that they stand for.
-    pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
-        PRESETS.iter().map(|p| (p.name, p.passes))
+    /// Names of presets with the text form of their pipelines.
+    pub fn presets() -> impl Iterator<Item = (&'static str, String)> {
+        PRESETS.iter().map(|p| (p.name, p.passes.join(",")))
     }
 }
 
-/// A text that is no pipeline.
+/// A fault of the text form of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PipelineError {
     /// No pass or preset has this name.
     Unknown(String),
-    /// A pass's argument is missing, or is none that it takes.
+    /// The argument of a pass is missing or invalid.
     Argument {
         /// The pass.
         pass: &'static str,
-        /// How its argument is written; empty where it takes none.
+        /// The syntax of its argument; empty if it takes none.
         form: &'static str,
     },
 }
@@ -131,13 +238,7 @@ impl FromStr for PassPipeline {
     fn from_str(text: &str) -> Result<Self, PipelineError> {
         let mut pipeline = PassPipeline::default();
         for name in text.split(',').map(str::trim).filter(|n| !n.is_empty()) {
-            if let Some(preset) = PRESETS.iter().find(|p| p.name == name) {
-                let passes = preset.passes.parse::<PassPipeline>()?;
-                pipeline.steps.extend(passes.steps);
-                pipeline.never_larger |= preset.never_larger;
-            } else {
-                pipeline.steps.push(parse_step(name)?);
-            }
+            pipeline.append_by_name(name)?;
         }
         Ok(pipeline)
     }
@@ -147,11 +248,11 @@ fn parse_step(text: &str) -> Result<PipelineStep, PipelineError> {
     let (name, argument) = text.split_once('=').unwrap_or((text, ""));
     let pass = SpirvPass::by_name(name).ok_or_else(|| PipelineError::Unknown(name.to_owned()))?;
     let form = pass.required_argument().map_or("", |a| a.form);
-    let is_right = match pass.required_argument() {
+    let is_valid = match pass.required_argument() {
         None => !text.contains('='),
-        Some(known) => (known.is_right)(argument),
+        Some(known) => (known.is_valid)(argument),
     };
-    if !is_right {
+    if !is_valid {
         return Err(PipelineError::Argument {
             pass: pass.name,
             form,

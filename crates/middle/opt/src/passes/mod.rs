@@ -1,4 +1,4 @@
-//! One file for each pass.
+//! The passes, one file each, and their table.
 
 pub mod adce;
 pub mod compact_ids;
@@ -35,9 +35,12 @@ pub mod split_phis;
 pub mod sroa;
 pub mod strip_debug;
 pub mod strip_reflection;
+mod table;
 pub mod trim_capabilities;
 pub mod unroll;
 pub mod unroll_runtime;
 pub mod unswitch;
 pub mod workgroup_size;
 pub mod workgroup_to_local;
+
+pub use table::PASSES;
