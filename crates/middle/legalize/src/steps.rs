@@ -33,7 +33,7 @@ impl PointerDelta {
         };
         let mut indices = indices.iter().copied();
         let mut ty = facts.find_pointee(base)?;
-        if matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
+        if op.is_element_access_chain() {
             let layout = facts.layouts.get(ty);
             let stride = layout.size.next_multiple_of(layout.align.into());
             if let Some(index) = indices.next() {
@@ -98,10 +98,7 @@ pub fn trace_pointer_origin(
         match op {
             Op::Variable => return Ok((at, offset)),
             Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::CopyObject => {}
-            Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain => {
+            op if op.is_access_chain() => {
                 let indices: Vec<Id> = def.id_operands(first + 1).collect();
                 let steps = PointerDelta::new(facts, op, def.id_operand(first), &indices)?;
                 if !steps.indices.is_empty() {

@@ -1,5 +1,5 @@
-//! The analyses that passes share: computed when first asked for, dropped when a pass that does not
-//! keep them has changed the module.
+//! The analysis cache: analyses that passes share. An analysis is computed when it is first requested. It is
+//! dropped when a pass that does not keep it has changed the module.
 
 use crate::gvn::AliasAnalysis;
 use crate::values::ModuleValues;

@@ -1,9 +1,9 @@
-//! Structural rules that every pass keeps, checked between passes. The verifier of modules knows
-//! more; these are the ones that editing breaks first:
+//! Structural rules that every pass keeps, checked between passes. The module verifier knows more rules. These are
+//! the ones that edits break first:
 //!
-//! 1. Every id that is used is defined, and none twice.
-//! 2. A phi has exactly one value for each block that leads to its own.
-//! 3. A definition in a function dominates its uses; a phi's values reach the ends of their blocks.
+//! 1. Every id that is used is defined, and none is defined twice.
+//! 2. A phi has exactly one value for each predecessor of its block.
+//! 3. A definition in a function dominates its uses; the values of a phi reach the ends of their blocks.
 //! 4. Every target of names and decorations is defined.
 
 use spirula_diagnostics::SourceDiagnostic;

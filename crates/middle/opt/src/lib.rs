@@ -1,12 +1,12 @@
-//! Passes that make SPIR-V modules small and quick to run, and the manager that runs them.
+//! Optimisation passes over SPIR-V modules, and the manager that runs them.
 //!
 //! - [`optimise_module`]: runs a [`PassPipeline`] over a module.
 //! - [`PASSES`]: every pass, one record each.
 //! - [`AnalysisCache`]: the analyses that passes share.
 //! - [`check`]: the structural rules that every pass keeps.
 //!
-//! A pass is one file under `passes/` and one row of [`PASSES`]; names in pipelines, help texts and
-//! tests come from the row.
+//! A pass is one file under `passes/` and one row of [`PASSES`]. Its name in pipelines, its help text and its tests
+//! come from the row.
 
 mod adce;
 mod analyses;

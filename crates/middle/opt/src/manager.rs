@@ -1,4 +1,4 @@
-//! Running pipelines.
+//! The pass manager: runs a pipeline over a module.
 
 use crate::analyses::AnalysisCache;
 use crate::check;

@@ -1,4 +1,4 @@
-//! Types and constants of a module, to be found or made.
+//! Uniqued types and constants of a module: found, or created if there are none.
 
 use rustc_hash::{FxHashMap, FxHasher};
 use spirula_spirv::grammar::enumerants::StorageClass;

@@ -1,4 +1,4 @@
-//! Values that stand for others which are no more, and blocks joined with them.
+//! Replacement of values: values that stand for deleted ones, and blocks that are joined with them.
 
 use spirula_spirv::ir::{ErasedIds, Func, IdWords, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};

@@ -1,4 +1,4 @@
-//! Deleting every instruction of a kind.
+//! Deletion of every instruction of a kind.
 
 use spirula_spirv::IdMap;
 use spirula_spirv::ir::{ErasedIds, IdWords, Inst, InstRef, ModuleSection, SpirvModule};

@@ -1,4 +1,4 @@
-//! What passes ask of a module's kind and parts, and of structured control flow.
+//! Queries of passes about the kind and parts of a module, and about structured control flow.
 
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{BlockDominators, FlowGraph};

@@ -1,5 +1,5 @@
-//! The instructions in blocks that use each value of one function, as lists in one vector, so that the
-//! tables can serve one function after the other.
+//! Use lists of one function: for each value the instructions in blocks that use it. All lists are in one vector,
+//! so that the tables can be reused for the next function.
 
 use spirula_spirv::ir::Inst;
 use spirula_spirv::{Id, IdMap};

@@ -422,12 +422,12 @@ fn build_sanitizer_info(
 /// that workgroups share.
 fn may_wait(program: &AnalysedModule<'_>, tallies: &PrivatisedAtomics) -> bool {
     let waits = |inst: InstRef<'_>| {
-        let name = inst.op().info().map_or("", |info| info.name);
-        match inst.get_id(0).filter(|_| name.contains("Atomic")) {
+        let op = inst.op();
+        match inst.get_id(0).filter(|_| op.is_atomic()) {
             Some(pointer) => {
                 !tallies.pointers.contains(&pointer) && !is_workgroups(program, pointer)
             }
-            None => name.contains("Atomic") || name.contains("Pipe"),
+            None => op.is_atomic() || op.is_pipe(),
         }
     };
     let mut functions = program.functions.bottom_up.iter();

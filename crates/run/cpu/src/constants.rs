@@ -291,14 +291,17 @@ impl ConstantEvaluator<'_> {
                     })
                     .collect()
             }
-            Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
-            | Op::UntypedAccessChainKHR
-            | Op::UntypedInBoundsAccessChainKHR
-            | Op::UntypedPtrAccessChainKHR
-            | Op::UntypedInBoundsPtrAccessChainKHR => vec![self.evaluate_address(inst, op)?],
+            op if op.is_access_chain()
+                || matches!(
+                    op,
+                    Op::UntypedAccessChainKHR
+                        | Op::UntypedInBoundsAccessChainKHR
+                        | Op::UntypedPtrAccessChainKHR
+                        | Op::UntypedInBoundsPtrAccessChainKHR
+                ) =>
+            {
+                vec![self.evaluate_address(inst, op)?]
+            }
             Op::Bitcast
             | Op::PtrCastToGeneric
             | Op::GenericCastToPtr
@@ -339,13 +342,7 @@ impl ConstantEvaluator<'_> {
     }
 
     fn evaluate_address(&self, inst: InstRef<'_>, op: Op) -> Option<ConstantScalar> {
-        let untyped = matches!(
-            op,
-            Op::UntypedAccessChainKHR
-                | Op::UntypedInBoundsAccessChainKHR
-                | Op::UntypedPtrAccessChainKHR
-                | Op::UntypedInBoundsPtrAccessChainKHR
-        );
+        let untyped = op.is_untyped_access_chain();
         // What an untyped pointer is taken to point to stands before it.
         let at = if untyped { 2 } else { 1 };
         let base = inst.get_id(at)?;
@@ -365,13 +362,7 @@ impl ConstantEvaluator<'_> {
             ConstantScalar::Computed { .. } => return None,
         };
         let mut indexes = inst.id_operands(at + 1);
-        let by_element = matches!(
-            op,
-            Op::PtrAccessChain
-                | Op::InBoundsPtrAccessChain
-                | Op::UntypedPtrAccessChainKHR
-                | Op::UntypedInBoundsPtrAccessChainKHR
-        );
+        let by_element = op.selects_element();
         if by_element {
             let layout = self.types.layouts.get(ty);
             let stride = layout.size.next_multiple_of(layout.align.into());

@@ -179,7 +179,7 @@ impl PromotionAnalysis<'_, '_> {
                     self.mark_escaped(inst.id_operand(0));
                 }
             }
-            Op::AccessChain | Op::InBoundsAccessChain => self.scan_access_chain(inst),
+            op if op.is_plain_access_chain() => self.scan_access_chain(inst),
             Op::CopyObject => {
                 if let Some(id) = inst.result() {
                     self.roots.set(id, self.roots[inst.id_operand(0)]);

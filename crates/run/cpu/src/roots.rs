@@ -30,15 +30,8 @@ impl PointerRoots {
         let Some(result) = inst.result() else {
             return false;
         };
-        let makes = matches!(
-            inst.op(),
-            Op::AccessChain
-                | Op::InBoundsAccessChain
-                | Op::PtrAccessChain
-                | Op::InBoundsPtrAccessChain
-                | Op::Bitcast
-                | Op::CopyObject
-        );
+        let makes =
+            inst.op().is_access_chain() || matches!(inst.op(), Op::Bitcast | Op::CopyObject);
         if makes && let Some(root) = self.get(inst.id_operand(0)) {
             self.0.insert(result, root);
         }

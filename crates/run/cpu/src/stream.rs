@@ -119,8 +119,7 @@ impl JitKernel {
 
 /// Whether invocations may see what others do by an instruction.
 fn is_ordering(op: Op) -> bool {
-    let name = op.info().map_or("", |info| info.name);
-    op == Op::MemoryBarrier || ["Atomic", "Pipe"].iter().any(|part| name.contains(part))
+    op == Op::MemoryBarrier || op.is_atomic() || op.is_pipe()
 }
 
 /// How memory is used.

@@ -1,4 +1,4 @@
-//! What pointers are made from.
+//! Pointer bases: the variable, parameter or instruction that each pointer is derived from.
 
 use super::IdDefinitions;
 use crate::grammar::Op;
@@ -29,20 +29,20 @@ impl PointerBases {
                 continue;
             }
             let from = match inst.op() {
-                Op::AccessChain
-                | Op::InBoundsAccessChain
-                | Op::PtrAccessChain
-                | Op::InBoundsPtrAccessChain
-                | Op::CopyObject
-                | Op::Bitcast
-                | Op::PtrCastToGeneric
-                | Op::GenericCastToPtr
-                | Op::GenericCastToPtrExplicit
-                | Op::ImageTexelPointer => inst.get_id(0),
-                Op::UntypedAccessChainKHR
-                | Op::UntypedInBoundsAccessChainKHR
-                | Op::UntypedPtrAccessChainKHR
-                | Op::UntypedInBoundsPtrAccessChainKHR => inst.get_id(1),
+                op if op.is_access_chain()
+                    || matches!(
+                        op,
+                        Op::CopyObject
+                            | Op::Bitcast
+                            | Op::PtrCastToGeneric
+                            | Op::GenericCastToPtr
+                            | Op::GenericCastToPtrExplicit
+                            | Op::ImageTexelPointer
+                    ) =>
+                {
+                    inst.get_id(0)
+                }
+                op if op.is_untyped_access_chain() => inst.get_id(1),
                 _ => None,
             };
             let found = from.and_then(|from| base[from]).unwrap_or(id);

@@ -1,4 +1,4 @@
-//! Storage buffers in the form that 1.4 demands.
+//! Conversion of storage buffers to the form that 1.4 requires.
 //!
 //! Before, a storage buffer could be a variable of the class `Uniform` whose structure is decorated
 //! `BufferBlock`. It becomes a variable of the class `StorageBuffer` whose structure is decorated
@@ -135,11 +135,9 @@ impl StorageBufferConverter {
     ) -> Result<(), ConvertError> {
         let i = module.inst(inst);
         let derives = match i.op() {
-            Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
-            | Op::CopyObject => self.is_moved(module, i.id_operand(0)),
+            op if op.is_access_chain() || op == Op::CopyObject => {
+                self.is_moved(module, i.id_operand(0))
+            }
             Op::Select => self.is_moved(module, i.id_operand(1)),
             Op::Phi => i
                 .id_operands(0)

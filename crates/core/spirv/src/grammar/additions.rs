@@ -1,4 +1,4 @@
-//! Adding instructions, values and extended instruction sets to the grammar at run time.
+//! Grammar additions: instructions, values and extended instruction sets that are registered at run time.
 //!
 //! What is added holds for the whole process and for good: a number of the format means one thing,
 //! and rows of the grammar are shared by everything that was read with them. Assembler, disassembler,

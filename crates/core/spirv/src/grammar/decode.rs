@@ -1,4 +1,4 @@
-//! Splits an instruction's words into operands by the grammar.
+//! Operand decoder: splits the words of an instruction into operands by the grammar.
 //!
 //! An iterator without allocation: what still has to come is a short stack of table slices, since
 //! enumerants bring parameters of their own.

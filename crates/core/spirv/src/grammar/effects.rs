@@ -1,6 +1,8 @@
-//! What running an instruction does besides computing its result: facts that Khronos' grammar
-//! lacks. A chapter of the specification has a default; instructions that differ have a row by
-//! name. What has neither is taken to have every effect.
+//! Effects of instructions: what an instruction does besides computing its result. Khronos' grammar lacks these
+//! facts.
+//!
+//! Each chapter of the specification has a default, and instructions that differ from it have a row. Unknown
+//! instructions are assumed to have every effect.
 
 use super::{
     ExtInstSet, InstructionClass, Op, all_instructions, glsl_std_450, opencl_std, registry,

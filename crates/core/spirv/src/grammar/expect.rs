@@ -1,7 +1,4 @@
-//! What operands an instruction still expects, for whoever reads one front to back.
-//!
-//! The words' decoder and the assembler share it: both walk an instruction's row, and both have to
-//! take in the parameters of enumerants, extended instructions and `OpSpecConstantOp`'s opcode.
+//! Expected operands: the operands that an instruction still requires, for readers that go from front to back.
 
 use super::Kind;
 use super::types::{ExtInstSet, Op, OperandInfo, OperandQuantifier};

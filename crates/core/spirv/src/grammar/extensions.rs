@@ -1,4 +1,4 @@
-//! What Khronos' grammar does not say of extensions.
+//! Facts about extensions that Khronos' grammar lacks.
 
 use super::SpirvVersion;
 

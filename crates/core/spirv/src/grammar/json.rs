@@ -1,4 +1,4 @@
-//! Additions to the grammar from files in the form of Khronos' machine-readable grammar.
+//! Grammar additions from JSON files in the form of Khronos' machine-readable grammar.
 //!
 //! A file with `operand_kinds` or `magic_number` is a core grammar: what the tables have by the same
 //! number and name is passed over, so that a newer file as a whole adds what is new in it. Any other

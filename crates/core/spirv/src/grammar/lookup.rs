@@ -1,4 +1,4 @@
-//! Look-ups in the tables: by number in constant time, by name through an index built once.
+//! Look-ups in the grammar tables: by number in constant time, by name through an index that is built once.
 
 use super::generated::ext::EXT_INST_SETS;
 use super::generated::instructions::{BY_NUMBER, INSTRUCTIONS};

@@ -18,6 +18,7 @@ mod extensions;
 mod generated;
 mod json;
 mod lookup;
+mod properties;
 mod registry;
 mod shape;
 mod types;

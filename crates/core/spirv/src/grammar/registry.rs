@@ -1,7 +1,7 @@
-//! What was added to the grammar at run time: looked at only for what the tables do not have.
+//! Registry of grammar additions, which is consulted only for what the tables lack.
 //!
-//! Rows are made once and stay for the life of the process, as those of the tables do, so that whoever
-//! holds one need not know where it comes from.
+//! Rows are created once and live as long as the process, like those of the tables. A holder of a row need not know
+//! where it comes from.
 
 use super::effects::InstructionEffects;
 use super::generated::kinds::Kind;

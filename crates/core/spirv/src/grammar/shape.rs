@@ -1,8 +1,8 @@
-//! What is asked of every instruction, in eight bytes for each opcode: where its ids and its result
-//! stand, and what it is for a module's layout.
+//! Opcode layouts: eight bytes for each opcode that tell where its ids and its result are, and its role in the
+//! layout of a module.
 //!
-//! The rows are made of the grammar when the crate is compiled. For most instructions a row says
-//! which words are ids; only what has several strings, or operands that bring others, has to be split by
+//! The rows are computed from the grammar when the crate is compiled. For most instructions a row gives the words
+//! that are ids. Only instructions with several strings, or with operands that bring parameters, are split by
 //! [`super::OperandIter`].
 
 use super::generated::instructions::{BY_NUMBER, INSTRUCTIONS};

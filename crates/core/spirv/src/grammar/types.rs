@@ -1,4 +1,4 @@
-//! The shapes of the table's rows.
+//! Row types of the grammar tables.
 
 use super::enumerants::Capability;
 use super::generated::kinds::Kind;

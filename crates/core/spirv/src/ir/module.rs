@@ -9,7 +9,6 @@ use crate::Id;
 use crate::binary::split_first_word;
 use crate::grammar::{InstructionClass, Op, OpcodeRole, SpirvVersion};
 use spirula_entity::define_ids;
-use std::fmt;
 use std::num::NonZeroU32;
 
 define_ids! {

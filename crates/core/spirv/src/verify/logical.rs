@@ -1,4 +1,4 @@
-//! VerifyRule 27: logical pointers: which instructions make and take them, and what variable pointers may point to
+//! Rule 27: logical pointers, which instructions create and take them, and what variable pointers may point to
 //! (specification, section 2.16.1, and `SPV_KHR_variable_pointers`).
 
 use super::context::{VerifyContext, VerifyResult, ensure};
@@ -174,7 +174,7 @@ fn has_element_step(cx: &VerifyContext<'_>, mut pointer: u32) -> bool {
         };
         match inst.op() {
             Op::PtrAccessChain | Op::UntypedPtrAccessChainKHR => return true,
-            Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject => {
+            op if op.is_plain_access_chain() || op == Op::CopyObject => {
                 pointer = inst.operand_word(0)
             }
             Op::UntypedAccessChainKHR | Op::UntypedInBoundsAccessChainKHR => {

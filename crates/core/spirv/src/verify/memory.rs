@@ -1,4 +1,4 @@
-//! VerifyRule 11: variables, pointers, loads and stores.
+//! Rule 11: variables, pointers, loads and stores.
 
 use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::VerifyRule;
@@ -18,10 +18,7 @@ pub(super) fn verify_memory_inst(
         Op::UntypedVariableKHR => super::variables::verify_untyped_variable(cx, inst, in_function),
         Op::Load => verify_load(cx, inst),
         Op::Store => verify_store(cx, inst),
-        Op::AccessChain
-        | Op::InBoundsAccessChain
-        | Op::PtrAccessChain
-        | Op::InBoundsPtrAccessChain => access_chain(cx, inst),
+        op if op.is_access_chain() => access_chain(cx, inst),
         Op::ArrayLength => array_length(cx, inst),
         Op::CopyMemory | Op::CopyMemorySized => verify_copy_memory(cx, inst),
         Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff => verify_pointer_comparison(cx, inst),
@@ -44,16 +41,10 @@ pub(super) fn find_pointer_base(cx: &VerifyContext<'_>, mut pointer: u32) -> u32
             break;
         };
         match inst.op() {
-            Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
-            | Op::ImageTexelPointer
-            | Op::CopyObject => pointer = inst.operand_word(0),
-            Op::UntypedAccessChainKHR
-            | Op::UntypedInBoundsAccessChainKHR
-            | Op::UntypedPtrAccessChainKHR
-            | Op::UntypedInBoundsPtrAccessChainKHR => pointer = inst.operand_word(1),
+            op if op.is_access_chain() || matches!(op, Op::ImageTexelPointer | Op::CopyObject) => {
+                pointer = inst.operand_word(0)
+            }
+            op if op.is_untyped_access_chain() => pointer = inst.operand_word(1),
             _ => break,
         }
     }
@@ -306,7 +297,7 @@ fn access_chain(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
             base.class, result.class
         )
     })?;
-    let by_element = matches!(inst.op(), Op::PtrAccessChain | Op::InBoundsPtrAccessChain);
+    let by_element = inst.op().is_element_access_chain();
     let from = if by_element { 2 } else { 1 };
     if by_element {
         verify_element_operand(cx, inst, base)?;

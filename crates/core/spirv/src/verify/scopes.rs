@@ -1,4 +1,4 @@
-//! VerifyRule 19: scopes, memory semantics, barriers and atomics.
+//! Rule 19: scopes, memory semantics, barriers and atomics.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::VerifyRule;
@@ -188,11 +188,7 @@ fn verify_semantics(
     let has = |what: MemorySemantics| value & what.0 != 0;
     ensure(
         VerifyRule::Atomics,
-        !has(MemorySemantics::Volatile)
-            || inst
-                .op()
-                .info()
-                .is_some_and(|i| i.class == InstructionClass::Atomic),
+        !has(MemorySemantics::Volatile) || inst.op().is_atomic(),
         || "only atomics are volatile".to_owned(),
     )?;
     ensure(

@@ -156,12 +156,12 @@ impl SpirvLifter<'_> {
                 };
                 Ok(Some(self.cast_constant(opcode, ty, operand)))
             }
-            Op::AccessChain | Op::InBoundsAccessChain => {
+            op if op.is_plain_access_chain() => {
                 let inbounds = op == Op::InBoundsAccessChain;
                 self.lift_constant_address(ty, inst, false, inbounds)
                     .map(Some)
             }
-            Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
+            op if op.is_element_access_chain() => {
                 let inbounds = op == Op::InBoundsPtrAccessChain;
                 self.lift_constant_address(ty, inst, true, inbounds)
                     .map(Some)

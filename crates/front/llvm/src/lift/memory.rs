@@ -238,11 +238,8 @@ impl<'s> FunctionLifter<'_, 's> {
         &mut self,
         source: &LiftSource<'s>,
     ) -> LiftResult<Option<LlvmValue>> {
-        let inbounds = matches!(
-            source.op,
-            Op::InBoundsAccessChain | Op::InBoundsPtrAccessChain
-        );
-        let element = matches!(source.op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain);
+        let inbounds = source.op.is_inbounds_access_chain();
+        let element = source.op.is_element_access_chain();
         let base = source.read_id(0)?;
         let pointee = self.l.find_pointee(self.l.type_of(base)?)?;
         let ty = self.l.find_type(pointee)?;

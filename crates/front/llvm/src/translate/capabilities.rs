@@ -400,9 +400,8 @@ impl TranslationRequirements<'_> {
             let parts = !bases.is_empty() && bases.iter().all(|kind| plain(*kind));
             plain(o.kind) || parts || o.kind == Kind::MemoryAccess
         });
-        let varies = row.name.starts_with("OpAtomic")
-            || row.name.contains("Dot")
-            || op == Op::GroupNonUniformBroadcast;
+        let varies =
+            op.is_atomic() || row.name.contains("Dot") || op == Op::GroupNonUniformBroadcast;
         if simple && op != Op::SpecConstantOp && op != Op::ExtInst {
             self.seen[usize::from(op.0)] = !varies;
             return;
@@ -505,7 +504,7 @@ impl TranslationRequirements<'_> {
         if op == Op::GroupNonUniformBroadcast && !self.is_constant(inst.id_operand(2)) {
             self.at_least(row.name, SpirvVersion::new(1, 5));
         }
-        if !row.name.starts_with("OpAtomic") {
+        if !op.is_atomic() {
             return;
         }
         let ty = match op {

@@ -42,7 +42,7 @@ fn own_rank(inst: InstRef<'_>, ranks: &IdMap<u8>) -> u8 {
     match inst.op() {
         Op::TypeInt => INTEGERS,
         Op::Constant | Op::ConstantNull | Op::SpecConstant | Op::Undef if of_integer => NUMBERS,
-        op if op.info().is_some_and(|row| row.name.starts_with("OpType")) => TYPES,
+        op if op.is_type_declaration() => TYPES,
         _ => REST,
     }
 }

@@ -119,10 +119,7 @@ impl KernelPrinter<'_> {
     }
 
     fn function_name(&mut self, function: FuncId) {
-        let name = self
-            .program
-            .names
-            .text(self.program.function(function).name);
+        let name = self.program.names.get(self.program.function(function).name);
         self.print_name('@', name);
     }
 

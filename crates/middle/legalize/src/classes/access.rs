@@ -48,7 +48,7 @@ pub fn gather_accesses(
                     note_typed_access(classes, facts, inst.id_operand(2), ty, None)?;
                 }
             }
-            op if is_atomic(op) => {
+            op if op.is_atomic() => {
                 let ty = match op {
                     Op::AtomicStore => facts.type_of(inst.id_operand(3)),
                     _ => inst.result_type(),
@@ -62,14 +62,6 @@ pub fn gather_accesses(
         }
     }
     Ok(())
-}
-
-fn is_atomic(op: Op) -> bool {
-    (Op::AtomicLoad.0..=Op::AtomicXor.0).contains(&op.0)
-        || matches!(
-            op,
-            Op::AtomicFAddEXT | Op::AtomicFMinEXT | Op::AtomicFMaxEXT
-        )
 }
 
 fn note_atomic(

@@ -186,7 +186,7 @@ impl<'a> TypeEmulator<'a> {
             return self.begin_address_chain(inst);
         };
         match inst.op() {
-            Op::AccessChain | Op::InBoundsAccessChain => {
+            op if op.is_plain_access_chain() => {
                 let indices: Vec<Id> = inst.id_operands(1).collect();
                 let made = self.follow_access_chain(inst, chain, &indices)?;
                 self.record_chain(inst, made);

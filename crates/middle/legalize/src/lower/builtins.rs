@@ -48,7 +48,7 @@ impl ShaderLowering<'_> {
             let def = self.facts.find_definition(at)?;
             match def.op() {
                 Op::Variable => return Ok((at, index)),
-                Op::AccessChain | Op::InBoundsAccessChain => index = def.get_id(1),
+                op if op.is_plain_access_chain() => index = def.get_id(1),
                 _ => break,
             }
             at = def.id_operand(0);

@@ -1,4 +1,4 @@
-//! Which branches decide on whether a block runs.
+//! Control dependence: which branches decide whether a block runs.
 
 use crate::analyses::FlowAnalysis;
 use spirula_spirv::analysis::{ConstructTree, DominanceFrontiers, PostDominators};

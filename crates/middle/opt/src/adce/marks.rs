@@ -1,4 +1,5 @@
-//! Marking what matters, from the roots along uses and control dependence.
+//! The mark phase of dead-code elimination: live instructions are found from the roots along uses and control
+//! dependence.
 
 use super::control::ControlDependence;
 use super::roots::{LivenessClass, LivenessRoots};

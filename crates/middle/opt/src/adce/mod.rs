@@ -1,6 +1,6 @@
-//! What aggressive dead-code elimination is made of: which instructions matter by themselves
-//! (`roots`), what that makes matter ([`marks`]), how control flow makes branches matter
-//! ([`control`]), and taking the rest away ([`sweep`]).
+//! The parts of aggressive dead-code elimination: instructions that are live by themselves (`roots`), those that
+//! they make live ([`marks`]), branches that become live by control dependence ([`control`]), and deletion of the
+//! rest ([`sweep`]).
 
 pub mod control;
 pub mod marks;

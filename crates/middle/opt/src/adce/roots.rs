@@ -1,4 +1,4 @@
-//! What matters by itself.
+//! The roots of liveness: instructions that are live by themselves.
 
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{IdDefinitions, SpirvCallGraph};
@@ -171,12 +171,9 @@ impl<'a> LivenessRoots<'a> {
             let inst = self.definitions.get(self.module, pointer)?;
             match inst.op() {
                 Op::Variable => return Some(inst),
-                Op::AccessChain
-                | Op::InBoundsAccessChain
-                | Op::PtrAccessChain
-                | Op::InBoundsPtrAccessChain
-                | Op::CopyObject
-                | Op::Bitcast => pointer = inst.id_operand(0),
+                op if op.is_access_chain() || matches!(op, Op::CopyObject | Op::Bitcast) => {
+                    pointer = inst.id_operand(0)
+                }
                 _ => return None,
             }
         }

@@ -1,4 +1,4 @@
-//! Taking away what does not matter.
+//! The sweep phase of dead-code elimination: deletes everything that was not marked as live.
 
 use super::control::ControlDependence;
 use super::marks::{LiveFunction, LivenessMarks};

@@ -1,9 +1,9 @@
-//! Conditions that are decided where a block stands: what lies below one way of a branch knows its condition.
+//! Condition propagation: conditions whose value is known in a block because a branch above has decided them.
 //!
-//! A block that is only reached by one way of a branch knows the condition, as do all blocks that it
-//! dominates; a conjunction that is true, and a disjunction that is false, decide their parts. See the equalities
-//! that LLVM's `GVN` propagates. Cost: one entry for each such block and part; a look at a few entries for
-//! each use.
+//! A block that is reached by one edge of a branch only knows the condition, and so do all blocks that it
+//! dominates. A conjunction that is true decides both of its operands, and so does a disjunction that is false.
+//! LLVM's `GVN` propagates equalities in the same way. Cost: one entry for each such block and operand, and a look
+//! at a few entries for each use.
 
 use crate::analyses::FlowAnalysis;
 use crate::values::ModuleValues;

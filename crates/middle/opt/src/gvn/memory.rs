@@ -1,4 +1,4 @@
-//! Which memory accesses may touch the same place.
+//! Alias analysis: which memory accesses may touch the same location.
 
 use crate::values::ModuleValues;
 use spirula_spirv::grammar::enumerants::{Decoration, MemoryAccess, MemorySemantics, StorageClass};
@@ -213,7 +213,7 @@ impl AliasAnalysis {
             },
             op if op.is_line() || op.is_terminator() => None,
             Op::LoopMerge | Op::SelectionMerge => None,
-            Op::ControlBarrier | Op::MemoryBarrier => Some(MemoryEvent::Sync),
+            op if op.is_barrier() => Some(MemoryEvent::Sync),
             Op::AtomicStore
             | Op::AtomicExchange
             | Op::AtomicIAdd
@@ -287,7 +287,7 @@ impl AliasAnalysis {
 fn are_apart(facts: &ModuleValues, module: &SpirvModule, a: Id, b: Id) -> bool {
     let chain = |id| {
         let inst = facts.definition(module, id)?;
-        matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain).then(|| inst.operands())
+        inst.op().is_plain_access_chain().then(|| inst.operands())
     };
     let (Some([x, left @ ..]), Some([y, right @ ..])) = (chain(a), chain(b)) else {
         return false;
@@ -309,10 +309,7 @@ fn are_apart(facts: &ModuleValues, module: &SpirvModule, a: Id, b: Id) -> bool {
 }
 
 pub fn is_chain(op: Op) -> bool {
-    matches!(
-        op,
-        Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject
-    )
+    op.is_plain_access_chain() || op == Op::CopyObject
 }
 
 /// Whether a mask of memory operands asks for nothing special.

@@ -1,6 +1,6 @@
-//! One walk over a function's blocks, dominators first: instructions are simplified, conditions that a branch
-//! above has decided are constants, what was computed before is taken from there, and loads are answered by
-//! what was loaded or stored.
+//! Global value numbering: one walk over the blocks of a function in dominator order. The walk simplifies
+//! instructions, replaces conditions that a branch above has decided by constants, reuses values that were computed
+//! before, and forwards values that were loaded or stored to later loads.
 
 mod conditions;
 mod memory;

@@ -1,4 +1,4 @@
-//! The walk.
+//! The dominator-tree walk of global value numbering.
 
 use super::conditions::DecidedConditions;
 use super::memory::{AliasAnalysis, MemoryEvent, MemoryLocation, WriterScope, is_plain};
@@ -586,29 +586,8 @@ impl CanonicalOperands {
 }
 
 fn canonicalise_operands(op: Op, operands: &[u32]) -> CanonicalOperands {
-    let commutes = matches!(
-        op,
-        Op::IAdd
-            | Op::IMul
-            | Op::FAdd
-            | Op::FMul
-            | Op::BitwiseAnd
-            | Op::BitwiseOr
-            | Op::BitwiseXor
-            | Op::LogicalAnd
-            | Op::LogicalOr
-            | Op::LogicalEqual
-            | Op::LogicalNotEqual
-            | Op::IEqual
-            | Op::INotEqual
-            | Op::FOrdEqual
-            | Op::FUnordEqual
-            | Op::FOrdNotEqual
-            | Op::FUnordNotEqual
-            | Op::Dot
-    );
     match operands {
-        [a, b] if commutes && a > b => CanonicalOperands::Swapped([*b, *a]),
+        [a, b] if op.is_commutative() && a > b => CanonicalOperands::Swapped([*b, *a]),
         _ => CanonicalOperands::AsIs,
     }
 }

@@ -1,5 +1,4 @@
-//! What is known of the functions that are called: whether a copy can take the place of a call, and
-//! whether it should.
+//! Callee analysis: whether a copy of a function can replace its calls, and whether it should.
 
 use spirula_spirv::analysis::{IdDecorations, SpirvCallGraph};
 use spirula_spirv::grammar::Op;

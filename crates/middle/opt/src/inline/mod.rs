@@ -1,4 +1,5 @@
-//! Putting functions in the place of calls: which can be, copying them, what is told of the copies.
+//! Inlining: which functions can be inlined, how they are copied, and the names, decorations and debug scopes of
+//! copies.
 
 mod callees;
 mod scopes;

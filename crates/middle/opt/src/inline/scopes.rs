@@ -1,4 +1,4 @@
-//! Debug scopes of copies: code that was put in the place of a call says where the call stood.
+//! Debug scopes of inlined code: each copied instruction records the position of the call (`DebugInlinedAt`).
 
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;

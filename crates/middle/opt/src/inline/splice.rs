@@ -1,8 +1,8 @@
-//! Copying functions to where they are called.
+//! Function splicing: copies the body of a function to the place of a call.
 //!
-//! The block of a call is split behind the call; the copy's blocks go between the two parts. A
-//! loop's header keeps its merge instruction, which stands in the first part. The calls of a block
-//! are taken from the last to the first, so that each instruction moves once.
+//! The block of a call is split after the call, and the blocks of the copy go between the two halves. A loop header
+//! keeps its merge instruction, which stays in the first half. The calls of a block are inlined from the last to
+//! the first, so that each instruction moves once.
 
 use super::callees::{CalleeSummary, CalleeTable};
 use super::scopes::{self, CallDebugLocation, DebugInstKind};

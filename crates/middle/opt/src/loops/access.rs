@@ -1,4 +1,4 @@
-//! What loops read and write, and whether that may be the same.
+//! Dependence tests of loops: which memory a loop reads and writes, and whether two accesses may alias.
 
 use crate::gvn::{AliasAnalysis, MemoryEvent, MemoryLocation, WriterScope};
 use crate::values::ModuleValues;

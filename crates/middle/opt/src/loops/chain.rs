@@ -1,4 +1,4 @@
-//! Copies of rounds of a loop, one behind the other.
+//! Loop iteration cloning: copies of the iterations of a loop, chained one after the other.
 
 use super::LoopShape;
 use crate::inline::{IdAnnotations, InstRefId};

@@ -1,4 +1,4 @@
-//! Loops: going over them, their shape, how often they run, copies of their rounds.
+//! Loop utilities of passes: the walk over loops, their shape, their trip count, and copies of iterations.
 
 mod access;
 mod chain;

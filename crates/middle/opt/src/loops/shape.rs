@@ -1,5 +1,5 @@
-//! Loops of which rounds can be copied: entered from one block, gone round by one edge, left by one
-//! branch that every round comes to.
+//! Loop shape: loops whose iterations can be copied. Such a loop is entered from one block, has one back edge, and
+//! is left by one branch that every iteration reaches.
 
 use crate::analyses::{AnalysisCache, FlowAnalysis};
 use spirula_diagnostics::SourceDiagnostic;

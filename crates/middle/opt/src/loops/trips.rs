@@ -1,5 +1,5 @@
-//! How often a loop runs: what decides on leaving it is computed round by round, from what it begins
-//! with. This takes counters of any kind (sums, products, shifts, floats), at the price of a limit.
+//! Trip counts: the exit condition of a loop is evaluated iteration by iteration from its initial values. This
+//! handles counters of any kind (sums, products, shifts, floats), within a limit of iterations.
 
 use super::LoopShape;
 use crate::values::{ModuleValues, first_value};

@@ -1,6 +1,6 @@
-//! Going over the loops of a module's functions. What passes over loops need of the whole module is
-//! made once, at the first function that has something for them, and kept up while loops change, so
-//! that they take time linear in the module.
+//! The loop pass driver: visits the loops of all functions of a module. Data about the whole module is computed at
+//! the first function that has a loop for the pass. It is kept up to date while loops change, so that loop passes
+//! take time linear in the module.
 
 use super::{BlockCloner, LoopShape, TripCounter, create_preheaders, find_loop_shapes};
 use crate::analyses::{AnalysisCache, AnalysisSet, FlowAnalysis};

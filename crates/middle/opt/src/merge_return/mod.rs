@@ -1,5 +1,5 @@
-//! Making the returns of a structured function one: where each return goes instead, and the values
-//! that do not reach their uses any more after that.
+//! Return merging: gives a structured function one return. Returns become branches, and values that no longer reach
+//! their uses are repaired.
 
 mod plan;
 mod repair;

@@ -1,5 +1,5 @@
-//! Where returns go: out of the innermost loop, else the innermost switch, and on from its merge
-//! block until the whole function is left.
+//! The targets of merged returns: a return leaves the innermost loop, else the innermost switch, and then goes from
+//! merge block to merge block until it leaves the function.
 
 use crate::structure;
 use spirula_spirv::analysis::{BlockDominators, ConstructTree, FlowGraph};

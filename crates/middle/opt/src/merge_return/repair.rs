@@ -1,5 +1,5 @@
-//! Values that no longer dominate their uses: they go through a variable, and addresses and handles
-//! are made again where they are used.
+//! SSA repair after return merging: values that no longer dominate their uses go through a variable. Addresses and
+//! handles are computed again at their uses.
 
 use crate::pool::InternPool;
 use spirula_diagnostics::SourceDiagnostic;
@@ -92,7 +92,7 @@ impl SsaRepair {
 
     fn can_be_made_again(&self, module: &SpirvModule, inst: InstRef<'_>) -> bool {
         match inst.op() {
-            Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject => true,
+            op if op.is_plain_access_chain() || op == Op::CopyObject => true,
             // Handles are loaded from what nothing writes.
             Op::Load => inst.result_type().is_some_and(|ty| {
                 let ty = self.definitions.defining_op(module, ty);

@@ -1,13 +1,12 @@
-//! Aggressive dead-code elimination: everything is taken to be dead until something that matters
-//! needs it (Cytron et al., "Efficiently Computing Static Single Assignment Form and the Control
-//! Dependence Graph", 1991, section 7.1).
+//! Aggressive dead-code elimination: every instruction is assumed dead until a live one needs it (Cytron et al.,
+//! "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph", 1991, section 7.1).
 //!
-//! What matters by itself is what others see: writes to their memory, atomics, barriers, calls of
-//! functions that have effects, leaving a function. Instructions matter by their uses, branches by
-//! the blocks that they decide on, stores to a variable of a function by the variable being read,
-//! functions by being called, globals by being used; interface variables that nothing uses leave the
-//! entry points, outputs excepted, and in compute shaders what has a binding (which goes, too, by
-//! `adce-bindings`), so that a launch that fits still does. Loops that do nothing are taken to end.
+//! The roots are effects that others can observe: writes to shared memory, atomics, barriers, calls of functions
+//! with effects, and leaving a function. Instructions become live by their uses, branches by the blocks that they
+//! decide on, functions by calls, and globals by uses. A store to a function variable becomes live when the
+//! variable is read. Unused interface variables leave the entry points, except outputs. In compute shaders
+//! variables with a binding stay, too, so that a launch that fits the module still does; `adce-bindings` deletes
+//! them as well. Loops without effects are assumed to terminate.
 //!
 //! Before:
 //! ```text

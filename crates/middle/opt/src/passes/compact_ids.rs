@@ -1,5 +1,5 @@
-//! Compaction of ids: they get the smallest numbers in the order of their definitions, and the bound
-//! is set to one more than the largest. Consumers size tables by the bound.
+//! Id compaction: ids are renumbered densely in the order of their definitions, and the bound becomes the largest
+//! id plus one. Consumers size tables by the bound.
 //!
 //! Before: `%7 = OpTypeVoid` and `%90 = OpTypeFunction %7`, bound 91. After: `%1 = OpTypeVoid` and
 //! `%2 = OpTypeFunction %1`, bound 3.

@@ -1,10 +1,10 @@
-//! Copy propagation of arrays and structures: a variable of a function that is set once, to what was
-//! loaded from elsewhere, is read there instead (Wegman and Zadeck's copy propagation, for memory;
-//! Muchnick, "Advanced Compiler Design and Implementation", 1997, section 12.5).
+//! Copy propagation of arrays and structures: a function variable that is set once, to a loaded value, is replaced
+//! by the source of the load (Wegman and Zadeck's copy propagation, for memory; Muchnick, "Advanced Compiler Design
+//! and Implementation", 1997, section 12.5).
 //!
-//! The source must be as it was when it was read: memory that nothing writes while the module runs,
-//! or a variable of the function whose every write comes before on every way. Copies that were made
-//! part by part, because the types differ in their layout, are seen through.
+//! The source must still hold the value that was read. So it is memory that nothing writes while the module runs,
+//! or a function variable all of whose writes precede the copy on every path. Copies that were made member by
+//! member, because the layouts of the types differ, are recognised.
 //!
 //! Before:
 //! ```text
@@ -130,7 +130,7 @@ impl CopySearch<'_> {
                         return None;
                     }
                 }
-                Op::AccessChain | Op::InBoundsAccessChain => chains.push(*user),
+                op if op.is_plain_access_chain() => chains.push(*user),
                 _ => return None,
             }
         }

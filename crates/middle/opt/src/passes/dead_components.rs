@@ -1,10 +1,9 @@
-//! Dead components: of a vector only the components that something needs are computed. Which those
-//! are is followed backwards through shuffles, constructions, insertions, phis and operations that
-//! work component by component (a backward analysis by bit vectors, as in Muchnick, "Advanced
-//! Compiler Design and Implementation", 1997, chapter 8).
+//! Dead component elimination: only those components of a vector are computed that are needed. A backward analysis
+//! by bit vectors finds them through shuffles, constructions, insertions, phis and componentwise operations (as in
+//! Muchnick, "Advanced Compiler Design and Implementation", 1997, chapter 8).
 //!
-//! What is not needed of a construction becomes undefined, and an insertion that is not needed goes;
-//! what computed it is left to `adce`.
+//! Unneeded operands of a construction become undefined, and unneeded insertions are deleted. Their operands are
+//! left to `adce`.
 //!
 //! Before:
 //! ```text

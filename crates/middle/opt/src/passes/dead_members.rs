@@ -1,10 +1,11 @@
-//! Dead members: structures that are only reached through addresses lose the members that nothing
-//! reaches. Those that are left keep their places in memory, so that buffers are laid out as before
-//! (cf. Debray et al., "Compiler Techniques for Code Compaction", 2000, on dead data).
+//! Dead member elimination: structures that are only reached through addresses lose the members that nothing
+//! accesses. The remaining members keep their offsets, so that the layout of buffers does not change (cf. Debray et
+//! al., "Compiler Techniques for Code Compaction", 2000, on dead data).
 //!
-//! A structure stays whole where a value of it exists: loaded, stored, constructed, constant; where
-//! a variable of it is no buffer, since stages must agree on what they pass on; and where its address is used otherwise than by access chains. Push constants keep their last member, and with it their size. Modules that are
-//! linked keep everything.
+//! A structure stays whole if a value of it exists: loaded, stored, constructed or constant. It also stays whole if
+//! a variable of it is no buffer, since stages must agree on their interface, or if its address is used other than
+//! by access chains. Push constants keep their last member, and with it their size. Modules that are linked keep
+//! everything.
 //!
 //! Before:
 //! ```text
@@ -169,7 +170,7 @@ impl<'a> LiveMembers<'a> {
     fn mark_inst_members(&mut self, module: &SpirvModule, inst: InstRef<'_>) {
         match inst.op() {
             Op::Variable => self.keep_pointee(module, inst.result_type()),
-            Op::AccessChain | Op::InBoundsAccessChain => self.mark_chain_members(module, inst),
+            op if op.is_plain_access_chain() => self.mark_chain_members(module, inst),
             Op::ArrayLength => {
                 let base = self.type_of(module, inst.id_operand(0));
                 let base = base.and_then(|b| self.definitions.get(module, b));

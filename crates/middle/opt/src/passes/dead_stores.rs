@@ -1,9 +1,9 @@
-//! Dead-store elimination across blocks: what is stored to a variable of a function and not read on
-//! any way from there, before it is stored anew or the function is left, is not stored (Muchnick,
-//! "Advanced Compiler Design and Implementation", 1997, section 18.10; liveness as in section 14.1.3).
+//! Dead-store elimination across blocks: a store to a function variable is deleted if no path from it reads the
+//! variable before it is overwritten or the function is left (Muchnick, "Advanced Compiler Design and
+//! Implementation", 1997, section 18.10; liveness as in section 14.1.3).
 //!
-//! Variables are looked at as a whole: reading any part of one keeps what was stored to every part,
-//! and only storing the whole makes what was there before dead.
+//! Variables are treated as a whole. A read of any part keeps the stores to every part, and only a store of the
+//! whole makes earlier stores dead.
 //!
 //! Before:
 //! ```text

@@ -1,6 +1,6 @@
-//! Makes equal types and constants one. Of equal ones the first stays. What is decorated, by itself
-//! or in its members, is equal to nothing; specialisation constants are never joined. Composites of
-//! zeros become `OpConstantNull`, which is shorter.
+//! Deduplication: merges equal types and constants. The first of several equal ones stays. Types and constants with
+//! decorations, on themselves or on their members, are equal to nothing. Specialisation constants are never merged.
+//! Composites of zeros become `OpConstantNull`, which is shorter.
 //!
 //! Before: `%1 = OpConstant %uint 4` and `%2 = OpConstant %uint 4`. After: the first, used twice.
 

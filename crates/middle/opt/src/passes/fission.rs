@@ -1,16 +1,16 @@
-//! Loop fission: a loop whose rounds do several things that have nothing to do with each other becomes
-//! several loops, each of which needs fewer registers and touches less memory (Kennedy and McKinley,
-//! "Maximizing Loop Parallelism and Improving Data Locality via Loop Fusion and Distribution", 1993;
-//! Allen and Kennedy, "Optimizing Compilers for Modern Architectures", 2001, section 5.3).
+//! Loop fission: a loop with independent parts becomes several loops. Each of them needs fewer registers and
+//! touches less memory (Kennedy and McKinley, "Maximizing Loop Parallelism and Improving Data Locality via Loop
+//! Fusion and Distribution", 1993; Allen and Kennedy, "Optimizing Compilers for Modern Architectures", 2001,
+//! section 5.3).
 //!
-//! Groups of stores that depend on each other stay together: those of which one may write what the
-//! other reads or writes, as `fuse` tests it, and those that use the same value of a round before. The
-//! test does not tell in which direction a dependence goes, so that each is taken to go in both and
-//! strongly connected components are connected ones. What groups compute alike each computes for
-//! itself. Values that are used behind the loop stay in the last one.
+//! Stores that depend on each other stay in one group. Two stores depend on each other if one may write a location
+//! that the other reads or writes, by the test of `fuse`, or if both use the same value of the previous iteration.
+//! The test does not give the direction of a dependence. Each is therefore assumed in both directions, so that
+//! strongly connected components are connected components. Computations that groups share are duplicated. Values
+//! that are used after the loop stay in the last one.
 //!
-//! Rounds must be without branches, loops be left from their headers, and what decides on leaving be
-//! computed without loads.
+//! Iterations must be free of branches, the exit must be in the header, and the exit condition must be computed
+//! without loads.
 //!
 //! Before: `for (i) { a[i] = x[i]; b[i] = y[i]; }`. After: `for (i) a[i] = x[i]; for (i) b[i] = y[i];`.
 

@@ -1,5 +1,5 @@
-//! Decoration groups become decorations of each target: consumers of today, and other passes, know
-//! no groups.
+//! Decoration group removal: the decorations of a group become decorations of each of its targets. Current
+//! consumers and the other passes do not support groups.
 //!
 //! Before:
 //! ```text

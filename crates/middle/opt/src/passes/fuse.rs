@@ -1,10 +1,9 @@
-//! Loop fusion: two loops that follow each other and run equally often become one (Kennedy and
-//! McKinley, "Maximizing Loop Parallelism and Improving Data Locality via Loop Fusion and
-//! Distribution", 1993).
+//! Loop fusion: merges adjacent loops of equal trip count (Kennedy and McKinley, "Maximizing Loop Parallelism and
+//! Improving Data Locality via Loop Fusion and Distribution", 1993).
 //!
-//! Both must be left from their headers after a known number of rounds; the second must not use what
-//! the first computes, and what they read and write must be apart: nothing that one writes is in a
-//! variable that the other accesses. Loops in which invocations meet stay.
+//! The exits of both loops must be in their headers, and the trip count must be known. The second loop must not use
+//! values of the first. Neither loop may write a variable that the other accesses. Loops with barriers or group
+//! operations stay.
 //!
 //! Before: `for (i) a[i] = x[i]; for (j) b[j] = y[j];`. After: `for (i, j) { a[i] = x[i]; b[j] = y[j]; }`.
 

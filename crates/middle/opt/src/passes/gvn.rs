@@ -1,16 +1,16 @@
-//! Global value numbering: what a dominating block computed is not computed again (Briggs, Cooper
-//! and Simpson, "Value Numbering", 1997, section 4, dominator-based). Instructions are simplified on
-//! the way, as by `simplify`.
+//! Global value numbering: values that a dominating block has computed are reused (Briggs, Cooper and Simpson,
+//! "Value Numbering", 1997, section 4, dominator-based). Instructions are simplified during the walk, as by
+//! `simplify`.
 //!
-//! Loads are answered by what was loaded or stored at the same address, where nothing on any way
-//! between may have written there; stores of what is there already go, and those that are overwritten
-//! or lost in the same block. Variables without `Aliased` are apart, and so are constant indices that
-//! differ; barriers, atomics with an order and calls end what is known of memory that others write.
-//! Volatile and coherent memory is left alone.
+//! Loads are replaced by the value that was loaded or stored at the same address, if nothing on any path between
+//! may have written there. Stores of the value that is already there are deleted, and so are stores that are
+//! overwritten or lost in the same block. Variables without `Aliased` do not alias, nor do constant indices that
+//! differ. Barriers, atomics with an order, and calls invalidate knowledge of shared memory. Volatile and coherent
+//! memory is left alone.
 //!
-//! `gvn-hoist` also has what two blocks compute, neither of which is above the other, computed once in
-//! the block above both, at its end: smaller, but it may run where neither of the two does. Only what
-//! has no effects and may run anywhere moves.
+//! `gvn-hoist` also hoists a computation that two blocks share into the block that dominates both, at its end, if
+//! neither of them dominates the other. This is smaller, but it may run where neither of the two does. Only
+//! instructions without effects that may run anywhere are hoisted.
 //!
 //! Before:
 //! ```text

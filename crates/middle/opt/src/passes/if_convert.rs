@@ -1,10 +1,10 @@
-//! If-conversion: a branch over little becomes a selection. Both sides run, and each phi of the block
-//! where they meet is an `OpSelect` (Allen, Kennedy, Porterfield and Warren, "Conversion of Control
-//! Dependence to Data Dependence", 1983).
+//! If-conversion: a branch over few instructions becomes a selection. Both sides run, and each phi of the merge
+//! block becomes an `OpSelect` (Allen, Kennedy, Porterfield and Warren, "Conversion of Control Dependence to Data
+//! Dependence", 1983).
 //!
-//! A side may hold a few cheap instructions that have no effects and may run anywhere; loads stay
-//! where they are. Before version 1.4 vectors are chosen by a vector of conditions; what cannot be
-//! chosen then, and addresses in logical addressing, stay. Branches that ask not to be flattened do.
+//! A side may hold a few cheap instructions without effects that may run anywhere; loads are not moved. Before
+//! version 1.4 vectors are selected by a vector of conditions. Types that cannot be selected in that version stay,
+//! and so do addresses in logical addressing. Branches with the `DontFlatten` hint stay.
 //!
 //! Before:
 //! ```text

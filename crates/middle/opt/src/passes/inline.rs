@@ -1,13 +1,13 @@
-//! Inlining: copies of functions take the place of calls, callees first, so that each function is
-//! copied as it ends up (Scheifler, "An Analysis of Inline Substitution for a Structured Programming
-//! Language", 1977).
+//! Inlining: copies of functions replace calls. Callees come first, so that each function is copied in its final
+//! form (Scheifler, "An Analysis of Inline Substitution for a Structured Programming Language", 1977).
 //!
-//! `inline-all` takes every function that can be copied: all but recursive ones, imported ones, and
-//! kernels' that take arguments by value. `inline` takes those of them that nothing outside of the module
-//! sees and that do not ask to be left, and of the others what is called once or hardly longer than its
-//! call; `inline-small` those whose copies are not expected to make the module longer. Functions of structured modules get one return first, as by `merge-return`. Functions that
-//! nothing calls any more go at once, so that what follows has each body once; variables stay behind for
-//! `sroa` and `mem2reg`.
+//! `inline-all` takes every function that can be copied. This excludes recursive and imported functions, and
+//! kernels with arguments by value. `inline` takes functions with internal linkage that do not ask to stay, and
+//! others that are called once or are hardly longer than their call. `inline-small` takes those whose copies are
+//! not expected to enlarge the module.
+//!
+//! Functions of structured modules get a single return first, as by `merge-return`. Functions without remaining
+//! calls are deleted at once, so that later passes see each body once. Variables remain for `sroa` and `mem2reg`.
 //!
 //! Before:
 //! ```text

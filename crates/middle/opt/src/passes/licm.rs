@@ -1,11 +1,11 @@
-//! Loop-invariant code motion: what gives the same in every round of a natural loop moves before the
-//! loop, into a pre-header that is made where there is none. Inner loops come first, so that what
-//! leaves one can leave the next (Aho, Lam, Sethi and Ullman, "Compilers", section 9.5).
+//! Loop-invariant code motion: computations that give the same value in every iteration of a natural loop move to
+//! its pre-header, which is created if there is none. Inner loops come first, so that an instruction can leave
+//! several loops (Aho, Lam, Sethi and Ullman, "Compilers", section 9.5).
 //!
-//! Instructions without effects move wherever they stand. What is undefined for some operands (a
-//! division) moves only out of the loop's header, which runs whenever the loop is entered. Loads
-//! move out of the header when the loop writes nothing, and from anywhere when they read a variable
-//! that nothing can write. What depends on the invocations that run it does not move.
+//! Instructions without effects move from anywhere. An instruction that is undefined for some operands, such as a
+//! division, moves only from the loop header, which runs whenever the loop is entered. Loads move from the header
+//! if the loop writes nothing, and from anywhere if they read a variable that nothing can write. Instructions that
+//! depend on the set of active invocations do not move.
 //!
 //! Before:
 //! ```text

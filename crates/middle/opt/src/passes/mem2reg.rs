@@ -1,5 +1,5 @@
-//! Memory to SSA: variables of functions that are only loaded and stored as a whole become values
-//! and phis. A wrapper of [`spirula_spirv::ssa`], which says how and by which sources.
+//! Memory-to-register promotion: function variables that are only loaded and stored as a whole become values and
+//! phis. This is a wrapper of [`spirula_spirv::ssa`], which names the algorithm and its sources.
 //!
 //! Before:
 //! ```text

@@ -1,10 +1,10 @@
-//! One return for each function of a structured module, outside of all constructs: the form in which
-//! it can be copied to its calls.
+//! Return merging: gives each function of a structured module a single return, outside of all constructs. In this
+//! form a function can be inlined.
 //!
-//! The body goes into a switch of one case. A return within selections becomes a branch to its merge
-//! block; one within a loop or a further switch notes that the function has returned and leaves that
-//! construct, whose merge block then goes on to the next one around (as in Bahmann et al., "Perfect
-//! Reconstructability of Control Flow from Demand Dependence Graphs", 2015, section 4, where exits
+//! The body goes into a switch of one case. A return within selections becomes a branch to the merge block of the
+//! switch. A return within a loop or a further switch records that the function has returned and leaves that
+//! construct. The merge block of the construct then continues to the next construct around it (as in Bahmann et
+//! al., "Perfect Reconstructability of Control Flow from Demand Dependence Graphs", 2015, section 4, where exits
 //! become predicates). Values that no longer reach their uses go through variables, for `mem2reg`.
 //!
 //! Before:

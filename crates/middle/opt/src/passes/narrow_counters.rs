@@ -1,9 +1,11 @@
-//! Loops that count in 64 bits and stay below a number of 32 count in 32: what compares and adds in 64 takes twice the
-//! instructions on graphics processors (the narrowing of induction variables, as LLVM's IndVarSimplify widens them).
+//! Loop counter narrowing: loops that count in 64 bits but stay in the range of 32 count in 32 bits. On graphics
+//! processors a comparison or sum in 64 bits takes twice the instructions (the inverse of the induction variable
+//! widening of LLVM's IndVarSimplify).
 //!
-//! Taken are loops that are left at their header, whose counter goes up from a constant by a constant as long as it is below a bound,
-//! signed, where the bound is known to fit: a constant, a number of 32 bits that was extended, the counter of a loop
-//! around, or a sum of such. The counter in 64 bits is what was counted, extended.
+//! A loop qualifies if its exit is in its header and its counter goes up from a constant by a constant while it is
+//! below a bound, compared as signed. The bound must be known to fit into 32 bits: a constant, an extended number
+//! of 32 bits, the counter of an outer loop, or a sum of these. The 64-bit counter becomes an extension of the new
+//! one.
 //!
 //! Before:
 //! ```text

@@ -1,7 +1,7 @@
-//! Indices into workgroup memory that are computed in 64 bits are computed in 32, as wide as addresses are
-//! there: the lower bits of sums and products come from lower bits alone. Compilers of drivers that cut
-//! what was computed in 64 bits find too late that a constant could be a part of the access, or that
-//! neighbours are read that could be read at once; NVIDIA's is one.
+//! Index narrowing: 64-bit indices into workgroup memory are computed in 32 bits, which is the width of addresses
+//! there. The lower bits of sums and products depend on lower bits only. Some driver compilers truncate the 64-bit
+//! result and then miss that a constant could be an offset of the access, or that adjacent loads could be merged.
+//! NVIDIA's compiler is one of them.
 //!
 //! Before:
 //! ```text
@@ -56,7 +56,7 @@ struct IndexNarrowing {
 impl IndexNarrowing {
     /// Whether an instruction makes a pointer into workgroup memory by indices.
     fn is_shared(&self, module: &SpirvModule, inst: InstRef<'_>) -> bool {
-        let is_chain = matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain);
+        let is_chain = inst.op().is_plain_access_chain();
         let ty = inst.result_type().filter(|_| is_chain);
         let pointer = ty.and_then(|ty| self.facts.def_of(module, ty, Op::TypePointer));
         pointer.is_some_and(|p| p.operand_word(0) == StorageClass::Workgroup.0)

@@ -1,7 +1,7 @@
-//! Loop peeling: the first round of a loop goes before it, where that makes the others simpler: a
-//! phi of the header is the same from the second round on, or a branch or selection asks whether
-//! this is the first round (Muchnick, "Advanced Compiler Design and Implementation", 1997, section
-//! 17.4). The loop must be known to run, see [`crate::loops::TripCounter`].
+//! Loop peeling: the first iteration of a loop moves before it, if this simplifies the others. That is so if a phi
+//! of the header is the same from the second iteration on, or if a branch or selection tests for the first
+//! iteration (Muchnick, "Advanced Compiler Design and Implementation", 1997, section 17.4). The loop must be known
+//! to run, see [`crate::loops::TripCounter`].
 //!
 //! Before:
 //! ```text

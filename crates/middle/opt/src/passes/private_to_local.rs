@@ -1,6 +1,6 @@
-//! Private variables that one entry point alone uses become variables of it, so that `sroa` and
-//! `mem2reg` can make values of them. The function must not be called: a private variable keeps what
-//! one call left for the next.
+//! Private-to-local conversion: private variables that a single entry point uses become function variables, so that
+//! `sroa` and `mem2reg` can turn them into values. The function must not be called, because a private variable
+//! keeps its value from one call to the next.
 //!
 //! Before:
 //! ```text

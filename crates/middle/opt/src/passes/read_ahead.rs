@@ -1,12 +1,12 @@
-//! Loops whose rounds wait for the other invocations of the workgroup, and read a buffer that nobody changes: several rounds
-//! are put one behind the other, and what they read is asked for before the first. The reads then wait for memory together,
-//! where each round waited for its own, as nothing that stands behind a barrier is begun before it (the prefetching of Mowry,
-//! Lam and Gupta, "Design and evaluation of a compiler algorithm for prefetching", 1992, with registers in the
-//! place of a cache).
+//! Read-ahead: unrolls loops with workgroup barriers that read a buffer which nobody writes, and moves the loads of
+//! all copied iterations before the first of them. The loads then wait for memory together. Otherwise each
+//! iteration waits for its own, because no load after a barrier starts before the barrier is passed (the
+//! prefetching of Mowry, Lam and Gupta, "Design and evaluation of a compiler algorithm for prefetching", 1992, with
+//! registers in place of a cache).
 //!
-//! Taken are loops as [`unroll_runtime`](super::unroll_runtime) takes them, with more blocks than one, that have barriers for
-//! the workgroup's memory alone, in structured control flow, write nothing else that others see, and whose reads of buffers stand where the
-//! counter alone decides, at a place that it alone decides.
+//! The loops are those of [`unroll_runtime`](super::unroll_runtime), with more than one block, in structured
+//! control flow. Their barriers order workgroup memory only, and they write nothing else that others see. Whether
+//! and where a buffer is read must depend on the counter alone.
 //!
 //! Before:
 //! ```text

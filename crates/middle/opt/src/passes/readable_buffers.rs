@@ -1,5 +1,5 @@
-//! Buffers that are said to be only written may be read as well: some consumers, naga among them,
-//! take no others. What the module computes stays the same.
+//! Write-only removal: buffers that are decorated as not readable become readable. Some consumers, naga among them,
+//! accept no others. Results do not change.
 //!
 //! Before:
 //! ```text

@@ -1,7 +1,7 @@
-//! Relaxed precision: `relax-floats` says of every operation on 32-bit floats that it may be computed
-//! with less precision; `relaxed-to-half` computes in 16 bits what may be (specification, section
-//! 3.20, `RelaxedPrecision`: at least 16 bits are to be had). Values are converted before and after each
-//! operation; conversions there and back between two operations go by the rules of `simplify`.
+//! Relaxed precision: `relax-floats` allows less precision for every operation on 32-bit floats. `relaxed-to-half`
+//! computes such operations in 16 bits (specification, section 3.20, `RelaxedPrecision`: a precision of at least 16
+//! bits is required). Values are converted before and after each operation. The rules of `simplify` remove
+//! conversions there and back between two operations.
 //!
 //! Before:
 //! ```text

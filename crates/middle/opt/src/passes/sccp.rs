@@ -1,9 +1,9 @@
-//! Sparse conditional constant propagation: values that are constant on every way that can be taken
-//! become constants (Wegman and Zadeck, "Constant Propagation with Conditional Branches", 1991).
-//! Values are taken to be constant, and branches never to be taken, until the contrary is found.
+//! Sparse conditional constant propagation: values that are constant on all executable paths become constants
+//! (Wegman and Zadeck, "Constant Propagation with Conditional Branches", 1991). Values are assumed constant, and
+//! branches not taken, until the contrary is found.
 //!
-//! Branches on what is constant are left to `simplify-cfg`. Specialisation constants and undefined
-//! values are taken to be unknown.
+//! Branches on constants are left to `simplify-cfg`. Specialisation constants and undefined values count as
+//! unknown.
 //!
 //! Before:
 //! ```text

@@ -1,7 +1,7 @@
-//! Constant folding, instruction combining and strength reduction, by the table of [`crate::rules`]
-//! and the semantics of `spirula-scalar`, in one walk in which operands come before their uses
-//! (Muchnick, "Advanced Compiler Design and Implementation", 1997, chapter 12). Results of floats
-//! are computed only where no entry point asks for another rounding.
+//! Instruction combining: constant folding, algebraic simplification and strength reduction, by the table of
+//! [`crate::rules`] and the semantics of `spirula-scalar`. One walk visits operands before their uses (Muchnick,
+//! "Advanced Compiler Design and Implementation", 1997, chapter 12). Floating-point results are computed only if no
+//! entry point requests another rounding mode.
 //!
 //! Before:
 //! ```text

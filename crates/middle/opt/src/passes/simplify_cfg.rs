@@ -1,9 +1,8 @@
-//! Simpler control flow: branches on constants are decided, blocks that cannot be reached go, blocks
-//! that always follow each other become one, and phis of one value become that value.
+//! Control-flow simplification: decides branches on constants, deletes unreachable blocks, joins blocks that always
+//! follow each other, and replaces phis of one value by that value.
 //!
-//! A decided selection loses its merge instruction, which is right only when its merge block is
-//! reached from directly within it; one that is left from further inside keeps it, and what it cannot
-//! go to is taken away.
+//! A decided selection loses its merge instruction, which is right only if its merge block is reached from directly
+//! within it. A selection that is left from further inside keeps it, and the edges that it cannot take are removed.
 //!
 //! Before:
 //! ```text

@@ -1,7 +1,7 @@
-//! Code sinking: what is computed before a branch and used behind one side of it only is computed
-//! there, and what is computed in a loop and used behind it only is computed once (Knoop, Rüthing and
-//! Steffen, "Partial Dead Code Elimination", 1994, for single computations). What has no effects may
-//! sink, and loads of what nothing writes while the module runs. Nothing sinks into a loop.
+//! Code sinking: a computation before a branch whose result only one side uses moves to that side. A computation in
+//! a loop whose result is only used after the loop moves there and runs once (Knoop, Rüthing and Steffen, "Partial
+//! Dead Code Elimination", 1994, for single computations). Instructions without effects sink, and so do loads of
+//! memory that nothing writes while the module runs. Nothing sinks into a loop.
 //!
 //! Before:
 //! ```text

@@ -1,12 +1,11 @@
-//! Specialisation before the module is used: specialisation constants get other values, become
-//! constants, and workgroups a size.
+//! Specialisation ahead of use: specialisation constants get other values or become constants, and workgroups get a
+//! size.
 //!
 //! - `set-spec-const=ID:VALUE` gives the constant with this `SpecId` another default.
-//! - `freeze-spec-const` makes all of them constants, computes what is computed of them, and says the
-//!   size of workgroups in numbers; sizes that are 0 until they are specialised stay.
-//! - `workgroup-size=X:Y:Z` says of every compute entry point whose size is open, because it is a
-//!   specialisation constant or not said at all, that it is this one; kernels that ask for it are
-//!   answered by constants.
+//! - `freeze-spec-const` turns all of them into constants, folds operations on them, and writes the size of
+//!   workgroups in numbers; sizes that are 0 until they are specialised stay.
+//! - `workgroup-size=X:Y:Z` sets the size for every compute entry point whose size is open: a specialisation
+//!   constant, or not given at all. Kernels that read the size read constants.
 //!
 //! Before:
 //! ```text

@@ -1,6 +1,6 @@
-//! Descriptor scalar replacement: an array of descriptors that is only indexed by constants becomes a
-//! variable for each element that is used, with the bindings that follow each other, for consumers
-//! that have no arrays of descriptors. This changes what the module asks of its host.
+//! Descriptor scalar replacement: an array of descriptors that is only indexed by constants becomes a variable for
+//! each element that is used, with consecutive bindings. This serves consumers without arrays of descriptors. It
+//! changes the interface of the module.
 //!
 //! Before:
 //! ```text
@@ -114,7 +114,7 @@ fn gather_splittable_arrays(module: &SpirvModule, facts: &ModuleValues) -> Vec<D
             continue;
         }
         let begin = inst.words().len() - inst.operands().len();
-        let chain = matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain);
+        let chain = inst.op().is_plain_access_chain();
         facts.ids.visit_uses(inst, |at, id| {
             let Some(own) = slot[id].map(|own| own as usize) else {
                 return;

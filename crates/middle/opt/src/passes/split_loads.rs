@@ -1,4 +1,5 @@
-//! Loads of composites of which only parts are used become loads of those parts, in the same place.
+//! Load splitting: the load of a composite of which only parts are used becomes a load of each of these parts, in
+//! the same place.
 //!
 //! Before:
 //! ```text

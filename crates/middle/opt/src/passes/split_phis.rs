@@ -1,9 +1,9 @@
-//! Phis of structures and arrays that are put together on every way to them become a phi for each
-//! part, so that what goes round a loop is no longer taken apart and put together there.
+//! Phi splitting: a phi of a structure or array that is constructed on every path becomes a phi for each member. A
+//! loop-carried structure is then no longer constructed and taken apart in each iteration.
 //!
-//! A phi is split where each value is made from its parts, is a constant or another phi that is split, and
-//! where a part of it, or of one that it is joined to, is taken. The whole is put together behind the
-//! phis; where nothing asks for it, it goes as dead code.
+//! A phi is split if each incoming value is constructed from members, is a constant, or is another phi that is
+//! split. In addition a member of it, or of a phi that it is connected to, must be extracted. The whole is
+//! constructed after the phis; if nothing uses it, it is dead code.
 //!
 //! Before:
 //! ```text

@@ -1,6 +1,5 @@
-//! Deletes what only people and debuggers read: names, lines, sources, and instructions of debug
-//! information sets. Strings stay where other instructions use them (`NonSemantic.DebugPrintf`).
-//! `strip-lines` leaves the names.
+//! Debug stripping: deletes names, lines, sources, and instructions of debug information sets. Strings stay if
+//! other instructions use them (`NonSemantic.DebugPrintf`). `strip-lines` keeps the names.
 //!
 //! Before:
 //! ```text

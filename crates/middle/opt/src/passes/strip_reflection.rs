@@ -1,6 +1,6 @@
-//! Deletes what only tools that reflect on modules read: instructions of non-semantic sets other than
-//! those of debug information, and decorations that say how a variable is meant
-//! (`SPV_GOOGLE_hlsl_functionality1`, `SPV_GOOGLE_user_type`), with the extensions they need.
+//! Reflection stripping: deletes instructions that only reflection tools read. These are the instructions of
+//! non-semantic sets other than debug information, and decorations that state the intent of a variable
+//! (`SPV_GOOGLE_hlsl_functionality1`, `SPV_GOOGLE_user_type`), with their extensions.
 //!
 //! Before: `OpDecorateString %x UserSemantic "POSITION"`. After: it is gone.
 

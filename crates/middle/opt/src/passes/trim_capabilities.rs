@@ -1,6 +1,5 @@
-//! Takes back the capabilities and extensions that nothing in the module needs any more, by
-//! [`spirula_spirv::recompute`]. Where something is needed that no capability allows, the module stays as
-//! it is.
+//! Capability trimming: deletes the capabilities and extensions that the module does not need, by
+//! [`spirula_spirv::recompute`]. If a need is met by no capability that is allowed, the module does not change.
 //!
 //! Before: `OpCapability Float64` in a module without numbers of 64 bits. After: it is gone.
 

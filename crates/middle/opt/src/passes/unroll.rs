@@ -1,10 +1,10 @@
-//! Loop unrolling: the rounds of a loop that runs a known number of times, one behind the other
-//! (Muchnick, "Advanced Compiler Design and Implementation", 1997, section 17.4.3).
+//! Loop unrolling: copies the iterations of a loop with a known trip count one after the other (Muchnick, "Advanced
+//! Compiler Design and Implementation", 1997, section 17.4.3).
 //!
-//! `unroll` takes the loops that ask for it (`Unroll`), `unroll-small` also those whose rounds are few
-//! and short, `unroll-by=N` makes N rounds one round in loops whose number of rounds N divides. Loops
-//! are left by one branch that every round comes to and are not continued from within constructs;
-//! others stay. How often a loop runs is computed, see [`crate::loops::TripCounter`].
+//! `unroll` takes the loops that request it (`Unroll`). `unroll-small` also takes loops with few and short
+//! iterations. `unroll-by=N` merges N iterations into one if N divides the trip count. The loop must be left by one
+//! branch that every iteration reaches, and must not be continued from within constructs. Trip counts are computed,
+//! see [`crate::loops::TripCounter`].
 //!
 //! Before:
 //! ```text

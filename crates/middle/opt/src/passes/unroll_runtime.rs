@@ -1,11 +1,11 @@
-//! Loops whose number of rounds is known only when they run: as long as so many rounds are left, they
-//! are made at once (Muchnick, "Advanced Compiler Design and Implementation", 1997, section 17.4.3; LLVM's "runtime
-//! unrolling"). Of what is left half as many are made if there are so many, then a quarter, until none are left: a loop
-//! would wait for the reads of each round by itself.
+//! Runtime unrolling: unrolls loops by N whose trip count is known only at run time. The unrolled loop runs while N
+//! iterations are left (Muchnick, "Advanced Compiler Design and Implementation", 1997, section 17.4.3; LLVM's
+//! "runtime unrolling"). Then a block of half as many iterations runs if that many are left, then a quarter, and so
+//! on. A remainder loop would wait for the loads of each iteration separately.
 //!
-//! What this is for are loops that read memory and add up: the reads of several rounds need not wait
-//! for each other. Taken are innermost loops with a short body of one block that reads and does not write,
-//! and whose counter goes up by a constant until it is not below a bound.
+//! The pass is meant for loops that read memory and accumulate: the loads of several iterations need not wait for
+//! each other. It takes innermost loops with a short body of one block that reads and does not write, whose counter
+//! goes up by a constant while it is below a bound.
 //!
 //! Before:
 //! ```text

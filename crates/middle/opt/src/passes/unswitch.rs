@@ -1,9 +1,9 @@
-//! Loop unswitching: a branch within a loop that goes the same way in every round is taken once,
-//! before two copies of the loop (Allen and Cocke, "A Catalogue of Optimizing Transformations", 1972).
-//! The copies' branches are on constants, for `simplify-cfg`.
+//! Loop unswitching: a branch within a loop whose condition is loop-invariant is taken once, before two copies of
+//! the loop (Allen and Cocke, "A Catalogue of Optimizing Transformations", 1972). The branches in the copies are on
+//! constants, for `simplify-cfg`.
 //!
-//! The loop must be left to one block, that nothing else leads to, and be small. Loops in which
-//! invocations meet (barriers, group operations) stay, since the branch may part invocations.
+//! The loop must be small and have one exit block, which nothing else leads to. Loops with barriers or group
+//! operations stay, because the branch may make invocations diverge.
 //!
 //! Before: a loop with `OpBranchConditional %c %then %else` in it, `%c` from before the loop.
 //!

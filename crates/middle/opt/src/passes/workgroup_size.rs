@@ -1,9 +1,8 @@
-//! The size of workgroups, known before the module is used: see [`super::specialise`], which says how
-//! the passes of specialisation belong together.
+//! Workgroup size specialisation: sets the size of workgroups before the module is used. [`super::specialise`]
+//! describes how the passes of specialisation relate.
 //!
-//! An entry point whose size is open gets it as `LocalSize`: kernels that say none, and compute
-//! shaders whose `WorkgroupSize` or `LocalSizeId` is of specialisation constants. One that says another
-//! size in numbers keeps that.
+//! An entry point whose size is open gets it as `LocalSize`. These are kernels without a size, and compute shaders
+//! whose `WorkgroupSize` or `LocalSizeId` consists of specialisation constants. Another size in numbers stays.
 //!
 //! Before: `OpExecutionModeId %main LocalSizeId %x %y %z` with specialisation constants. After:
 //! `OpExecutionMode %main LocalSize 64 1 1`.

@@ -1,9 +1,10 @@
-//! Arrays of the workgroup's memory of which every invocation uses the element of its own number alone become a variable of
-//! each invocation, so that `mem2reg` can make values of them (the privatisation of arrays: Tu and Padua, "Automatic Array
-//! Privatization", 1994). What a block computes in parallel and then copies elsewhere is such an array.
+//! Workgroup-to-local conversion: workgroup arrays of which every invocation only uses the element of its own
+//! number become function variables, so that `mem2reg` can turn them into values (array privatisation: Tu and
+//! Padua, "Automatic Array Privatization", 1994). Blocks that compute an array in parallel and then copy it
+//! elsewhere use such arrays.
 //!
-//! Taken are arrays that one entry point alone uses, by plain loads and stores at the first component of
-//! `LocalInvocationId`, where workgroups have no other, or at `LocalInvocationIndex`.
+//! The array must be used by one entry point alone, by plain loads and stores at the first component of
+//! `LocalInvocationId`, if workgroups have no other dimension, or at `LocalInvocationIndex`.
 //!
 //! Before:
 //! ```text
@@ -213,14 +214,14 @@ impl WorkgroupArrayAnalysis {
                 let is_fit = match inst.op() {
                     Op::Load => at == begin && is_plain(inst.operands().get(1)),
                     Op::Store => at == begin && is_plain(inst.operands().get(2)),
-                    Op::AccessChain | Op::InBoundsAccessChain => {
+                    op if op.is_plain_access_chain() => {
                         let own = inst.get_id(1).filter(|_| inst.operands().len() == 2);
                         at == begin && own.is_some_and(|i| self.numbers.is_own(module, facts, i))
                     }
                     _ => false,
                 };
                 // The array as a whole is only a place for addresses.
-                let is_chain = matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain);
+                let is_chain = inst.op().is_plain_access_chain();
                 let is_fit = is_fit && is_alone && is_chain == (id == variable);
                 let same = self.found[variable]
                     .as_ref()

@@ -1,4 +1,4 @@
-//! Composites: what is taken out of what was put together.
+//! Simplification of composites: extractions from constructions, insertions and shuffles.
 
 use super::SimplifyRule;
 use crate::values::{MOST_COMPONENTS, ModuleValues, SimplifyOutcome};

@@ -1,4 +1,4 @@
-//! Copies and conversions.
+//! Simplification of copies and conversions.
 
 use super::SimplifyRule;
 use crate::values::{ModuleValues, SimplifyOutcome};

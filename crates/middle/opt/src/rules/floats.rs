@@ -1,5 +1,5 @@
-//! Floating-point numbers: only what gives the same bits, but for numbers below the normal ones in
-//! shaders that promise nothing of them.
+//! Simplification of floating-point operations: only rules that give the same bits. The exception are subnormal
+//! numbers in shaders that do not promise to preserve them.
 
 use super::SimplifyRule;
 use crate::values::{ModuleValues, SimplifyOutcome};

@@ -1,4 +1,4 @@
-//! Integers, at every width.
+//! Simplification of integer operations, at every width.
 
 use super::SimplifyRule;
 use crate::values::{ModuleValues, SimplifyOutcome};

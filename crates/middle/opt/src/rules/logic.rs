@@ -1,4 +1,4 @@
-//! Booleans, selections and comparisons.
+//! Simplification of Boolean operations, selections and comparisons.
 
 use super::SimplifyRule;
 use crate::values::{ModuleValues, SimplifyOutcome};

@@ -1,10 +1,9 @@
-//! Simplifications of single instructions: a table from opcodes to rules, one file for each kind.
+//! Simplification rules of single instructions: a table from opcodes to rules, one file for each kind.
 //!
-//! A rule looks at an instruction and the definitions of its operands. It says which value the
-//! result is, or makes the instruction a simpler one; it adds at most one instruction. Rules on
-//! floating-point numbers give the same bits for every operand, infinities and zeros of either sign
-//! included. The identities are those of Warren, "Hacker's Delight", 2012, chapter 2, and of the
-//! specification's descriptions of composites.
+//! A rule looks at an instruction and the definitions of its operands. It returns the value that the result equals,
+//! or rewrites the instruction to a simpler one. It adds at most one instruction. Rules on floating-point numbers
+//! give the same bits for every operand, infinities and zeros of either sign included. The identities are those of
+//! Warren, "Hacker's Delight", 2012, chapter 2, and of the specification's descriptions of composites.
 
 mod composites;
 mod conversions;

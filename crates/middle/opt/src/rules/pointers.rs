@@ -1,4 +1,4 @@
-//! Addresses.
+//! Simplification of access chains.
 
 use super::SimplifyRule;
 use crate::values::{ModuleValues, SimplifyOutcome};
@@ -35,16 +35,13 @@ fn of_chain(
     let i = module.inst(inst);
     let (op, base) = (i.op(), i.id_operand(0));
     let inner = facts.definition(module, base)?;
-    let is_chain = matches!(
-        inner.op(),
-        Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain
-    );
+    let is_chain = inner.op().is_access_chain();
     let through = inner.operands().len();
     if !is_chain || facts.use_count(base) as usize * (through - 1) >= through + 3 {
         return None;
     }
-    let certain = |op| matches!(op, Op::InBoundsAccessChain | Op::InBoundsPtrAccessChain);
-    let pointer = matches!(inner.op(), Op::PtrAccessChain | Op::InBoundsPtrAccessChain);
+    let certain = |op: Op| op.is_inbounds_access_chain();
+    let pointer = inner.op().is_element_access_chain();
     let joined = match (pointer, certain(op) && certain(inner.op())) {
         (false, false) => Op::AccessChain,
         (false, true) => Op::InBoundsAccessChain,

@@ -1,4 +1,4 @@
-//! How variables of functions are accessed.
+//! Access analysis of function variables: which instructions use each address of a variable.
 
 use crate::structure;
 use crate::values::ModuleValues;
@@ -74,10 +74,7 @@ impl AggregateAccesses {
                         }
                     }
                 });
-                let address = matches!(
-                    inst.op(),
-                    Op::AccessChain | Op::InBoundsAccessChain | Op::Bitcast
-                );
+                let address = inst.op().is_plain_access_chain() || inst.op() == Op::Bitcast;
                 if let Some(result) = inst.result().filter(|_| followed && address) {
                     self.follow_address(result);
                 }

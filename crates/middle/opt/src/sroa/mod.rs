@@ -1,5 +1,4 @@
-//! Taking variables of functions apart: how they are accessed, splitting them, and reaching their
-//! components through the whole.
+//! Scalar replacement of aggregates: access analysis, splitting of variables, and widening of component accesses.
 
 mod accesses;
 mod split;

@@ -1,4 +1,4 @@
-//! Splitting a variable into one for each part.
+//! Variable splitting: replaces a variable by one for each of its members.
 
 use super::accesses::{AggregateAccesses, AggregateVariable};
 use crate::gvn::is_plain;
@@ -33,7 +33,7 @@ pub fn classify_use(
 ) -> Option<AggregateUse> {
     let inst = module.inst(user);
     match inst.op() {
-        Op::AccessChain | Op::InBoundsAccessChain => {
+        op if op.is_plain_access_chain() => {
             let index = facts.scalar_constant_bits(module, inst.get_id(1)?)?;
             let result = inst.result()?;
             if facts.decoration_marks(result).is_none() || !stays_within(accesses, module, result) {
@@ -74,7 +74,7 @@ fn stays_within(accesses: &AggregateAccesses, module: &SpirvModule, address: Id)
         for user in accesses.address_users(address) {
             let inst = module.inst(*user);
             match inst.op() {
-                Op::AccessChain | Op::InBoundsAccessChain => work.extend(inst.result()),
+                op if op.is_plain_access_chain() => work.extend(inst.result()),
                 Op::Load | Op::LifetimeStart | Op::LifetimeStop => {}
                 Op::Store if inst.id_operand(1) != address => {}
                 Op::FunctionCall | Op::ExtInst if !accesses.physical => {}

@@ -1,5 +1,5 @@
-//! Accesses to components of vectors and matrices become accesses to the whole, so that the variable
-//! can be a value.
+//! Component widening: accesses to components of vectors and matrices become accesses to the whole, so that the
+//! variable can become a value.
 
 use super::accesses::{AggregateAccesses, AggregateVariable};
 use super::split::{AggregateUse, classify_use};
@@ -33,7 +33,7 @@ pub fn vectorise_accesses(
     let mut chains = Vec::new();
     for user in accesses.address_users(variable.id) {
         let inst = module.inst(*user);
-        let chain = matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain);
+        let chain = inst.op().is_plain_access_chain();
         if chain {
             let path = resolve_component_path(facts, module, inst, variable.ty, vector);
             let (Some(path), Some(result)) = (path, inst.result()) else {

@@ -1,5 +1,5 @@
-//! Definitions, types and constants, kept up while instructions change: passes that make instructions
-//! through [`ModuleValues`] have them noted at once, all others are noted by [`ModuleValues::catch_up`].
+//! Value facts: definitions, types and constants, kept up to date while instructions change. Instructions that are
+//! created through [`ModuleValues`] are recorded at once, all others by [`ModuleValues::catch_up`].
 
 use crate::pool::InternPool;
 use spirula_scalar::FloatEncoding;

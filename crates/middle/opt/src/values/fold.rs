@@ -1,5 +1,5 @@
-//! Constant folding: an instruction whose operands are constants is one, by the table of
-//! [`spirula_scalar::fold`], component by component.
+//! Constant folding: replaces an instruction on constants by its result, component by component, by the table of
+//! [`spirula_scalar::fold`].
 
 use super::ModuleValues;
 use spirula_scalar::FloatEncoding;

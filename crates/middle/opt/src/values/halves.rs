@@ -1,4 +1,4 @@
-//! The lower halves of integers of 64 bits, computed in 32: those of sums and products come from lower halves alone.
+//! Low halves of 64-bit integers, computed in 32 bits. The low half of a sum or product depends on low halves only.
 
 use super::ModuleValues;
 use spirula_spirv::grammar::Op;

@@ -1,4 +1,4 @@
-//! What is known of values: their definitions, types, decorations, and constants as numbers.
+//! Value analysis: definitions, types and decorations of values, and constants as numbers.
 
 mod facts;
 mod fold;

@@ -50,8 +50,8 @@ pub(super) fn is_volatile(access: Option<&u32>) -> bool {
 /// Whether other invocations may run meanwhile, or be waited for.
 pub(super) fn is_ordering_op(op: Op) -> bool {
     let name = op.info().map_or("", |info| info.name);
-    ["OpAtomic", "OpFunction", "OpGroup", "OpSubgroup"]
+    let is_collective = ["OpFunction", "OpGroup", "OpSubgroup"]
         .iter()
-        .any(|kind| name.starts_with(kind))
-        || matches!(op, Op::ControlBarrier | Op::MemoryBarrier)
+        .any(|kind| name.starts_with(kind));
+    is_collective || op.is_atomic() || op.is_barrier()
 }

@@ -188,23 +188,23 @@ impl PointerProvenance {
             Op::Variable | Op::UntypedVariableKHR => inst
                 .result()
                 .map_or(ProvenanceRoot::Many, ProvenanceRoot::One),
-            Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
-            | Op::Bitcast
-            | Op::CopyObject
-            | Op::PtrCastToGeneric
-            | Op::GenericCastToPtr
-            | Op::GenericCastToPtrExplicit
-            | Op::CrossWorkgroupCastToPtrINTEL
-            | Op::PtrCastToCrossWorkgroupINTEL
-            | Op::FreezeKHR
-            | Op::ExpectKHR => self.roots[inst.id_operand(0)],
-            Op::UntypedAccessChainKHR
-            | Op::UntypedInBoundsAccessChainKHR
-            | Op::UntypedPtrAccessChainKHR
-            | Op::UntypedInBoundsPtrAccessChainKHR => self.roots[inst.id_operand(1)],
+            op if op.is_access_chain()
+                || matches!(
+                    op,
+                    Op::Bitcast
+                        | Op::CopyObject
+                        | Op::PtrCastToGeneric
+                        | Op::GenericCastToPtr
+                        | Op::GenericCastToPtrExplicit
+                        | Op::CrossWorkgroupCastToPtrINTEL
+                        | Op::PtrCastToCrossWorkgroupINTEL
+                        | Op::FreezeKHR
+                        | Op::ExpectKHR
+                ) =>
+            {
+                self.roots[inst.id_operand(0)]
+            }
+            op if op.is_untyped_access_chain() => self.roots[inst.id_operand(1)],
             Op::Select => self.roots[inst.id_operand(1)].meet_with(self.roots[inst.id_operand(2)]),
             Op::Phi => inst
                 .id_operands(0)
@@ -298,10 +298,10 @@ impl PointerProvenance {
                     self.note_access_size(id, bytes.min(scalar_result(program, inst)), true);
                 }
             }
-            op if is_atomic(op) && program.byte_in_word(inst.id_operand(0)).is_some() => {
+            op if op.is_atomic() && program.byte_in_word(inst.id_operand(0)).is_some() => {
                 self.note_access_size(inst.id_operand(0), 1, true);
             }
-            op if is_atomic(op) => {
+            op if op.is_atomic() => {
                 let bytes = of(program.pointee_of(inst.id_operand(0))).map_or(4, |s| s.bytes());
                 self.note_access_size(inst.id_operand(0), bytes, true);
             }
@@ -365,10 +365,4 @@ pub(crate) fn is_private(program: &AnalysedModule<'_>, id: Id) -> bool {
             }
         )
     })
-}
-
-/// Whether an instruction is an atomic access to its first operand.
-pub(crate) fn is_atomic(op: Op) -> bool {
-    op.info()
-        .is_some_and(|info| info.name.starts_with("OpAtomic"))
 }

@@ -185,17 +185,14 @@ fn walk_pointer_chain(
             return Some((0, None));
         }
         Op::Bitcast => return walk_pointer_chain(program, origin, inst.id_operand(0)),
-        Op::AccessChain
-        | Op::InBoundsAccessChain
-        | Op::PtrAccessChain
-        | Op::InBoundsPtrAccessChain => inst.id_operand(0),
+        op if op.is_access_chain() => inst.id_operand(0),
         _ => return None,
     };
     let (mut offset, mut strides) = walk_pointer_chain(program, origin, base)?;
     let mut ty = program.pointee_of(base)?;
     let types = &program.types;
     let mut indices = inst.id_operands(1);
-    if matches!(inst.op(), Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
+    if inst.op().is_element_access_chain() {
         let element = indices.next()?;
         let stride = program.element_stride(base, ty);
         match program.constant_index(element, true) {

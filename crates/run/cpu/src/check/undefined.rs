@@ -52,10 +52,7 @@ pub(crate) fn classify_flow(op: Op) -> Option<DefinednessFlow> {
         Op::LogicalOr | Op::BitwiseOr => DefinednessFlow::Filled,
         Op::Any | Op::All => DefinednessFlow::All,
         Op::Dot => DefinednessFlow::Sum,
-        Op::AccessChain
-        | Op::InBoundsAccessChain
-        | Op::PtrAccessChain
-        | Op::InBoundsPtrAccessChain => DefinednessFlow::Each,
+        op if op.is_access_chain() => DefinednessFlow::Each,
         // Conversions; arithmetic but for matrices; comparisons; operations on bits.
         Op(109..=116 | 126..=141 | 156..=168 | 170..=191 | 194..=205) => DefinednessFlow::Each,
         _ => return None,

@@ -15,20 +15,8 @@ use spirula_spirv::ir::InstRef;
 
 /// `OpAccessChain` and its relatives.
 pub(crate) fn access_chain(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let untyped = matches!(
-        inst.op(),
-        Op::UntypedAccessChainKHR
-            | Op::UntypedInBoundsAccessChainKHR
-            | Op::UntypedPtrAccessChainKHR
-            | Op::UntypedInBoundsPtrAccessChainKHR
-    );
-    let by_element = matches!(
-        inst.op(),
-        Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
-            | Op::UntypedPtrAccessChainKHR
-            | Op::UntypedInBoundsPtrAccessChainKHR
-    );
+    let untyped = inst.op().is_untyped_access_chain();
+    let by_element = inst.op().selects_element();
     let (base, first) = if untyped {
         (inst.id_operand(1), 2)
     } else {

@@ -64,7 +64,7 @@ impl ElementEvidence {
 
     fn note_instruction(&mut self, inst: InstRef<'_>, ids: &IdWords, names: &TypeNames<'_>) {
         match inst.op() {
-            Op::AccessChain | Op::InBoundsAccessChain | Op::Load | Op::AtomicLoad => {
+            op if op.is_plain_access_chain() || matches!(op, Op::Load | Op::AtomicLoad) => {
                 if let Some(id) = inst.result() {
                     self.roots[id.index()] = self.find_root(inst.operand_word(0));
                 }

@@ -417,7 +417,7 @@ impl PushBlock {
         let mut uses = Vec::new();
         for place in DefUse::from_module(module).uses(id) {
             match module.inst(place.inst).op() {
-                Op::AccessChain | Op::InBoundsAccessChain => {
+                op if op.is_plain_access_chain() => {
                     uses.push((place.inst, usize::from(place.at)));
                 }
                 Op::Name | Op::EntryPoint => {}

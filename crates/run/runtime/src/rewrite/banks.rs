@@ -96,7 +96,7 @@ fn find_arrays(module: &SpirvModule, definitions: &IdDefinitions) -> Vec<BankedA
     let functions = module.functions().iter().map(|f| module.function(*f));
     let blocks = functions.flat_map(|f| f.blocks.iter());
     for inst in blocks.flat_map(|b| module.body(*b)) {
-        let chains = matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain);
+        let chains = inst.op().is_plain_access_chain();
         let is_access = chains && inst.operands().len() == 2;
         ids.visit_uses(inst, |_, id| {
             let Some(used) = number[id] else { return };
@@ -452,7 +452,7 @@ impl<'m> InvocationStrideAnalysis<'m> {
             return InvocationStride::Other;
         };
         let mut part = part;
-        if matches!(pointer.op(), Op::AccessChain | Op::InBoundsAccessChain) {
+        if pointer.op().is_plain_access_chain() {
             part = pointer
                 .get_id(1)
                 .and_then(|id| self.known_value(id))

@@ -237,7 +237,7 @@ fn privatise_builtin(
         let user = module.inst(place.inst);
         match user.op() {
             Op::Load | Op::EntryPoint => {}
-            Op::AccessChain | Op::InBoundsAccessChain => chains.push(place.inst),
+            op if op.is_plain_access_chain() => chains.push(place.inst),
             op if op.is_about_ids() => {}
             _ => return None,
         }

@@ -222,10 +222,7 @@ impl FunctionTranslator<'_, '_> {
         index: usize,
         position: usize,
     ) -> TranslationResult<Id> {
-        let atomic = op
-            .info()
-            .is_some_and(|row| row.class == InstructionClass::Atomic);
-        if (atomic || matches!(op, Op::Load | Op::Store)) && position == 0 {
+        if (op.is_atomic() || matches!(op, Op::Load | Op::Store)) && position == 0 {
             let ty = self.accessed_type(op, call)?;
             let result = self.t.find_shape(self.function.inst(call.inst).ty);
             if result.is_some_and(|shape| shape.elem == NumericElement::Brain) {

@@ -1,4 +1,4 @@
-//! Products of integer vectors, packed ones too, and their saturating sums
+//! Expansion of integer dot products, packed ones included, and of their saturating sums
 //! (`SPV_KHR_integer_dot_product`).
 
 use super::InstExpander;
