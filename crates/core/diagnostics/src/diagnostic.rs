@@ -1,4 +1,4 @@
-//! What is wrong with an input.
+//! Diagnostics: errors, warnings and notes about an input.
 
 use crate::SourceLocation;
 use std::fmt;

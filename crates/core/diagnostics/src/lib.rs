@@ -1,4 +1,4 @@
-//! Places in input files and the diagnostics that point at them.
+//! Source locations and the diagnostics that point at them.
 //!
 //! Every reader of Spirula reports through this crate, and every IR carries [`SourceLocation`]s, so that a
 //! fault found late can still be shown where it was written.

@@ -1,4 +1,4 @@
-//! Where something stands in its input.
+//! Source locations: positions in an input, text or binary.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Diagnostics as text for people.
+//! Rendering of diagnostics as text.
 
 use crate::{DiagnosticSeverity, SourceDiagnostic, SourceLocation};
 use codespan_reporting::diagnostic as cs;

@@ -1,4 +1,4 @@
-//! Conversions between floating-point formats and between them and integers.
+//! Conversions between floating-point formats, and between them and integers.
 //!
 //! Every function takes and gives bits in a `u64`; integers are `width` bits wide (1 to 64), given
 //! with or without sign extension and returned zero-extended. Conversions to integers saturate and

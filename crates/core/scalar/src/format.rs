@@ -1,4 +1,4 @@
-//! Binary floating-point formats, taken apart and put together exactly.
+//! Binary floating-point formats: exact decoding and correctly rounded encoding.
 //!
 //! A value is carried as bits in a `u64` together with its [`FloatEncoding`]; [`decode_bits`] gives sign,
 //! significand and exponent, [`round_to_format`] the nearest encoding under one of four rounding modes with a

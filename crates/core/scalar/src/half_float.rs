@@ -1,4 +1,4 @@
-//! Functions on the bits of `f16` that `f32` arithmetic and a final rounding would get wrong.
+//! Functions on the bits of `f16` for which `f32` arithmetic and a final rounding would be wrong.
 
 use crate::convert::{f16_from_f64, f16_to_f64};
 use crate::format::FloatEncoding;

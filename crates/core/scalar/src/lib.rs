@@ -1,4 +1,4 @@
-//! What each scalar operation on each type means.
+//! Semantics of scalar operations: the meaning of each operation on each type.
 //!
 //! One set of definitions for everything that computes with scalars: folding of constants and of
 //! specialisation-constant operations ([`fold`]), conversions ([`convert`]), integer operations at

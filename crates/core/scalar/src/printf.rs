@@ -1,11 +1,13 @@
-//! `printf` of OpenCL C: format strings read once, and printed with the arguments of each call.
+//! `printf` of OpenCL C: format strings are parsed once and printed with the arguments of each call.
 //!
-//! The form is C99's with vectors, by section 6.15.14 of "The OpenCL C Specification": `%[flags][width]
-//! [.precision][vN][length]conversion`. A vector's components are printed each by the whole
-//! conversion, with commas between them. What the specification leaves undefined is defined: a conversion
-//! that is none, or has no argument, is printed as it stands; an integer is printed with as many bits as
-//! it has where the conversion names no length; a number of the other kind than the conversion is for is
-//! converted. Widths and precisions end at 4095, so that no format asks for much memory.
+//! The syntax is that of C99 with vectors, by section 6.15.14 of "The OpenCL C Specification":
+//! `%[flags][width][.precision][vN][length]conversion`. Each component of a vector is printed by the whole
+//! conversion, with commas between them.
+//!
+//! Undefined cases of the specification are defined here. An invalid conversion, or one without an argument, is
+//! printed verbatim. An integer is printed with all its bits if the conversion names no length. A number of another
+//! kind than the conversion expects is converted. Widths and precisions are limited to 4095, so that no format
+//! requires much memory.
 
 use std::ops::Range;
 

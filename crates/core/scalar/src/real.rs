@@ -1,4 +1,4 @@
-//! What the generic mathematical functions need of `f32` and `f64`.
+//! Real number trait: the operations of `f32` and `f64` that generic mathematical functions require.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

@@ -1,6 +1,7 @@
-//! Functions of several numbers at once, with the bits of those of [`crate::math`].
+//! Lane-wise functions: functions of several numbers at once, with the same bits as those of [`crate::math`].
 //!
-//! What those branch around is computed here and then not chosen, so that compilers make vectors of it.
+//! Alternatives that [`crate::math`] branches around are computed here and not selected, so that compilers
+//! vectorise the code.
 
 use crate::elementary::exponential::{exp2_clamped, log2};
 use std::f64::consts::{LN_2, LOG2_E};

@@ -1,8 +1,8 @@
-//! Drawings of control flow in the language of Graphviz.
+//! Control-flow drawings in the DOT language of Graphviz.
 //!
-//! Each function is a cluster with a node for each block. Branches are solid, what merge instructions
-//! name is joined by dashed edges; headers of loops have two borders, blocks that cannot be reached are
-//! dotted. Dominator and post-dominator trees are clusters of their own. Cost: linear in the module.
+//! Each function is a cluster with a node for each block. Branches are solid edges. Dashed edges lead from headers
+//! to merge blocks and continue targets. Headers of loops have two borders, and unreachable blocks are dotted.
+//! Dominator and post-dominator trees are clusters of their own. Cost: linear in the module.
 
 use crate::Id;
 use crate::analysis::{BlockDominators, FlowGraph, IdDefinitions, IdNames, PostDominators};

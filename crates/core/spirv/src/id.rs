@@ -1,4 +1,4 @@
-//! Result ids.
+//! Result ids, and maps and sets keyed by them.
 
 use spirula_entity::{EntityIndex, EntitySet, SecondaryMap};
 use std::fmt;

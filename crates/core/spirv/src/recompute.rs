@@ -1,4 +1,4 @@
-//! Declaring what a module uses, and no more.
+//! Recomputation of declarations: makes a module declare exactly the capabilities and extensions that it uses.
 
 use crate::analysis::{ModuleRequirements, RequirementCeiling, RequirementChoice};
 use crate::build::string_words;

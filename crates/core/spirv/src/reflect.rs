@@ -1,5 +1,5 @@
-//! What an entry point takes: parameters, bindings, push constants, specialisation constants; what else
-//! it declares, in [`EntryDetails`].
+//! Reflection: the interface of an entry point. This comprises parameters, bindings, push constants, specialisation
+//! constants, and further declarations in [`EntryDetails`].
 
 mod details;
 mod passing;

@@ -1,4 +1,4 @@
-//! What a module may assume of the environment that it is for.
+//! Target environments: what a module may assume of the environment that it is for.
 
 use crate::grammar::SpirvVersion;
 use std::fmt;

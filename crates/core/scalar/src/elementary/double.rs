@@ -1,4 +1,4 @@
-//! The functions of `f64`: the `libm` crate's, and what it lacks.
+//! Elementary functions of `f64`: those of the `libm` crate, and those that it lacks.
 
 use super::ElementaryFloat;
 use std::f64::consts::{LN_2, LOG2_10, PI};

@@ -1,4 +1,4 @@
-//! 2^x and log₂ x to about 40 bits, in `f64`: the kernels behind the `f32` functions.
+//! Exponential and logarithm, 2^x and log₂ x, to about 40 bits in `f64`: the kernels of the `f32` functions.
 //!
 //! Both reduce the argument with a table of 32 entries and end in a short polynomial (minimax,
 //! relative error). The scheme is that of S. Gal and P. T. P. Tang, "Table-lookup algorithms for

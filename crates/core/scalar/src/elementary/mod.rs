@@ -1,4 +1,4 @@
-//! The elementary functions, once for each type.
+//! Elementary functions, one implementation for each type.
 //!
 //! `f32` functions compute in `f64` and round once, so they are within about half a unit in the last
 //! place; the frequent ones have kernels of their own here, the others go through the `f64` function.

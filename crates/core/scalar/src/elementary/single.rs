@@ -1,4 +1,4 @@
-//! The functions of `f32`: computed in `f64` and rounded once.
+//! Elementary functions of `f32`: computed in `f64` and rounded once.
 
 use super::{ElementaryFloat, arc, circular, error, exponential, hyperbolic};
 use std::f64::consts::{FRAC_1_PI, LN_2, LOG2_10};

@@ -1,4 +1,4 @@
-//! Folding of conversions: each takes a constant and the type wanted.
+//! Constant folding of conversions: each takes a constant and the result type.
 
 use super::{FoldConstant, FoldType, is_int_type};
 use crate::convert;

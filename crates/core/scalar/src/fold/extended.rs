@@ -1,4 +1,4 @@
-//! Folding of extended instructions with one scalar result.
+//! Constant folding of extended instructions with one scalar result.
 
 use super::{
     FoldConstant, FoldType, canonicalise_nan, float_format, is_int, is_int_type, read_unsigned,

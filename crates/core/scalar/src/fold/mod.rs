@@ -1,4 +1,4 @@
-//! Evaluating SPIR-V's scalar operations on constants.
+//! Constant folding of SPIR-V's scalar operations.
 //!
 //! [`eval_core`] takes an opcode, the result's type and operands as bits, and gives the result's bits, or
 //! `None` where the opcode has no row or the types do not fit it; it never fails otherwise. Vectors

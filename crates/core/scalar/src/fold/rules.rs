@@ -1,4 +1,4 @@
-//! The rule of every core instruction on scalars that has one, by opcode.
+//! Table of folding rules: one rule by opcode for every core instruction on scalars that has one.
 
 use super::{FoldConstant, FoldType, convert};
 use crate::format::{DecodedFloat, FloatEncoding, decode_bits};

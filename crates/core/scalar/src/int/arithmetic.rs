@@ -1,4 +1,4 @@
-//! Sums, products, quotients, extremes, and their saturating, high and halving forms.
+//! Integer arithmetic: sums, products, quotients, extremes, and their saturating, high and halving forms.
 //!
 //! Source of the less usual ones: the OpenCL C specification, section 6.15.3 (integer functions).
 

@@ -1,4 +1,4 @@
-//! Shifts, rotations, counts, searches and bit fields.
+//! Bit operations: shifts, rotations, counts, searches and bit fields.
 
 use super::{make_mask, sign_extend};
 

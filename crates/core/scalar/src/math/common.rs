@@ -1,5 +1,5 @@
-//! Signs, extremes, interpolation: functions of a few operations each, computed in the operands' own
-//! type by exactly the formula written here, so that code which expands them in line agrees.
+//! Common functions: signs, extremes, interpolation. Each consists of a few operations, computed in the type of the
+//! operands by exactly the formula written here, so that code which expands them inline agrees.
 
 use crate::elementary::ElementaryFloat;
 use crate::real::NativeFloat;

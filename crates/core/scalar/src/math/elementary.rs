@@ -1,4 +1,4 @@
-//! The elementary functions under the names of the instruction sets.
+//! Elementary functions under the names of the instruction sets.
 
 use crate::elementary::ElementaryFloat;
 

@@ -1,4 +1,4 @@
-//! The real-number functions of OpenCL.std and GLSL.std.450, for `f32` and `f64`.
+//! Real-number functions of OpenCL.std and GLSL.std.450, for `f32` and `f64`.
 //!
 //! Every function is generic over the type and has the C calling convention, so that its instance
 //! (`math::sin::<f32>`) can be called from machine code. Edge cases are those of C99 annex F and the

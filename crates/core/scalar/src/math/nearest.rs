@@ -1,4 +1,4 @@
-//! Rounding to integers; all exact.
+//! Rounding to integers; all functions are exact.
 
 use crate::real::NativeFloat;
 

@@ -1,4 +1,4 @@
-//! GLSL.std.450's packing of small numbers into 32 bits, and of 32 bits into `f64`.
+//! Packing of small numbers into 32 bits, and of 32-bit numbers into `f64`, by GLSL.std.450.
 //!
 //! Vector operands are passed component by component; unpacking gives one component at a time.
 

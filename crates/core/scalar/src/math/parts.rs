@@ -1,5 +1,5 @@
-//! Functions on the parts of a number: exponent, significand, fraction, neighbours. All exact, save
-//! that [`ldexp`] rounds a subnormal result once.
+//! Functions on the parts of a number: exponent, significand, fraction, neighbours. All are exact, except that
+//! [`ldexp`] rounds a subnormal result once.
 
 use crate::format::{DecodedFloat, FloatRounding, decode_bits, encode_value, round_to_format};
 use crate::real::NativeFloat;

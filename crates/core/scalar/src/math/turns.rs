@@ -1,4 +1,4 @@
-//! Sine, cosine and tangent of angles given in half turns: sin(πx), cos(πx), tan(πx).
+//! Trigonometric functions of angles in half turns: sin(πx), cos(πx), tan(πx).
 
 use crate::elementary::ElementaryFloat;
 use crate::real::NativeFloat;

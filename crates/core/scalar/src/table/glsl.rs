@@ -1,4 +1,4 @@
-//! The rows of GLSL.std.450.
+//! Table rows of GLSL.std.450.
 
 use super::{ScalarExtInst, ScalarExtSet, rows};
 

@@ -1,4 +1,4 @@
-//! The extended instructions that work on scalars, one row each, with a callable body.
+//! Table of the extended instructions on scalars, one row each, with a callable body.
 //!
 //! Bodies have the C calling convention and need nothing but their operands, so their addresses can
 //! be handed to generated code. Instructions with a pointer operand take it as `&mut`, in the place

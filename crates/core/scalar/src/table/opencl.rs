@@ -1,4 +1,4 @@
-//! The rows of OpenCL.std.
+//! Table rows of OpenCL.std.
 
 use super::{ScalarExtInst, ScalarExtSet, rows};
 

@@ -1,4 +1,4 @@
-//! The call graph.
+//! Call graph of a module.
 
 use crate::IdMap;
 use crate::grammar::Op;

@@ -1,4 +1,4 @@
-//! The control-flow graph of a function.
+//! Control-flow graph of a function.
 
 use super::lengauer_tarjan::find_immediate_dominators;
 use super::{EdgeLists, IdDefinitions};

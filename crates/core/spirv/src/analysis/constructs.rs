@@ -1,4 +1,4 @@
-//! The constructs of structured control flow.
+//! Constructs of structured control flow.
 
 use super::{BlockDominators, EdgeLists, FlowGraph};
 use crate::grammar::Op;

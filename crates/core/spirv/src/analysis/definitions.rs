@@ -1,4 +1,4 @@
-//! Which instruction defines an id.
+//! Definition table: the defining instruction of each id.
 
 use crate::grammar::Op;
 use crate::ir::{Inst, InstRef, SpirvModule};

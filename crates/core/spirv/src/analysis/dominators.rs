@@ -1,4 +1,4 @@
-//! The dominator tree of a function.
+//! Dominator tree of a function.
 
 use super::lengauer_tarjan::find_immediate_dominators;
 use super::{EdgeLists, FlowGraph};

@@ -1,4 +1,4 @@
-//! Edges between numbered nodes: what control-flow graphs and graphs like them are made of.
+//! Edge lists between numbered nodes, for control-flow graphs and similar graphs.
 
 /// Lists of nodes by node, one behind the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

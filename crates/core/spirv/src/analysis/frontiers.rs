@@ -1,4 +1,4 @@
-//! Dominance frontiers.
+//! Dominance frontiers of a control-flow graph.
 
 use super::{BlockDominators, FlowEdges, FlowGraph, PostDominators};
 use std::fmt;

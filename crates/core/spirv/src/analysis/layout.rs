@@ -1,4 +1,4 @@
-//! Where the parts of types lie in memory.
+//! Memory layout of types: sizes, alignments, offsets and strides.
 //!
 //! Explicit decorations count where they stand (`Offset`, `ArrayStride`, `MatrixStride`). Without
 //! them the rules of OpenCL C hold (OpenCL SPIR-V environment specification, section 2.6): a scalar

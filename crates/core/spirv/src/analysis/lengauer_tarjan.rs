@@ -1,4 +1,4 @@
-//! Immediate dominators of any graph.
+//! Lengauer-Tarjan algorithm: immediate dominators of any graph.
 //!
 //! The algorithm of Lengauer and Tarjan ("A Fast Algorithm for Finding Dominators in a Flowgraph",
 //! 1979) with path compression alone: time in m log n for n nodes and m edges, whatever the graph.

@@ -1,4 +1,4 @@
-//! The loop nest of a function.
+//! Loop nest of a function.
 
 use super::{BlockDominators, EdgeLists, FlowGraph};
 use spirula_entity::UnionFind;

@@ -1,4 +1,4 @@
-//! Facts about modules, each computed once from a module and valid until it changes.
+//! Analyses of modules. Each is computed once from a module and stays valid until the module changes.
 
 mod calls;
 mod cfg;

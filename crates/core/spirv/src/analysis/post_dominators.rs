@@ -1,4 +1,4 @@
-//! The post-dominator tree of a function.
+//! Post-dominator tree of a function.
 
 use super::FlowGraph;
 use super::dominators::DominanceTree;

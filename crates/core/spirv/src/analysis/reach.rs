@@ -1,4 +1,4 @@
-//! What each entry point reaches: functions through calls, and the global variables that they use.
+//! Reachability from entry points: functions through calls, and the global variables that they use.
 
 use super::SpirvCallGraph;
 use crate::Id;

@@ -1,5 +1,4 @@
-//! Walks over a control-flow graph: depth-first and breadth-first trees, and walks that keep out of
-//! a block.
+//! Graph traversals of a control-flow graph: depth-first and breadth-first trees, and walks that avoid a block.
 
 use super::FlowGraph;
 use super::dominators::DominanceTree;

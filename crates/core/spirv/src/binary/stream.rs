@@ -1,4 +1,4 @@
-//! The header and the instructions of a module, one after the other.
+//! Instruction stream: the header and the instructions of a module in their order.
 
 use super::MAGIC;
 use crate::grammar::{Op, SpirvVersion};

@@ -1,4 +1,4 @@
-//! Bytes to words and back.
+//! Conversion of bytes to words and back.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 

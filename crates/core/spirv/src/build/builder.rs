@@ -1,4 +1,4 @@
-//! The builder itself, and everything at module level but types and constants.
+//! The module builder: everything at module level except types and constants.
 
 use crate::grammar::enumerants::{
     AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, LinkageType,

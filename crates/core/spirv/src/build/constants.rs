@@ -1,4 +1,4 @@
-//! Constants, uniqued.
+//! Uniqued constants of the module builder.
 
 use super::SpirvBuilder;
 use crate::Id;

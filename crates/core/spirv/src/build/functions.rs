@@ -1,4 +1,4 @@
-//! Functions, blocks and their instructions.
+//! Functions, blocks and instructions of the module builder.
 
 use super::SpirvBuilder;
 use crate::Id;

@@ -1,4 +1,4 @@
-//! Building modules: types, constants and imports are uniqued as they are made.
+//! Module builder: types, constants and imports are uniqued when they are created.
 //!
 //! [`SpirvBuilder`] appends. Module-level items may be made at any time, also in the middle of a
 //! function; what is equal gets the id that it got first. Instructions of functions are appended to

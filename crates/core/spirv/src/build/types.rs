@@ -1,4 +1,4 @@
-//! Types, uniqued.
+//! Uniqued types of the module builder.
 
 use super::SpirvBuilder;
 use crate::Id;

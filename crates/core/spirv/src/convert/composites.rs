@@ -1,4 +1,4 @@
-//! Copies and choices of whole composites, which 1.4 brought, in the terms of earlier versions.
+//! Lowering of copies and selections of whole composites, which 1.4 introduced, to earlier versions.
 
 use super::ConvertError;
 use crate::Id;

@@ -1,4 +1,4 @@
-//! Why a module cannot be of another version.
+//! Errors of version conversion.
 
 use crate::grammar::{Op, SpirvVersion};
 use crate::ir::InstRef;

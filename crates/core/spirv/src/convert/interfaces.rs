@@ -1,4 +1,4 @@
-//! Interfaces of entry points.
+//! Conversion of entry point interfaces.
 
 use crate::analysis::EntryReach;
 use crate::grammar::enumerants::StorageClass;

@@ -1,4 +1,4 @@
-//! To an earlier version.
+//! Conversion to an earlier version.
 
 use super::composites;
 use super::error::ConvertError;

@@ -1,12 +1,12 @@
-//! Modules of one version of SPIR-V to another.
+//! Version conversion: modules of one version of SPIR-V become modules of another.
 //!
-//! What a later version took back or demands is brought to its form: interfaces list every global
-//! variable (1.4), `BufferBlock` becomes `Block` in the class `StorageBuffer` (1.4), instructions that
-//! are no more get their successors, branches have different targets (1.6).
+//! Conversion to a later version adapts what that version removed or requires. Interfaces list every global
+//! variable (1.4), `BufferBlock` becomes `Block` in the class `StorageBuffer` (1.4), removed instructions are
+//! replaced by their successors, and the targets of a branch differ (1.6).
 //!
-//! What an earlier version does not have becomes an extension where there is one, or is expressed in
-//! its terms: copies of composites part by part, interfaces of inputs and outputs only; wishes and hints
-//! go. What remains is an error that names the instruction.
+//! Conversion to an earlier version replaces features by an extension if there is one, or expresses them by other
+//! instructions: copies of composites member by member, and interfaces of inputs and outputs only. Hints are
+//! deleted. Other features give an error that names the instruction.
 //!
 //! Cost: a few passes over the module, and one of the verifier.
 

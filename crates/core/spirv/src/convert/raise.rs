@@ -1,4 +1,4 @@
-//! To a later version.
+//! Conversion to a later version.
 
 use super::buffers;
 use super::error::ConvertError;

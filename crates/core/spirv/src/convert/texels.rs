@@ -1,4 +1,4 @@
-//! Image operands that say how texels are extended (`SignExtend`, `ZeroExtend`; SPIR-V 1.4).
+//! Lowering of the image operands `SignExtend` and `ZeroExtend` (SPIR-V 1.4).
 
 use crate::analysis::IdDefinitions;
 use crate::grammar::enumerants::ImageOperands;

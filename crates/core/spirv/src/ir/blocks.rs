@@ -1,4 +1,4 @@
-//! Editing the control-flow graph: blocks and edges, with phis kept right.
+//! Control-flow editing: blocks and edges, with phis kept consistent.
 //!
 //! Each operation leaves the module well-formed, with phis that fit the graph, or returns an error and
 //! changes nothing. Where a module must have structured control flow (it declares `Shader`), edits

@@ -1,4 +1,4 @@
-//! Making instructions and handles from numbers that nobody vouches for.
+//! Checked construction of instructions and handles from untrusted numbers.
 
 use super::module::{Block, Func, Inst, ModuleSection, SpirvModule};
 use crate::Id;

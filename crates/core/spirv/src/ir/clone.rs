@@ -1,4 +1,4 @@
-//! Cloning blocks and functions.
+//! Cloning of blocks and functions.
 
 use super::module::{Block, Func, Inst, ModuleSection, SpirvModule};
 use super::{EditError, IdWords, InstRef, List};

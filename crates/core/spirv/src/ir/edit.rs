@@ -1,4 +1,4 @@
-//! The editing interface: the only way in which a module changes.
+//! The editing interface, which is the only way to change a module.
 
 use super::list::InstListEnds;
 use super::module::{BasicBlock, Block, Func, Inst, List, SpirvFunction, SpirvModule};

@@ -1,4 +1,4 @@
-//! Deleting instructions together with what is said of them.
+//! Erasure of instructions together with their names and decorations.
 
 use super::{Inst, InstRef, ModuleSection, SpirvModule};
 use crate::grammar::{ExtInstSet, Op};

@@ -1,8 +1,8 @@
-//! Which words of an instruction are ids.
+//! Id positions: which words of an instruction are ids.
 //!
-//! [`IdWords`] answers by the grammar's table of shapes: for most opcodes a mask of the first words
-//! and whether the rest are ids too; only what has strings before ids, or extended instructions
-//! with literals, is split operand by operand.
+//! [`IdWords`] answers by the table of opcode layouts. For most opcodes a mask gives the first words, and a flag
+//! the rest. Only instructions with strings before ids, or extended instructions with literals, are split operand
+//! by operand.
 
 use super::module::is_silent_set;
 use super::{InstRef, ModuleSection, SpirvModule};

@@ -1,4 +1,4 @@
-//! Where the parts of a module stand in its words, for who only looks.
+//! Read-only module index: where the parts of a module are in its words.
 
 use super::ModuleSection;
 use crate::Id;

@@ -1,4 +1,4 @@
-//! Reading access to one instruction.
+//! Read access to one instruction.
 
 use super::module::Inst;
 use crate::Id;

@@ -1,4 +1,4 @@
-//! Joining blocks that always follow each other.
+//! Block joining: merges blocks that always follow each other.
 
 use super::module::{Block, Func, Inst, SpirvModule};
 use super::{ErasedIds, IdWords, InstRef, LabelPositions};

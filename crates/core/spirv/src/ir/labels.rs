@@ -1,4 +1,4 @@
-//! Blocks of a function by their labels.
+//! Label table: the blocks of a function by their labels.
 
 use super::module::{Block, Func, SpirvModule};
 use crate::Id;

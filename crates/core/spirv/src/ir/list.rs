@@ -1,4 +1,4 @@
-//! Linked lists of instructions within a module's arena.
+//! Linked lists of instructions in the arena of a module.
 
 use super::InstRef;
 use super::module::{Inst, List, SpirvModule};

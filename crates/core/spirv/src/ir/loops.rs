@@ -1,4 +1,4 @@
-//! Editing loops: pre-headers.
+//! Loop editing: creation of pre-headers.
 
 use super::module::{Block, Inst, SpirvModule};
 use super::{EditError, IdWords, InstRef};

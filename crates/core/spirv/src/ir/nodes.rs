@@ -1,11 +1,11 @@
-//! Where instructions stand: eight bytes for each, and links for those that were moved.
+//! The instruction arena: eight bytes for each instruction, and links for those that were moved.
 //!
-//! Instructions get their handles in the order in which they are read or made, so that the neighbours of
-//! most in their list have the handles before and behind. A node says by a bit each that its instruction is
-//! the first or the last of its list. Instructions that were taken out of their list are passed over: the
-//! first and the last of a run of them say how long it is. Only instructions whose neighbours are others have
-//! these written down, in pages of [`PAGE`] links that are made when the first instruction of a page needs
-//! one: memory grows with what is put in, not with the module, nor with what is taken out.
+//! Instructions get their handles in the order in which they are read or created. The list neighbours of most
+//! instructions are therefore the previous and the next handle. Two bits of a node tell whether its instruction is
+//! the first or the last of its list. Removed instructions are skipped: the first and the last of a run of them
+//! hold its length. Only instructions with other neighbours have explicit links. Links are in pages of [`PAGE`],
+//! which are allocated when the first instruction of a page needs one. Memory grows with insertions, not with the
+//! module, nor with deletions.
 
 use super::edit::GROWTH;
 use super::module::{Inst, List, trim_capacity};

@@ -1,4 +1,4 @@
-//! Blocks behind their dominators, as the specification demands (section 2.16.1).
+//! Block order: places blocks after their dominators, as the specification requires (section 2.16.1).
 
 use super::IdWords;
 use super::module::{Func, SpirvModule};

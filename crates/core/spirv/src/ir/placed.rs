@@ -1,10 +1,10 @@
-//! Edits of single instructions that look first whether they can be made.
+//! Checked insertion: edits of single instructions that first check whether they are allowed.
 //!
-//! [`SpirvModule::insert_before`] and its like put any instruction anywhere, for passes that know what they do.
-//! The edits of this file keep what every module must keep of its layout, whoever asks: each instruction
-//! stands in its section or in a block, phis and variables first, nothing between a merge instruction and
-//! its branch. What an edit refuses leaves the module as it was. That ids are defined before their uses and
-//! have fitting types is the verifier's to say.
+//! [`SpirvModule::insert_before`] and similar functions insert any instruction anywhere, for passes that are
+//! trusted. The edits of this file preserve the layout of a module whoever calls them. Each instruction stays in
+//! its section or in a block, phis and variables come first, and nothing comes between a merge instruction and its
+//! branch. A refused edit leaves the module unchanged. Whether ids are defined before their uses and have fitting
+//! types is left to the verifier.
 
 use super::module::{Block, Inst, ModuleSection, SpirvModule};
 use super::{ErasedIds, IdWords, InstRef, LabelPositions};

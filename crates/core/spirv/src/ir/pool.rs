@@ -1,8 +1,8 @@
-//! The words of a module's instructions.
+//! Word pool: the words of a module's instructions.
 //!
-//! Those of the module that was read stay as they are, but for operands that are changed in place; those of
-//! instructions that are made, or get more words than they had, are put behind them into a vector of their
-//! own, so that the first edit does not copy the module.
+//! The words of the module that was read stay as they are, except for operands that are changed in place. Words of
+//! new instructions, and of instructions that grow, are appended to a second vector. The first edit therefore does
+//! not copy the module.
 
 use super::edit::GROWTH;
 use crate::binary::{first_word, split_first_word};

@@ -1,4 +1,4 @@
-//! From words to the IR, in one pass.
+//! Module reader: words to IR in one pass.
 
 use super::ids::IdWords;
 use super::module::{Func, Inst, List, ModuleSection, SpirvModule};

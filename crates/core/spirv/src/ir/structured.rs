@@ -1,7 +1,7 @@
-//! Which edges structured control flow can do without.
+//! Redundant edges: edges that structured control flow can do without.
 //!
-//! Cost: linear in the function for each edge that is asked about; edges of modules without
-//! structure are not looked at.
+//! Cost: linear in the function for each queried edge. Edges of modules without structured control flow are not
+//! examined.
 
 use super::module::{Block, SpirvModule};
 use super::{EditError, IdWords};

@@ -1,4 +1,4 @@
-//! The targets of `OpSwitch`, whose literals are as wide as its selector.
+//! Targets of `OpSwitch`, whose literals are as wide as its selector.
 
 use super::{InstRef, SpirvModule};
 use crate::Id;

@@ -1,4 +1,4 @@
-//! Removing blocks that cannot be reached.
+//! Removal of unreachable blocks.
 
 use super::module::{Block, Func, Inst, ModuleSection, SpirvModule};
 use super::{ErasedIds, IdWords, InstRef, LabelPositions};

@@ -1,4 +1,4 @@
-//! A module's instructions in their logical order.
+//! Module walk: all instructions in their logical order.
 
 use super::InstRef;
 use super::module::{BasicBlock, Func, Inst, List, ModuleSection, SpirvFunction, SpirvModule};

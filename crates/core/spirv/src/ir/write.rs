@@ -1,4 +1,4 @@
-//! From the IR to words.
+//! Module writer: IR to words.
 
 use super::module::SpirvModule;
 use super::walk::SpirvWalk;

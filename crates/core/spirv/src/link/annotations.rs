@@ -1,4 +1,4 @@
-//! The decorations of a module by target, groups resolved.
+//! Decorations of a module by target, with groups resolved.
 
 use crate::Id;
 use crate::grammar::Op;

@@ -1,4 +1,4 @@
-//! Why modules cannot be linked.
+//! Errors of linking.
 
 use super::ImportError;
 use crate::convert::ConvertError;

@@ -1,4 +1,4 @@
-//! Importing from another module.
+//! Import of functions and globals from another module.
 
 use super::annotations::{TargetAnnotations, map_ids};
 use super::recursive;

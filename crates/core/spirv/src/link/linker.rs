@@ -1,4 +1,4 @@
-//! Linking whole modules.
+//! Linking of whole modules.
 
 use super::symbols::{LinkSymbols, SymbolMention};
 use super::{GlobalValueTable, LinkError, SpirvImporter, order, workgroup};

@@ -1,4 +1,4 @@
-//! The order of what stands outside of functions.
+//! Order of global instructions in a linked module.
 
 use crate::IdMap;
 use crate::grammar::Op;

@@ -1,4 +1,4 @@
-//! Types that contain pointers to themselves, by value.
+//! Recursive types by value: types that contain pointers to themselves.
 //!
 //! What a forward pointer leads to cannot be compared part by part, as its parts lead back to it. It
 //! is written down instead with the types that it reaches numbered in the order in which they are

@@ -1,4 +1,4 @@
-//! The symbols that modules export and import.
+//! Symbol resolution: the symbols that modules export and import.
 
 use super::LinkError;
 use super::annotations::TargetAnnotations;

@@ -1,4 +1,4 @@
-//! What a module has by value.
+//! Value numbering of globals: types and constants of a module by value.
 
 use super::annotations::{TargetAnnotation, TargetAnnotations, map_ids};
 use super::recursive;

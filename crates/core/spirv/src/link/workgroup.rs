@@ -1,4 +1,4 @@
-//! The size of workgroups when modules are put together.
+//! Workgroup sizes in linked modules.
 //!
 //! A constant decorated `WorkgroupSize` sets the size of all entry points of its module, above their
 //! execution modes. In a linked module it would set that of other modules' entry points too, so it

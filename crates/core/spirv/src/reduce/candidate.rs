@@ -1,4 +1,4 @@
-//! Modules with some units simplified.
+//! Reduction candidates: modules with some units simplified.
 
 use super::units::ReduceUnit;
 use crate::analysis::IdDefinitions;

@@ -1,4 +1,4 @@
-//! Shrinking a module while it keeps a property: what is left of a program that a tool fails on.
+//! Test-case reduction: shrinks a module while it keeps a property, such as making a tool fail.
 //!
 //! [`reduce_module`] tries simpler modules and keeps those that are valid and still have the property, which
 //! the caller's closure decides: by running a command, say. Each pass has a list of units that can be

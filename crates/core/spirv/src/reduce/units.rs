@@ -1,4 +1,4 @@
-//! What can be simplified, pass by pass.
+//! Reduction units: the parts of a module that each pass can simplify.
 
 use super::{function_insts, is_computed};
 use crate::analysis::IdDefinitions;

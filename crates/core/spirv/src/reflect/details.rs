@@ -1,5 +1,4 @@
-//! What an entry point declares besides what is bound: execution modes, inputs and outputs, members of
-//! blocks.
+//! Reflection of declarations beyond bindings: execution modes, inputs and outputs, members of blocks.
 
 use super::{InterfaceReflector, entry_point};
 use crate::Id;

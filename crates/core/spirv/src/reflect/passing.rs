@@ -1,5 +1,4 @@
-//! How a shader that was made of a kernel takes the kernel's arguments, as
-//! `NonSemantic.ClspvReflection` has it written down.
+//! Argument passing of shaders that were made from kernels, as `NonSemantic.ClspvReflection` records it.
 
 use super::{BindingKind, EntryInterface, InterfaceBinding, InterfaceParam, ParamKind};
 use crate::Id;

@@ -1,4 +1,4 @@
-//! Which variables can become values, and where they are read and written.
+//! Candidates of promotion: which variables can become values, and where they are read and written.
 
 use super::{NONE, VariablePromoter};
 use crate::Id;

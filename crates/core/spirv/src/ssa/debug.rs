@@ -1,4 +1,4 @@
-//! What debuggers are told of variables, told of values.
+//! Debug information of promoted variables: declarations become value records.
 
 use super::VariablePromoter;
 use crate::Id;

@@ -1,4 +1,5 @@
-//! What becomes of ids: one word for each, as the tables of a promotion are as long as the module's bound.
+//! Replacements of ids: one word for each id, because the tables of a promotion are as long as the bound of the
+//! module.
 
 use super::NONE;
 use crate::{Id, IdMap};

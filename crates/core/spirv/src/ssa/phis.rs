@@ -1,4 +1,4 @@
-//! Where phis must stand.
+//! Phi placement at iterated dominance frontiers.
 
 use super::candidates::PromotionCandidates;
 use crate::Id;

@@ -1,4 +1,4 @@
-//! Replacing loads by the values that reach them.
+//! Renaming: replaces loads by the values that reach them.
 
 use super::candidates::PromotionCandidates;
 use super::phis::PendingPhis;

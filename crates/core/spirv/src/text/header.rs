@@ -1,4 +1,4 @@
-//! The module's header as comment lines at the head of a text.
+//! Header comments: the header of a module as comment lines at the beginning of a text.
 
 use crate::binary::SpirvHeader;
 use crate::grammar::SpirvVersion;

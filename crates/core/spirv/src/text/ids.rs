@@ -1,4 +1,4 @@
-//! Tables keyed by ids that need not be sound: a module may use any number as an id.
+//! Tables keyed by unchecked ids, since the text of a module may use any number as an id.
 
 use rustc_hash::FxHashMap;
 

@@ -1,5 +1,4 @@
-//! Integer literals: decimal, hexadecimal (`0x`) or octal (leading `0`), as C writes them, behind
-//! an optional sign.
+//! Integer literals: decimal, hexadecimal (`0x`) or octal (leading `0`), as in C, after an optional sign.
 
 /// Why a literal is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

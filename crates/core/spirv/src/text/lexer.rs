@@ -1,4 +1,4 @@
-//! Text to words: white space and comments separate, strings hold together.
+//! Lexer: text to words. White space and comments separate words, strings are one word.
 
 use crate::grammar::Op;
 

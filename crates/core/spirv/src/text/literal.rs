@@ -1,4 +1,4 @@
-//! What the literals of constants and switches are, which depends on types given earlier.
+//! Types of literals: the literals of constants and switches depend on types that are declared before.
 
 use super::float::FloatLiteralFormat;
 use super::ids::IdTable;

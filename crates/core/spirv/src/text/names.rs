@@ -1,4 +1,4 @@
-//! Readable names for ids, by the rules of SPIRV-Tools' disassembler.
+//! Friendly names of ids, by the rules of SPIRV-Tools' disassembler.
 //!
 //! A name comes from `OpName`, from a `BuiltIn` decoration, or from what a type or constant is
 //! made of; everything else keeps its number. The first name an id is given stays; a name that is

@@ -1,4 +1,4 @@
-//! The assembler's known instructions: operands by the grammar.
+//! Operand parser of the assembler, driven by the grammar.
 
 use super::float::FloatLiteralFormat;
 use super::integer::{self, NumberError};

@@ -1,6 +1,6 @@
-//! The assembler.
+//! Assembler: text to words.
 //!
-//! After a fault it goes on with the next instruction, so that one run shows several.
+//! After an error it continues with the next instruction, so that one run reports several errors.
 
 use super::header::HeaderComment;
 use super::ids::IdTable;

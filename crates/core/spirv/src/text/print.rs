@@ -1,4 +1,4 @@
-//! The disassembler.
+//! Disassembler: words to text.
 
 use super::header;
 use super::ids::IdTable;

@@ -1,4 +1,4 @@
-//! The name that was probably meant.
+//! Suggestions for misspelt names.
 
 /// Longer words are not worth a guess.
 const LONGEST: usize = 64;

@@ -1,4 +1,4 @@
-//! The ids of a text: numbers stand for themselves, names get numbers that are free.
+//! Symbol table of the assembler: numbers keep their value, names get free numbers.
 
 use super::integer;
 use super::lexer::AssemblyLexer;

@@ -1,4 +1,4 @@
-//! VerifyRule 15: names and decorations fit their targets.
+//! Rule 15: names and decorations fit their targets.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::VerifyRule;

@@ -1,4 +1,4 @@
-//! VerifyRule 20: built-in variables, as Vulkan lists them ("Built-In Variables").
+//! Rule 20: built-in variables, by Vulkan's list ("Built-In Variables").
 
 use super::context::{VerifyContext, VerifyResult, ensure};
 use super::rules::VerifyRule;

@@ -1,4 +1,4 @@
-//! VerifyRule 10 for casts of bits and of pointers.
+//! Rule 10 for casts of bits and of pointers.
 
 use super::context::{VerifyContext, VerifyResult, ensure};
 use super::rules::VerifyRule;

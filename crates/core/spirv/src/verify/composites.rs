@@ -1,4 +1,4 @@
-//! VerifyRule 10 for composites: what is put together, taken apart, or copied member by member.
+//! Rule 10 for composites: construction, extraction, insertion, shuffles and logical copies.
 
 use super::context::{VerifyContext, VerifyFault, VerifyResult, ensure, make_fault};
 use super::rules::VerifyRule;

@@ -1,4 +1,4 @@
-//! VerifyRule 9: constants fit their types.
+//! Rule 9: constants fit their types.
 
 use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::VerifyRule;

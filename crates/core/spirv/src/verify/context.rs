@@ -1,4 +1,4 @@
-//! What the rules look up: definitions and types of a module in flat tables, and what it declares.
+//! Verification context: definitions and types of a module in flat tables, and its declarations.
 
 use super::VerifyOptions;
 use super::rules::VerifyRule;

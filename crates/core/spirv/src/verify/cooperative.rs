@@ -1,4 +1,4 @@
-//! VerifyRule 26: cooperative matrices (`SPV_KHR_cooperative_matrix`, `SPV_NV_cooperative_matrix`,
+//! Rule 26: cooperative matrices (`SPV_KHR_cooperative_matrix`, `SPV_NV_cooperative_matrix`,
 //! `SPV_NV_cooperative_matrix2`).
 
 use super::context::{VerifyContext, VerifyResult, ensure};

@@ -1,4 +1,5 @@
-//! Rules 1, 6 and 7: the tables know every word, and the module declares what it uses.
+//! Rules 1, 6 and 7: the tables know every word, and the module declares the capabilities, extensions and versions
+//! that it uses.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::VerifyRule;

@@ -1,4 +1,4 @@
-//! VerifyRule 17: entry points, their interfaces, and which instructions their models run.
+//! Rule 17: entry points, their interfaces, and the instructions that their execution models allow.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::modes::{self, DeclaredModes};

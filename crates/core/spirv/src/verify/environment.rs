@@ -1,4 +1,4 @@
-//! VerifyRule 23: what a client interface takes.
+//! Rule 23: restrictions of client interfaces.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::VerifyRule;

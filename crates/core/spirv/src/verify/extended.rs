@@ -1,4 +1,4 @@
-//! VerifyRule 21: extended instructions of GLSL.std.450 and OpenCL.std, as tables by name.
+//! Rule 21: extended instructions of GLSL.std.450 and OpenCL.std, as tables by name.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::VerifyRule;

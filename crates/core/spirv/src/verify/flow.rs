@@ -1,4 +1,4 @@
-//! VerifyRule 13: blocks, branches and phis.
+//! Rule 13: blocks, branches and phis.
 
 use super::context::{DefPlace, VerifyContext, VerifyFault, VerifyResult, ensure, make_fault};
 use super::rules::VerifyRule;

@@ -1,4 +1,4 @@
-//! VerifyRule 10 for floats of other formats than IEEE's (`SPV_KHR_bfloat16`, `SPV_EXT_float8`): they are stored,
+//! Rule 10 for floats of formats other than IEEE's (`SPV_KHR_bfloat16`, `SPV_EXT_float8`). Such numbers are stored,
 //! converted and factors of products; other instructions do not compute with them.
 
 use super::context::{VerifyContext, VerifyResult, ensure};

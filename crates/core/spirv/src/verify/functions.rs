@@ -1,4 +1,4 @@
-//! VerifyRule 12: functions, parameters and calls.
+//! Rule 12: functions, parameters and calls.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::ids::is_debug;

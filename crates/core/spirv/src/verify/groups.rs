@@ -1,4 +1,4 @@
-//! VerifyRule 24: operations over groups of invocations.
+//! Rule 24: group operations.
 
 use super::context::{VerifyContext, VerifyResult, ensure};
 use super::rules::VerifyRule;

@@ -1,4 +1,4 @@
-//! Rules 4 and 5: ids are defined before their uses and stand where their class may.
+//! Rules 4 and 5: ids are defined before their uses and are used where their class is allowed.
 
 use super::context::{DefPlace, VerifyContext, VerifyResult, ensure, make_fault};
 use super::flow::FunctionFlow;

@@ -1,4 +1,4 @@
-//! VerifyRule 18 for the optional operands of image instructions.
+//! Rule 18 for the optional operands of image instructions.
 
 use super::context::{VerifyContext, VerifyResult, ensure};
 use super::images::{ImageTypeOperands, count_coordinates, is_implicit};

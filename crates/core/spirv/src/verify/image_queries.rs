@@ -1,4 +1,4 @@
-//! VerifyRule 18 for what is asked about images.
+//! Rule 18 for image queries.
 
 use super::context::{VerifyContext, VerifyResult, ensure};
 use super::images::{count_coordinates, has_int_components, of_operand};

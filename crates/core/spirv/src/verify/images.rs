@@ -1,4 +1,4 @@
-//! VerifyRule 18: image instructions.
+//! Rule 18: image instructions.
 
 use super::context::{VerifyContext, VerifyFault, VerifyResult, ensure, make_fault};
 use super::rules::VerifyRule;

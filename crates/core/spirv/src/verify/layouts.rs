@@ -1,4 +1,4 @@
-//! VerifyRule 16: explicit layouts of memory that others see.
+//! Rule 16: explicit layouts of externally visible memory.
 //!
 //! Three sets of rules (Vulkan specification, "Offset and Stride Assignment"): *scalar*, *standard*
 //! (std430) and *extended* (std140, where arrays and structures are aligned to 16 bytes).

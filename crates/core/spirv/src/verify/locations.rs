@@ -1,4 +1,4 @@
-//! VerifyRule 17, the locations of inputs and outputs.
+//! Rule 17 for the locations of inputs and outputs.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::VerifyRule;

@@ -1,4 +1,4 @@
-//! The verifier: whether a module keeps the rules of the specification and of a client interface.
+//! Verifier: checks a module against the rules of the specification and of a client interface.
 //!
 //! [`VerifyRule`] lists the rules with their numbers; each message names the instruction, its place and
 //! the rule. What has the form of a list stands in tables: capabilities, extensions and versions come
@@ -222,7 +222,7 @@ fn visit_insts<'m>(module: &'m SpirvModule, mut visit: impl FnMut(InstRef<'m>, D
         .for_each(|i| visit(i, DefPlace::OUTSIDE, false));
 }
 
-/// VerifyRule 3.
+/// Rule 3.
 fn collect_definitions<'m>(cx: &mut VerifyContext<'m>, faults: &mut VerifyFaults<'_>) {
     visit_insts(cx.module, |inst, place, _| {
         if inst.op() == Op::TypeForwardPointer {

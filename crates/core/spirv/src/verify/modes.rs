@@ -1,4 +1,4 @@
-//! VerifyRule 17 for execution modes: which stand beside each other, and for which models.
+//! Rule 17 for execution modes: which may be combined, and for which execution models.
 
 use super::context::{VerifyContext, VerifyResult, ensure};
 use super::rules::VerifyRule;

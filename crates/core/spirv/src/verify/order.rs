@@ -1,5 +1,4 @@
-//! VerifyRule 2 on the words of a module: sections stand in their order, declarations of functions before
-//! definitions.
+//! Rule 2 on the words of a module: sections are in order, and declarations of functions precede definitions.
 
 use super::context::make_fault;
 use super::rules::VerifyRule;

@@ -1,4 +1,4 @@
-//! The rules that the verifier holds modules to, as a list with numbers.
+//! The rules of the verifier, numbered.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
-//! VerifyRule 10 as a table: the types of operands and results of instructions on numbers and booleans.
+//! Rule 10 as a table: the types of operands and results of instructions on numbers and Booleans.
 //!
-//! A row says what the result is, and for each operand how its type relates to the result's. What
-//! a row cannot say stands in [`super::values`].
+//! A row gives the type of the result, and for each operand how its type relates to that of the result. Conditions
+//! that a row cannot express are in [`super::values`].
 
 use super::context::{TypeSummary, VerifyContext, VerifyResult, make_fault};
 use super::rules::VerifyRule;

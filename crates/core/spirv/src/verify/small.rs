@@ -1,6 +1,6 @@
-//! VerifyRule 25: numbers of 8 and 16 bits in shaders that can only store them (specification, sections 2.16.1 and
-//! 3.31: what the capabilities for storage allow): such a number is stored, converted to another width of its
-//! kind and copied, and nothing else.
+//! Rule 25: numbers of 8 and 16 bits in shaders that can only store them (specification, sections 2.16.1 and 3.31:
+//! the capabilities for storage). Such a number is stored, converted to another width of its kind, and copied, and
+//! nothing else.
 
 use super::context::{TypeContents, VerifyContext, VerifyResult, ensure};
 use super::rules::VerifyRule;

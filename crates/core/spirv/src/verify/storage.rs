@@ -1,5 +1,4 @@
-//! VerifyRule 11, numbers of 8 and 16 bits: where they may be stored without the capability to compute
-//! with them.
+//! Rule 11 for numbers of 8 and 16 bits: where they may be stored without the capability to compute with them.
 
 use super::context::{TypeContents, VerifyContext, VerifyResult, ensure};
 use super::rules::VerifyRule;

@@ -1,5 +1,5 @@
-//! The structural graph of a function: the edges of its branches and those from headers to their merge blocks
-//! and continue targets (specification, section 2.11.1).
+//! Structural graph of a function: the edges of its branches, and edges from headers to their merge blocks and
+//! continue targets (specification, section 2.11.1).
 
 use super::context::{VerifyFault, make_fault};
 use super::rules::VerifyRule;

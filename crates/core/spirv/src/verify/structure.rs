@@ -1,9 +1,9 @@
-//! VerifyRule 14: structured control flow, for modules with the capability Shader.
+//! Rule 14: structured control flow, for modules with the capability Shader.
 //!
-//! Dominance here is *structural*: over the graph whose edges are those of branches and those from
-//! headers to their merge blocks and continue targets (specification, section 2.11.1). A construct
-//! is the blocks that its header dominates and its merge block (for loops also its continue target)
-//! does not; it is left to few blocks only and entered through its header.
+//! Dominance is *structural* here: it is that of the graph of branches and of edges from headers to their merge
+//! blocks and continue targets (specification, section 2.11.1). A construct consists of the blocks that its header
+//! dominates and its merge block does not; for loops neither does its continue target. It is entered through its
+//! header only, and left to few blocks only.
 
 use super::context::{VerifyFault, make_fault};
 use super::rules::VerifyRule;

@@ -1,4 +1,5 @@
-//! VerifyRule 10 where a row cannot say it: selection and products; composites and casts stand by themselves.
+//! Rule 10 for conditions that a row cannot express: selections and products. Composites and casts have files of
+//! their own.
 
 use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::VerifyRule;

@@ -1,4 +1,4 @@
-//! VerifyRule 11, variables: their class, type, initialiser and what an environment demands of them.
+//! Rule 11 for variables: their storage class, type and initialiser, and the demands of client interfaces.
 
 use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, make_fault};
 use super::memory::is_pointer;

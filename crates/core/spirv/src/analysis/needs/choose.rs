@@ -1,4 +1,4 @@
-//! Which capabilities and extensions meet all needs, within what is allowed.
+//! Choice of capabilities: which capabilities and extensions meet all needs, within those that are allowed.
 
 use super::tables::KINDS;
 use super::{ModuleRequirements, RequirementReason};

@@ -1,4 +1,5 @@
-//! What the grammar says of what a module uses.
+//! Needs by the grammar: the capabilities, extensions and versions that the rows of used instructions and
+//! enumerants name.
 
 use super::ModuleRequirements;
 use crate::grammar::enumerants::{BuiltIn, Capability, Decoration, GroupOperation};

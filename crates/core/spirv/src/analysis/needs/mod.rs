@@ -1,9 +1,8 @@
-//! What a module needs of capabilities, extensions and versions, found from what it uses.
+//! Needs analysis: the capabilities, extensions and versions that a module requires, derived from what it uses.
 //!
-//! What the grammar says of each instruction and enumerant is found from its rows; what it does not
-//! say (widths of numbers, storage classes, variable pointers, images) stands in `rules`. A capability
-//! or extension that neither mentions cannot be derived, so that declaring it is reason enough to keep
-//! it.
+//! The rows of the grammar give the needs of each instruction and enumerant. Needs that the grammar lacks (widths
+//! of numbers, storage classes, variable pointers, images) are in `rules`. A capability or extension that neither
+//! mentions cannot be derived. A declaration of it is therefore kept.
 
 mod choose;
 mod collect;

@@ -1,4 +1,4 @@
-//! What the grammar does not say of the needs for capabilities and extensions.
+//! Needs that the grammar lacks, by functions over instructions.
 
 use super::ModuleRequirements;
 use super::choose::collect_implied_capabilities;

@@ -1,4 +1,4 @@
-//! What the grammar does not say of the needs for capabilities, as far as it has the form of lists.
+//! Needs that the grammar lacks, as tables.
 
 use crate::grammar::enumerants::{Capability, StorageClass};
 

@@ -1,4 +1,4 @@
-//! Definitions and uses of every id.
+//! Def-use chains: definitions and uses of every id.
 
 mod packed;
 

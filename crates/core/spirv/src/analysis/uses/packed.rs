@@ -1,9 +1,9 @@
-//! The uses of a module as it is when the chains are computed: those of each id side by side, six bytes
-//! for each.
+//! Packed use lists: the uses of a module at the time when the chains are computed. The uses of each id are
+//! adjacent, with six bytes for each.
 //!
-//! Uses are counted in a walk over the module, which notes for each instruction where its ids stand, and
-//! then put where the count says by that note alone. Writing the uses down on the way would take a tenth
-//! less time for the module as a whole, and as much memory again as the file.
+//! A walk over the module counts the uses and records for each instruction where its ids are. The uses are then
+//! placed by the counts and that record alone. Recording the uses during the walk would take a tenth less time for
+//! the module as a whole, and as much more memory as the file has.
 
 use super::super::definitions::InstOfId;
 use super::IdUse;
