@@ -8,9 +8,9 @@
 //! - [`SourceFile`]: an input with its name, against which diagnostics are rendered.
 
 mod diagnostic;
-mod place;
+mod location;
 mod render;
 
 pub use diagnostic::{DiagnosticSeverity, SourceDiagnostic};
-pub use place::SourceLocation;
+pub use location::SourceLocation;
 pub use render::{SourceFile, render_diagnostic};

@@ -1,14 +1,14 @@
 //! Reflection: the interface of an entry point. This comprises parameters, bindings, push constants, specialisation
 //! constants, and further declarations in [`EntryDetails`].
 
-mod details;
-mod passing;
+mod argument_passing;
+mod entry_details;
 
-pub use details::{EntryDetails, EntryExecutionMode, InterfaceVariable, PushConstantMember};
-pub use passing::{
+pub use argument_passing::{
     ClspvArgument, ClspvInterface, ImageFact, ImageQuery, LiteralSampler, PrintfBuffer,
     ProgramMemory, SamplerMask,
 };
+pub use entry_details::{EntryDetails, EntryExecutionMode, InterfaceVariable, PushConstantMember};
 
 use crate::Id;
 use crate::analysis::{EntryReach, IdDecorations, IdDefinitions, IdNames, TypeLayouts};

@@ -20,12 +20,12 @@ mod pass;
 mod passes;
 mod pipeline;
 mod pool;
-mod replaced;
+mod replacements;
 mod rules;
 mod sroa;
 mod strip;
 mod structure;
-mod users;
+mod use_lists;
 mod values;
 
 pub use analyses::{AnalysisCache, AnalysisSet};

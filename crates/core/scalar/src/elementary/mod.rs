@@ -6,12 +6,12 @@
 //! platform's library or a fused operation whose presence depends on the processor: the same bits
 //! come out everywhere.
 
-pub(crate) mod arc;
 pub(crate) mod circular;
 mod double;
 mod error;
 pub(crate) mod exponential;
 mod hyperbolic;
+pub(crate) mod inverse_circular;
 mod single;
 
 use crate::real::NativeFloat;

@@ -1,6 +1,6 @@
 //! Elementary functions of `f32`: computed in `f64` and rounded once.
 
-use super::{ElementaryFloat, arc, circular, error, exponential, hyperbolic};
+use super::{ElementaryFloat, circular, error, exponential, hyperbolic, inverse_circular};
 use std::f64::consts::{FRAC_1_PI, LN_2, LOG2_10};
 
 /// Whether `x` is a number above zero: one comparison of its bits.
@@ -148,28 +148,28 @@ impl ElementaryFloat for f32 {
         (circular::cos_kernel(r) / circular::sin_kernel(r)) as Self
     }
     fn asin(self) -> Self {
-        arc::asin(self) as Self
+        inverse_circular::asin(self) as Self
     }
     fn acos(self) -> Self {
-        arc::acos(self) as Self
+        inverse_circular::acos(self) as Self
     }
     fn atan(self) -> Self {
-        arc::atan(self) as Self
+        inverse_circular::atan(self) as Self
     }
     fn atan2(self, x: Self) -> Self {
-        arc::atan2(self, x) as Self
+        inverse_circular::atan2(self, x) as Self
     }
     fn asinpi(self) -> Self {
-        (arc::asin(self) * FRAC_1_PI) as Self
+        (inverse_circular::asin(self) * FRAC_1_PI) as Self
     }
     fn acospi(self) -> Self {
-        (arc::acos(self) * FRAC_1_PI) as Self
+        (inverse_circular::acos(self) * FRAC_1_PI) as Self
     }
     fn atanpi(self) -> Self {
-        (arc::atan(self) * FRAC_1_PI) as Self
+        (inverse_circular::atan(self) * FRAC_1_PI) as Self
     }
     fn atan2pi(self, x: Self) -> Self {
-        (arc::atan2(self, x) * FRAC_1_PI) as Self
+        (inverse_circular::atan2(self, x) * FRAC_1_PI) as Self
     }
     fn sinh(self) -> Self {
         hyperbolic::sinh(self.into()) as Self

@@ -7,16 +7,16 @@
 
 mod common;
 mod elementary;
-mod nearest;
+mod half_turns;
+mod number_parts;
 mod packing;
-mod parts;
 mod power;
-mod turns;
+mod rounding;
 
 pub use common::*;
 pub use elementary::*;
-pub use nearest::*;
+pub use half_turns::*;
+pub use number_parts::*;
 pub use packing::*;
-pub use parts::*;
 pub use power::*;
-pub use turns::*;
+pub use rounding::*;

@@ -5,16 +5,16 @@ mod cfg;
 mod constructs;
 mod definitions;
 mod dominators;
-mod edges;
+mod edge_lists;
 mod frontiers;
 mod layout;
 mod lengauer_tarjan;
 mod loops;
 mod names;
 mod needs;
-mod pointers;
+mod pointer_bases;
 mod post_dominators;
-mod reach;
+mod reachability;
 mod traversal;
 mod uses;
 
@@ -24,7 +24,7 @@ pub use cfg::FlowGraph;
 pub use constructs::{ConstructTree, StructuredConstruct};
 pub use definitions::IdDefinitions;
 pub use dominators::{BlockDominators, DominanceTree};
-pub(crate) use edges::{EdgeLists, reverse_postorder};
+pub(crate) use edge_lists::{EdgeLists, reverse_postorder};
 pub use frontiers::DominanceFrontiers;
 pub use layout::{MemberLayout, TypeLayout, TypeLayouts};
 pub use loops::{LoopNest, NaturalLoop};
@@ -34,8 +34,8 @@ pub use needs::{
     ExceededRequirement, ModuleRequirements, RequirementCeiling, RequirementChoice,
     RequirementReason,
 };
-pub use pointers::PointerBases;
+pub use pointer_bases::PointerBases;
 pub use post_dominators::PostDominators;
-pub use reach::EntryReach;
+pub use reachability::EntryReach;
 pub use traversal::BlockTraversal;
 pub use uses::{DefUse, IdUse};

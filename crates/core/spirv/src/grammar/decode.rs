@@ -4,7 +4,7 @@
 //! enumerants bring parameters of their own.
 
 use super::Kind;
-use super::expect::ExpectedOperands;
+use super::expected_operands::ExpectedOperands;
 use super::types::{ExtInstSet, Op, OperandCategory};
 use std::fmt;
 

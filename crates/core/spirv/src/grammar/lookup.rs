@@ -3,8 +3,8 @@
 use super::generated::ext::EXT_INST_SETS;
 use super::generated::instructions::{BY_NUMBER, INSTRUCTIONS};
 use super::generated::kinds::{KINDS, Kind};
+use super::opcode_layout::OpcodeRole;
 use super::registry;
-use super::shape::OpcodeRole;
 use super::types::{
     EnumerantInfo, ExtInst, ExtInstSet, InstructionInfo, KindInfo, Op, OperandCategory, ResultForm,
 };

@@ -13,14 +13,14 @@
 mod additions;
 mod decode;
 mod effects;
-mod expect;
+mod expected_operands;
 mod extensions;
 mod generated;
 mod json;
 mod lookup;
+mod opcode_layout;
 mod properties;
 mod registry;
-mod shape;
 mod types;
 
 pub use additions::{
@@ -29,7 +29,7 @@ pub use additions::{
 };
 pub use decode::{DecodeError, OperandIter, ParsedOperand, literal_string, literal_string_words};
 pub use effects::InstructionEffects;
-pub(crate) use expect::ExpectedOperands;
+pub(crate) use expected_operands::ExpectedOperands;
 pub use extensions::extension_version;
 pub use generated::enumerants;
 pub use generated::ext::{
@@ -40,7 +40,7 @@ pub use generated::kinds::Kind;
 pub use generated::op::GRAMMAR;
 pub use lookup::all_instructions;
 pub(crate) use lookup::{all_kinds, ext_inst_sets};
-pub(crate) use shape::{IdPositions, OpcodeRole, TrailingOperands};
+pub(crate) use opcode_layout::{IdPositions, OpcodeRole, TrailingOperands};
 pub(crate) use types::enumeration;
 pub use types::{
     EnumerantInfo, ExtInst, ExtInstSet, InstructionClass, InstructionInfo, KindInfo, Op,

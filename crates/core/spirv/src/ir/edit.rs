@@ -1,8 +1,8 @@
 //! The editing interface, which is the only way to change a module.
 
+use super::inst_arena::MOST_LISTS;
 use super::list::InstListEnds;
 use super::module::{BasicBlock, Block, Func, Inst, List, SpirvFunction, SpirvModule};
-use super::nodes::MOST_LISTS;
 use crate::Id;
 use crate::grammar::Op;
 

@@ -20,38 +20,38 @@
 //! That ids are defined, dominate their uses and have fitting types is not an invariant: ask the
 //! verifier.
 
+mod block_order;
 mod blocks;
-mod checked;
+mod checked_handles;
+mod checked_insert;
 mod clone;
 mod edit;
 mod erase;
-mod ids;
+mod id_words;
 mod index;
 mod inst;
-mod join;
+mod inst_arena;
+mod join_blocks;
 mod labels;
 mod list;
 mod loops;
 mod module;
-mod nodes;
-mod order;
-mod placed;
-mod pool;
 mod read;
-mod structured;
+mod redundant_edges;
 mod switch;
 mod unreachable;
 mod walk;
+mod word_pool;
 mod write;
 
 pub use blocks::EditError;
+pub use checked_insert::InsertPosition;
 pub use clone::CloneMap;
 pub use erase::ErasedIds;
-pub use ids::IdWords;
+pub use id_words::IdWords;
 pub use index::{BlockWords, FunctionWords, SectionWords, SpirvIndex};
 pub use inst::InstRef;
 pub(crate) use labels::LabelPositions;
 pub use list::InstIter;
 pub use module::{BasicBlock, Block, Func, Inst, List, ModuleSection, SpirvFunction, SpirvModule};
-pub use placed::InsertPosition;
 pub use switch::switch_cases;

@@ -1,10 +1,10 @@
 //! The module and its parts.
 
 use super::InstRef;
+use super::inst_arena::InstArena;
 use super::list::{InstIter, InstListEnds};
-use super::nodes::InstArena;
-use super::pool::WordPool;
 use super::walk::SpirvWalk;
+use super::word_pool::WordPool;
 use crate::Id;
 use crate::binary::split_first_word;
 use crate::grammar::{InstructionClass, Op, OpcodeRole, SpirvVersion};

@@ -1,9 +1,9 @@
 //! Module reader: words to IR in one pass.
 
-use super::ids::IdWords;
+use super::id_words::IdWords;
+use super::inst_arena::MOST_LISTS;
 use super::module::{Func, Inst, List, ModuleSection, SpirvModule};
-use super::nodes::MOST_LISTS;
-use super::pool::WordPool;
+use super::word_pool::WordPool;
 use crate::binary::{self, InstructionStream, RawInst, SpirvHeader};
 use crate::grammar::{
     DecodeError, ExtInstSet, Kind, Op, OperandCategory, OperandInfo, OperandIter,

@@ -1,8 +1,8 @@
 //! Import of functions and globals from another module.
 
-use super::annotations::{TargetAnnotations, map_ids};
-use super::recursive;
-use super::values::{GlobalValueTable, ValueKeyBuilder, is_continuation, is_value};
+use super::decorations::{TargetAnnotations, map_ids};
+use super::global_values::{GlobalValueTable, ValueKeyBuilder, is_continuation, is_value};
+use super::recursive_types;
 use crate::analysis::IdDefinitions;
 use crate::grammar::Op;
 use crate::ir::{Func, IdWords, Inst, InstRef, List, ModuleSection, SpirvModule};
@@ -314,7 +314,8 @@ impl<'s> SpirvImporter<'s> {
                 annotations,
                 ..
             } = self;
-            let key = recursive::canonicalise_type(source, ids, definitions, annotations, pointer);
+            let key =
+                recursive_types::canonicalise_type(source, ids, definitions, annotations, pointer);
             let Some(key) = key else { continue };
             match values.get_recursive(&key) {
                 Some(known) => {

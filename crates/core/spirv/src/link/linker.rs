@@ -1,7 +1,7 @@
 //! Linking of whole modules.
 
 use super::symbols::{LinkSymbols, SymbolMention};
-use super::{GlobalValueTable, LinkError, SpirvImporter, order, workgroup};
+use super::{GlobalValueTable, LinkError, SpirvImporter, global_order, workgroup_size};
 use crate::Id;
 use crate::build::string_words;
 use crate::convert;
@@ -69,7 +69,7 @@ pub fn link_modules(
             error: Box::new(error),
         })?;
         if with_entries > 1 {
-            workgroup::localise_workgroup_size(module);
+            workgroup_size::localise_workgroup_size(module);
         }
     }
     let symbols = LinkSymbols::from_modules(&modules)?;
@@ -107,8 +107,8 @@ fn choose_version(
     let with_entries = modules.iter().filter(|m| has_entries(m)).count();
     for (module, m) in modules.iter().enumerate() {
         let mut version = m.version;
-        if with_entries > 1 && workgroup::is_specialised(m) {
-            version = version.max(workgroup::SIZE_BY_ID);
+        if with_entries > 1 && workgroup_size::is_specialised(m) {
+            version = version.max(workgroup_size::SIZE_BY_ID);
         }
         if version > options.ceiling {
             return Err(LinkError::Version {
@@ -256,7 +256,7 @@ impl SpirvLinker {
     fn finish_module(self, symbols: &LinkSymbols, options: &LinkOptions) -> SpirvModule {
         let mut out = self.out;
         if symbols.has_variables() {
-            order::definitions_first(&mut out);
+            global_order::definitions_first(&mut out);
         }
         remove_linkage(&mut out, options);
         if symbols.all.iter().any(|s| s.is_resolved()) {

@@ -8,17 +8,17 @@
 //! Cost: one pass over each module that is imported, with one look-up in a hash table for each of
 //! its types and constants.
 
-mod annotations;
+mod decorations;
 mod error;
+mod global_order;
+mod global_values;
 mod import;
 mod linker;
-mod order;
-mod recursive;
+mod recursive_types;
 mod symbols;
-mod values;
-mod workgroup;
+mod workgroup_size;
 
 pub use error::LinkError;
+pub use global_values::GlobalValueTable;
 pub use import::{ImportError, SpirvImporter};
 pub use linker::{EntryNames, LinkOptions, link_modules};
-pub use values::GlobalValueTable;

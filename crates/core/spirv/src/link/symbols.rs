@@ -1,7 +1,7 @@
 //! Symbol resolution: the symbols that modules export and import.
 
 use super::LinkError;
-use super::annotations::TargetAnnotations;
+use super::decorations::TargetAnnotations;
 use crate::Id;
 use crate::analysis::IdDefinitions;
 use crate::grammar::enumerants::{Decoration, LinkageType};

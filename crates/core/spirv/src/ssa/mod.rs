@@ -13,9 +13,9 @@
 
 mod candidates;
 mod debug;
-mod fates;
 mod phis;
 mod rename;
+mod replacements;
 
 use crate::analysis::{DominanceFrontiers, DominanceTree, EdgeLists, FlowGraph};
 use crate::grammar::enumerants::Decoration;
@@ -23,9 +23,9 @@ use crate::grammar::{InstructionClass, Op};
 use crate::ir::{ErasedIds, Func, IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use crate::{Id, IdMap, IdSet};
 use candidates::PromotionCandidates;
-use fates::PromotionReplacements;
 use phis::PendingPhis;
 use rename::SsaRenamer;
+use replacements::PromotionReplacements;
 use spirula_diagnostics::SourceDiagnostic;
 
 /// What was done to a function.

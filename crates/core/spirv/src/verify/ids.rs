@@ -1,7 +1,7 @@
 //! Rules 4 and 5: ids are defined before their uses and are used where their class is allowed.
 
 use super::context::{DefPlace, VerifyContext, VerifyResult, ensure, make_fault};
-use super::flow::FunctionFlow;
+use super::control_flow::FunctionFlow;
 use super::rules::VerifyRule;
 use crate::grammar::{ExtInstSet, InstructionClass, Op};
 use crate::ir::InstRef;

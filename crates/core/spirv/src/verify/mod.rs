@@ -18,38 +18,38 @@
 //! Cost: linear in the module, but for nested constructs, whose blocks are walked once for each
 //! construct around them. A handful of tables keyed by id are as long as the module's bound.
 
-mod annotations;
 mod builtins;
 mod casts;
 mod composites;
 mod constants;
 mod context;
+mod control_flow;
 mod cooperative;
-mod declared;
-mod entries;
+mod declarations;
+mod decorations;
+mod entry_points;
 mod environment;
-mod extended;
-mod flow;
-mod formats;
+mod execution_modes;
+mod extended_instructions;
+mod float_formats;
 mod functions;
-mod groups;
+mod group_operations;
 mod ids;
 mod image_operands;
 mod image_queries;
 mod images;
 mod layouts;
 mod locations;
-mod logical;
+mod logical_pointers;
 mod memory;
-mod modes;
-mod order;
 mod rules;
 mod scopes;
+mod section_order;
 mod signatures;
-mod small;
-mod storage;
+mod small_numbers;
+mod small_storage;
 mod structural_graph;
-mod structure;
+mod structured_flow;
 mod types;
 mod values;
 mod variables;
@@ -97,7 +97,7 @@ pub fn verify_words(
     words: Vec<u32>,
     options: &VerifyOptions,
 ) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
-    order::verify_order(&words).map_err(|d| vec![d])?;
+    section_order::verify_order(&words).map_err(|d| vec![d])?;
     let module = SpirvModule::from_words(words)
         .map_err(|d| vec![d.with_note(VerifyRule::Encoding.to_string())])?;
     verify_module(&module, options)?;
@@ -110,7 +110,7 @@ pub fn verify_words(
 /// The faults that were found, in the order of the module, 20 at most.
 pub fn as_read(module: &SpirvModule, options: &VerifyOptions) -> Result<(), Vec<SourceDiagnostic>> {
     if !module.words_as_read().is_empty() {
-        order::verify_order(module.words_as_read()).map_err(|d| vec![d])?;
+        section_order::verify_order(module.words_as_read()).map_err(|d| vec![d])?;
     }
     verify_module(module, options)
 }
@@ -133,9 +133,9 @@ pub fn verify_module(
     verify_operands(&cx, &mut faults);
     faults.take_found()?;
     verify_instructions(&cx, &mut faults);
-    annotations::verify_decoration_sets(&cx, &mut faults.found);
+    decorations::verify_decoration_sets(&cx, &mut faults.found);
     faults.take_found()?;
-    entries::verify_entry_points(&cx, &mut faults.found);
+    entry_points::verify_entry_points(&cx, &mut faults.found);
     faults.take_found()?;
     let mut place = DefPlace::FIRST;
     for func in module.functions() {
@@ -149,7 +149,7 @@ pub fn verify_module(
         // What is known of definitions is needed no more: with the graphs it is larger than the module.
         let ids = cx.into_ids();
         for func in module.functions() {
-            if let Err((inst, fault)) = structure::verify_structure(module, &ids, *func) {
+            if let Err((inst, fault)) = structured_flow::verify_structure(module, &ids, *func) {
                 faults.push(inst, fault);
             }
         }
@@ -240,7 +240,7 @@ fn verify_operands(cx: &VerifyContext<'_>, faults: &mut VerifyFaults<'_>) {
         waiting: Vec::new(),
     };
     visit_insts(cx.module, |inst, _, _| {
-        faults.add_result(inst, declared::verify_availability(cx, inst));
+        faults.add_result(inst, declarations::verify_availability(cx, inst));
         faults.add_result(inst, ids::verify_ids(cx, inst, &mut seen));
         if let Some(id) = inst.result() {
             seen.defined.insert(id);
@@ -279,21 +279,21 @@ fn verify_instructions<'m>(cx: &VerifyContext<'m>, faults: &mut VerifyFaults<'m>
             Some(InstructionClass::TypeDeclaration) => declared.verify_declaration(cx, inst),
             Some(InstructionClass::ConstantCreation) => constants::verify_constant(cx, inst),
             Some(InstructionClass::Memory) => memory::verify_memory_inst(cx, inst, in_function),
-            Some(InstructionClass::Annotation) => annotations::verify_annotation(cx, inst)
+            Some(InstructionClass::Annotation) => decorations::verify_annotation(cx, inst)
                 .and_then(|()| builtins::verify_built_in_types(cx, inst)),
-            Some(InstructionClass::Debug) => annotations::verify_annotation(cx, inst),
+            Some(InstructionClass::Debug) => decorations::verify_annotation(cx, inst),
             Some(InstructionClass::Image) => images::verify_image_inst(cx, inst),
             Some(InstructionClass::Group | InstructionClass::NonUniform) => {
-                groups::verify_group_operation(cx, inst)
+                group_operations::verify_group_operation(cx, inst)
             }
             Some(InstructionClass::Extension) => match inst.op() {
-                Op::ExtInstImport => extended::verify_import(cx, inst),
-                _ => extended::verify_extended_inst(cx, inst),
+                Op::ExtInstImport => extended_instructions::verify_import(cx, inst),
+                _ => extended_instructions::verify_extended_inst(cx, inst),
             },
             Some(InstructionClass::Barrier) => scopes::verify_barrier(cx, inst),
             Some(InstructionClass::Atomic) => scopes::verify_atomic(cx, inst),
             Some(InstructionClass::ControlFlow) => match inst.op() {
-                Op::LifetimeStart | Op::LifetimeStop => flow::verify_lifetime(cx, inst),
+                Op::LifetimeStart | Op::LifetimeStop => control_flow::verify_lifetime(cx, inst),
                 _ => Ok(()),
             },
             _ if inst.op() == Op::FunctionCall => functions::verify_call(cx, inst),
@@ -306,9 +306,9 @@ fn verify_instructions<'m>(cx: &VerifyContext<'m>, faults: &mut VerifyFaults<'m>
         faults.add_result(
             inst,
             check
-                .and_then(|()| formats::verify_float_encodings(cx, inst))
-                .and_then(|()| small::verify_narrow_operands(cx, inst, limited))
-                .and_then(|()| logical::verify_logical_pointers(cx, inst)),
+                .and_then(|()| float_formats::verify_float_encodings(cx, inst))
+                .and_then(|()| small_numbers::verify_narrow_operands(cx, inst, limited))
+                .and_then(|()| logical_pointers::verify_logical_pointers(cx, inst)),
         );
         if let Some(ty) = inst.result_type()
             && cx.defining_op(ty.word()) == Op::TypePointer
@@ -316,7 +316,7 @@ fn verify_instructions<'m>(cx: &VerifyContext<'m>, faults: &mut VerifyFaults<'m>
             faults.add_result(inst, layouts::verify_layout(cx, inst, &mut layouts));
         }
         if inst.op() == Op::Variable {
-            faults.add_result(inst, annotations::verify_linkage(cx, inst, false));
+            faults.add_result(inst, decorations::verify_linkage(cx, inst, false));
         }
         let mut of_function = Ok(());
         cx.ids.visit_uses(inst, |_, id| {
@@ -342,13 +342,13 @@ fn control_flow(
     let def = cx.module.inst(function.def);
     faults.add_result(
         def,
-        annotations::verify_linkage(cx, def, !function.blocks.is_empty()),
+        decorations::verify_linkage(cx, def, !function.blocks.is_empty()),
     );
     for (n, block) in function.blocks.iter().enumerate() {
-        flow::verify_block_order(cx, func, *block, n == 0)?;
+        control_flow::verify_block_order(cx, func, *block, n == 0)?;
     }
-    flow::merge_blocks(cx, func)?;
-    let flow = flow::FunctionFlow::new(cx, place, func)?;
+    control_flow::merge_blocks(cx, func)?;
+    let flow = control_flow::FunctionFlow::new(cx, place, func)?;
     for block in 0..flow.blocks.len() as u32 {
         flow.verify_phis(block)?;
     }

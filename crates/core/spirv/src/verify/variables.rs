@@ -40,7 +40,7 @@ pub(super) fn verify_variable(
     }
     matrices_of_groups(cx, class, shape.part)?;
     if cx.is_shader {
-        super::storage::verify_narrow_storage(cx, class, shape.part)?;
+        super::small_storage::verify_narrow_storage(cx, class, shape.part)?;
     }
     Ok(())
 }

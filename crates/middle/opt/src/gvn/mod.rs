@@ -2,9 +2,11 @@
 //! instructions, replaces conditions that a branch above has decided by constants, reuses values that were computed
 //! before, and forwards values that were loaded or stored to later loads.
 
+mod alias_analysis;
 mod conditions;
-mod memory;
-mod walk;
+mod dominator_walk;
 
-pub use memory::{AliasAnalysis, MemoryEvent, MemoryLocation, WriterScope, is_chain, is_plain};
-pub use walk::GvnWalker;
+pub use alias_analysis::{
+    AliasAnalysis, MemoryEvent, MemoryLocation, WriterScope, is_chain, is_plain,
+};
+pub use dominator_walk::GvnWalker;

@@ -2,11 +2,11 @@
 //! copies.
 
 mod callees;
+mod names_and_decorations;
 mod scopes;
 mod splice;
-mod told;
 
 pub use callees::{CalleeTable, InlinePolicy};
+pub use names_and_decorations::{IdAnnotations, InstRefId};
 pub use scopes::{DebugInstKind as DebugKind, classify_debug_inst as debug_kind};
 pub use splice::CallInliner;
-pub use told::{IdAnnotations, InstRefId};

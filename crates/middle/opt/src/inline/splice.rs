@@ -5,8 +5,8 @@
 //! the first, so that each instruction moves once.
 
 use super::callees::{CalleeSummary, CalleeTable};
+use super::names_and_decorations::{IdAnnotations, InstRefId};
 use super::scopes::{self, CallDebugLocation, DebugInstKind};
-use super::told::{IdAnnotations, InstRefId};
 use crate::merge_return::ReturnMerger;
 use crate::structure;
 use rustc_hash::FxHashSet;

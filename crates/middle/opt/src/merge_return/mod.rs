@@ -1,13 +1,12 @@
 //! Return merging: gives a structured function one return. Returns become branches, and values that no longer reach
 //! their uses are repaired.
 
-mod plan;
-mod repair;
+mod return_targets;
+mod ssa_repair;
 
 use crate::inline::{DebugKind, debug_kind};
 use crate::pool::InternPool;
-use plan::ReturnPlan;
-use repair::SsaRepair;
+use return_targets::ReturnPlan;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::{BlockDominators, ConstructTree, FlowGraph};
 use spirula_spirv::grammar::Op;
@@ -16,6 +15,7 @@ use spirula_spirv::ir::{
     Block, ErasedIds, Func, IdWords, Inst, InstRef, ModuleSection, SpirvModule,
 };
 use spirula_spirv::{Id, IdMap};
+use ssa_repair::SsaRepair;
 
 /// Makes returns one, function by function.
 pub struct ReturnMerger {
@@ -70,7 +70,7 @@ impl ReturnMerger {
         let cfg = FlowGraph::with_ids(module, ids, func)?;
         let dominators = BlockDominators::from_cfg(&cfg);
         let constructs = ConstructTree::from_cfg(module, &cfg, &dominators);
-        let returns = plan::find_return_blocks(module, &cfg, &dominators);
+        let returns = return_targets::find_return_blocks(module, &cfg, &dominators);
         if returns.is_empty()
             || returns.len() == 1 && constructs.innermost_construct(returns[0]).is_none()
         {
@@ -217,7 +217,7 @@ impl ReturnMerger {
         module: &mut SpirvModule,
         ids: &IdWords,
         cfg: &FlowGraph,
-        exit: &plan::ReturnExit,
+        exit: &return_targets::ReturnExit,
         parts: &MergedReturn,
         pool: &mut InternPool,
     ) {

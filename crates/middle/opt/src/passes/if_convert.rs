@@ -25,7 +25,7 @@
 use crate::analyses::{AnalysisCache, FlowAnalysis};
 use crate::pass::PassOutcome;
 use crate::pool::InternPool;
-use crate::replaced::ValueReplacements;
+use crate::replacements::ValueReplacements;
 use crate::structure;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;

@@ -23,7 +23,7 @@ pub mod peel;
 pub mod private_to_local;
 pub mod read_ahead;
 pub mod readable_buffers;
-pub mod relaxed;
+pub mod relaxed_precision;
 pub mod sccp;
 pub mod simplify;
 pub mod simplify_cfg;

@@ -16,7 +16,7 @@
 
 use crate::analyses::{AnalysisCache, FlowAnalysis};
 use crate::pass::PassOutcome;
-use crate::users::ValueUsers;
+use crate::use_lists::ValueUsers;
 use crate::values::{ModuleValues, first_value};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::fold::FoldConstant;

@@ -20,7 +20,7 @@
 
 use crate::analyses::{AnalysisCache, FlowAnalysis};
 use crate::pass::PassOutcome;
-use crate::replaced::ValueReplacements;
+use crate::replacements::ValueReplacements;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{ConstructTree, IdDefinitions};

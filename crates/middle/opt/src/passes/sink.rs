@@ -23,7 +23,7 @@
 use crate::analyses::{AnalysisCache, FlowAnalysis};
 use crate::gvn::{AliasAnalysis, WriterScope, is_plain};
 use crate::pass::PassOutcome;
-use crate::users::ValueUsers;
+use crate::use_lists::ValueUsers;
 use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;

@@ -1,9 +1,9 @@
 //! Value analysis: definitions, types and decorations of values, and constants as numbers.
 
-mod facts;
-mod fold;
-mod halves;
+mod constant_folding;
+mod low_halves;
+mod module_values;
 
-pub use facts::{MOST_COMPONENTS, ModuleValues, SimplifyOutcome};
-pub use fold::first_value;
-pub use halves::{LowHalves, count_low_bits_operands};
+pub use constant_folding::first_value;
+pub use low_halves::{LowHalves, count_low_bits_operands};
+pub use module_values::{MOST_COMPONENTS, ModuleValues, SimplifyOutcome};

@@ -1,7 +1,7 @@
 //! Rule 17: entry points, their interfaces, and the instructions that their execution models allow.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
-use super::modes::{self, DeclaredModes};
+use super::execution_modes::{self, DeclaredModes};
 use super::rules::VerifyRule;
 use crate::Id;
 use crate::analysis::{EntryReach, SpirvCallGraph, function_name};
@@ -35,7 +35,7 @@ pub(super) fn verify_entry_points(cx: &VerifyContext<'_>, faults: &mut Vec<Sourc
             || "another entry point has the same name and execution model".to_owned(),
         ));
         add(verify_entry_function(cx, *point));
-        add(modes::verify_mode_combination(cx, *point, &modes));
+        add(execution_modes::verify_mode_combination(cx, *point, &modes));
         add(verify_interface(cx, *point));
     }
     let mut models_of: Vec<_> = points
@@ -48,8 +48,8 @@ pub(super) fn verify_entry_points(cx: &VerifyContext<'_>, faults: &mut Vec<Sourc
         let from = models_of.partition_point(|m| m.0 < *function);
         let models = models_of[from..].iter().take_while(|m| m.0 == *function);
         let models: Vec<Model> = models.map(|m| Model(m.1)).collect();
-        let mut check = modes::verify_mode_models(cx, *inst, *mode, &models);
-        if check.is_ok() && !modes::can_repeat_mode(*mode) {
+        let mut check = execution_modes::verify_mode_models(cx, *inst, *mode, &models);
+        if check.is_ok() && !execution_modes::can_repeat_mode(*mode) {
             check = ensure(
                 VerifyRule::EntryPoints,
                 seen.insert((*function, mode.0)),

@@ -4,8 +4,8 @@
 //! is written down instead with the types that it reaches numbered in the order in which they are
 //! reached: two pointers are equal where that text is.
 
-use super::annotations::TargetAnnotations;
-use super::values::is_value;
+use super::decorations::TargetAnnotations;
+use super::global_values::is_value;
 use crate::Id;
 use crate::analysis::IdDefinitions;
 use crate::ir::{IdWords, SpirvModule};

@@ -1,7 +1,7 @@
 //! The dominator-tree walk of global value numbering.
 
+use super::alias_analysis::{AliasAnalysis, MemoryEvent, MemoryLocation, WriterScope, is_plain};
 use super::conditions::DecidedConditions;
-use super::memory::{AliasAnalysis, MemoryEvent, MemoryLocation, WriterScope, is_plain};
 use crate::analyses::FlowAnalysis;
 use crate::rules;
 use crate::values::{ModuleValues, SimplifyOutcome};

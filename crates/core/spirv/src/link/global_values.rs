@@ -1,7 +1,7 @@
 //! Value numbering of globals: types and constants of a module by value.
 
-use super::annotations::{TargetAnnotation, TargetAnnotations, map_ids};
-use super::recursive;
+use super::decorations::{TargetAnnotation, TargetAnnotations, map_ids};
+use super::recursive_types;
 use crate::analysis::IdDefinitions;
 use crate::grammar::{InstructionClass, Op};
 use crate::ir::{IdWords, InstRef, ModuleSection, SpirvModule};
@@ -57,8 +57,13 @@ impl GlobalValueTable {
         for inst in globals.filter(|i| i.op() == Op::TypeForwardPointer) {
             let definitions = definitions.get_or_insert_with(|| IdDefinitions::from_module(module));
             let pointer = inst.id_operand(0);
-            let key =
-                recursive::canonicalise_type(module, &ids, definitions, &annotations, pointer);
+            let key = recursive_types::canonicalise_type(
+                module,
+                &ids,
+                definitions,
+                &annotations,
+                pointer,
+            );
             if let Some(key) = key {
                 values.recursive.entry(key).or_insert(pointer);
             }
