@@ -74,12 +74,13 @@ pub fn render_diagnostic(
 
 /// The beginning of a text, with a mark where the rest is left out.
 fn truncate_message(text: &str) -> String {
-    match text.len() > MAX_MESSAGE {
-        true => format!(
+    if text.len() > MAX_MESSAGE {
+        format!(
             "{}…",
             &text[..char_range(text, MAX_MESSAGE, MAX_MESSAGE).start]
-        ),
-        false => text.to_owned(),
+        )
+    } else {
+        text.to_owned()
     }
 }
 
@@ -105,10 +106,11 @@ impl<'a> CutFile<'a> {
         let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
         let end = end_of(range.start);
         let mut lines = text[start..end_of(range.end)].split('\n');
-        let range = match lines.any(|line| line.len() > MAX_LINE) {
+        let range = if lines.any(|line| line.len() > MAX_LINE) {
             // Of several lines the first is shown.
-            true => range.start..range.end.min(end),
-            false => range,
+            range.start..range.end.min(end)
+        } else {
+            range
         };
         if end - start <= MAX_LINE {
             return (self, range);

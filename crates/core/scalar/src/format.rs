@@ -146,9 +146,10 @@ impl FloatEncoding {
 
     /// The bits of positive infinity; of NaN where there is none.
     pub const fn infinity(self) -> u64 {
-        match self.has_no_infinity() {
-            true => self.exponent_mask() | ((1 << self.fraction_bits()) - 1),
-            false => self.exponent_mask(),
+        if self.has_no_infinity() {
+            self.exponent_mask() | ((1 << self.fraction_bits()) - 1)
+        } else {
+            self.exponent_mask()
         }
     }
 

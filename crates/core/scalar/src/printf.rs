@@ -259,9 +259,10 @@ impl PrintfConversion {
             PrintfValue::Ints { bits, values } => {
                 let own = (*bits).clamp(1, 64);
                 let wanted = self.bits.unwrap_or(own);
-                let value = match is_signed {
-                    true => to_signed(values[n], own) as u64,
-                    false => to_unsigned(values[n], own),
+                let value = if is_signed {
+                    to_signed(values[n], own) as u64
+                } else {
+                    to_unsigned(values[n], own)
                 };
                 self.print_int(value, wanted, out);
             }
@@ -282,9 +283,10 @@ impl PrintfConversion {
     /// Text to the width; digits between a sign and them become zeros.
     fn print_padded(&self, sign: &str, body: &[u8], with_zeros: bool, out: &mut Vec<u8>) {
         let missing = self.width.saturating_sub(sign.len() + body.len());
-        let (zeros, spaces) = match with_zeros && !self.is_left {
-            true => (missing, 0),
-            false => (0, missing),
+        let (zeros, spaces) = if with_zeros && !self.is_left {
+            (missing, 0)
+        } else {
+            (0, missing)
         };
         let fill = |out: &mut Vec<u8>, byte, count| out.resize(out.len() + count, byte);
         fill(out, b' ', if self.is_left { 0 } else { spaces });
@@ -352,9 +354,10 @@ impl PrintfConversion {
             b'g' => self.format_shortest(size),
             _ => self.format_hexadecimal(size),
         };
-        let body = match self.letter.is_ascii_uppercase() {
-            true => body.to_ascii_uppercase(),
-            false => body,
+        let body = if self.letter.is_ascii_uppercase() {
+            body.to_ascii_uppercase()
+        } else {
+            body
         };
         let with_zeros = self.has_zeros && size.is_finite();
         // The zeros of a hexadecimal number are behind its prefix.
@@ -392,9 +395,10 @@ impl PrintfConversion {
         let digits = self.precision.unwrap_or(6).max(1);
         let (_, exponent) = split_exponent(size, digits - 1);
         let is_fixed = exponent >= -4 && i64::from(exponent) < digits as i64;
-        let made = match is_fixed {
-            true => self.format_fixed(size, (digits as i64 - 1 - i64::from(exponent)) as usize),
-            false => self.format_scientific(size, digits - 1),
+        let made = if is_fixed {
+            self.format_fixed(size, (digits as i64 - 1 - i64::from(exponent)) as usize)
+        } else {
+            self.format_scientific(size, digits - 1)
         };
         if self.is_other || !made.contains('.') {
             return made;

@@ -12,7 +12,7 @@ use crate::text::{self, PrintOptions};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::fmt::Write;
 
-/// What is drawn.
+/// Options of the drawing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GraphvizOptions {
     /// Draw the dominator tree of each function.
@@ -94,7 +94,7 @@ fn disassemble_lines(module: &SpirvModule) -> Result<Vec<Option<String>>, Source
         .iter()
         .flat_map(|f| module.function_insts(*f))
         .collect();
-    // Strings may have line ends in them, but there are none in functions.
+    // Strings may contain line ends, but there are none in functions.
     let behind = module.section_insts(ModuleSection::Trailer).count();
     let mut by_inst = vec![None; module.inst_count()];
     for (inst, line) in insts.iter().rev().zip(text.lines().rev().skip(behind)) {
@@ -219,9 +219,10 @@ impl GraphvizWriter<'_> {
             let Some(to) = cfg.block_position(target) else {
                 continue;
             };
-            let label = match label.is_empty() {
-                true => String::new(),
-                false => format!(" [label=\"{label}\"]"),
+            let label = if label.is_empty() {
+                String::new()
+            } else {
+                format!(" [label=\"{label}\"]")
             };
             self.write_line(&format!("    f{func}b{at} -> f{func}b{to}{label};"));
         }
@@ -239,7 +240,7 @@ impl GraphvizWriter<'_> {
         }
     }
 
-    /// A tree of the function's blocks, those that are in it.
+    /// Draws a tree of the function's blocks, without blocks outside of the tree.
     fn draw_tree(
         &mut self,
         func: usize,
@@ -262,7 +263,7 @@ impl GraphvizWriter<'_> {
     }
 }
 
-/// Text within quotes.
+/// Escapes text within quotes.
 fn escape_quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -63,17 +63,17 @@ pub type IdMap<T> = SecondaryMap<Id, T>;
 /// A set of result ids, one bit each.
 pub type IdSet = EntitySet<Id>;
 
-/// A number for each id, 0 for none: in 16 bits each for as long as all numbers fit in, since tables of
-/// ids are among the largest that a module needs.
+/// A number for each id; 0 for none. Numbers take 16 bits each while all of them fit, because tables of ids are
+/// among the largest that a module needs.
 #[derive(Clone, Debug)]
 pub(crate) struct IdNumbers {
     narrow: Vec<u16>,
-    /// Instead of the narrow ones.
+    /// Replaces the narrow table.
     wide: Vec<u32>,
 }
 
 impl IdNumbers {
-    /// No numbers yet, with room for ids below `bound`; numbers are expected to be up to `most`.
+    /// A table without numbers, with room for ids below `bound`. Numbers up to `most` are expected.
     pub fn new(bound: u32, most: usize) -> Self {
         let bound = bound.max(1) as usize;
         let is_narrow = most <= usize::from(u16::MAX);
@@ -102,7 +102,7 @@ impl IdNumbers {
         }
     }
 
-    /// The same where the narrow table does not do, or has no row yet.
+    /// Sets a number that does not fit the narrow table, or for which it has no row.
     #[inline(never)]
     fn set_wide(&mut self, at: usize, number: u32) {
         let is_narrow = self.wide.is_empty();
@@ -128,7 +128,7 @@ impl IdNumbers {
     }
 }
 
-/// Equal where every id has the same number, whatever room the tables have.
+/// Tables are equal if every id has the same number; the number of rows does not matter.
 impl PartialEq for IdNumbers {
     fn eq(&self, other: &Self) -> bool {
         let ids = 0..self.len().max(other.len()) as u32;

@@ -39,8 +39,8 @@ pub fn recompute_capabilities(
     Ok(declare_chosen(module, &choice, true))
 }
 
-/// Has a module declare what was chosen; whether what it declares besides goes is for `only` to say.
-/// Returns whether anything changed.
+/// Makes a module declare a choice. With `only`, other declarations are deleted. Returns whether anything
+/// changed.
 pub(crate) fn declare_chosen(
     module: &mut SpirvModule,
     choice: &RequirementChoice,
@@ -53,8 +53,8 @@ pub(crate) fn declare_chosen(
     changed
 }
 
-/// Adds to a section the instructions with these words that it lacks. With `only`, those with other
-/// words go.
+/// Adds the missing instructions with these words to a section. With `only`, instructions with other words are
+/// deleted.
 fn update_declarations(
     module: &mut SpirvModule,
     section: ModuleSection,

@@ -28,18 +28,18 @@ pub struct EntryInterface {
     pub model: ExecutionModel,
     /// The `OpFunction`.
     pub function: Id,
-    /// Workgroup size that the module demands, before specialisation.
+    /// Workgroup size that the module requires, before specialisation.
     pub workgroup_size: Option<[u32; 3]>,
-    /// Parameters of a `Kernel`, or of a shader that was made of one.
+    /// Parameters of a `Kernel`, or of a shader that was made from one.
     pub params: Vec<InterfaceParam>,
-    /// How a shader that was made of a kernel takes the kernel's arguments.
+    /// Argument passing of a shader that was made from a kernel.
     pub passing: Option<ClspvInterface>,
     /// Resources of a shader that the entry point reaches through calls, by set and binding.
     pub bindings: Vec<InterfaceBinding>,
     /// Resources of the module that it does not reach, by set and binding.
     pub unused: Vec<InterfaceBinding>,
-    /// Bytes of push constants up to the end of the last, padding left out; 0 without. Where the
-    /// entry point reaches none of the module's blocks of them, those of the largest.
+    /// Size of the push constants in bytes up to the end of the last one, without padding; 0 if there are none.
+    /// If the entry point reaches no block of push constants, the size of the module's largest one.
     pub push_constant_bytes: u32,
 }
 
@@ -48,14 +48,14 @@ pub struct EntryInterface {
 pub struct InterfaceParam {
     /// `OpName`, where there is one.
     pub name: Option<String>,
-    /// What is passed.
+    /// The kind of the parameter.
     pub kind: ParamKind,
-    /// What OpenCL C calls the type, where a shader that was made of a kernel says so: its own types are
+    /// Type name in OpenCL C, if a shader that was made from a kernel states it. The types of the shader are
     /// those of its push constants.
     pub type_name: Option<String>,
 }
 
-/// What a kernel's parameter takes.
+/// The kind of a kernel parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {
     /// A scalar, vector or structure by value.
@@ -66,19 +66,19 @@ pub enum ParamKind {
         size: u64,
         /// Alignment in bytes.
         align: u32,
-        /// Whether the module takes a pointer to a copy (`ByVal`).
+        /// Whether the module expects a pointer to a copy (`ByVal`).
         by_pointer: bool,
     },
     /// A pointer to a buffer.
     Buffer {
         /// `CrossWorkgroup` or `UniformConstant`.
         class: StorageClass,
-        /// Type pointed to, as the module sees it; of an untyped pointer its own type.
+        /// Pointee type in the module; for an untyped pointer the pointer type.
         pointee: Id,
     },
-    /// A pointer to workgroup memory whose size the launch says.
+    /// A pointer to workgroup memory whose size is given at launch.
     Workgroup {
-        /// Type pointed to, as the module sees it.
+        /// Pointee type in the module.
         pointee: Id,
     },
     /// An image, sampler, pipe or another opaque object.
@@ -99,15 +99,15 @@ pub struct InterfaceBinding {
     pub variable: Id,
     /// `OpName` of the variable or its type.
     pub name: Option<String>,
-    /// What is bound.
+    /// The kind of the resource.
     pub kind: BindingKind,
     /// Number of descriptors; 0 for a runtime-sized array of them.
     pub count: u32,
-    /// Whether the shader declares that it does not write.
+    /// Whether the shader declares that it does not write it.
     pub read_only: bool,
 }
 
-/// What a binding takes.
+/// The kind of a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BindingKind {
     /// A storage buffer with this block type.
@@ -127,7 +127,7 @@ pub struct SpecConstant {
     pub id: Id,
     /// Type.
     pub ty: Id,
-    /// Bits of the value that it has when it is not specialised.
+    /// Bits of its default value.
     pub default: u64,
 }
 
@@ -169,8 +169,8 @@ pub fn spec_constants(
 }
 
 impl EntryInterface {
-    /// Whether a launch gives arguments in order, as kernels and shaders that were made of kernels take them,
-    /// and no resources.
+    /// Whether a launch passes arguments in order instead of resources, as for kernels and shaders that were
+    /// made from them.
     pub fn takes_arguments(&self) -> bool {
         self.model == ExecutionModel::Kernel || self.passing.is_some()
     }
@@ -178,7 +178,7 @@ impl EntryInterface {
     /// The interface of the entry point with the given name.
     ///
     /// # Errors
-    /// When there is no such entry point, or what it declares cannot be understood.
+    /// If there is no such entry point, or its declarations cannot be interpreted.
     pub fn from_module(
         module: &SpirvModule,
         name: &str,
@@ -214,7 +214,7 @@ impl EntryInterface {
     }
 }
 
-/// The entry point of a name, with its number.
+/// The entry point of a name, with its index.
 fn entry_point<'m>(
     module: &'m SpirvModule,
     name: &str,
@@ -251,7 +251,7 @@ impl<'a> InterfaceReflector<'a> {
     fn new(module: &'a SpirvModule) -> Result<Self, SourceDiagnostic> {
         let definitions = IdDefinitions::from_module(module);
         let decorations = IdDecorations::from_module(module);
-        // Lengths that are operations on specialisation constants shape no interface.
+        // Array lengths that are operations on specialisation constants occur in no interface.
         let layouts = TypeLayouts::from_module(module, &definitions, &decorations, |id| {
             Some(definitions.default_value(module, id).unwrap_or(0))
         })?;
@@ -268,8 +268,8 @@ impl<'a> InterfaceReflector<'a> {
         self.definitions.get(self.module, id)
     }
 
-    /// The size in the execution mode, or of the constant decorated `WorkgroupSize`, which counts
-    /// above it.
+    /// The workgroup size, from the execution mode or from the constant decorated `WorkgroupSize`, which takes
+    /// precedence.
     fn workgroup_size(&self, function: Id) -> Option<[u32; 3]> {
         let value = |id| {
             self.definitions
@@ -286,7 +286,7 @@ impl<'a> InterfaceReflector<'a> {
             };
             if decoration == Decoration::BuiltIn.0 && builtin == BuiltIn::WorkgroupSize.0 {
                 let constant = self.find_definition(Id::new(target)?)?;
-                // Of kernels it is a variable, which demands no size.
+                // In kernels it is a variable, which requires no size.
                 if constant.op() == Op::Variable {
                     continue;
                 }
@@ -351,7 +351,7 @@ impl<'a> InterfaceReflector<'a> {
                     _ => ParamKind::Buffer { class, pointee },
                 }
             }
-            // What it points to is anything; the pointer's own type stands for it.
+            // The pointee is unknown; the pointer type stands for it.
             Op::TypeUntypedPointerKHR => match StorageClass(inst.operand_word(0)) {
                 StorageClass::Workgroup => ParamKind::Workgroup { pointee: ty },
                 StorageClass::Function => ParamKind::Opaque { ty },
@@ -382,9 +382,9 @@ impl<'a> InterfaceReflector<'a> {
             })
     }
 
-    /// The module's variables that are bound or pushed, and whether the entry point uses them.
+    /// Gathers the variables with bindings or push constants, and whether the entry point uses them.
     fn gather_resources(&self, interface: &mut EntryInterface, used: &[Id]) {
-        // Bytes of blocks that are not used, and of those that are.
+        // Sizes of unused and of used blocks.
         let mut pushed = [0; 2];
         for inst in self.module.section_insts(ModuleSection::Globals) {
             let (Some(variable), Some(pointee)) = (inst.result(), self.find_data_type(inst)) else {
@@ -416,7 +416,7 @@ impl<'a> InterfaceReflector<'a> {
         }
     }
 
-    /// The type of what a variable holds; none for what is no variable.
+    /// The pointee type of a variable; `None` for other instructions.
     fn find_data_type(&self, variable: InstRef<'a>) -> Option<Id> {
         match variable.op() {
             Op::Variable => self.find_definition(variable.result_type()?)?.get_id(1),
@@ -425,8 +425,7 @@ impl<'a> InterfaceReflector<'a> {
         }
     }
 
-    /// Bytes of a block up to the end of its last member: what follows is padding, which nobody has
-    /// to provide.
+    /// Size of a block up to the end of its last member. Padding after it need not be provided.
     fn block_size(&self, block: Id) -> u64 {
         let Some(members) = self
             .find_definition(block)
@@ -487,7 +486,7 @@ impl<'a> InterfaceReflector<'a> {
         })
     }
 
-    /// Decorated `NonWritable` itself, or in all its members.
+    /// Whether the variable or all members of its block are decorated `NonWritable`.
     fn is_read_only(&self, variable: Id, block: InstRef<'_>) -> bool {
         let decorations = &self.decorations;
         let Some(id) = block.result() else {

@@ -15,7 +15,7 @@ pub enum TargetEnvironment {
     Vulkan(u8, u8),
 }
 
-/// An environment with the newest SPIR-V that it takes.
+/// An environment with the newest version of SPIR-V that it accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpirvTarget {
     /// Who consumes the module.

@@ -40,13 +40,15 @@ fn modules_are_linked_as_expected() {
         let options = LinkOptions {
             library: first.contains("--library"),
             allow_partial: first.contains("--allow-partial"),
-            entry_names: match first.contains("--number-entry-points") {
-                true => EntryNames::Number,
-                false => EntryNames::Refuse,
+            entry_names: if first.contains("--number-entry-points") {
+                EntryNames::Number
+            } else {
+                EntryNames::Refuse
             },
-            ceiling: match first.contains("--at-most-1.0") {
-                true => SpirvVersion::V1_0,
-                false => SpirvVersion::NEWEST,
+            ceiling: if first.contains("--at-most-1.0") {
+                SpirvVersion::V1_0
+            } else {
+                SpirvVersion::NEWEST
             },
         };
         let found = match link_modules(modules(&source), &options) {

@@ -17,15 +17,16 @@ impl AnalysisSet {
     pub const NONE: AnalysisSet = AnalysisSet(0);
     /// Control-flow graph and dominators of each function.
     pub const FLOW: AnalysisSet = AnalysisSet(1);
-    /// Defining instructions. A pass keeps them that gives no instruction another result.
+    /// The defining instruction of each id. A pass keeps this analysis if it gives no instruction another
+    /// result.
     pub const DEFINITIONS: AnalysisSet = AnalysisSet(2);
     /// The call graph.
     pub const CALLS: AnalysisSet = AnalysisSet(4);
-    /// What is known of values: definitions, types, constants and decorations. A pass keeps it that
-    /// deletes no globals and takes back no decorations of what stays.
+    /// Facts about values: definitions, types, constants and decorations. A pass keeps this analysis if it
+    /// deletes no globals and removes no decorations from what remains.
     pub const FACTS: AnalysisSet = AnalysisSet(8);
 
-    /// Both sets.
+    /// The union of both sets.
     pub const fn union(self, other: AnalysisSet) -> AnalysisSet {
         AnalysisSet(self.0 | other.0)
     }
@@ -36,7 +37,7 @@ impl AnalysisSet {
     }
 }
 
-/// A function's control flow.
+/// The control flow of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowAnalysis {
     /// Blocks and edges.
@@ -45,7 +46,7 @@ pub struct FlowAnalysis {
     pub dominators: BlockDominators,
 }
 
-/// Defining instructions of those that there were at a time.
+/// The defining instructions of those that existed when it was computed.
 #[derive(Debug)]
 struct DefinitionSnapshot {
     definitions: Rc<IdDefinitions>,
@@ -59,7 +60,7 @@ impl FlowAnalysis {
     }
 }
 
-/// Analyses of a module that are right for it as it is.
+/// Cached analyses, valid for the current state of a module.
 #[derive(Debug, Default)]
 pub struct AnalysisCache {
     ids: Option<Rc<IdWords>>,
@@ -71,12 +72,12 @@ pub struct AnalysisCache {
 }
 
 impl AnalysisCache {
-    /// Nothing computed.
+    /// An empty cache.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Which words of instructions are ids.
+    /// The words of instructions that are ids.
     pub fn id_words(&mut self, module: &SpirvModule) -> Rc<IdWords> {
         let made = || Rc::new(IdWords::new(module));
         self.ids.get_or_insert_with(made).clone()
@@ -102,7 +103,7 @@ impl AnalysisCache {
         self.calls.get_or_insert_with(made).clone()
     }
 
-    /// What is known of values, to be given back by [`AnalysisCache::put_facts`].
+    /// The facts about values, to be returned by [`AnalysisCache::put_facts`].
     pub(crate) fn take_facts(&mut self, module: &SpirvModule) -> Box<ModuleValues> {
         match self.facts.take() {
             Some(mut known) => {
@@ -113,12 +114,12 @@ impl AnalysisCache {
         }
     }
 
-    /// Takes back what [`AnalysisCache::take_facts`] gave.
+    /// Returns to the cache what [`AnalysisCache::take_facts`] took.
     pub(crate) fn put_facts(&mut self, facts: Box<ModuleValues>) {
         self.facts = Some(facts);
     }
 
-    /// What is known of memory, to be given back by [`AnalysisCache::put_memory`].
+    /// The alias analysis, to be returned by [`AnalysisCache::put_memory`].
     pub(crate) fn take_memory(
         &mut self,
         module: &SpirvModule,
@@ -128,15 +129,15 @@ impl AnalysisCache {
         known.unwrap_or_else(|| Box::new(AliasAnalysis::new(module, facts)))
     }
 
-    /// Takes back what [`AnalysisCache::take_memory`] gave.
+    /// Returns to the cache what [`AnalysisCache::take_memory`] took.
     pub(crate) fn put_memory(&mut self, memory: Box<AliasAnalysis>) {
         self.memory = Some(memory);
     }
 
-    /// A function's control flow.
+    /// The control flow of a function.
     ///
     /// # Errors
-    /// When a branch goes to what is no label of the function.
+    /// If the target of a branch is no label of the function.
     pub fn function_flow(
         &mut self,
         module: &SpirvModule,
@@ -149,7 +150,7 @@ impl AnalysisCache {
         self.flow_by(module, &ids, func)
     }
 
-    /// The same for who knows which words are ids.
+    /// As [`AnalysisCache::function_flow`], with known id positions.
     pub(crate) fn flow_by(
         &mut self,
         module: &SpirvModule,
@@ -169,14 +170,14 @@ impl AnalysisCache {
         Ok(flow)
     }
 
-    /// Drops a function's control flow, which a pass has changed.
+    /// Drops the control flow of a function that a pass has changed.
     pub fn drop_flow(&mut self, func: Func) {
         if let Some(flow) = self.flows.get_mut(func.index()) {
             *flow = None;
         }
     }
 
-    /// Drops all but the analyses that are kept.
+    /// Drops all analyses except the kept ones.
     pub fn retain_analyses(&mut self, kept: AnalysisSet) {
         self.ids = None;
         self.memory = None;
@@ -194,10 +195,10 @@ impl AnalysisCache {
         }
     }
 
-    /// Whether what is in the cache is what would be computed now.
+    /// Checks that each cached analysis equals a fresh one.
     ///
     /// # Errors
-    /// The name of the first analysis that is not.
+    /// The name of the first analysis that differs.
     pub fn verify_cached(&mut self, module: &SpirvModule) -> Result<(), &'static str> {
         if let Some(facts) = &mut self.facts {
             facts.catch_up(module);

@@ -15,7 +15,7 @@ use spirula_spirv::{Id, IdMap};
 /// Checks the rules.
 ///
 /// # Errors
-/// The first breach.
+/// The first violation.
 pub fn verify_module(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
     let ids = IdWords::new(module);
     let definitions = IdDefinitions::from_module(module);
@@ -45,7 +45,7 @@ pub fn verify_module(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
     Ok(())
 }
 
-/// Function, block and number of an instruction.
+/// Function, block and position of each defining instruction.
 type DefinitionSites = IdMap<Option<(Func, u32, u32)>>;
 
 fn verify_function(

@@ -9,42 +9,42 @@ use spirula_spirv::ir::SpirvModule;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Who is told of each pass: printers, clocks.
+/// An observer of passes, such as a printer or a clock.
 pub trait PassObserver {
-    /// Before a pass runs.
+    /// Called before a pass runs.
     fn before_pass(&mut self, _pass: &SpirvPass, _module: &SpirvModule) {}
 
-    /// After it has run.
+    /// Called after a pass has run.
     fn after_pass(&mut self, _pass: &SpirvPass, _module: &SpirvModule, _outcome: &PassOutcome) {}
 }
 
-/// How a pipeline is run.
+/// Options of a pipeline run.
 #[derive(Default)]
 pub struct PipelineOptions<'a> {
-    /// Check the module and what is kept of analyses after each pass.
+    /// Whether the module and the kept analyses are checked after each pass.
     pub verify_each: bool,
-    /// Told of each pass.
+    /// The observer of each pass.
     pub observer: Option<&'a mut dyn PassObserver>,
 }
 
-/// One run of a pass.
+/// One execution of a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassRun {
-    /// Its name.
+    /// Name of the pass.
     pub name: &'static str,
-    /// What it did.
+    /// Outcome of the pass.
     pub outcome: PassOutcome,
 }
 
-/// What a pipeline did.
+/// The report of a pipeline run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PipelineReport {
-    /// Its passes in the order in which they ran.
+    /// The passes in execution order.
     pub runs: Vec<PassRun>,
-    /// The module was left as it is: it has instructions that the tables do not know, whose ids
-    /// cannot be told from their numbers.
+    /// The module was left unchanged, because it has unknown instructions. Their ids cannot be distinguished
+    /// from their numbers.
     pub skipped: bool,
-    /// The module became larger under a pipeline that does not allow it, and was left as it was.
+    /// The module was left unchanged, because it became larger under a pipeline that does not allow this.
     pub reverted: bool,
 }
 
@@ -74,17 +74,17 @@ impl fmt::Display for PipelineReport {
     }
 }
 
-/// Why a pipeline stopped.
+/// The reason why a pipeline stopped.
 #[derive(Debug)]
 pub enum OptimiseError {
     /// The module is malformed.
     Module(Box<SourceDiagnostic>),
-    /// A pass made the module break a rule, or claims to keep an analysis that it does not: a
-    /// fault of the pass.
+    /// A pass broke a rule of the module, or does not keep an analysis that it claims to keep. This is a bug of
+    /// the pass.
     Pass {
-        /// Its name.
+        /// Name of the pass.
         pass: &'static str,
-        /// What is wrong.
+        /// Description of the fault.
         fault: String,
     },
 }
@@ -106,15 +106,18 @@ impl From<SourceDiagnostic> for OptimiseError {
     }
 }
 
-/// Ids that a module may have numbers for beyond 16 for each instruction.
+/// The number of unused ids that a module may have, beyond 16 for each instruction, before its ids are
+/// compacted.
 const SPARE_IDS: usize = 1 << 16;
 
-/// Runs a pipeline over a module. Modules with instructions that the tables do not know are left as
-/// they are. Where the pipeline has modules never become larger, one that would is put back. Ids of which
-/// few are used are compacted first, by a run of that pass, since passes have tables of all.
+/// Runs a pipeline over a module.
+///
+/// Modules with unknown instructions are left unchanged. If the pipeline must never enlarge a module, one that
+/// grew is restored. Modules of which few ids are used are compacted first, because passes have tables of all
+/// ids.
 ///
 /// # Errors
-/// When the module is malformed, or, with [`PipelineOptions::verify_each`], a pass is at fault.
+/// If the module is malformed, or, with [`PipelineOptions::verify_each`], if a pass has a bug.
 pub fn optimise_module(
     module: &mut SpirvModule,
     pipeline: &PassPipeline,

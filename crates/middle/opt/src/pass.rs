@@ -12,7 +12,7 @@ pub struct PassOutcome {
 }
 
 impl PassOutcome {
-    /// Whether the module was changed.
+    /// Whether any pass changed the module.
     pub fn has_changed(&self) -> bool {
         self.statistics.iter().any(|(_, n)| *n > 0)
     }

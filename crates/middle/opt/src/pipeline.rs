@@ -14,14 +14,14 @@ pub struct PipelineStep {
     pub argument: Box<str>,
 }
 
-/// Passes in the order in which they run.
+/// A sequence of passes.
 #[derive(Clone, Debug, Default)]
 pub struct PassPipeline {
     steps: Vec<PipelineStep>,
     never_larger: bool,
 }
 
-/// A pipeline with a name.
+/// A named pipeline.
 struct PipelinePreset {
     name: &'static str,
     /// Passes and presets as in the text form, one each.
@@ -30,7 +30,7 @@ struct PipelinePreset {
     never_larger: bool,
 }
 
-/// The presets by name.
+/// All presets.
 const PRESETS: &[PipelinePreset] = &[
     PipelinePreset {
         name: "O0",

@@ -7,7 +7,7 @@ use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 use std::hash::Hasher;
 
-/// A key's words, and whose they are.
+/// The words of a key, and its id.
 #[derive(Clone, Copy, Debug)]
 struct InternEntry {
     begin: u32,
@@ -15,19 +15,19 @@ struct InternEntry {
     id: Id,
 }
 
-/// Types and constants by what they are. What is decorated is equal to nothing.
+/// Types and constants by value. One with decorations is equal to nothing.
 #[derive(Debug)]
 pub struct InternPool {
-    /// By hash; what has the hash of another has the next one that is free.
+    /// Entries by hash. An entry whose hash is taken has the next free one.
     known: FxHashMap<u64, InternEntry>,
     /// The words of all keys.
     words: Vec<u32>,
-    /// What was made, for who keeps definitions.
+    /// The instructions that were created, for callers that keep definitions.
     pub made: Vec<Inst>,
 }
 
 impl InternPool {
-    /// One pass over the globals.
+    /// One pass over the global instructions.
     pub fn new(module: &SpirvModule) -> Self {
         let mut decorated = IdMap::new(module.bound(), false);
         for d in module.section_insts(ModuleSection::Annotations) {
@@ -55,7 +55,7 @@ impl InternPool {
         pool
     }
 
-    /// Takes note of an instruction of the globals that is not decorated.
+    /// Records a global instruction without decorations.
     pub fn record_global(&mut self, inst: InstRef<'_>) {
         let class = inst.op().info().map(|i| i.class);
         let constant = class == Some(InstructionClass::ConstantCreation)
@@ -77,13 +77,13 @@ impl InternPool {
         }
     }
 
-    /// One of the known of which this holds.
+    /// A recorded id for which the predicate holds.
     pub fn find_missing(&self, is_gone: impl Fn(Id) -> bool) -> Option<Id> {
         let all = self.known.values().map(|e| e.id);
         all.filter(|id| is_gone(*id)).min()
     }
 
-    /// What has a key, or the hash under which it would be.
+    /// The id of a key, or the hash under which it would be recorded.
     fn lookup_key(&self, op: Op, ty: u32, operands: &[u32]) -> Result<Id, u64> {
         let mut hasher = FxHasher::default();
         hasher.write_u32(u32::from(op.0));
@@ -108,12 +108,12 @@ impl InternPool {
         self.known.insert(free, InternEntry { begin, end, id });
     }
 
-    /// A type by its opcode and operands.
+    /// The type with this opcode and these operands.
     pub fn intern_type(&mut self, module: &mut SpirvModule, op: Op, operands: &[u32]) -> Id {
         self.find_or_create(module, op, None, operands)
     }
 
-    /// A constant, or an undefined value, by its opcode, type and operands.
+    /// The constant, or undefined value, with this opcode, type and operands.
     pub fn intern_constant(
         &mut self,
         module: &mut SpirvModule,
@@ -124,7 +124,7 @@ impl InternPool {
         self.find_or_create(module, op, Some(ty), operands)
     }
 
-    /// A type or constant that the module has already.
+    /// A type or constant that the module already has.
     pub fn find_existing(&self, op: Op, ty: Option<Id>, operands: &[u32]) -> Option<Id> {
         self.lookup_key(op, ty.map_or(0, Id::word), operands).ok()
     }
@@ -157,13 +157,13 @@ impl InternPool {
         self.intern_type(module, Op::TypeBool, &[])
     }
 
-    /// A pointer to a variable of a function.
+    /// The type of a pointer to a function variable.
     pub fn local_pointer(&mut self, module: &mut SpirvModule, pointee: Id) -> Id {
         let operands = [StorageClass::Function.0, pointee.word()];
         self.intern_type(module, Op::TypePointer, &operands)
     }
 
-    /// A Boolean constant of a type.
+    /// A Boolean constant of a given type.
     pub fn intern_bool_constant(&mut self, module: &mut SpirvModule, ty: Id, value: bool) -> Id {
         let op = if value {
             Op::ConstantTrue
@@ -173,7 +173,7 @@ impl InternPool {
         self.intern_constant(module, op, ty, &[])
     }
 
-    /// A 32-bit number, of the type that the module has already where it has only one.
+    /// A 32-bit constant. Its type is that of the module, if the module has a single one.
     pub fn intern_u32_constant(&mut self, module: &mut SpirvModule, value: u32) -> Id {
         let signed = self.find_existing(Op::TypeInt, None, &[32, 1]);
         let ty = match (self.find_existing(Op::TypeInt, None, &[32, 0]), signed) {

@@ -3,21 +3,21 @@
 use spirula_spirv::ir::{ErasedIds, Func, IdWords, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// The value that stands for each that was deleted.
+/// The replacement of each deleted value.
 #[derive(Debug)]
 pub struct ValueReplacements {
     new: IdMap<Option<Id>>,
 }
 
 impl ValueReplacements {
-    /// Nothing is replaced yet.
+    /// No replacements.
     pub fn new(module: &SpirvModule) -> Self {
         ValueReplacements {
             new: IdMap::new(module.bound(), None),
         }
     }
 
-    /// Has a value stand for a deleted one.
+    /// Records the replacement of a deleted value.
     pub fn set_replacement(&mut self, old: Id, value: Id) {
         let value = self.resolve_replacement(value);
         if value != old {
@@ -25,7 +25,7 @@ impl ValueReplacements {
         }
     }
 
-    /// What stands for an id: itself unless it was deleted.
+    /// The replacement of an id; the id itself if it was not deleted.
     pub fn resolve_replacement(&self, mut id: Id) -> Id {
         while let Some(next) = self.new[id] {
             id = next;
@@ -33,8 +33,8 @@ impl ValueReplacements {
         id
     }
 
-    /// Joins the blocks of a function that always follow each other; their number. What took from their phis
-    /// has to be rewritten ([`ValueReplacements::rewrite_uses`]).
+    /// Joins the blocks of a function that always follow each other, and returns their number. Uses of their
+    /// phis must then be rewritten ([`ValueReplacements::rewrite_uses`]).
     pub fn join_blocks(
         &mut self,
         module: &mut SpirvModule,
@@ -50,7 +50,7 @@ impl ValueReplacements {
         )
     }
 
-    /// Gives the instructions of a function what stands for what they use.
+    /// Rewrites the operands of a function by the replacements.
     pub fn rewrite_uses(&self, module: &mut SpirvModule, ids: &IdWords, func: Func) {
         for block in module.function(func).blocks.clone() {
             let mut next = module.body(block).next().map(InstRef::handle);

@@ -3,7 +3,7 @@
 use spirula_spirv::IdMap;
 use spirula_spirv::ir::{ErasedIds, IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 
-/// Deletes what this holds of; returns how many that were.
+/// Deletes the instructions for which a predicate holds. Returns their number.
 pub fn erase_where(
     module: &mut SpirvModule,
     erased: &mut ErasedIds,
@@ -20,7 +20,7 @@ pub fn erase_where(
     found.len()
 }
 
-/// Deletes the instructions of a section that this holds of and whose results nothing uses.
+/// Deletes the instructions of a section for which a predicate holds and whose results are unused.
 pub fn erase_unused(
     module: &mut SpirvModule,
     ids: &IdWords,

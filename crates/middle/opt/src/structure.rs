@@ -6,22 +6,22 @@ use spirula_spirv::grammar::enumerants::{AddressingModel, Capability};
 use spirula_spirv::grammar::{Op, literal_string_words};
 use spirula_spirv::ir::{Func, Inst, InstRef, ModuleSection, SpirvModule};
 
-/// Whether addresses are numbers, to be chosen and computed with.
+/// Whether addressing is physical: addresses are numbers that can be selected and computed with.
 pub fn is_physical(module: &SpirvModule) -> bool {
     let models = [AddressingModel::Physical32.0, AddressingModel::Physical64.0];
     let mut declared = module.section_insts(ModuleSection::MemoryModel);
     declared.any(|m| m.op() == Op::MemoryModel && models.contains(&m.operand_word(0)))
 }
 
-/// Whether a function has variables of its own.
+/// Whether a function has variables.
 pub fn has_variables(module: &SpirvModule, func: Func) -> bool {
     let entry = module.function(func).blocks.first();
     let mut insts = entry.into_iter().flat_map(|b| module.body(*b));
     insts.any(|i| i.op() == Op::Variable)
 }
 
-/// Has `becomes` say what stands in the place of each variable in the interfaces of entry points;
-/// returns how many variables fewer there are.
+/// Rewrites the interfaces of entry points: `becomes` gives the replacement of each variable. Returns the number
+/// of variables that disappear.
 pub fn change_interfaces(
     module: &mut SpirvModule,
     becomes: impl Fn(&SpirvModule, Id, &mut Vec<u32>),
@@ -48,8 +48,8 @@ pub fn change_interfaces(
     fewer
 }
 
-/// Whether each block is in the continue construct of a loop, by position. A loop of one block has
-/// none apart from itself.
+/// For each block, by position, whether it is in the continue construct of a loop. A loop of one block has no
+/// other block in it.
 pub fn find_continue_blocks(
     module: &SpirvModule,
     cfg: &FlowGraph,
@@ -80,7 +80,7 @@ pub fn find_continue_blocks(
     within
 }
 
-/// Declares a capability, where it is not.
+/// Declares a capability if the module does not.
 pub fn declare_capability(module: &mut SpirvModule, wanted: Capability) {
     let mut declared = module.section_insts(ModuleSection::Capabilities);
     if !declared.any(|c| c.op() == Op::Capability && c.operand_word(0) == wanted.0) {

@@ -6,19 +6,19 @@ use spirula_spirv::{Id, IdMap};
 
 const END: u32 = u32::MAX;
 
-/// Users by value.
+/// The users of each value.
 #[derive(Debug)]
 pub struct ValueUsers {
-    /// The last entry of each value in `entries`.
+    /// For each value its last entry in `entries`.
     last: IdMap<u32>,
-    /// A user, and the entry before.
+    /// A user, and the previous entry of the same value.
     entries: Vec<(Inst, u32)>,
-    /// Values that have an entry.
+    /// The values that have an entry.
     touched: Vec<Id>,
 }
 
 impl ValueUsers {
-    /// None, for a module with this bound.
+    /// Empty lists, for a module with this bound.
     pub fn new(bound: u32) -> Self {
         ValueUsers {
             last: IdMap::new(bound, END),
@@ -27,7 +27,7 @@ impl ValueUsers {
         }
     }
 
-    /// Forgets all, for the next function.
+    /// Removes all entries, for the next function.
     pub fn clear(&mut self) {
         for id in self.touched.drain(..) {
             self.last.set(id, END);
@@ -35,7 +35,7 @@ impl ValueUsers {
         self.entries.clear();
     }
 
-    /// Takes note of a user.
+    /// Records a user.
     pub fn add_user(&mut self, id: Id, user: Inst) {
         let last = self.last[id];
         if last == END {
@@ -45,7 +45,7 @@ impl ValueUsers {
         self.entries.push((user, last));
     }
 
-    /// The users of a value, last ones first; one that uses it twice comes twice.
+    /// The users of a value, the last first. A user of both operands occurs twice.
     pub fn users_of(&self, id: Id) -> impl Iterator<Item = Inst> + '_ {
         let mut at = self.last[id];
         std::iter::from_fn(move || {

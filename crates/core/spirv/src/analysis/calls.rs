@@ -5,7 +5,7 @@ use crate::grammar::Op;
 use crate::ir::{Func, SpirvModule};
 use std::fmt;
 
-/// Which function calls which, and an order in which callees come first.
+/// The call graph, with an order in which callees precede callers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpirvCallGraph {
     /// Functions called by each, without repetition, by [`Func::index`].
@@ -53,7 +53,7 @@ impl SpirvCallGraph {
         &self.callees[func.index()]
     }
 
-    /// All functions; callees come before their callers but within recursion.
+    /// All functions; callees precede their callers, except within recursion.
     pub fn bottom_up(&self) -> &[Func] {
         &self.bottom_up
     }

@@ -7,9 +7,9 @@ use crate::grammar::Op;
 use crate::ir::{Block, Func, IdWords, Inst, InstRef, LabelPositions, SpirvModule, switch_cases};
 use spirula_diagnostics::SourceDiagnostic;
 
-/// Edges between a function's blocks, and an order in which to walk them.
+/// Control-flow graph of a function, with a traversal order.
 ///
-/// Blocks are known here by their position in [`crate::ir::SpirvFunction::blocks`].
+/// Blocks are identified by their position in [`crate::ir::SpirvFunction::blocks`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowGraph {
     /// The function's blocks in their order.
@@ -18,18 +18,18 @@ pub struct FlowGraph {
     graph: FlowEdges,
 }
 
-/// The edges of a control-flow graph both ways: what is left for who needs no labels any more.
+/// The edges of a control-flow graph in both directions, without labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FlowEdges {
     pub successors: EdgeLists,
     pub predecessors: EdgeLists,
-    /// The blocks that are reachable from the entry, each before its successors but for back edges.
+    /// The reachable blocks, each before its successors except for back edges.
     pub reverse_postorder: Vec<u32>,
 }
 
 impl FlowEdges {
-    /// The edges of a function where `targets` visits the labels that a terminator goes to, and `position`
-    /// knows the blocks by their labels.
+    /// The edges of a function. `targets` visits the labels of a terminator's targets, and `position` maps
+    /// labels to blocks.
     ///
     /// # Errors
     /// A terminator with the id that is no label of the function.
@@ -56,7 +56,7 @@ impl FlowEdges {
         })
     }
 
-    /// The immediate dominator of each block: its own for the entry, `u32::MAX` where unreachable.
+    /// The immediate dominator of each block. The entry is its own; unreachable blocks have `u32::MAX`.
     pub fn compute_dominators(&self) -> Vec<u32> {
         let blocks = self.predecessors.len();
         find_immediate_dominators(blocks, &self.reverse_postorder, &|block, visit| {
@@ -70,11 +70,11 @@ impl FlowEdges {
 }
 
 impl FlowGraph {
-    /// Computed in time linear in blocks and edges. An edge stands once for each time the
-    /// terminator names it.
+    /// Computes the graph in time linear in blocks and edges. An edge occurs once for each mention in the
+    /// terminator.
     ///
     /// # Errors
-    /// When a branch goes to an id that is no label of the function.
+    /// If the target of a branch is no label of the function.
     pub fn from_function(
         module: &SpirvModule,
         definitions: &IdDefinitions,
@@ -88,10 +88,10 @@ impl FlowGraph {
         .map_err(|(inst, target)| no_label(module, inst, target))
     }
 
-    /// The same for who has no definitions at hand.
+    /// As [`FlowGraph::from_function`], without definitions.
     ///
     /// # Errors
-    /// As [`FlowGraph::from_function`].
+    /// As there.
     pub fn with_ids(
         module: &SpirvModule,
         ids: &IdWords,
@@ -112,7 +112,7 @@ impl FlowGraph {
         .map_err(|(inst, target)| no_label(module, inst, target))
     }
 
-    /// The same where `targets` visits the labels that a terminator goes to.
+    /// As [`FlowGraph::from_function`]; `targets` visits the labels of a terminator's targets.
     ///
     /// # Errors
     /// A terminator with the id that is no label of the function.
@@ -131,12 +131,12 @@ impl FlowGraph {
         })
     }
 
-    /// The edges alone.
+    /// The edges.
     pub(crate) fn graph(&self) -> &FlowEdges {
         &self.graph
     }
 
-    /// The edges alone, for who wants the rest of the memory back.
+    /// Converts to the edges alone, which releases the rest of the memory.
     pub(crate) fn into_graph(self) -> FlowEdges {
         self.graph
     }
@@ -164,19 +164,19 @@ impl FlowGraph {
         self.labels.position(label)
     }
 
-    /// The blocks that may follow.
+    /// The successors of a block.
     #[inline]
     pub fn successors(&self, at: u32) -> &[u32] {
         self.graph.successors.targets(at)
     }
 
-    /// The blocks that may come before.
+    /// The predecessors of a block.
     #[inline]
     pub fn predecessors(&self, at: u32) -> &[u32] {
         self.graph.predecessors.targets(at)
     }
 
-    /// The blocks that are reachable from the entry, each before its successors but for back edges.
+    /// The reachable blocks, each before its successors except for back edges.
     pub fn reverse_postorder(&self) -> &[u32] {
         &self.graph.reverse_postorder
     }
@@ -189,7 +189,7 @@ fn no_label(module: &SpirvModule, inst: Inst, target: Id) -> SourceDiagnostic {
     SourceDiagnostic::error(terminator.place(), message)
 }
 
-/// The labels that a terminator may go to, in its order; a switch's default first.
+/// The labels of a terminator's targets, in its order; the default of a switch first.
 fn branch_targets(
     module: &SpirvModule,
     definitions: &IdDefinitions,

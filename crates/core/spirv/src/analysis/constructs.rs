@@ -10,16 +10,16 @@ use std::fmt;
 pub struct StructuredConstruct {
     /// The block that ends in the merge instruction and a branch.
     pub header: u32,
-    /// Where the construct is left to.
+    /// The merge block.
     pub merge: u32,
     /// Continue target, for loops.
     pub continues: Option<u32>,
 }
 
-/// Which construct each block is directly in (specification, section 2.11).
+/// Construct tree: the innermost construct of each block (specification, section 2.11).
 ///
-/// A construct holds what its header dominates and its merge block does not. The header of a loop
-/// is in its own loop, the header of a selection in the construct around it.
+/// A construct contains the blocks that its header dominates and its merge block does not. The header of a loop
+/// is in its own loop. The header of a selection is in the construct around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConstructTree {
     constructs: Vec<StructuredConstruct>,
@@ -60,7 +60,7 @@ impl ConstructTree {
         found
     }
 
-    /// The constructs without their nesting, and the construct that each block is the merge of.
+    /// The constructs without their nesting, and for each block the construct whose merge block it is.
     fn find_headers(module: &SpirvModule, cfg: &FlowGraph) -> (Self, Vec<u32>) {
         let mut found = ConstructTree {
             constructs: Vec::new(),
@@ -113,15 +113,15 @@ impl ConstructTree {
         self.children.targets(construct)
     }
 
-    /// Which of the constructs directly within its parent a construct is, counted from 0.
+    /// The index of a construct among the children of its parent, from 0.
     pub fn sibling_index(&self, construct: u32) -> Option<usize> {
         let siblings = self.children(self.parent(construct)?);
         siblings.binary_search(&construct).ok()
     }
 
-    /// Whether the construct of a header is left to its merge block only by branches that stand in no
-    /// construct within it, so that it can do without its merge instruction. For loops, which keep
-    /// theirs, it does not matter.
+    /// Whether the merge block of a header's construct is reached only by branches that are in no construct
+    /// within it. The merge instruction is then redundant. The result is meaningless for loops, which keep
+    /// theirs.
     pub fn is_left_directly(
         &self,
         module: &SpirvModule,

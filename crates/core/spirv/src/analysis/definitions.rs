@@ -23,7 +23,7 @@ impl InstOfId {
         self.0.set(id, inst.map_or(0, |i| i.index() as u32 + 1));
     }
 
-    /// Gives an id its instruction if it has none.
+    /// Sets the instruction of an id that has none.
     #[inline]
     pub fn set_if_none(&mut self, id: Id, inst: Inst) {
         if self.0.get(id.word()) == 0 {
@@ -44,7 +44,7 @@ pub struct IdDefinitions {
 }
 
 impl IdDefinitions {
-    /// One pass over the module. Where a module defines an id twice, the first counts.
+    /// One pass over the module. If a module defines an id twice, the first definition counts.
     pub fn from_module(module: &SpirvModule) -> Self {
         let mut by_id = InstOfId::new(module);
         for inst in module.all_insts() {
@@ -55,8 +55,8 @@ impl IdDefinitions {
         IdDefinitions { by_id }
     }
 
-    /// Takes note of the instructions that were made when there were `count` already. What was deleted
-    /// since is still known of.
+    /// Adds the instructions that were created after the first `count` ones. Entries of deleted instructions
+    /// remain.
     pub fn add_new_insts(&mut self, module: &SpirvModule, count: usize) {
         for inst in module.insts_since(count) {
             let is_in = module.list_of(inst.handle()).is_some()
@@ -85,8 +85,8 @@ impl IdDefinitions {
         self.get(module, id).map(InstRef::op)
     }
 
-    /// The value of an integer constant of at most 64 bits that is known before specialisation,
-    /// zero-extended from its words. `OpConstantNull` and booleans count.
+    /// The value of an integer constant of at most 64 bits that cannot be specialised, zero-extended from its
+    /// words. `OpConstantNull` and Booleans count as integers.
     pub fn constant_value(&self, module: &SpirvModule, id: Id) -> Option<u64> {
         match self.defining_op(module, id)? {
             Op::Constant | Op::ConstantTrue | Op::ConstantFalse | Op::ConstantNull => {
@@ -96,8 +96,8 @@ impl IdDefinitions {
         }
     }
 
-    /// The same, and for specialisation constants that are no operations the value that they have
-    /// when they are not specialised.
+    /// As [`IdDefinitions::constant_value`]. Specialisation constants other than operations have their default
+    /// value.
     pub fn default_value(&self, module: &SpirvModule, id: Id) -> Option<u64> {
         let inst = self.get(module, id)?;
         match inst.op() {

@@ -5,9 +5,9 @@ use super::{EdgeLists, FlowGraph};
 use std::fmt;
 use std::sync::OnceLock;
 
-/// Immediate dominators, by Lengauer and Tarjan's algorithm (the module `lengauer_tarjan` says why), with
-/// the tree numbered so that dominance is asked in constant time.
-/// Blocks are known by their position in the function.
+/// Dominator tree, by the algorithm of Lengauer and Tarjan (the module `lengauer_tarjan` gives the reason).
+/// Nodes are numbered so that dominance queries take constant time. Blocks are identified by their position in
+/// the function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockDominators {
     tree: DominanceTree,
@@ -21,15 +21,14 @@ impl BlockDominators {
         BlockDominators { tree }
     }
 
-    /// The closest block that is on every path to this one; none for the entry and for blocks that
-    /// cannot be reached.
+    /// The immediate dominator of a block; `None` for the entry and for unreachable blocks.
     #[inline]
     pub fn immediate_dominator(&self, block: u32) -> Option<u32> {
         self.tree.parent(block)
     }
 
-    /// Whether `a` is on every path to `b`; a block dominates itself. Unreachable blocks are
-    /// dominated by themselves only.
+    /// Whether `a` dominates `b`, that is, is on every path to it. A block dominates itself. Unreachable blocks
+    /// are dominated by themselves only.
     #[inline]
     pub fn dominates(&self, a: u32, b: u32) -> bool {
         self.tree.is_above(a, b)
@@ -46,7 +45,7 @@ impl BlockDominators {
         self.tree.children(block)
     }
 
-    /// Which child of its immediate dominator a block is, counted from 0.
+    /// The index of a block among the children of its immediate dominator, from 0.
     pub fn sibling_index(&self, block: u32) -> Option<usize> {
         self.tree.sibling_index(block)
     }
@@ -73,18 +72,18 @@ impl fmt::Display for BlockDominators {
 /// A dominator tree of any graph, numbered depth-first.
 #[derive(Clone, Debug)]
 pub struct DominanceTree {
-    /// Parent of each node; its own for the root, `u32::MAX` where unreachable.
+    /// Parent of each node. The root is its own; unreachable nodes have `u32::MAX`.
     parent: Vec<u32>,
     pub(crate) preorder: Vec<u32>,
-    /// Number of each node in `preorder`, `u32::MAX` where unreachable, and one more than the
-    /// number of the last node below it.
+    /// Number of each node in `preorder`, `u32::MAX` for unreachable nodes, and one more than the number of its
+    /// last descendant.
     begin: Vec<u32>,
     end: Vec<u32>,
-    /// Lists of children, made when they are asked for first: most users ask for ancestors only.
+    /// Lists of children, computed on first use: most users ask for ancestors only.
     children: OnceLock<EdgeLists>,
 }
 
-/// Trees are equal where their parents and their order are: the rest follows.
+/// Trees are equal if their parents and their order are; the rest follows.
 impl PartialEq for DominanceTree {
     fn eq(&self, other: &DominanceTree) -> bool {
         self.parent == other.parent && self.preorder == other.preorder
@@ -106,12 +105,12 @@ impl DominanceTree {
         )
     }
 
-    /// The tree of known parents; `order` has each reached node behind its parent, the root first.
+    /// The tree with these parents. `order` has each reachable node after its parent, the root first.
     pub fn from_parents(parent: Vec<u32>, order: &[u32]) -> DominanceTree {
         let nodes = parent.len();
         let below = order.get(1..).unwrap_or(&[]);
-        // First the number of nodes in each subtree, then the number that the next child gets, which ends
-        // as the end of the subtree.
+        // First the number of nodes in each subtree, then the number that the next child gets. It ends as the
+        // end of the subtree.
         let mut end = vec![0u32; nodes];
         for node in order {
             end[*node as usize] = 1;
@@ -162,22 +161,21 @@ impl DominanceTree {
         lists.targets(node)
     }
 
-    /// Which child of its parent a node is, counted from 0, in time logarithmic in their number.
+    /// The index of a node among the children of its parent, from 0, in time logarithmic in their number.
     pub fn sibling_index(&self, node: u32) -> Option<usize> {
         let begin = |node: u32| self.begin[node as usize];
         let siblings = self.children(self.parent(node)?);
         Some(siblings.partition_point(|s| begin(*s) < begin(node)))
     }
 
-    /// The closest node that is on every path to this one; none for the root and for nodes that
-    /// cannot be reached.
+    /// The parent of a node; `None` for the root and for unreachable nodes.
     #[inline]
     pub fn parent(&self, node: u32) -> Option<u32> {
         let parent = self.parent[node as usize];
         (parent != u32::MAX && parent != node).then_some(parent)
     }
 
-    /// Whether `a` is on every path to `b`; a node is above itself.
+    /// Whether `a` is an ancestor of `b`; a node is its own ancestor.
     #[inline]
     pub fn is_above(&self, a: u32, b: u32) -> bool {
         let (a, b) = (a as usize, b as usize);

@@ -1,23 +1,23 @@
 //! Edge lists between numbered nodes, for control-flow graphs and similar graphs.
 
-/// Lists of nodes by node, one behind the other.
+/// Adjacency lists of nodes, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EdgeLists {
-    /// Begin of each node's list; it ends where that of the next begins.
+    /// Begin of each node's list, which is the end of the previous one.
     first: Vec<u32>,
     list: Vec<u32>,
 }
 
 impl EdgeLists {
-    /// Edges to the nodes that have a node as their parent, by increasing number.
+    /// Edges from each node to its children, by increasing number.
     pub fn to_children(nodes: usize, parent: impl Fn(u32) -> Option<u32>) -> Self {
         EdgeLists::collect(nodes, |node, list| list.extend(parent(node))).to_reversed()
     }
 
-    /// The edges that `each` puts into the list for each node.
+    /// The edges that `each` adds to the list of each node.
     ///
     /// # Errors
-    /// The first one of `each`.
+    /// The first error of `each`.
     pub fn try_collect<E>(
         nodes: usize,
         mut each: impl FnMut(u32, &mut Vec<u32>) -> Result<(), E>,
@@ -33,7 +33,7 @@ impl EdgeLists {
         Ok(EdgeLists { first, list })
     }
 
-    /// The same where nothing can go wrong.
+    /// As [`EdgeLists::try_collect`], without errors.
     pub fn collect(nodes: usize, mut each: impl FnMut(u32, &mut Vec<u32>)) -> Self {
         let all = EdgeLists::try_collect(nodes, |node, list| {
             each(node, list);
@@ -49,12 +49,12 @@ impl EdgeLists {
         self.first.len().saturating_sub(1)
     }
 
-    /// Where the edges of a node go.
+    /// The targets of the edges of a node.
     pub fn targets(&self, node: u32) -> &[u32] {
         &self.list[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
     }
 
-    /// The edges the other way round.
+    /// The reversed edges.
     pub fn to_reversed(&self) -> EdgeLists {
         let nodes = 0..self.len() as u32;
         EdgeLists::from_pairs(self.len(), || {
@@ -63,13 +63,13 @@ impl EdgeLists {
         })
     }
 
-    /// Edges from the first of each pair to the second, those of a node in the order of the pairs, which are
-    /// gone through twice.
+    /// Edges from the first to the second node of each pair. Those of a node are in the order of the pairs,
+    /// which are iterated twice.
     pub fn from_pairs<I: Iterator<Item = (u32, u32)>>(
         nodes: usize,
         pairs: impl Fn() -> I,
     ) -> EdgeLists {
-        // Counted one row further, so that filling moves each begin to its place.
+        // Counts are one row further, so that filling moves each begin to its place.
         let mut first = vec![0u32; nodes + 2];
         pairs().for_each(|(from, _)| first[from as usize + 2] += 1);
         for at in 2..first.len() {
@@ -85,8 +85,8 @@ impl EdgeLists {
         EdgeLists { first, list }
     }
 
-    /// The nodes that a root reaches, each before those that it leads to but for back edges; none where there
-    /// is no such node.
+    /// The nodes that are reachable from a root, each before its successors except for back edges. Empty if
+    /// there is no such node.
     pub fn reverse_postorder(&self, root: u32) -> Vec<u32> {
         reverse_postorder(self.len(), root, |node, at| {
             self.targets(node).get(at).copied()
@@ -94,8 +94,8 @@ impl EdgeLists {
     }
 }
 
-/// The nodes of a graph that a root reaches, each before those that it leads to but for back edges; none where
-/// there is no such node. `edge` has where a node's edges go, by their numbers.
+/// The nodes of a graph that are reachable from a root, each before its successors except for back edges. Empty
+/// if there is no such node. `edge` gives the targets of a node's edges by their index.
 pub(crate) fn reverse_postorder(
     nodes: usize,
     root: u32,

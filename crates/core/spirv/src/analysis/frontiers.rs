@@ -3,9 +3,9 @@
 use super::{BlockDominators, FlowEdges, FlowGraph, PostDominators};
 use std::fmt;
 
-/// Where the dominance of each block ends: the blocks that it does not strictly dominate but whose
-/// predecessor it dominates. By the walk of Cooper, Harvey and Kennedy (2001): time in the size of
-/// the result, which is linear but for deep nests of loops.
+/// The dominance frontier of each block: the blocks that it does not strictly dominate but whose predecessor it
+/// dominates. The walk is that of Cooper, Harvey and Kennedy (2001). It takes time in the size of the result,
+/// which is linear except for deep nests of loops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DominanceFrontiers {
     first: Vec<u32>,
@@ -19,7 +19,7 @@ impl DominanceFrontiers {
         Self::of_graph(cfg.graph(), |b| dominators.is_reachable(b), up)
     }
 
-    /// The same for who knows of each block whether it is reachable, and the block above it in the tree.
+    /// As [`DominanceFrontiers::from_cfg`], from the reachability and the immediate dominator of each block.
     pub(crate) fn of_graph(
         graph: &FlowEdges,
         is_reachable: impl Fn(u32) -> bool,
@@ -39,9 +39,8 @@ impl DominanceFrontiers {
         })
     }
 
-    /// The frontiers in the reversed graph: the branches that decide whether a block is run
-    /// (Cytron et al., "Efficiently Computing Static Single Assignment Form and the Control
-    /// Dependence Graph", 1991).
+    /// The frontiers in the reversed graph: the branches that decide whether a block runs (Cytron et al.,
+    /// "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph", 1991).
     pub fn control_dependence(cfg: &FlowGraph, tree: &PostDominators) -> Self {
         Self::from_pairs(cfg.len(), |visit| {
             for branch in cfg.reverse_postorder() {
@@ -63,11 +62,11 @@ impl DominanceFrontiers {
         })
     }
 
-    /// Frontiers from a walk over their pairs, in which an end that stands twice for a block stands so in a
-    /// row. The walk is made twice, as the pairs would take more memory than the frontiers.
+    /// Frontiers from a walk over their pairs. Repetitions of a block in a frontier are consecutive. The walk is
+    /// made twice, because the pairs would take more memory than the frontiers.
     fn from_pairs(blocks: usize, walk: impl Fn(&mut dyn FnMut(u32, u32))) -> Self {
         let mut last = vec![u32::MAX; blocks];
-        // Counted one row further, so that filling moves each begin to its place.
+        // Counts are one row further, so that filling moves each begin to its place.
         let mut first = vec![0u32; blocks + 2];
         walk(&mut |block, end| {
             if std::mem::replace(&mut last[block as usize], end) != end {
@@ -109,7 +108,7 @@ impl fmt::Display for DominanceFrontiers {
     }
 }
 
-/// Visits the nodes from `at` up the tree until `end`, which is not visited.
+/// Visits the ancestors of `at`, itself included, up to `end`, which is excluded.
 fn visit_ancestors(
     at: u32,
     end: Option<u32>,

@@ -15,18 +15,18 @@ use spirula_diagnostics::SourceDiagnostic;
 /// Size and alignment of a type, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TypeLayout {
-    /// Bytes from its beginning to the end of its last part, padding included; 0 for what has no
-    /// size (`void`, runtime arrays).
+    /// Size in bytes up to the end of the last part, padding included; 0 for types without a size (`void`,
+    /// runtime arrays).
     pub size: u64,
-    /// Alignment, a power of two; 1 at least.
+    /// Alignment, a power of two, at least 1.
     pub align: u32,
-    /// Distance of an array's elements, a vector's components or a matrix' columns; 0 for others.
+    /// Distance of an array's elements, a vector's components or a matrix's columns; 0 for other types.
     pub stride: u64,
-    /// Begin of a structure's members in the member table.
+    /// Index of the structure's first member in the member table.
     members: u32,
 }
 
-/// Place of a structure's member, in bytes.
+/// Position of a structure's member, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemberLayout {
     /// Offset from the structure's beginning.
@@ -101,14 +101,14 @@ impl TypeLayouts {
         self.types[ty]
     }
 
-    /// The layout of member `n` of a structure type. A module that is not valid may define a structure
-    /// twice, with fewer members the second time: what it says of the others means nothing.
+    /// The layout of member `n` of a structure type. An invalid module may define a structure twice, with fewer
+    /// members the second time. The layouts of the other members are then meaningless.
     pub fn member_layout(&self, structure: Id, n: u32) -> MemberLayout {
         let at = self.types[structure].members + n;
         self.members.get(at as usize).copied().unwrap_or_default()
     }
 
-    /// Bytes of a pointer in memory.
+    /// Size of a pointer in memory, in bytes.
     pub fn pointer_size(&self) -> u32 {
         self.pointer_size
     }
@@ -174,7 +174,7 @@ impl TypeLayouts {
             Op::TypePointer | Op::TypeForwardPointer | Op::TypeUntypedPointerKHR => {
                 make_scalar_layout(self.pointer_size.into())
             }
-            // Room for all components, in a row, wherever they are.
+            // Room for all components in a row, whatever their distribution.
             Op::TypeCooperativeMatrixKHR => {
                 let part = self.types[inst.id_operand(0)];
                 let [rows, columns] = [2, 3].map(|n| constant(inst.id_operand(n)).unwrap_or(0));
@@ -206,7 +206,7 @@ impl TypeLayouts {
         let (mut end, mut align) = (0u64, 1u32);
         for (n, member) in inst.id_operands(0).enumerate() {
             let n = n as u32;
-            // A pointer type that was only declared so far has no layout yet, but is known.
+            // A pointer type with only a forward declaration has no layout yet, but is known.
             let layout = match self.types[member] {
                 TypeLayout {
                     size: 0, align: 1, ..

@@ -18,7 +18,7 @@
 
 const NONE: u32 = u32::MAX;
 
-/// A depth-first walk of the nodes that the root reaches; they are known by their numbers in it.
+/// A depth-first numbering of the nodes that are reachable from the root.
 struct DepthFirstNumbering {
     /// The node of each number.
     nodes: Vec<u32>,
@@ -28,7 +28,7 @@ struct DepthFirstNumbering {
 }
 
 impl DepthFirstNumbering {
-    /// From `root`, along edges to where `predecessors` says that they come from.
+    /// From `root`, along the edges that `predecessors` gives in reverse.
     fn new(
         nodes: usize,
         order: &[u32],
@@ -67,15 +67,15 @@ impl DepthFirstNumbering {
     }
 }
 
-/// The edges of the nodes in `order` from their beginnings: begin of each node's in a list of ends.
+/// The successors of the nodes in `order`: begin of each node's in a list of targets.
 fn collect_successors(
     nodes: usize,
     order: &[u32],
     predecessors: &impl Fn(u32, &mut dyn FnMut(u32)),
 ) -> (Vec<u32>, Vec<u32>) {
-    // Edges to the root change nothing.
+    // Edges to the root have no effect.
     let below = order.get(1..).unwrap_or(&[]);
-    // Counted one row further, so that filling moves each begin to its place.
+    // Counts are one row further, so that filling moves each begin to its place.
     let mut first = vec![0u32; nodes + 2];
     for &node in below {
         predecessors(node, &mut |from| first[from as usize + 2] += 1);
@@ -94,7 +94,7 @@ fn collect_successors(
     (first, ends)
 }
 
-/// The nodes that were linked to their parents, with the best semi-dominator above each.
+/// The forest of nodes that are linked to their parents, with the best semi-dominator above each.
 struct LinkEvalForest {
     ancestor: Vec<u32>,
     label: Vec<u32>,
@@ -103,8 +103,8 @@ struct LinkEvalForest {
 }
 
 impl LinkEvalForest {
-    /// The node with the least semi-dominator among `node` and what is linked above it; the nodes from
-    /// `linked` on are.
+    /// The node with the least semi-dominator among `node` and its linked ancestors. Nodes from `linked` on are
+    /// linked.
     fn find_least_semidominator(&mut self, node: u32, linked: u32) -> u32 {
         let mut at = node;
         while self.ancestor[at as usize] >= linked {
@@ -123,9 +123,9 @@ impl LinkEvalForest {
     }
 }
 
-/// The immediate dominator of each node: its own for the root, `u32::MAX` where the root does not lead.
+/// The immediate dominator of each node. The root is its own; unreachable nodes have `u32::MAX`.
 ///
-/// `order` has the nodes that the root reaches, the root first. Six words for each node are held at a time.
+/// `order` has the reachable nodes, the root first. Six words for each node are in use at a time.
 pub(super) fn find_immediate_dominators(
     nodes: usize,
     order: &[u32],
@@ -134,15 +134,15 @@ pub(super) fn find_immediate_dominators(
     let walk = DepthFirstNumbering::new(nodes, order, predecessors);
     let count = walk.nodes.len();
     let mut forest = LinkEvalForest {
-        // The ancestor of a node that is not linked yet is its parent in the walk.
+        // The ancestor of an unlinked node is its parent in the walk.
         ancestor: walk.parent,
         label: (0..count as u32).collect(),
         semi: (0..count as u32).collect(),
         path: Vec::new(),
     };
-    // A node's word is the first of those that wait for its children to be linked, until its own turn
-    // comes: by then none waits. From then on it is the next of those that wait with it, and its dominator
-    // once it waits no more.
+    // Each node has one word. It is the first of the nodes that wait for its children to be linked, until its
+    // own turn comes; none waits then. After that it is the next of the nodes that wait together with it. Once
+    // the node waits no more, it is its dominator.
     let mut dominator = vec![NONE; count];
     for node in (1..count as u32).rev() {
         let parent = forest.ancestor[node as usize];

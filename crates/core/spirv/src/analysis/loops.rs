@@ -7,21 +7,21 @@ use std::fmt;
 /// A natural loop: all paths that lead back to a header which dominates them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NaturalLoop {
-    /// The one block through which the loop is entered.
+    /// The header, through which alone the loop is entered.
     pub header: u32,
     /// The loop around it, as an index into the nest.
     pub parent: Option<u32>,
-    /// 1 for loops in no other.
+    /// Nesting depth, 1 for outermost loops.
     pub depth: u32,
-    /// The blocks that go back to the header.
+    /// The sources of the back edges.
     pub latches: Vec<u32>,
 }
 
-/// The natural loops of a function, inner ones before those around them.
+/// Natural loops of a function, inner loops before outer ones.
 ///
-/// Cycles with several entries (irreducible ones) are no natural loops: they are not in the nest,
-/// and [`LoopNest::irreducible_edges`] names their edges. Found against the edges from each latch, with inner
-/// loops passed over in one step, in almost linear time.
+/// Cycles with several entries (irreducible ones) are no natural loops. They are not in the nest;
+/// [`LoopNest::irreducible_edges`] has their edges. Loops are found against the edges from each latch. Inner
+/// loops are skipped in one step, so that the time is almost linear.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopNest {
     loops: Vec<NaturalLoop>,
@@ -40,7 +40,7 @@ impl LoopNest {
             irreducible: Vec::new(),
             children: EdgeLists::default(),
         };
-        // The set of a loop has the loops within it; its root is the outermost one known yet.
+        // The set of a loop contains the loops within it. Its root is the outermost one found so far.
         let mut outer = UnionFind::default();
         let mut number = vec![u32::MAX; cfg.len()];
         for (at, block) in cfg.reverse_postorder().iter().enumerate() {
@@ -50,7 +50,7 @@ impl LoopNest {
             let mut latches = Vec::new();
             for &source in cfg.predecessors(header) {
                 if dominators.is_reachable(source) && dominators.dominates(header, source) {
-                    // A branch may name a block twice; predecessors stand in order.
+                    // A branch may name a block twice; predecessors are sorted.
                     if latches.last() != Some(&source) {
                         latches.push(source);
                     }
@@ -74,7 +74,7 @@ impl LoopNest {
         nest
     }
 
-    /// Whether a function has any natural loop, for less than computing them.
+    /// Whether a function has any natural loop, which is cheaper than to compute the nest.
     pub fn are_in(cfg: &FlowGraph, dominators: &BlockDominators) -> bool {
         let goes_back = |at: &u32| {
             let next = cfg.successors(*at).iter();
@@ -100,7 +100,7 @@ impl LoopNest {
             latches,
         });
         outermost.add_set();
-        // The root of each loop met so far, so that a block is climbed out of once for each nest.
+        // The root of each loop found so far, so that each nest is climbed once for a block.
         while let Some(block) = work.pop() {
             let inner = self.innermost[block as usize];
             if inner == u32::MAX {
@@ -130,7 +130,7 @@ impl LoopNest {
         }
     }
 
-    /// The loops, inner ones before those around them.
+    /// The loops, inner loops before outer ones.
     pub fn loops(&self) -> &[NaturalLoop] {
         &self.loops
     }
@@ -146,7 +146,7 @@ impl LoopNest {
         self.children.targets(at)
     }
 
-    /// Which of the loops directly within its parent a loop is, counted from 0.
+    /// The index of a loop among the children of its parent, from 0.
     pub fn sibling_index(&self, at: u32) -> Option<usize> {
         let parent = self.loops[at as usize].parent?;
         self.children(parent).binary_search(&at).ok()
@@ -164,12 +164,12 @@ impl LoopNest {
         false
     }
 
-    /// Edges that close a cycle which is no natural loop, from and to, in increasing order.
+    /// The edges that close irreducible cycles, source and target, in increasing order.
     pub fn irreducible_edges(&self) -> &[(u32, u32)] {
         &self.irreducible
     }
 
-    /// The blocks of each loop, those of inner loops included, in the given order. Takes time in
+    /// The blocks of each loop, those of inner loops included, in the given order. Takes time proportional to
     /// blocks times depth.
     pub fn collect_members(&self, order: &[u32]) -> Vec<Vec<u32>> {
         let mut members = vec![Vec::new(); self.loops.len()];

@@ -26,15 +26,15 @@ impl IdNames {
         IdNames { by_id }
     }
 
-    /// The name of an id, where it has one that is not empty.
+    /// The name of an id, if it has one that is not empty.
     pub fn get(&self, module: &SpirvModule, id: Id) -> Option<String> {
         let name = module.inst(self.by_id[id]?).string_operand(1);
         (!name.is_empty()).then_some(name)
     }
 }
 
-/// What messages call a function: the symbol that it is linked by, or its `OpName`, or else its id. One pass
-/// over names and decorations.
+/// The name of a function in messages: its linkage name, else its `OpName`, else its id. One pass over names and
+/// decorations.
 pub fn function_name(module: &SpirvModule, function: Id) -> String {
     let linkage = module.section_insts(ModuleSection::Annotations).find(|i| {
         i.op() == Op::Decorate
@@ -122,15 +122,15 @@ impl IdDecorations {
         IdDecorations { rows }
     }
 
-    /// The operands of a decoration of an id, empty where it takes none; `None` where the id is
-    /// not decorated so.
+    /// The operands of a decoration of an id, empty if it has none; `None` if the id does not have the
+    /// decoration.
     pub fn get<'a>(&self, module: &'a SpirvModule, id: Id, what: Decoration) -> Option<&'a [u32]> {
         self.decorations_of(module, id, u32::MAX)
             .find(|(d, _)| *d == what)
             .map(|(_, operands)| operands)
     }
 
-    /// The same for a member of a structure.
+    /// As [`IdDecorations::get`], for a member of a structure.
     pub fn get_member<'a>(
         &self,
         module: &'a SpirvModule,

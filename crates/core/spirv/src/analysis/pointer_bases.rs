@@ -5,16 +5,16 @@ use crate::grammar::Op;
 use crate::ir::SpirvModule;
 use crate::{Id, IdMap};
 
-/// The variable, parameter or other instruction that each pointer is made from through access
-/// chains, copies and casts; phis, selections, loads and calls are bases of their own.
+/// The base of each pointer: the variable, parameter or other instruction that it is derived from by access
+/// chains, copies and casts. Phis, selections, loads and calls are bases of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointerBases {
     base: IdMap<Option<Id>>,
 }
 
 impl PointerBases {
-    /// One pass over the module. Where a module uses pointers before it defines them (in blocks that
-    /// are out of order), their bases end there.
+    /// One pass over the module. If a module uses a pointer before its definition (in blocks out of order), the
+    /// base ends there.
     pub fn from_module(module: &SpirvModule, definitions: &IdDefinitions) -> Self {
         let mut base: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
         for inst in module.all_insts() {
@@ -51,7 +51,7 @@ impl PointerBases {
         PointerBases { base }
     }
 
-    /// What a pointer is made from, itself where it is made from nothing; `None` for other ids.
+    /// The base of a pointer; the pointer itself if it is derived from nothing; `None` for other ids.
     pub fn base_of(&self, pointer: Id) -> Option<Id> {
         self.base[pointer]
     }

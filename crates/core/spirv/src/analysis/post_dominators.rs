@@ -4,10 +4,10 @@ use super::FlowGraph;
 use super::dominators::DominanceTree;
 use std::fmt;
 
-/// Which blocks are on every path from a block to the function's end.
+/// Post-dominator tree: the blocks that are on every path from a block to the end of the function.
 ///
-/// The end is a virtual block behind all blocks without successors. From a region that never ends,
-/// one block is taken to lead there too, so that every reachable block has a post-dominator.
+/// The end is a virtual block after all blocks without successors. One block of each infinite region counts as
+/// its predecessor, too, so that every reachable block has a post-dominator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostDominators {
     tree: DominanceTree,
@@ -62,13 +62,14 @@ impl PostDominators {
         }
     }
 
-    /// The closest block on every path to the end; none where that is the end itself.
+    /// The immediate post-dominator of a block; `None` if it is the end itself.
     pub fn immediate_post_dominator(&self, block: u32) -> Option<u32> {
         let exit = self.leaves.len() as u32;
         self.tree.parent(block).filter(|b| *b != exit)
     }
 
-    /// Whether `a` is on every path from `b` to the end; a block post-dominates itself.
+    /// Whether `a` post-dominates `b`, that is, is on every path from `b` to the end. A block post-dominates
+    /// itself.
     pub fn dominates(&self, a: u32, b: u32) -> bool {
         self.tree.is_above(a, b)
     }
@@ -78,22 +79,23 @@ impl PostDominators {
         self.tree.children(block)
     }
 
-    /// The blocks that have none: the roots of a forest, the end left out.
+    /// The blocks whose immediate post-dominator is the end: the roots of a forest.
     pub fn roots(&self) -> &[u32] {
         self.tree.children(self.leaves.len() as u32)
     }
 
-    /// Which child of its immediate post-dominator a block is, or which of the [`Self::roots`], counted from 0.
+    /// The index of a block among the children of its immediate post-dominator, or among the [`Self::roots`],
+    /// from 0.
     pub fn sibling_index(&self, block: u32) -> Option<usize> {
         self.tree.sibling_index(block)
     }
 
-    /// Whether a block leads to the end directly, or is taken to.
+    /// Whether a block leads to the end directly, or counts as doing so.
     pub fn is_leaf(&self, block: u32) -> bool {
         self.leaves[block as usize]
     }
 
-    /// One block of each region that never ends.
+    /// One block of each infinite region.
     pub fn infinite_region_blocks(&self) -> &[u32] {
         &self.endless
     }

@@ -8,8 +8,8 @@ use crate::ir::{Func, IdWords, ModuleSection, SpirvModule};
 /// Functions and global variables by entry point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryReach {
-    /// For each entry point in the module's order its function, what that reaches, and the
-    /// variables that are used there, by increasing id.
+    /// For each entry point in the module's order its function, the functions that it reaches, and the variables
+    /// that they use, by increasing id.
     entries: Vec<(Id, Vec<Func>, Vec<Id>)>,
 }
 
@@ -107,8 +107,8 @@ impl EntryReach {
     }
 }
 
-/// Ids whose use is a use of a global variable, with that variable, by increasing id: variables
-/// themselves, and constants and initialisers made of them.
+/// Ids whose use is a use of a global variable, with that variable, by increasing id. These are the variables,
+/// and constants and initialisers derived from them.
 fn find_variable_aliases(module: &SpirvModule, ids: &IdWords) -> Vec<(Id, Id)> {
     let mut found: Vec<(Id, Id)> = Vec::new();
     for inst in module.section_insts(ModuleSection::Globals) {

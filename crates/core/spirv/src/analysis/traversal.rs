@@ -3,8 +3,8 @@
 use super::FlowGraph;
 use super::dominators::DominanceTree;
 
-/// The tree of a walk that begins at the entry: each block below the one that it was reached from.
-/// Blocks are known by their position in the function.
+/// The spanning tree of a walk from the entry: the parent of a block is the one from which it was reached.
+/// Blocks are identified by their position in the function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockTraversal {
     tree: DominanceTree,
@@ -13,8 +13,7 @@ pub struct BlockTraversal {
 }
 
 impl BlockTraversal {
-    /// Depth-first, successors in the order in which the terminator names them. Takes time in
-    /// blocks and edges.
+    /// Depth-first, successors in the order of the terminator. Takes time proportional to blocks and edges.
     pub fn depth_first(cfg: &FlowGraph) -> Self {
         let mut parent = vec![u32::MAX; cfg.len()];
         let (mut preorder, mut postorder) = (Vec::new(), Vec::new());
@@ -75,41 +74,40 @@ impl BlockTraversal {
         }
     }
 
-    /// The blocks that were reached, each when it was reached first.
+    /// The reached blocks in the order of the first visit.
     pub fn preorder(&self) -> &[u32] {
         &self.preorder
     }
 
-    /// The blocks that were reached, each behind those below it.
+    /// The reached blocks, each after its descendants.
     pub fn postorder(&self) -> &[u32] {
         &self.postorder
     }
 
-    /// The block that a block was reached from; none for the entry and what cannot be reached.
+    /// The parent of a block; `None` for the entry and unreachable blocks.
     pub fn parent(&self, block: u32) -> Option<u32> {
         self.tree.parent(block)
     }
 
-    /// The blocks that were reached from a block, in the order in which they were.
+    /// The children of a block, in the order in which they were reached.
     pub fn children(&self, block: u32) -> &[u32] {
         self.tree.children(block)
     }
 
-    /// Which child of its parent a block is, counted from 0.
+    /// The index of a block among the children of its parent, from 0.
     pub fn sibling_index(&self, block: u32) -> Option<usize> {
         self.tree.sibling_index(block)
     }
 
-    /// Whether `a` is `b` or above it in the tree.
+    /// Whether `a` is `b` or an ancestor of it.
     pub fn is_above(&self, a: u32, b: u32) -> bool {
         self.tree.is_above(a, b)
     }
 }
 
 impl FlowGraph {
-    /// The blocks that can be reached from `start` without entering `stop`, breadth-first; `start`
-    /// stands first, also where it is `stop` itself. With a loop's header as `stop`, what is reached
-    /// from its body is the body.
+    /// The blocks that are reachable from `start` without entering `stop`, breadth-first. `start` comes first,
+    /// even if it is `stop`. With a loop header as `stop`, a walk from the body gives the body.
     pub fn reached_without(&self, start: u32, stop: Option<u32>) -> Vec<u32> {
         let mut seen = vec![false; self.len()];
         let mut order = vec![start];

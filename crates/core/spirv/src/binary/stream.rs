@@ -68,25 +68,25 @@ impl SpirvHeader {
     }
 }
 
-/// An instruction as it stands in a module.
+/// An instruction of a module.
 #[derive(Clone, Copy, Debug)]
 pub struct RawInst<'a> {
     /// Opcode.
     pub op: Op,
-    /// Words behind the first.
+    /// Words after the first.
     pub words: &'a [u32],
     /// Position of the first word in the module.
     pub at: usize,
 }
 
 impl RawInst<'_> {
-    /// Place of the instruction in its module.
+    /// Source location of the instruction.
     pub fn place(&self) -> SourceLocation {
         SourceLocation::Word(self.at as u32)
     }
 }
 
-/// Iterator over a module's instructions; ends after an error.
+/// Iterator over the instructions of a module; it ends after an error.
 #[derive(Clone, Debug)]
 pub struct InstructionStream<'a> {
     words: &'a [u32],
@@ -112,8 +112,8 @@ impl<'a> InstructionStream<'a> {
 }
 
 impl<'a> InstructionStream<'a> {
-    /// The next instruction; none at the end of the module, and where an instruction is broken. A
-    /// diagnostic is large: readers that go over many instructions ask for the fault once, behind them.
+    /// The next instruction; `None` at the end of the module and at a malformed instruction. A diagnostic is
+    /// large, so that readers of many instructions ask for it once, after the last one.
     #[inline]
     pub(crate) fn next_valid(&mut self) -> Option<RawInst<'a>> {
         let at = self.at;
@@ -123,7 +123,7 @@ impl<'a> InstructionStream<'a> {
         Some(RawInst { op, words, at })
     }
 
-    /// What is wrong with the instruction that was not given.
+    /// The error of the malformed instruction at which the iterator ended.
     pub(crate) fn diagnose_fault(&self) -> Option<SourceDiagnostic> {
         let (length, op) = split_first_word(*self.words.get(self.at)?);
         let message = if length == 0 {
@@ -161,7 +161,7 @@ pub(crate) fn split_first_word(first: u32) -> (usize, Op) {
     ((first >> 16) as usize, Op(first as u16))
 }
 
-/// The first word of an instruction with so many words behind it.
+/// The first word of an instruction with this number of words after it.
 #[inline]
 pub(crate) fn first_word(op: Op, words: usize) -> u32 {
     (words as u32 + 1) << 16 | u32::from(op.0)

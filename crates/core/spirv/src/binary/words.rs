@@ -30,7 +30,7 @@ pub fn words_from_bytes(bytes: &[u8]) -> Result<Vec<u32>, SourceDiagnostic> {
         );
     }
     let little = chunks[0] == MAGIC.to_le_bytes();
-    // One loop each, which the compiler makes a copy and a swap of bytes.
+    // One loop for each order, which the compiler turns into a copy and a byte swap.
     Ok(if little {
         chunks.iter().map(|c| u32::from_le_bytes(*c)).collect()
     } else {

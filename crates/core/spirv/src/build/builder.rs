@@ -11,14 +11,14 @@ use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
-/// Makes a module from nothing.
+/// Builds a module.
 #[derive(Debug)]
 pub struct SpirvBuilder {
     pub(super) module: SpirvModule,
-    /// Instructions of which there is one for equal operands, by opcode and operands without the
-    /// result. They do not change while the module is built.
+    /// Uniqued instructions, by opcode and operands without the result. They do not change while the module is
+    /// built.
     unique: HashTable<Inst>,
-    /// Type of every value that was made.
+    /// The type of every created value.
     value_types: IdMap<Option<Id>>,
     pub(super) current: Option<(Func, Option<Block>)>,
 }
@@ -34,7 +34,7 @@ impl SpirvBuilder {
         }
     }
 
-    /// Makes room for so many instructions of so many words in all: what is expected, not a limit.
+    /// Reserves room for this number of instructions and words. The numbers are estimates, not limits.
     pub fn reserve_capacity(&mut self, instructions: usize, words: usize) {
         self.module.reserve_insts(instructions, words);
     }
@@ -59,7 +59,7 @@ impl SpirvBuilder {
         self.value_types[value]
     }
 
-    /// Declares that a value has a type: needed only for ids whose instruction comes later.
+    /// Sets the type of a value: required only for ids whose instruction comes later.
     pub fn set_type_of(&mut self, value: Id, ty: Id) {
         self.value_types.set(value, Some(ty));
     }
@@ -241,7 +241,7 @@ impl SpirvBuilder {
         id
     }
 
-    /// The one instruction with these words: `head`, then `results` of any value, then `tail`.
+    /// The instruction with these words: `head`, then `results` of any value, then `tail`.
     fn find_interned(
         &self,
         hash: u64,
@@ -280,7 +280,7 @@ fn hash_parts(op: Op, parts: &[&[u32]]) -> u64 {
     hasher.finish()
 }
 
-/// The hash under which an instruction was remembered.
+/// The hash under which an instruction is recorded.
 fn hash_again(module: &SpirvModule, inst: Inst) -> u64 {
     let inst = module.inst(inst);
     let words = inst.words();
@@ -291,8 +291,8 @@ fn hash_again(module: &SpirvModule, inst: Inst) -> u64 {
     }
 }
 
-/// A string as the words of a literal, NUL and padding included. What stands behind a NUL within
-/// the string is left out, as no literal can hold it.
+/// A string as the words of a literal, NUL and padding included. Text after a NUL is dropped, because no literal
+/// can contain it.
 pub(crate) fn string_words(text: &str) -> Vec<u32> {
     let bytes = text.as_bytes();
     let bytes = bytes.split(|b| *b == 0).next().unwrap_or(bytes);

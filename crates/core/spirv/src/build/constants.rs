@@ -24,9 +24,9 @@ impl SpirvBuilder {
         )
     }
 
-    /// `OpConstant` of an integer or float type from its bits: the words that the width needs.
-    /// Integers narrower than 32 bits are sign-extended where the type is signed and zero-extended
-    /// otherwise; this is what `value` must be already.
+    /// `OpConstant` of an integer or float type from its bits, in as many words as the width needs. Integers
+    /// narrower than 32 bits are sign-extended if the type is signed, and zero-extended otherwise; `value` must
+    /// already have this form.
     pub fn constant_bits(&mut self, ty: Id, width: u32, value: u64) -> Id {
         let words = [value as u32, (value >> 32) as u32];
         self.declare_constant(

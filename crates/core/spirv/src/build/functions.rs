@@ -43,7 +43,7 @@ impl SpirvBuilder {
         block
     }
 
-    /// Goes on appending to a block begun before.
+    /// Continues an earlier block.
     pub fn continue_block(&mut self, block: Block) {
         self.current = Some((self.module.block(block).func, Some(block)));
     }
@@ -86,7 +86,7 @@ impl SpirvBuilder {
         self.module.append_inst(body, inst);
     }
 
-    /// Appends an `OpPhi` whose operands are given later by [`SpirvBuilder::set_phi`].
+    /// Appends an `OpPhi` whose operands are set later by [`SpirvBuilder::set_phi`].
     ///
     /// # Panics
     /// Outside of a block.
@@ -99,17 +99,17 @@ impl SpirvBuilder {
         (id, inst)
     }
 
-    /// Gives an `OpPhi` its operands: values and the labels of the blocks that they come from.
+    /// Sets the operands of an `OpPhi`: values and the labels of the predecessors that they come from.
     pub fn set_phi(&mut self, phi: Inst, operands: &[u32]) {
         let words = self.module.inst(phi).words();
         let head = [words[0], words[1]];
         self.module.replace_parts(phi, &head, operands);
     }
 
-    /// Puts a variable at the beginning of the current function's entry block.
+    /// Inserts a variable at the beginning of the current function's entry block.
     ///
     /// # Panics
-    /// When the current function has no block yet.
+    /// If the current function has no block yet.
     pub fn local_variable(&mut self, pointer: Id, initializer: Option<Id>) -> Id {
         let id = self.fresh_id();
         let mut words = vec![pointer.word(), id.word(), StorageClass::Function.0];

@@ -12,16 +12,14 @@ impl SpirvBuilder {
         self.intern_untyped(ModuleSection::Globals, op, operands)
     }
 
-    /// A type of its own even where an equal one exists: structures and arrays that carry
-    /// decorations.
+    /// A distinct type even if an equal one exists: structures and arrays with decorations.
     pub fn distinct_type(&mut self, op: Op, operands: &[u32]) -> Id {
         let id = self.fresh_id();
         self.define_type(id, op, operands);
         id
     }
 
-    /// A type of its own under an id that was used before: structures that contain pointers to
-    /// themselves.
+    /// A distinct type under an id that was used before: structures that contain pointers to themselves.
     pub fn define_type(&mut self, id: Id, op: Op, operands: &[u32]) {
         let mut words = vec![id.word()];
         words.extend_from_slice(operands);

@@ -11,11 +11,10 @@ use crate::grammar::{Op, SpirvVersion};
 use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use crate::{Id, IdMap};
 
-/// Brings all storage buffers of a module to the newer form.
+/// Converts all storage buffers of a module to the newer form.
 ///
 /// # Errors
-/// Where a pointer into such a buffer goes to a function or a phi that takes pointers into others
-/// too.
+/// If a pointer into such a buffer reaches a function or a phi that also takes pointers into other memory.
 pub(super) fn modernise_buffers(
     module: &mut SpirvModule,
     version: SpirvVersion,
@@ -79,7 +78,7 @@ struct StorageBufferConverter {
     moved: IdMap<bool>,
     /// The pointer type into a buffer for each one of the class `Uniform`.
     counterparts: IdMap<Option<Id>>,
-    /// Types of values that this changed or made.
+    /// Types of values that were changed or created.
     types: IdMap<Option<Id>>,
 }
 

@@ -6,7 +6,7 @@ use crate::analysis::IdDefinitions;
 use crate::grammar::{Op, SpirvVersion};
 use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
-/// Most parts that a copy is made of.
+/// Most members of a copied composite.
 const MOST_PARTS: usize = 1024;
 
 /// Replaces `OpCopyLogical` by copies of the parts, `OpSelect` of vectors by one scalar by a choice for

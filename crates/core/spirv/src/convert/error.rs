@@ -8,13 +8,13 @@ use std::fmt;
 /// An instruction that keeps a module from being of another version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConvertError {
-    /// The version that was asked for.
+    /// The requested version.
     pub version: SpirvVersion,
-    /// The instruction; none where it is the module as a whole.
+    /// The instruction; `None` for the module as a whole.
     pub op: Option<Op>,
-    /// Where it stands in the module that was read.
+    /// Its location in the module that was read.
     pub place: SourceLocation,
-    /// What of it stands in the way.
+    /// The unsupported part of it.
     pub what: String,
 }
 

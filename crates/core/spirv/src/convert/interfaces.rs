@@ -9,7 +9,8 @@ use crate::{Id, IdMap};
 /// The first version whose interfaces list all global variables, each once.
 pub(super) const ALL_VARIABLES: SpirvVersion = SpirvVersion::new(1, 4);
 
-/// Takes from the interfaces of entry points what only 1.4 and later list: all but inputs and outputs.
+/// Removes from the interfaces of entry points the variables that only 1.4 and later list: all except inputs and
+/// outputs.
 pub(super) fn reduce_interfaces(module: &mut SpirvModule) {
     let mut kept = IdMap::new(module.bound(), true);
     for inst in module.section_insts(ModuleSection::Globals) {
@@ -38,8 +39,8 @@ fn split_entry_point(words: &[u32]) -> (&[u32], &[u32]) {
     words.split_at(3 + name.unwrap_or(words.len() - 3))
 }
 
-/// Has the interface of each entry point list the global variables that it uses: from 1.4 on all of
-/// them, before that inputs and outputs. What is listed stays so if the version allows.
+/// Adds the global variables that an entry point uses to its interface: all of them from 1.4 on, inputs and
+/// outputs before. Listed variables stay if the version allows them.
 pub fn complete_interfaces(module: &mut SpirvModule) {
     let all = module.version >= ALL_VARIABLES;
     let mut listable = IdMap::new(module.bound(), false);

@@ -14,7 +14,7 @@ use crate::recompute::declare_chosen;
 /// Instructions that only inform, and go where a version does not have them.
 const INFORM: &[Op] = &[Op::ModuleProcessed];
 
-/// Decorations that only inform: consumers may use what they say.
+/// Informative decorations, which consumers may use or ignore.
 const HINTS: &[Decoration] = &[
     Decoration::UniformId,
     Decoration::MaxByteOffset,
@@ -23,10 +23,10 @@ const HINTS: &[Decoration] = &[
     Decoration::NoUnsignedWrap,
 ];
 
-/// Gives a module an earlier version; one that is of that version or an earlier one is left alone.
+/// Lowers a module to an earlier version. A module of that version or an earlier one is left unchanged.
 ///
 /// # Errors
-/// When the version does not have what an instruction does; the module may have changed then.
+/// If the version lacks a feature that an instruction uses; the module may have changed then.
 pub(super) fn lower_version(
     module: &mut SpirvModule,
     version: SpirvVersion,
@@ -112,8 +112,7 @@ fn drop_hints(module: &mut SpirvModule, version: SpirvVersion) {
     }
 }
 
-/// Takes from the controls of loops, functions and selections what a version does not have: they are
-/// wishes.
+/// Removes control hints of loops, functions and selections that a version lacks.
 fn drop_controls(module: &mut SpirvModule, version: SpirvVersion) {
     let wishes = [
         Kind::LoopControl,
@@ -140,7 +139,7 @@ fn drop_controls(module: &mut SpirvModule, version: SpirvVersion) {
                 && kind.info().category == OperandCategory::BitEnum
                 && inst.op() == Op::LoopMerge
             {
-                // Parameters stand in the order of the bits, one for each bit that has one.
+                // Parameters are in the order of the bits, one for each bit that has one.
                 let with = (0..32).map(|b| 1 << b).filter(|b| {
                     let row = kind.info().enumerant_by_value(*b);
                     bits & b != 0 && row.is_some_and(|row| !row.parameters.is_empty())

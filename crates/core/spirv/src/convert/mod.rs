@@ -56,7 +56,7 @@ pub fn to_version(module: &mut SpirvModule, version: SpirvVersion) -> Result<(),
     } else {
         lower::lower_version(&mut converted, version)?;
     }
-    // What depends on more than the grammar's rows is for the verifier to find.
+    // The verifier finds requirements that the rows of the grammar do not express.
     let options = verify::VerifyOptions {
         scalar_block_layout: true,
         ..verify::VerifyOptions::default()

@@ -9,17 +9,17 @@ use crate::ir::{Block, Inst, InstRef, SpirvModule};
 /// From here on `OpBranchConditional` has two different targets.
 const DIFFERENT_TARGETS: SpirvVersion = SpirvVersion::new(1, 6);
 
-/// Instructions that were taken back, with those of the same operands that do what they did: the weak
-/// exchange may fail where the other does not, and need not.
+/// Removed instructions, with their successors of the same operands. A weak exchange may fail where its
+/// successor does not, but need not.
 const SUCCESSORS: &[(Op, Op)] = &[
     (Op::LessOrGreater, Op::FOrdNotEqual),
     (Op::AtomicCompareExchangeWeak, Op::AtomicCompareExchange),
 ];
 
-/// Gives a module a later version; one that is of that version or a later one is left alone.
+/// Raises a module to a later version. A module of that version or a later one is left unchanged.
 ///
 /// # Errors
-/// When a buffer of the form that 1.4 took back is used in a way that the newer form does not have.
+/// If a buffer of the form that 1.4 removed is used in a way that the newer form does not support.
 pub fn raise_version(module: &mut SpirvModule, version: SpirvVersion) -> Result<(), ConvertError> {
     let old = module.version;
     if old >= version {

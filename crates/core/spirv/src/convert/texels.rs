@@ -8,9 +8,9 @@ use crate::ir::{Inst, InstRef, SpirvModule};
 /// The first version with them.
 const EXTENSIONS: SpirvVersion = SpirvVersion::new(1, 4);
 
-/// Takes the extensions from image operands where they say what the image's sampled type says too:
-/// without them texels are extended as that type is signed or not (Vulkan, *Image Sign and Zero
-/// Extension*). Others stay, for which the version has no form.
+/// Removes extension operands from image operands if they agree with the sampled type of the image. Without them
+/// texels are extended by the signedness of that type (Vulkan, *Image Sign and Zero Extension*). The version has
+/// no form for others; they stay.
 pub(super) fn drop_extensions(module: &mut SpirvModule, version: SpirvVersion) {
     if version >= EXTENSIONS {
         return;

@@ -60,15 +60,15 @@ pub struct GrammarAdditions {
 /// An operand of something new.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewOperand {
-    /// What it is.
+    /// The kind of the operand.
     pub kind: Kind,
-    /// How often it stands.
+    /// Its number of occurrences.
     pub quantifier: OperandQuantifier,
     /// Name; may be empty.
     pub name: String,
 }
 
-/// What makes something new available.
+/// The availability of an addition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdditionAvailability {
     /// Any of these; empty: always.
@@ -100,13 +100,13 @@ pub struct NewInstruction {
     pub opcode: u16,
     /// Name: `Op`, an upper-case letter, letters and digits.
     pub name: String,
-    /// Chapter of the specification that it would stand in; says where in a module it may stand.
+    /// Chapter of the specification, which determines the sections of a module where it is allowed.
     pub class: InstructionClass,
     /// All operands, result type and result id included, which come first.
     pub operands: Vec<NewOperand>,
-    /// What makes it available.
+    /// Its availability.
     pub availability: AdditionAvailability,
-    /// What running it does besides computing its result.
+    /// Its effects.
     pub effects: InstructionEffects,
 }
 
@@ -123,7 +123,7 @@ impl NewInstruction {
         }
     }
 
-    /// The same with one more operand.
+    /// Adds an operand.
     #[must_use]
     pub fn with_operand(mut self, kind: Kind, quantifier: OperandQuantifier, name: &str) -> Self {
         let name = name.to_owned();
@@ -135,14 +135,14 @@ impl NewInstruction {
         self
     }
 
-    /// The same, available with this capability or another that was given.
+    /// Makes it available with this capability, as an alternative to others.
     #[must_use]
     pub fn with_capability(mut self, capability: Capability) -> Self {
         self.availability.capabilities.push(capability);
         self
     }
 
-    /// The same, available with this extension or another that was given, in no version without.
+    /// Makes it available with this extension, as an alternative to others, and in no version without.
     #[must_use]
     pub fn with_extension(mut self, name: &str) -> Self {
         self.availability.extensions.push(name.to_owned());
@@ -150,7 +150,7 @@ impl NewInstruction {
         self
     }
 
-    /// The same with these effects.
+    /// Sets its effects.
     #[must_use]
     pub fn with_effects(mut self, effects: InstructionEffects) -> Self {
         self.effects = effects;
@@ -169,7 +169,7 @@ pub struct NewValue {
     pub value: u32,
     /// Operands that follow it: only where others of the kind have such.
     pub parameters: Vec<NewOperand>,
-    /// What makes it available; for a capability: what it implies.
+    /// Its availability; for a capability the capabilities that it implies.
     pub availability: AdditionAvailability,
 }
 
@@ -182,9 +182,9 @@ pub struct NewExtInst {
     pub name: String,
     /// Operands after the number.
     pub operands: Vec<NewOperand>,
-    /// What makes it available.
+    /// Its availability.
     pub availability: AdditionAvailability,
-    /// What running it does besides computing its result.
+    /// Its effects.
     pub effects: InstructionEffects,
 }
 
@@ -208,7 +208,7 @@ pub enum AdditionError {
     Value(Kind, u32, String),
     /// A set of this name is known.
     Set(String),
-    /// An instruction's operands cannot stand so, and why.
+    /// The operands of an instruction are in an invalid order; the reason.
     Operands(String, &'static str),
 }
 
@@ -237,11 +237,10 @@ impl fmt::Display for AdditionError {
 impl std::error::Error for AdditionError {}
 
 impl GrammarAdditions {
-    /// Adds everything, or nothing if something cannot be added. What was added before may be added
-    /// again.
+    /// Registers everything, or nothing if something cannot be added. Repeating an earlier addition is allowed.
     ///
     /// # Errors
-    /// The first thing that cannot be added.
+    /// The first item that cannot be added.
     pub fn register_all(&self) -> Result<(), AdditionError> {
         registry::change_registry(|registry| {
             let mut new = GrammarRegistry::default();
@@ -326,7 +325,7 @@ impl NewValue {
             OperandCategory::BitEnum => self.value.is_power_of_two(),
             _ => false,
         };
-        // Tables about instructions are made of what follows a kind's values.
+        // Rows of instructions refer to the values of operand kinds.
         let may_have = info.enumerants.iter().any(|e| !e.parameters.is_empty());
         if !fits || !self.parameters.is_empty() && !may_have {
             return Err(conflict());
@@ -439,9 +438,10 @@ fn result_form(operands: &[NewOperand]) -> Result<ResultForm, &'static str> {
         return Err("result type and result come first, in this order");
     }
     let first = &operands[..operands.len() - rest.len()];
-    match first.iter().all(|o| o.quantifier == OperandQuantifier::One) {
-        true => Ok(form),
-        false => Err("result type and result stand exactly once"),
+    if first.iter().all(|o| o.quantifier == OperandQuantifier::One) {
+        Ok(form)
+    } else {
+        Err("result type and result stand exactly once")
     }
 }
 
@@ -466,9 +466,10 @@ fn check_operands(operands: &[NewOperand]) -> Result<(), &'static str> {
                 | Kind::PairLiteralIntegerIdRef
         )
     };
-    match operands.iter().any(|o| depends(o.kind)) {
-        true => Err("an operand's form depends on more than its kind"),
-        false => Ok(()),
+    if operands.iter().any(|o| depends(o.kind)) {
+        Err("an operand's form depends on more than its kind")
+    } else {
+        Ok(())
     }
 }
 

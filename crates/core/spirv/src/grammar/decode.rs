@@ -8,14 +8,14 @@ use super::expected_operands::ExpectedOperands;
 use super::types::{ExtInstSet, Op, OperandCategory};
 use std::fmt;
 
-/// One operand as it stands in an instruction.
+/// One operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParsedOperand<'a> {
-    /// What it is; composites are given part by part.
+    /// Its kind; composite operands are split into parts.
     pub kind: Kind,
     /// Name in the specification; may be empty.
     pub name: &'static str,
-    /// Position of its first word behind the instruction's first word.
+    /// Position of its first word after the instruction's first word.
     pub at: usize,
     /// Its words: one, or more for strings and wide literals.
     pub words: &'a [u32],
@@ -84,7 +84,7 @@ pub struct OperandIter<'a> {
 }
 
 impl<'a> OperandIter<'a> {
-    /// Operands of an instruction given by its opcode and the words behind its first word.
+    /// Operands of an instruction from its opcode and the words after its first one.
     pub fn new(op: Op, words: &'a [u32]) -> Self {
         let row = op.info();
         OperandIter {
@@ -138,7 +138,8 @@ impl<'a> OperandIter<'a> {
         }))
     }
 
-    /// The number of words of an operand, whose parameters are put before what is expected next.
+    /// The number of words of an operand. Its parameters are inserted before the operands that are expected
+    /// next.
     fn measure_operand(&mut self, kind: Kind, rest: &[u32]) -> Result<usize, DecodeError> {
         let word = rest[0];
         let unknown = DecodeError::UnknownValue(kind, word);
@@ -186,8 +187,8 @@ impl<'a> Iterator for OperandIter<'a> {
     }
 }
 
-/// How many words the literal string has with which these begin: up to the one with its NUL, or all. What
-/// [`literal_string`] returns may be longer, or shorter, where the bytes are no UTF-8.
+/// The number of words of the literal string that these words begin with: up to the one with its NUL, or all.
+/// The result of [`literal_string`] may be longer or shorter if the bytes are not UTF-8.
 pub fn literal_string_words(words: &[u32]) -> usize {
     let last = words.iter().position(|w| w.to_le_bytes().contains(&0));
     last.map_or(words.len(), |at| at + 1)

@@ -19,7 +19,8 @@ impl InstructionEffects {
     pub const READS: InstructionEffects = InstructionEffects(1);
     /// Changes memory, or anything else that others see. Must not be deleted.
     pub const WRITES: InstructionEffects = InstructionEffects(2);
-    /// Who else runs it matters, or in which block it stands: must not go to other control flow.
+    /// The result depends on the set of active invocations, or on the block. The instruction must not move to
+    /// other control flow.
     pub const CONVERGENT: InstructionEffects = InstructionEffects(4);
     /// Behaviour is undefined for some operands: must not be run where it was not.
     pub const TRAPS: InstructionEffects = InstructionEffects(8);
@@ -31,7 +32,7 @@ impl InstructionEffects {
         InstructionEffects(self.0 | other.0)
     }
 
-    /// What the instructions of a chapter do that have no row.
+    /// The effects of instructions of a chapter that have no row.
     pub(super) const fn of_class(class: InstructionClass) -> InstructionEffects {
         match class {
             InstructionClass::Arithmetic
@@ -58,8 +59,7 @@ impl InstructionEffects {
         !self.contains(InstructionEffects::WRITES)
     }
 
-    /// Whether the instruction gives the same wherever its operands are the same, and may be run
-    /// where it was not.
+    /// Whether the result depends on the operands only, and the instruction may be run speculatively.
     pub const fn is_pure(self) -> bool {
         self.0 == 0
     }
@@ -173,8 +173,8 @@ const BY_OP: &[(Op, InstructionEffects)] = &[
 ];
 
 impl Op {
-    /// What running an instruction of this opcode does. Extended instructions: see
-    /// [`ExtInstSet::instruction_effects`]; calls: what the function does.
+    /// The effects of an instruction of this opcode. Extended instructions: see
+    /// [`ExtInstSet::instruction_effects`]. The effects of a call are those of the function.
     #[inline]
     pub fn effects(self) -> InstructionEffects {
         match self.row_index() {
@@ -184,7 +184,7 @@ impl Op {
     }
 }
 
-/// Effects by row of the grammar, made when the crate is compiled.
+/// Effects by row of the grammar, computed when the crate is compiled.
 static EFFECTS: [InstructionEffects; all_instructions().len()] = {
     let rows = all_instructions();
     let mut effects = [ANY; all_instructions().len()];
@@ -237,8 +237,8 @@ const OPENCL: &[(u32, InstructionEffects)] = &[
 ];
 
 impl ExtInstSet {
-    /// What running an instruction of this set does. Sets other than those of mathematical
-    /// functions are taken to have every effect.
+    /// The effects of an instruction of this set. Sets other than those of mathematical functions are assumed to
+    /// have every effect.
     pub fn instruction_effects(&self, number: u32) -> InstructionEffects {
         let rows = match self.name {
             "GLSL.std.450" => GLSL,

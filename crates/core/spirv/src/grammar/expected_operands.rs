@@ -23,7 +23,7 @@ pub(crate) struct ExpectedOperands {
 }
 
 impl ExpectedOperands {
-    /// What an instruction with these operands expects.
+    /// The operands that an instruction expects.
     pub fn new(operands: &'static [OperandInfo]) -> Self {
         let mut stack = [OperandFrame::List(&[]); DEPTH];
         stack[0] = OperandFrame::List(operands);
@@ -34,11 +34,11 @@ impl ExpectedOperands {
         }
     }
 
-    /// The next operand; `None` when there is none. An optional operand is passed over when
-    /// `ended` says that the instruction has no more.
+    /// The next operand; `None` at the end. An optional operand is skipped if `ended` returns that the
+    /// instruction has no more words.
     ///
     /// # Errors
-    /// Kind and name of an operand that must stand but cannot since the instruction has ended.
+    /// Kind and name of a required operand that is missing because the instruction has ended.
     pub fn next_operand(
         &mut self,
         ended: impl FnOnce() -> bool,
@@ -78,7 +78,7 @@ impl ExpectedOperands {
         if next.quantifier == OperandQuantifier::One {
             return Err((next.kind, next.name));
         }
-        // Optional operands stand last, so that nothing but optional ones is dropped here.
+        // Optional operands come last, so that only optional ones are dropped here.
         self.depth = 0;
         Ok(None)
     }
@@ -92,12 +92,12 @@ impl ExpectedOperands {
         (kind, name)
     }
 
-    /// Whether the operand given last was the first of a pair.
+    /// Whether the latest operand was the first of a pair.
     pub fn in_pair(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// Parameters come before what was expected so far.
+    /// Parameters precede the operands that were expected so far.
     pub fn push_operands(&mut self, operands: &'static [OperandInfo]) {
         self.push_frame(OperandFrame::List(operands), operands.is_empty());
     }
@@ -115,8 +115,8 @@ impl ExpectedOperands {
         }
     }
 
-    /// Behind an extended instruction's number stand that instruction's own operands. Those of non-semantic sets
-    /// are ids, and later versions have more of them.
+    /// After the number of an extended instruction come the operands of that instruction. Those of non-semantic
+    /// sets are ids, and later versions have more of them.
     pub fn enter_ext(&mut self, set: Option<&'static ExtInstSet>, number: u32) {
         let Some(set) = set else { return };
         if let Some(row) = set.instruction_by_number(number) {
@@ -127,8 +127,8 @@ impl ExpectedOperands {
         }
     }
 
-    /// Behind `OpSpecConstantOp`'s opcode stand that instruction's operands without its result.
-    /// Returns whether the opcode is one that may stand there.
+    /// After the opcode of `OpSpecConstantOp` come the operands of that instruction without its result. Returns
+    /// whether the opcode is allowed there.
     pub fn enter_spec_op(&mut self, number: u32) -> bool {
         let op = u16::try_from(number).ok().map(Op);
         let Some(row) = op.and_then(Op::info) else {

@@ -26,7 +26,7 @@ const SINCE: &[(&str, SpirvVersion)] = &[
     ("SPV_QCOM_image_processing2", SpirvVersion::new(1, 4)),
 ];
 
-/// The first version of SPIR-V that an extension is for.
+/// The first version of SPIR-V that an extension supports.
 pub fn extension_version(name: &str) -> SpirvVersion {
     let found = SINCE.iter().find(|row| row.0 == name);
     found.map_or(SpirvVersion::V1_0, |row| row.1)

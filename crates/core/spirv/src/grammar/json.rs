@@ -16,16 +16,16 @@ use super::types::{InstructionClass, Op, OperandCategory, OperandQuantifier, Spi
 use serde_json::Value;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
-/// A fault in the file, without a place: what it is about is named.
+/// An error in the file, which names its subject instead of a location.
 type GrammarJsonResult<T> = Result<T, String>;
 
 impl GrammarAdditions {
-    /// What a grammar file adds. `set_name` is the name of the set in `OpExtInstImport`, for files that
-    /// do not have it as `name`; it makes any file one of a set.
+    /// The additions of a grammar file. `set_name` is the name of the set in `OpExtInstImport`, for files
+    /// without a `name`; it makes any file one of a set.
     ///
     /// # Errors
-    /// When the text is no JSON or lacks something; nothing is added yet, so that conflicts show up
-    /// when the result is registered.
+    /// If the text is not JSON or lacks something. Nothing is registered yet; conflicts are reported when the
+    /// result is registered.
     pub fn from_json(
         text: &str,
         set_name: Option<&str>,

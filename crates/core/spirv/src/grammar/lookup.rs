@@ -94,13 +94,13 @@ impl Op {
         )
     }
 
-    /// Whether the instruction names or decorates ids: it goes when they go.
+    /// Whether the instruction names or decorates ids. It is deleted with them.
     #[inline]
     pub fn is_about_ids(self) -> bool {
         matches!(self, Op::Name | Op::MemberName) || self.shape().role == OpcodeRole::Annotation
     }
 
-    /// Whether the instruction only says where in a source text its followers come from.
+    /// Whether the instruction gives the source line of those after it.
     #[inline]
     pub fn is_line(self) -> bool {
         matches!(self, Op::Line | Op::NoLine)
@@ -165,7 +165,7 @@ impl KindInfo {
 
     #[inline]
     pub(super) fn in_tables(&self, value: u32) -> Option<&'static EnumerantInfo> {
-        // Rows of small values stand at these values, or a little before.
+        // Rows of small values are at these positions, or a little before.
         let near = self.enumerants.get(..=value as usize).unwrap_or(&[]);
         for (at, row) in near.iter().enumerate().rev().take(6) {
             if row.value == value && (at == 0 || near[at - 1].value < value) {
@@ -214,7 +214,7 @@ impl KindInfo {
         true
     }
 
-    /// Writes a value by name, a mask as names joined by `|`, what has no name as a number.
+    /// Writes a value by name, a mask as names joined by `|`, and an unknown value as a number.
     pub fn fmt_value(&self, value: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(e) = self.enumerant_by_value(value) {
             return f.write_str(e.name);

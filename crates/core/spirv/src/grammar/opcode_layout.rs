@@ -14,10 +14,10 @@ use super::types::{
 };
 use crate::Id;
 
-/// What an opcode is for the layout of a module.
+/// The role of an opcode in the layout of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpcodeRole {
-    /// Nothing special: what blocks and most sections are made of.
+    /// No special role: an instruction of blocks and most sections.
     Plain,
     /// A decoration.
     Annotation,
@@ -35,7 +35,7 @@ pub(crate) enum OpcodeRole {
     Terminator,
 }
 
-/// What follows an instruction's first words.
+/// The form of the words after the fixed ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TrailingOperands {
     /// Words that are no ids.
@@ -70,14 +70,14 @@ pub(crate) struct OpcodeFormat {
     ids: u16,
     /// Words before the result and the result itself: 0, 1 or 2.
     result: u8,
-    /// Words that always stand.
+    /// Number of fixed words.
     fixed: u8,
-    /// Most words behind them; 0 for [`TrailingOperands::Parameters`] and [`TrailingOperands::Other`] where nothing need
-    /// stand there.
+    /// Highest number of words after them; 0 for [`TrailingOperands::Parameters`] and
+    /// [`TrailingOperands::Other`] if they are optional.
     most: u8,
     pub rest: TrailingOperands,
     pub role: OpcodeRole,
-    /// What follows of [`TrailingOperands::Parameters`].
+    /// Trailing words of [`TrailingOperands::Parameters`].
     kind: Kind,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct IdPositions {
 }
 
 impl IdPositions {
-    /// Bit n: word n is an id, for an instruction of so many words. `None` where it has too many.
+    /// A mask for an instruction of a given length: bit n is set if word n is an id. `None` if it is too long.
     #[inline]
     pub fn id_mask(self, words: usize) -> Option<u32> {
         (words < 32).then(|| self.bits | u32::MAX << self.from & !(u32::MAX << words))
@@ -159,7 +159,7 @@ impl OpcodeFormat {
         shape.with_variable_operands(operands.split_at(shape.fixed as usize).1)
     }
 
-    /// The row with what stands behind the words that always stand.
+    /// The layout with its trailing operands.
     const fn with_variable_operands(mut self, operands: &[OperandInfo]) -> OpcodeFormat {
         let left_out = if is_optional(operands) { 0 } else { ANY };
         (self.rest, self.most) = match operands {
@@ -219,13 +219,13 @@ impl OpcodeFormat {
         (1 << self.result) >> 1
     }
 
-    /// Bit n: word n of those that always stand is an id.
+    /// Bit n: fixed word n is an id.
     pub fn fixed_ids(self) -> u32 {
         u32::from(self.ids)
     }
 
-    /// Whether the words that always stand are there, with ids that are not 0 and below a bound:
-    /// what can be asked of an instruction with values that the tables do not know.
+    /// Whether the fixed words are present, with ids that are not 0 and below a bound. This can also be checked
+    /// for instructions with unknown values.
     pub fn has_fixed(self, words: &[u32], bound: u32) -> bool {
         let Some(fixed) = words.get(..usize::from(self.fixed)) else {
             return false;
@@ -235,8 +235,8 @@ impl OpcodeFormat {
         ids.all(|(_, id)| (1..bound).contains(id))
     }
 
-    /// Where the ids of an instruction are: its result, its type and what it uses. `None` where it
-    /// has to be split to tell, and where it has too few words or too many.
+    /// The ids of an instruction: its result, its type and its uses. `None` if it has to be split, and if it has
+    /// too few or too many words.
     #[inline]
     pub fn locate_ids(self, words: &[u32]) -> Option<IdPositions> {
         let fixed = usize::from(self.fixed);
@@ -264,8 +264,8 @@ impl OpcodeFormat {
         })
     }
 
-    /// Bit n: word n is an id that the instruction uses, as all but its result are. `None` where it has to
-    /// be split to tell.
+    /// Bit n: word n is an id that the instruction uses, that is, any id except its result. `None` if it has to
+    /// be split.
     #[inline(always)]
     pub fn use_mask(self, words: &[u32]) -> Option<u32> {
         let mask = self.locate_ids(words)?.id_mask(words.len())?;
@@ -290,8 +290,8 @@ impl OpcodeFormat {
         words.len() < 32 && self.locate_ids(words).is_some_and(all) && self.is_whole(words)
     }
 
-    /// Whether what stands behind the words that always stand is whole, where [`Self::locate_ids`] does not
-    /// look: strings end and pairs are complete.
+    /// Whether the trailing words are complete, in cases that [`Self::locate_ids`] does not check: strings end
+    /// and pairs are complete.
     #[inline]
     pub fn is_whole(self, words: &[u32]) -> bool {
         match self.rest {
@@ -345,8 +345,8 @@ fn find_parameter_ids(kind: Kind, words: &[u32]) -> Option<u32> {
     (at == words.len()).then_some(ids)
 }
 
-/// Where ids are behind an opcode whose instruction has nothing but ids and numbers: it has its type and
-/// result before the opcode.
+/// The id positions of an opcode whose instruction consists of ids and numbers, with type and result before the
+/// operands.
 #[inline(never)]
 fn locate_nested_ids(words: &[u32]) -> Option<IdPositions> {
     let [_, as_words @ ..] = words else {
@@ -367,7 +367,7 @@ fn locate_nested_ids(words: &[u32]) -> Option<IdPositions> {
     })
 }
 
-/// Whether none of the operands has to stand.
+/// Whether all operands are optional.
 const fn is_optional(operands: &[OperandInfo]) -> bool {
     let mut at = 0;
     while at < operands.len() {
@@ -436,7 +436,7 @@ mod tests {
     use super::*;
     use crate::grammar::{DecodeError, OperandIter, all_instructions};
 
-    /// Where the row says where the ids are, splitting finds the same.
+    /// If the layout gives the positions of the ids, splitting finds the same ones.
     #[test]
     fn rows_agree_with_splitting() {
         let mut agreed = 0;

@@ -35,7 +35,7 @@ pub(super) struct GrammarRegistry {
     pub sets: FxHashMap<&'static str, AddedSet>,
 }
 
-/// Whether there is anything: the only thing that most processes ever ask.
+/// Whether there are any additions, which is all that most processes ever ask.
 static ANY: AtomicBool = AtomicBool::new(false);
 static REGISTRY: RwLock<Option<GrammarRegistry>> = RwLock::new(None);
 
@@ -44,7 +44,8 @@ fn query_registry<T>(question: impl FnOnce(&GrammarRegistry) -> Option<T>) -> Op
     if !ANY.load(Ordering::Acquire) {
         return None;
     }
-    // Additions are made whole or not at all, so that a lock left by a panic guards nothing broken.
+    // Additions are registered as a whole or not at all, so that a lock poisoned by a panic guards consistent
+    // data.
     let registry = REGISTRY.read().unwrap_or_else(PoisonError::into_inner);
     registry.as_ref().and_then(question)
 }

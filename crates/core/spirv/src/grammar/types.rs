@@ -18,7 +18,7 @@ impl SpirvVersion {
     pub const V1_0: SpirvVersion = SpirvVersion::new(1, 0);
     /// The newest version that the tables describe.
     pub const NEWEST: SpirvVersion = SpirvVersion::new(1, 6);
-    /// Later than every version: what is available only through extensions has it.
+    /// Later than every version: features that are available through extensions only.
     pub const NEVER: SpirvVersion = SpirvVersion(u16::MAX);
 
     /// A version by its numbers.
@@ -140,7 +140,7 @@ pub enum ResultForm {
     Typed,
 }
 
-/// How often an operand may stand.
+/// The number of occurrences of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OperandQuantifier {
     /// Exactly once.
@@ -154,15 +154,15 @@ pub enum OperandQuantifier {
 /// An operand of an instruction, or a parameter of an enumerant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperandInfo {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// How often it stands.
+    /// Its number of occurrences.
     pub quantifier: OperandQuantifier,
     /// Name in the specification; may be empty.
     pub name: &'static str,
 }
 
-/// What an operand kind is made of.
+/// The category of an operand kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OperandCategory {
     /// One of several named values.
@@ -184,7 +184,7 @@ pub struct KindInfo {
     pub kind: Kind,
     /// Name in the grammar.
     pub name: &'static str,
-    /// What it is made of.
+    /// The kinds of its parts.
     pub category: OperandCategory,
     /// Parts of a composite.
     pub bases: &'static [Kind],
@@ -203,9 +203,9 @@ pub struct EnumerantInfo {
     pub value: u32,
     /// Operands that follow it.
     pub parameters: &'static [OperandInfo],
-    /// Any of these makes it available; empty: always.
+    /// Capabilities of which one suffices; empty if none is required.
     pub capabilities: &'static [Capability],
-    /// Any of these makes it available besides the version.
+    /// Extensions of which one suffices in earlier versions.
     pub extensions: &'static [&'static str],
     /// First version that has it.
     pub version: SpirvVersion,
@@ -228,9 +228,9 @@ pub struct InstructionInfo {
     pub result: ResultForm,
     /// All operands, result type and result id included.
     pub operands: &'static [OperandInfo],
-    /// Any of these makes it available; empty: always.
+    /// Capabilities of which one suffices; empty if none is required.
     pub capabilities: &'static [Capability],
-    /// Any of these makes it available besides the version.
+    /// Extensions of which one suffices in earlier versions.
     pub extensions: &'static [&'static str],
     /// First version that has it.
     pub version: SpirvVersion,
@@ -247,9 +247,9 @@ pub struct ExtInst {
     pub name: &'static str,
     /// Operands after the number.
     pub operands: &'static [OperandInfo],
-    /// Any of these makes it available; empty: always.
+    /// Capabilities of which one suffices; empty if none is required.
     pub capabilities: &'static [Capability],
-    /// Any of these makes it available besides the version.
+    /// Extensions of which one suffices in earlier versions.
     pub extensions: &'static [&'static str],
     /// First version that has it.
     pub version: SpirvVersion,

@@ -7,10 +7,10 @@ use crate::analysis::{BlockDominators, FlowGraph};
 const NONE: u32 = u32::MAX;
 
 impl SpirvModule {
-    /// Moves each block that stands before the block that dominates it to right behind that one, with
-    /// what waits for it, and then blocks that cannot be reached to the end, as they may use what any
-    /// block defines; all others stay in their order. Edits of edges change dominators: call it
-    /// after them. Returns whether a block moved; takes time linear in the function.
+    /// Moves each block that precedes its immediate dominator to the place after it, together with the blocks
+    /// that depend on it. Unreachable blocks move to the end, because they may use any definition. The order of
+    /// the others does not change. Edits of edges change dominators: call this after them. Returns whether a
+    /// block moved; takes time linear in the function.
     pub fn order_blocks(&mut self, ids: &IdWords, func: Func) -> bool {
         let cfg = FlowGraph::of_targets(self, func, |terminator, visit| {
             self.visit_targets(ids, terminator, |_, label| visit(label));
@@ -20,7 +20,7 @@ impl SpirvModule {
         self.order_blocks_by(func, &cfg, &dominators)
     }
 
-    /// The same where graph and dominators are known already.
+    /// As [`SpirvModule::order_blocks`], with known graph and dominators.
     pub fn order_blocks_by(
         &mut self,
         func: Func,

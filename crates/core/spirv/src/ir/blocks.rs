@@ -14,11 +14,11 @@ use crate::grammar::enumerants::Capability;
 use crate::grammar::{Op, SpirvVersion};
 use std::fmt;
 
-/// Why an edit of the control-flow graph cannot be made.
+/// The reason why an edit of the control-flow graph is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EditError {
-    /// The instruction is not in the block, or is a phi, a variable or behind the merge
-    /// instruction, where no block can begin.
+    /// The instruction is not in the block, or is a phi, a variable or after the merge instruction, so that no
+    /// block can begin there.
     NoSplitHere,
     /// The blocks are not joined by an edge.
     NoEdge(Id, Id),
@@ -65,7 +65,7 @@ impl fmt::Display for EditError {
 impl std::error::Error for EditError {}
 
 impl SpirvModule {
-    /// Whether control flow must be structured: the module declares `Shader`, or what implies it.
+    /// Whether control flow must be structured: the module declares `Shader`, or a capability that implies it.
     pub fn is_structured(&self) -> bool {
         let mut declared: Vec<Capability> = self
             .section_insts(ModuleSection::Capabilities)
@@ -121,7 +121,7 @@ impl SpirvModule {
             .filter(|i| i.op() == Op::Phi)
     }
 
-    /// The first instruction of a block behind its phis.
+    /// The first instruction of a block after its phis.
     pub fn first_after_phis(&self, block: Block) -> Inst {
         let found = self
             .body(block)
@@ -129,8 +129,7 @@ impl SpirvModule {
         found.unwrap_or_else(|| self.terminator(block)).handle()
     }
 
-    /// Where instructions can be put at the end of a block: before its merge instruction or
-    /// terminator.
+    /// The place for new instructions at the end of a block: before its merge instruction or terminator.
     pub fn before_end(&self, block: Block) -> Inst {
         let merge = self.merge_inst(block);
         merge.unwrap_or_else(|| self.terminator(block)).handle()
@@ -143,7 +142,7 @@ impl SpirvModule {
         Id::new(pair[0])
     }
 
-    /// Gives a phi a further pair, or another value for a block that it has.
+    /// Sets the value of a phi for a predecessor.
     pub fn set_phi_value(&mut self, phi: Inst, parent: Id, value: Id) {
         let mut words = self.inst(phi).words().to_vec();
         let old = words[2..]
@@ -156,7 +155,7 @@ impl SpirvModule {
         self.replace_words(phi, &words);
     }
 
-    /// Has the phis of a block take from `new` what they took from `old`.
+    /// Replaces the predecessor `old` by `new` in the phis of a block.
     pub fn rename_phi_parent(&mut self, block: Block, old: Id, new: Id) {
         let phis: Vec<Inst> = self.phis(block).map(InstRef::handle).collect();
         for phi in phis {
@@ -182,7 +181,7 @@ impl SpirvModule {
         }
     }
 
-    /// Puts another terminator in the place of a block's. Phis are the caller's care.
+    /// Replaces the terminator of a block. Callers must update phis.
     pub fn set_terminator(&mut self, block: Block, op: Op, words: &[u32]) -> Inst {
         let old = self.terminator(block).handle();
         let new = self.create_inst(op, words);
@@ -191,7 +190,7 @@ impl SpirvModule {
         new
     }
 
-    /// Makes an empty block behind another one in its function's order.
+    /// Creates an empty block after another one of its function.
     pub fn create_block_after(&mut self, before: Block) -> Block {
         let func = self.block(before).func;
         let label = self.fresh_id();
@@ -203,11 +202,10 @@ impl SpirvModule {
         block
     }
 
-    /// Puts a function's blocks in an order, the entry block first. Blocks that are left out are no
-    /// longer part of it.
+    /// Sets the order of a function's blocks, the entry block first. Omitted blocks are removed.
     ///
     /// # Panics
-    /// When one of them is of another function.
+    /// If one of them belongs to another function.
     pub fn set_block_order(&mut self, func: Func, order: Vec<Block>) {
         assert!(
             order.iter().all(|b| self.block(*b).func == func),
@@ -229,13 +227,13 @@ impl SpirvModule {
         self.insert_before(at, inst);
     }
 
-    /// Splits a block: `at` and what follows go into a new block, to which the old one branches.
-    /// A loop's header keeps its merge instruction; of a loop of one block the new one is the continue
+    /// Splits a block: `at` and all instructions after it move to a new block, to which the old one branches. A
+    /// loop header keeps its merge instruction. If a loop has a single block, the new block becomes its continue
     /// target.
     ///
     /// # Errors
-    /// When no block can begin at `at`, or a structured loop's header would leave its conditional
-    /// branch without a merge instruction.
+    /// If no block can begin at `at`, or if a structured loop header would leave its conditional branch without
+    /// a merge instruction.
     pub fn split_block(
         &mut self,
         ids: &IdWords,
@@ -318,11 +316,11 @@ impl SpirvModule {
         }
     }
 
-    /// Puts a block on an edge; where a terminator names the target several times, on all of
-    /// these. Splits critical edges.
+    /// Inserts a block on an edge; if a terminator names the target several times, on all of these. This splits
+    /// critical edges.
     ///
     /// # Errors
-    /// When there is no such edge, or a structured branch may leave its construct only directly.
+    /// If there is no such edge, or if a structured branch must leave its construct directly.
     pub fn insert_on_edge(
         &mut self,
         ids: &IdWords,
@@ -390,10 +388,10 @@ impl SpirvModule {
         Ok(())
     }
 
-    /// Adds an edge to a block that ends in `OpBranch`: it goes to `to` where the condition holds.
+    /// Adds an edge to a block that ends in `OpBranch`: it leads to `to` if the condition holds.
     ///
     /// # Errors
-    /// When the block ends otherwise, or as for [`SpirvModule::redirect_edge`].
+    /// If the block has another terminator, or as for [`SpirvModule::redirect_edge`].
     pub fn add_edge(
         &mut self,
         from: Block,
@@ -487,9 +485,9 @@ impl SpirvModule {
         Ok(())
     }
 
-    /// Ends a block in `OpBranch`, or in `OpUnreachable` without a target. The merge instruction of
-    /// a selection goes, that of a loop goes when the block branches nowhere. Phis of the old and
-    /// the new targets are the caller's care.
+    /// Ends a block in `OpBranch`, or in `OpUnreachable` without a target. The merge instruction of a selection
+    /// is deleted. That of a loop is deleted if the block has no target. Callers must update the phis of the old
+    /// and new targets.
     pub fn branch_to(&mut self, block: Block, target: Option<Id>) {
         let merge = self.merge_inst(block).map(|m| (m.op(), m.handle()));
         if let Some((op, inst)) = merge

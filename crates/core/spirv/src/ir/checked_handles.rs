@@ -6,33 +6,33 @@ use crate::grammar::{DecodeError, ExtInstSet, Kind, Op, OperandCategory, Operand
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 impl SpirvModule {
-    /// The instruction with a number, as [`Inst::index`] gives it.
+    /// The instruction with an index, see [`Inst::index`].
     pub fn inst_at(&self, index: usize) -> Option<Inst> {
         (index < self.inst_count()).then(|| Inst::new(index))
     }
 
-    /// The block with a number, as [`Block::index`] gives it.
+    /// The block with an index, see [`Block::index`].
     pub fn block_at(&self, index: usize) -> Option<Block> {
         (index < self.block_count()).then(|| Block::new(index))
     }
 
-    /// The function with a number, as [`Func::index`] gives it.
+    /// The function with an index, see [`Func::index`].
     pub fn func_at(&self, index: usize) -> Option<Func> {
         (index < self.functions.len()).then(|| Func::new(index))
     }
 
-    /// Makes an instruction as [`SpirvModule::create_inst`] does, if it keeps what the IR demands of
-    /// instructions: operands as the grammar has them, ids that are not 0 and below the bound.
-    /// Opcodes and values that the grammar does not know are taken as they are.
+    /// Creates an instruction like [`SpirvModule::create_inst`] if it satisfies the invariants of the IR:
+    /// operands as in the grammar, ids that are not 0 and below the bound. Unknown opcodes and values are
+    /// accepted unchanged.
     ///
     /// # Errors
-    /// What is wrong with the words.
+    /// The fault of the words.
     pub fn try_create(&mut self, op: Op, words: &[u32]) -> Result<Inst, SourceDiagnostic> {
         self.check_operands(op, words)?;
         Ok(self.create_inst(op, words))
     }
 
-    /// Gives an instruction other words as [`SpirvModule::replace_words`] does, on the same conditions.
+    /// Replaces the words of an instruction like [`SpirvModule::replace_words`], under the same conditions.
     ///
     /// # Errors
     /// As [`SpirvModule::try_create`].
@@ -42,10 +42,10 @@ impl SpirvModule {
         Ok(())
     }
 
-    /// Whether an opcode with these words behind its first would be such an instruction.
+    /// Checks whether an opcode with these words after its first would satisfy the invariants.
     ///
     /// # Errors
-    /// What is wrong with the words.
+    /// The fault of the words.
     pub fn check_operands(&self, op: Op, words: &[u32]) -> Result<(), SourceDiagnostic> {
         let fault =
             |what: &str| SourceDiagnostic::error(SourceLocation::Unknown, format!("{op}: {what}"));

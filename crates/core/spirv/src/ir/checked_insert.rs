@@ -12,15 +12,15 @@ use crate::analysis::DefUse;
 use crate::grammar::{InstructionClass, Op};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
-/// Where a new instruction goes.
+/// The position of a new instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsertPosition {
     /// Before an instruction.
     Before(Inst),
     /// Behind an instruction.
     Behind(Inst),
-    /// To the beginning of a block: a phi behind the other phis, a variable behind these and the other
-    /// variables, anything else behind all of them.
+    /// At the beginning of a block: a phi after the other phis, a variable after these and the other variables,
+    /// any other instruction after all of them.
     Begin(Block),
     /// To the end of a block, before its merge instruction and terminator.
     End(Block),
@@ -28,18 +28,18 @@ pub enum InsertPosition {
     Section,
 }
 
-/// What an instruction is put before, or the section that it is put at the end of.
+/// The instruction before which another one is inserted, or the section to whose end it is appended.
 enum InsertAnchor {
     Before(Inst),
     EndOf(ModuleSection),
 }
 
 impl SpirvModule {
-    /// Makes an instruction of its opcode and the words behind the first, as [`SpirvModule::try_create`] does,
-    /// and puts it where it is asked for, if it may stand there.
+    /// Creates an instruction from its opcode and the words after the first, like [`SpirvModule::try_create`],
+    /// and inserts it if it is allowed there.
     ///
     /// # Errors
-    /// What is wrong with the words, or why the instruction cannot stand there.
+    /// The fault of the words, or the reason why the instruction is not allowed there.
     pub fn try_insert(
         &mut self,
         at: InsertPosition,
@@ -58,21 +58,21 @@ impl SpirvModule {
         Ok(inst)
     }
 
-    /// Whether an instruction with an opcode may stand somewhere.
+    /// Checks whether an instruction with an opcode is allowed at a position.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// The reason why it is not.
     pub fn check_place(&self, at: InsertPosition, op: Op) -> Result<(), SourceDiagnostic> {
         let spot = self.find_insertion_spot(at, op);
         spot.map(|_| ()).map_err(|why| placement_error(op, &why))
     }
 
-    /// Takes an instruction out of the module, as [`SpirvModule::erase_inst`] does, if nothing needs it; `uses` are
-    /// those of the module as it is, and take note.
+    /// Removes an instruction from the module, like [`SpirvModule::erase_inst`], if nothing needs it. `uses`
+    /// must be those of the current module, and are updated.
     ///
     /// # Errors
-    /// When its result is used by more than names and decorations, or it is what a function, a block or a
-    /// module cannot be without.
+    /// If its result has uses other than names and decorations, or if a function, a block or the module requires
+    /// it.
     pub fn try_erase(
         &mut self,
         uses: &mut DefUse,
@@ -99,11 +99,11 @@ impl SpirvModule {
         Ok(())
     }
 
-    /// Puts another terminator in the place of a block's, as [`SpirvModule::set_terminator`] does. Phis of the
-    /// old and the new targets are the caller's care: edits of edges keep them right.
+    /// Replaces the terminator of a block like [`SpirvModule::set_terminator`]. Callers must update the phis of
+    /// the old and new targets; edits of edges do so themselves.
     ///
     /// # Errors
-    /// When the words are wrong, the opcode is that of no terminator, or a target is no block of the function
+    /// If the words are wrong, the opcode is not that of a terminator, or a target is no block of the function
     /// or its first.
     pub fn try_set_terminator(
         &mut self,
@@ -145,10 +145,10 @@ impl SpirvModule {
         }
     }
 
-    /// Where an instruction comes to stand that is asked for at a place.
+    /// The place of an instruction that is inserted at a position.
     ///
     /// # Errors
-    /// Why it cannot stand there.
+    /// The reason why it is not allowed there.
     fn find_insertion_spot(&self, at: InsertPosition, op: Op) -> Result<InsertAnchor, String> {
         if shapes_functions(op) {
             return Err("functions and blocks are made as a whole".to_owned());
@@ -186,7 +186,7 @@ impl SpirvModule {
         Ok(InsertAnchor::Before(before))
     }
 
-    /// What an instruction is put before that is to stand at the beginning of a block.
+    /// The instruction before which one at the beginning of a block is inserted.
     fn block_start_for(&self, block: Block, op: Op) -> Inst {
         let own = rank_of_op(op);
         let first = self.body(block).find(|i| match own {
@@ -196,7 +196,7 @@ impl SpirvModule {
         first.map_or_else(|| self.before_end(block), InstRef::handle)
     }
 
-    /// Whether an instruction may stand in a block, before another one.
+    /// Whether an instruction is allowed in a block, before another one.
     fn within_block(&self, next: Inst, op: Op) -> Result<(), String> {
         let class = op.info().map(|i| i.class);
         let is_global = matches!(
@@ -238,7 +238,7 @@ fn placement_error(op: Op, why: &str) -> SourceDiagnostic {
     SourceDiagnostic::error(SourceLocation::Unknown, format!("{op}: {why}"))
 }
 
-/// Whether functions and blocks are made of an instruction.
+/// Whether an instruction is part of the frame of functions and blocks.
 fn shapes_functions(op: Op) -> bool {
     let shapes = matches!(
         op,
@@ -247,7 +247,7 @@ fn shapes_functions(op: Op) -> bool {
     shapes || op.is_terminator()
 }
 
-/// In which order instructions stand in a block; 0 for those that stand anywhere.
+/// The order of instructions in a block; 0 for those that are allowed anywhere.
 fn rank_of_op(op: Op) -> u32 {
     match op {
         Op::Line | Op::NoLine => 0,
@@ -257,7 +257,8 @@ fn rank_of_op(op: Op) -> u32 {
     }
 }
 
-/// The same of an instruction of a block: what is extended may describe and stand anywhere.
+/// As [`rank_of_op`], for an instruction of a block: extended instructions may be remarks, which are allowed
+/// anywhere.
 fn rank_of(inst: InstRef<'_>) -> u32 {
     match inst.op() {
         Op::ExtInst | Op::ExtInstWithForwardRefsKHR => 0,

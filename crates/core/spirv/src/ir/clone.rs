@@ -6,11 +6,11 @@ use crate::grammar::Op;
 use crate::grammar::enumerants::Decoration;
 use crate::{Id, IdMap};
 
-/// What became of ids that were cloned.
+/// The clones of ids.
 #[derive(Clone, Debug)]
 pub struct CloneMap {
     new: IdMap<Option<Id>>,
-    /// Blocks in the order in which they were given.
+    /// Clones of blocks in the given order.
     pub blocks: Vec<Block>,
 }
 
@@ -26,19 +26,19 @@ impl CloneMap {
 }
 
 impl SpirvModule {
-    /// Clones blocks of one function. The clones stand behind the last of the blocks and branch among
-    /// themselves as the blocks do, and out of the set to where those branch; phis there take from a
-    /// clone what they take from its original, or its clone. Nothing leads to the clones yet: lead an
-    /// edge there with [`SpirvModule::redirect_edge`] or [`SpirvModule::add_edge`], which complete their phis.
+    /// Clones blocks of one function. The clones come after the last of the blocks. They branch among themselves
+    /// as the blocks do, and to the same blocks outside of the set. Phis there get the values of a clone, or of
+    /// its original, for it. Nothing leads to the clones yet: lead an edge there with
+    /// [`SpirvModule::redirect_edge`] or [`SpirvModule::add_edge`], which complete their phis.
     ///
-    /// Names and decorations are cloned too, in one pass over those of the module; remarks of sets that are not
-    /// known are not ([`IdWords::is_unknown_remark`]). That values of the set which are used outside of it have
-    /// one definition where they are used is the caller's care.
+    /// Names and decorations are cloned as well, in one pass over those of the module. Remarks of unknown sets
+    /// are not cloned ([`IdWords::is_unknown_remark`]). Callers must ensure that values of the set which are
+    /// used outside of it have one definition at their uses.
     ///
     /// # Errors
-    /// When control flow must be structured and a merge instruction in the set names a block outside:
-    /// a block merges one construct only. Nothing is changed then. The same where a block is not of the
-    /// first one's function, or an entry block with variables.
+    /// If control flow must be structured and a merge instruction in the set names a block outside, because a
+    /// block merges one construct only. Also if a block belongs to another function than the first, or is an
+    /// entry block with variables. Nothing is changed then.
     pub fn clone_blocks(&mut self, ids: &IdWords, blocks: &[Block]) -> Result<CloneMap, EditError> {
         let Some(func) = blocks.first().map(|b| self.block(*b).func) else {
             return Ok(self.fresh_clones(std::iter::empty()));
@@ -105,7 +105,7 @@ impl SpirvModule {
         Ok(())
     }
 
-    /// Phis of clones lose what came from outside; phis outside take from clones too.
+    /// Removes outside predecessors from the phis of clones, and adds clones to the phis outside.
     fn settle_phis(&mut self, ids: &IdWords, func: Func, blocks: &[Block], clones: &CloneMap) {
         let labels = super::LabelPositions::from_function(self, func);
         let mut own: Vec<Id> = clones.blocks.iter().map(|b| self.label(*b)).collect();
@@ -148,8 +148,8 @@ impl SpirvModule {
         }
     }
 
-    /// Clones a function with its parameters, blocks, names and decorations; its linkage is not cloned,
-    /// as a symbol has one definition. The clone stands behind the others of its kind.
+    /// Clones a function with its parameters, blocks, names and decorations. Its linkage is not cloned, because
+    /// a symbol has one definition. The clone comes after the other functions of its kind.
     pub fn clone_function(&mut self, ids: &IdWords, func: Func) -> (Func, CloneMap) {
         let known = self.function_insts(func);
         let known = known.filter(|i| !ids.is_unknown_remark(*i));
@@ -189,7 +189,7 @@ impl SpirvModule {
         }
     }
 
-    /// Clones what a block has but its label.
+    /// Clones the instructions of a block except its label.
     fn clone_insts(&mut self, ids: &IdWords, from: Block, to: Block, clones: &CloneMap) {
         let lead = self.block(from).lead;
         if !self.is_empty(lead) {
@@ -221,7 +221,7 @@ impl SpirvModule {
         self.create_inst(op, &words)
     }
 
-    /// Says of clones what is said of their originals.
+    /// Gives clones the names and decorations of their originals.
     fn clone_annotations(&mut self, originals: &[Id], clones: &CloneMap) {
         if originals.is_empty() {
             return;
@@ -263,8 +263,8 @@ impl SpirvModule {
         }
     }
 
-    /// Puts functions without a body before those with one, as the specification demands (section
-    /// 2.4), and otherwise leaves them in their order.
+    /// Moves functions without a body before those with one, as the specification requires (section 2.4). The
+    /// order is otherwise kept.
     pub fn place_declarations_first(&mut self) {
         let order = self.order.clone();
         let is_declaration = |f: &Func| self.functions[f.index()].blocks.is_empty();

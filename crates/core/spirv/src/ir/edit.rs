@@ -17,22 +17,22 @@ impl SpirvModule {
         id
     }
 
-    /// Makes room for so many more instructions of so many words in all, so that a module whose size is known
-    /// about grows in place.
+    /// Reserves room for this number of additional instructions and words, so that a module of roughly known
+    /// size grows in place.
     pub fn reserve_insts(&mut self, instructions: usize, words: usize) {
         self.nodes.reserve_exact(instructions);
         self.words.reserve_exact(words);
     }
 
-    /// Makes an instruction that is in no list yet, from its opcode and the words behind the first.
+    /// Creates an instruction outside of any list, from its opcode and the words after the first.
     ///
     /// # Panics
-    /// When the words are 65,535 or more: no instruction is that long.
+    /// If there are 65,535 words or more: no instruction is that long.
     pub fn create_inst(&mut self, op: Op, words: &[u32]) -> Inst {
         self.create_parts(op, words, &[])
     }
 
-    /// The same of words in two parts.
+    /// As [`SpirvModule::create_inst`], with the words in two parts.
     pub(crate) fn create_parts(&mut self, op: Op, head: &[u32], tail: &[u32]) -> Inst {
         let start = self.put_words(op, head, tail);
         self.create_at(start)
@@ -44,13 +44,13 @@ impl SpirvModule {
         self.nodes.push_free(start)
     }
 
-    /// Puts an instruction's words into the pool, and says where.
+    /// Appends the words of an instruction to the pool and returns their position.
     fn put_words(&mut self, op: Op, head: &[u32], tail: &[u32]) -> u32 {
         self.as_read = false;
         self.words.push_instruction(op, head, tail)
     }
 
-    /// Puts a free instruction at the end of a list.
+    /// Appends a free instruction to a list.
     pub fn append_inst(&mut self, list: List, inst: Inst) {
         let tail = self.list_ends(list).tail;
         if !self.nodes.append_adjacent(inst, list, tail) {
@@ -62,10 +62,10 @@ impl SpirvModule {
         ends.tail = Some(inst);
     }
 
-    /// Puts a free instruction before another one.
+    /// Inserts a free instruction before another one.
     ///
     /// # Panics
-    /// When `at` is in no list.
+    /// If `at` is in no list.
     pub fn insert_before(&mut self, at: Inst, inst: Inst) {
         let Some(list) = self.list_of(at) else {
             panic!("insertion before a free instruction")
@@ -73,10 +73,10 @@ impl SpirvModule {
         self.link_inst(list, self.previous(at), inst, Some(at));
     }
 
-    /// Puts a free instruction behind another one.
+    /// Inserts a free instruction after another one.
     ///
     /// # Panics
-    /// When `at` is in no list.
+    /// If `at` is in no list.
     pub fn insert_after(&mut self, at: Inst, inst: Inst) {
         let Some(list) = self.list_of(at) else {
             panic!("insertion behind a free instruction")
@@ -106,7 +106,7 @@ impl SpirvModule {
         self.words.operands_mut(self.nodes.start(inst))
     }
 
-    /// Gives an instruction other words, of any number; it stays where it is.
+    /// Replaces the words of an instruction by any number of words, in place.
     ///
     /// # Panics
     /// As [`SpirvModule::create_inst`].
@@ -114,14 +114,14 @@ impl SpirvModule {
         self.replace_parts(inst, words, &[]);
     }
 
-    /// The same with words in two parts.
+    /// As [`SpirvModule::replace_words`], with the words in two parts.
     pub(crate) fn replace_parts(&mut self, inst: Inst, head: &[u32], tail: &[u32]) {
         let op = self.inst(inst).op();
         let start = self.put_words(op, head, tail);
         self.nodes.set_start(inst, start);
     }
 
-    /// Gives an instruction another opcode and other words; it stays where it is.
+    /// Replaces the opcode and words of an instruction, in place.
     ///
     /// # Panics
     /// As [`SpirvModule::create_inst`].
@@ -130,7 +130,7 @@ impl SpirvModule {
         self.nodes.set_start(inst, start);
     }
 
-    /// Makes a function without blocks and puts it behind the others. `def` is its `OpFunction`.
+    /// Creates a function without blocks after the others. `def` is its `OpFunction`.
     pub fn create_function(&mut self, def: Inst) -> Func {
         let end = self.create_inst(Op::FunctionEnd, &[]);
         self.create_function_at(def, end)
@@ -151,14 +151,14 @@ impl SpirvModule {
         func
     }
 
-    /// Gives a function other blocks, or its blocks in another order.
+    /// Sets the blocks of a function, or their order.
     pub(super) fn set_blocks(&mut self, func: Func, blocks: Vec<Block>) {
         let old = &mut self.functions[func.index()].blocks;
         self.as_read &= *old == blocks;
         *old = blocks;
     }
 
-    /// Makes an empty block with the given label and puts it behind the function's others.
+    /// Creates an empty block with the given label at the end of the function.
     pub fn create_block(&mut self, func: Func, label: Id) -> Block {
         let label = self.create_inst(Op::Label, &[label.word()]);
         self.create_block_at(func, label)
@@ -177,21 +177,21 @@ impl SpirvModule {
         block
     }
 
-    /// The list of a block's lines before its label, to put some there.
+    /// The list of line instructions before the label of a block, for insertions.
     pub fn block_lead(&mut self, block: Block) -> List {
         let lead = self.own_list(self.block(block).lead);
         self.blocks[block.index()].lead = lead;
         lead
     }
 
-    /// The list of a function's lines before `OpFunction`, to put some there.
+    /// The list of line instructions before `OpFunction`, for insertions.
     pub fn function_lead(&mut self, func: Func) -> List {
         let lead = self.own_list(self.function(func).lead);
         self.functions[func.index()].lead = lead;
         lead
     }
 
-    /// The list of a function's lines before `OpFunctionEnd`, to put some there.
+    /// The list of line instructions before `OpFunctionEnd`, for insertions.
     pub fn function_tail(&mut self, func: Func) -> List {
         let tail = self.own_list(self.function(func).tail);
         self.functions[func.index()].tail = tail;

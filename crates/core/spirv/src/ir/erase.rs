@@ -4,10 +4,10 @@ use super::{Inst, InstRef, ModuleSection, SpirvModule};
 use crate::grammar::{ExtInstSet, Op};
 use crate::{Id, IdMap, IdSet};
 
-/// Ids whose instructions were deleted, and whose names and decorations still stand.
+/// Ids whose instructions were deleted, and whose names and decorations remain.
 ///
-/// Names and decorations are found by going through all of them; collecting the ids makes that one
-/// pass for any number of deletions. Hand it to [`SpirvModule::sweep_annotations`] before the module is used.
+/// Names and decorations are found by a pass over all of them. Collecting the ids makes this one pass for any
+/// number of deletions. Pass it to [`SpirvModule::sweep_annotations`] before the module is used.
 #[derive(Debug, Default)]
 #[must_use = "names and decorations of deleted ids make a module invalid; Module::sweep them"]
 pub struct ErasedIds {
@@ -21,7 +21,7 @@ impl ErasedIds {
         Self::default()
     }
 
-    /// Takes note of an id that is defined no more.
+    /// Records an id that has lost its definition.
     pub fn insert(&mut self, id: Id) {
         self.ids.insert(id);
         self.any = true;
@@ -115,8 +115,8 @@ impl SpirvModule {
         self.order = kept;
     }
 
-    /// Gives ids the smallest numbers, in the order of their definitions, and sets the bound.
-    /// Returns the new id of each old one.
+    /// Renumbers ids densely, in the order of their definitions, and sets the bound. Returns the new id of each
+    /// old one.
     pub fn compact_ids(&mut self) -> IdMap<Option<Id>> {
         let ids = super::IdWords::new(self);
         let mut new = IdMap::new(self.bound, None);
@@ -135,7 +135,7 @@ impl SpirvModule {
             }
         }
         for inst in all {
-            // What nothing defines has a number, too.
+            // Undefined ids get a number, too.
             ids.rewrite_uses(self, inst, |id| {
                 number(id, &mut new, &mut next);
                 new[id].unwrap_or(id)
@@ -150,8 +150,9 @@ impl SpirvModule {
         new
     }
 
-    /// Whether the tables know every instruction and its operands, and every set of extended instructions but those
-    /// that mean nothing. Passes leave a module alone that has others, as its ids cannot be told from its numbers.
+    /// Whether the tables know every instruction with its operands, and every set of extended instructions
+    /// except non-semantic ones. Passes leave other modules unchanged, because their ids cannot be distinguished
+    /// from their numbers.
     pub fn is_known(&self) -> bool {
         let mut imports = self.section_insts(ModuleSection::Imports);
         let means_nothing = |name: &str| name.starts_with("NonSemantic.");

@@ -21,8 +21,8 @@ struct ImportedSet {
     is_silent: bool,
 }
 
-/// Finds the ids in a module's instructions. Made anew when the module's imports or the types of
-/// selectors have changed.
+/// Finds the ids in a module's instructions. It must be created again if the imports or the types of selectors
+/// have changed.
 #[derive(Clone, Debug)]
 pub struct IdWords {
     sets: Vec<ImportedSet>,
@@ -30,8 +30,8 @@ pub struct IdWords {
     wide: IdSet,
     /// The types of such values.
     wide_types: Vec<u32>,
-    /// Words that only may be ids are none from here on: those of instructions put in later can be
-    /// known only when they are told of.
+    /// From now on ambiguous words do not count as ids. Those of later instructions are only known if they are
+    /// recorded.
     bound: u32,
 }
 
@@ -70,7 +70,7 @@ impl IdWords {
         found
     }
 
-    /// Takes note of an instruction that was put into the module since.
+    /// Records an instruction that was inserted into the module since.
     #[inline]
     pub fn record_inst(&mut self, inst: InstRef<'_>) {
         let words = inst.words();
@@ -96,8 +96,8 @@ impl IdWords {
         self.sets.iter().find(|import| import.id == id)
     }
 
-    /// Whether an instruction is of a set that describes the module, but none that the tables know. It may be
-    /// about the place where it stands, so that copies of code are made without it.
+    /// Whether an instruction belongs to an unknown set that describes the module. It may describe its own
+    /// position, so that copies of code omit it.
     pub fn is_unknown_remark(&self, inst: InstRef<'_>) -> bool {
         let is_extended = matches!(inst.op(), Op::ExtInst | Op::ExtInstWithForwardRefsKHR);
         let import = self
@@ -116,9 +116,9 @@ impl IdWords {
         1 + usize::from(is_wide)
     }
 
-    /// Visits the position among [`InstRef::words`] of each id that the instruction uses: all but
-    /// its result. Of an instruction that the tables do not know, every word that could be an id of
-    /// the module when the imports were read, or of an instruction put in since.
+    /// Visits the position among [`InstRef::words`] of each id that the instruction uses, that is, any id except
+    /// its result. For an unknown instruction, visits every word that could be an id of the module when the
+    /// imports were read, or of an instruction that was inserted since.
     #[inline]
     pub fn visit_uses(&self, inst: InstRef<'_>, mut visit: impl FnMut(usize, Id)) {
         let (words, shape) = (inst.words(), inst.op().shape());
@@ -140,7 +140,7 @@ impl IdWords {
         }
     }
 
-    /// The same for what the shape alone does not tell.
+    /// As [`IdWords::visit_uses`], for instructions that have to be split.
     #[inline(never)]
     fn visit_split(&self, inst: InstRef<'_>, visit: &mut dyn FnMut(usize, Id)) {
         let (words, shape) = (inst.words(), inst.op().shape());
@@ -190,7 +190,7 @@ impl IdWords {
                 || OperandIter::new(op, inst.words()).all(|o| o.is_ok()))
     }
 
-    /// Gives each id that an instruction uses the name that `map` has for it.
+    /// Renames each id that an instruction uses by `map`.
     #[inline]
     pub fn rewrite_uses(
         &self,
@@ -219,7 +219,7 @@ impl IdWords {
         words.iter_mut().skip(spots.from).for_each(change);
     }
 
-    /// The same for what the shape alone does not tell.
+    /// As [`IdWords::rewrite_uses`], for instructions that have to be split.
     #[inline(never)]
     fn rewrite_split(
         &self,
@@ -259,7 +259,7 @@ impl IdWords {
         let mut end = 0;
         for operand in OperandIter::new(inst.op(), inst.words()).with_ext(set) {
             let Ok(operand) = operand else {
-                // What follows a value that the tables do not know may be ids.
+                // Words after an unknown value may be ids.
                 return self.visit_possible_ids(inst, end, id);
             };
             end = operand.at + operand.words.len();

@@ -48,11 +48,10 @@ pub struct SpirvIndex {
     blocks: Vec<BlockWords>,
 }
 
-/// Instructions of one section that stand together. A module that keeps the logical layout has one for
-/// each section that it has.
+/// Consecutive instructions of one section. A module with the logical layout has one for each section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SectionWords {
-    /// The section; the trailer for all that stands between functions and behind them.
+    /// The section; the trailer for all instructions between functions and after them.
     pub section: ModuleSection,
     /// Their words.
     pub words: Range<usize>,
@@ -96,7 +95,7 @@ impl SpirvIndex {
         Ok(index)
     }
 
-    /// The sections outside of functions, in the order in which they stand.
+    /// The sections outside of functions, in their order.
     pub fn sections(&self) -> &[SectionWords] {
         &self.sections
     }
@@ -153,7 +152,7 @@ impl SpirvIndex {
         Ok(at)
     }
 
-    /// Goes over a function; where what follows begins.
+    /// Indexes a function. Returns the position after it.
     fn index_function(&mut self, words: &[u32], begin: usize) -> Result<usize, SourceDiagnostic> {
         let first_block = self.blocks.len();
         let mut at = behind_inst(words, begin, split_first_word(words[begin]).0)?;
@@ -197,7 +196,7 @@ fn block_end(words: &[u32], mut at: usize) -> Result<usize, SourceDiagnostic> {
     Err(ends_within(at, "a basic block"))
 }
 
-/// The position behind an instruction.
+/// The position after an instruction.
 #[inline]
 fn behind_inst(words: &[u32], at: usize, length: usize) -> Result<usize, SourceDiagnostic> {
     if length == 0 || length > words.len() - at {
@@ -239,14 +238,14 @@ macro_rules! insts {
 insts!(SectionWords, FunctionWords, BlockWords);
 
 impl FunctionWords {
-    /// The function's id; none where the module was written without one.
+    /// The id of the function; `None` if the module lacks it.
     pub fn read_id(&self, words: &[u32]) -> Option<Id> {
         Id::new(*words.get(self.words.start + 2)?)
     }
 }
 
 impl BlockWords {
-    /// The id of the block's label; none where the module was written without one.
+    /// The id of the label; `None` if the module lacks it.
     pub fn read_label(&self, words: &[u32]) -> Option<Id> {
         Id::new(*words.get(self.words.start + 1)?)
     }

@@ -28,13 +28,13 @@ impl<'a> InstRef<'a> {
         self.op
     }
 
-    /// All words behind the first, result type and result id included.
+    /// All words after the first, result type and result id included.
     #[inline]
     pub fn words(self) -> &'a [u32] {
         self.words
     }
 
-    /// Where it stood in the module that was read; unknown for instructions made since.
+    /// Its location in the module that was read; unknown for new instructions.
     pub fn place(self) -> SourceLocation {
         match self.at {
             u32::MAX => SourceLocation::Unknown,
@@ -57,7 +57,7 @@ impl<'a> InstRef<'a> {
         self.op.shape().result_of(self.words)
     }
 
-    /// The words behind result type and result id.
+    /// The words after result type and result id.
     #[inline]
     pub fn operands(self) -> &'a [u32] {
         self.words

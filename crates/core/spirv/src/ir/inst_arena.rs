@@ -15,22 +15,22 @@ use super::module::{Inst, List, trim_capacity};
 struct InstNode {
     /// Its first word in the pool.
     start: u32,
-    /// Number of its list, from 1 on, and what is known of its neighbours; of one that was taken out the
-    /// length of the run that it is the first or the last of.
+    /// Number of its list, from 1 on, and flags for its neighbours. For a removed instruction the length of the
+    /// run of which it is the first or the last.
     list: u32,
 }
 
-/// No instruction stands before it in its list.
+/// It is the first of its list.
 const FIRST: u32 = 1 << 31;
-/// None stands behind it.
+/// It is the last of its list.
 const LAST: u32 = 1 << 30;
 /// Its neighbours are written down, and the other two bits mean nothing.
 const LINKED: u32 = 1 << 29;
 /// It was in a list and is in none.
 const GONE: u32 = 1 << 28;
 
-/// Most lists that a module may have, which limits the words of a module: no instruction makes more lists
-/// than it has words.
+/// Most lists of a module. This limits the words of a module: no instruction creates more lists than it has
+/// words.
 pub(super) const MOST_LISTS: usize = GONE as usize - 1;
 
 /// Instructions whose links are kept together.
@@ -68,7 +68,7 @@ impl InstArena {
         self.rows.reserve_exact(more);
     }
 
-    /// Gives back the room that was not needed, where it is more than a little.
+    /// Releases unused room, if it is more than a little.
     pub fn trim_rows(&mut self) {
         trim_capacity(&mut self.rows);
     }
@@ -79,7 +79,7 @@ impl InstArena {
         self.push_node(start, FIRST | LAST)
     }
 
-    /// A new instruction in a list: behind the one made before it unless it is the first.
+    /// A new instruction in a list: after the previously created one unless it is the first.
     #[inline]
     pub fn push_in(&mut self, start: u32, list: List, is_first: bool, is_last: bool) -> Inst {
         let first = if is_first { FIRST } else { 0 };
@@ -116,8 +116,8 @@ impl InstArena {
         number.checked_sub(1).map(|at| List::new(at as usize))
     }
 
-    /// Puts a new instruction at the end of a list whose last one was made just before it, or which has none;
-    /// false where that is not so.
+    /// Appends a new instruction to a list that is empty or whose last instruction was created just before it.
+    /// Returns whether that was so.
     #[inline]
     pub fn append_adjacent(&mut self, inst: Inst, list: List, tail: Option<Inst>) -> bool {
         let at = inst.index();
@@ -139,7 +139,7 @@ impl InstArena {
         true
     }
 
-    /// Puts an instruction that is in no list into one, between two of its instructions.
+    /// Links a free instruction between two instructions of a list.
     pub fn insert_between(
         &mut self,
         inst: Inst,
@@ -194,8 +194,8 @@ impl InstArena {
         }
     }
 
-    /// Has the two instructions around a run say who their neighbours are, and splits the run around one of its
-    /// own that comes back. Looking for the nearer end takes time in the smaller of the two parts.
+    /// Writes explicit links for the two instructions around a run, and splits the run around one of its own
+    /// that is linked again. Searching the nearer end takes time proportional to the smaller part.
     fn leave_run(&mut self, inst: Inst) {
         let at = inst.index();
         let is_gone = |nodes: &InstArena, at: Option<usize>| {
@@ -312,13 +312,13 @@ impl InstArena {
         self.links[at].previous = previous;
     }
 
-    /// Where the links of an instruction that has some stand.
+    /// The position of the explicit links of an instruction.
     fn link_index(&self, inst: Inst) -> usize {
         let page = self.pages[inst.index() / PAGE] as usize;
         page * PAGE + inst.index() % PAGE
     }
 
-    /// Writes down the neighbours that an instruction's bits say.
+    /// Writes the implicit neighbours of an instruction as explicit links.
     fn write_down(&mut self, inst: Inst) {
         let known = InstLink {
             previous: self.previous(inst),
@@ -342,7 +342,7 @@ impl InstArena {
     }
 }
 
-/// A list as it stands in a node.
+/// A list number in a node.
 fn list_number(list: List) -> u32 {
     list.index() as u32 + 1
 }

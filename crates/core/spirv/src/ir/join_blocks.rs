@@ -7,7 +7,7 @@ use crate::grammar::Op;
 
 const NONE: u32 = u32::MAX;
 
-/// What merge instructions and switches say of a block; what counts more comes later.
+/// The roles of a block in merge instructions and switches; stronger roles come later.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum BlockTargetRole {
     Nowhere,
@@ -17,12 +17,12 @@ enum BlockTargetRole {
 }
 
 impl SpirvModule {
-    /// Joins each block of a function with the only one that it branches to, where that has no other
-    /// predecessor and is named by no merge instruction; a loop's header takes in what heads nothing,
-    /// and a continue target goes into what branches to it, which then is the target, unless something
-    /// is merged there or it is a case. The phis of such a block have one value
-    /// each: `rename` is told of the phi and the value, and has to replace the one by the other. Blocks
-    /// that cannot be reached are left, as they may use what any block between them defines. Returns the number of blocks that are no more. Takes time linear in the function.
+    /// Joins each block of a function with its single successor, if that has no other predecessor and no merge
+    /// instruction names it. A loop header absorbs blocks that are no headers. A continue target is absorbed by
+    /// the block that branches to it, which then becomes the target, unless it is a merge block or a case. The
+    /// phis of an absorbed block have one value each: `rename` receives the phi and the value, and must replace
+    /// the former by the latter. Unreachable blocks are left alone, because they may use any definition. Returns
+    /// the number of absorbed blocks. Takes time linear in the function.
     pub fn join_blocks(
         &mut self,
         ids: &IdWords,
@@ -72,8 +72,8 @@ impl SpirvModule {
         joined
     }
 
-    /// Whether each block can become the end of another: it has one predecessor, which ends in a
-    /// branch and heads no selection, and nothing is merged in it. And what it is named as.
+    /// Whether each block can be absorbed: it has one predecessor, which ends in a branch and is no selection
+    /// header, and it is no merge block. Also its role.
     fn find_joinable(
         &self,
         ids: &IdWords,
@@ -114,8 +114,8 @@ impl SpirvModule {
         (joinable, named)
     }
 
-    /// The block that alone follows. The header of a loop can take in one that heads nothing itself:
-    /// its merge instruction goes to the end.
+    /// The single successor of a block. A loop header can absorb a block that is no header: its merge
+    /// instruction moves to the end.
     fn sole_target(&self, block: Block, blocks: &[Block], labels: &LabelPositions) -> Option<u32> {
         let terminator = self.terminator(block);
         if terminator.op() != Op::Branch {

@@ -6,15 +6,14 @@ use crate::Id;
 use crate::grammar::Op;
 
 impl SpirvModule {
-    /// Makes a block through which alone a loop's header is entered from outside. `latches` are the
-    /// blocks within the loop that branch to the header, `outside` all others that do.
+    /// Creates a block through which alone a loop header is entered from outside. `latches` are the blocks
+    /// within the loop that branch to the header, `outside` all others that do.
     ///
-    /// Phis of the header are split: what comes from outside meets in the new block. Merge
-    /// instructions outside of the loop that name the header as merge block or continue target
-    /// name the new block instead, so that structured control flow stays so.
+    /// Phis of the header are split: values from outside meet in the new block. Merge instructions outside of
+    /// the loop that name the header then name the new block, which keeps structured control flow.
     ///
     /// # Errors
-    /// When nothing leads into the loop: its header is the entry block, or unreachable.
+    /// If nothing leads into the loop: its header is the entry block, or unreachable.
     pub fn create_pre_header(
         &mut self,
         ids: &IdWords,

@@ -23,10 +23,10 @@ define_ids! {
 }
 
 impl Inst {
-    /// The first instruction that a module has: what tables are filled with before they are right.
+    /// The first instruction of a module, with which tables are initialised.
     pub(crate) const FIRST: Inst = Inst(NonZeroU32::MIN);
 
-    /// The handle that was given next.
+    /// The handle after this one.
     #[inline]
     pub(super) fn next_handle(self) -> Inst {
         Inst(self.0.saturating_add(1))
@@ -48,7 +48,7 @@ pub enum ModuleSection {
     EntryPoints,
     /// `OpExecutionMode` and `OpExecutionModeId`.
     ExecutionModes,
-    /// `OpString`, `OpSource` and what belongs to it.
+    /// `OpString`, `OpSource` and similar instructions.
     Sources,
     /// `OpName` and `OpMemberName`.
     Names,
@@ -58,12 +58,12 @@ pub enum ModuleSection {
     Annotations,
     /// Types, constants, global variables, non-semantic instructions and lines among them.
     Globals,
-    /// What stands behind the last function.
+    /// Instructions after the last function.
     Trailer,
 }
 
 impl ModuleSection {
-    /// All sections in their order; functions stand before the trailer.
+    /// All sections in their order. Functions come before the trailer.
     pub const ALL: [ModuleSection; 12] = [
         ModuleSection::Capabilities,
         ModuleSection::Extensions,
@@ -98,8 +98,8 @@ impl ModuleSection {
         }
     }
 
-    /// Whether an instruction may stand in this section: what computes stands in functions only. Opcodes that
-    /// the grammar does not know are taken for types and the like.
+    /// Whether an instruction is allowed in this section. Computations are allowed in functions only. Unknown
+    /// opcodes count as types and the like.
     pub fn can_hold(self, op: Op) -> bool {
         ModuleSection::from_op(op) == self && (self != ModuleSection::Globals || is_global(op))
     }
@@ -110,7 +110,7 @@ impl ModuleSection {
     }
 }
 
-/// Whether an instruction may stand among types, constants and variables.
+/// Whether an instruction is allowed among types, constants and variables.
 fn is_global(op: Op) -> bool {
     let class = op.info().map(|i| i.class);
     matches!(
@@ -177,7 +177,7 @@ pub struct BasicBlock {
     pub lead: List,
     /// `OpLabel`.
     pub label: Inst,
-    /// Everything behind the label, the terminator last.
+    /// All instructions after the label, the terminator last.
     pub body: List,
 }
 
@@ -247,7 +247,7 @@ impl SpirvModule {
         }
     }
 
-    /// The words that the module was read from, header included; none where it was made.
+    /// The words that the module was read from, header included; empty if it was built.
     pub(crate) fn words_as_read(&self) -> &[u32] {
         self.words.original_words()
     }
@@ -259,18 +259,18 @@ impl SpirvModule {
         self.as_read.then(|| all.map(|at| self.inst(Inst::new(at))))
     }
 
-    /// Number of instructions ever made: the size of tables keyed by [`Inst`].
+    /// Number of instructions that were ever created: the size of tables keyed by [`Inst`].
     #[inline]
     pub fn inst_count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Every instruction that was made when there were `count` already, removed ones too.
+    /// All instructions after the first `count` created ones, removed ones included.
     pub fn insts_since(&self, count: usize) -> impl Iterator<Item = InstRef<'_>> {
         (count..self.nodes.len()).map(|at| self.inst(Inst::new(at)))
     }
 
-    /// Number of blocks ever made: the size of tables keyed by [`Block`].
+    /// Number of blocks that were ever created: the size of tables keyed by [`Block`].
     pub fn block_count(&self) -> usize {
         self.blocks.len()
     }
@@ -292,7 +292,7 @@ impl SpirvModule {
         self.list_insts(section.list())
     }
 
-    /// The instruction behind this one in its list.
+    /// The next instruction in the list.
     #[inline]
     pub fn next(&self, inst: Inst) -> Option<Inst> {
         self.nodes.next(inst)
@@ -329,7 +329,7 @@ impl SpirvModule {
         &self.blocks[block.index()]
     }
 
-    /// The instructions of a block behind its label.
+    /// The instructions of a block after its label.
     #[inline]
     pub fn body(&self, block: Block) -> InstIter<'_> {
         self.list_insts(self.block(block).body)
@@ -395,7 +395,7 @@ impl SpirvModule {
         silent.filter_map(InstRef::result).collect()
     }
 
-    /// Gives back the room that was not needed for what was read.
+    /// Releases room that reading did not need.
     pub(super) fn trim_tables(&mut self) {
         self.nodes.trim_rows();
         trim_capacity(&mut self.lists);
@@ -416,8 +416,7 @@ pub(super) fn is_silent_set(name: &str) -> bool {
     name.starts_with("NonSemantic.") || name.contains("DebugInfo")
 }
 
-/// Gives back the room of a vector that was not needed, where it is more than a little, as its contents may have
-/// to move.
+/// Releases the unused room of a vector if it is more than a little, because its contents may have to move.
 pub(super) fn trim_capacity<T>(rows: &mut Vec<T>) {
     if rows.capacity() - rows.len() > rows.len() / 32 {
         rows.shrink_to_fit();

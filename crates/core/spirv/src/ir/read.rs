@@ -21,7 +21,7 @@ impl SpirvModule {
     /// Reads a module from its bytes, in either byte order.
     ///
     /// # Errors
-    /// When the bytes are no module, or an instruction is malformed or stands where it may not.
+    /// If the bytes are no module, or an instruction is malformed or misplaced.
     pub fn from_bytes(bytes: &[u8]) -> Result<SpirvModule, SourceDiagnostic> {
         SpirvModule::from_words(binary::words_from_bytes(bytes)?)
     }
@@ -70,8 +70,8 @@ impl SpirvModule {
     }
 }
 
-/// Holds the first invariant of the IR for the labels of switches: the width of a switch's literals, and so
-/// where its labels stand, is known once the whole module is read.
+/// Checks the first invariant of the IR for the labels of switches. The width of their literals, and so the
+/// positions of their labels, is known only when the whole module is read.
 fn check_switches(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
     let blocks = module.functions().iter();
     let blocks = blocks.flat_map(|func| &module.function(*func).blocks);
@@ -99,7 +99,7 @@ fn not_below(id: u32, bound: u32) -> String {
     format!("the id {id} is not below the bound {bound}")
 }
 
-/// How many more of something there will be in a module of which so many words were read.
+/// An estimate of the number of further items, from the words read so far.
 fn estimate_remaining(so_far: usize, at: usize, whole: usize) -> usize {
     let more = so_far as u64 * (whole - at) as u64 / at as u64;
     more as usize + so_far / 16 + 16
@@ -108,7 +108,7 @@ fn estimate_remaining(so_far: usize, at: usize, whole: usize) -> usize {
 /// Words that an instruction is expected to have.
 const WORDS_PER_NODE: usize = 4;
 
-/// What the reader is within.
+/// The enclosing part that the reader is in.
 #[derive(Clone, Copy)]
 enum SpirvReadState {
     /// Outside of functions.
@@ -124,8 +124,7 @@ struct SpirvReader {
     state: SpirvReadState,
     /// Lines and non-semantic instructions whose owner has not come yet.
     lines: Option<List>,
-    /// Section of the last instruction outside of functions, and whether none stood before it that belongs
-    /// behind it.
+    /// Section of the last instruction outside of functions, and whether all instructions so far were in order.
     section: ModuleSection,
     in_order: bool,
     /// Extended instruction sets imported so far.
@@ -147,7 +146,7 @@ impl SpirvReader {
         self.check_further(inst, whole)
     }
 
-    /// The same for what the shape alone does not tell.
+    /// As above, for instructions that have to be split.
     #[inline(never)]
     fn check_further(&self, inst: RawInst<'_>, whole: &[u32]) -> Result<(), SourceDiagnostic> {
         match self.locate_ids(inst) {
@@ -156,7 +155,7 @@ impl SpirvReader {
         }
     }
 
-    /// Where ids are of what the shape alone does not tell.
+    /// The id positions of instructions that have to be split.
     fn locate_ids(&self, inst: RawInst<'_>) -> Option<IdPositions> {
         let from = match (inst.op.shape().rest, inst.words) {
             // Its labels are checked at the end.
@@ -188,7 +187,7 @@ impl SpirvReader {
         found.and_then(|(_, set)| *set)
     }
 
-    /// The same operand by operand.
+    /// As above, operand by operand.
     fn check_split(&self, inst: RawInst<'_>) -> Result<(), SourceDiagnostic> {
         let fault = |at: usize, message: String| {
             let place = SourceLocation::Word((inst.at + 1 + at) as u32);
@@ -208,11 +207,11 @@ impl SpirvReader {
                         return Err(fault(o.at, not_below(id, bound)));
                     }
                 }
-                // What an unknown set's operands are cannot be told.
+                // The operands of an unknown set cannot be interpreted.
                 Ok(o) if o.kind == Kind::LiteralExtInstInteger && set.is_none() => break,
                 Ok(_) => {}
-                // Kept word for word: they come from a newer grammar than ours. What stands before and
-                // behind a value without operands of its own is as ever.
+                // They come from a newer grammar and are kept verbatim. Words before and after a value without
+                // parameters are checked as usual.
                 Err(DecodeError::UnknownValue(..))
                     if !inst.op.shape().has_fixed(inst.words, bound) =>
                 {
@@ -229,8 +228,8 @@ impl SpirvReader {
         Ok(())
     }
 
-    /// Room for nodes: as many more as there would be if the rest of the module were like what was
-    /// read. Doubling would take twice the memory that is needed.
+    /// Reserves nodes for as many more instructions as the words read so far predict. Doubling would take twice
+    /// the memory that is needed.
     #[inline]
     fn reserve_nodes(&mut self, at: usize, whole: usize) {
         let nodes = &mut self.module.nodes;
@@ -239,7 +238,7 @@ impl SpirvReader {
         }
     }
 
-    /// The same for a block and its list.
+    /// As above, for a block and its list.
     fn room_for_block(&mut self, at: usize, whole: usize) {
         let (blocks, lists) = (&mut self.module.blocks, &mut self.module.lists);
         if blocks.len() == blocks.capacity() {
@@ -304,7 +303,7 @@ impl SpirvReader {
         Ok(())
     }
 
-    /// Takes note of a set of extended instructions.
+    /// Records a set of extended instructions.
     fn record_import(&mut self, raw: RawInst<'_>) {
         if let (Op::ExtInstImport, [id, name @ ..]) = (raw.op, raw.words) {
             let set = ExtInstSet::by_name(&literal_string(name));
@@ -312,7 +311,7 @@ impl SpirvReader {
         }
     }
 
-    /// Puts an instruction at the end of a list.
+    /// Appends an instruction to a list.
     fn push_instruction(&mut self, list: List, raw: RawInst<'_>) {
         let ends = &mut self.module.lists[list.index()];
         let nodes = &mut self.module.nodes;

@@ -5,22 +5,22 @@ use super::{ErasedIds, IdWords, InstRef, LabelPositions};
 use crate::Id;
 use crate::grammar::Op;
 
-/// What becomes of a block.
+/// The treatment of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum BlockReachability {
     Gone,
     /// Reached from the entry.
     Reached,
-    /// Named by a reached header as its merge block, or as continue target of what is no loop: stays
-    /// as `OpUnreachable`.
+    /// A reachable header names it as its merge block, or as continue target of what is no loop: it stays as
+    /// `OpUnreachable`.
     Merge,
     /// Named as continue target: stays as a branch to the header at this position.
     Continue(u32),
 }
 
 impl SpirvModule {
-    /// Removes the blocks of a function that cannot be reached. What merge instructions name stays
-    /// with nothing in it but its terminator. Returns whether anything changed.
+    /// Removes the unreachable blocks of a function. Blocks that merge instructions name stay, with nothing but
+    /// a terminator. Returns whether anything changed.
     pub fn remove_unreachable(
         &mut self,
         ids: &IdWords,
@@ -177,7 +177,7 @@ impl SpirvModule {
         true
     }
 
-    /// Takes from a block's phis what came from blocks that do not lead here any more.
+    /// Removes former predecessors from the phis of a block.
     fn trim_phis(&mut self, block: Block, leads: impl Fn(&SpirvModule, Id, Id) -> bool) -> bool {
         let label = self.label(block);
         let Some(first) = self.phis(block).next() else {
@@ -194,7 +194,7 @@ impl SpirvModule {
         changed
     }
 
-    /// Has each phi of a header take something from an emptied continue target.
+    /// Gives each phi of a header a value for an emptied continue target.
     fn complete_phis(&mut self, header: Block, parent: Id, erased: &ErasedIds) -> bool {
         let phis: Vec<Inst> = self.phis(header).map(InstRef::handle).collect();
         let mut changed = false;

@@ -3,7 +3,7 @@
 use super::InstRef;
 use super::module::{BasicBlock, Func, Inst, List, ModuleSection, SpirvFunction, SpirvModule};
 
-/// What comes next.
+/// The next part of the walk.
 #[derive(Clone, Copy)]
 enum SpirvWalkPart<'a> {
     /// The section at this position, functions not begun.
@@ -20,8 +20,8 @@ enum SpirvWalkPart<'a> {
     Done,
 }
 
-/// Iterator over the instructions of a function or a whole module. It goes from part to part; within
-/// one it only follows links.
+/// Iterator over the instructions of a function or a whole module. It advances from part to part; within a part
+/// it only follows links.
 #[derive(Clone)]
 pub(super) struct SpirvWalk<'a> {
     module: &'a SpirvModule,
@@ -29,7 +29,7 @@ pub(super) struct SpirvWalk<'a> {
     at: Option<Inst>,
     part: SpirvWalkPart<'a>,
     functions: std::slice::Iter<'a, Func>,
-    /// What stands behind the last function.
+    /// Instructions after the last function.
     last: SpirvWalkPart<'a>,
 }
 

@@ -48,7 +48,7 @@ impl WordPool {
         }
     }
 
-    /// The words of an instruction behind its first.
+    /// The words of an instruction after its first.
     #[inline]
     pub fn operands_mut(&mut self, at: u32) -> &mut [u32] {
         let (length, _) = split_first_word(self.words_from(at)[0]);
@@ -71,12 +71,12 @@ impl WordPool {
         }
     }
 
-    /// Makes room for so many words more.
+    /// Reserves room for this number of words.
     pub fn reserve_exact(&mut self, more: usize) {
         self.made.reserve_exact(more);
     }
 
-    /// Puts an instruction behind all others, its words behind the first in two parts, and says where.
+    /// Appends an instruction, with its words after the first in two parts, and returns its position.
     pub fn push_instruction(&mut self, op: Op, head: &[u32], tail: &[u32]) -> u32 {
         let length = head.len() + tail.len();
         assert!(length < 0xffff, "{op} is longer than an instruction may be");

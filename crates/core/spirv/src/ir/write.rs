@@ -45,8 +45,8 @@ impl SpirvModule {
         out.write_all(&bytes)
     }
 
-    /// Hands out the module's words piece by piece: the header, and then runs of instructions that
-    /// stand one behind the other in the pool.
+    /// Passes the words of the module to a function piece by piece: the header, and then runs of instructions
+    /// that are consecutive in the pool.
     pub fn write_words(&self, mut put: impl FnMut(&[u32])) {
         let header = SpirvHeader {
             version: self.version,

@@ -14,8 +14,8 @@ pub(super) struct TargetAnnotation {
 }
 
 impl TargetAnnotation {
-    /// The decoration as an instruction of its own: its opcode, and its words behind the target,
-    /// which are put into `words`.
+    /// The decoration as a separate instruction: its opcode, and its words after the target, which are written
+    /// to `words`.
     pub fn write_instruction(&self, module: &SpirvModule, words: &mut Vec<u32>) -> Op {
         let inst = module.inst(self.inst);
         let (op, rest) = (inst.op(), &inst.words()[1..]);
@@ -33,8 +33,8 @@ impl TargetAnnotation {
     }
 }
 
-/// Gives each id among the words behind the target of a decoration the name that `map` has for it.
-/// What no id of the module can be is left alone.
+/// Renames each id among the words after the target of a decoration by `map`. Words that cannot be ids of the
+/// module are left alone.
 pub(super) fn map_ids(
     op: Op,
     words: &mut [u32],

@@ -6,7 +6,7 @@ use crate::grammar::SpirvVersion;
 use crate::grammar::enumerants::{AddressingModel, ExecutionModel, MemoryModel};
 use std::fmt;
 
-/// Why modules cannot be linked. Modules are told by their positions in the list that was given.
+/// The reason why modules cannot be linked. Modules are identified by their positions in the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkError {
     /// There is no module.
@@ -24,10 +24,10 @@ pub enum LinkError {
     Convert {
         /// The module.
         module: usize,
-        /// What stands in the way.
+        /// The conflict.
         error: Box<ConvertError>,
     },
-    /// A module has an instruction whose ids cannot be told.
+    /// A module has an instruction whose ids are unknown.
     Import {
         /// The module.
         module: usize,
@@ -43,14 +43,14 @@ pub enum LinkError {
     Addressing {
         /// The modules.
         modules: [usize; 2],
-        /// What each has.
+        /// The values of both.
         models: [AddressingModel; 2],
     },
     /// Two modules have different memory models.
     Memory {
         /// The modules.
         modules: [usize; 2],
-        /// What each has.
+        /// The values of both.
         models: [MemoryModel; 2],
     },
     /// Two modules have an entry point of the same name and execution model.
@@ -106,7 +106,7 @@ impl LinkError {
         }
     }
 
-    /// The error in a sentence that calls modules by the given names.
+    /// The error as a sentence with the given module names.
     pub fn describe_with(&self, name: impl Fn(usize) -> String) -> String {
         match self {
             LinkError::Nothing => "there is no module to link".to_owned(),
@@ -168,7 +168,7 @@ impl LinkError {
         }
     }
 
-    /// What to do about it, where that is known.
+    /// A hint, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             LinkError::Unresolved { .. } => Some("--allow-partial leaves it to a later linking"),

@@ -4,9 +4,8 @@ use crate::IdMap;
 use crate::grammar::Op;
 use crate::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 
-/// Puts each global before those that use it, and otherwise leaves them in their order. What is used
-/// before its definition by right, after `OpTypeForwardPointer`, is left alone. Lines move with what
-/// they are about.
+/// Moves each global before its users, and otherwise keeps the order. Valid uses before the definition, after
+/// `OpTypeForwardPointer`, are left alone. Line instructions move with their subjects.
 pub(super) fn definitions_first(module: &mut SpirvModule) {
     let ids = IdWords::new(module);
     let mut leader: IdMap<Option<u32>> = IdMap::new(module.bound(), None);
@@ -37,7 +36,7 @@ pub(super) fn definitions_first(module: &mut SpirvModule) {
                 GlobalVisitState::New => {
                     let inst = module.inst(groups[at as usize].1);
                     let begin = stack.len();
-                    // Debug information may refer to what follows.
+                    // Debug information may refer to later instructions.
                     if inst.op() != Op::ExtInstWithForwardRefsKHR
                         && inst.op() != Op::TypeForwardPointer
                     {
@@ -71,7 +70,7 @@ pub(super) fn definitions_first(module: &mut SpirvModule) {
             module.append_inst(ModuleSection::Globals.list(), inst);
         }
     }
-    // Lines behind the last global stay behind it.
+    // Lines after the last global stay there.
     let trailing = lines;
     move_to_end(module, trailing);
 }

@@ -8,13 +8,13 @@ use crate::ir::{IdWords, InstRef, ModuleSection, SpirvModule};
 use crate::{Id, IdMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The types, constants, imports and strings of a module by their contents, decorations included,
-/// so that equal ones are found. Takes note of what an [`SpirvImporter`](super::SpirvImporter) adds; made
-/// anew when the module changes otherwise.
+/// The types, constants, imports and strings of a module by value, decorations included, so that equal ones are
+/// found. It records the additions of an [`SpirvImporter`](super::SpirvImporter), and must be created again if
+/// the module changes otherwise.
 #[derive(Clone, Debug)]
 pub struct GlobalValueTable {
     known: FxHashMap<Box<[u32]>, Id>,
-    /// Pointers that are declared before what they point to.
+    /// Pointers with forward declarations.
     recursive: FxHashMap<Box<[u32]>, Id>,
     once: FxHashSet<Box<[u32]>>,
     /// Ids that have names.
@@ -87,7 +87,7 @@ impl GlobalValueTable {
         self.known.insert(keys.to_boxed(), id);
     }
 
-    /// Whether an instruction that may stand once was not there yet; now it is.
+    /// Records an instruction that may occur once. Returns whether it is new.
     pub(super) fn is_new(&mut self, op: Op, words: &[u32]) -> bool {
         self.once.insert(once_key(op, words))
     }
@@ -133,7 +133,7 @@ pub(super) fn is_continuation(op: Op) -> bool {
     )
 }
 
-/// Whether an instruction of this opcode says nothing more when it is said again.
+/// Whether repetitions of an instruction of this opcode are redundant.
 fn is_once(op: Op) -> bool {
     matches!(
         op,

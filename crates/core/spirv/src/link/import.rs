@@ -15,9 +15,9 @@ use std::fmt;
 pub enum ImportError {
     /// The source defines no such type, constant, global variable or function.
     NotGlobal(Id),
-    /// The tables do not know an instruction, so that its ids cannot be told from its numbers.
+    /// The tables do not know an instruction, so that its ids are unknown.
     Unknown {
-        /// Where it stands in the source.
+        /// Its location in the source.
         place: SourceLocation,
         /// Its opcode.
         op: Op,
@@ -53,7 +53,7 @@ impl From<ImportError> for SourceDiagnostic {
     }
 }
 
-/// What became of an id of the source.
+/// The state of an id of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IdImportState {
     /// Nothing, or it has an id in the destination that is not defined yet.
@@ -62,7 +62,7 @@ enum IdImportState {
     Copied(u32),
     /// The destination had something equal.
     Merged,
-    /// The caller said what stands for it.
+    /// The caller assigned an id.
     Assigned,
 }
 
@@ -116,8 +116,7 @@ impl<'s> SpirvImporter<'s> {
         }
     }
 
-    /// Says that an id of the source is not to be imported: this id of the destination stands for
-    /// it.
+    /// Assigns an id of the destination to an id of the source, which is then not imported.
     pub fn assign_id(&mut self, id: Id, stands_for_it: Id) {
         self.new.set(id, Some(stands_for_it));
         self.fates.set(id, IdImportState::Assigned);
@@ -129,21 +128,21 @@ impl<'s> SpirvImporter<'s> {
         self.new.set(id, Some(becomes));
     }
 
-    /// What an id of the source became, where it was imported or assigned.
+    /// The id in the destination of an imported or assigned id of the source.
     pub fn get(&self, id: Id) -> Option<Id> {
         self.new[id]
     }
 
-    /// Imports types, constants, global variables and functions with everything that they use,
-    /// their names and their decorations. Returns their ids in the destination. What an earlier
-    /// call imported is not imported again. `values` is what the destination has.
+    /// Imports types, constants, global variables and functions with everything that they use, their names and
+    /// their decorations. Returns their ids in the destination. Items of an earlier import are not imported
+    /// again. `values` must be those of the destination.
     ///
-    /// Capabilities and extensions are not imported: what is needed of them is told by
-    /// [`ModuleRequirements`](crate::analysis::ModuleRequirements). Symbols keep their linkage.
+    /// Capabilities and extensions are not imported: [`ModuleRequirements`](crate::analysis::ModuleRequirements)
+    /// gives the required ones. Symbols keep their linkage.
     ///
     /// # Errors
-    /// When an id is none of these, or the tables do not know an instruction that is needed; the
-    /// destination is then as it was.
+    /// If an id is none of these, or if the tables do not know a required instruction. The destination is then
+    /// unchanged.
     pub fn import_ids(
         &mut self,
         destination: &mut SpirvModule,
@@ -193,8 +192,7 @@ impl<'s> SpirvImporter<'s> {
         Err(ImportError::Unknown { place, op })
     }
 
-    /// What is wanted and what that uses: all ids that are defined outside of functions, and those
-    /// of functions.
+    /// The transitive closure of the imported ids: those that are defined outside of functions, and functions.
     fn find_needed(&self, wanted: &[Id]) -> Result<IdMap<bool>, ImportError> {
         let mut functions: IdMap<Option<Func>> = IdMap::new(0, None);
         for func in self.source.functions() {
@@ -237,7 +235,7 @@ impl<'s> SpirvImporter<'s> {
         Ok(needed)
     }
 
-    /// Copies what is needed of everything that has ids, names and decorations.
+    /// Copies the required imports, names and decorations.
     fn copy_needed(
         &mut self,
         destination: &mut SpirvModule,
@@ -293,8 +291,7 @@ impl<'s> SpirvImporter<'s> {
         self.copy_decorations(destination);
     }
 
-    /// Finds pointers that are declared before what they point to in the destination; returns those
-    /// that are new to it.
+    /// Finds pointers with forward declarations in the destination. Returns those that are new to it.
     fn merge_recursive(
         &mut self,
         values: &GlobalValueTable,
@@ -341,7 +338,7 @@ impl<'s> SpirvImporter<'s> {
         let section = ModuleSection::from_op(inst.op());
         let mut is_keyed = false;
         if let Some(id) = inst.result() {
-            // What was used before it stands has an id of its own already.
+            // An id that is used before its definition has been assigned already.
             if is_value(inst.op()) && !continued && self.new[id].is_none() {
                 let rows = self.annotations.decorations_of(id);
                 let new = &self.new;
@@ -406,7 +403,7 @@ impl<'s> SpirvImporter<'s> {
         destination.append_inst(to, inst);
     }
 
-    /// The id that stands for one of the source.
+    /// The id in the destination for one of the source.
     fn map_id(&mut self, destination: &mut SpirvModule, id: Id) -> Id {
         *self
             .new
@@ -472,7 +469,7 @@ impl<'s> SpirvImporter<'s> {
         }
     }
 
-    /// Names of what was copied, and of what was merged with something that has none.
+    /// Copies names to new instructions, and to merged ones without a name.
     fn copy_names(&mut self, destination: &mut SpirvModule, values: &mut GlobalValueTable) {
         let mut now_named = Vec::new();
         for inst in self.source.section_insts(ModuleSection::Names) {

@@ -22,7 +22,7 @@ pub struct LinkOptions {
     pub allow_partial: bool,
     /// Whether symbols that are exported stay exports of the result.
     pub library: bool,
-    /// What happens to entry points of the same name.
+    /// The treatment of entry points of the same name.
     pub entry_names: EntryNames,
 }
 
@@ -37,7 +37,7 @@ impl Default for LinkOptions {
     }
 }
 
-/// What happens to entry points of the same name and execution model.
+/// The treatment of entry points of the same name and execution model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryNames {
     /// They are an error.
@@ -160,7 +160,7 @@ struct SpirvLinker {
     values: GlobalValueTable,
     /// The id of each symbol in the result.
     ids: Vec<Option<Id>>,
-    /// The type of each symbol in the result, and the module that says so.
+    /// The type of each symbol in the result, and the module that declares it.
     types: Vec<Option<(usize, Id)>>,
     /// Module and number of each entry point's model and name.
     entries: FxHashMap<(u32, String), (usize, u32)>,
@@ -207,7 +207,7 @@ impl SpirvLinker {
         Ok(())
     }
 
-    /// Looks at the entry points that a module brought: so many at the end.
+    /// Checks the entry points of a module, which are the last n.
     fn entry_points(
         &mut self,
         number: usize,

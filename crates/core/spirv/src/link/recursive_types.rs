@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 /// Most types that are looked at for one pointer; those that reach more are not merged.
 const MOST: usize = 4096;
 
-/// What a type is, in words that do not depend on ids. `None` where it reaches too many types, or
-/// something that is not the same by value.
+/// A type as text that does not depend on ids. `None` if it reaches too many types, or a type that is never
+/// equal by value.
 pub(super) fn canonicalise_type(
     module: &SpirvModule,
     ids: &IdWords,

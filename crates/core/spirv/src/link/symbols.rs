@@ -9,7 +9,7 @@ use crate::grammar::{Op, literal_string};
 use crate::ir::{InstRef, SpirvModule};
 use rustc_hash::FxHashMap;
 
-/// A place where a symbol stands.
+/// An occurrence of a symbol.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SymbolMention {
     pub module: usize,

@@ -10,7 +10,7 @@ use crate::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, ExecutionMo
 use crate::grammar::{Op, SpirvVersion};
 use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
-/// The version from which on the size may be given by ids.
+/// The first version in which the size may be given by ids.
 pub(super) const SIZE_BY_ID: SpirvVersion = SpirvVersion::new(1, 2);
 
 /// The decoration of a constant as the size of workgroups.

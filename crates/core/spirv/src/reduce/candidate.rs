@@ -14,9 +14,9 @@ pub(super) struct ReducedCandidate {
     definitions: IdDefinitions,
     /// The null constant of each type that has one.
     nulls: FxHashMap<Id, Id>,
-    /// Operands of the function types that were made.
+    /// Operands of the created function types.
     new_types: FxHashMap<Id, Vec<u32>>,
-    /// What stands for ids that are gone.
+    /// The replacements of deleted ids.
     stands_for: IdMap<Option<Id>>,
     erased: ErasedIds,
     /// Whether edges changed.
@@ -50,7 +50,7 @@ impl ReducedCandidate {
         }
     }
 
-    /// Simplifies a unit. What an earlier one took away is left alone.
+    /// Simplifies a unit. Units that an earlier one removed are skipped.
     pub fn apply_unit(&mut self, unit: &ReduceUnit) {
         match *unit {
             ReduceUnit::Global(inst) => self.module.erase_inst(inst, &mut self.erased),
@@ -81,7 +81,7 @@ impl ReducedCandidate {
         }
     }
 
-    /// The module with everything in order again: names of what is gone, uses, phis, blocks.
+    /// The repaired module: names of deleted ids, uses, phis and blocks are updated.
     pub fn finish_module(mut self) -> SpirvModule {
         let functions = self.module.functions().to_vec();
         if self.any_replaced {
@@ -111,7 +111,7 @@ impl ReducedCandidate {
         self.any_replaced = true;
     }
 
-    /// Gives every use of what is gone what stands for it.
+    /// Replaces every use of a deleted id.
     fn rewrite_uses(&mut self) {
         let functions = self.module.functions().to_vec();
         let insts: Vec<Inst> = functions
@@ -336,7 +336,7 @@ impl ReducedCandidate {
         }
     }
 
-    /// Takes an instruction of a function away; null stands for its result.
+    /// Removes an instruction of a function and replaces its result by null.
     fn remove_instruction(&mut self, inst: Inst) {
         let i = self.module.inst(inst);
         if let (Some(ty), Some(id)) = (i.result_type(), i.result())
@@ -371,7 +371,7 @@ impl ReducedCandidate {
         self.module.order_blocks(&self.ids, func);
     }
 
-    /// Has each phi take a value from each block that leads to it: null from new ones.
+    /// Updates each phi to its predecessors, with null for new ones.
     fn repair_phis(&mut self, func: Func) {
         let blocks = self.module.function(func).blocks.clone();
         let mut edges: Vec<(Id, Id)> = Vec::new();

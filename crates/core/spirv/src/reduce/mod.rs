@@ -28,7 +28,7 @@ use units::{PASSES, ReduceUnit};
 pub struct ReduceOptions {
     /// Rules that are kept, if the module keeps them at the beginning.
     pub verify: verify::VerifyOptions,
-    /// Most candidates that are given to the closure.
+    /// Most candidates that are passed to the closure.
     pub attempts: usize,
 }
 
@@ -106,7 +106,7 @@ pub fn reduce_module(
     Some(reducer.with_dense_ids())
 }
 
-/// What gets smaller: instructions of functions, operands that are no constants, words.
+/// The size that shrinks: instructions of functions, operands that are no constants, words.
 type ReducedSize = [usize; 3];
 
 fn measure_size(module: &SpirvModule) -> ReducedSize {
@@ -160,7 +160,7 @@ impl<I: FnMut(&[u32]) -> bool, R: FnMut(ReduceProgress)> SpirvReducer<'_, I, R> 
             while at < units.len() && self.attempts < self.options.attempts {
                 let end = units.len().min(at + length);
                 if self.try_units(name, &units[at..end]) {
-                    // What was tried before and stayed is there still.
+                    // Units that were tried before and stayed are still there.
                     units = find(&self.current);
                 } else {
                     at = end;
@@ -182,7 +182,7 @@ impl<I: FnMut(&[u32]) -> bool, R: FnMut(ReduceProgress)> SpirvReducer<'_, I, R> 
 
     fn keep_if_smaller(&mut self, pass: &'static str, module: &SpirvModule) -> bool {
         let words = module.to_words();
-        // Read anew, so that nothing is kept that is not in the words.
+        // Read again, so that the result depends on its words only.
         let Ok(module) = SpirvModule::from_words(words.clone()) else {
             return false;
         };

@@ -9,37 +9,37 @@ use crate::{Id, IdMap};
 /// Something that can be simplified.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ReduceUnit {
-    /// An instruction outside of functions goes, with its result.
+    /// Deletes an instruction outside of functions with its result.
     Global(Inst),
-    /// An entry point goes with its execution modes.
+    /// Deletes an entry point with its execution modes.
     EntryPoint(Inst),
-    /// A function goes; its calls give null.
+    /// Deletes a function; its calls become null.
     Function(Func),
     /// A function's body becomes a return of null.
     Body(Func),
-    /// A block goes on to one of its targets only, the one at this position of its terminator's words.
+    /// Reduces a block's successors to the one at this position of its terminator's words.
     Branch(Block, usize),
-    /// A loop's header goes on to the merge block, and there is no loop.
+    /// Replaces a loop by a branch from its header to the merge block.
     SkipLoop(Block),
     /// A block ends the function.
     Stop(Block),
     /// A block and its only predecessor become one.
     Join(Func),
-    /// An instruction goes; null stands for its result.
+    /// Deletes an instruction and replaces its result by null.
     Inst(Inst),
-    /// An instruction goes; one of its operands stands for its result.
+    /// Deletes an instruction and replaces its result by one of its operands.
     Forward(Inst, Id),
-    /// A parameter of a function goes, counted from 0; null stands for it.
+    /// Deletes a parameter of a function, counted from 0, and replaces it by null.
     Parameter(Func, usize),
     /// An operand becomes null.
     Operand(Inst, usize),
     /// A constant becomes null.
     Constant(Inst),
-    /// A word goes: a variable of an interface.
+    /// Deletes a word: a variable of an interface.
     Word(Inst, usize),
 }
 
-/// A pass: its name, and what finds its units.
+/// A reduction pass: its name, and the function that finds its units.
 type ReducePass = (&'static str, fn(&SpirvModule) -> Vec<ReduceUnit>);
 
 /// The passes, those first that take away most.
@@ -80,7 +80,7 @@ fn find_bodies(module: &SpirvModule) -> Vec<ReduceUnit> {
         .collect()
 }
 
-/// Names, lines and sources, and what extended instructions describe, the last first.
+/// Names, lines and sources, and descriptive extended instructions, the last first.
 fn find_debug_info(module: &SpirvModule) -> Vec<ReduceUnit> {
     let sections = [
         ModuleSection::Names,
@@ -154,7 +154,7 @@ fn can_go(inst: InstRef<'_>) -> bool {
         )
 }
 
-/// Instructions, the last first, so that users go before what they use.
+/// Instructions, the last first, so that users precede their operands.
 fn find_instructions(module: &SpirvModule) -> Vec<ReduceUnit> {
     let all = function_insts(module).filter(|i| can_go(*i));
     let mut units: Vec<ReduceUnit> = all.map(|i| ReduceUnit::Inst(i.handle())).collect();
@@ -192,7 +192,7 @@ fn find_function_joins(module: &SpirvModule) -> Vec<ReduceUnit> {
     all.map(|f| ReduceUnit::Join(*f)).collect()
 }
 
-/// What nothing uses but names, decorations and interfaces; what only that uses comes behind it.
+/// Instructions whose results only names, decorations and interfaces use, each after its users.
 fn find_unused(module: &SpirvModule) -> Vec<ReduceUnit> {
     let ids = IdWords::new(module);
     let mut uses: IdMap<u32> = IdMap::new(module.bound(), 0);
@@ -272,7 +272,7 @@ fn find_interfaces(module: &SpirvModule) -> Vec<ReduceUnit> {
     units
 }
 
-/// What is declared of ids and of the module.
+/// Declarations about ids and the module.
 fn find_declarations(module: &SpirvModule) -> Vec<ReduceUnit> {
     let sections = [
         ModuleSection::ExecutionModes,

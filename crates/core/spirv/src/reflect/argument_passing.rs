@@ -23,13 +23,13 @@ pub struct ClspvInterface {
     pub global_offset: Option<u32>,
     /// Variables at program scope.
     pub program: Option<ProgramMemory>,
-    /// What is printed.
+    /// The format string.
     pub printf: Option<PrintfBuffer>,
     /// Samplers that the kernel itself declares.
     pub samplers: Vec<LiteralSampler>,
-    /// What the kernel asks of its images that shaders cannot ask.
+    /// Image queries of the kernel that shaders lack.
     pub queries: Vec<ImageQuery>,
-    /// What the kernel has to know of samplers among the arguments.
+    /// Properties of sampler arguments that the kernel needs.
     pub masks: Vec<SamplerMask>,
 }
 
@@ -45,8 +45,8 @@ pub struct LiteralSampler {
     pub mask: u32,
 }
 
-/// Where the launch says in the push constants what an argument's sampler is, as a [`LiteralSampler`] has it. The
-/// sampler at its descriptor takes normalised coordinates then, whatever the argument's does.
+/// The push constant in which the launch gives an argument's sampler, in the encoding of [`LiteralSampler`]. The
+/// sampler at its descriptor then takes normalised coordinates, whatever the argument's does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SamplerMask {
     /// Which argument.
@@ -55,18 +55,18 @@ pub struct SamplerMask {
     pub offset: u32,
 }
 
-/// Something about an image among the arguments, which the launch says in the push constants.
+/// A property of an image argument, which the launch gives in the push constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageQuery {
     /// Which argument.
     pub ordinal: u32,
     /// First of four bytes of the push constants.
     pub offset: u32,
-    /// What is asked.
+    /// The property.
     pub what: ImageFact,
 }
 
-/// What kernels may ask of an image, in OpenCL's numbers (`CL_R` and so on).
+/// Properties of an image that kernels may query, in OpenCL's numbers (`CL_R` and so on).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageFact {
     /// The order of its components.
@@ -80,7 +80,7 @@ pub enum ImageFact {
 pub struct ProgramMemory {
     /// First of eight bytes of the push constants that are its address.
     pub offset: u32,
-    /// What it has at first.
+    /// Its initial contents.
     pub bytes: Vec<u8>,
     /// Addresses in it of places in it: the byte that is meant, and the first of the address' eight.
     pub pointers: Vec<(u32, u32)>,
@@ -114,7 +114,7 @@ pub enum ClspvArgument {
         /// First of eight bytes.
         offset: u32,
     },
-    /// Workgroup memory of as many elements as a specialisation constant says.
+    /// Workgroup memory whose number of elements is a specialisation constant.
     Workgroup {
         /// `SpecId`.
         spec_id: u32,
@@ -131,7 +131,7 @@ pub enum ClspvArgument {
 }
 
 impl ClspvInterface {
-    /// What a module says of an entry point's function, and the parameters that it thereby has.
+    /// Reflection records of an entry point's function, and its parameters.
     pub(super) fn from_module(
         module: &SpirvModule,
         definitions: &IdDefinitions,
@@ -193,11 +193,7 @@ impl ClspvInterface {
                     passing.queries.extend(query);
                 }
                 reflection::NORMALIZED_SAMPLER_MASK_PUSH_CONSTANT if is_own => {
-                    if let (Some(ordinal), Some(offset)) =
-                        (reader.read_number(inst, 3), reader.read_number(inst, 4))
-                    {
-                        passing.masks.push(SamplerMask { ordinal, offset });
-                    }
+                    passing.masks.extend(reader.read_sampler_mask(inst));
                 }
                 _ if is_own => {
                     if let Some((ordinal, passed, param)) = reader.read_argument(inst) {
@@ -214,7 +210,7 @@ impl ClspvInterface {
         is_whole.then(|| (passing, params.into_iter().map(|(_, p)| p).collect()))
     }
 
-    /// Gives parameters that are bound the types of their bindings.
+    /// Gives bound parameters the types of their bindings.
     pub(super) fn type_params(&self, params: &mut [InterfaceParam], bindings: &[InterfaceBinding]) {
         for (passed, param) in self.arguments.iter().zip(params) {
             let ClspvArgument::Bound { set, binding } = *passed else {
@@ -273,6 +269,11 @@ impl ClspvReader<'_> {
         })
     }
 
+    fn read_sampler_mask(&self, inst: InstRef<'_>) -> Option<SamplerMask> {
+        let [ordinal, offset] = [self.read_number(inst, 3)?, self.read_number(inst, 4)?];
+        Some(SamplerMask { ordinal, offset })
+    }
+
     fn read_program_memory(&self, inst: InstRef<'_>, program: &mut ProgramMemory) {
         let (a, b) = (self.read_number(inst, 2), self.read_number(inst, 3));
         if inst.operand_word(1) == reflection::PROGRAM_SCOPE_VARIABLE_POINTER_RELOCATION {
@@ -304,7 +305,7 @@ impl ClspvReader<'_> {
         printf.texts.push(text);
     }
 
-    /// An operand of the `ArgumentInfo` that is the last operand: the name, or what the type is called.
+    /// A string of the `ArgumentInfo` that is the last operand: the name or the type name.
     fn read_argument_info(&self, info: Option<Id>, operand: usize) -> Option<String> {
         let info = self.definitions.get(self.module, info?)?;
         self.read_string(info.get_id(operand))
@@ -312,7 +313,7 @@ impl ClspvReader<'_> {
     }
 
     fn read_argument(&self, inst: InstRef<'_>) -> Option<(u32, ClspvArgument, InterfaceParam)> {
-        // Types are written down by name; those of what is bound its binding has.
+        // Types are recorded by name; bound parameters have the type of their binding.
         let ty = inst.result_type()?;
         let ordinal = self.read_number(inst, 3)?;
         let (a, b) = (self.read_number(inst, 4)?, self.read_number(inst, 5)?);

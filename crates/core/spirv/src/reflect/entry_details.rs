@@ -8,14 +8,14 @@ use crate::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, StorageClas
 use crate::ir::{InstRef, ModuleSection, SpirvModule};
 use spirula_diagnostics::SourceDiagnostic;
 
-/// What an entry point declares.
+/// Declarations of an entry point.
 #[derive(Clone, Debug, Default)]
 pub struct EntryDetails {
     /// Execution modes, in the order of the module.
     pub modes: Vec<EntryExecutionMode>,
     /// Variables and members that a shader takes from the stage before or from the device.
     pub inputs: Vec<InterfaceVariable>,
-    /// Those that it gives.
+    /// The operands of the mode.
     pub outputs: Vec<InterfaceVariable>,
     /// Members of the blocks of push constants that it reaches, by offset.
     pub push_constants: Vec<PushConstantMember>,
@@ -40,7 +40,7 @@ pub struct InterfaceVariable {
     pub name: Option<String>,
     /// Its type.
     pub ty: Id,
-    /// What it is connected by: a location, with its component, where it is no built-in variable.
+    /// Its location and component, if it is not a built-in variable.
     pub location: Option<(u32, u32)>,
     /// The built-in variable that it is.
     pub builtin: Option<BuiltIn>,
@@ -63,7 +63,7 @@ impl EntryDetails {
     /// The details of the entry point with the given name.
     ///
     /// # Errors
-    /// When there is no such entry point, or the layout of types cannot be told.
+    /// If there is no such entry point, or the layout of types is unknown.
     pub fn from_module(module: &SpirvModule, name: &str) -> Result<EntryDetails, SourceDiagnostic> {
         let (number, point) = entry_point(module, name)?;
         let reflector = InterfaceReflector::new(module)?;
@@ -112,7 +112,7 @@ impl<'a> InterfaceReflector<'a> {
         modes.filter_map(mode).collect()
     }
 
-    /// What passes through a variable of an interface.
+    /// The type of the value of an interface variable.
     fn gather_ports(&self, variable: InstRef<'a>, details: &mut EntryDetails) {
         let (Some(id), Some(ty)) = (variable.result(), self.find_data_type(variable)) else {
             return;

@@ -18,7 +18,7 @@ pub(super) struct PromotionCandidate {
     pub declarations: Vec<Inst>,
     /// Last block seen to write it.
     written_in: u32,
-    /// Last block noted to read what comes from before.
+    /// Last block that is known to read the value from before.
     read_in: u32,
 }
 
@@ -158,7 +158,7 @@ impl PromotionCandidates {
                 }
             }
             Op::LifetimeStart | Op::LifetimeStop => {}
-            // Lifetimes are told of an address that was cast.
+            // Lifetime instructions may refer to an address that was cast.
             Op::Bitcast => {
                 let own = promoter.fates.slot_of(inst.id_operand(0));
                 if let (Some(_), Some(result)) = (self.all.get(own as usize), inst.result()) {

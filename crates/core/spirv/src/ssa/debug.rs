@@ -5,8 +5,8 @@ use crate::Id;
 use crate::grammar::Op;
 use crate::ir::{Inst, SpirvModule};
 
-/// Puts a `DebugValue` before `at` that says what the `DebugDeclare` said, of a value. Declarations
-/// of other kinds say nothing of values.
+/// Inserts a `DebugValue` before `at` that replaces a `DebugDeclare`, for a value. Other declarations have no
+/// counterpart.
 pub(super) fn insert_debug_value(
     promoter: &VariablePromoter,
     module: &mut SpirvModule,

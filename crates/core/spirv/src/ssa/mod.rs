@@ -28,16 +28,16 @@ use rename::SsaRenamer;
 use replacements::PromotionReplacements;
 use spirula_diagnostics::SourceDiagnostic;
 
-/// What was done to a function.
+/// Changes to a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PromotionCounts {
     /// Variables that are no more.
     pub variables: usize,
-    /// Phis that were made.
+    /// Number of new phis.
     pub phis: usize,
 }
 
-/// Tables that are made once for a module and serve all of its functions.
+/// Tables that are allocated once and reused for all functions of a module.
 #[derive(Debug)]
 pub struct VariablePromoter {
     ids: IdWords,
@@ -53,8 +53,8 @@ pub struct VariablePromoter {
     undefs: IdMap<Option<Id>>,
 }
 
-/// Instructions about few of a module's ids, sorted by these: a table over all ids would be larger than what
-/// it says.
+/// Instructions about a few of the module's ids, sorted by id. A table over all ids would be larger than its
+/// contents.
 #[derive(Debug)]
 struct SortedInsts(Vec<(Id, Inst)>);
 
@@ -74,10 +74,10 @@ impl SortedInsts {
 
 const NONE: u32 = u32::MAX;
 
-/// Turns all variables of functions that can be turned into values, in the whole module.
+/// Promotes all promotable function variables of a module to values.
 ///
 /// # Errors
-/// When a branch goes to what is no label of its function.
+/// If the target of a branch is no label of its function.
 pub fn construct_ssa(module: &mut SpirvModule) -> Result<PromotionCounts, SourceDiagnostic> {
     let mut promoter = VariablePromoter::new(module);
     let mut erased = ErasedIds::new();
@@ -92,7 +92,7 @@ pub fn construct_ssa(module: &mut SpirvModule) -> Result<PromotionCounts, Source
 }
 
 impl VariablePromoter {
-    /// One pass over what stands outside of functions, and over their variables.
+    /// One pass over the instructions outside of functions, and over function variables.
     pub fn new(module: &SpirvModule) -> Self {
         let globals = module.section_insts(ModuleSection::Globals);
         let is_type = |i: &InstRef<'_>| {
@@ -129,11 +129,11 @@ impl VariablePromoter {
         found.iter_promotable().map(|c| c.variable).collect()
     }
 
-    /// Turns those variables of a function that `choose` picks and that can be turned into values.
-    /// Names and decorations of what is no more are left to `erased`.
+    /// Promotes the promotable variables of a function that `choose` selects. Names and decorations of deleted
+    /// ids are left to `erased`.
     ///
     /// # Errors
-    /// When a branch goes to what is no label of the function.
+    /// If the target of a branch is no label of the function.
     pub fn promote_variables(
         &mut self,
         module: &mut SpirvModule,
@@ -146,7 +146,7 @@ impl VariablePromoter {
         if variables == 0 {
             return Ok(PromotionCounts::default());
         }
-        // What is no longer needed goes before the next is made: together it is larger than the module.
+        // Each table is freed before the next is allocated: together they are larger than the module.
         let mut graph = FlowGraph::with_ids(module, &self.ids, func)?.into_graph();
         let above = graph.compute_dominators();
         let frontiers = DominanceFrontiers::of_graph(

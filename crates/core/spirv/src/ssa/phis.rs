@@ -99,10 +99,9 @@ impl PendingPhis {
     }
 }
 
-/// What is known of each block.
+/// Facts about each block.
 struct PhiPlacementMarks {
-    /// Candidate and what of it is true, which holds where the candidate is that at hand; candidates are
-    /// counted from 1.
+    /// A candidate and the facts about it, valid while it is the current one. Candidates are counted from 1.
     of_block: Vec<u32>,
     work: Vec<u32>,
 }
@@ -115,7 +114,7 @@ const WRITTEN: u32 = 2;
 const PLACED: u32 = 4;
 
 impl PhiPlacementMarks {
-    /// What is known of a block and a candidate.
+    /// Facts about a block and a candidate.
     fn block_flags(&self, block: u32, slot: u32) -> u32 {
         let mark = self.of_block[block as usize];
         if mark >> 3 == slot + 1 { mark & 7 } else { 0 }

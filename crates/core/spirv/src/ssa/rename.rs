@@ -19,7 +19,7 @@ pub(super) struct SsaRenamer<'a> {
     erased: &'a mut ErasedIds,
     /// Value of each candidate here, none before it was written.
     current: Vec<Option<Id>>,
-    /// What values were before, to return to when a subtree has been walked.
+    /// Previous values, restored after a subtree has been walked.
     undo: Vec<(u32, Option<Id>)>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> SsaRenamer<'a> {
         }
     }
 
-    /// Finds what every load reads and what every phi chooses from.
+    /// Finds the value of every load and the incoming values of every phi.
     pub fn walk_dominator_tree(&mut self, tree: &DominanceTree, successors: &EdgeLists) {
         let mut stack: Vec<(u32, usize)> = Vec::new();
         for &block in &tree.preorder {
@@ -67,7 +67,7 @@ impl<'a> SsaRenamer<'a> {
         }
     }
 
-    /// Puts the phis in and has every instruction use what was found.
+    /// Inserts the phis and rewrites every instruction.
     pub fn apply_renames(mut self) {
         self.insert_phis();
         self.rewrite_uses();
@@ -171,8 +171,8 @@ impl<'a> SsaRenamer<'a> {
         }
     }
 
-    /// A debug instruction about a variable goes; where the variable has a value already, that is
-    /// told in its place.
+    /// Deletes a debug instruction about a variable. If the variable has a value already, a record of the value
+    /// replaces it.
     fn erase_declaration(&mut self, handle: Inst) {
         let inst = self.module.inst(handle);
         if !self

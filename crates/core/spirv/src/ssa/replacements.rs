@@ -7,8 +7,8 @@ use crate::{Id, IdMap};
 /// Set in the words of candidates.
 const SLOT: u32 = 1 << 31;
 
-/// For each id the candidate that it is, or that it is a cast of the address of, or the id that takes its
-/// place. None is both: candidates are pointers, what is replaced was loaded.
+/// For each id: the candidate that it is or whose cast address it is, or the id that replaces it. No id is both,
+/// because candidates are pointers and replaced ids were loaded.
 #[derive(Clone, Debug)]
 pub(super) struct PromotionReplacements(IdMap<u32>);
 
@@ -39,7 +39,7 @@ impl PromotionReplacements {
         self.0.set(id, new.word());
     }
 
-    /// What stands for an id in the end.
+    /// The final replacement of an id.
     pub fn resolve_id(&self, mut id: Id) -> Id {
         while let Some(new) = Id::new(self.0[id]).filter(|new| new.word() & SLOT == 0) {
             id = new;

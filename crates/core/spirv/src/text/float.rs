@@ -133,9 +133,10 @@ impl FloatLiteralFormat {
         }
         if self == Self::F64 {
             let value: f64 = text.parse().map_err(|_| NumberError::Malformed)?;
-            return match value.is_infinite() {
-                true => Err(NumberError::TooLarge),
-                false => Ok(value.to_bits()),
+            return if value.is_infinite() {
+                Err(NumberError::TooLarge)
+            } else {
+                Ok(value.to_bits())
             };
         }
         let value: f32 = text.parse().map_err(|_| NumberError::Malformed)?;
@@ -156,9 +157,10 @@ impl FloatLiteralFormat {
             ),
         };
         let encoded = self.encode_bits(significand, exponent - i64::from(format.fraction));
-        match encoded >> self.fraction == self.special_exponent() {
-            true => Err(NumberError::TooLarge),
-            false => Ok(encoded),
+        if encoded >> self.fraction == self.special_exponent() {
+            Err(NumberError::TooLarge)
+        } else {
+            Ok(encoded)
         }
     }
 

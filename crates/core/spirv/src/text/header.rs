@@ -64,7 +64,7 @@ const GENERATORS: [&str; 52] = [
 /// The second number that Arm registered; its name is that of the first.
 const SECOND_ARM: u32 = 47;
 
-/// Writes the comment. A generator whose name would read back as another is given by number.
+/// Writes the comment. A generator whose name would be read back as another is written as a number.
 pub fn print_header(header: &SpirvHeader, out: &mut String) {
     let (tool, build) = (header.generator >> 16, header.generator & 0xffff);
     // Writing to a string does not fail.
@@ -81,7 +81,7 @@ pub fn print_header(header: &SpirvHeader, out: &mut String) {
     let _ = write!(out, "; {build}\n; Bound: {bound}\n; Schema: {schema}\n");
 }
 
-/// What a header comment says; parts that are missing or cannot be read are `None`.
+/// The contents of a header comment; missing or unreadable parts are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeaderComment {
     pub version: Option<SpirvVersion>,
@@ -91,8 +91,8 @@ pub struct HeaderComment {
 }
 
 impl HeaderComment {
-    /// Reads the comment lines at the head of a text: the version wherever it stands, the rest from the line
-    /// `; SPIR-V` on.
+    /// Reads the comment lines at the head of a text: the version anywhere, the rest from the line `; SPIR-V`
+    /// on.
     pub fn from_text(text: &str) -> HeaderComment {
         let mut found = HeaderComment::default();
         let lines = text.lines().map_while(|line| {

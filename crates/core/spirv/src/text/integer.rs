@@ -5,7 +5,7 @@
 pub enum NumberError {
     /// It is not written as a number of its kind.
     Malformed,
-    /// A minus sign where only unsigned numbers may stand.
+    /// A minus sign where only unsigned numbers are allowed.
     Negative,
     /// It has too many bits for its type.
     TooLarge,
@@ -67,9 +67,10 @@ pub fn parse_integer(text: &str, width: u8, signed: bool) -> Result<u64, NumberE
 
 /// A literal of 32 bits of which it is not known whether it is signed.
 pub fn parse_word(text: &str) -> Result<u32, NumberError> {
-    let bits = match text.starts_with('-') {
-        true => parse_integer(text, 32, true)?,
-        false => parse_integer(text, 32, false)?,
+    let bits = if text.starts_with('-') {
+        parse_integer(text, 32, true)?
+    } else {
+        parse_integer(text, 32, false)?
     };
     Ok(bits as u32)
 }

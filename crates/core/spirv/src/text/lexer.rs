@@ -128,7 +128,7 @@ impl<'a> AssemblyLexer<'a> {
         self.at += end.unwrap_or(rest.len());
     }
 
-    /// Goes behind the string whose opening quotation mark stands here.
+    /// Advances past the string whose opening quotation mark is here.
     fn skip_string(&mut self) {
         let bytes = self.source.as_bytes();
         self.at += 1;
@@ -143,8 +143,7 @@ impl<'a> AssemblyLexer<'a> {
         self.at = bytes.len();
     }
 
-    /// Whether what comes next is the end of the text or begins an instruction: an opcode, or an
-    /// id followed by `=`.
+    /// Whether the text ends here or an instruction begins: an opcode, or an id followed by `=`.
     pub fn at_instruction(&mut self) -> bool {
         match self.peek() {
             None => true,

@@ -78,8 +78,8 @@ impl NumericLiteralType {
         }
     }
 
-    /// The type that `OpTypeInt` or `OpTypeFloat` with these words behind the result declares;
-    /// `None` for what has no literals here.
+    /// The type that `OpTypeInt` or `OpTypeFloat` with these words after the result declares; `None` for types
+    /// without literals here.
     fn from_declaration(op: Op, parameters: &[u32]) -> Option<NumericLiteralType> {
         match (op, parameters) {
             (Op::TypeInt, &[width @ 1..=64, signed]) => Some(NumericLiteralType::Int {
@@ -106,7 +106,7 @@ pub struct LiteralTypes {
 }
 
 impl LiteralTypes {
-    /// Takes in an instruction by its opcode and the words behind its first.
+    /// Records an instruction by its opcode and the words after its first.
     pub fn record_instruction(&mut self, op: Op, words: &[u32]) {
         match (op.result_form(), words) {
             (ResultForm::Typed, &[ty, id, ..]) => self.values.set(id, ty),

@@ -133,8 +133,8 @@ const ENCODINGS: [(FPEncoding, &str); 8] = [
     (FPEncoding::MXInt8EXT, "mxint8"),
 ];
 
-/// Longer names are not given, not counting a suffix. This keeps the size of a text in proportion
-/// to its module's: names of types are made of other names.
+/// Longest name that is assigned, without a suffix. This keeps the size of a text proportional to that of its
+/// module, because names of types consist of other names.
 const LONGEST: usize = 256;
 
 /// How an id is called.
@@ -144,7 +144,7 @@ enum FriendlyName {
     Unnamed,
     /// By its number.
     Number,
-    /// The bytes of [`FriendlyNames::text`] from here, so many.
+    /// Offset and length of the bytes in [`FriendlyNames::text`].
     Text(u32, u32),
 }
 
@@ -153,7 +153,7 @@ enum FriendlyName {
 pub struct FriendlyNames {
     names: IdTable<FriendlyName>,
     text: String,
-    /// Every name but plain numbers, with the next suffix to try behind it.
+    /// Every name except plain numbers, with the next suffix to try.
     taken: FxHashMap<Box<str>, u32>,
     /// Whether a name in `taken` could be that of a number.
     numeric: bool,
@@ -182,7 +182,7 @@ impl FriendlyNames {
         }
     }
 
-    /// Names what an instruction defines or decorates.
+    /// Names the id that an instruction defines or decorates.
     fn record_instruction(&mut self, inst: &RawInst<'_>, types: &LiteralTypes) {
         let mut name = std::mem::take(&mut self.scratch);
         name.clear();
@@ -227,7 +227,7 @@ impl FriendlyNames {
         self.scratch = name;
     }
 
-    /// Describes a type or constant; `false` for what is called by its number.
+    /// Describes a type or constant; `false` if it is called by its number.
     fn describe_definition(
         &self,
         op: Op,
@@ -311,7 +311,7 @@ impl FriendlyNames {
         }
     }
 
-    /// Gives an id a name made of a suggestion, which is changed in place.
+    /// Assigns a name from a suggestion, which is changed in place.
     fn assign_name(&mut self, id: u32, name: &mut String) {
         let base = name.len();
         let mut suffix = match self.taken.get(name.as_str()) {
@@ -400,7 +400,7 @@ fn describe_value(kind: Kind, value: u32, name: &mut String) {
     }
 }
 
-/// What may not stand in an id becomes an underscore.
+/// Characters that are not allowed in an id become underscores.
 fn sanitize_char(c: u8) -> char {
     let allowed = c.is_ascii_alphanumeric() || c == b'_';
     if allowed { char::from(c) } else { '_' }

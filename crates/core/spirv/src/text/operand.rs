@@ -17,13 +17,13 @@ struct AssemblyInstruction<'a> {
     opcode: AssemblyWord<'a>,
     /// Position of its first word.
     start: usize,
-    /// The result given before `=`, until it is put in its place.
+    /// The result before `=`, until it is inserted.
     result: Option<u32>,
     expected: ExpectedOperands,
 }
 
 impl<'a> AssemblyParser<'a> {
-    /// Reads an instruction whose opcode has a name, given its result if one stands before `=`.
+    /// Reads an instruction whose opcode has a name, and its result if there is one before `=`.
     pub(super) fn parse_known_instruction(
         &mut self,
         opcode: AssemblyWord<'a>,
@@ -68,14 +68,16 @@ impl<'a> AssemblyParser<'a> {
                     self.words.extend(current.result.take());
                     continue;
                 }
-                // The result stands in front, so that it is not missing when nothing follows.
+                // The result was given before `=`, so that it is not missing at the end.
                 Err((Kind::IdResult, _)) if assigned => {
                     self.words.extend(current.result.take());
                     continue;
                 }
                 Ok(Some((kind, _))) => kind,
                 Ok(None) => return Ok(()),
-                Err(what) => return Err(self.missing_operand_fault(current, assigned, what)),
+                Err((kind, name)) => {
+                    return Err(self.missing_operand_fault(current, assigned, kind, name));
+                }
             };
             let Some(word) = self.lexer.next_word() else {
                 return Ok(());
@@ -93,7 +95,8 @@ impl<'a> AssemblyParser<'a> {
         &mut self,
         current: &AssemblyInstruction<'a>,
         assigned: bool,
-        (kind, name): (Kind, &str),
+        kind: Kind,
+        name: &str,
     ) -> AssemblyFault {
         let so_far = self.lexer.span_since(current.opcode);
         if kind == Kind::LiteralSpecConstantOpInteger
@@ -117,7 +120,7 @@ impl<'a> AssemblyParser<'a> {
         fault
     }
 
-    /// What follows a raw word: the result in its place, else operands without a grammar.
+    /// Parses the words after a raw word: the result at its position, else operands without a grammar.
     fn raw_rest(&mut self, current: &mut AssemblyInstruction<'a>) -> Result<(), AssemblyFault> {
         if current.result.is_some() {
             while self.words.len() < current.start + 2 && !self.lexer.at_instruction() {
@@ -219,11 +222,12 @@ impl<'a> AssemblyParser<'a> {
 
     /// A number of one word, of which no more is known.
     fn any_number(&mut self, word: AssemblyWord<'_>) -> Result<(), AssemblyFault> {
-        let parsed = match word.text.contains('.') {
-            true => FloatLiteralFormat::F32
+        let parsed = if word.text.contains('.') {
+            FloatLiteralFormat::F32
                 .parse_literal(word.text)
-                .map(|bits| bits as u32),
-            false => integer::parse_word(word.text),
+                .map(|bits| bits as u32)
+        } else {
+            integer::parse_word(word.text)
         };
         let value = parsed.map_err(|e| number_fault("a number of 32 bits", e, word))?;
         self.words.push(value);
@@ -300,8 +304,8 @@ impl<'a> AssemblyParser<'a> {
         wrong.map_or(Ok(()), |message| Err(self.string_fault(word, message)))
     }
 
-    /// A fault shown at a string's first line, after which reading goes on with the next: a string
-    /// without an end takes in more than was meant.
+    /// An error shown at the first line of a string. Parsing continues on the next line, because a string
+    /// without an end swallows more than was meant.
     fn string_fault(&mut self, word: AssemblyWord<'a>, message: &str) -> AssemblyFault {
         let first = word.text.split('\n').next();
         let Some(text) = first.filter(|text| *text != word.text) else {

@@ -23,12 +23,12 @@ pub struct ParseOptions {
     /// Version in the module's header. If `None`, that of the header comment, or else the default. The text is
     /// not checked against it.
     pub version: Option<SpirvVersion>,
-    /// Version in the header where nothing else says one: [`SpirvVersion::NEWEST`] unless set.
+    /// Version in the header if there is no other source: [`SpirvVersion::NEWEST`] unless set.
     pub default_version: SpirvVersion,
     /// Generator word of the module's header. If `None`, that of the header comment, or else 0.
     pub generator: Option<u32>,
-    /// Whether to take what the options do not say from a disassembler's comment at the head of
-    /// the text. The bound is never taken to be less than the ids need.
+    /// Whether values that the options leave open are taken from a disassembler's comment at the head of the
+    /// text. The bound is never below the ids.
     pub header_comment: bool,
 }
 
@@ -57,8 +57,8 @@ pub fn parse_assembly(
     parse_watched(source, options, |_, _| {})
 }
 
-/// Where in a text the instruction stands that each word of its module belongs to. The words are given by
-/// increasing position; all places are unknown where the text has faults.
+/// Maps words of a module to the source locations of their instructions. Positions must be increasing. All
+/// locations are unknown if the text has errors.
 pub fn locate_words(source: &str, words: &[u32]) -> Vec<SourceLocation> {
     let mut found = vec![SourceLocation::Unknown; words.len()];
     let (mut at, mut last) = (0, SourceLocation::Unknown);
@@ -76,7 +76,8 @@ pub fn locate_words(source: &str, words: &[u32]) -> Vec<SourceLocation> {
     found
 }
 
-/// The same, and tells of each instruction the position of its first word, and its place in the text.
+/// As [`parse_assembly`], and reports for each instruction the position of its first word and its source
+/// location.
 fn parse_watched(
     source: &str,
     options: &ParseOptions,
@@ -198,7 +199,7 @@ impl<'a> AssemblyParser<'a> {
         }
     }
 
-    /// Puts the length into an instruction's first word, whose opcode it holds.
+    /// Sets the length in an instruction's first word, which has its opcode.
     pub(super) fn finish_instruction(
         &mut self,
         start: usize,

@@ -15,15 +15,15 @@ use std::fmt;
 /// Column at which opcodes begin.
 const INDENT: usize = 15;
 
-/// How a module is printed. The default is what SPIRV-Tools prints with `--raw-id`.
+/// Options of the disassembler. The default is the format of SPIRV-Tools with `--raw-id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrintOptions {
     /// Begin with the header as a comment, from which [`super::parse()`] takes it back.
     pub header: bool,
     /// Align opcodes in a column.
     pub indent: bool,
-    /// Call ids by names such as `%main` and `%v4float` rather than by their numbers. Assembling
-    /// the text gives ids with names new numbers.
+    /// Print names such as `%main` and `%v4float` instead of numbers. Assembling the text assigns new numbers to
+    /// named ids.
     pub friendly_names: bool,
 }
 
@@ -37,11 +37,11 @@ impl Default for PrintOptions {
     }
 }
 
-/// A module as text, in one piece. [`ModuleDisassembly`] gives it in parts.
+/// Disassembles a module in one piece. [`ModuleDisassembly`] gives it in parts.
 ///
 /// # Errors
-/// When the words do not begin with a header, or an instruction's length is wrong. Unknown and
-/// malformed instructions are no errors; they are printed as numbers.
+/// If the words do not begin with a header, or if the length of an instruction is wrong. Unknown and malformed
+/// instructions are no errors; they are printed as numbers.
 pub fn print_assembly(words: &[u32], options: &PrintOptions) -> Result<String, SourceDiagnostic> {
     let header = SpirvHeader::from_words(words)?;
     // Texts of usual modules have about eight bytes a word.
@@ -119,7 +119,7 @@ struct DisassemblyPrinter {
 /// How far an instruction's operands could be printed.
 enum OperandPrintExtent {
     All,
-    /// To this word; what comes then has no text of its own.
+    /// Skips to this word; words after it have no text of their own.
     UpTo(usize),
     /// The grammar and the words disagree.
     Malformed,
@@ -163,7 +163,7 @@ impl DisassemblyPrinter {
         self.out.push('\n');
     }
 
-    /// Takes in what later instructions are printed by.
+    /// Records facts that later instructions are printed by.
     fn record_definition(&mut self, inst: &RawInst<'_>) {
         self.types.record_instruction(inst.op, inst.words);
         if let (Op::ExtInstImport, [id, string @ ..]) = (inst.op, inst.words) {
@@ -311,7 +311,7 @@ impl DisassemblyPrinter {
         true
     }
 
-    /// Prints a string unless it is no UTF-8 or has something behind its end.
+    /// Prints a string unless it is not UTF-8 or has bytes after its end.
     fn print_string(&mut self, words: &[u32]) -> bool {
         let mut buffer = Vec::new();
         buffer.extend(words.iter().flat_map(|w| w.to_le_bytes()));

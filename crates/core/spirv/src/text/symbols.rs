@@ -4,12 +4,12 @@ use super::integer;
 use super::lexer::AssemblyLexer;
 use rustc_hash::FxHashMap;
 
-/// Numbers of ids, given as the text is read.
+/// Numbers of ids, assigned while the text is read.
 #[derive(Debug)]
 pub struct AssemblySymbols<'a> {
     source: &'a str,
     named: FxHashMap<&'a str, u32>,
-    /// A bit for each number that the text uses and a name could be given, once a name is met.
+    /// A bit for each number that the text uses and that could be assigned to a name, from the first name on.
     used: Option<Vec<u64>>,
     /// The number to try next for a name.
     next: u32,
@@ -32,7 +32,7 @@ impl<'a> AssemblySymbols<'a> {
         self.bound
     }
 
-    /// The number of an id, given without its `%`; `None` when it is no name or number of an id.
+    /// The number of an id without its `%`; `None` if it is neither a name nor a number.
     pub fn resolve_id(&mut self, name: &'a str) -> Option<u32> {
         let id = match parse_id_number(name) {
             Some(id) => id,
@@ -53,7 +53,7 @@ impl<'a> AssemblySymbols<'a> {
         Some(id)
     }
 
-    /// The smallest number not in use. The text is searched for numbers when the first is asked.
+    /// The smallest free number. The text is searched for numbers on the first call.
     fn next_free_number(&mut self) -> u32 {
         let used = self.used.get_or_insert_with(|| used_numbers(self.source));
         let is_used = |id: u32| {
@@ -78,8 +78,8 @@ fn parse_id_number(name: &str) -> Option<u32> {
         .map(|id| id as u32)
 }
 
-/// Numbers of ids in a text. A text of n bytes has fewer than n / 2 ids, so that names are never
-/// given numbers above that and larger ones need not be kept.
+/// Numbers of ids in a text. A text of n bytes has fewer than n / 2 ids. Names therefore never get higher
+/// numbers, and higher ones need not be recorded.
 fn used_numbers(source: &str) -> Vec<u64> {
     let mut used = vec![0u64; source.len() / 128 + 1];
     let mut lexer = AssemblyLexer::new(source);

@@ -6,7 +6,7 @@ use crate::Id;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{BuiltIn as B, Decoration, ExecutionModel as Model, StorageClass};
 
-/// What type a built-in variable has. Integers may be signed or not.
+/// The type of a built-in variable. Integers may be signed or not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BuiltinType {
     F32,

@@ -163,8 +163,8 @@ fn verify_replicated_constant(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Veri
     )
 }
 
-/// The pointer to a function: its type points to the function's type, or is that of a pointer whose pointee
-/// is not said.
+/// The pointer to a function: its type points to the function's type, or is a pointer type without a known
+/// pointee.
 fn function_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let (ty, function) = (cx.type_shape(inst.words()[0]), inst.operand_word(0));
     let Some(def) = cx

@@ -66,7 +66,7 @@ pub(super) fn ensure(
     }
 }
 
-/// What a type is, as far as rules ask.
+/// A summary of a type for the rules.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TypeSummary {
     pub op: Op,
@@ -79,7 +79,7 @@ pub(super) struct TypeSummary {
     pub part: u32,
     /// Storage class of pointers.
     pub class: StorageClass,
-    /// What it contains, pointers not followed.
+    /// Its contents, without following pointers.
     pub holds: TypeContents,
     /// How deep structures nest in it.
     pub depth: u32,
@@ -87,7 +87,7 @@ pub(super) struct TypeSummary {
     pub locations: u32,
 }
 
-/// What a type contains, itself counted: found once from what its parts contain.
+/// The contents of a type, itself included, computed from those of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TypeContents(u16);
 
@@ -144,8 +144,8 @@ pub(super) struct DefinitionInfo {
     pub place: DefPlace,
 }
 
-/// What an id is defined in: outside of functions, or a number that every function has for itself and each
-/// of its blocks, in order.
+/// The scope of a definition: outside of functions, or a number that each function and each of its blocks has,
+/// in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct DefPlace(u32);
 
@@ -155,15 +155,15 @@ impl DefPlace {
     /// The first function.
     pub const FIRST: DefPlace = DefPlace(0);
 
-    /// The place this many behind: of a function the block before that number, or the next function.
+    /// The place n further: from a function the block before that index, or the next function.
     pub fn nth_after(self, number: usize) -> DefPlace {
         DefPlace(self.0 + number as u32)
     }
 
-    /// The block of a function with so many blocks: none for the function itself.
+    /// The block index in a function with n blocks; `None` for the function itself.
     ///
     /// # Errors
-    /// When the place is in another function.
+    /// If the place is in another function.
     pub fn block_index(self, function: DefPlace, blocks: usize) -> Result<Option<u32>, ()> {
         match self.0.checked_sub(function.0) {
             Some(at) if at as usize <= blocks => Ok(at.checked_sub(1)),
@@ -259,7 +259,7 @@ impl<'m> VerifyContext<'m> {
         cx
     }
 
-    /// Takes note of a capability and those that it implies.
+    /// Records a capability and those that it implies.
     fn declare_capability(&mut self, capability: Capability) {
         let rows = Kind::Capability.info().enumerants;
         let mut stack = vec![capability.0];
@@ -325,10 +325,10 @@ impl<'m> VerifyContext<'m> {
             || self.has_capability(Capability::VariablePointersStorageBuffer)
     }
 
-    /// Takes note of an instruction's result.
+    /// Records the result of an instruction.
     ///
     /// # Errors
-    /// When the id is defined already.
+    /// If the id is defined already.
     pub fn define_result(&mut self, inst: InstRef<'m>, place: DefPlace) -> VerifyResult {
         let Some(id) = inst.result() else {
             return Ok(());
@@ -360,7 +360,7 @@ impl<'m> VerifyContext<'m> {
         Ok(())
     }
 
-    /// What tells ids from literals, without the rest.
+    /// Data to distinguish ids from literals.
     pub fn into_ids(self) -> IdWords {
         self.ids
     }
@@ -424,7 +424,7 @@ impl<'m> VerifyContext<'m> {
         }
     }
 
-    /// What a type contains, its parts being known.
+    /// The contents of a type whose parts are known.
     fn summarize_contents(&self, inst: InstRef<'_>, shape: &TypeSummary) -> TypeContents {
         match inst.op() {
             Op::TypeBool => TypeContents::BOOL.union(TypeContents::PLAIN_BOOL),
@@ -498,7 +498,7 @@ impl<'m> VerifyContext<'m> {
             .map_or(0, |d| if d.is_type { 0 } else { d.ty })
     }
 
-    /// What a type is; a shape of `OpNop` for what is no type.
+    /// The summary of a type; its opcode is `OpNop` if the id is no type.
     pub fn type_shape(&self, ty: u32) -> TypeSummary {
         match self.definition(ty) {
             Some(def) if def.is_type => self.shapes[def.ty as usize],
@@ -506,7 +506,7 @@ impl<'m> VerifyContext<'m> {
         }
     }
 
-    /// What a value's type is.
+    /// The summary of a value's type.
     pub fn value_shape(&self, value: u32) -> TypeSummary {
         self.type_shape(self.type_of(value))
     }
@@ -574,7 +574,7 @@ impl<'m> VerifyContext<'m> {
     }
 }
 
-/// Whether an opcode makes a constant, `OpUndef` not counted.
+/// Whether an opcode defines a constant; `OpUndef` does not count.
 pub(super) fn is_constant_op(op: Op) -> bool {
     let class = op.info().map(|i| i.class);
     class == Some(InstructionClass::ConstantCreation) || op == Op::ConstantFunctionPointerINTEL

@@ -198,11 +198,11 @@ fn return_value(cx: &VerifyContext<'_>, func: Func, inst: InstRef<'_>) -> Verify
 }
 
 impl<'m> FunctionFlow<'m> {
-    /// The graph of a function whose branches go to labels.
+    /// The graph of a function.
     ///
     /// # Errors
-    /// When a branch goes to a label of another function or to the first block, or a block stands
-    /// before one that dominates it.
+    /// If the target of a branch is a label of another function or the first block, or a block precedes its
+    /// dominator.
     pub fn new(
         cx: &'m VerifyContext<'m>,
         place: DefPlace,
@@ -218,7 +218,7 @@ impl<'m> FunctionFlow<'m> {
             let message = format!("its target {id} is no block of this function");
             (inst, make_fault(VerifyRule::Blocks, message))
         })?;
-        // They are needed no more, and together with what finds dominators they are large.
+        // They are no longer needed, and large together with the tables of the dominator computation.
         graph.successors = EdgeLists::default();
         if !blocks.is_empty()
             && let Some(first) = graph.predecessors.targets(0).first()
@@ -335,7 +335,7 @@ impl<'m> FunctionFlow<'m> {
     }
 }
 
-/// The position of a block of a function, which is at a place and has so many blocks, by its label.
+/// The index of a block in a function with n blocks, by its label.
 fn find_block_position(
     cx: &VerifyContext<'_>,
     function: DefPlace,
@@ -346,7 +346,7 @@ fn find_block_position(
     def.place.block_index(function, blocks).ok().flatten()
 }
 
-/// Visits the labels that a terminator goes to.
+/// Visits the labels of a terminator's targets.
 fn visit_targets(cx: &VerifyContext<'_>, terminator: InstRef<'_>, visit: &mut dyn FnMut(Id)) {
     match terminator.op() {
         Op::Branch => visit(terminator.id_operand(0)),

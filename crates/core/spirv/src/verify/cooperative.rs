@@ -10,7 +10,7 @@ use crate::grammar::enumerants::{
 };
 use crate::ir::InstRef;
 
-/// The constants that a matrix type is made with, where they are known.
+/// The constants of a matrix type, if they are known.
 struct CooperativeMatrix {
     op: Op,
     component: u32,
@@ -277,7 +277,7 @@ fn verify_matrix_multiply(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyRe
     })
 }
 
-/// Checks what asks for the number of a matrix type's components.
+/// Checks instructions that query the number of a matrix type's components.
 pub(super) fn verify_matrix_length(
     cx: &VerifyContext<'_>,
     op: Op,
@@ -344,9 +344,10 @@ fn convert_use(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         });
     };
     let transposes = inst.op() == Op::CooperativeMatrixTransposeNV;
-    let (rows, columns) = match transposes {
-        true => (from.columns, from.rows),
-        false => (from.rows, from.columns),
+    let (rows, columns) = if transposes {
+        (from.columns, from.rows)
+    } else {
+        (from.rows, from.columns)
     };
     let shapes = can_be_equal(to.scope, from.scope)
         && can_be_equal(to.rows, rows)
@@ -401,7 +402,7 @@ fn per_element(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     verify_callback(cx, inst.operand_word(1), matrix.component, 2)
 }
 
-/// A function that is called with components, behind so many indices.
+/// A function that is called with components, after n indices.
 fn verify_callback(
     cx: &VerifyContext<'_>,
     id: u32,

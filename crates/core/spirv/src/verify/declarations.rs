@@ -83,7 +83,7 @@ fn has_enumerants(op: Op) -> bool {
     op.row_index().is_none_or(|row| HAS_ENUMERANTS[row])
 }
 
-/// By row of the grammar, made when the crate is compiled.
+/// By row of the grammar, computed when the crate is compiled.
 static HAS_ENUMERANTS: [bool; all_instructions().len()] = {
     let mut found = [false; all_instructions().len()];
     let mut row = 0;

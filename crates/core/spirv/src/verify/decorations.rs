@@ -9,7 +9,7 @@ use crate::ir::{InstRef, ModuleSection};
 use rustc_hash::FxHashSet;
 use spirula_diagnostics::SourceDiagnostic;
 
-/// What a decoration may stand on.
+/// The valid targets of a decoration.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DecorationTarget {
     Struct,
@@ -234,7 +234,7 @@ fn of_id(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     Ok(())
 }
 
-/// Whether what a row says of a decoration's target holds.
+/// Whether the condition of a row on the decoration's target holds.
 fn stands_on(cx: &VerifyContext<'_>, on: &DecorationTarget, target: u32) -> bool {
     let op = cx.defining_op(target);
     match on {
@@ -269,7 +269,7 @@ fn stands_on(cx: &VerifyContext<'_>, on: &DecorationTarget, target: u32) -> bool
     }
 }
 
-/// What decorations of values demand of them.
+/// Requirements of decorations of values.
 fn verify_value_decoration(cx: &VerifyContext<'_>, what: Decoration, target: u32) -> VerifyResult {
     let op = cx.defining_op(target);
     match what {
@@ -305,7 +305,7 @@ fn verify_value_decoration(cx: &VerifyContext<'_>, what: Decoration, target: u32
     }
 }
 
-/// The storage classes of variables that a decoration is for, in Vulkan.
+/// The storage classes of variables that may have a decoration in Vulkan.
 fn class_in_vulkan(what: Decoration, class: StorageClass) -> VerifyResult {
     let fits = match what {
         Decoration::Location | Decoration::Component => matches!(
@@ -374,7 +374,7 @@ fn built_in(cx: &VerifyContext<'_>, inst: InstRef<'_>, target: u32) -> VerifyRes
     })
 }
 
-/// Decorations that may stand several times on the same target.
+/// Decorations that may be repeated on the same target.
 fn may_repeat(what: Decoration) -> bool {
     matches!(
         what,
@@ -393,7 +393,7 @@ fn may_repeat(what: Decoration) -> bool {
     )
 }
 
-/// Decorations that do not stand together on a target or member.
+/// Decorations that exclude each other on a target or member.
 const EXCLUSIVE: &[[Decoration; 2]] = &[
     [Decoration::Block, Decoration::BufferBlock],
     [Decoration::RowMajor, Decoration::ColMajor],

@@ -101,7 +101,7 @@ fn verify_entry_function(cx: &VerifyContext<'_>, point: InstRef<'_>) -> VerifyRe
     )
 }
 
-/// The words of an entry point's interface, behind the name.
+/// The words of an entry point's interface, after the name.
 fn interface_ids(point: InstRef<'_>) -> &[u32] {
     let words = &point.operands()[2..];
     &words[literal_string_words(words)..]
@@ -346,7 +346,7 @@ fn verify_entry_uses(
     }
 }
 
-/// Who writes the depth says so.
+/// An entry point that writes the depth declares it.
 fn verify_depth_mode(
     cx: &VerifyContext<'_>,
     variables: &[Id],

@@ -61,7 +61,7 @@ pub(super) fn memory_model(cx: &VerifyContext<'_>) -> VerifyResult {
     Ok(())
 }
 
-/// Checks what the module is as a whole: its version, and that it has something to offer.
+/// Checks the module as a whole: its version, and that it has an entry point or an export.
 pub(super) fn verify_module_environment(cx: &VerifyContext<'_>) -> VerifyResult {
     let newest = cx.options.target.version;
     ensure(VerifyRule::Versions, cx.version <= newest, || {

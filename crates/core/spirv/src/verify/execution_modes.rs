@@ -40,7 +40,7 @@ impl<'m> DeclaredModes<'m> {
     }
 }
 
-/// Whether a mode may stand several times.
+/// Whether a mode may be repeated.
 pub(super) fn can_repeat_mode(mode: Mode) -> bool {
     matches!(
         mode,
@@ -181,7 +181,7 @@ pub(super) fn verify_mode_combination(
     Ok(())
 }
 
-/// A workgroup has invocations, and derivatives are of groups of them. What `WorkgroupSize` says is said of
+/// Workgroups have at least one invocation, and derivatives require groups of them. `WorkgroupSize` applies to
 /// all entry points.
 fn workgroup_size(
     cx: &VerifyContext<'_>,

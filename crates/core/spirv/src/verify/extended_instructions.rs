@@ -394,30 +394,6 @@ fn verify_special_operands(
             "the operands are not floats of the result's type and as many integers",
         ),
         "ModfStruct" | "FrexpStruct" => verify_struct_result(cx, name, result, ty(0)),
-        "PackSnorm4x8" | "PackUnorm4x8" => verify_packed(cx, result, ty(0), 4, 32),
-        "PackSnorm2x16" | "PackUnorm2x16" | "PackHalf2x16" => {
-            verify_packed(cx, result, ty(0), 2, 32)
-        }
-        "UnpackSnorm4x8" | "UnpackUnorm4x8" => verify_packed(cx, ty(0), result, 4, 32),
-        "UnpackSnorm2x16" | "UnpackUnorm2x16" | "UnpackHalf2x16" => {
-            verify_packed(cx, ty(0), result, 2, 32)
-        }
-        "PackDouble2x32" => say(
-            own.part.op == Op::TypeFloat
-                && own.part.width == 64
-                && own.count == 0
-                && of(0).part.op == Op::TypeInt
-                && of(0).count == 2,
-            "two integers of 32 bits do not make the result",
-        ),
-        "UnpackDouble2x32" => say(
-            own.part.op == Op::TypeInt
-                && own.count == 2
-                && float(0)
-                && of(0).part.width == 64
-                && of(0).count == 0,
-            "the operand is no float of 64 bits, or the result no two integers",
-        ),
         "InterpolateAtCentroid" | "InterpolateAtSample" | "InterpolateAtOffset" => {
             let pointer = cx.type_shape(ty(0));
             let input = crate::grammar::enumerants::StorageClass::Input;
@@ -430,6 +406,42 @@ fn verify_special_operands(
                 "the operand is no pointer to an input of the result's floats",
             )
         }
+        _ => verify_packing(cx, name, result, ty(0)),
+    }
+}
+
+/// Functions that pack components into a word, and unpack them.
+fn verify_packing(cx: &VerifyContext<'_>, name: &str, result: u32, operand: u32) -> VerifyResult {
+    let own = get_components(cx, result);
+    let from = get_components(cx, operand);
+    let say = |holds: bool, what: &str| {
+        ensure(VerifyRule::ExtendedInstructions, holds, || what.to_owned())
+    };
+    match name {
+        "PackSnorm4x8" | "PackUnorm4x8" => verify_packed(cx, result, operand, 4, 32),
+        "PackSnorm2x16" | "PackUnorm2x16" | "PackHalf2x16" => {
+            verify_packed(cx, result, operand, 2, 32)
+        }
+        "UnpackSnorm4x8" | "UnpackUnorm4x8" => verify_packed(cx, operand, result, 4, 32),
+        "UnpackSnorm2x16" | "UnpackUnorm2x16" | "UnpackHalf2x16" => {
+            verify_packed(cx, operand, result, 2, 32)
+        }
+        "PackDouble2x32" => say(
+            own.part.op == Op::TypeFloat
+                && own.part.width == 64
+                && own.count == 0
+                && from.part.op == Op::TypeInt
+                && from.count == 2,
+            "two integers of 32 bits do not make the result",
+        ),
+        "UnpackDouble2x32" => say(
+            own.part.op == Op::TypeInt
+                && own.count == 2
+                && from.part.op == Op::TypeFloat
+                && from.part.width == 64
+                && from.count == 0,
+            "the operand is no float of 64 bits, or the result no two integers",
+        ),
         _ => Ok(()),
     }
 }
@@ -468,7 +480,7 @@ fn verify_matrix_function(
     }
 }
 
-/// Functions with a second result, behind a pointer.
+/// Functions with a second result, after a pointer.
 fn with_pointer(cx: &VerifyContext<'_>, name: &str, result: u32, types: &[u32]) -> VerifyResult {
     let own = get_components(cx, result);
     let floats = own.part.op == Op::TypeFloat;

@@ -89,7 +89,7 @@ pub(super) fn verify_call(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyRe
     Ok(())
 }
 
-/// In logical addressing pointers that are passed are whole variables (section 2.16.1).
+/// In logical addressing pointer arguments are whole variables (section 2.16.1).
 fn verify_argument(cx: &VerifyContext<'_>, n: usize, given: u32) -> VerifyResult {
     let shape = cx.value_shape(given);
     if shape.op != Op::TypePointer || !cx.is_logical() {

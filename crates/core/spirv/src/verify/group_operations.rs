@@ -8,7 +8,7 @@ use crate::grammar::enumerants::GroupOperation;
 use crate::grammar::{InstructionClass, Op, SpirvVersion};
 use crate::ir::InstRef;
 
-/// Arithmetic: name, what it works on.
+/// Arithmetic: name, and the numbers that it takes.
 const ARITHMETIC: &[(Op, TypeConstraint)] = &[
     (Op::GroupNonUniformIAdd, TypeConstraint::Int),
     (Op::GroupNonUniformFAdd, TypeConstraint::Float),

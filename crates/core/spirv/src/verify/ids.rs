@@ -7,7 +7,7 @@ use crate::grammar::{ExtInstSet, InstructionClass, Op};
 use crate::ir::InstRef;
 use crate::{Id, IdSet};
 
-/// What the walk over the module knows of ids so far.
+/// Facts about ids so far.
 pub(super) struct SeenIds {
     pub defined: IdSet,
     /// Ids that were used before their definition, with the instruction that did.

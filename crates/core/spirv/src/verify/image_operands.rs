@@ -37,7 +37,7 @@ pub(super) fn verify_image_operands(
     Ok(())
 }
 
-/// Operands in the order of their bits, the ids that each takes, and what each of these has to be.
+/// Operands in the order of their bits, with the ids that each takes and the kind of each.
 const OPERANDS: &[(ImageOperands, usize, ImageOperandCheck)] = &[
     (ImageOperands::Bias, 1, verify_bias),
     (ImageOperands::Lod, 1, verify_level),
@@ -81,7 +81,7 @@ fn is_access(op: Op) -> bool {
     )
 }
 
-/// Which operands stand beside each other, and with which instructions and images.
+/// Which operands may be combined, and with which instructions and images.
 fn verify_operand_combination(
     op: Op,
     found: &ImageTypeOperands,

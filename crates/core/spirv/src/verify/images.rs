@@ -122,8 +122,7 @@ fn takes_sampled_image(cx: &VerifyContext<'_>, op: Op) -> bool {
         || op == Op::Store && cx.has_capability(Capability::BindlessTextureNV)
 }
 
-/// What `OpSampledImage` makes is used in its block, by instructions on images (specification, section
-/// 2.16.1).
+/// The result of `OpSampledImage` is used in its block, by image instructions (specification, section 2.16.1).
 pub(super) fn verify_sampled_image_uses(
     cx: &VerifyContext<'_>,
     func: Func,
@@ -195,7 +194,7 @@ fn sampled_image(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     )
 }
 
-/// Whether two image types are the same but for the operand that says whether they hold depths.
+/// Whether two image types are equal except for the depth operand.
 fn same_but_depth(cx: &VerifyContext<'_>, a: u32, b: u32) -> bool {
     let (Some(x), Some(y)) = (cx.defining_inst(a), cx.defining_inst(b)) else {
         return false;
@@ -209,7 +208,7 @@ fn same_but_depth(cx: &VerifyContext<'_>, a: u32, b: u32) -> bool {
                 .all(|(n, (p, q))| n == 2 || p == q)
 }
 
-/// The texel type of an instruction's result, which sparse instructions put into a structure.
+/// The texel type of an instruction's result, which sparse instructions wrap in a structure.
 fn get_texel_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Result<u32, VerifyFault> {
     let result = inst.words()[0];
     if !is_sparse(inst.op()) {

@@ -18,7 +18,7 @@ enum BlockLayoutRules {
     Extended,
 }
 
-/// How a matrix lies: what its member is decorated with.
+/// The layout of a matrix: the decorations of its member.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 struct MatrixLayout {
     stride: u32,
@@ -95,7 +95,7 @@ pub(super) fn verify_layout(
     walk.verify_offsets(ty, 0, MatrixLayout::default(), known, 0)
 }
 
-/// No type of what has no layout of its own is decorated with one.
+/// Types without an explicit layout have no layout decorations.
 fn verify_no_layout(
     cx: &VerifyContext<'_>,
     ty: u32,
@@ -256,73 +256,95 @@ impl LayoutVerifier<'_, '_> {
         match shape.op {
             Op::TypeStruct => self.verify_members(ty, offset, known, depth),
             Op::TypeArray | Op::TypeRuntimeArray => {
-                let align = self.compute_alignment(shape.part, matrix, known, 0);
-                let align = if self.rules == BlockLayoutRules::Extended {
-                    align.next_multiple_of(16)
-                } else {
-                    align
-                };
-                let stride = self.array_stride(ty);
-                ensure(VerifyRule::Layout, stride != Some(0), || {
-                    format!("the array %{ty} has the stride 0")
-                })?;
-                if let Some(stride) = stride
-                    && stride % align.max(1) != 0
-                {
-                    return Err(self.make_layout_fault(
-                        ty,
-                        &format!("the stride {stride} is not aligned to {align}"),
-                    ));
-                }
-                if let Some(stride) = stride {
-                    let size = self.compute_size(shape.part, matrix, 0);
-                    if u64::from(stride) < size {
-                        let message = format!(
-                            "the stride {stride} is smaller than an element of {size} bytes"
-                        );
-                        return Err(self.make_layout_fault(ty, &message));
-                    }
-                }
-                self.verify_offsets(shape.part, offset, matrix, known, depth + 1)?;
-                if let Some(stride) = stride
-                    && shape.op == Op::TypeArray
-                {
-                    self.verify_offsets(
-                        shape.part,
-                        offset.wrapping_add(stride),
-                        matrix,
-                        known,
-                        depth + 1,
-                    )?;
-                }
-                Ok(())
+                self.verify_array_layout(ty, offset, matrix, known, depth)
             }
-            Op::TypeMatrix if matrix.stride != 0 => {
-                let align = self.compute_alignment(ty, matrix, known, 0);
-                if !matrix.stride.is_multiple_of(align.max(1)) {
-                    let message = format!(
-                        "the matrix stride {} is not aligned to {align}",
-                        matrix.stride
-                    );
-                    return Err(self.make_layout_fault(ty, &message));
-                }
-                let column = cx.type_shape(shape.part);
-                let size = if matrix.row_major {
-                    self.compute_size(column.part, matrix, 0) * u64::from(shape.count)
-                } else {
-                    self.compute_size(shape.part, matrix, 0)
-                };
-                if u64::from(matrix.stride) < size {
-                    let message = format!(
-                        "the matrix stride {} is smaller than {size} bytes",
-                        matrix.stride
-                    );
-                    return Err(self.make_layout_fault(ty, &message));
-                }
-                Ok(())
-            }
+            Op::TypeMatrix if matrix.stride != 0 => self.verify_matrix_stride(ty, matrix, known),
             _ => Ok(()),
         }
+    }
+
+    /// The stride of an array is aligned and no smaller than an element.
+    fn verify_array_layout(
+        &self,
+        ty: u32,
+        offset: u32,
+        matrix: MatrixLayout,
+        known: &mut CheckedLayouts,
+        depth: u32,
+    ) -> VerifyResult {
+        let shape = self.cx.type_shape(ty);
+        let align = self.compute_alignment(shape.part, matrix, known, 0);
+        let align = if self.rules == BlockLayoutRules::Extended {
+            align.next_multiple_of(16)
+        } else {
+            align
+        };
+        let stride = self.array_stride(ty);
+        ensure(VerifyRule::Layout, stride != Some(0), || {
+            format!("the array %{ty} has the stride 0")
+        })?;
+        if let Some(stride) = stride
+            && stride % align.max(1) != 0
+        {
+            return Err(self.make_layout_fault(
+                ty,
+                &format!("the stride {stride} is not aligned to {align}"),
+            ));
+        }
+        if let Some(stride) = stride {
+            let size = self.compute_size(shape.part, matrix, 0);
+            if u64::from(stride) < size {
+                let message =
+                    format!("the stride {stride} is smaller than an element of {size} bytes");
+                return Err(self.make_layout_fault(ty, &message));
+            }
+        }
+        self.verify_offsets(shape.part, offset, matrix, known, depth + 1)?;
+        if let Some(stride) = stride
+            && shape.op == Op::TypeArray
+        {
+            self.verify_offsets(
+                shape.part,
+                offset.wrapping_add(stride),
+                matrix,
+                known,
+                depth + 1,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The stride of a matrix is aligned and no smaller than a row or column.
+    fn verify_matrix_stride(
+        &self,
+        ty: u32,
+        matrix: MatrixLayout,
+        known: &mut CheckedLayouts,
+    ) -> VerifyResult {
+        let cx = self.cx;
+        let shape = cx.type_shape(ty);
+        let align = self.compute_alignment(ty, matrix, known, 0);
+        if !matrix.stride.is_multiple_of(align.max(1)) {
+            let message = format!(
+                "the matrix stride {} is not aligned to {align}",
+                matrix.stride
+            );
+            return Err(self.make_layout_fault(ty, &message));
+        }
+        let column = cx.type_shape(shape.part);
+        let size = if matrix.row_major {
+            self.compute_size(column.part, matrix, 0) * u64::from(shape.count)
+        } else {
+            self.compute_size(shape.part, matrix, 0)
+        };
+        if u64::from(matrix.stride) < size {
+            let message = format!(
+                "the matrix stride {} is smaller than {size} bytes",
+                matrix.stride
+            );
+            return Err(self.make_layout_fault(ty, &message));
+        }
+        Ok(())
     }
 
     fn array_stride(&self, array: u32) -> Option<u32> {

@@ -52,7 +52,7 @@ const VARIABLE_TAKERS: &[Op] = &[
     Op::Variable,
 ];
 
-/// Classes of instructions that compute with values, which logical pointers are not; copies are made of them.
+/// Classes of instructions that compute with values, which logical pointers are not. Copies are allowed.
 fn is_computation(op: Op) -> bool {
     let class = op.info().map(|i| i.class);
     op != Op::CopyObject
@@ -100,7 +100,7 @@ fn ensure_logical(holds: bool, message: impl FnOnce() -> String) -> VerifyResult
     ensure(VerifyRule::LogicalPointers, holds, message)
 }
 
-/// Checks what an instruction makes and takes.
+/// Checks the pointers that an instruction creates and takes.
 pub(super) fn verify_logical_pointers(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     if !has_logical_pointers(cx) {
         return Ok(());
@@ -148,7 +148,7 @@ fn verify_pointer_operands(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyR
     })
 }
 
-/// The length of an array is asked of a buffer that is known.
+/// The array of a length query is in a known buffer.
 fn array_length(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let pointer = match inst.op() {
         Op::ArrayLength => inst.operand_word(0),
@@ -160,7 +160,7 @@ fn array_length(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     })
 }
 
-/// Whether a pointer is made of a variable one. Parameters are taken not to be.
+/// Whether a pointer is derived from a variable pointer. Parameters are assumed not to be.
 fn is_variable(cx: &VerifyContext<'_>, pointer: u32) -> bool {
     let op = cx.defining_op(super::memory::find_pointer_base(cx, pointer));
     VARIABLE_MAKERS.contains(&op) || has_element_step(cx, pointer)

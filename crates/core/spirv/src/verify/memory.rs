@@ -33,9 +33,9 @@ pub(super) fn is_pointer(op: Op) -> bool {
     matches!(op, Op::TypePointer | Op::TypeUntypedPointerKHR)
 }
 
-/// The variable or other value that a pointer is made from.
+/// The variable or other value that a pointer is derived from.
 pub(super) fn find_pointer_base(cx: &VerifyContext<'_>, mut pointer: u32) -> u32 {
-    // Each step goes to an earlier definition, phis are not followed.
+    // Each step leads to an earlier definition; phis are not followed.
     for _ in 0..1 << 16 {
         let Some(inst) = cx.defining_inst(pointer) else {
             break;
@@ -51,7 +51,7 @@ pub(super) fn find_pointer_base(cx: &VerifyContext<'_>, mut pointer: u32) -> u32
     pointer
 }
 
-/// Whether an instruction makes a pointer that may be used in logical addressing.
+/// Whether an instruction creates a pointer that is allowed in logical addressing.
 fn makes_logical_pointer(cx: &VerifyContext<'_>, op: Op) -> bool {
     match op {
         Op::Variable
@@ -190,7 +190,7 @@ fn verify_store(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     })
 }
 
-/// Instructions that read what a pointer points to, and say how.
+/// Instructions that read through a pointer, with their memory operands.
 const LOADS: &[Op] = &[
     Op::Load,
     Op::CooperativeMatrixLoadKHR,

@@ -63,7 +63,7 @@ use crate::target::{SpirvTarget, TargetEnvironment};
 use context::{DefPlace, VerifyContext, VerifyFault, VerifyResult};
 use spirula_diagnostics::SourceDiagnostic;
 
-/// What a module is verified for.
+/// The target of verification.
 #[derive(Clone, Debug)]
 pub struct VerifyOptions {
     /// The environment whose rules hold besides those of the specification; by default any consumer
@@ -115,10 +115,11 @@ pub fn as_read(module: &SpirvModule, options: &VerifyOptions) -> Result<(), Vec<
     verify_module(module, options)
 }
 
-/// Verifies a module. What only words can breach, the order of sections, is held by [`SpirvModule`].
+/// Verifies a module. The order of sections, which only words can violate, is checked when a [`SpirvModule`] is
+/// read.
 ///
 /// # Errors
-/// The faults that were found, in the order of the module, 20 at most.
+/// The faults in the order of the module, 20 at most.
 pub fn verify_module(
     module: &SpirvModule,
     options: &VerifyOptions,
@@ -146,7 +147,7 @@ pub fn verify_module(
     }
     faults.take_found()?;
     if cx.is_shader {
-        // What is known of definitions is needed no more: with the graphs it is larger than the module.
+        // The definitions are no longer needed, and with the graphs they are larger than the module.
         let ids = cx.into_ids();
         for func in module.functions() {
             if let Err((inst, fault)) = structured_flow::verify_structure(module, &ids, *func) {
@@ -261,9 +262,10 @@ fn verify_operands(cx: &VerifyContext<'_>, faults: &mut VerifyFaults<'_>) {
 fn verify_instructions<'m>(cx: &VerifyContext<'m>, faults: &mut VerifyFaults<'m>) {
     let mut declared = types::DeclaredTypes::default();
     let mut layouts = layouts::CheckedLayouts::default();
-    let limited = match cx.is_shader {
-        true => values::storage_only(cx),
-        false => context::TypeContents::NOTHING,
+    let limited = if cx.is_shader {
+        values::storage_only(cx)
+    } else {
+        context::TypeContents::NOTHING
     };
     let whole = environment::verify_module_environment(cx)
         .and_then(|()| environment::memory_model(cx))

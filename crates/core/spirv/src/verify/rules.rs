@@ -20,7 +20,7 @@ macro_rules! rules {
                 match self { $(VerifyRule::$name => $title,)* }
             }
 
-            /// What it demands and where the specification says so.
+            /// Its demand, and the section of the specification.
             pub const fn text(self) -> &'static str {
                 match self { $(VerifyRule::$name => $text,)* }
             }

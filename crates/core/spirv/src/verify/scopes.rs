@@ -142,7 +142,7 @@ fn has_vulkan_semantics(cx: &VerifyContext<'_>) -> bool {
     cx.is_vulkan() || cx.memory_model == MemoryModel::Vulkan
 }
 
-/// Orders that an instruction does not have, and what it does not do.
+/// Memory orders that an instruction does not support, by its effect.
 const WITHOUT: &[(&[Op], MemorySemantics, &str)] = &[
     (
         &[Op::AtomicLoad],
@@ -156,7 +156,7 @@ const WITHOUT: &[(&[Op], MemorySemantics, &str)] = &[
     ),
 ];
 
-/// Checks memory semantics, with the scope that they stand beside.
+/// Checks memory semantics together with their scope.
 fn verify_semantics(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
@@ -444,7 +444,7 @@ fn verify_atomic_type(cx: &VerifyContext<'_>, inst: InstRef<'_>, data: u32) -> V
     Ok(())
 }
 
-/// What atomics on floats of each width need, sums first, then minima and maxima.
+/// Capabilities of floating-point atomics of each width: sums first, then minima and maxima.
 const FLOATS: &[(u32, [Capability; 2])] = &[
     (
         16,

@@ -7,10 +7,10 @@ use crate::grammar::{InstructionClass, Op};
 use crate::ir::ModuleSection;
 use spirula_diagnostics::SourceDiagnostic;
 
-/// Walks the instructions once.
+/// Checks all instructions in one pass.
 ///
 /// # Errors
-/// The first instruction that stands too late, or that may not stand outside of functions.
+/// The first instruction that is out of order, or that is not allowed outside of functions.
 pub(super) fn verify_order(words: &[u32]) -> Result<(), SourceDiagnostic> {
     let mut reached = ModuleSection::Capabilities;
     let mut walk = FunctionOrderState::default();
@@ -93,7 +93,7 @@ impl FunctionOrderState {
     }
 }
 
-/// Types and constants, which stand outside of functions.
+/// Types and constants, which are outside of functions.
 fn is_declaration(op: Op) -> bool {
     let class = op.info().map(|i| i.class);
     matches!(

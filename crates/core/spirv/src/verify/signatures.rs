@@ -7,7 +7,7 @@ use super::context::{TypeSummary, VerifyContext, VerifyResult, make_fault};
 use super::rules::VerifyRule;
 use crate::grammar::Op;
 
-/// What a type has to be: of scalars or vectors where it does not say.
+/// The requirement on a type: scalars or vectors unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TypeConstraint {
     Float,
@@ -56,7 +56,7 @@ pub(super) enum OperandRelation {
     Int32Count,
 }
 
-type SignatureRow = (Op, TypeConstraint, &'static [OperandRelation]);
+pub(super) type SignatureRow = (Op, TypeConstraint, &'static [OperandRelation]);
 
 const ROWS: &[SignatureRow] = &[
     (
@@ -532,7 +532,7 @@ pub(super) fn get_components(cx: &VerifyContext<'_>, ty: u32) -> TypeComponents 
     TypeComponents { part, count }
 }
 
-/// Checks a result and operands given by their types.
+/// Checks a result and operands, given by their types.
 pub(super) fn verify_operand_types(
     cx: &VerifyContext<'_>,
     rule: VerifyRule,

@@ -24,7 +24,7 @@ fn may_use(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> bool {
         || super::ids::is_debug(cx, inst)
 }
 
-/// Checks the operands of an instruction. `limited` is what the module can only store.
+/// Checks the operands of an instruction. `limited` has the types that the module may only store.
 pub(super) fn verify_narrow_operands(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,

@@ -5,7 +5,7 @@ use super::rules::VerifyRule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Capability, Decoration, StorageClass};
 
-/// What allows numbers of a width in each storage class.
+/// The capabilities that allow numbers of a width in each storage class.
 struct NarrowStorageRow {
     width: u32,
     class: StorageClass,

@@ -29,7 +29,7 @@ impl StructuralGraph {
     /// The graph of a function.
     ///
     /// # Errors
-    /// When a merge instruction names what is no block of it.
+    /// If a merge instruction names what is no block of it.
     pub fn from_function(
         module: &SpirvModule,
         ids: &IdWords,
@@ -102,8 +102,8 @@ impl StructuralGraph {
         })
     }
 
-    /// The post-dominator tree: that of the reversed graph with a root of its own, the last node, behind all
-    /// blocks that end.
+    /// The post-dominator tree: that of the reversed graph with a virtual root, the last node, after all final
+    /// blocks.
     pub fn post_dominators(&self) -> DominanceTree {
         let edges = &self.edges;
         let exit = edges.len() as u32;

@@ -49,7 +49,7 @@ struct ConstructVerifier<'m> {
     inside: Vec<u32>,
     seen: Vec<u32>,
     walk: u32,
-    /// What the cases of the switch that is looked at are known to do.
+    /// The known behaviour of the current switch's cases.
     cases: FxHashMap<u32, u32>,
 }
 
@@ -442,7 +442,7 @@ impl<'m> ConstructVerifier<'m> {
         Ok(())
     }
 
-    /// The other case that a case goes on to, `NONE` for none.
+    /// The case that a case falls through to; `NONE` if there is none.
     fn fall_through(
         &mut self,
         c: CheckedConstruct,

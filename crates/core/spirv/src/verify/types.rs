@@ -7,7 +7,7 @@ use crate::grammar::{InstructionClass, Kind, Op};
 use crate::ir::InstRef;
 use rustc_hash::FxHashSet;
 
-/// Declarations of types that may stand once.
+/// Type declarations that may occur once.
 #[derive(Default)]
 pub(super) struct DeclaredTypes<'m> {
     seen: FxHashSet<(Op, &'m [u32])>,
@@ -421,8 +421,8 @@ fn verify_image_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult 
     image_capabilities(cx, dim, arrayed, ms, sampled)
 }
 
-/// In Vulkan texels are of the kind of numbers that the format says ("Image Format and Type Matching"). Formats of
-/// integers end in `i` or `ui`.
+/// In Vulkan the sampled type agrees with the format ("Image Format and Type Matching"). Integer formats end in
+/// `i` or `ui`.
 fn format_fits(cx: &VerifyContext<'_>, sampled_type: u32, format: u32) -> VerifyResult {
     let row = Kind::ImageFormat.info().enumerant_by_value(format);
     let known = row.filter(|row| row.value != ImageFormat::Unknown.0 && cx.is_vulkan());

@@ -15,26 +15,34 @@ pub(super) fn verify_value(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyR
         small_composite(cx, inst.words()[0])?;
         small_composite(cx, cx.type_of(inst.operand_word(0)))?;
     }
-    if let Some((_, is, likes)) = signatures::find_signature(inst.op()) {
-        if cx.is_shader {
-            bits_in_vulkan(cx, inst)?;
-        }
-        let operands = inst.operands();
-        let mut types = [0; 4];
-        for (ty, operand) in types.iter_mut().zip(operands) {
-            *ty = cx.type_of(*operand);
-        }
-        let types = &types[..operands.len().min(4)];
-        shapes_of_matrices(cx, inst, types)?;
-        return signatures::verify_operand_types(
-            cx,
-            VerifyRule::Values,
-            inst.words()[0],
-            *is,
-            likes,
-            types,
-        );
+    match signatures::find_signature(inst.op()) {
+        Some(row) => verify_by_signature(cx, inst, row),
+        None => verify_by_rule(cx, inst),
     }
+}
+
+/// Checks an instruction whose operands and result have a signature.
+fn verify_by_signature(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    row: &signatures::SignatureRow,
+) -> VerifyResult {
+    if cx.is_shader {
+        bits_in_vulkan(cx, inst)?;
+    }
+    let operands = inst.operands();
+    let mut types = [0; 4];
+    for (ty, operand) in types.iter_mut().zip(operands) {
+        *ty = cx.type_of(*operand);
+    }
+    let types = &types[..operands.len().min(4)];
+    shapes_of_matrices(cx, inst, types)?;
+    let result = inst.words()[0];
+    signatures::verify_operand_types(cx, VerifyRule::Values, result, row.1, row.2, types)
+}
+
+/// Checks an instruction by the function of its opcode.
+fn verify_by_rule(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     match inst.op() {
         Op::Undef => ensure(
             VerifyRule::Values,
@@ -318,7 +326,8 @@ fn verify_extended_arithmetic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Veri
     ensure_same_type(cx, "operand 2", cx.type_of(inst.operand_word(1)), low)
 }
 
-/// Whether a conversion changes more than the width: what can only be stored can be made wider or narrower.
+/// Whether a conversion changes more than the width. Numbers that can only be stored may be extended or
+/// truncated.
 fn changes_kind(op: Op) -> bool {
     matches!(
         op,
@@ -353,7 +362,7 @@ pub(super) fn is_storage_only(cx: &VerifyContext<'_>, ty: u32) -> bool {
     }
 }
 
-/// What composites hold that the module can only store.
+/// The storage-only numbers that composites contain.
 pub(super) fn storage_only(cx: &VerifyContext<'_>) -> TypeContents {
     let mut found = TypeContents::NOTHING;
     if !cx.has_capability(Capability::Int8) {

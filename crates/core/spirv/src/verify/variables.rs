@@ -45,7 +45,7 @@ pub(super) fn verify_variable(
     Ok(())
 }
 
-/// The type of what a variable holds; 0 where it is not known.
+/// The type of a variable's value; 0 if it is unknown.
 pub(super) fn data_type(cx: &VerifyContext<'_>, variable: u32) -> u32 {
     match cx
         .defining_inst(variable)
@@ -56,7 +56,7 @@ pub(super) fn data_type(cx: &VerifyContext<'_>, variable: u32) -> u32 {
     }
 }
 
-/// Verifies that variables of functions, and no others, stand in functions.
+/// Checks that function variables, and no others, are in functions.
 fn verify_scope(class: StorageClass, in_function: bool) -> VerifyResult {
     ensure(
         VerifyRule::Memory,
@@ -135,7 +135,7 @@ fn verify_initializer(
     })
 }
 
-/// Booleans have no size: they stand where nobody outside sees them.
+/// Booleans have no size. They are allowed where nothing outside sees them.
 fn verify_boolean_placement(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,

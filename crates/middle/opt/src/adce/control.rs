@@ -7,20 +7,20 @@ use spirula_spirv::ir::SpirvModule;
 
 /// The control dependence of a function.
 pub enum ControlDependence {
-    /// Structured: a block depends on the construct that it is in, and with a construct matters
-    /// everything that leaves or continues it.
+    /// Structured control flow: a block depends on its construct. A live construct makes every branch live that
+    /// leaves or continues it.
     Structured {
         /// The constructs.
         constructs: ConstructTree,
-        /// Blocks that branch conditionally without a merge instruction, by the construct that
-        /// they are directly in; the last list is of those in none.
+        /// For each construct the blocks directly in it that branch conditionally without a merge instruction.
+        /// The last list has those outside of all constructs.
         bare: Vec<Vec<u32>>,
     },
-    /// Any graph: a block depends on its frontier in the reversed graph.
+    /// Unstructured control flow: a block depends on its frontier in the reversed graph.
     Free {
         /// The branches that each block depends on.
         dependence: DominanceFrontiers,
-        /// To lead branches past what is dead.
+        /// The post-dominator tree, to redirect branches past dead blocks.
         tree: PostDominators,
     },
 }

@@ -12,30 +12,30 @@ use spirula_spirv::ir::{Func, IdWords, Inst, InstRef, ModuleSection, SpirvModule
 use spirula_spirv::{Id, IdMap};
 use std::rc::Rc;
 
-/// A function that matters.
+/// The live parts of a function.
 pub struct LiveFunction {
     pub func: Func,
     pub flow: Rc<FlowAnalysis>,
     pub control: ControlDependence,
-    /// Blocks with something in them that matters, by position.
+    /// The blocks with live instructions, by position.
     pub blocks: Vec<bool>,
-    /// Constructs that matter.
+    /// The live constructs.
     pub constructs: Vec<bool>,
 }
 
-/// What matters in a module.
+/// The live parts of a module.
 pub struct LivenessMarks {
-    /// By instruction.
+    /// By instruction, whether it is live.
     pub live: Vec<bool>,
     /// Live functions by [`Func::index`].
     pub functions: Vec<Option<LiveFunction>>,
     pub ids: Rc<IdWords>,
     pub definitions: Rc<IdDefinitions>,
-    /// Debug instructions, which stay where what they are about stays.
+    /// Debug instructions. Each stays if its subject stays.
     pub debug: Vec<Inst>,
 }
 
-/// Place of an instruction: function and position of the block.
+/// Function and block of an instruction.
 type InstBlockPosition = Option<(Func, u32)>;
 
 struct LivenessMarker<'a> {
@@ -44,18 +44,18 @@ struct LivenessMarker<'a> {
     marks: LivenessMarks,
     flows: Vec<Option<Rc<FlowAnalysis>>>,
     structured: bool,
-    /// Whether variables that have a binding matter.
+    /// Whether variables with a binding are live.
     bindings: bool,
     home: Vec<InstBlockPosition>,
     work: Vec<Inst>,
-    /// Writes that matter when a variable does.
+    /// The writes that become live with each variable.
     writes: IdMap<Vec<Inst>>,
-    /// Decorations with ids, by target.
+    /// The decorations with id operands, by target.
     decorations: IdMap<Vec<Inst>>,
 }
 
 impl LivenessMarks {
-    /// With `bindings`, variables that have one matter.
+    /// Marks a module. With `bindings`, variables with a binding are live.
     pub fn compute_marks(
         module: &SpirvModule,
         cache: &mut AnalysisCache,
@@ -128,7 +128,7 @@ impl LivenessMarker<'_> {
         });
     }
 
-    /// What matters outside of functions.
+    /// Marks the roots outside of functions.
     fn mark_global_roots(&mut self) {
         let module = self.module;
         for entry in module.section_insts(ModuleSection::EntryPoints) {
@@ -182,20 +182,21 @@ impl LivenessMarker<'_> {
                     let words = inst.operands();
                     let exported = words.last() == Some(&LinkageType::Export.0);
                     let other = words.last() != Some(&LinkageType::Import.0);
-                    // Other linkages (once in several modules) can be seen by name as well.
+                    // Other linkages, such as that of definitions in several modules, make the function visible
+                    // by name as well.
                     let named = !literal_string(words.get(2..).unwrap_or(&[])).is_empty();
                     if exported || other && named {
                         self.mark_id(inst.id_operand(0));
                     }
                 }
                 Decoration::ReferencedIndirectlyINTEL => self.mark_id(inst.id_operand(0)),
-                // The size of workgroups is told by a constant that nothing needs to use.
+                // A constant gives the size of workgroups; it needs no use.
                 Decoration::BuiltIn
                     if inst.operands().get(2) == Some(&BuiltIn::WorkgroupSize.0) =>
                 {
                     self.mark_id(inst.id_operand(0));
                 }
-                // Launches that the module took it still takes.
+                // The module still accepts the launches that it accepted before.
                 Decoration::Binding if self.bindings => self.mark_id(inst.id_operand(0)),
                 _ => {}
             },
@@ -237,7 +238,7 @@ impl LivenessMarker<'_> {
         }
     }
 
-    /// A function is called, exported or an entry point: looks for what matters in it.
+    /// Marks a function that is called, exported or an entry point, and the roots in it.
     fn mark_function(&mut self, def: InstRef<'_>) {
         let module = self.module;
         let func = def.result().and_then(|id| self.roots.function_of_id(id));
@@ -291,7 +292,7 @@ impl LivenessMarker<'_> {
     fn seed_inst(&mut self, inst: InstRef<'_>, reachable: bool) {
         let handle = inst.handle();
         match self.roots.classify_inst(inst) {
-            // What stands in blocks that are not reached is what merge instructions need of them.
+            // Instructions in unreachable blocks are live: merge instructions require them.
             _ if !reachable => self.marks.live[handle.index()] = true,
             LivenessClass::Root => self.mark_live(handle),
             LivenessClass::WritesTo(variable) => {
@@ -308,9 +309,9 @@ impl LivenessMarker<'_> {
         }
     }
 
-    /// A debug instruction stays for now. It keeps types, constants, strings and other debug
-    /// instructions alive; variables, values and functions are looked at again when it is known
-    /// which of them stay.
+    /// Marks the operands of a debug instruction, which stays for now. It keeps types, constants, strings and
+    /// other debug instructions alive. Variables, values and functions are examined again when it is known which
+    /// of them stay.
     fn mark_debug_operands(&mut self, inst: InstRef<'_>) {
         self.marks.live[inst.handle().index()] = true;
         self.marks.debug.push(inst.handle());
@@ -323,7 +324,7 @@ impl LivenessMarker<'_> {
         }
     }
 
-    /// Which way a phi is reached matters.
+    /// Marks the branches that decide by which edge a phi is reached.
     fn mark_phi_edges(&mut self, phi: InstRef<'_>) {
         let Some((func, _)) = self.home[phi.handle().index()] else {
             return;
@@ -367,7 +368,7 @@ impl LivenessMarker<'_> {
         }
     }
 
-    /// A header whose branch matters has its construct matter.
+    /// Marks the construct of a header whose branch is live.
     fn mark_headed_construct(&mut self, func: Func, at: u32) {
         let Some(live) = &self.marks.functions[func.index()] else {
             return;
@@ -379,7 +380,7 @@ impl LivenessMarker<'_> {
         }
     }
 
-    /// A construct matters: its header's branch does, and what leaves or continues it.
+    /// Marks a construct: the branch of its header, and all branches that leave or continue it.
     fn mark_construct(&mut self, func: Func, construct: u32) {
         let Some(live) = &mut self.marks.functions[func.index()] else {
             return;
@@ -409,8 +410,8 @@ impl LivenessMarker<'_> {
         }
     }
 
-    /// Branches that a function always has: those of regions that never end, and conditional ones
-    /// outside of all constructs.
+    /// Marks the branches that a function always keeps: those of infinite regions, and conditional ones outside
+    /// of all constructs.
     fn mark_unconditional_branches(&mut self, func: Func) {
         let Some(live) = &self.marks.functions[func.index()] else {
             return;
@@ -426,7 +427,7 @@ impl LivenessMarker<'_> {
     }
 }
 
-/// Whether debug information may keep a definition in the module: what it costs nothing to keep.
+/// Whether debug information may keep a definition in the module. It keeps definitions without run-time cost.
 pub fn is_kept_for_debug(op: Option<Op>) -> bool {
     use spirula_spirv::grammar::InstructionClass;
     let class = op.and_then(|o| o.info()).map(|i| i.class);

@@ -7,32 +7,32 @@ use spirula_spirv::grammar::{InstructionEffects, Op};
 use spirula_spirv::ir::{Func, IdWords, InstRef, SpirvModule};
 use spirula_spirv::{IdMap, ir};
 
-/// Why an instruction stays, or does not.
+/// The reason why an instruction is live, if it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LivenessClass {
-    /// It matters by itself.
+    /// Live by itself.
     Root,
-    /// It matters when this variable does.
+    /// Live if this variable is.
     WritesTo(Id),
-    /// It matters when its result does.
+    /// Live if its result is used.
     Removable,
-    /// It tells debuggers something, and never keeps anything alive.
+    /// Debug information, which keeps nothing alive.
     Debug,
 }
 
-/// What is known of a module's functions and variables before marking.
+/// Facts about the functions and variables of a module before marking.
 pub struct LivenessRoots<'a> {
     module: &'a SpirvModule,
     ids: &'a IdWords,
     definitions: &'a IdDefinitions,
-    /// Variables whose writes always matter.
+    /// The variables whose writes are always live.
     volatile: IdMap<bool>,
-    /// Functions without effects that others see, by [`Func::index`].
+    /// The functions without visible effects, by [`Func::index`].
     pure: Vec<bool>,
     by_id: IdMap<Option<Func>>,
 }
 
-/// Bit of the image operands.
+/// The volatile bit of the image operands.
 const VOLATILE_TEXEL: u32 = 0x800;
 
 impl<'a> LivenessRoots<'a> {
@@ -84,7 +84,7 @@ impl<'a> LivenessRoots<'a> {
         self.by_id[id]
     }
 
-    /// Whether a function that contains the instruction can still be without effects.
+    /// Whether a function with this instruction may still be free of visible effects.
     fn is_harmless(&self, inst: InstRef<'_>) -> bool {
         if matches!(inst.op(), Op::Return | Op::ReturnValue) {
             return true;
@@ -102,10 +102,10 @@ impl<'a> LivenessRoots<'a> {
         }
     }
 
-    /// Whether and why an instruction in a block stays.
+    /// Classifies an instruction in a block.
     pub fn classify_inst(&self, inst: InstRef<'_>) -> LivenessClass {
         match inst.op() {
-            // Branches are marked by what they decide on.
+            // Branches become live by what they decide on.
             Op::Branch | Op::BranchConditional | Op::Switch => LivenessClass::Removable,
             Op::LoopMerge | Op::SelectionMerge | Op::Line | Op::NoLine => LivenessClass::Removable,
             Op::Store | Op::CopyMemory | Op::CopyMemorySized => self.classify_write(inst),
@@ -134,7 +134,7 @@ impl<'a> LivenessRoots<'a> {
 
     fn classify_write(&self, inst: InstRef<'_>) -> LivenessClass {
         let masks = inst.operands().get(2..).unwrap_or(&[]);
-        // Copies have up to two masks with parameters between: any volatile-looking word counts.
+        // Copies have up to two masks with parameters between. Any word with the volatile bit counts.
         let volatile = match inst.op() {
             Op::Store => is_volatile(masks.first()),
             _ => masks.iter().any(|m| is_volatile(Some(m))),
@@ -145,7 +145,7 @@ impl<'a> LivenessRoots<'a> {
         self.classify_local_write(inst.id_operand(0))
     }
 
-    /// A write to memory that only this module's invocation, or its workgroup, can read.
+    /// Classifies a write to memory that only the invocation or its workgroup can read.
     fn classify_local_write(&self, pointer: Id) -> LivenessClass {
         let Some(variable) = self.find_base_variable(pointer) else {
             return LivenessClass::Root;
@@ -166,7 +166,7 @@ impl<'a> LivenessRoots<'a> {
 
     /// The variable that a pointer is derived from.
     fn find_base_variable(&self, mut pointer: Id) -> Option<InstRef<'a>> {
-        // Chains of addresses are short; one that is not is left alone.
+        // Chains of addresses are short. A longer one is not followed.
         for _ in 0..64 {
             let inst = self.definitions.get(self.module, pointer)?;
             match inst.op() {

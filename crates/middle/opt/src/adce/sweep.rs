@@ -8,7 +8,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, ErasedIds, Inst, InstRef, ModuleSection, SpirvModule};
 
-/// Deletes everything that is not marked.
+/// Deletes all unmarked instructions.
 pub fn sweep_unmarked(module: &mut SpirvModule, marks: &LivenessMarks) -> PassOutcome {
     let mut erased = ErasedIds::new();
     let functions = module.functions().len();
@@ -42,8 +42,8 @@ pub fn sweep_unmarked(module: &mut SpirvModule, marks: &LivenessMarks) -> PassOu
     }
 }
 
-/// Deletes a function's instructions, but for terminators and merge instructions, and lines that
-/// nothing follows.
+/// Deletes the instructions of a function, except terminators, merge instructions, and lines that an instruction
+/// follows.
 fn sweep_instructions(
     module: &mut SpirvModule,
     marks: &LivenessMarks,
@@ -76,7 +76,7 @@ fn sweep_instructions(
     deleted
 }
 
-/// Leads branches that do not matter past what they decided on.
+/// Redirects dead branches past the blocks that they decided on.
 fn control_flow(module: &mut SpirvModule, marks: &LivenessMarks, live: &LiveFunction) -> usize {
     let cfg = &live.flow.cfg;
     let mut changed = 0;
@@ -128,7 +128,7 @@ fn redirect_branch(
     module.branch_to(block, Some(target));
 }
 
-/// Takes variables that go out of the entry points' interfaces.
+/// Removes deleted variables from the interfaces of entry points.
 fn sweep_interfaces(module: &mut SpirvModule, marks: &LivenessMarks) -> usize {
     let is_live = |id: Id| {
         let definition = marks.definitions.defining_inst(id);
@@ -141,7 +141,7 @@ fn sweep_interfaces(module: &mut SpirvModule, marks: &LivenessMarks) -> usize {
     })
 }
 
-/// Deletes types, constants, variables, imports and strings.
+/// Deletes unused types, constants, variables, imports and strings.
 fn sweep_globals(module: &mut SpirvModule, marks: &LivenessMarks, erased: &mut ErasedIds) -> usize {
     let mut deleted = 0;
     for section in [
@@ -168,8 +168,8 @@ fn sweep_globals(module: &mut SpirvModule, marks: &LivenessMarks, erased: &mut E
     deleted
 }
 
-/// Debug instructions about what is no more: those in functions go, in those outside the place of
-/// what is gone is taken by `DebugInfoNone`.
+/// Updates debug instructions about deleted ids: those in functions are deleted, in others `DebugInfoNone`
+/// replaces the ids.
 fn sweep_debug_insts(module: &mut SpirvModule, marks: &LivenessMarks, erased: &mut ErasedIds) {
     let mut none = None;
     for inst in &marks.debug {
@@ -199,7 +199,7 @@ fn sweep_debug_insts(module: &mut SpirvModule, marks: &LivenessMarks, erased: &m
     }
 }
 
-/// The module's `DebugInfoNone`, made before its first debug instruction where there is none.
+/// The `DebugInfoNone` of the module, created before its first debug instruction if there is none.
 fn no_information(module: &mut SpirvModule, marks: &LivenessMarks, like: Inst) -> Option<Id> {
     let set = marks.ids.ext_inst_set(module.inst(like))?;
     let number = set.instruction_by_name("DebugInfoNone")?.number;

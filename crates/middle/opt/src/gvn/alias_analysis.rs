@@ -6,44 +6,44 @@ use spirula_spirv::grammar::{InstructionEffects, Op};
 use spirula_spirv::ir::{InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// Who may write to a place.
+/// The scope of possible writers of a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriterScope {
-    /// Nobody while the module runs.
+    /// Nothing writes it while the module runs.
     ReadOnly,
-    /// This function only.
+    /// Only this function.
     Local,
-    /// This invocation only.
+    /// Only this invocation.
     Private,
-    /// Everybody.
+    /// Any invocation.
     Shared,
-    /// Everybody at any time: what is read there is not remembered.
+    /// Any agent at any time. Loaded values are not reused.
     Volatile,
 }
 
-/// A place in memory.
+/// A memory location.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryLocation {
     /// The pointer to it.
     pub pointer: Id,
-    /// The variable that it is in.
+    /// The variable that contains it.
     pub base: Option<Id>,
-    /// Who may write to it.
+    /// Its possible writers.
     pub kind: WriterScope,
 }
 
-/// What changes memory.
+/// An event that changes memory.
 #[derive(Clone, Copy, Debug)]
 pub enum MemoryEvent {
-    /// A write to one place.
+    /// A write to one location.
     Write(MemoryLocation),
-    /// What others wrote becomes visible.
+    /// Writes of other invocations become visible.
     Sync,
-    /// Anything may be written that others can write.
+    /// All shared memory may be written.
     Any,
 }
 
-/// Variables and what is known of them.
+/// Alias analysis: the variables of a module, and facts about them.
 #[derive(Debug)]
 pub struct AliasAnalysis {
     base: IdMap<Option<Id>>,
@@ -71,7 +71,7 @@ impl AliasAnalysis {
                         matches!(member, Decoration::Volatile | Decoration::Coherent);
                     continue;
                 }
-                // Groups may say anything.
+                // A group may decorate with anything.
                 Op::GroupDecorate => {
                     d.id_operands(1).for_each(|id| volatile.set(id, true));
                     continue;
@@ -121,7 +121,7 @@ impl AliasAnalysis {
         memory
     }
 
-    /// Variables whose address is used otherwise than to access them are everybody's.
+    /// Marks variables whose address escapes as shared.
     fn mark_escaping_variables(&mut self, module: &SpirvModule, facts: &ModuleValues) {
         for inst in module.all_insts() {
             let op = inst.op();
@@ -151,7 +151,7 @@ impl AliasAnalysis {
         }
     }
 
-    /// The place that a pointer points to.
+    /// The location that a pointer points to.
     pub fn pointer_location(
         &self,
         facts: &ModuleValues,
@@ -181,7 +181,7 @@ impl AliasAnalysis {
         }
     }
 
-    /// Takes note of a pointer that was made since.
+    /// Records a pointer that was created since the analysis.
     pub fn record_pointer(&mut self, inst: InstRef<'_>) {
         if let Some(id) = inst.result().filter(|_| is_chain(inst.op())) {
             let base = self.base[inst.id_operand(0)];
@@ -189,7 +189,7 @@ impl AliasAnalysis {
         }
     }
 
-    /// What an instruction does to memory.
+    /// The effect of an instruction on memory.
     pub fn classify_event(
         &self,
         facts: &ModuleValues,
@@ -246,7 +246,7 @@ impl AliasAnalysis {
         }
     }
 
-    /// Whether an event may change what is at a place.
+    /// Whether an event may change the content of a location.
     pub fn may_clobber(
         &self,
         facts: &ModuleValues,
@@ -264,7 +264,7 @@ impl AliasAnalysis {
         }
     }
 
-    /// Whether two places may be the same.
+    /// Whether two locations may overlap.
     pub fn may_be_same(
         &self,
         facts: &ModuleValues,
@@ -283,7 +283,7 @@ impl AliasAnalysis {
     }
 }
 
-/// Whether two addresses within one variable differ in a constant index.
+/// Whether two addresses in one variable differ in a constant index.
 fn are_apart(facts: &ModuleValues, module: &SpirvModule, a: Id, b: Id) -> bool {
     let chain = |id| {
         let inst = facts.definition(module, id)?;
@@ -312,7 +312,7 @@ pub fn is_chain(op: Op) -> bool {
     op.is_plain_access_chain() || op == Op::CopyObject
 }
 
-/// Whether a mask of memory operands asks for nothing special.
+/// Whether a mask of memory operands requests nothing special.
 pub fn is_plain(mask: Option<&u32>) -> bool {
     let plain = MemoryAccess::Aligned | MemoryAccess::Nontemporal;
     mask.is_none_or(|m| m & !plain.0 == 0)
@@ -329,7 +329,7 @@ fn of_class(class: StorageClass) -> WriterScope {
     }
 }
 
-/// Whether a pointer type is to a structure that is a buffer in the old style, or an array of such.
+/// Whether a pointer type points to a buffer in the old form (`BufferBlock`), or to an array of such buffers.
 fn is_block(
     facts: &ModuleValues,
     module: &SpirvModule,

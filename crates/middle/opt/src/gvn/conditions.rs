@@ -12,25 +12,25 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::SpirvModule;
 
-/// Parts of conditions that are looked at for a branch.
+/// Most parts of a condition that are examined for a branch.
 const MOST_PARTS: usize = 16;
 
-/// Entries that are looked at for a use.
+/// Most entries that are examined for a use.
 const MOST_ENTRIES: usize = 8;
 
-/// Conditions of a function, with the blocks from which on each is decided.
+/// The decided conditions of a function, each with the blocks from which on it is decided.
 #[derive(Default)]
 pub struct DecidedConditions {
     decided: FxHashMap<Id, Vec<(u32, bool)>>,
 }
 
 impl DecidedConditions {
-    /// Forgets all.
+    /// Removes all entries.
     pub fn clear(&mut self) {
         self.decided.clear();
     }
 
-    /// Takes note of what a block knows. Those that dominate it were entered before.
+    /// Records the conditions that a block decides. Its dominators must have been entered before.
     pub fn enter_block(
         &mut self,
         facts: &ModuleValues,
@@ -60,7 +60,7 @@ impl DecidedConditions {
         }
     }
 
-    /// What a condition is in a block, where that is decided.
+    /// The value of a condition in a block, if it is decided there.
     pub fn condition_value(&self, flow: &FlowAnalysis, condition: Id, at: u32) -> Option<bool> {
         let entries = self.decided.get(&condition)?.iter().rev();
         let mut entries = entries.take(MOST_ENTRIES);
@@ -69,7 +69,7 @@ impl DecidedConditions {
     }
 }
 
-/// The condition by which alone a block is reached, and its value.
+/// The single condition by which a block is reached, and its value.
 fn find_deciding_condition(
     module: &SpirvModule,
     flow: &FlowAnalysis,

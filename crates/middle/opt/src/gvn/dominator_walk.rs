@@ -11,64 +11,64 @@ use spirula_spirv::ir::{ErasedIds, Inst, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 use std::hash::Hasher;
 
-/// What was done.
+/// Counts of changes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GvnCounts {
-    /// Instructions whose result was there already, or that became simpler.
+    /// Instructions that were simplified.
     pub simplified: usize,
-    /// Instructions computed before.
+    /// Instructions whose value was computed before.
     pub redundant: usize,
-    /// Instructions moved to a block above, since another block computed the same.
+    /// Instructions hoisted to a common dominator, because another block computed the same value.
     pub hoisted: usize,
-    /// Loads that were answered.
+    /// Loads that were replaced by a known value.
     pub loads: usize,
-    /// Stores of what is there already, or that are overwritten.
+    /// Redundant or overwritten stores.
     pub stores: usize,
 }
 
-/// A value that is there in the blocks below its own.
+/// A value that is available in the blocks that its own dominates.
 #[derive(Clone, Copy)]
 struct AvailableValue {
     inst: Inst,
     block: u32,
 }
 
-/// What is at a place, from a point on.
+/// A value that a location holds from some point on.
 #[derive(Clone, Copy)]
 struct LocationContents {
     value: Id,
     block: u32,
-    /// Events of the block before that point.
+    /// Number of events of the block before that point.
     events: u32,
 }
 
-/// Walks over functions.
+/// The walker over functions.
 pub struct GvnWalker<'a> {
     facts: &'a mut ModuleValues,
     memory: Option<&'a mut AliasAnalysis>,
-    /// Whether what two blocks compute is computed once, in the block above both.
+    /// Whether computations that two blocks share are hoisted into their common dominator.
     hoists: bool,
     replaced: IdMap<Option<Id>>,
     known: FxHashMap<u64, AvailableValue>,
     conditions: DecidedConditions,
     held: FxHashMap<Id, LocationContents>,
-    /// Events of the function at hand, block by block.
+    /// The memory events of the current function, block by block.
     events: Vec<MemoryEvent>,
-    /// Where those of each block begin, and end those of the one before.
+    /// For each block the position of its first event, which is the end of those of the previous block.
     first_event: Vec<u32>,
-    /// Whether the function has an event at all.
+    /// Whether the function has any event.
     eventful: bool,
     seen: Vec<u32>,
     stamp: u32,
     pub counts: GvnCounts,
 }
 
-/// Blocks that are looked at to find out whether memory may have changed between two.
+/// Most blocks that are searched for memory events between two points.
 const MOST_BLOCKS: usize = 48;
 
 impl<'a> GvnWalker<'a> {
-    /// With `memory`, redundant instructions and loads are looked for; without, instructions are
-    /// only simplified.
+    /// Creates a walker. With `memory`, redundant instructions and loads are eliminated; without, instructions
+    /// are only simplified.
     pub fn new(
         module: &SpirvModule,
         facts: &'a mut ModuleValues,
@@ -91,13 +91,13 @@ impl<'a> GvnWalker<'a> {
         }
     }
 
-    /// The same, with what two blocks compute computed once, in the block that is above both.
+    /// Enables hoisting of computations that two blocks share.
     pub fn with_hoisting(mut self) -> Self {
         self.hoists = true;
         self
     }
 
-    /// Walks over a function.
+    /// Numbers the values of a function.
     pub fn number_function(
         &mut self,
         module: &mut SpirvModule,
@@ -180,7 +180,7 @@ impl<'a> GvnWalker<'a> {
         }
     }
 
-    /// Gives a branch or a choice the value of its condition, where that is decided.
+    /// Replaces the condition of a branch or selection by its value, if that is decided.
     fn fold_decided_condition(
         &mut self,
         module: &mut SpirvModule,
@@ -246,7 +246,7 @@ impl<'a> GvnWalker<'a> {
                     return;
                 }
                 if !i.op().effects().is_pure() && !i.op().is_line() && i.op() != Op::Phi {
-                    // It may read.
+                    // The instruction may read memory.
                     state.pending.clear();
                 }
                 self.number_inst(module, flow, inst, state.block, erased);
@@ -270,7 +270,7 @@ impl<'a> GvnWalker<'a> {
         }
     }
 
-    /// The value that a phi has whichever way it is reached.
+    /// The value of a phi if all its incoming values are equal.
     fn only_value(&self, phi: InstRef<'_>) -> Option<Id> {
         let own = phi.result()?;
         let mut only = None;
@@ -283,7 +283,7 @@ impl<'a> GvnWalker<'a> {
         only
     }
 
-    /// Looks for an instruction that computed the same.
+    /// Searches for an earlier instruction that computes the same value.
     fn number_inst(
         &mut self,
         module: &mut SpirvModule,
@@ -352,8 +352,8 @@ impl<'a> GvnWalker<'a> {
         self.known.insert(hash, AvailableValue { inst, block });
     }
 
-    /// The block from which a value reaches both: where it is, if that is above, or one to which it
-    /// can be moved.
+    /// A block from which a value reaches both uses: its own if that dominates them, or a common dominator to
+    /// which it can be hoisted.
     fn find_common_block(
         &self,
         flow: &FlowAnalysis,
@@ -369,7 +369,7 @@ impl<'a> GvnWalker<'a> {
             if !self.hoists || !pure {
                 return None;
             }
-            // The operands are the same in both, hence their definitions are above both.
+            // Both have the same operands, so that the definitions of the operands dominate both.
             at = flow.dominators.immediate_dominator(at)?;
         }
         None
@@ -457,7 +457,7 @@ impl<'a> GvnWalker<'a> {
         self.held.insert(pointer, state.location_contents(value));
     }
 
-    /// What is stored to a function's own variables when it is left is lost.
+    /// Deletes stores to function variables that are lost when the function is left.
     fn process_function_end(
         &mut self,
         module: &mut SpirvModule,
@@ -477,7 +477,7 @@ impl<'a> GvnWalker<'a> {
         }
     }
 
-    /// Whether a place has not changed since its value was noted.
+    /// Whether a location is unchanged since its value was recorded.
     fn is_held(
         &mut self,
         module: &SpirvModule,
@@ -509,7 +509,7 @@ impl<'a> GvnWalker<'a> {
         if changes(&here[..passed]) || changes(&there[from..]) {
             return false;
         }
-        // Every block on a way from there to here.
+        // All blocks on a path from there to here.
         self.stamp += 1;
         let mut work: Vec<u32> = flow.cfg.predecessors(state.block).to_vec();
         let mut visited = 0;
@@ -527,7 +527,7 @@ impl<'a> GvnWalker<'a> {
         true
     }
 
-    /// Uses that come before their definition in the walk: phis, and blocks that are not reached.
+    /// Renames uses that precede their definition in the walk: phis, and unreachable blocks.
     fn rename_rest(&self, module: &mut SpirvModule, flow: &FlowAnalysis) {
         for at in 0..flow.cfg.len() as u32 {
             let reached = flow.dominators.is_reachable(at);
@@ -547,15 +547,15 @@ impl<'a> GvnWalker<'a> {
     }
 }
 
-/// Stores of a block that may turn out to be overwritten, at most.
+/// Most stores of a block that are tracked until they are overwritten.
 const MOST_PENDING: usize = 8;
 
-/// Where the walk is.
+/// The position of the walk.
 struct GvnPosition {
     block: u32,
-    /// Events of this block that have passed.
+    /// Number of events of this block that have passed.
     events: u32,
-    /// Stores that nothing has read since.
+    /// Stores that nothing has read yet.
     pending: Vec<(MemoryLocation, Inst)>,
 }
 
@@ -569,7 +569,7 @@ impl GvnPosition {
     }
 }
 
-/// The operands of an instruction whose first two may change places, in one order.
+/// The operands of an instruction in canonical order, if its first two can be exchanged.
 #[derive(PartialEq)]
 enum CanonicalOperands {
     AsIs,

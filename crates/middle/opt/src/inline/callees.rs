@@ -8,34 +8,34 @@ use spirula_spirv::grammar::enumerants::{
 use spirula_spirv::ir::{Func, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// Which calls are worth it.
+/// The policy that selects calls to inline.
 #[derive(Clone, Copy, Debug)]
 pub enum InlinePolicy {
-    /// All that can be.
+    /// All calls that can be inlined.
     All,
-    /// All that nothing outside of the module sees, which go with their calls, as long as the module
-    /// does not become many times as long; others as by `Words`.
+    /// Functions with internal linkage, which disappear with their calls, within a limit on the growth of the
+    /// module. Others as by `Words`.
     Hidden(usize),
-    /// Where the module is expected to become longer by at most so many words for each call.
+    /// Calls that are expected to enlarge the module by at most this number of words.
     Words(usize),
 }
 
-/// What a function's body is like.
+/// Measures of the body of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct CalleeSummary {
-    /// Words of its instructions, as they would be copied.
+    /// Words of its instructions that a copy would have.
     pub words: usize,
-    /// Words that are expected to be left of a copy: variables become values.
+    /// Words that are expected to remain of a copy when variables have become values.
     cost: usize,
-    /// Words that are expected to go with a call.
+    /// Words that are expected to disappear with a call.
     saved: usize,
-    /// Words of the function itself besides its body.
+    /// Words of the function outside of its body.
     frame: usize,
-    /// Its blocks.
+    /// Number of blocks.
     pub blocks: usize,
-    /// Blocks that return.
+    /// Number of blocks that return.
     pub returns: usize,
-    /// Whether it may end the invocation, or reach what cannot be reached.
+    /// Whether it may end the invocation, or reach `OpUnreachable`.
     pub ends: bool,
 }
 
@@ -45,22 +45,22 @@ pub struct CalleeTable {
     structured: bool,
     by_id: IdMap<Option<Func>>,
     calls: Vec<u32>,
-    /// Functions that no copy can stand for, by [`Func::index`].
+    /// Functions that cannot be inlined, by [`Func::index`].
     barred: Vec<bool>,
-    /// Functions that others may call or that are entry points.
+    /// Exported functions and entry points.
     seen_outside: Vec<bool>,
     bodies: Vec<Option<CalleeSummary>>,
-    /// Types of pointers to variables of functions.
+    /// Types of pointers to function variables.
     local_pointers: IdMap<bool>,
-    /// Words that may still be added to the module.
+    /// Words by which the module may still grow.
     budget: usize,
 }
 
-/// Words that copies may add to a module under [`InlinePolicy::All`]: call trees can be exponential.
+/// Most words by which copies may enlarge a module under [`InlinePolicy::All`]. Call trees can be exponential.
 const MOST_WORDS: usize = 16 << 20;
 
-/// The same under [`InlinePolicy::Hidden`]: so many, and some for each id, which is several times what the
-/// module has.
+/// As `MOST_WORDS`, under [`InlinePolicy::Hidden`]: this number, and some words for each id. That is several
+/// times the size of the module.
 const SOME_WORDS: usize = 16 << 10;
 const WORDS_AN_ID: usize = 16;
 
@@ -110,12 +110,12 @@ impl CalleeTable {
         found
     }
 
-    /// Whether others may call a function, or it is an entry point.
+    /// Whether a function is exported or an entry point.
     pub fn is_seen_outside(&self, func: Func) -> bool {
         self.seen_outside[func.index()]
     }
 
-    /// What the module says of its functions outside of them.
+    /// Reads the instructions outside of functions.
     fn scan_module_level(&mut self, module: &SpirvModule) {
         for entry in module.section_insts(ModuleSection::EntryPoints) {
             let func = entry.get_id(1).and_then(|id| self.by_id[id]);
@@ -131,7 +131,7 @@ impl CalleeTable {
                 self.seen_outside[func.index()] = true;
             }
         }
-        // What a parameter by value points to is a copy, which the call makes.
+        // A by-value parameter points to a copy, which the call creates.
         let decorations = IdDecorations::from_module(module);
         let by_value = |param: Id| {
             let mut all = decorations.decorations_of(module, param, u32::MAX);
@@ -147,8 +147,8 @@ impl CalleeTable {
         }
     }
 
-    /// The function that a call goes to, where a copy of it should stand there instead. `single` is
-    /// asked to make its returns one, and says whether they are.
+    /// The callee of a call, if a copy should replace the call. `single` is asked to merge the returns of the
+    /// callee, and returns whether it has a single one.
     pub fn choose_callee(
         &mut self,
         module: &mut SpirvModule,
@@ -178,7 +178,7 @@ impl CalleeTable {
         if !self.is_worth_inlining(callee, body) {
             return None;
         }
-        // What goes with its only call makes the module no longer.
+        // A function that disappears with its only call does not enlarge the module.
         let moves = self.calls[callee.index()] == 1 && !self.seen_outside[callee.index()];
         if !moves {
             self.budget = self.budget.checked_sub(body.words)?;
@@ -250,7 +250,7 @@ impl CalleeTable {
                 }
             }
         }
-        // The first block's label is the caller's.
+        // The label of the first block is that of the caller.
         body.cost -= 2.min(body.cost);
         body
     }

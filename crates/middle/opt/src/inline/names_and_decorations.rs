@@ -4,7 +4,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// What is said of ids in functions, by id.
+/// Names and decorations of ids in functions, by id.
 pub struct IdAnnotations {
     decorations: IdMap<Vec<Inst>>,
     names: IdMap<Option<Inst>>,
@@ -38,7 +38,7 @@ impl IdAnnotations {
         told
     }
 
-    /// Says of a copy what is said of the original; names are given to variables only.
+    /// Gives a copy the decorations of the original. Only variables get its name.
     pub fn copy_annotations(&mut self, module: &mut SpirvModule, old: InstRefId, new: Id) {
         for decoration in self.decorations[old.id].clone() {
             let inst = module.inst(decoration);

@@ -4,7 +4,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 
-/// What debuggers were told last before a call.
+/// The last debug instructions before a call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CallDebugLocation {
     /// `OpLine`, or `DebugLine`.
@@ -13,17 +13,17 @@ pub struct CallDebugLocation {
     pub scope: Option<Inst>,
 }
 
-/// What a debug instruction is about, as far as copies are concerned.
+/// The kind of a debug instruction, as far as copies are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DebugInstKind {
     Scope,
     Line,
-    /// Says that a function is defined by this body, which a copy is not.
+    /// `DebugFunctionDefinition`, which a copy must not have.
     Definition,
     Other,
 }
 
-/// The kind of an instruction of a debug information set, `None` for every other.
+/// The kind of an instruction of a debug information set; `None` for other instructions.
 pub fn classify_debug_inst(ids: &IdWords, inst: InstRef<'_>) -> Option<DebugInstKind> {
     if inst.op() != Op::ExtInst {
         return None;
@@ -39,7 +39,7 @@ pub fn classify_debug_inst(ids: &IdWords, inst: InstRef<'_>) -> Option<DebugInst
 }
 
 impl CallDebugLocation {
-    /// Takes note of an instruction before the call.
+    /// Records an instruction before the call.
     pub fn record_inst(&mut self, ids: &IdWords, inst: InstRef<'_>) {
         match (inst.op(), classify_debug_inst(ids, inst)) {
             (Op::Line | Op::NoLine, _) | (_, Some(DebugInstKind::Line)) => {
@@ -50,7 +50,7 @@ impl CallDebugLocation {
         }
     }
 
-    /// A `DebugInlinedAt` for what is put here, where scope and line of the call are known.
+    /// A `DebugInlinedAt` for the inlined code, if scope and line of the call are known.
     pub fn inlined_at(&self, ids: &IdWords, module: &mut SpirvModule) -> Option<Id> {
         let scope = module.inst(self.scope?);
         let set = ids.ext_inst_set(scope)?;
@@ -74,7 +74,7 @@ impl CallDebugLocation {
     }
 }
 
-/// A `DebugInlinedAt` like `known`, of code within a function that is itself put at `site`.
+/// A copy of the `DebugInlinedAt` `known` for code within a function that is itself inlined at `site`.
 pub fn chain_inlined_at(module: &mut SpirvModule, known: Id, site: Id, depth: u32) -> Option<Id> {
     let globals = module.section_insts(ModuleSection::Globals).rev();
     let found = globals.take(4096).find(|i| i.result() == Some(known))?;

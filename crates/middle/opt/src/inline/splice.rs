@@ -16,28 +16,28 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, ErasedIds, Func, IdWords, Inst, InstRef, List, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// Puts functions in the place of calls.
+/// Replaces calls by copies of functions.
 pub struct CallInliner {
     ids: IdWords,
     callees: CalleeTable,
     told: IdAnnotations,
-    /// What each id of the function that is copied is in the copy.
+    /// For each id of the callee its id in the copy.
     copy: IdMap<Option<Id>>,
-    /// What takes the place of the result of a call.
+    /// The replacement of the result of each call.
     replaced: IdMap<Option<Id>>,
     /// Blocks by label.
     blocks: IdMap<Option<Block>>,
     structured: bool,
     words: Vec<u32>,
-    /// Makes the returns of callees one.
+    /// Merges the returns of callees.
     pub merger: ReturnMerger,
-    /// Calls that are no more.
+    /// Number of inlined calls.
     pub inlined: usize,
-    /// Functions that took the place of a call.
+    /// Functions that replaced a call.
     copied: Vec<Func>,
 }
 
-/// A call with what was told before it.
+/// A call with the debug instructions before it.
 struct InlineCallSite {
     inst: Inst,
     callee: Func,
@@ -68,7 +68,7 @@ impl CallInliner {
         }
     }
 
-    /// Replaces the calls of a function whose callees are as they shall be copied.
+    /// Inlines the calls of a function whose callees are in their final form.
     pub fn inline_calls(
         &mut self,
         module: &mut SpirvModule,
@@ -111,8 +111,8 @@ impl CallInliner {
         Ok(())
     }
 
-    /// Deletes the functions that took the place of all of their calls, and are named by nothing else but
-    /// what is said of them; returns their number.
+    /// Deletes inlined functions without remaining calls that only names and decorations refer to. Returns their
+    /// number.
     pub fn drop_uncalled(&mut self, module: &mut SpirvModule, erased: &mut ErasedIds) -> usize {
         self.copied.sort_unstable();
         self.copied.dedup();
@@ -171,7 +171,7 @@ impl CallInliner {
         calls
     }
 
-    /// Gives the ids of a callee new names, or those of the arguments.
+    /// Assigns new ids to a callee, or those of the arguments.
     fn assign_callee_ids(&mut self, module: &mut SpirvModule, call: &InlineCallSite) -> bool {
         let arguments: Vec<Id> = module.inst(call.inst).id_operands(1).collect();
         let function = module.function(call.callee);
@@ -201,7 +201,7 @@ impl CallInliner {
         true
     }
 
-    /// A copy of an instruction, in no list.
+    /// A copy of an instruction, outside of any list.
     fn clone_inst(&mut self, module: &mut SpirvModule, inst: Inst) -> Inst {
         let source = module.inst(inst);
         self.words.clear();
@@ -221,7 +221,7 @@ impl CallInliner {
         new
     }
 
-    /// The blocks that are in the continue construct of a loop.
+    /// The blocks in the continue construct of a loop.
     fn find_continue_blocks(
         &self,
         module: &SpirvModule,
@@ -234,8 +234,7 @@ impl CallInliner {
         Ok(blocks.zip(within).filter(|b| b.1).map(|b| b.0).collect())
     }
 
-    /// Puts a copy in the place of a call; returns the blocks that come behind the call's, in their
-    /// order.
+    /// Replaces a call by a copy. Returns the blocks after that of the call, in their order.
     fn splice_callee(
         &mut self,
         module: &mut SpirvModule,
@@ -310,8 +309,8 @@ impl CallInliner {
         Some(made)
     }
 
-    /// Whether a block cannot be split: it heads a loop, and its branch would need a merge
-    /// instruction of its own.
+    /// Whether a block cannot be split: it is a loop header, and its branch would require a merge instruction of
+    /// its own.
     fn is_undivided(&self, module: &SpirvModule, block: Block) -> bool {
         let Some(merge) = module.merge_inst(block).filter(|m| m.op() == Op::LoopMerge) else {
             return false;
@@ -328,8 +327,8 @@ impl CallInliner {
             }
     }
 
-    /// Moves what stands behind a call into a block of its own, but for a loop's merge instruction.
-    /// The first part is left without a terminator.
+    /// Moves the instructions after a call into a new block, except the merge instruction of a loop. The first
+    /// half has no terminator then.
     fn split_after_call(
         &mut self,
         module: &mut SpirvModule,
@@ -354,7 +353,7 @@ impl CallInliner {
         if let Some(merge) = merge
             && module.inst(merge).id_operand(1) == own
         {
-            // A loop of one block: its end is where it continues now.
+            // A loop of one block: the new block is its continue target.
             module.words_mut(merge)[1] = label.word();
         }
         for (_, target) in module.block_targets(&self.ids, post) {
@@ -365,7 +364,7 @@ impl CallInliner {
         post
     }
 
-    /// Has what the call gave come from where the copy returns.
+    /// Connects the return values of the copy to the result of the call.
     fn join_returns(
         &mut self,
         module: &mut SpirvModule,
@@ -395,7 +394,7 @@ impl CallInliner {
         module.remove_inst(call.inst);
     }
 
-    /// What a function that never returns gives; nothing for `void`.
+    /// The result of a function that never returns; nothing for `void`.
     fn make_undefined_result(&self, module: &mut SpirvModule, ty: u32) -> Option<Id> {
         let ty = Id::new(ty)?;
         let globals = module.section_insts(spirula_spirv::ir::ModuleSection::Globals);
@@ -437,7 +436,7 @@ impl CallInliner {
     }
 }
 
-/// Where copies of instructions go.
+/// The place where copies are inserted.
 #[derive(Clone, Copy)]
 enum InsertionPoint {
     Before(Inst),
@@ -453,9 +452,9 @@ impl InsertionPoint {
     }
 }
 
-/// A copy that is being made.
+/// A copy in progress.
 struct InlineCopy {
-    /// The first instruction of the caller, before which variables go.
+    /// The first instruction of the caller; variables go before it.
     variables: Inst,
     site: CallDebugLocation,
     inlined_at: Option<Id>,
@@ -482,7 +481,7 @@ impl InlineCopy {
         }
     }
 
-    /// Copies the instructions of a block; returns what it returns.
+    /// Copies the instructions of a block, and returns its return value.
     fn copy_block_body(
         &mut self,
         module: &mut SpirvModule,
@@ -514,8 +513,8 @@ impl InlineCopy {
         value
     }
 
-    /// Variables go to the caller's begin; what they begin with they get where the copy begins, as
-    /// it may stand in a loop.
+    /// Copies a variable to the beginning of the caller. Its initialiser becomes a store at the beginning of the
+    /// copy, which may be in a loop.
     fn copy_variable(
         &mut self,
         module: &mut SpirvModule,
@@ -560,7 +559,7 @@ impl InlineCopy {
         self.scopes = true;
     }
 
-    /// Tells debuggers that what follows is the caller's again.
+    /// Restores the debug scope of the caller after a copy.
     fn restore_caller_scope(&self, module: &mut SpirvModule, at: InsertionPoint) {
         let told = [
             self.site.line.filter(|_| self.lines),

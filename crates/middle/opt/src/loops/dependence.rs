@@ -12,14 +12,14 @@ pub struct LoopAccess {
     pub place: MemoryLocation,
 }
 
-/// What is read and what is written, in the order of the blocks.
+/// Loads and stores in block order.
 #[derive(Default)]
 pub struct LoopAccesses {
     pub reads: Vec<LoopAccess>,
     pub writes: Vec<LoopAccess>,
 }
 
-/// What blocks read and write; `None` where more happens than that.
+/// The loads and stores of blocks; `None` if they have other effects.
 pub fn gather_accesses(
     module: &SpirvModule,
     facts: &ModuleValues,
@@ -54,7 +54,7 @@ pub fn gather_accesses(
     Some(found)
 }
 
-/// Whether an instruction decides, or computes, and does nothing else.
+/// Whether an instruction is a branch or a computation without effects.
 pub fn is_plain(facts: &ModuleValues, inst: InstRef<'_>) -> bool {
     match inst.op() {
         Op::Phi | Op::LoopMerge | Op::SelectionMerge | Op::Branch => true,
@@ -69,8 +69,8 @@ pub fn is_plain(facts: &ModuleValues, inst: InstRef<'_>) -> bool {
     }
 }
 
-/// Whether two accesses are apart in all rounds: within one variable, what differs in one round may be
-/// the same in another.
+/// Whether two accesses are independent in all iterations. Within one variable, elements that differ in one
+/// iteration may coincide in another.
 pub fn are_apart(
     module: &SpirvModule,
     facts: &ModuleValues,

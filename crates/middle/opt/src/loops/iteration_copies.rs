@@ -10,26 +10,26 @@ use spirula_spirv::{Id, IdMap};
 pub struct BlockCloner {
     ids: IdWords,
     told: IdAnnotations,
-    /// What each id is in the copy made last.
+    /// For each id its id in the latest copy.
     new: IdMap<Option<Id>>,
-    /// The ids that are another there.
+    /// The ids that differ in the latest copy.
     named: Vec<Id>,
 }
 
-/// What becomes of an instruction in a copy of its block.
+/// The treatment of an instruction when its block is copied.
 enum CloneAction {
     Copy,
     Nothing,
     BranchTo(Id),
 }
 
-/// Rounds that follow each other.
+/// A chain of copied iterations.
 pub struct IterationChain {
-    /// The block that the first begins with.
+    /// The first block of the first iteration.
     pub first: Block,
-    /// The block that the last ends with, which leads nowhere yet.
+    /// The last block of the last iteration, which has no terminator yet.
     pub last: Block,
-    /// What the header's phis would be in the round behind, in their order.
+    /// The values of the header's phis in the next iteration, in their order.
     pub values: Vec<Id>,
 }
 
@@ -44,13 +44,13 @@ impl BlockCloner {
         }
     }
 
-    /// What an id is in the copy made last.
+    /// The id that stands for an id in the latest copy.
     pub fn resolve_clone(&self, id: Id) -> Id {
         self.new[id].unwrap_or(id)
     }
 
-    /// Makes `count` rounds, at least one, none of which leaves the loop. In the first the header's
-    /// phis are `values`; where those are none, what they are when the loop is entered.
+    /// Creates `count` iterations, at least one, none of which leaves the loop. The header's phis have the given
+    /// values in the first iteration, or else those on entry to the loop.
     pub fn clone_iterations(
         &mut self,
         module: &mut SpirvModule,
@@ -91,7 +91,7 @@ impl BlockCloner {
         }
     }
 
-    /// One round: its blocks, of which the last leads nowhere.
+    /// Creates one iteration. Its last block has no terminator.
     fn clone_iteration(&mut self, module: &mut SpirvModule, shape: &LoopShape) -> Vec<Block> {
         self.assign_new_ids(module, &shape.blocks, Some(shape.header));
         let stays = self.resolve_clone(shape.stays);
@@ -107,8 +107,8 @@ impl BlockCloner {
         })
     }
 
-    /// Copies blocks as they are; ids that are defined in them have copies too, labels included. Others
-    /// stand for what `outside` says, in pairs.
+    /// Copies blocks unchanged. Ids that are defined in them, labels included, get copies. Other ids are
+    /// replaced by the pairs in `outside`.
     pub fn clone_blocks(
         &mut self,
         module: &mut SpirvModule,
@@ -123,7 +123,7 @@ impl BlockCloner {
         self.fill_blocks(module, blocks, |_, _| CloneAction::Copy)
     }
 
-    /// Makes blocks of what becomes of the instructions of others.
+    /// Fills new blocks with the copied instructions of others.
     fn fill_blocks(
         &mut self,
         module: &mut SpirvModule,
@@ -154,20 +154,20 @@ impl BlockCloner {
         copies
     }
 
-    /// Has an id stand for another in the copy made next.
+    /// Sets the id that stands for another one in the next copy.
     fn set_replacement(&mut self, id: Id, new: Id) {
         self.new.set(id, Some(new));
         self.named.push(id);
     }
 
-    /// Has all ids stand for themselves: what was copied before is used where it is not copied.
+    /// Makes all ids stand for themselves again.
     fn forget_clones(&mut self) {
         for id in self.named.drain(..) {
             self.new.set(id, None);
         }
     }
 
-    /// Gives new ids to everything that blocks define, but for the phis of one of them.
+    /// Assigns new ids to all definitions of blocks, except the phis of one of them.
     fn assign_new_ids(
         &mut self,
         module: &mut SpirvModule,
@@ -211,7 +211,7 @@ impl BlockCloner {
     }
 }
 
-/// Has the phis of a header, in their order, take values from another block than before.
+/// Replaces a predecessor in the phis of a header by another block.
 pub fn come_from(module: &mut SpirvModule, header: Block, [old, new]: [Block; 2], values: &[Id]) {
     let [old, new] = [old, new].map(|block| module.label(block));
     let phis: Vec<Inst> = module.phis(header).map(InstRef::handle).collect();
@@ -224,13 +224,13 @@ pub fn come_from(module: &mut SpirvModule, header: Block, [old, new]: [Block; 2]
     }
 }
 
-/// Has a block that leads nowhere branch to another.
+/// Appends a branch to a block without a terminator.
 pub fn end_with(module: &mut SpirvModule, block: Block, label: Id) {
     let branch = module.create_inst(Op::Branch, &[label.word()]);
     module.append_inst(module.block(block).body, branch);
 }
 
-/// Puts an instruction at the end of a block that has none which ends it; its result.
+/// Appends an instruction to a block without a terminator. Returns its result.
 pub fn append_inst(module: &mut SpirvModule, block: Block, op: Op, ty: Id, operands: &[Id]) -> Id {
     let id = module.fresh_id();
     let mut words = vec![ty.word(), id.word()];
@@ -241,7 +241,7 @@ pub fn append_inst(module: &mut SpirvModule, block: Block, op: Op, ty: Id, opera
 }
 
 impl IterationChain {
-    /// Puts the rounds between the block that leads into a loop and its header.
+    /// Inserts the iterations between the entry block of a loop and its header.
     pub fn put_before(&self, module: &mut SpirvModule, shape: &LoopShape) {
         let label = module.label(self.first);
         module.branch_to(shape.entry, Some(label));
@@ -249,7 +249,8 @@ impl IterationChain {
         come_from(module, shape.header, [shape.entry, self.last], &self.values);
     }
 
-    /// Puts the rounds between the end of a loop and its header: behind each of its rounds.
+    /// Inserts the iterations between the latch of a loop and its header, so that they follow each of its
+    /// iterations.
     pub fn put_behind(&self, module: &mut SpirvModule, shape: &LoopShape, continues: Option<Id>) {
         let header = module.label(shape.header);
         let first = module.label(self.first);

@@ -13,14 +13,13 @@ use spirula_spirv::ir::{Block, ErasedIds, Func, SpirvModule};
 
 /// A pass over loops.
 pub trait LoopPass {
-    /// What it changes at a time: a loop, or several.
+    /// The unit that it changes: one loop, or several.
     type Found;
 
-    /// Times that it goes over a function, as long as it changes something there.
+    /// Most repetitions of the pass over a function. It repeats while it changes something.
     const LEVELS: usize = 1;
 
-    /// Whether it may find something in a function, once the loops there have blocks of their own
-    /// through which they are entered.
+    /// Whether the pass may find a candidate in a function whose loops have pre-headers.
     fn is_worth(
         &self,
         tools: &mut LoopPassContext,
@@ -30,7 +29,7 @@ pub trait LoopPass {
         !find_loop_shapes(module, flow, tools.structured).is_empty()
     }
 
-    /// What it would change in a function.
+    /// The candidates of a function.
     fn find_candidates(
         &self,
         tools: &mut LoopPassContext,
@@ -38,10 +37,11 @@ pub trait LoopPass {
         flow: &FlowAnalysis,
     ) -> Vec<Self::Found>;
 
-    /// The blocks of what it would change. Of what shares blocks, only the first is changed.
+    /// The blocks of a candidate. Of candidates that share blocks, only the first is transformed.
     fn candidate_blocks<'a>(&self, found: &'a Self::Found) -> &'a [Block];
 
-    /// Changes it, or says no. It touches blocks that are not its own through [`LoopPassContext::mark_changed`].
+    /// Transforms a candidate, or declines. Changes to other blocks are reported by
+    /// [`LoopPassContext::mark_changed`].
     fn transform_candidate(
         &mut self,
         tools: &mut LoopPassContext,
@@ -50,17 +50,17 @@ pub trait LoopPass {
     ) -> bool;
 }
 
-/// What passes over loops need.
+/// The shared data of loop passes.
 pub struct LoopPassContext {
-    /// Whether the module's control flow is structured.
+    /// Whether control flow is structured.
     pub structured: bool,
-    /// What is known of values.
+    /// Facts about values.
     pub facts: Box<ModuleValues>,
-    /// What is known of how often loops run.
+    /// The trip count analysis.
     pub trips: TripCounter,
     memory: Option<AliasAnalysis>,
     copier: Option<BlockCloner>,
-    /// The last time that each block was touched.
+    /// For each block the last repetition that changed it.
     touched: Vec<u32>,
     time: u32,
 }
@@ -78,7 +78,7 @@ impl LoopPassContext {
         }
     }
 
-    /// What is known of memory, and of values.
+    /// The alias analysis and the facts about values.
     pub fn alias_analysis(&mut self, module: &SpirvModule) -> (&AliasAnalysis, &ModuleValues) {
         let facts = &*self.facts;
         let memory = self
@@ -87,12 +87,12 @@ impl LoopPassContext {
         (memory, facts)
     }
 
-    /// What copies blocks.
+    /// The block cloner.
     pub fn block_cloner(&mut self, module: &SpirvModule) -> &mut BlockCloner {
         self.copier.get_or_insert_with(|| BlockCloner::new(module))
     }
 
-    /// Says that a block is not what it was when the function was gone over.
+    /// Reports that a block has changed since the function was examined.
     pub fn mark_changed(&mut self, block: Block) {
         if self.touched.len() <= block.index() {
             self.touched.resize(block.index() + 1, 0);
@@ -104,13 +104,13 @@ impl LoopPassContext {
         self.touched.get(block.index()) == Some(&self.time)
     }
 
-    /// Takes note of what was made.
+    /// Updates the facts for new instructions.
     fn catch_up(&mut self, module: &SpirvModule) {
         self.facts.catch_up(module);
     }
 }
 
-/// Has a pass change the loops of a module. What it does is counted under `what`.
+/// Runs a loop pass over a module. Its changes are counted under `what`.
 pub fn run_loop_pass<P: LoopPass>(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
@@ -158,7 +158,7 @@ pub fn run_loop_pass<P: LoopPass>(
     })
 }
 
-/// Goes over a function once; returns how much was changed.
+/// Runs the pass over a function once. Returns the number of changes.
 fn transform_function<P: LoopPass>(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
@@ -184,7 +184,7 @@ fn transform_function<P: LoopPass>(
     Ok(changed)
 }
 
-/// Rounds of a loop before it leaves, where that is known and at most `limit`.
+/// The trip count of a loop, if it is known and at most `limit`.
 pub fn count_loop_iterations(
     tools: &mut LoopPassContext,
     module: &SpirvModule,

@@ -8,29 +8,29 @@ use spirula_spirv::analysis::{ConstructTree, LoopNest};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Func, IdWords, SpirvModule};
 
-/// A loop.
+/// A loop whose iterations can be copied.
 #[derive(Clone, Debug)]
 pub struct LoopShape {
-    /// The block that alone leads into the loop, by `OpBranch`.
+    /// The only predecessor of the loop, which ends in `OpBranch`.
     pub entry: Block,
-    /// The block through which it is entered.
+    /// The header.
     pub header: Block,
-    /// The block that leads back to the header.
+    /// The latch: the block with the back edge.
     pub latch: Block,
-    /// The block that leads out of it.
+    /// The block with the exit branch.
     pub exit: Block,
-    /// Where that goes to within the loop.
+    /// The target of the exit branch inside the loop.
     pub stays: Id,
-    /// Where it goes to outside.
+    /// The target of the exit branch outside.
     pub leaves: Id,
-    /// Whether it stays where the condition holds.
+    /// Whether the loop continues if the condition holds.
     pub stays_when: bool,
     /// All blocks, the header first, in reverse post-order.
     pub blocks: Vec<Block>,
 }
 
-/// Has every loop of a function be entered from one block that leads nowhere else; returns the
-/// number of blocks made.
+/// Gives each loop of a function a pre-header: a single predecessor without other successors. Returns the number
+/// of new blocks.
 pub fn create_preheaders(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
@@ -62,7 +62,7 @@ pub fn create_preheaders(
             [only] => module.terminator(cfg.block(only)).op() == Op::Branch,
             _ => false,
         };
-        // Pre-headers of loops that this one leads to may have changed who leads here.
+        // Pre-headers of other loops that this one leads to may have changed its predecessors.
         if plain && !named[l.header as usize] {
             continue;
         }
@@ -87,7 +87,7 @@ pub fn create_preheaders(
     Ok(made)
 }
 
-/// The loops of a function that have this shape, inner ones first.
+/// The loops of a function that have this shape, inner loops first.
 pub fn find_loop_shapes(
     module: &SpirvModule,
     flow: &FlowAnalysis,
@@ -132,7 +132,7 @@ fn match_loop_shape(
             out.filter(|s| !loops.contains(own, **s))
                 .map(|s| (block, *s)),
         );
-        // What returns or ends leaves the loop as well.
+        // A block that returns or ends the invocation leaves the loop as well.
         if cfg.successors(block).is_empty() {
             return None;
         }
@@ -166,8 +166,8 @@ fn match_loop_shape(
     })
 }
 
-/// Whether a structured loop is left to its merge block and continued by branches that stand in no
-/// construct within it, so that its rounds can do without its merge instruction.
+/// Whether a structured loop exits to its merge block, and whether its exit and back edge are outside of inner
+/// constructs. Its iterations then do not need its merge instruction.
 fn is_plain(
     module: &SpirvModule,
     flow: &FlowAnalysis,
@@ -191,14 +191,14 @@ fn is_plain(
     sources.retain(|s| flow.dominators.is_reachable(*s));
     let continued = match sources[..] {
         [only] => directly(only),
-        // A loop of one block, or one whose header is all that continues.
+        // A loop of one block, or one whose header is its only continuing block.
         _ => continues == header,
     };
     construct.merge == target && directly(exit) && !selects && continued
 }
 
-/// Whether what the merge instructions of blocks name is among them, but for those of a header: a copy
-/// would name it as well.
+/// Whether the blocks contain all merge blocks and continue targets that they declare, except those of a header.
+/// A copy would refer to the same blocks otherwise.
 pub fn merges_inside(
     module: &SpirvModule,
     flow: &FlowAnalysis,

@@ -8,22 +8,22 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// Instructions that may decide on leaving a loop.
+/// Most instructions that may compute the exit condition.
 const MOST_INSTS: usize = 32;
 
 const NONE: u32 = u32::MAX;
 
-/// Computes what decides on leaving loops.
+/// The trip count analysis, which evaluates exit conditions.
 pub struct TripCounter {
-    /// Place of each value in the order in which it is computed.
+    /// The position of each value in evaluation order.
     slot: IdMap<u32>,
-    /// Number of each instruction of the loop at hand; those of others are below `base`.
+    /// The number of each instruction of the current loop. Numbers below `base` belong to other loops.
     number: IdMap<u32>,
     base: u32,
     next: u32,
 }
 
-/// What is computed in each round.
+/// The instructions that are evaluated in each iteration.
 struct TripSlice {
     phis: Vec<Inst>,
     insts: Vec<Inst>,
@@ -39,7 +39,7 @@ impl TripCounter {
         }
     }
 
-    /// Rounds that stay in the loop before one leaves it, where that is known and at most `limit`.
+    /// The trip count: the number of iterations before the exit is taken, if it is known and at most `limit`.
     pub fn count_iterations(
         &mut self,
         facts: &ModuleValues,
@@ -73,7 +73,7 @@ impl TripCounter {
         self.number[id] >= self.base
     }
 
-    /// What a value is computed of, in the order of the blocks.
+    /// The instructions that a value depends on, in block order.
     fn slice_value(
         &self,
         facts: &ModuleValues,
@@ -160,7 +160,7 @@ impl TripCounter {
     }
 }
 
-/// Words of a round.
+/// Number of words of an iteration.
 pub fn count_loop_words(module: &SpirvModule, shape: &LoopShape) -> usize {
     let insts = shape.blocks.iter().flat_map(|b| module.body(*b));
     let words = insts.filter(|i| i.op() != Op::Phi && !i.op().is_line());

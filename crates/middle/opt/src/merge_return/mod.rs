@@ -17,22 +17,22 @@ use spirula_spirv::ir::{
 use spirula_spirv::{Id, IdMap};
 use ssa_repair::SsaRepair;
 
-/// Makes returns one, function by function.
+/// Merges returns, function by function.
 pub struct ReturnMerger {
     pool: Option<InternPool>,
     repair: SsaRepair,
     void: IdMap<bool>,
-    /// Functions that were given one return.
+    /// Number of functions whose returns were merged.
     pub merged: usize,
-    /// Functions that lost unreachable blocks.
+    /// Number of functions that lost unreachable blocks.
     pub trimmed: usize,
 }
 
-/// What a function gets: variables, and the block that returns.
+/// The additions to a function: variables, and the block that returns.
 struct MergedReturn {
-    /// The value that is returned.
+    /// The variable of the return value.
     value: Option<(Id, Id)>,
-    /// Whether the function has returned, with the type and the constant for yes.
+    /// The variable that records whether the function has returned, with its type and the constant `true`.
     done: Option<(Id, Id, Id)>,
     end: Block,
 }
@@ -54,11 +54,10 @@ impl ReturnMerger {
         }
     }
 
-    /// Has a function return at one place at most, outside of all constructs. Returns whether it
-    /// does.
+    /// Gives a function at most one return, outside of all constructs. Returns whether this succeeded.
     ///
     /// # Errors
-    /// When a branch goes to what is no label of the function.
+    /// If the target of a branch is no label of the function.
     pub fn merge_returns(
         &mut self,
         module: &mut SpirvModule,
@@ -94,7 +93,7 @@ impl ReturnMerger {
         if module.split_block(ids, entry, first).is_err() {
             return Ok(false);
         }
-        // Debuggers are told in its first block where a function is defined.
+        // `DebugFunctionDefinition` belongs to the first block of a function.
         if let Some(definition) = definition {
             let end = module.terminator(entry).handle();
             module.move_before(end, definition);
@@ -160,7 +159,7 @@ impl ReturnMerger {
         MergedReturn { value, done, end }
     }
 
-    /// Puts the body into a switch of one case, so that it can be left from within selections.
+    /// Wraps the body in a switch of one case, which selections can leave.
     fn wrap_in_switch(
         &self,
         module: &mut SpirvModule,
@@ -184,7 +183,7 @@ impl ReturnMerger {
         module.set_terminator(entry, Op::Switch, &[zero.word(), body.word()]);
     }
 
-    /// Has a block branch out of its construct where it returned.
+    /// Replaces a return by a branch out of its construct.
     fn redirect_return(
         &self,
         module: &mut SpirvModule,
@@ -211,7 +210,8 @@ impl ReturnMerger {
         extend_phis(module, target, block, pool);
     }
 
-    /// Has the merge block of a construct go on to what is around it when the function returned.
+    /// Makes the merge block of a construct continue to the next construct around it if the function has
+    /// returned.
     fn pass_on(
         &self,
         module: &mut SpirvModule,
@@ -247,7 +247,7 @@ impl ReturnMerger {
     }
 }
 
-/// The phis of a block take nothing in particular from a new predecessor.
+/// Gives the phis of a block undefined values for a new predecessor.
 fn extend_phis(module: &mut SpirvModule, block: Block, parent: Block, pool: &mut InternPool) {
     let parent = module.label(parent);
     let phis: Vec<Inst> = module.phis(block).map(InstRef::handle).collect();
@@ -259,7 +259,7 @@ fn extend_phis(module: &mut SpirvModule, block: Block, parent: Block, pool: &mut
     }
 }
 
-/// A new variable of a function.
+/// A new function variable.
 fn create_variable(module: &mut SpirvModule, func: Func, ty: Id, pool: &mut InternPool) -> Id {
     let pointer = pool.local_pointer(module, ty);
     let id = module.fresh_id();

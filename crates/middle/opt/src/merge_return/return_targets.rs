@@ -6,23 +6,23 @@ use spirula_spirv::analysis::{BlockDominators, ConstructTree, FlowGraph};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::SpirvModule;
 
-/// A way out.
+/// An edge on the way out of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct ReturnExit {
     /// The block that takes it.
     pub block: u32,
-    /// Where it goes; to the function's end where nothing is around it.
+    /// Its target; the end of the function if there is no construct around it.
     pub target: Option<u32>,
-    /// Whether nothing else comes to this block.
+    /// Whether the block is reached by returns only.
     pub only: bool,
 }
 
-/// All ways out of a function.
+/// All edges on the way out of a function.
 #[derive(Debug)]
 pub struct ReturnPlan {
     /// From blocks that return.
     pub returns: Vec<ReturnExit>,
-    /// From merge blocks that returns come to.
+    /// From merge blocks that returns pass.
     pub merges: Vec<ReturnExit>,
 }
 
@@ -42,8 +42,8 @@ pub fn find_return_blocks(
 }
 
 impl ReturnPlan {
-    /// None where a way leads through the continue construct of a loop, or through a merge block
-    /// that is a loop's header.
+    /// `None` if a path leads through the continue construct of a loop, or through a merge block that is a loop
+    /// header.
     pub fn new(
         module: &SpirvModule,
         cfg: &FlowGraph,
@@ -97,8 +97,7 @@ impl ReturnPlan {
     }
 }
 
-/// The construct that a block within `from` can leave: the innermost loop, else the innermost
-/// switch.
+/// The construct that a block within `from` can leave: the innermost loop, else the innermost switch.
 fn find_breakable_construct(
     module: &SpirvModule,
     cfg: &FlowGraph,

@@ -8,23 +8,31 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Func, IdWords, Inst, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// Function and block of a definition.
+/// Function and block of each definition.
 type DefinitionBlock = Option<(Func, u32)>;
 
-/// Tables that serve all functions of a module.
+/// Tables that are reused for all functions of a module.
 pub struct SsaRepair {
     definitions: IdDefinitions,
     places: IdMap<DefinitionBlock>,
-    /// The variable that a value goes through.
+    /// The variable of each value that goes through one.
     variables: IdMap<Option<Id>>,
 }
 
-/// A use that its definition does not reach.
+/// The control flow of the function that is repaired.
+struct RepairGraph<'a> {
+    ids: &'a IdWords,
+    cfg: &'a FlowGraph,
+    dominators: &'a BlockDominators,
+    func: Func,
+}
+
+/// A use that its definition does not dominate.
 struct BrokenUse {
     user: Inst,
     at: usize,
     id: Id,
-    /// Before which instruction the value must be there.
+    /// The instruction before which the value must be available.
     before: Inst,
     /// Block of that instruction.
     block: u32,
@@ -39,9 +47,9 @@ impl SsaRepair {
         }
     }
 
-    /// Whether every value of a function could be brought to its uses in other blocks.
+    /// Whether every value of a function can be made available at its uses in other blocks.
     pub fn is_possible(&mut self, module: &SpirvModule, ids: &IdWords, cfg: &FlowGraph) -> bool {
-        // Blocks of definitions that cannot be brought anywhere.
+        // Blocks of definitions that cannot be moved or stored.
         let mut fixed: Vec<(Id, u32)> = Vec::new();
         for at in 0..cfg.len() as u32 {
             for inst in module.body(cfg.block(at)) {
@@ -93,7 +101,7 @@ impl SsaRepair {
     fn can_be_made_again(&self, module: &SpirvModule, inst: InstRef<'_>) -> bool {
         match inst.op() {
             op if op.is_plain_access_chain() || op == Op::CopyObject => true,
-            // Handles are loaded from what nothing writes.
+            // Handles are loaded from memory that nothing writes.
             Op::Load => inst.result_type().is_some_and(|ty| {
                 let ty = self.definitions.defining_op(module, ty);
                 matches!(
@@ -131,19 +139,17 @@ impl SsaRepair {
             }
         }
         homes.sort_unstable_by_key(|h| h.0);
+        let graph = RepairGraph {
+            ids,
+            cfg: &cfg,
+            dominators: &dominators,
+            func,
+        };
         let mut broken = Vec::new();
         for at in 0..cfg.len() as u32 {
             if dominators.is_reachable(at) {
                 for inst in module.body(cfg.block(at)) {
-                    self.find_broken_uses(
-                        module,
-                        ids,
-                        &cfg,
-                        &dominators,
-                        func,
-                        (at, inst),
-                        &mut broken,
-                    );
+                    self.find_broken_uses(module, &graph, at, inst, &mut broken);
                 }
             }
         }
@@ -184,7 +190,7 @@ impl SsaRepair {
         Ok(())
     }
 
-    /// The variable of a value, which is stored where it is defined.
+    /// The variable of a value, which is stored at its definition.
     fn variable_for_value(
         &mut self,
         module: &mut SpirvModule,
@@ -214,13 +220,17 @@ impl SsaRepair {
     fn find_broken_uses(
         &self,
         module: &SpirvModule,
-        ids: &IdWords,
-        cfg: &FlowGraph,
-        dominators: &BlockDominators,
-        func: Func,
-        (block, inst): (u32, InstRef<'_>),
+        graph: &RepairGraph<'_>,
+        block: u32,
+        inst: InstRef<'_>,
         broken: &mut Vec<BrokenUse>,
     ) {
+        let RepairGraph {
+            ids,
+            cfg,
+            dominators,
+            func,
+        } = *graph;
         let user = inst.handle();
         let is_phi = inst.op() == Op::Phi;
         ids.visit_uses(inst, |at, id| {

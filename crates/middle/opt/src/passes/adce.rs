@@ -41,8 +41,8 @@ pub fn run_adce(
     run_dead_code_elimination(module, cache, launched)
 }
 
-/// Whether the module's entry points are launched, with arguments for what it has, rather than parts of
-/// a pipeline whose layout the host knows.
+/// Whether the module is launched with arguments for its bindings. The alternative is a pipeline stage whose
+/// layout the host knows.
 fn is_launched(module: &SpirvModule) -> bool {
     let models = [ExecutionModel::GLCompute.0, ExecutionModel::Kernel.0];
     let entries = module.section_insts(ModuleSection::EntryPoints);
@@ -50,7 +50,7 @@ fn is_launched(module: &SpirvModule) -> bool {
     entries.peek().is_none() || entries.any(|e| models.contains(&e.operand_word(0)))
 }
 
-/// Variables with a binding go as well: launches give the module less than it took.
+/// Deletes unused variables with a binding as well. Launches need fewer arguments then.
 pub fn run_bindings(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,

@@ -30,7 +30,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{ErasedIds, Func, Inst, InstRef, SpirvModule};
 
-/// Parts of which a copy may be put together.
+/// Most members from which a copy may be constructed.
 const MOST_PARTS: usize = 256;
 
 pub fn run_copy_arrays(
@@ -77,7 +77,7 @@ pub fn run_copy_arrays(
     })
 }
 
-/// Block and number of each instruction of a function.
+/// Records block and position of each instruction of a function.
 fn note_places(module: &SpirvModule, flow: &FlowAnalysis, places: &mut [(u32, u32)]) {
     for block in 0..flow.cfg.len() as u32 {
         for (at, inst) in module.body(flow.cfg.block(block)).enumerate() {
@@ -91,11 +91,11 @@ fn note_places(module: &SpirvModule, flow: &FlowAnalysis, places: &mut [(u32, u3
 /// A variable that is a copy.
 struct AggregateCopy {
     store: Inst,
-    /// Where it was copied from.
+    /// The source of the copy.
     source: Id,
-    /// Constant indices from there.
+    /// The constant indices into the source.
     path: Vec<u32>,
-    /// The chains into the copy, with the types of what they lead to.
+    /// The access chains into the copy, with the types of their results.
     chains: Vec<(Inst, Id)>,
 }
 
@@ -156,7 +156,7 @@ impl CopySearch<'_> {
             let indices = inst.id_operands(1).map(Some).zip(std::iter::repeat(&0));
             let leaf = self.resolve_indexed_type(module, top, indices)?;
             let own = self.pointee_type(module, inst.result_type()?)?;
-            // What is read of another layout would be of another type.
+            // With another layout the loaded value would have another type.
             if leaf != own {
                 return None;
             }
@@ -170,7 +170,7 @@ impl CopySearch<'_> {
         })
     }
 
-    /// The load that a value is all of, or a part of at constant indices.
+    /// The load that a value is the whole of, or a part of at constant indices.
     fn find_origin_load(
         &self,
         module: &SpirvModule,
@@ -205,16 +205,16 @@ impl CopySearch<'_> {
                     }
                 }
                 let whole = whole.filter(|_| !vector && count as usize == inst.operands().len())?;
-                let source = self.type_at(module, &whole)?;
+                let source = self.type_at(module, whole.0, &whole.1)?;
                 (self.facts.part_count(module, source)? == count).then_some(whole)
             }
             _ => None,
         }
     }
 
-    fn type_at(&self, module: &SpirvModule, origin: &(Inst, Vec<u32>)) -> Option<Id> {
-        let mut ty = module.inst(origin.0).result_type()?;
-        for at in &origin.1 {
+    fn type_at(&self, module: &SpirvModule, load: Inst, path: &[u32]) -> Option<Id> {
+        let mut ty = module.inst(load).result_type()?;
+        for at in path {
             ty = self.facts.part_type(module, ty, *at)?;
         }
         Some(ty)
@@ -228,7 +228,7 @@ impl CopySearch<'_> {
         )
     }
 
-    /// The type that indices, values or numbers, lead to.
+    /// The type that indices lead to, given as values or as numbers.
     fn resolve_indexed_type<'n>(
         &self,
         module: &SpirvModule,
@@ -248,7 +248,7 @@ impl CopySearch<'_> {
         Some(ty)
     }
 
-    /// Whether an address is used to load, and nothing else.
+    /// Whether an address is only used for loads.
     fn is_only_read(&self, module: &SpirvModule, address: Id) -> bool {
         let mut work = vec![address];
         while let Some(address) = work.pop() {
@@ -256,7 +256,7 @@ impl CopySearch<'_> {
                 let inst = module.inst(*user);
                 match inst.op() {
                     Op::Load if is_plain(inst.operands().get(1)) => {}
-                    // A chain of a chain would have to get another type as well.
+                    // A chain of a chain would require another type as well.
                     _ => return false,
                 }
             }
@@ -264,7 +264,7 @@ impl CopySearch<'_> {
         true
     }
 
-    /// Whether one instruction runs before another whenever that runs.
+    /// Whether one instruction runs before another whenever the latter runs.
     fn is_before(&self, first: Inst, second: Inst) -> bool {
         let (a, b) = (self.places[first.index()], self.places[second.index()]);
         if a.0 == b.0 {
@@ -274,7 +274,7 @@ impl CopySearch<'_> {
         }
     }
 
-    /// Whether what is at a place stays as it is from when it is loaded.
+    /// Whether the content of the source is unchanged after the load.
     fn is_kept(&self, module: &SpirvModule, source: Id, load: Inst) -> bool {
         let place = self.memory.pointer_location(self.facts, module, source);
         if place.kind == WriterScope::ReadOnly {
@@ -303,7 +303,7 @@ impl CopySearch<'_> {
     }
 }
 
-/// Has the chains into a copy lead into its source.
+/// Redirects the access chains of a copy to its source.
 fn read_source(
     module: &mut SpirvModule,
     facts: &mut ModuleValues,
@@ -330,7 +330,7 @@ fn read_source(
         module.replace_words(*chain, &words);
         let loads = Id::new(id).map_or(&[][..], |id| accesses.address_users(id));
         for load in loads {
-            // What was known of the copy's place does not hold for the source's.
+            // Memory operands of the copy do not apply to the source.
             if module.inst(*load).operands().len() > 1 {
                 let words = module.inst(*load).words()[..3].to_vec();
                 module.replace_words(*load, &words);

@@ -76,12 +76,12 @@ pub fn run_dead_components(
 
 const ALL: u32 = u32::MAX;
 
-/// A component; none for a number that no vector has.
+/// The bit of a component; 0 for an index that no vector has.
 fn component_bit(component: u32) -> u32 {
     1u32.checked_shl(component).unwrap_or(0)
 }
 
-/// The components of each value that something needs, as bits.
+/// The needed components of each value, as bits.
 struct DemandedComponents {
     components: IdMap<u32>,
     work: Vec<Id>,
@@ -109,7 +109,7 @@ impl DemandedComponents {
         }
     }
 
-    /// What an instruction needs where these components of its result are needed.
+    /// Propagates the needed components of an instruction's result to its operands.
     fn propagate_demand(
         &mut self,
         module: &SpirvModule,
@@ -175,8 +175,8 @@ fn vector_width(module: &SpirvModule, facts: &ModuleValues, id: Id) -> Option<u3
     Some(vector.operand_word(1)).filter(|n| *n <= 16)
 }
 
-/// Whether what an instruction needs depends on which of its components are needed. All others need
-/// all of everything.
+/// Whether the needed operand components depend on the needed result components. All other instructions need all
+/// components.
 fn is_followed(module: &SpirvModule, facts: &ModuleValues, inst: InstRef<'_>) -> bool {
     let Some(id) = inst.result() else {
         return false;
@@ -190,7 +190,7 @@ fn is_followed(module: &SpirvModule, facts: &ModuleValues, inst: InstRef<'_>) ->
         Op::CompositeConstruct => own.is_some_and(|n| n as usize == inst.operands().len()),
         Op::VectorShuffle | Op::Phi => own.is_some(),
         Op::ExtInst => own.is_some() && facts.is_foldable(inst),
-        // What is undefined for some operands must not get others.
+        // The operands of an instruction that is undefined for some operands must not change.
         op => {
             let pure = op.effects().is_pure() && op != Op::Bitcast;
             own.is_some() && facts.is_foldable(inst) && pure
@@ -198,7 +198,7 @@ fn is_followed(module: &SpirvModule, facts: &ModuleValues, inst: InstRef<'_>) ->
     }
 }
 
-/// Has what is not needed of a construction be undefined; returns how much that is.
+/// Makes unneeded operands of constructions undefined. Returns their number.
 fn undefine_unneeded(
     module: &mut SpirvModule,
     facts: &mut ModuleValues,
@@ -226,7 +226,7 @@ fn undefine_unneeded(
     freed
 }
 
-/// The vector that is left as it is where it matters.
+/// The vector that an insertion leaves unchanged in the needed components.
 fn find_forwarded_vector(
     module: &SpirvModule,
     facts: &ModuleValues,

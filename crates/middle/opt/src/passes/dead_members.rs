@@ -55,7 +55,7 @@ pub fn run_dead_members(
     })
 }
 
-/// Whether others see the module's types, or say things of members that cannot be followed.
+/// Whether the types of the module are visible to others, or described in ways that cannot be followed.
 fn is_excluded(module: &SpirvModule) -> bool {
     let excluded = [Capability::Linkage.0, Capability::Kernel.0];
     let mut capabilities = module.section_insts(ModuleSection::Capabilities);
@@ -68,11 +68,11 @@ fn is_excluded(module: &SpirvModule) -> bool {
 struct LiveMembers<'a> {
     definitions: Rc<IdDefinitions>,
     ids: &'a IdWords,
-    /// Types all of which stays.
+    /// Types that stay whole.
     whole: IdMap<bool>,
-    /// Members that are reached, by structure.
+    /// The accessed members of each structure.
     reached: IdMap<Vec<bool>>,
-    /// Chains and lengths, whose indices change.
+    /// Access chains and array lengths, whose indices change.
     chains: Vec<Inst>,
 }
 
@@ -102,7 +102,7 @@ impl<'a> LiveMembers<'a> {
                     _ => self.keep_pointee(module, inst.result_type()),
                 },
                 Op::TypePointer => {
-                    // Memory that is reached by addresses is shared with others.
+                    // Memory that is accessed by addresses is shared with others.
                     if inst.operand_word(0) == StorageClass::PhysicalStorageBuffer.0 {
                         self.keep_all_members(module, inst.id_operand(1));
                     }
@@ -115,7 +115,7 @@ impl<'a> LiveMembers<'a> {
         }
     }
 
-    /// A value of a type is there.
+    /// Marks the type of an existing value as whole.
     fn keep_value(&mut self, module: &SpirvModule, inst: InstRef<'_>) {
         let Some(ty) = inst.result_type() else { return };
         match self.definitions.defining_op(module, ty) {
@@ -131,7 +131,7 @@ impl<'a> LiveMembers<'a> {
         }
     }
 
-    /// Keeps the last member of a structure, which says how large it is.
+    /// Keeps the last member of a structure, which determines its size.
     fn keep_size(&mut self, module: &SpirvModule, pointer: Option<Id>) {
         let pointer = pointer.and_then(|p| self.definitions.get(module, p));
         let ty = pointer
@@ -214,7 +214,7 @@ impl<'a> LiveMembers<'a> {
         }
     }
 
-    /// Marks the members that a chain passes.
+    /// Marks the members that an access chain passes.
     fn mark_chain_members(&mut self, module: &SpirvModule, chain: InstRef<'_>) {
         self.chains.push(chain.handle());
         let mut passed = Vec::new();
@@ -226,7 +226,7 @@ impl<'a> LiveMembers<'a> {
         }
     }
 
-    /// Deletes what is not reached; returns the number of members.
+    /// Deletes the unmarked members. Returns their number.
     fn delete_dead_members(&mut self, module: &mut SpirvModule) -> usize {
         let mut new: IdMap<Option<Rc<[u32]>>> = IdMap::new(0, None);
         let mut deleted = 0;
@@ -257,7 +257,7 @@ impl<'a> LiveMembers<'a> {
         if deleted == 0 {
             return 0;
         }
-        // Chains are walked by the types as they were.
+        // Access chains are walked by the old types.
         self.renumber_chains(module, &new);
         for (inst, id) in changed {
             let Some(numbers) = &new[id] else { continue };
@@ -311,11 +311,10 @@ impl<'a> LiveMembers<'a> {
     }
 }
 
-/// A member that is no more.
+/// A deleted member.
 const GONE: u32 = u32::MAX;
 
-/// Visits the structures that a chain goes into: position of the index among the operands, type and
-/// member.
+/// Visits the structures that an access chain enters: position of the index among the operands, type and member.
 fn visit_chain_members(
     module: &SpirvModule,
     definitions: &IdDefinitions,
@@ -352,7 +351,7 @@ fn visit_chain_members(
     }
 }
 
-/// Names and decorations of members follow them.
+/// Renumbers the members in names and decorations.
 fn remap_member_annotations(module: &mut SpirvModule, new: &IdMap<Option<Rc<[u32]>>>) {
     for section in [ModuleSection::Names, ModuleSection::Annotations] {
         let insts: Vec<Inst> = module.section_insts(section).map(InstRef::handle).collect();

@@ -23,7 +23,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{ErasedIds, Func, Inst, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// Variables of a function that are looked at: one bit of a set each.
+/// Most variables of a function that are analysed, one bit of a set each.
 const MOST: usize = 64;
 
 pub fn run_dead_stores(
@@ -62,7 +62,7 @@ pub fn run_dead_stores(
     })
 }
 
-/// Gives each variable of a function that stays a variable a bit; returns their number.
+/// Assigns a bit to each variable of a function. Returns their number.
 fn note_variables(
     module: &SpirvModule,
     facts: &ModuleValues,
@@ -83,11 +83,11 @@ fn note_variables(
     found
 }
 
-/// What an instruction does to the variables.
+/// The effects of an instruction on the variables.
 #[derive(Clone, Copy, Default)]
 struct VariableEffects {
     reads: u64,
-    /// The variable that it writes to, wholly or in part.
+    /// The variable that it writes, wholly or in part.
     writes: u64,
     whole: bool,
 }
@@ -134,7 +134,7 @@ impl StoreLiveness<'_> {
         access
     }
 
-    /// What is read behind an instruction, going backwards past it.
+    /// The live variables before an instruction, from those after it.
     fn live_before(access: VariableEffects, live: u64) -> u64 {
         let killed = if access.whole { access.writes } else { 0 };
         live & !killed | access.reads

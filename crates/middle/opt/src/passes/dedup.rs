@@ -22,7 +22,7 @@ pub fn run_dedup(
     for inst in module.section_insts(ModuleSection::Annotations) {
         ids.visit_uses(inst, |_, id| decorated.set(id, true));
     }
-    // A pointer that was declared forward is used before it is defined.
+    // A pointer with a forward declaration is used before its definition.
     for inst in module
         .section_insts(ModuleSection::Globals)
         .filter(|i| i.op() == Op::TypeForwardPointer)
@@ -31,7 +31,7 @@ pub fn run_dedup(
     }
     let mut new: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
     let mut known: FxHashMap<Box<[u32]>, Id> = FxHashMap::default();
-    // Constants without a bit that is set.
+    // Constants all bits of which are zero.
     let mut zeros: IdMap<bool> = IdMap::new(0, false);
     let mut nulls = 0;
     let mut equal = Vec::new();
@@ -87,7 +87,7 @@ pub fn run_dedup(
     })
 }
 
-/// Copies between types that are one now: `OpCopyLogical` demands two.
+/// Replaces copies between types that were merged; `OpCopyLogical` requires two types.
 fn copy_what_has_one_type_now(module: &mut SpirvModule, all: &[Inst]) {
     let is_logical = |i: &Inst| module.inst(*i).op() == Op::CopyLogical;
     let copies: Vec<Inst> = all.iter().copied().filter(is_logical).collect();
@@ -122,7 +122,7 @@ fn can_be_joined(op: Op) -> bool {
     }
 }
 
-/// Opcode and all words but the result.
+/// The opcode and all words except the result.
 fn inst_key(inst: InstRef<'_>) -> Box<[u32]> {
     let ty = inst.result_type().map_or(0, Id::word);
     let head = [u32::from(inst.op().0), ty];

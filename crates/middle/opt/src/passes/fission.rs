@@ -26,9 +26,9 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, SpirvModule};
 
-/// Stores that a round may have.
+/// Most stores of an iteration.
 const MOST_STORES: usize = 64;
-/// Words that it may have.
+/// Most words of an iteration.
 const MOST_WORDS: usize = 1024;
 
 pub fn run_fission(
@@ -40,7 +40,7 @@ pub fn run_fission(
 
 struct LoopFission;
 
-/// A loop of which a part becomes a loop of its own.
+/// A loop of which a part becomes a separate loop.
 struct FissionSplit {
     shape: LoopShape,
     /// The stores of that part.
@@ -50,7 +50,7 @@ struct FissionSplit {
 impl LoopPass for LoopFission {
     type Found = FissionSplit;
 
-    /// What is left of a loop may be split again.
+    /// The rest of a loop may be split again.
     const LEVELS: usize = MOST_STORES;
 
     fn is_worth(
@@ -94,7 +94,7 @@ impl LoopPass for LoopFission {
     }
 }
 
-/// Whether a loop's rounds are short and without branches, and it is left from its header.
+/// Whether the iterations of a loop are short and free of branches, and its exit is in its header.
 fn is_straight(module: &SpirvModule, shape: &LoopShape) -> bool {
     let goes_on = |b: &Block| {
         let plain = module.terminator(*b).op() == Op::Branch && module.merge_inst(*b).is_none();
@@ -104,7 +104,7 @@ fn is_straight(module: &SpirvModule, shape: &LoopShape) -> bool {
     at_header && count_loop_words(module, shape) <= MOST_WORDS && shape.blocks.iter().all(goes_on)
 }
 
-/// What each loop computes that is used behind it, of loops that have no blocks in common.
+/// For each loop its values that are used after it, for loops without common blocks.
 fn used_behind(module: &SpirvModule, ids: &IdWords, shapes: &[LoopShape]) -> Vec<Vec<Id>> {
     let mut used = vec![Vec::new(); shapes.len()];
     let Some(first) = shapes.first() else {
@@ -113,7 +113,7 @@ fn used_behind(module: &SpirvModule, ids: &IdWords, shapes: &[LoopShape]) -> Vec
     let (mut blocks, mut values) = (Vec::new(), Vec::new());
     for (at, shape) in shapes.iter().enumerate() {
         blocks.extend(shape.blocks.iter().map(|b| (*b, at)));
-        // Others are not above what is behind the loop.
+        // Other values do not dominate the blocks after the loop.
         let results = module.body(shape.header).filter_map(InstRef::result);
         values.extend(results.map(|id| (id, at)));
     }
@@ -137,7 +137,7 @@ fn used_behind(module: &SpirvModule, ids: &IdWords, shapes: &[LoopShape]) -> Vec
     used
 }
 
-/// What of a loop can become a loop of its own.
+/// The part of a loop that can become a separate loop.
 fn plan_split(
     module: &SpirvModule,
     tools: &mut LoopPassContext,
@@ -158,7 +158,7 @@ fn plan_split(
     if loads.iter().any(|l| control.contains(&l.inst)) {
         return None;
     }
-    // What the stores need, and behind them what is used behind the loop.
+    // The dependencies of each store, and last those of the values that are used after the loop.
     let mut needs: Vec<Vec<Inst>> = Vec::with_capacity(stores.len() + 1);
     for store in &stores {
         let mut roots = Vec::new();
@@ -200,7 +200,7 @@ fn plan_split(
     })
 }
 
-/// Finds what values of a loop are computed of.
+/// Computes backward slices within a loop.
 struct LoopSlicer<'a> {
     module: &'a SpirvModule,
     ids: &'a IdWords,
@@ -224,7 +224,7 @@ impl<'a> LoopSlicer<'a> {
         }
     }
 
-    /// The instructions of the loop that values are computed of, in this round and those before.
+    /// The instructions of the loop that values depend on, in this iteration and earlier ones.
     fn slice_roots(&self, roots: &[Id]) -> Vec<Inst> {
         let mut found = Vec::new();
         let mut work = roots.to_vec();
@@ -248,7 +248,7 @@ impl<'a> LoopSlicer<'a> {
     }
 }
 
-/// Puts a copy of a loop before it; the one has a part of the stores, the other has the rest.
+/// Inserts a copy of a loop before it. The copy has some of the stores, the original has the others.
 fn put_before(module: &mut SpirvModule, tools: &mut LoopPassContext, split: &FissionSplit) {
     let shape = &split.shape;
     let func = module.block(shape.header).func;

@@ -62,7 +62,7 @@ pub fn run_flatten_decorations(
     })
 }
 
-/// Says of each target what the group says; a target has so many words.
+/// Applies the decorations of a group to each target. A target has the given number of words.
 fn expand_group_decorate(
     module: &mut SpirvModule,
     groups: &IdMap<Option<Vec<Inst>>>,

@@ -20,7 +20,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, SpirvModule};
 
-/// Rounds that are computed.
+/// Most iterations that are evaluated.
 const MOST_ROUNDS: u32 = 1 << 12;
 
 pub fn run_fuse(
@@ -35,7 +35,7 @@ struct LoopFusion;
 impl LoopPass for LoopFusion {
     type Found = LoopPair;
 
-    /// A loop that took one in may take in the next.
+    /// A fused loop may be fused with the next one.
     const LEVELS: usize = usize::MAX;
 
     fn is_worth(
@@ -71,7 +71,7 @@ impl LoopPass for LoopFusion {
     }
 }
 
-/// Two loops, the second behind the first.
+/// Two adjacent loops.
 struct LoopPair {
     first: LoopShape,
     second: LoopShape,
@@ -130,7 +130,7 @@ fn may_fuse(
         let blocks = second.blocks.iter().chain([&between]);
         blocks.flat_map(|b| module.body(*b))
     };
-    // What the second header computes is used behind it by what becomes its own place's.
+    // Uses of values of the second header after the loop get the copies in the first header.
     let own: Vec<Id> = module
         .body(second.header)
         .filter(|i| i.op() != Op::Phi)
@@ -177,7 +177,7 @@ fn touch_nothing_common(
 }
 
 fn fuse_loops(module: &mut SpirvModule, ids: &IdWords, first: &LoopShape, second: &LoopShape) {
-    // What stands between goes before both.
+    // Instructions between the loops move before both.
     let between: Vec<Inst> = module.body(second.entry).map(InstRef::handle).collect();
     let end = module.before_end(first.entry);
     for inst in between {
@@ -204,7 +204,7 @@ fn fuse_loops(module: &mut SpirvModule, ids: &IdWords, first: &LoopShape, second
         rename(module, phi, [(between, entry), (last, last)]);
         module.move_before(place, phi);
     }
-    // The merge instruction of the second loop goes, the first names its blocks.
+    // The merge instruction of the second loop is deleted; that of the first gets its blocks.
     let merges = [first, second].map(|s| module.merge_inst(s.header).map(InstRef::handle));
     if let [Some(merge), Some(gone)] = merges {
         let words = module.inst(gone).words()[..2].to_vec();
@@ -229,7 +229,7 @@ fn fuse_loops(module: &mut SpirvModule, ids: &IdWords, first: &LoopShape, second
     ids.rewrite_uses(module, back, |id| if id == head { other } else { id });
     let back = module.terminator(second.latch).handle();
     ids.rewrite_uses(module, back, |id| if id == other { head } else { id });
-    // Nothing leads to what stood between any more.
+    // The block between the loops has no predecessor any more.
     module.branch_to(second.entry, None);
 }
 

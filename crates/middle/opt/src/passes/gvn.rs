@@ -34,7 +34,7 @@ pub fn run_gvn(
     run_value_numbering(module, cache, false)
 }
 
-/// With what two blocks compute in the block above both.
+/// With hoisting of computations that two blocks share.
 pub fn run_hoist(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,

@@ -35,11 +35,11 @@ use spirula_spirv::grammar::{InstructionClass, Op, SpirvVersion};
 use spirula_spirv::ir::{Block, ErasedIds, IdWords, Inst, InstRef, SpirvModule};
 use std::rc::Rc;
 
-/// What the instructions of both sides may cost.
+/// Highest cost of the instructions of both sides.
 const MOST_COST: usize = 4;
-/// Phis that may become selections.
+/// Most phis that become selections.
 const MOST_PHIS: usize = 4;
-/// Rounds in which what encloses a branch that is no more is looked at.
+/// Most iterations. Each examines the branches around those that were converted before.
 const ROUNDS: usize = 4;
 
 pub fn run_if_convert(
@@ -89,12 +89,12 @@ pub fn run_if_convert(
 /// A branch that can be converted.
 struct ConvertibleBranch {
     head: Block,
-    /// Where the sides meet.
+    /// The block where the sides meet.
     join: Block,
     condition: Id,
     /// The blocks of the sides that are not empty.
     sides: Vec<Block>,
-    /// The labels from which the join is reached where the condition holds, and where not.
+    /// The predecessors of the join, by label: if the condition holds, and if not.
     from: [Id; 2],
 }
 
@@ -106,7 +106,7 @@ struct IfConversion {
 }
 
 impl IfConversion {
-    /// The branch whose sides meet in a block.
+    /// The convertible branch whose sides meet in a block.
     fn find_convertible_branch(
         &self,
         module: &SpirvModule,
@@ -121,7 +121,7 @@ impl IfConversion {
         let head = flow.dominators.immediate_dominator(at)?;
         let block = cfg.block(head);
         let terminator = module.terminator(block);
-        // Blocks that were changed in this round are looked at in the next.
+        // Blocks that changed in this iteration are examined in the next.
         if terminator.op() != Op::BranchConditional || cfg.successors(head).len() != 2 {
             return None;
         }
@@ -175,7 +175,7 @@ impl IfConversion {
         (cost <= MOST_COST && !phis.is_empty() && phis.len() <= MOST_PHIS && fits).then_some(branch)
     }
 
-    /// What it costs to run an instruction in any case; `None` where it must not.
+    /// The cost of running an instruction unconditionally; `None` if that is not allowed.
     fn speculation_cost(&self, inst: InstRef<'_>) -> Option<usize> {
         let op = inst.op();
         if op.is_line() || op == Op::Branch {
@@ -232,7 +232,7 @@ impl IfConversion {
                 let i = module.inst(inst);
                 let debug = i.op() == Op::ExtInst
                     && self.ids.ext_inst_set(i).is_some_and(|s| s.is_debug_info());
-                // What debuggers are told of one side does not hold for both.
+                // Debug information of one side does not apply to both.
                 if !i.op().is_terminator() && !i.op().is_line() && !debug {
                     module.move_before(end, inst);
                 }

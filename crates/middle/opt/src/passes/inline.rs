@@ -24,10 +24,10 @@ use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::{ErasedIds, SpirvModule};
 
-/// Words by which a call may be expected to make the module longer.
+/// Most words by which a call may be expected to enlarge the module.
 const SLACK: usize = 12;
 
-/// What nothing outside sees, and the rest by cost.
+/// Inlines functions with internal linkage, and others by cost.
 pub fn run_inline(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
@@ -35,7 +35,7 @@ pub fn run_inline(
     run_with_policy(module, cache, InlinePolicy::Hidden(SLACK))
 }
 
-/// Where it makes the module no longer.
+/// Inlines where the module does not grow.
 pub fn run_small(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
@@ -43,7 +43,7 @@ pub fn run_small(
     run_with_policy(module, cache, InlinePolicy::Words(0))
 }
 
-/// Whatever it costs.
+/// Inlines regardless of cost.
 pub fn run_all(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,

@@ -40,7 +40,7 @@ pub fn run_licm(
     let ids = cache.id_words(module);
     let definitions = cache.definitions(module);
     let (mut moved, mut made) = (0, 0);
-    // Block of each instruction of the functions seen so far, by instruction.
+    // The block of each instruction of the functions visited so far.
     let mut home: Vec<Option<Block>> = vec![None; module.inst_count()];
     let mut innermost: Vec<Option<u32>> = vec![None; module.block_count()];
     for func in module.functions().to_vec() {
@@ -74,7 +74,7 @@ struct InvariantMotion<'a> {
     flow: &'a FlowAnalysis,
     loops: &'a LoopNest,
     home: &'a mut Vec<Option<Block>>,
-    /// Innermost loop by block; those made here are added.
+    /// The innermost loop of each block. New blocks are added.
     innermost: &'a mut Vec<Option<u32>>,
     /// The blocks of each loop, in reverse post-order.
     members: Vec<Vec<Block>>,
@@ -164,7 +164,7 @@ impl<'a> InvariantMotion<'a> {
         }
     }
 
-    /// Whether an instruction may be run before the loop instead, if its operands are there.
+    /// Whether an instruction may move before the loop if its operands are available there.
     fn may_move(
         &self,
         module: &SpirvModule,
@@ -219,13 +219,13 @@ impl<'a> InvariantMotion<'a> {
         invariant
     }
 
-    /// The block that alone leads into a loop and nowhere else, made where there is none.
+    /// The pre-header of a loop, created if there is none.
     fn pre_header(&mut self, module: &mut SpirvModule, at: u32) -> Option<Block> {
         let header = self.flow.cfg.block(self.loops.loops()[at as usize].header);
         let parent = self.loops.loops()[at as usize].parent;
         let label = module.label(header);
         let latches = &self.loops.loops()[at as usize].latches;
-        // Pre-headers made for other loops may lead here, so that the graph is asked anew.
+        // Pre-headers of other loops may lead here, so that the predecessors are determined again.
         let mut outside: Vec<Block> = Vec::new();
         for source in self.find_predecessors(module, header) {
             let known = latches.iter().any(|l| self.flow.cfg.block(*l) == source);
@@ -257,7 +257,7 @@ impl<'a> InvariantMotion<'a> {
         Some(block)
     }
 
-    /// The blocks that lead to a header now.
+    /// The current predecessors of a header.
     fn find_predecessors(&self, module: &SpirvModule, header: Block) -> Vec<Block> {
         let label = module.label(header);
         let leads = |b: &Block| {

@@ -34,7 +34,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, SpirvModule};
 
-/// Sums that a bound is looked through, one of the other.
+/// The depth to which sums in a bound are examined.
 const DEEPEST: u32 = 16;
 
 pub fn run_narrow_counters(
@@ -50,7 +50,7 @@ pub fn run_narrow_counters(
     let mut narrowed = 0;
     for func in module.functions().to_vec() {
         let flow = cache.flow_by(module, &pass.facts.ids, func)?;
-        // Outer loops first: bounds of inner ones may be made of their counters.
+        // Outer loops come first: bounds of inner loops may depend on their counters.
         for shape in find_loop_shapes(module, &flow, structured).iter().rev() {
             narrowed += usize::from(pass.narrow_loop(module, shape).is_some());
         }
@@ -63,13 +63,13 @@ pub fn run_narrow_counters(
 
 struct CounterNarrowing {
     facts: Box<ModuleValues>,
-    /// The least and greatest number that a counter in 64 bits can be.
+    /// The range of each 64-bit counter.
     ranges: FxHashMap<Id, (i64, i64)>,
     halves: LowHalves,
 }
 
 impl CounterNarrowing {
-    /// Has a loop count in 32 bits, if it can.
+    /// Narrows the counter of a loop, if possible.
     fn narrow_loop(&mut self, module: &mut SpirvModule, shape: &LoopShape) -> Option<()> {
         if shape.exit != shape.header || !shape.stays_when {
             return None;
@@ -90,7 +90,7 @@ impl CounterNarrowing {
             return None;
         }
         self.ranges.insert(value, (first, last));
-        self.rewrite_counter(module, shape, &counter, (phi, first))
+        self.rewrite_counter(module, shape, &counter, phi, first)
     }
 
     fn rewrite_counter(
@@ -98,7 +98,8 @@ impl CounterNarrowing {
         module: &mut SpirvModule,
         shape: &LoopShape,
         counter: &LoopCounter,
-        (phi, first): (Inst, i64),
+        phi: Inst,
+        first: i64,
     ) -> Option<()> {
         let value = module.inst(phi).result()?;
         let [entry, latch] = [shape.entry, shape.latch].map(|b| module.label(b));
@@ -114,10 +115,9 @@ impl CounterNarrowing {
             .intern_scalar(module, uint, u64::from(first as u32))?;
         let step = self.facts.intern_scalar(module, uint, counter.step)?;
         let before = module.before_end(shape.entry);
-        let at = (uint, before);
         let bound = self
             .halves
-            .lower_half(&mut self.facts, module, counter.bound, at);
+            .lower_half(&mut self.facts, module, counter.bound, uint, before);
 
         let narrow = module.fresh_id();
         let words = [narrow, step].map(Id::word);
@@ -136,7 +136,7 @@ impl CounterNarrowing {
         Some(())
     }
 
-    /// The least and greatest number that a value in 64 bits can be, where that is known.
+    /// The range of a 64-bit value, if it is known.
     fn value_range(&self, module: &SpirvModule, id: Id, depth: u32) -> Option<(i64, i64)> {
         if let Some(range) = self.ranges.get(&id) {
             return Some(*range);

@@ -54,7 +54,7 @@ struct IndexNarrowing {
 }
 
 impl IndexNarrowing {
-    /// Whether an instruction makes a pointer into workgroup memory by indices.
+    /// Whether an instruction is an access chain into workgroup memory.
     fn is_shared(&self, module: &SpirvModule, inst: InstRef<'_>) -> bool {
         let is_chain = inst.op().is_plain_access_chain();
         let ty = inst.result_type().filter(|_| is_chain);
@@ -62,7 +62,7 @@ impl IndexNarrowing {
         pointer.is_some_and(|p| p.operand_word(0) == StorageClass::Workgroup.0)
     }
 
-    /// Narrows the indices of a chain; how many.
+    /// Narrows the indices of an access chain. Returns their number.
     fn narrow_chain_indices(&mut self, module: &mut SpirvModule, chain: Inst) -> usize {
         let indices: Vec<Id> = module.inst(chain).id_operands(1).collect();
         let mut words = vec![module.inst(chain).id_operand(0).word()];
@@ -79,7 +79,7 @@ impl IndexNarrowing {
         narrowed
     }
 
-    /// An index in 32 bits, where it is a sum or the like that is computed in 64.
+    /// A 32-bit form of an index, if it is a sum or similar operation in 64 bits.
     fn narrow_index(&mut self, module: &mut SpirvModule, index: Id, chain: Inst) -> Option<Id> {
         let def = self.facts.definition(module, index)?;
         let wide = match def.op() {
@@ -95,7 +95,7 @@ impl IndexNarrowing {
         let uint = self.facts.intern_type(module, Op::TypeInt, &[32, 0]);
         let low = self
             .halves
-            .lower_half(&mut self.facts, module, wide, (uint, chain));
+            .lower_half(&mut self.facts, module, wide, uint, chain);
         Some(low)
     }
 }

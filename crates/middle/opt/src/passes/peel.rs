@@ -22,9 +22,9 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, InstRef, SpirvModule};
 
-/// Words that a round may have.
+/// Most words of an iteration.
 const MOST_WORDS: usize = 256;
-/// Rounds that are computed to know that a loop runs at all.
+/// Most iterations that are evaluated to find out whether the loop runs at all.
 const MOST_ROUNDS: u32 = 1 << 12;
 
 pub fn run_peel(
@@ -90,7 +90,7 @@ fn becomes_simpler(facts: &ModuleValues, module: &SpirvModule, shape: &LoopShape
         ) else {
             return false;
         };
-        // The same from the second round on.
+        // The value is the same from the second iteration on.
         if first != next && Some(next) != own && !is_inside(next) {
             return true;
         }
@@ -99,7 +99,7 @@ fn becomes_simpler(facts: &ModuleValues, module: &SpirvModule, shape: &LoopShape
     })
 }
 
-/// Whether something within the loop is decided by a counter being what it is at first.
+/// Whether a condition in the loop tests whether a counter has its initial value.
 fn has_first_iteration_test(
     facts: &ModuleValues,
     module: &SpirvModule,

@@ -63,10 +63,10 @@ pub fn run_private_to_local(
     })
 }
 
-/// Where a variable is used.
+/// The function that uses a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum VariableHome {
-    /// It is none that can be moved, or is used in several functions.
+    /// The variable cannot be moved, or several functions use it.
     No,
     Unused,
     One(Func),
@@ -75,7 +75,7 @@ enum VariableHome {
 struct PrivateVariableUses {
     /// By variable.
     home: IdMap<VariableHome>,
-    /// Addresses made of each variable.
+    /// The addresses that are derived from each variable.
     chains: IdMap<Vec<Inst>>,
 }
 
@@ -90,7 +90,7 @@ impl PrivateVariableUses {
             home: IdMap::new(module.bound(), VariableHome::No),
             chains: IdMap::new(module.bound(), Vec::new()),
         };
-        // The variable that an address is made of.
+        // The variable that each address is derived from.
         let mut base: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
         for variable in variables {
             let inst = module.inst(*variable);
@@ -146,7 +146,7 @@ impl PrivateVariableUses {
     }
 }
 
-/// The functions that are entry points and nothing else, by [`Func::index`].
+/// The functions that are entry points and are not called, by [`Func::index`].
 pub fn find_pure_entry_points(module: &SpirvModule, calls: &SpirvCallGraph) -> Vec<bool> {
     let size = module.functions().iter().map(|f| f.index() + 1).max();
     let mut found = vec![false; size.unwrap_or(0)];
@@ -199,13 +199,13 @@ fn move_to(
     }
 }
 
-/// The pointer type to a variable of a function with the same pointee.
+/// The function pointer type with the same pointee.
 fn function_pointer_type(module: &mut SpirvModule, facts: &mut ModuleValues, ty: Id) -> Option<Id> {
     let pointee = facts.def_of(module, ty, Op::TypePointer)?.id_operand(1);
     Some(facts.local_pointer(module, pointee))
 }
 
-/// Takes the variables of functions out of the interfaces of entry points.
+/// Removes function variables from the interfaces of entry points.
 pub fn leave_interfaces(module: &mut SpirvModule, facts: &ModuleValues) {
     let is_local = |module: &SpirvModule, id: Id| {
         let variable = facts.def_of(module, id, Op::Variable);

@@ -41,7 +41,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, StorageClass};
 use spirula_spirv::ir::{Block, Inst, InstRef, SpirvModule};
 
-/// Words of a round, and instructions that one of its reads is decided by.
+/// Most words of an iteration, and most instructions that decide on one of its loads.
 const MOST_WORDS: usize = 384;
 const MOST_INSTS: usize = 64;
 
@@ -63,23 +63,23 @@ struct ReadAhead {
     factor: u32,
 }
 
-/// A loop, and for each of its blocks the branches that decide whether a round comes to it.
+/// A loop with the conditions under which an iteration reaches each of its blocks.
 struct ReadAheadLoop {
     shape: LoopShape,
     decided: Vec<Option<Vec<PathCondition>>>,
 }
 
-/// What holds, or does not.
+/// A condition and the value that it must have.
 #[derive(Clone, Copy)]
 struct PathCondition {
     value: Id,
     holds: bool,
 }
 
-/// A read that can be made ahead.
+/// A load that can be hoisted.
 struct ReadAheadLoad {
     load: Inst,
-    /// What it and its conditions are computed by, in order.
+    /// The instructions that compute its address and its conditions, in order.
     slice: Vec<Inst>,
     conditions: Vec<PathCondition>,
 }
@@ -93,7 +93,7 @@ impl LoopPass for ReadAhead {
         module: &SpirvModule,
         flow: &FlowAnalysis,
     ) -> bool {
-        // Where control flow is not structured, more than selections decides what a round comes to.
+        // In unstructured control flow more than selections decides which blocks an iteration reaches.
         let mut shapes = find_loop_shapes(module, flow, tools.structured).into_iter();
         tools.structured && shapes.any(|s| is_barrier_loop(module, &tools.facts, &s))
     }
@@ -142,13 +142,14 @@ impl LoopPass for ReadAhead {
             &counter,
             factor,
             |module, tools, count, values| {
-                emit_read_iterations(module, tools, shape, &counter, &reads, (count, values))
+                emit_read_iterations(module, tools, shape, &counter, &reads, count, values)
             },
         )
     }
 }
 
-/// Whether a loop is short, left at its header, has no loop within, and waits for the workgroup alone.
+/// Whether a loop is short, has its exit in its header, has no inner loop, and has barriers for the workgroup
+/// only.
 fn is_barrier_loop(module: &SpirvModule, facts: &ModuleValues, shape: &LoopShape) -> bool {
     let mut barriers = 0;
     let mut is_fit = shape.exit == shape.header
@@ -170,7 +171,7 @@ fn is_barrier_loop(module: &SpirvModule, facts: &ModuleValues, shape: &LoopShape
     is_fit && barriers > 0
 }
 
-/// Whether a barrier's semantics are those of the workgroup's memory and of no other.
+/// Whether the semantics of a barrier cover workgroup memory and nothing else.
 fn is_for_workgroup(module: &SpirvModule, facts: &ModuleValues, semantics: Id) -> bool {
     let orders = MemorySemantics::Acquire.0
         | MemorySemantics::Release.0
@@ -182,7 +183,7 @@ fn is_for_workgroup(module: &SpirvModule, facts: &ModuleValues, semantics: Id) -
         .is_some_and(|s| s.bits & !allowed == 0)
 }
 
-/// What decides whether a round comes to a block, if that are selections alone.
+/// The conditions under which an iteration reaches a block, if only selections decide.
 fn find_path_conditions(
     module: &SpirvModule,
     flow: &FlowAnalysis,
@@ -214,7 +215,7 @@ fn find_path_conditions(
     Some(conditions)
 }
 
-/// The reads of a loop that can be made ahead of its rounds; `None` where there are none, or others may change what is read.
+/// The loads of a loop that can be hoisted. `None` if there are none, or if the memory may be changed by others.
 fn find_hoistable_reads(
     module: &SpirvModule,
     tools: &mut LoopPassContext,
@@ -231,10 +232,12 @@ fn find_hoistable_reads(
                     let conditions = decided.as_deref();
                     reads.extend(match_hoistable_read(
                         module,
-                        (memory, facts),
+                        memory,
+                        facts,
                         shape,
                         counter,
-                        (inst, conditions?),
+                        inst,
+                        conditions?,
                     ));
                 }
                 Op::Store if is_own(module, facts, memory, inst.id_operand(0)) => {}
@@ -248,7 +251,7 @@ fn find_hoistable_reads(
     (!reads.is_empty()).then_some(reads)
 }
 
-/// Whether a pointer is to memory of the workgroup or of less than that.
+/// Whether a pointer is to memory of the workgroup or of the invocation.
 fn is_own(module: &SpirvModule, facts: &ModuleValues, memory: &AliasAnalysis, pointer: Id) -> bool {
     let class = facts
         .type_of(module, pointer)
@@ -262,13 +265,15 @@ fn is_own(module: &SpirvModule, facts: &ModuleValues, memory: &AliasAnalysis, po
     is_here && memory.pointer_location(facts, module, pointer).kind != WriterScope::Volatile
 }
 
-/// A load as one that can be made ahead.
+/// Matches a load that can be hoisted.
 fn match_hoistable_read(
     module: &SpirvModule,
-    (memory, facts): (&AliasAnalysis, &ModuleValues),
+    memory: &AliasAnalysis,
+    facts: &ModuleValues,
     shape: &LoopShape,
     counter: usize,
-    (load, conditions): (InstRef, &[PathCondition]),
+    load: InstRef<'_>,
+    conditions: &[PathCondition],
 ) -> Option<ReadAheadLoad> {
     let place = memory.pointer_location(facts, module, load.id_operand(0));
     let base = facts.definition(module, place.base?)?;
@@ -308,14 +313,15 @@ fn match_hoistable_read(
     })
 }
 
-/// Reads of so many rounds, and these behind them, with values in the place of the header's phis.
+/// Emits the loads of n iterations, and the iterations after them, with given values of the header's phis.
 fn emit_read_iterations(
     module: &mut SpirvModule,
     tools: &mut LoopPassContext,
     shape: &LoopShape,
     counter: &LoopCounter,
     reads: &[ReadAheadLoad],
-    (count, values): (u32, &[Id]),
+    count: u32,
+    values: &[Id],
 ) -> IterationChain {
     let func = module.block(shape.header).func;
     let label = module.fresh_id();
@@ -338,11 +344,7 @@ fn emit_read_iterations(
         });
         for read in reads {
             made.push(emit_guarded_read(
-                module,
-                tools,
-                read,
-                (own, value),
-                &mut last,
+                module, tools, read, own, value, &mut last,
             ));
         }
     }
@@ -373,15 +375,16 @@ fn emit_read_iterations(
     }
 }
 
-/// Makes a read where a block ends, with a value in the place of the counter, and what that is.
+/// Emits a load at the end of a block for a given counter value. Returns the loaded value.
 fn emit_guarded_read(
     module: &mut SpirvModule,
     tools: &mut LoopPassContext,
     read: &ReadAheadLoad,
-    counter: (Id, Id),
+    counter: Id,
+    value: Id,
     last: &mut Block,
 ) -> Id {
-    let mut map = vec![counter];
+    let mut map = vec![(counter, value)];
     for inst in &read.slice {
         clone_inst_to_end(module, &tools.facts, *inst, &mut map, *last);
     }
@@ -433,7 +436,7 @@ fn emit_guarded_read(
     )
 }
 
-/// Copies an instruction to the end of a block, with what others became, and takes note of it.
+/// Copies an instruction to the end of a block with renamed operands, and records the copy.
 fn clone_inst_to_end(
     module: &mut SpirvModule,
     facts: &ModuleValues,
@@ -457,7 +460,7 @@ fn clone_inst_to_end(
     id
 }
 
-/// Has a load be the value that was read ahead.
+/// Replaces a load by the value that was loaded ahead.
 fn replace_load(module: &mut SpirvModule, load: Inst, value: Id) {
     let inst = module.inst(load);
     let (ty, id) = (inst.result_type(), inst.result());

@@ -42,7 +42,7 @@ pub fn run_readable_buffers(
     })
 }
 
-/// Whether a variable is an image or several.
+/// Whether a variable is an image or an array of images.
 fn is_image(module: &SpirvModule, facts: &ModuleValues, variable: Id) -> bool {
     let mut ty = facts.type_of(module, variable);
     while let Some(def) = ty.and_then(|ty| facts.definition(module, ty)) {

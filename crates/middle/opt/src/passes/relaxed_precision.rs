@@ -28,14 +28,14 @@ use spirula_spirv::grammar::{InstructionClass, Op};
 use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// Operations on floats of which the result's precision can be less.
+/// Floating-point operations whose result may have less precision.
 fn is_arithmetic(op: Op) -> bool {
     let class = op.info().map(|i| i.class);
     class == Some(InstructionClass::Arithmetic) && !matches!(op, Op::OuterProduct | Op::IAddCarry)
 }
 
-/// Functions of `GLSL.std.450` that are as well defined in 16 bits; those that have pointers or
-/// integers among their operands stay.
+/// Functions of `GLSL.std.450` that are equally defined in 16 bits. Those with pointers or integers among their
+/// operands are left out.
 const FUNCTIONS: &[&str] = &[
     "FAbs",
     "FSign",
@@ -76,7 +76,7 @@ const FUNCTIONS: &[&str] = &[
     "RoundEven",
 ];
 
-/// Whether an instruction computes 32-bit floats, by itself or in a vector, of such floats only.
+/// Whether an instruction computes 32-bit floats, scalar or vector, from such floats only.
 fn is_float(module: &SpirvModule, facts: &ModuleValues, inst: InstRef<'_>) -> bool {
     let single = |id: Id| {
         let ty = facts.type_of(module, id);
@@ -98,7 +98,7 @@ fn is_float(module: &SpirvModule, facts: &ModuleValues, inst: InstRef<'_>) -> bo
     known && inst.result().is_some_and(single) && inst.id_operands(first_value(op)).all(single)
 }
 
-/// The instructions of all functions that compute floats.
+/// All instructions of functions that compute floats.
 fn gather_float_insts(module: &SpirvModule, facts: &ModuleValues) -> Vec<Inst> {
     let funcs = module.functions().iter();
     let insts = funcs.flat_map(|f| module.function_insts(*f));
@@ -106,7 +106,7 @@ fn gather_float_insts(module: &SpirvModule, facts: &ModuleValues) -> Vec<Inst> {
     found.map(InstRef::handle).collect()
 }
 
-/// Allows less precision everywhere.
+/// Allows less precision for all operations.
 pub fn run_relax(
     module: &mut SpirvModule,
     _cache: &mut AnalysisCache,
@@ -133,7 +133,7 @@ pub fn run_relax(
     })
 }
 
-/// Computes in 16 bits what may be.
+/// Computes relaxed operations in 16 bits.
 pub fn run_half(
     module: &mut SpirvModule,
     _cache: &mut AnalysisCache,
@@ -154,7 +154,7 @@ pub fn run_half(
             halved.set(id, true);
         }
     }
-    // What is left of the result is a conversion, which is exact.
+    // The remaining result is a conversion, which is exact.
     let decorations: Vec<Inst> = module
         .section_insts(ModuleSection::Annotations)
         .filter(|d| d.op() == Op::Decorate && d.operand_word(1) == Decoration::RelaxedPrecision.0)
@@ -170,7 +170,7 @@ pub fn run_half(
     })
 }
 
-/// Has an instruction compute in 16 bits; returns its result, which is converted.
+/// Rewrites an instruction to 16 bits. Returns its result, which is converted back.
 fn halve_precision(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Option<Id> {
     let i = module.inst(inst);
     let (op, ty, id) = (i.op(), i.result_type()?, i.result()?);
@@ -188,7 +188,7 @@ fn halve_precision(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Ins
     Some(id)
 }
 
-/// The type of the same shape with 16 bits.
+/// The type of the same shape with 16-bit components.
 fn half_type(module: &mut SpirvModule, facts: &mut ModuleValues, ty: Id) -> Id {
     let scalar = facts.intern_type(module, Op::TypeFloat, &[16]);
     facts.intern_same_shape(module, ty, scalar)

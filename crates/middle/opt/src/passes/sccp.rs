@@ -28,7 +28,7 @@ pub fn run_sccp(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    // Without phis, what is constant is so by what it is computed of, which `simplify` sees.
+    // Without phis every constant follows from its operands, which `simplify` handles.
     let joins = |f: &Func| {
         let mut insts = module.function_insts(*f);
         insts.any(|i| i.op() == Op::Phi)
@@ -70,7 +70,7 @@ pub fn run_sccp(
     })
 }
 
-/// What is known of values before: all but the results of instructions in blocks.
+/// The initial states: all values are known except the results of instructions in blocks.
 fn initial_states(facts: &ModuleValues, module: &SpirvModule) -> IdMap<LatticeValue> {
     let mut lattice = IdMap::new(module.bound(), LatticeValue::Unseen);
     for inst in module.section_insts(ModuleSection::Globals) {
@@ -99,16 +99,16 @@ fn initial_states(facts: &ModuleValues, module: &SpirvModule) -> IdMap<LatticeVa
     lattice
 }
 
-/// What a value may be.
+/// The lattice value of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LatticeValue {
-    /// Nothing so far.
+    /// No value so far.
     Unseen,
     /// This constant of the module.
     Constant(Id),
-    /// A constant that the module may lack, by its place in [`SccpSolver::computed`].
+    /// A constant that the module may lack, by its index in [`SccpSolver::computed`].
     Computed(u32),
-    /// One thing or another.
+    /// Not a constant.
     Varying,
 }
 
@@ -117,20 +117,20 @@ struct SccpSolver<'a> {
     flow: &'a FlowAnalysis,
     lattice: &'a mut IdMap<LatticeValue>,
     users: &'a mut ValueUsers,
-    /// Block of each instruction.
+    /// The block of each instruction.
     home: &'a mut Vec<u32>,
-    /// The successors that each block can go on to.
+    /// The executable successors of each block.
     taken: Vec<Vec<u32>>,
     reached: Vec<bool>,
-    /// Edges that were found to be taken, from and to.
+    /// The work list of executable edges.
     edges: Vec<(u32, u32)>,
-    /// Values of which more is known.
+    /// The work list of values whose state changed.
     values: Vec<Id>,
-    /// Types and components of constants that were computed.
+    /// Types and components of computed constants.
     computed: Vec<(Id, Vec<u64>)>,
-    /// Whether any value was taken for a constant.
+    /// Whether any value is a constant.
     any: bool,
-    /// Users of the value at hand.
+    /// The users of the current value.
     using: Vec<Inst>,
 }
 
@@ -140,7 +140,7 @@ impl SccpSolver<'_> {
         for at in 0..self.flow.cfg.len() as u32 {
             for inst in module.body(self.flow.cfg.block(at)) {
                 self.home[inst.handle().index()] = at;
-                // Others vary, whatever they use.
+                // The results of other instructions vary.
                 let op = inst.op();
                 if !(matches!(op, Op::Phi | Op::Select)
                     || op.is_terminator()
@@ -362,7 +362,7 @@ impl SccpSolver<'_> {
         }
     }
 
-    /// Where a branch goes whose condition or selector is a constant.
+    /// The target of a branch whose condition or selector is a constant.
     fn find_taken_target(
         &self,
         module: &SpirvModule,
@@ -375,14 +375,14 @@ impl SccpSolver<'_> {
             return branch.get_id(if value != 0 { 1 } else { 2 });
         }
         let words = self.facts.ids.switch_literal_words(branch);
-        // Literals of narrow selectors are extended by their sign.
+        // Literals of narrow selectors are sign-extended.
         let mask = u64::MAX >> (64 - width);
         let mut cases = switch_cases(branch, words);
         let case = cases.find(|(literal, _)| *literal & mask == value);
         Some(case.map_or(branch.id_operand(1), |(_, label)| label))
     }
 
-    /// Puts constants in the place of values; returns their number.
+    /// Replaces values by constants. Returns their number.
     fn replace_constants(&mut self, module: &mut SpirvModule, erased: &mut ErasedIds) -> usize {
         if !self.any {
             return 0;
@@ -408,7 +408,7 @@ impl SccpSolver<'_> {
         found
     }
 
-    /// The other id that a value has.
+    /// The constant that replaces an id.
     fn replacement_constant(&self, id: Id) -> Option<Id> {
         match self.lattice[id] {
             LatticeValue::Constant(constant) if constant != id => Some(constant),
@@ -416,7 +416,7 @@ impl SccpSolver<'_> {
         }
     }
 
-    /// Makes the constants that the module lacks; returns the number of values that are constant.
+    /// Creates the constants that the module lacks. Returns the number of constant values.
     fn materialise_constants(&mut self, module: &mut SpirvModule) -> usize {
         let mut found = 0;
         for at in 0..self.flow.cfg.len() as u32 {

@@ -91,7 +91,7 @@ fn fold_known_branches(
         let merge = module
             .merge_inst(block)
             .map(|m| (m.op(), m.id_operand(0), m.handle()));
-        // A loop must keep the edge that makes it one.
+        // A loop must keep its back edge.
         let mut lost = cfg
             .successors(at)
             .iter()
@@ -116,7 +116,7 @@ fn fold_known_branches(
     decided
 }
 
-/// Takes what other targets have of a block from their phis.
+/// Removes the values of a block from the phis of targets that it no longer leads to.
 fn forget_others(module: &mut SpirvModule, flow: &FlowAnalysis, at: u32, target: Id) {
     let label = module.label(flow.cfg.block(at));
     for &old in flow.cfg.successors(at) {
@@ -127,8 +127,8 @@ fn forget_others(module: &mut SpirvModule, flow: &FlowAnalysis, at: u32, target:
     }
 }
 
-/// Leaves a selection that has to stay the target that is taken: a switch has no cases, and of a
-/// branch the other side is the merge block. Returns whether that changes anything.
+/// Reduces a selection that must stay to the target that is taken. A switch loses its cases, and the other side
+/// of a branch becomes the merge block. Returns whether this changes anything.
 fn narrow_selection(module: &mut SpirvModule, flow: &FlowAnalysis, at: u32, target: Id) -> bool {
     let cfg = &flow.cfg;
     let block = cfg.block(at);
@@ -211,7 +211,7 @@ fn known_target(
     }
 }
 
-/// Finds the phis that have one value only, and deletes them.
+/// Finds and deletes phis of a single value.
 fn single_valued(
     module: &mut SpirvModule,
     func: Func,
@@ -220,7 +220,7 @@ fn single_valued(
 ) -> usize {
     let blocks = module.function(func).blocks.clone();
     let mut found = 0;
-    // What becomes one value may make other phis such; three rounds find nearly all.
+    // A replaced phi may give other phis a single value. Three iterations find nearly all.
     for _ in 0..3 {
         let before = found;
         for block in &blocks {

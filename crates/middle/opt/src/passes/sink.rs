@@ -77,7 +77,7 @@ struct CodeSinker<'a> {
     facts: &'a ModuleValues,
     memory: &'a AliasAnalysis,
     users: ValueUsers,
-    /// Block of each instruction.
+    /// The block of each instruction.
     home: Vec<u32>,
     sunk: usize,
 }
@@ -103,7 +103,7 @@ impl CodeSinker<'_> {
                 });
             }
         }
-        // Users come first, so that what they alone use follows them.
+        // Users come first, so that operands which only they use can follow.
         for &at in flow.dominators.preorder().iter().rev() {
             let body: Vec<Inst> = module.body(cfg.block(at)).map(InstRef::handle).collect();
             for inst in body.into_iter().rev() {
@@ -124,7 +124,7 @@ impl CodeSinker<'_> {
         }
     }
 
-    /// The block below its own to which an instruction may go.
+    /// The dominated block to which an instruction may sink.
     fn find_sink_target(
         &self,
         module: &SpirvModule,
@@ -161,7 +161,7 @@ impl CodeSinker<'_> {
         None
     }
 
-    /// Where a value is used by an instruction: a phi uses it at the ends of blocks.
+    /// The blocks in which an instruction uses its operands: a phi uses them at the ends of predecessors.
     fn blocks_of(&self, module: &SpirvModule, flow: &FlowAnalysis, user: Inst, id: Id) -> Vec<u32> {
         let inst = module.inst(user);
         if inst.op() != Op::Phi {
@@ -193,12 +193,12 @@ impl CodeSinker<'_> {
     }
 }
 
-/// Whether instructions of an opcode are worth following.
+/// Whether instructions of an opcode can sink.
 fn can_be_moved(op: Op) -> bool {
     op == Op::Load || op == Op::ExtInst || op.effects().is_pure()
 }
 
-/// The nearest block that dominates both.
+/// The nearest common dominator.
 fn find_common_dominator(flow: &FlowAnalysis, mut a: u32, b: u32) -> Option<u32> {
     while !flow.dominators.dominates(a, b) {
         a = flow.dominators.immediate_dominator(a)?;

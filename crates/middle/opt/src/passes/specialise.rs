@@ -30,25 +30,42 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode};
 use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
-/// What `set-spec-const` is told: the constant and its value.
+/// Parses the argument of `set-spec-const`: the constant and its value.
 fn parse_assignment(text: &str) -> Option<(u32, &str)> {
     let (id, value) = text.split_once(':')?;
     Some((id.parse().ok()?, value)).filter(|(_, v)| parse_number(v).is_some())
 }
 
-/// A number as its bits, and whether they are those of a 64-bit float.
-fn parse_number(text: &str) -> Option<(u64, bool)> {
+/// A number of the command line.
+#[derive(Clone, Copy)]
+struct ParsedNumber {
+    /// Its bits: a two's complement integer of 64 bits, or a 64-bit float.
+    bits: u64,
+    is_float: bool,
+}
+
+/// Parses a number or Boolean.
+fn parse_number(text: &str) -> Option<ParsedNumber> {
+    let integer = |bits| ParsedNumber {
+        bits,
+        is_float: false,
+    };
     if let Some(digits) = text.strip_prefix("0x") {
-        return u64::from_str_radix(digits, 16).ok().map(|n| (n, false));
+        return u64::from_str_radix(digits, 16).ok().map(integer);
     }
     match text {
-        "true" => return Some((1, false)),
-        "false" => return Some((0, false)),
+        "true" => return Some(integer(1)),
+        "false" => return Some(integer(0)),
         _ => {}
     }
-    let signed = text.parse::<i64>().map(|n| (n as u64, false));
-    let unsigned = text.parse::<u64>().map(|n| (n, false));
-    let float = || text.parse::<f64>().map(|n| (n.to_bits(), true));
+    let signed = text.parse::<i64>().map(|n| integer(n as u64));
+    let unsigned = text.parse::<u64>().map(integer);
+    let float = || {
+        text.parse::<f64>().map(|n| ParsedNumber {
+            bits: n.to_bits(),
+            is_float: true,
+        })
+    };
     unsigned.or(signed).or_else(|_| float()).ok()
 }
 
@@ -57,7 +74,7 @@ pub fn is_assignment(text: &str) -> bool {
     parse_assignment(text).is_some()
 }
 
-/// Gives a specialisation constant another default.
+/// Sets the default of a specialisation constant.
 pub fn run_set(
     module: &mut SpirvModule,
     _cache: &mut AnalysisCache,
@@ -78,14 +95,14 @@ pub fn run_set(
         let ty = constant
             .result_type()
             .and_then(|ty| facts.scalar_type(module, ty));
-        let (Some(ty), Some(bits)) = (ty, parse_number(text)) else {
+        let (Some(ty), Some(number)) = (ty, parse_number(text)) else {
             continue;
         };
         let handle = constant.handle();
         let words = [constant.words()[0], constant.words()[1]];
         match ty {
             FoldType::Bool => {
-                let yes = bits.0 & 1 == 1 && !bits.1;
+                let yes = number.bits & 1 == 1 && !number.is_float;
                 let op = if yes {
                     Op::SpecConstantTrue
                 } else {
@@ -96,7 +113,7 @@ pub fn run_set(
             _ => {
                 let value = [
                     &words[..],
-                    &encode_literal(module, &facts, handle, ty, bits),
+                    &encode_literal(module, &facts, handle, ty, number),
                 ]
                 .concat();
                 module.replace_words(handle, &value);
@@ -109,20 +126,22 @@ pub fn run_set(
     })
 }
 
-/// The words of a number as a constant of a type.
+/// The words of a constant of a type with a given number.
 fn encode_literal(
     module: &SpirvModule,
     facts: &ModuleValues,
     inst: Inst,
     ty: FoldType,
-    bits: (u64, bool),
+    number: ParsedNumber,
 ) -> Vec<u32> {
-    let value = match (ty, bits) {
-        (FoldType::Float(format), (bits, true)) => {
-            convert::float_to_float(bits, FloatEncoding::F64, format, FloatRounding::NearestEven)
-        }
-        (FoldType::Float(format), (bits, false)) => {
-            let float = (bits as i64 as f64).to_bits();
+    let bits = number.bits;
+    let value = match ty {
+        FoldType::Float(format) => {
+            let float = if number.is_float {
+                bits
+            } else {
+                (bits as i64 as f64).to_bits()
+            };
             convert::float_to_float(
                 float,
                 FloatEncoding::F64,
@@ -130,8 +149,8 @@ fn encode_literal(
                 FloatRounding::NearestEven,
             )
         }
-        (_, (bits, true)) => f64::from_bits(bits) as i64 as u64,
-        (_, (bits, false)) => bits,
+        _ if number.is_float => f64::from_bits(bits) as i64 as u64,
+        _ => bits,
     };
     let signed = module
         .inst(inst)
@@ -141,14 +160,14 @@ fn encode_literal(
     number_words(ty, signed, value)
 }
 
-/// The words of a number's bits; narrow ones are extended as the specification demands (section
-/// 2.2.1).
+/// The words of the bits of a number. Narrow ones are extended as the specification requires (section 2.2.1).
 fn number_words(ty: FoldType, signed: bool, bits: u64) -> Vec<u32> {
     let width = ty.width();
     let bits = bits & (u64::MAX >> (64 - width));
-    let bits = match signed && width < 32 {
-        true => ((bits << (64 - width)) as i64 >> (64 - width)) as u64,
-        false => bits,
+    let bits = if signed && width < 32 {
+        ((bits << (64 - width)) as i64 >> (64 - width)) as u64
+    } else {
+        bits
     };
     let words = [bits as u32, (bits >> 32) as u32];
     words[..if width > 32 { 2 } else { 1 }].to_vec()
@@ -158,7 +177,7 @@ fn is_spec_id(decoration: &InstRef<'_>) -> bool {
     decoration.op() == Op::Decorate && decoration.operand_word(1) == Decoration::SpecId.0
 }
 
-/// Makes all specialisation constants constants.
+/// Turns all specialisation constants into constants.
 pub fn run_freeze(
     module: &mut SpirvModule,
     _cache: &mut AnalysisCache,
@@ -171,8 +190,7 @@ pub fn run_freeze(
     })
 }
 
-/// Constants of 0 that say how large workgroups are: only as long as they may become others is that
-/// right.
+/// Constants of value 0 that give the size of workgroups. They are valid only while they can be specialised.
 fn open_sizes(module: &SpirvModule) -> Vec<Id> {
     let modes = module.section_insts(ModuleSection::ExecutionModes);
     let mut open: Vec<Id> = modes
@@ -188,12 +206,12 @@ fn open_sizes(module: &SpirvModule) -> Vec<Id> {
     open
 }
 
-/// Whether an execution mode says by constants how large workgroups are.
+/// Whether an execution mode gives the size of workgroups by ids of constants.
 fn is_size(mode: &InstRef<'_>) -> bool {
     mode.op() == Op::ExecutionModeId && mode.operand_word(1) == ExecutionMode::LocalSizeId.0
 }
 
-/// Says in numbers how large workgroups are that were said so by constants.
+/// Rewrites the size of workgroups from ids of constants to numbers.
 fn freeze_sizes(module: &mut SpirvModule) -> usize {
     let modes = module.section_insts(ModuleSection::ExecutionModes);
     let modes: Vec<Inst> = modes.filter(is_size).map(InstRef::handle).collect();
@@ -217,7 +235,7 @@ fn freeze_sizes(module: &mut SpirvModule) -> usize {
     said
 }
 
-/// Makes constants of those that are picked, and of what is computed of constants only.
+/// Turns the selected specialisation constants into constants, and operations on constants as well.
 pub fn freeze_constants(module: &mut SpirvModule, picked: impl Fn(Id) -> bool) -> usize {
     let mut facts = ModuleValues::new(module);
     let decorations: Vec<Inst> = module
@@ -260,7 +278,7 @@ fn is_known(module: &SpirvModule, facts: &ModuleValues, id: Id) -> bool {
     facts.is_constant(module, id) || facts.defining_op(module, id) == Op::Undef
 }
 
-/// Makes a computed constant one, where what it is computed of is constant.
+/// Folds a specialisation constant operation whose operands are constants.
 fn fold_spec_constant_op(
     module: &mut SpirvModule,
     facts: &mut ModuleValues,
@@ -292,7 +310,7 @@ fn fold_spec_constant_op(
         module.replace_inst(inst, op, &words);
         return Some(());
     }
-    // As an instruction, to be computed like one.
+    // Written as an instruction, to be folded like one.
     let words = [&head[..], &operands].concat();
     let like = module.create_inst(op, &words);
     if !facts.is_foldable(module.inst(like)) {

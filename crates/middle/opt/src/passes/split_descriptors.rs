@@ -24,7 +24,7 @@ use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
 use spirula_spirv::ir::{ErasedIds, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// Elements that an array may have.
+/// Most elements of an array.
 const MOST: u32 = 256;
 
 pub fn run_split_descriptors(
@@ -57,13 +57,13 @@ pub fn run_split_descriptors(
     })
 }
 
-/// An array of descriptors.
+/// A descriptor array.
 struct DescriptorArrayUse {
     id: Id,
     inst: Inst,
     element: Id,
     class: u32,
-    /// The chains into it with their first index.
+    /// The access chains into it with their first index.
     chains: Vec<(Inst, u32)>,
 }
 
@@ -138,7 +138,7 @@ fn gather_splittable_arrays(module: &SpirvModule, facts: &ModuleValues) -> Vec<D
     arrays
 }
 
-/// Makes variables of an array's elements; returns them.
+/// Creates and returns the variables of the elements of an array.
 fn split_array(
     module: &mut SpirvModule,
     facts: &mut ModuleValues,
@@ -155,7 +155,7 @@ fn split_array(
             let id = module.fresh_id();
             let words = [ty.word(), id.word(), array.class];
             let variable = module.create_inst(Op::Variable, &words);
-            // Behind its type, which may be new.
+            // After its type, which may be new.
             module.append_inst(ModuleSection::Globals.list(), variable);
             copy_element_decorations(module, array.id, id, *at);
             made.push((*at, id));
@@ -174,7 +174,7 @@ fn split_array(
     made.into_iter().map(|m| m.1).collect()
 }
 
-/// Says of an element what is said of its array; its binding is so many further.
+/// Gives an element the decorations of its array, and a binding at its offset from that of the array.
 fn copy_element_decorations(module: &mut SpirvModule, array: Id, part: Id, at: u32) {
     for section in [ModuleSection::Names, ModuleSection::Annotations] {
         let about: Vec<Inst> = module
@@ -197,7 +197,7 @@ fn copy_element_decorations(module: &mut SpirvModule, array: Id, part: Id, at: u
     }
 }
 
-/// Puts the elements in the places of arrays in the interfaces of entry points.
+/// Replaces arrays by their elements in the interfaces of entry points.
 fn rewrite_interfaces(module: &mut SpirvModule, parts: &IdMap<Vec<Id>>) {
     change_interfaces(module, |_, id, new| match &parts[id][..] {
         [] => new.push(id.word()),

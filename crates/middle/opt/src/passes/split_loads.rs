@@ -20,7 +20,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{ErasedIds, Func, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// Parts that a load is split into at most.
+/// Most parts into which a load is split.
 const MOST_PARTS: usize = 16;
 
 pub fn run_split_loads(
@@ -32,7 +32,7 @@ pub fn run_split_loads(
     }
     let mut facts = cache.take_facts(module);
     let mut erased = ErasedIds::new();
-    // Of each load that may be split: it, and what takes parts of it.
+    // For each load that may be split: the load, and its extractions.
     let mut users: IdMap<Option<Vec<Inst>>> = IdMap::new(module.bound(), None);
     let mut replaced: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
     let mut split = 0;
@@ -65,7 +65,7 @@ pub fn run_split_loads(
     })
 }
 
-/// Whether anything that could be split is loaded at all.
+/// Whether any composite that could be split is loaded.
 fn has_composite_loads(module: &SpirvModule) -> bool {
     let mut composite: IdMap<bool> = IdMap::new(module.bound(), false);
     for ty in module.section_insts(ModuleSection::Globals) {
@@ -125,7 +125,7 @@ fn can_be_split(module: &SpirvModule, facts: &ModuleValues, load: InstRef<'_>) -
     composite && plain && typed && facts.decoration_marks(id) == Some(0)
 }
 
-/// The number of scalars in a type, as far as that matters.
+/// The number of scalars in a type, up to a limit.
 fn count_scalars(module: &SpirvModule, facts: &ModuleValues, ty: Id, depth: u32) -> u32 {
     let count = facts.part_count(module, ty).unwrap_or(1);
     if depth == 0 {
@@ -146,7 +146,7 @@ fn count_scalars(module: &SpirvModule, facts: &ModuleValues, ty: Id, depth: u32)
     }
 }
 
-/// Whether less is loaded when the parts are loaded one by one.
+/// Whether loading the parts separately reads less.
 fn is_worth(module: &SpirvModule, facts: &ModuleValues, load: Inst, parts: &[Inst]) -> bool {
     let mut paths: Vec<(&[u32], Id)> = Vec::new();
     for part in parts {

@@ -26,11 +26,11 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Func, Inst, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// Parts that a phi may have.
+/// Most members of a phi.
 const MOST_PARTS: u32 = 16;
-/// Insertions that are followed to what they insert into.
+/// Most insertions that are followed to their composite.
 const MOST_INSERTIONS: usize = 16;
-/// How deep structures within structures are split.
+/// The depth to which nested structures are split.
 const ROUNDS: usize = 4;
 
 pub fn run_split_phis(
@@ -59,13 +59,13 @@ pub fn run_split_phis(
 struct PhiCandidate {
     inst: Inst,
     block: Block,
-    /// Number of parts.
+    /// Number of members.
     count: u32,
-    /// Other candidates that are joined to this one by a value of a phi, either way.
+    /// Other candidates that are connected to this one by an incoming value, in either direction.
     joined: Vec<u32>,
-    /// Other candidates that have this one as a value.
+    /// Other candidates that have this one as an incoming value.
     users: Vec<u32>,
-    /// The phis of its parts.
+    /// The phis of its members.
     parts: Vec<(Id, Inst)>,
 }
 
@@ -74,11 +74,11 @@ struct PhiSplitter {
     by_id: IdMap<Option<u32>>,
 }
 
-/// What a value of a phi is.
+/// The kind of an incoming value.
 enum PhiInput {
-    /// Its parts are known.
+    /// Its members are known.
     Known,
-    /// Those of a candidate, but for what is inserted.
+    /// Its members are those of a candidate, except for inserted ones.
     Candidate(u32),
     Other,
 }
@@ -129,7 +129,7 @@ impl PhiSplitter {
         }
     }
 
-    /// Splits what should be; returns how many phis that are.
+    /// Splits the candidates that are worth it. Returns their number.
     fn split_candidates(
         mut self,
         module: &mut SpirvModule,
@@ -157,7 +157,7 @@ impl PhiSplitter {
         chosen.len()
     }
 
-    /// Which candidates have only values whose parts are known or those of such candidates.
+    /// The candidates whose incoming values all have known members, or are such candidates.
     fn find_splittable(&mut self, module: &SpirvModule, facts: &ModuleValues) -> Vec<bool> {
         let mut possible = vec![true; self.candidates.len()];
         let mut work = Vec::new();
@@ -183,7 +183,7 @@ impl PhiSplitter {
         possible
     }
 
-    /// Which of these something takes a part of, or of what they are joined to.
+    /// The candidates of which a member is extracted, directly or from one that they are connected to.
     fn find_extracted(&self, module: &SpirvModule, func: Func, possible: &[bool]) -> Vec<bool> {
         let mut wanted = vec![false; possible.len()];
         let extracts = module
@@ -224,7 +224,7 @@ impl PhiSplitter {
         PhiInput::Other
     }
 
-    /// Part `at` of a value.
+    /// Member `at` of a value.
     fn extract_component(
         &self,
         module: &mut SpirvModule,
@@ -254,7 +254,7 @@ impl PhiSplitter {
         }
     }
 
-    /// Makes the phis of a candidate's parts, without values.
+    /// Creates the phis of a candidate's members, without incoming values.
     fn create_component_phis(
         &mut self,
         module: &mut SpirvModule,
@@ -274,7 +274,7 @@ impl PhiSplitter {
         }
     }
 
-    /// Gives the phis of a candidate's parts their values.
+    /// Sets the incoming values of the phis of a candidate's members.
     fn fill_component_phis(&self, module: &mut SpirvModule, facts: &mut ModuleValues, at: u32) {
         let candidate = &self.candidates[at as usize];
         let pairs: Vec<Id> = module.inst(candidate.inst).id_operands(0).collect();
@@ -289,7 +289,7 @@ impl PhiSplitter {
         }
     }
 
-    /// Has a candidate be put together from its parts, behind the phis.
+    /// Constructs a candidate from its members after the phis.
     fn assemble_composite(&self, module: &mut SpirvModule, facts: &mut ModuleValues, at: u32) {
         let candidate = &self.candidates[at as usize];
         let parts: Vec<u32> = candidate.parts.iter().map(|p| p.0.word()).collect();
@@ -299,7 +299,7 @@ impl PhiSplitter {
         module.insert_before(behind, candidate.inst);
     }
 
-    /// Has what takes a part of a part take it from the part's phi, which may be split in turn.
+    /// Redirects extractions of nested members to the phi of the member, which may be split in turn.
     fn forward_extracts(&self, module: &mut SpirvModule, facts: &mut ModuleValues, func: Func) {
         let extracts: Vec<Inst> = module
             .function_insts(func)

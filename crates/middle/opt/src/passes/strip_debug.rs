@@ -26,7 +26,7 @@ pub fn run_strip_debug(
     strip_debug_insts(module, cache, true)
 }
 
-/// Leaves the names.
+/// Keeps the names.
 pub fn run_lines(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,

@@ -13,14 +13,14 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::{ErasedIds, Inst, InstRef, ModuleSection, SpirvModule};
 
-/// Decorations that mean nothing to a device.
+/// Decorations without a meaning for devices.
 const MEANINGS: [Decoration; 3] = [
     Decoration::UserSemantic,
     Decoration::UserTypeGOOGLE,
     Decoration::CounterBuffer,
 ];
 
-/// Extensions that only those decorations need.
+/// Extensions that only those decorations require.
 const EXTENSIONS: [&str; 4] = [
     "SPV_GOOGLE_hlsl_functionality1",
     "SPV_GOOGLE_user_type",
@@ -51,7 +51,7 @@ pub fn run_strip_reflection(
     })
 }
 
-/// Whether a set has no meaning for devices, and none for debuggers.
+/// Whether an instruction set has a meaning neither for devices nor for debuggers.
 fn is_reflection_set(name: &str) -> bool {
     name.starts_with("NonSemantic.") && !name.contains("DebugInfo")
 }
@@ -71,7 +71,7 @@ fn is_reflection(sets: &[Id], inst: InstRef<'_>) -> bool {
     }
 }
 
-/// Deletes the extensions that are not needed any more.
+/// Deletes the extensions that are no longer required.
 fn delete_unneeded_extensions(module: &mut SpirvModule) -> usize {
     let strings = module
         .section_insts(ModuleSection::Annotations)

@@ -26,7 +26,7 @@ pub fn run_trim_capabilities(
     })
 }
 
-/// Number of capabilities and extensions that a module declares.
+/// The number of declared capabilities and extensions.
 fn count_declarations(module: &SpirvModule) -> usize {
     let sections = [ModuleSection::Capabilities, ModuleSection::Extensions];
     sections

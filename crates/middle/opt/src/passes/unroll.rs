@@ -36,16 +36,16 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::LoopControl;
 use spirula_spirv::ir::{Block, Inst, InstRef, SpirvModule};
 
-/// Rounds that a loop may have which asks to be unrolled.
+/// Most iterations of a loop that requests unrolling.
 const MOST_ROUNDS: u32 = 1024;
-/// Words that all rounds of such a loop may have.
+/// Most words of all iterations of such a loop.
 const MOST_WORDS: usize = 1 << 14;
-/// Words that all rounds of a loop may have which does not ask.
+/// Most words of all iterations of any other loop.
 const SMALL: usize = 192;
-/// Rounds that a loop may have of which some are made one.
+/// Highest trip count of a loop that is partially unrolled.
 const MOST_COUNTED: u32 = 1 << 12;
 
-/// Those that ask for it.
+/// Unrolls loops that request it.
 pub fn run_unroll(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
@@ -53,7 +53,7 @@ pub fn run_unroll(
     run_full_unrolling(module, cache, 0)
 }
 
-/// Small ones too.
+/// Unrolls small loops as well.
 pub fn run_small(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
@@ -61,12 +61,12 @@ pub fn run_small(
     run_full_unrolling(module, cache, SMALL)
 }
 
-/// Whether a text is a number of rounds.
+/// Whether a text is an unrolling factor.
 pub fn is_factor(text: &str) -> bool {
     matches!(text.parse(), Ok(2..=64u32))
 }
 
-/// What a loop asks for.
+/// The loop control mask of a loop.
 pub fn loop_control(module: &SpirvModule, shape: &LoopShape) -> LoopControl {
     let merge = module.merge_inst(shape.header);
     let merge = merge.filter(|m| m.op() == Op::LoopMerge);
@@ -84,9 +84,9 @@ fn run_full_unrolling(
     Ok(outcome)
 }
 
-/// All rounds.
+/// Full unrolling.
 struct FullUnrolling {
-    /// Words that all rounds of a loop may have which does not ask.
+    /// Most words of all iterations of a loop that does not request unrolling.
     small: usize,
     rounds: usize,
 }
@@ -94,7 +94,7 @@ struct FullUnrolling {
 impl LoopPass for FullUnrolling {
     type Found = LoopShape;
 
-    /// Levels of loops within each other that are unrolled.
+    /// Most levels of nested loops that are unrolled.
     const LEVELS: usize = 6;
 
     fn is_worth(
@@ -133,9 +133,10 @@ impl LoopPass for FullUnrolling {
             return false;
         };
         let control = loop_control(module, shape);
-        let most = match control.contains(LoopControl::Unroll) {
-            true => MOST_WORDS,
-            false => self.small,
+        let most = if control.contains(LoopControl::Unroll) {
+            MOST_WORDS
+        } else {
+            self.small
         };
         let size = count_loop_words(module, shape) * rounds as usize;
         if control.contains(LoopControl::DontUnroll) || size > most {
@@ -148,7 +149,7 @@ impl LoopPass for FullUnrolling {
     }
 }
 
-/// Puts all rounds before the loop, and has what is left of the loop leave it.
+/// Copies all iterations before the loop, and makes the remaining loop exit at once.
 fn unroll_all_iterations(
     module: &mut SpirvModule,
     tools: &mut LoopPassContext,
@@ -167,7 +168,7 @@ fn unroll_all_iterations(
     force_loop_exit(module, shape);
 }
 
-/// Has a loop's exit always leave.
+/// Makes the exit branch of a loop unconditional.
 pub fn force_loop_exit(module: &mut SpirvModule, shape: &LoopShape) {
     let func = module.block(shape.header).func;
     if let Some(stays) = module.find_block(func, shape.stays) {
@@ -176,7 +177,7 @@ pub fn force_loop_exit(module: &mut SpirvModule, shape: &LoopShape) {
     module.branch_to(shape.exit, Some(shape.leaves));
 }
 
-/// Some rounds become one.
+/// Unrolls partially.
 pub fn run_by(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
@@ -191,7 +192,7 @@ pub fn run_by(
     )
 }
 
-/// So many rounds become one.
+/// Partial unrolling by a factor.
 struct PartialUnrolling {
     factor: u32,
 }
@@ -249,7 +250,7 @@ fn unroll_by_factor(
     leave_rolled(module, shape.header);
 }
 
-/// Has a loop ask not to be unrolled: what it said of the number of its rounds does not hold any more.
+/// Sets the hint against unrolling on a loop. Its hints about the trip count are no longer valid.
 pub fn leave_rolled(module: &mut SpirvModule, header: Block) {
     let merge = module.merge_inst(header).map(InstRef::handle);
     if let Some(merge) = merge.filter(|m| module.inst(*m).op() == Op::LoopMerge) {

@@ -48,7 +48,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::LoopControl;
 use spirula_spirv::ir::{Block, Inst, InstRef, SpirvModule};
 
-/// Words of a round that is made several at once.
+/// Most words of an iteration.
 const MOST_WORDS: usize = 128;
 
 pub fn run_unroll_runtime(
@@ -69,17 +69,17 @@ struct RuntimeUnrolling {
     factor: u32,
 }
 
-/// How a loop counts.
+/// The counter of a loop.
 pub struct LoopCounter {
-    /// The comparison that it stays by, signed or not.
+    /// The comparison by which the loop continues, signed or unsigned.
     pub less: Op,
-    /// What the counter is compared with.
+    /// The bound that the counter is compared with.
     pub bound: Id,
-    /// What is added to it.
+    /// The step that is added to it.
     pub step: u64,
     pub ty: Id,
     pub width: u32,
-    /// Where its value stands among the header's phis.
+    /// Its position among the phis of the header.
     pub at: usize,
 }
 
@@ -136,7 +136,7 @@ impl LoopPass for RuntimeUnrolling {
     }
 }
 
-/// Whether a loop is a header that decides and one short block, and may be unrolled.
+/// Whether a loop consists of a header with the exit and one short block, and may be unrolled.
 fn is_short(module: &SpirvModule, shape: &LoopShape) -> bool {
     let control = loop_control(module, shape);
     let said = [LoopControl::Unroll, LoopControl::DontUnroll];
@@ -154,7 +154,7 @@ fn reads_only(module: &SpirvModule, tools: &mut LoopPassContext, shape: &LoopSha
     found.is_some_and(|found| !found.reads.is_empty() && found.writes.is_empty())
 }
 
-/// How a loop counts, if it does so until its counter is not below a bound.
+/// The counter of a loop that runs while the counter is below a bound.
 pub fn find_loop_counter(
     module: &SpirvModule,
     facts: &ModuleValues,
@@ -205,7 +205,7 @@ pub fn find_loop_counter(
     })
 }
 
-/// The numbers of rounds that any number below a factor is put together of, once each at most.
+/// The powers of two below a factor, largest first; every smaller number is a sum of some of them.
 fn remainder_factors(factor: u32) -> impl Iterator<Item = u32> {
     let most = (factor - 1).checked_ilog2();
     most.into_iter()
@@ -213,7 +213,7 @@ fn remainder_factors(factor: u32) -> impl Iterator<Item = u32> {
         .map(|bit| 1 << bit)
 }
 
-/// What the counter has to be below for so many rounds to be left, computed before the loop.
+/// The bound of the counter while n iterations are left, computed before the loop.
 fn compute_unrolled_bound(
     module: &mut SpirvModule,
     facts: &mut ModuleValues,
@@ -240,13 +240,13 @@ fn compute_unrolled_bound(
         facts.insert_inst(module, before, op, ty, &words)
     };
     let reduced = insert(Op::ISub, ty, &[bound, ahead]);
-    // The lowest numbers have none below by as much.
+    // The subtraction wraps for the lowest bounds.
     let fits = insert(less, bool, &[reduced, bound]);
     Some(insert(Op::Select, ty, &[fits, reduced, lowest]))
 }
 
-/// Has a loop make so many rounds at once, and then those that are left, or says no. The rounds are made with values in the
-/// place of the header's phis.
+/// Unrolls a loop by a factor, with blocks for the remaining iterations, or declines. The iterations are created
+/// with values for the phis of the header.
 pub fn unroll_with_remainder(
     module: &mut SpirvModule,
     tools: &mut LoopPassContext,
@@ -281,7 +281,7 @@ pub fn unroll_with_remainder(
         let rounds = |module: &mut SpirvModule, tools: &mut LoopPassContext, values: &[Id]| {
             rounds(module, tools, count, values)
         };
-        (at, values) = place.emit_guarded_iterations(module, tools, (at, values), rounds);
+        (at, values) = place.emit_guarded_iterations(module, tools, at, values, rounds);
     }
     end_with(module, at, module.label(shape.header));
     come_from(module, shape.header, [shape.entry, at], &values);
@@ -294,14 +294,14 @@ pub fn unroll_with_remainder(
     true
 }
 
-/// A block of the loop's function, outside the loop.
+/// A new block of the loop's function, outside of the loop.
 fn new_block(module: &mut SpirvModule, shape: &LoopShape) -> Block {
     let func = module.block(shape.header).func;
     let label = module.fresh_id();
     module.create_block(func, label)
 }
 
-/// Where rounds are put: they are made as long as the counter is below a bound, or once if it is.
+/// A destination of copied iterations: they run while the counter is below a bound, or once if it is.
 struct UnrollTarget<'a> {
     shape: &'a LoopShape,
     counter: &'a LoopCounter,
@@ -310,24 +310,24 @@ struct UnrollTarget<'a> {
 }
 
 impl UnrollTarget<'_> {
-    /// Puts rounds behind a block that leads nowhere, with what the header's phis are there: the block behind the rounds,
-    /// likewise.
+    /// Emits iterations after a block without a terminator, for given values of the header's phis. Returns the
+    /// block after them, and the values there.
     fn emit_guarded_iterations(
         &self,
         module: &mut SpirvModule,
         tools: &mut LoopPassContext,
-        (at, values): (Block, Vec<Id>),
+        at: Block,
+        values: Vec<Id>,
         rounds: impl FnOnce(&mut SpirvModule, &mut LoopPassContext, &[Id]) -> IterationChain,
     ) -> (Block, Vec<Id>) {
         let made: Vec<Id> = values.iter().map(|_| module.fresh_id()).collect();
         let end = new_block(module, self.shape);
-        let (head, joined) = match self.is_loop {
-            true => {
-                let head = new_block(module, self.shape);
-                end_with(module, at, module.label(head));
-                (head, head)
-            }
-            false => (at, end),
+        let (head, joined) = if self.is_loop {
+            let head = new_block(module, self.shape);
+            end_with(module, at, module.label(head));
+            (head, head)
+        } else {
+            (at, end)
         };
         let before = if self.is_loop { &made } else { &values };
         let chain = rounds(module, tools, before);
@@ -342,7 +342,7 @@ impl UnrollTarget<'_> {
         (end, made)
     }
 
-    /// Has a block begin with the values that come from two others.
+    /// Creates phis at the beginning of a block that join values of two predecessors.
     fn create_join_phis(
         &self,
         module: &mut SpirvModule,
@@ -363,7 +363,7 @@ impl UnrollTarget<'_> {
         }
     }
 
-    /// Has a block enter the rounds where the counter's value is below the bound.
+    /// Makes a block enter the iterations if the counter is below the bound.
     fn emit_entry_guard(
         &self,
         module: &mut SpirvModule,
@@ -377,12 +377,11 @@ impl UnrollTarget<'_> {
         let condition = append_inst(module, head, self.counter.less, bool, &[value, self.most]);
         let [first, last, behind] = [chain.first, chain.last, end].map(|b| module.label(b));
         if tools.structured {
-            let merge = match self.is_loop {
-                true => {
-                    let words = [behind.word(), last.word(), LoopControl::DontUnroll.0];
-                    module.create_inst(Op::LoopMerge, &words)
-                }
-                false => module.create_inst(Op::SelectionMerge, &[behind.word(), 0]),
+            let merge = if self.is_loop {
+                let words = [behind.word(), last.word(), LoopControl::DontUnroll.0];
+                module.create_inst(Op::LoopMerge, &words)
+            } else {
+                module.create_inst(Op::SelectionMerge, &[behind.word(), 0])
             };
             module.append_inst(body, merge);
         }

@@ -23,7 +23,7 @@ use spirula_spirv::analysis::LoopNest;
 use spirula_spirv::grammar::{InstructionEffects, Op};
 use spirula_spirv::ir::{Block, Func, IdWords, Inst, InstRef, SpirvModule};
 
-/// Words that a loop may have to be copied.
+/// Most words of a loop that is copied.
 const MOST_WORDS: usize = 256;
 
 pub fn run_unswitch(
@@ -74,13 +74,13 @@ impl LoopPass for LoopUnswitching {
     }
 }
 
-/// A loop with a branch that always goes the same way.
+/// A loop with an invariant branch.
 struct UnswitchCandidate {
     entry: Block,
     header: Block,
-    /// Everything from the header on that is not behind the loop, in reverse post-order.
+    /// All blocks from the header on that are not after the loop, in reverse post-order.
     blocks: Vec<Block>,
-    /// The block that the loop is left to.
+    /// The exit block.
     left: Block,
     /// The block with the branch.
     branch: Block,
@@ -125,7 +125,7 @@ fn match_candidate(
     let ends = cfg.predecessors(left).iter().all(|p| is_inside(*p));
     let mut inside = vec![false; cfg.len()];
     blocks.iter().for_each(|b| inside[*b as usize] = true);
-    // Every way out of the blocks leads to the one block.
+    // All exits lead to the one block.
     let closed = blocks.iter().all(|b| {
         let next = cfg.successors(*b);
         !next.is_empty() && next.iter().all(|s| inside[*s as usize] || *s == left)
@@ -156,7 +156,7 @@ fn match_candidate(
     })
 }
 
-/// The one block that a loop is left to.
+/// The single exit block of a loop.
 fn left_to(
     module: &SpirvModule,
     flow: &FlowAnalysis,
@@ -185,7 +185,7 @@ fn left_to(
     left.filter(|l| flow.dominators.dominates(header, *l))
 }
 
-/// Whether blocks are few, and nothing in them depends on who runs them together.
+/// Whether there are few blocks, and nothing in them depends on which invocations run together.
 fn is_copyable(
     module: &SpirvModule,
     facts: &ModuleValues,
@@ -222,7 +222,7 @@ fn unswitch_loop(
 ) {
     let func = module.block(candidate.header).func;
     insert_exit_phis(module, &tools.facts.ids, func, candidate);
-    // Each copy is left to a block of its own.
+    // Each copy has an exit block of its own.
     let old = module.label(candidate.left);
     let ends = [(); 2].map(|()| {
         let label = module.fresh_id();
@@ -267,7 +267,7 @@ fn copy_of(candidate: &UnswitchCandidate, copies: &[Block]) -> Block {
     copies[at.unwrap_or(0)]
 }
 
-/// Has what the loop computes and what is used behind it go through phis where it is left.
+/// Inserts phis in the exit block for values of the loop that are used after it.
 fn insert_exit_phis(
     module: &mut SpirvModule,
     ids: &IdWords,
@@ -334,7 +334,7 @@ fn insert_exit_phis(
     }
 }
 
-/// Has both loops be left to blocks of their own, and those lead to where the loop was left to.
+/// Gives both loops exit blocks of their own, which lead to the former exit block.
 fn split_loop_exits(
     module: &mut SpirvModule,
     candidate: &UnswitchCandidate,

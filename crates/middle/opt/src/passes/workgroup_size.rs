@@ -17,7 +17,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, ExecutionModel};
 use spirula_spirv::ir::{ErasedIds, Inst, InstRef, ModuleSection, SpirvModule};
 
-/// Three numbers above zero.
+/// Parses three positive numbers.
 fn parse_size(text: &str) -> Option<[u32; 3]> {
     let mut numbers = text
         .split(':')
@@ -94,7 +94,7 @@ fn find_compute_entries(module: &SpirvModule) -> Vec<Id> {
     found
 }
 
-/// Gives an entry point its size where that is open; notes the constants that say it.
+/// Sets the size of an entry point if it is open. Records the constants that gave it.
 fn entry_size(
     module: &mut SpirvModule,
     facts: &ModuleValues,
@@ -135,7 +135,7 @@ fn entry_size(
     true
 }
 
-/// Puts the size in the place of loads of the built-in variable, which kernels have.
+/// Replaces loads of the built-in variable for the size, which kernels use.
 fn answer_kernels(module: &mut SpirvModule, variables: &[Id], size: [u32; 3]) -> usize {
     let mut facts = ModuleValues::new(module);
     let is_variable = |id: &Id| facts.defining_op(module, *id) == Op::Variable;

@@ -63,10 +63,10 @@ pub fn run_workgroup_to_local(
     })
 }
 
-/// What numbers the invocations of a workgroup.
+/// The numbering of invocations in a workgroup.
 struct InvocationNumbers {
     built_ins: IdMap<Option<BuiltIn>>,
-    /// Whether workgroups have one dimension.
+    /// Whether workgroups have a single dimension.
     is_flat: bool,
 }
 
@@ -84,7 +84,7 @@ impl InvocationNumbers {
                 }
             }
         }
-        // What is so decorated counts more than what modes say.
+        // The decoration takes precedence over execution modes.
         let is_flat = match size.and_then(|size| facts.definition(module, size)) {
             Some(size) => [1, 2]
                 .iter()
@@ -94,7 +94,7 @@ impl InvocationNumbers {
         InvocationNumbers { built_ins, is_flat }
     }
 
-    /// Whether a value is another one in each invocation of a workgroup, counted from zero.
+    /// Whether a value enumerates the invocations of a workgroup from zero.
     fn is_own(&self, module: &SpirvModule, facts: &ModuleValues, id: Id) -> bool {
         let Some(def) = facts.definition(module, id) else {
             return false;
@@ -116,13 +116,13 @@ impl InvocationNumbers {
     }
 }
 
-/// Whether an id is the number one, whatever is specialised.
+/// Whether an id is the constant 1, under any specialisation.
 fn is_one(module: &SpirvModule, facts: &ModuleValues, id: Option<Id>) -> bool {
     let value = id.and_then(|id| facts.scalar_constant_bits(module, id));
     value.is_some_and(|value| value.bits == 1)
 }
 
-/// Whether the modes of all entry points say a size of one dimension.
+/// Whether the execution modes of all entry points give a size of one dimension.
 fn modes_are_flat(module: &SpirvModule, facts: &ModuleValues) -> bool {
     let mut flat = 0;
     for mode in module.section_insts(ModuleSection::ExecutionModes) {
@@ -141,21 +141,21 @@ fn modes_are_flat(module: &SpirvModule, facts: &ModuleValues) -> bool {
     flat > 0 && flat == module.section_insts(ModuleSection::EntryPoints).count()
 }
 
-/// How the elements of an array are used.
+/// The uses of the elements of an array.
 #[derive(Clone)]
 struct WorkgroupArrayUse {
-    /// The function that uses it, and no other.
+    /// The only function that uses it.
     func: Option<Func>,
-    /// Addresses of elements, and what loads and stores there.
+    /// The addresses of elements, and their loads and stores.
     chains: Vec<Inst>,
     accesses: Vec<Inst>,
 }
 
 struct WorkgroupArrayAnalysis {
     numbers: InvocationNumbers,
-    /// By variable: `None` for what is none, or is used otherwise.
+    /// By variable; `None` for other ids, and for arrays with other uses.
     found: IdMap<Option<WorkgroupArrayUse>>,
-    /// The variable that an id is, or is the address of an element of.
+    /// The array that an id is, or is an element address of.
     base: IdMap<Option<Id>>,
 }
 
@@ -172,7 +172,7 @@ impl WorkgroupArrayAnalysis {
         };
         for variable in variables {
             let inst = module.inst(*variable);
-            // One with a value to begin with has none.
+            // A variable with an initialiser does not qualify.
             let plain = inst.result().filter(|_| inst.get_id(1).is_none());
             let array = array_element_type(module, facts, inst);
             if let Some(id) =
@@ -220,15 +220,16 @@ impl WorkgroupArrayAnalysis {
                     }
                     _ => false,
                 };
-                // The array as a whole is only a place for addresses.
+                // The array as a whole is only used as the base of addresses.
                 let is_chain = inst.op().is_plain_access_chain();
                 let is_fit = is_fit && is_alone && is_chain == (id == variable);
                 let same = self.found[variable]
                     .as_ref()
                     .is_some_and(|found| found.func.is_none_or(|other| other == func));
-                match is_fit && same {
-                    true => used = Some(variable),
-                    false => self.found.set(variable, None),
+                if is_fit && same {
+                    used = Some(variable)
+                } else {
+                    self.found.set(variable, None)
                 }
             });
             let Some(variable) = used else { continue };
@@ -247,7 +248,7 @@ impl WorkgroupArrayAnalysis {
         }
     }
 
-    /// Makes an array a variable of the function that uses it, if that can be.
+    /// Turns an array into a variable of the function that uses it, if possible.
     fn move_to(
         &self,
         module: &mut SpirvModule,
@@ -262,7 +263,7 @@ impl WorkgroupArrayAnalysis {
         for access in &found.accesses {
             let inst = module.inst(*access);
             let begin = inst.words().len() - inst.operands().len();
-            // What was said of its alignment holds no more.
+            // The stated alignment no longer holds.
             let kept = if inst.op() == Op::Load {
                 begin + 1
             } else {
@@ -285,7 +286,7 @@ impl WorkgroupArrayAnalysis {
     }
 }
 
-/// The type of the elements of an array that a variable is.
+/// The element type of the array of a variable.
 fn array_element_type(
     module: &SpirvModule,
     facts: &ModuleValues,

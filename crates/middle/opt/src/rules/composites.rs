@@ -17,7 +17,7 @@ pub const RULES: &[(Op, SimplifyRule)] = &[
     (Op::VectorInsertDynamic, known_insert),
 ];
 
-/// Component that a shuffle leaves undefined.
+/// The index of an undefined component in a shuffle.
 const UNDEFINED: u32 = u32::MAX;
 
 fn simplify_extract(
@@ -93,7 +93,7 @@ fn simplify_extract(
     }
 }
 
-/// The value itself where nothing is left to be taken out of it.
+/// Emits an extraction; the value itself if no indices are left.
 fn emit_extract(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
@@ -107,7 +107,7 @@ fn emit_extract(
     facts.rewrite_inst(module, inst, Op::CompositeExtract, words)
 }
 
-/// Which operand of a construction a part is, and which component of it where that is a vector.
+/// The operand of a construction that supplies a member, and the component of it if it is a vector.
 fn find_constructed_operand(
     facts: &ModuleValues,
     module: &SpirvModule,
@@ -135,7 +135,7 @@ fn find_constructed_operand(
     None
 }
 
-/// Everything that is in a composite, put together again.
+/// A composite that is reconstructed from all of its own members is itself.
 fn simplify_reconstruction(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
@@ -204,7 +204,7 @@ fn fold_constant_composite(
     ))
 }
 
-/// A vector of components of at most two vectors is a shuffle of them.
+/// A construction from components of at most two vectors is a shuffle of them.
 fn shuffle_of_extracts(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
@@ -220,7 +220,7 @@ fn shuffle_of_extracts(
     let mut sources: Vec<(Id, u32)> = Vec::new();
     let mut parts = Vec::new();
     for part in i.id_operands(0) {
-        // Where the component is needed by itself as well, nothing is won.
+        // If the component has other uses, nothing is gained.
         let taken = facts.def_of(module, part, Op::CompositeExtract)?;
         if taken.operands().len() != 2 || facts.use_count(part) > 1 {
             return None;
@@ -269,7 +269,7 @@ fn simplify_insert(
     {
         return Some(SimplifyOutcome::Value(into));
     }
-    // What is put where something was put just before.
+    // The second of two insertions at the same position replaces the first.
     if let Some(before) = facts.def_of(module, into, Op::CompositeInsert)
         && before.operands()[2..] == path[..]
     {
@@ -280,7 +280,7 @@ fn simplify_insert(
     simplify_complete_insertions(facts, module, inst, ty)
 }
 
-/// Insertions that give a composite all of its parts.
+/// Insertions of all members are a construction.
 fn simplify_complete_insertions(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
@@ -308,7 +308,7 @@ fn simplify_complete_insertions(
         let into = at.id_operand(1);
         let next = facts.definition(module, into)?;
         match next.op() {
-            // Where what was put together is needed otherwise as well, nothing is won.
+            // If the composite has other uses, nothing is gained.
             Op::CompositeInsert if facts.use_count(into) == 1 => at = next,
             Op::CompositeConstruct if facts.use_count(into) == 1 => {
                 if next.operands().len() != count {
@@ -322,7 +322,7 @@ fn simplify_complete_insertions(
             _ => return None,
         }
     }
-    // Some part may be missing still.
+    // Some member may still be missing.
     let words: Option<Vec<u32>> = parts.into_iter().map(|p| p.map(Id::word)).collect();
     Some(facts.rewrite_inst(module, inst, Op::CompositeConstruct, &words?))
 }
@@ -344,7 +344,7 @@ fn simplify_shuffle(
     if facts.type_of(module, b) == Some(ty) && in_order(&components, count) {
         return Some(SimplifyOutcome::Value(b));
     }
-    // Constants.
+    // Both operands are constants.
     if facts.is_constant(module, a) && facts.is_constant(module, b) {
         let mut words = Vec::new();
         for c in components {
@@ -363,7 +363,7 @@ fn simplify_shuffle(
     merge_shuffles(facts, module, inst, &components)
 }
 
-/// A shuffle of shuffles, where two vectors are enough.
+/// A shuffle of shuffles is one shuffle if two vectors suffice.
 fn merge_shuffles(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,

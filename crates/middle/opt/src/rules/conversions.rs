@@ -38,7 +38,7 @@ fn to_same_type(
     (facts.type_of(module, operand) == i.result_type()).then_some(SimplifyOutcome::Value(operand))
 }
 
-/// A conversion of the same conversion: of bits, or to ever wider or ever narrower numbers.
+/// Two conversions of the same kind are one: bitcasts, or conversions to ever wider or ever narrower numbers.
 fn merge_conversions(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
@@ -61,14 +61,14 @@ fn merge_conversions(
     Some(facts.rewrite_inst(module, inst, op, &[value.word()]))
 }
 
-/// An integer that was made wider, and is made what it was again, or narrower.
+/// An integer that was extended and is truncated to its former width or less.
 fn simplify_integer_truncation(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    // Both conversions cut bits off alike; only OpSConvert has results with a sign.
+    // Both conversions truncate alike; only OpSConvert has signed results.
     let (op, to) = (i.op(), i.result_type()?);
     let inner = facts.definition(module, i.id_operand(0))?;
     let is_widened = matches!(inner.op(), Op::UConvert | Op::SConvert);
@@ -86,7 +86,7 @@ fn simplify_integer_truncation(
     }
 }
 
-/// A number that was made wider, and is made what it was again.
+/// A number that was extended and is converted back.
 fn cancel_float_round_trip(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,

@@ -140,7 +140,7 @@ fn simplify_fdiv(
     Some(facts.rewrite_inst(module, inst, Op::FDiv, &words))
 }
 
-/// A divisor by a power of two that is below 1, where that is a normal number.
+/// A divisor divided by a power of two below 1, if the result is a normal number.
 fn scale_divisor(divisor: FoldConstant, factor: FoldConstant) -> Option<u64> {
     let both = (divisor.ty, factor.ty);
     let (FoldType::Float(FloatEncoding::F32), FoldType::Float(FloatEncoding::F32)) = both else {

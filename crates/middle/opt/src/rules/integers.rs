@@ -38,20 +38,20 @@ pub const RULES: &[(Op, SimplifyRule)] = &[
     (Op::SNegate, cancel_involution),
 ];
 
-/// Whether decorations say that the operation does not overflow: what it becomes might.
+/// Whether decorations state that the operation does not overflow; the rewritten operation might.
 fn is_wrapping(facts: &ModuleValues, module: &SpirvModule, inst: Inst) -> bool {
     let result = module.inst(inst).result();
     result.and_then(|id| facts.decoration_marks(id)) == Some(0)
 }
 
-/// All bits of the type of a value.
+/// A value of the operand's type with all bits set.
 fn all_ones_bits(facts: &ModuleValues, module: &SpirvModule, id: Id) -> Option<u64> {
     let ty = facts.type_of(module, id)?;
     let (scalar, _) = facts.scalar_shape(module, ty)?;
     Some(u64::MAX >> (64 - scalar.width()))
 }
 
-/// The zero of an instruction's type.
+/// The zero of the type of an instruction.
 fn fold_to_zero(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
@@ -63,7 +63,7 @@ fn fold_to_zero(
         .map(SimplifyOutcome::Value)
 }
 
-/// A value of the operand in the type of the result, which may differ in sign.
+/// A value of the operand in the type of the result, which may have another sign.
 fn reuse_operand(
     facts: &ModuleValues,
     module: &SpirvModule,
@@ -206,7 +206,7 @@ fn simplify_imul(
     }
 }
 
-/// Zero divided by anything: to divide by zero is undefined.
+/// Zero divided by any number; division by zero is undefined.
 fn of_nothing(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
@@ -330,7 +330,7 @@ fn simplify_shift(
     None
 }
 
-/// An operation that undoes itself.
+/// An operation that is its own inverse.
 fn cancel_involution(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,

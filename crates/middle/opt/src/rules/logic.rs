@@ -32,7 +32,7 @@ pub const RULES: &[(Op, SimplifyRule)] = &[
     (Op::SGreaterThanEqual, simplify_extended_comparison),
 ];
 
-/// Comparisons and what holds when they do not.
+/// Comparisons and their negations.
 const OPPOSITES: &[(Op, Op)] = &[
     (Op::IEqual, Op::INotEqual),
     (Op::ULessThan, Op::UGreaterThanEqual),
@@ -65,7 +65,7 @@ fn fold_to_truth(
         .map(SimplifyOutcome::Value)
 }
 
-/// Numbers that were extended with their signs are compared as they were, also with constants that fit.
+/// A comparison of sign-extended numbers is one of the original numbers, also with constants that fit.
 fn simplify_extended_comparison(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
@@ -105,7 +105,7 @@ fn simplify_extended_comparison(
     Some(facts.rewrite_inst(module, inst, op, &words))
 }
 
-/// `!!x` is `x`; the opposite of a comparison that has no other use is the opposite comparison.
+/// `!!x` is `x`. The negation of a comparison without other uses is the opposite comparison.
 fn simplify_logical_not(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
@@ -128,7 +128,7 @@ fn and_or(
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id_operand(0), i.id_operand(1));
-    // The operand that the other one does not change anything about.
+    // The operand that is the neutral element.
     let neutral = u64::from(i.op() == Op::LogicalAnd);
     if a == b {
         return Some(SimplifyOutcome::Value(a));
@@ -194,7 +194,7 @@ fn simplify_select(
         let words = [negated.operand_word(0), b.word(), a.word()];
         return Some(facts.rewrite_inst(module, inst, Op::Select, &words));
     }
-    // A choice of yes and no is the condition.
+    // A selection of true and false is the condition.
     if facts.type_of(module, c) == Some(ty) {
         let values = (facts.splat_bits(module, a), facts.splat_bits(module, b));
         let bits = |v: Option<spirula_scalar::fold::FoldConstant>| v.map(|v| v.bits);
@@ -217,7 +217,7 @@ fn simplify_select(
     None
 }
 
-/// A number compared with itself.
+/// A comparison of a number with itself.
 fn fold_self_comparison(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
@@ -237,7 +237,7 @@ fn fold_self_comparison(
         .flatten()
 }
 
-/// Nothing is below zero, everything is at or above it.
+/// No unsigned number is below zero, all are at or above it.
 fn fold_unsigned_bounds(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,

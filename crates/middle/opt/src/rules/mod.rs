@@ -18,10 +18,10 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, SpirvModule};
 use std::sync::OnceLock;
 
-/// Simplifies an instruction, where it can.
+/// Simplifies an instruction if it can.
 pub type SimplifyRule = fn(&mut ModuleValues, &mut SpirvModule, Inst) -> Option<SimplifyOutcome>;
 
-/// Rows of all files: an opcode and what is tried on it, in order.
+/// The rules of all files: an opcode and the rule that is tried, in order.
 const TABLES: &[&[(Op, SimplifyRule)]] = &[
     composites::RULES,
     conversions::RULES,
@@ -47,7 +47,7 @@ fn rules_for_opcode(op: Op) -> &'static [SimplifyRule] {
     all.get(usize::from(op.0)).map_or(&[], |r| &r[..])
 }
 
-/// Simplifies an instruction once: folds it, or has the first rule that fits change it.
+/// Simplifies an instruction once: folds it, or applies the first rule that matches.
 pub fn simplify_inst(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
@@ -69,7 +69,7 @@ pub fn simplify_inst(
     ruled.or_else(|| distribute_over_select(facts, module, inst))
 }
 
-/// What is computed from a choice of constants is one of what is computed from these.
+/// An operation on a selection of constants is a selection of its results.
 fn distribute_over_select(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,

@@ -14,7 +14,7 @@ pub const RULES: &[(Op, SimplifyRule)] = &[
     (Op::InBoundsPtrAccessChain, first_element),
 ];
 
-/// A chain without an index.
+/// An access chain without indices is its base.
 fn simplify_empty_chain(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
@@ -26,7 +26,7 @@ fn simplify_empty_chain(
     (i.operands().len() == 1 && same).then_some(SimplifyOutcome::Value(base))
 }
 
-/// A chain of a chain is one, where that makes the module no longer.
+/// An access chain on an access chain is a single one, if the module does not grow.
 fn of_chain(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
@@ -61,7 +61,7 @@ fn of_chain(
     Some(facts.rewrite_inst(module, inst, joined, &words))
 }
 
-/// The first element that a pointer points to, as far as indices go.
+/// An element index of zero is dropped.
 fn first_element(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,

@@ -7,17 +7,17 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::{Func, Inst, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// The instructions that use each variable of a function whose value has parts, and each address
-/// made of one. Names and decorations are left out.
+/// The uses of each composite function variable, and of each address derived from one. Names and decorations are
+/// excluded.
 pub struct AggregateAccesses {
-    /// Position in `users` by address. Those of other functions than the one at hand mean nothing.
+    /// Index into `users` by address. Entries of other functions are meaningless.
     slot: IdMap<Option<u32>>,
     users: Vec<Vec<Inst>>,
-    /// Whether addresses can be computed with.
+    /// Whether addressing is physical.
     pub physical: bool,
 }
 
-/// A variable that has parts.
+/// A composite variable.
 #[derive(Clone, Copy, Debug)]
 pub struct AggregateVariable {
     /// The variable.
@@ -37,7 +37,7 @@ impl AggregateAccesses {
         }
     }
 
-    /// Goes through a function; returns its variables.
+    /// Analyses a function. Returns its composite variables.
     pub fn gather_variables(
         &mut self,
         facts: &ModuleValues,
@@ -83,7 +83,7 @@ impl AggregateAccesses {
         found
     }
 
-    /// Begins to follow an address that nothing uses yet.
+    /// Starts to track an address without uses.
     pub fn follow_address(&mut self, id: Id) {
         self.slot.set(id, Some(self.users.len() as u32));
         self.users.push(Vec::new());
@@ -95,7 +95,7 @@ impl AggregateAccesses {
         list.map_or(&[], |l| &l[..])
     }
 
-    /// Takes note of a user.
+    /// Records a user.
     pub fn record_user(&mut self, id: Id, user: Inst) {
         let list = self.slot[id].and_then(|at| self.users.get_mut(at as usize));
         if let Some(list) = list {
@@ -104,7 +104,7 @@ impl AggregateAccesses {
     }
 }
 
-/// Whether a function has variables, which stand first in it.
+/// Whether a function has variables, which come first in it.
 fn has_variables(module: &SpirvModule, func: Func) -> bool {
     let entry = module.function(func).blocks.first();
     let first = entry.and_then(|b| module.body(*b).find(|i| !i.op().is_line()));
@@ -124,7 +124,7 @@ fn match_variable(
         facts.defining_op(module, ty),
         Op::TypeStruct | Op::TypeArray | Op::TypeVector | Op::TypeMatrix
     );
-    // Decorations of other kinds may be about the whole; that of precision holds for parts, too.
+    // Other decorations may concern the whole; relaxed precision holds for members, too.
     let local =
         inst.operand_word(0) == StorageClass::Function.0 && facts.decoration_marks(id).is_some();
     (parts && local).then_some(AggregateVariable {

@@ -8,22 +8,22 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
 use spirula_spirv::ir::{ErasedIds, Inst, ModuleSection, SpirvModule};
 
-/// Parts that a variable may have to be split.
+/// Most members of a variable that is split.
 const MOST_PARTS: u32 = 64;
-/// Parts that a variable may have whose value is loaded or stored as a whole.
+/// Most members of a variable that is loaded or stored as a whole.
 const MOST_WHOLE: u32 = 16;
 
 /// A use of a variable.
 pub enum AggregateUse {
-    /// A chain with this first index.
+    /// An access chain with this first index.
     Part(u32),
     Load,
     Store,
-    /// What goes with the variable.
+    /// An instruction that is deleted with the variable.
     Gone,
 }
 
-/// What a variable is used for by an instruction; `None` for what keeps it whole.
+/// Classifies the use of a variable by an instruction. `None` if it prevents splitting.
 pub fn classify_use(
     facts: &ModuleValues,
     accesses: &AggregateAccesses,
@@ -66,8 +66,8 @@ pub fn classify_use(
     }
 }
 
-/// Whether an address of a part is only used for what is within the part: of an element of an array
-/// others can be made that lead to its neighbours.
+/// Whether an address of a member is used only within that member. From an element of an array, addresses of its
+/// neighbours could be derived.
 fn stays_within(accesses: &AggregateAccesses, module: &SpirvModule, address: Id) -> bool {
     let mut work = vec![address];
     while let Some(address) = work.pop() {
@@ -85,16 +85,16 @@ fn stays_within(accesses: &AggregateAccesses, module: &SpirvModule, address: Id)
     true
 }
 
-/// Takes variables apart.
+/// Splits variables.
 pub struct AggregateSplitter<'a> {
     pub facts: &'a mut ModuleValues,
     pub accesses: &'a mut AggregateAccesses,
-    /// Variables that were split.
+    /// Number of split variables.
     pub split: usize,
 }
 
 impl AggregateSplitter<'_> {
-    /// Splits a variable and its parts as far as can be; adds to `whole` what is left.
+    /// Splits a variable and its members as far as possible. Adds the remaining variables to `whole`.
     pub fn split_variable(
         &mut self,
         module: &mut SpirvModule,
@@ -113,7 +113,7 @@ impl AggregateSplitter<'_> {
         }
     }
 
-    /// The number of parts of a variable that can be split.
+    /// The number of members of a variable that can be split.
     fn count_splittable_components(
         &self,
         module: &SpirvModule,
@@ -143,7 +143,7 @@ impl AggregateSplitter<'_> {
         (chains && (!whole || count <= MOST_WHOLE)).then_some(count)
     }
 
-    /// Splits a variable; returns the parts that are used.
+    /// Splits a variable. Returns the members that are used.
     fn split_into_components(
         &mut self,
         module: &mut SpirvModule,
@@ -178,7 +178,7 @@ impl AggregateSplitter<'_> {
         parts.into_iter().flatten().collect()
     }
 
-    /// The variable of a part, made when it is first asked for.
+    /// The variable of a member, created on first use.
     fn component_variable(
         &mut self,
         module: &mut SpirvModule,
@@ -215,7 +215,7 @@ impl AggregateSplitter<'_> {
         Some(part)
     }
 
-    /// Has a chain begin at the part.
+    /// Rebases an access chain to the variable of the member.
     fn rebase_chain(
         &mut self,
         module: &mut SpirvModule,

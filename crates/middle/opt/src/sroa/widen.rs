@@ -9,15 +9,15 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{ErasedIds, Inst, InstRef, SpirvModule};
 
-/// Where a component is.
+/// The position of a component.
 enum ComponentPath {
     /// Constant indices.
     Constant(Vec<u32>),
-    /// A component of a vector.
+    /// A dynamic component of a vector.
     Dynamic(Id),
 }
 
-/// Widens the accesses to a variable, where that holds for all of them; returns their number.
+/// Widens the accesses to a variable if all of them allow it. Returns their number.
 pub fn vectorise_accesses(
     facts: &mut ModuleValues,
     accesses: &AggregateAccesses,
@@ -62,7 +62,7 @@ pub fn vectorise_accesses(
     widened
 }
 
-/// The indices of a chain, constants within bounds or one into a vector.
+/// The indices of an access chain: constants within bounds, or a dynamic index into a vector.
 fn resolve_component_path(
     facts: &ModuleValues,
     module: &SpirvModule,

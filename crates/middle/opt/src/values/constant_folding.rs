@@ -10,8 +10,8 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, InstRef, SpirvModule};
 use std::sync::OnceLock;
 
-/// Functions whose result is rounded at most once, so that every device computes the same; those
-/// that round differently are left to the device.
+/// Functions whose result is rounded at most once, so that every device computes the same. Other functions are
+/// left to the device.
 const EXACT: &[&str] = &[
     "Round",
     "RoundEven",
@@ -95,7 +95,7 @@ impl ModuleValues {
         self.intern_lanes(module, ty, &results)
     }
 
-    /// The components that an instruction computes, with what is put in the place of each value.
+    /// The components that an instruction computes when its operands are substituted.
     fn computed_of(
         &self,
         module: &SpirvModule,
@@ -111,8 +111,8 @@ impl ModuleValues {
         self.evaluate_components(module, inst, &operands)
     }
 
-    /// What an instruction computes from a choice of two constants, its other values being constants: the
-    /// constant, or the choice of what it computes from each (condition and both constants).
+    /// The result of an instruction on a selection of two constants and other constants: a constant, or a
+    /// selection of two results (condition and both constants).
     pub fn folded_choice(&mut self, module: &mut SpirvModule, inst: Inst) -> Option<(Id, [Id; 2])> {
         let i = module.inst(inst);
         if i.op() == Op::Select {
@@ -136,14 +136,14 @@ impl ModuleValues {
         Some((condition, [first, second]))
     }
 
-    /// The number of components of a value, 0 where it is none of numbers.
+    /// The number of components of a numeric value; 0 for other values.
     fn component_count(&self, module: &SpirvModule, value: Id) -> u32 {
         let ty = self.type_of(module, value);
         ty.and_then(|ty| self.scalar_shape(module, ty))
             .map_or(0, |s| s.1)
     }
 
-    /// The function that an extended instruction is, where it gives the same everywhere.
+    /// The function of an extended instruction, if its result is the same on every device.
     fn foldable_function(&self, inst: InstRef<'_>) -> Option<&'static ScalarExtInst> {
         let set = self
             .ids
@@ -153,7 +153,7 @@ impl ModuleValues {
         Some(function).filter(|f| EXACT.contains(&f.name))
     }
 
-    /// Whether an instruction of its kind is a constant where its values are.
+    /// Whether an instruction of this kind is constant if its operands are.
     pub fn is_foldable(&self, inst: InstRef<'_>) -> bool {
         let op = inst.op();
         if op == Op::ExtInst {
@@ -171,7 +171,7 @@ impl ModuleValues {
         foldable.get(usize::from(op.0)) == Some(&true)
     }
 
-    /// The components that an instruction computes of the components of its values.
+    /// The components that an instruction computes from the components of its operands.
     pub fn evaluate_components(
         &self,
         module: &SpirvModule,
@@ -199,7 +199,7 @@ impl ModuleValues {
         (0..count as usize).map(lane).collect()
     }
 
-    /// Whether what an operation gives does not depend on the device.
+    /// Whether the result of an operation is independent of the device.
     fn may_compute(&self, op: Op, result: FoldType, operands: &[Vec<FoldConstant>]) -> bool {
         let is_float = |ty: FoldType| matches!(ty, FoldType::Float(_));
         let float = is_float(result) || operands.iter().flatten().any(|v| is_float(v.ty));
@@ -220,7 +220,7 @@ impl ModuleValues {
                 operands[1].iter().all(|v| v.bits < width)
             }
             Op::FRem | Op::FMod => false,
-            // What is out of range has no defined result.
+            // Results out of range are undefined.
             Op::ConvertFToU | Op::ConvertFToS => operands[0].iter().all(|v| {
                 let number = fold::eval_core(
                     Op::FConvert.0.into(),
@@ -248,7 +248,7 @@ impl ModuleValues {
     }
 }
 
-/// The first operand of an instruction that is a value.
+/// The index of the first operand that is a value.
 pub fn first_value(op: Op) -> usize {
     if op == Op::ExtInst { 2 } else { 0 }
 }

@@ -5,32 +5,33 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// Operations that are looked through, one within the other.
+/// The depth to which operations are examined.
 const DEEPEST: u32 = 32;
 
-/// What was made of the values of a module.
+/// The low halves that were created for the values of a module.
 pub struct LowHalves {
-    /// The lower half of results of operations that were looked through.
+    /// The low half of each examined result.
     known: IdMap<Option<Id>>,
 }
 
 impl LowHalves {
-    /// Nothing yet.
+    /// An empty table.
     pub fn new(module: &SpirvModule) -> Self {
         LowHalves {
             known: IdMap::new(module.bound(), None),
         }
     }
 
-    /// The lower half of a value in a type of 32 bits; what is cut is cut before `at`.
+    /// The low half of a value in a 32-bit type. Truncations are inserted before `at`.
     pub fn lower_half(
         &mut self,
         facts: &mut ModuleValues,
         module: &mut SpirvModule,
         wide: Id,
-        (uint, at): (Id, Inst),
+        uint: Id,
+        at: Inst,
     ) -> Id {
-        self.lower_half_within(facts, module, wide, (uint, at), DEEPEST)
+        self.lower_half_within(facts, module, wide, uint, at, DEEPEST)
     }
 
     fn lower_half_within(
@@ -38,7 +39,8 @@ impl LowHalves {
         facts: &mut ModuleValues,
         module: &mut SpirvModule,
         wide: Id,
-        (uint, at): (Id, Inst),
+        uint: Id,
+        at: Inst,
         depth: u32,
     ) -> Id {
         if let Some(low) = self.known[wide] {
@@ -65,7 +67,7 @@ impl LowHalves {
         let mut words = Vec::with_capacity(count);
         for number in 0..count {
             let operand = module.inst(inst).id_operand(number);
-            let low = self.lower_half_within(facts, module, operand, (uint, inst), depth - 1);
+            let low = self.lower_half_within(facts, module, operand, uint, inst, depth - 1);
             words.push(low.word());
         }
         let low = facts.insert_inst(module, inst, op, uint, &words);
@@ -74,7 +76,7 @@ impl LowHalves {
     }
 }
 
-/// The number of operands of an operation whose lower bits come from their lower bits alone.
+/// The number of operands of an operation whose low bits depend only on their low bits.
 pub fn count_low_bits_operands(op: Op) -> Option<usize> {
     match op {
         Op::IAdd | Op::ISub | Op::IMul => Some(2),

@@ -9,36 +9,36 @@ use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode};
 use spirula_spirv::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// What became of an instruction.
+/// The result of a simplification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SimplifyOutcome {
-    /// Its result is this value, which is there already.
+    /// The result equals this existing value.
     Value(Id),
-    /// It is another instruction with the same result, which may be simplified again.
+    /// The instruction was rewritten with the same result. It may be simplified again.
     Changed,
 }
 
-/// Most components of a vector that is looked at component by component. Long vectors may have any number.
+/// Most components of a vector that is examined component by component. Long vectors may have any number.
 pub const MOST_COMPONENTS: u32 = 1 << 10;
 
-/// A module's values.
+/// The values of a module.
 #[derive(Debug)]
 pub struct ModuleValues {
-    /// Which words are ids.
+    /// The words of instructions that are ids.
     pub ids: IdWords,
     /// Types and constants.
     pub pool: InternPool,
     defs: IdMap<Option<Inst>>,
-    /// Uses of each id when they were counted, names and decorations left out.
+    /// The number of uses of each id when they were counted, without names and decorations.
     uses: IdMap<u32>,
     marks: IdMap<u8>,
-    /// Instructions that were there when the facts were made or caught up.
+    /// The number of instructions when the facts were last updated.
     seen: usize,
-    /// Whether decorations are said of groups, which gain members without new instructions.
+    /// Whether there are decoration groups, which gain members without new instructions.
     groups: bool,
-    /// Whether results of float operations may be computed here.
+    /// Whether floating-point operations may be folded.
     pub floats: bool,
-    /// Whether numbers below the normal ones have to be what IEEE 754 says.
+    /// Whether subnormal numbers must behave as in IEEE 754.
     subnormals: bool,
 }
 
@@ -48,7 +48,7 @@ const RELAXED: u8 = 2;
 const NON_UNIFORM: u8 = 4;
 const NO_SIGNED_WRAP: u8 = 8;
 const NO_UNSIGNED_WRAP: u8 = 16;
-/// Another one: the value is like no other.
+/// Any other decoration: the value is equal to no other.
 const OTHER: u8 = 128;
 
 impl ModuleValues {
@@ -77,8 +77,8 @@ impl ModuleValues {
         facts
     }
 
-    /// Takes note of what was put into the module otherwise than by these facts since they were made.
-    /// What was deleted is still known of, as nothing names it.
+    /// Records instructions that were created by other means since the last update. Facts about deleted ids
+    /// remain, because nothing refers to them.
     pub fn catch_up(&mut self, module: &SpirvModule) {
         let fresh = module.insts_since(self.seen);
         for d in
@@ -107,7 +107,7 @@ impl ModuleValues {
         }
     }
 
-    /// Counts what [`ModuleValues::use_count`] gives.
+    /// Counts the uses for [`ModuleValues::use_count`].
     pub fn count_uses(&mut self, module: &SpirvModule) {
         let mut uses = IdMap::new(module.bound(), 0);
         for inst in module.all_insts() {
@@ -118,7 +118,7 @@ impl ModuleValues {
         self.uses = uses;
     }
 
-    /// The first id of which something else is known than would be if the facts were made now.
+    /// The first id whose facts differ from newly computed ones.
     pub fn find_stale_id(&self, module: &SpirvModule) -> Option<Id> {
         let now = ModuleValues::new(module);
         let mut all = module.all_insts().filter_map(InstRef::result);
@@ -149,18 +149,18 @@ impl ModuleValues {
         *self.marks.get_mut(d.id_operand(0)) |= bit;
     }
 
-    /// The decorations of a value that matter, `None` where it must be left alone.
+    /// The decorations of a value that matter; `None` if the value must not be changed.
     #[inline]
     pub fn decoration_marks(&self, id: Id) -> Option<u8> {
         Some(self.marks[id]).filter(|m| m & OTHER == 0)
     }
 
-    /// Whether a value may differ between the invocations that run together.
+    /// Whether a value may differ between invocations that run together.
     pub fn is_non_uniform(&self, id: Id) -> bool {
         self.marks[id] & NON_UNIFORM != 0
     }
 
-    /// The uses that an id had when they were counted.
+    /// The number of uses of an id when they were counted.
     pub fn use_count(&self, id: Id) -> u32 {
         self.uses[id]
     }
@@ -171,13 +171,13 @@ impl ModuleValues {
         self.defs[id].map(|inst| module.inst(inst))
     }
 
-    /// The opcode that defines an id; `OpNop` where nothing does.
+    /// The opcode that defines an id; `OpNop` if there is none.
     #[inline]
     pub fn defining_op(&self, module: &SpirvModule, id: Id) -> Op {
         self.definition(module, id).map_or(Op::Nop, InstRef::op)
     }
 
-    /// The definition of an id, where it has this opcode.
+    /// The definition of an id if it has this opcode.
     #[inline]
     pub fn def_of<'m>(&self, module: &'m SpirvModule, id: Id, op: Op) -> Option<InstRef<'m>> {
         self.definition(module, id).filter(|i| i.op() == op)
@@ -189,7 +189,7 @@ impl ModuleValues {
         self.definition(module, id)?.result_type()
     }
 
-    /// A scalar type.
+    /// The scalar type of a type id.
     pub fn scalar_type(&self, module: &SpirvModule, ty: Id) -> Option<FoldType> {
         let inst = self.definition(module, ty)?;
         match (inst.op(), inst.operands()) {
@@ -213,7 +213,7 @@ impl ModuleValues {
         }
     }
 
-    /// The type of the same shape as a scalar or vector type, of other scalars.
+    /// The type of the same shape as a scalar or vector type, with other scalars.
     pub fn intern_same_shape(&mut self, module: &mut SpirvModule, ty: Id, scalar: Id) -> Id {
         match self
             .def_of(module, ty, Op::TypeVector)
@@ -224,7 +224,7 @@ impl ModuleValues {
         }
     }
 
-    /// The types of a composite's parts: how many, and one of them.
+    /// The type of member `at` of a composite type.
     pub fn part_type(&self, module: &SpirvModule, ty: Id, at: u32) -> Option<Id> {
         let inst = self.definition(module, ty)?;
         match inst.op() {
@@ -234,7 +234,7 @@ impl ModuleValues {
         }
     }
 
-    /// The number of parts of a composite type, where that is known.
+    /// The number of members of a composite type, if it is known.
     pub fn part_count(&self, module: &SpirvModule, ty: Id) -> Option<u32> {
         let inst = self.definition(module, ty)?;
         match inst.op() {
@@ -248,13 +248,13 @@ impl ModuleValues {
         }
     }
 
-    /// The width of an integer; `None` for other values, vectors of integers too.
+    /// The width of an integer; `None` for other values, vectors of integers included.
     pub fn int_width(&self, module: &SpirvModule, id: Id) -> Option<u32> {
         let ty = self.def_of(module, self.type_of(module, id)?, Op::TypeInt)?;
         Some(ty.operand_word(0))
     }
 
-    /// The bits of a scalar constant that is known before specialisation.
+    /// The bits of a scalar constant that cannot be specialised.
     pub fn scalar_constant_bits(&self, module: &SpirvModule, id: Id) -> Option<FoldConstant> {
         let inst = self.definition(module, id)?;
         let bits = match inst.op() {
@@ -300,7 +300,7 @@ impl ModuleValues {
         Some(())
     }
 
-    /// The bits that all components of a constant have.
+    /// The bits of a constant all of whose components are equal.
     pub fn splat_bits(&self, module: &SpirvModule, id: Id) -> Option<FoldConstant> {
         let inst = self.definition(module, id)?;
         match inst.op() {
@@ -319,7 +319,7 @@ impl ModuleValues {
         }
     }
 
-    /// Whether a value is a constant, known before specialisation.
+    /// Whether a value is a constant that cannot be specialised.
     pub fn is_constant(&self, module: &SpirvModule, id: Id) -> bool {
         matches!(
             self.defining_op(module, id),
@@ -355,7 +355,7 @@ impl ModuleValues {
         Some(id)
     }
 
-    /// A constant scalar or vector from the bits of its components; none of a vector of more than
+    /// A constant scalar or vector from the bits of its components; `None` for a vector of more than
     /// [`MOST_COMPONENTS`].
     pub fn intern_lanes(&mut self, module: &mut SpirvModule, ty: Id, lanes: &[u64]) -> Option<Id> {
         let Some(vector) = self.def_of(module, ty, Op::TypeVector) else {
@@ -371,7 +371,7 @@ impl ModuleValues {
         Some(self.intern_constant(module, Op::ConstantComposite, ty, &parts))
     }
 
-    /// Any constant, or an undefined value.
+    /// A constant or undefined value.
     pub fn intern_constant(
         &mut self,
         module: &mut SpirvModule,
@@ -384,14 +384,14 @@ impl ModuleValues {
         id
     }
 
-    /// A type by its opcode and operands.
+    /// The type with this opcode and these operands.
     pub fn intern_type(&mut self, module: &mut SpirvModule, op: Op, operands: &[u32]) -> Id {
         let id = self.pool.intern_type(module, op, operands);
         self.record_interned(module);
         id
     }
 
-    /// Takes note of what the pool made.
+    /// Records the instructions that the pool created.
     fn record_interned(&mut self, module: &SpirvModule) {
         for inst in self.pool.made.drain(..) {
             if let Some(id) = module.inst(inst).result() {
@@ -400,7 +400,7 @@ impl ModuleValues {
         }
     }
 
-    /// Part `at` of a constant.
+    /// Member `at` of a constant.
     pub fn extract_constant_component(
         &mut self,
         module: &mut SpirvModule,
@@ -418,7 +418,7 @@ impl ModuleValues {
         }
     }
 
-    /// Makes an instruction another one with the same type and result.
+    /// Rewrites an instruction to another opcode, with the same type and result.
     pub fn rewrite_inst(
         &mut self,
         module: &mut SpirvModule,
@@ -432,7 +432,7 @@ impl ModuleValues {
         SimplifyOutcome::Changed
     }
 
-    /// A new instruction before another one.
+    /// Inserts a new instruction before another one.
     pub fn insert_inst(
         &mut self,
         module: &mut SpirvModule,
@@ -451,15 +451,15 @@ impl ModuleValues {
         id
     }
 
-    /// A pointer type to variables of functions.
+    /// The type of a pointer to a function variable.
     pub fn local_pointer(&mut self, module: &mut SpirvModule, pointee: Id) -> Id {
         let id = self.pool.local_pointer(module, pointee);
         self.record_interned(module);
         id
     }
 
-    /// Whether what computes a value may be put together with what computes its operands, as far as
-    /// results are the same but for numbers below the normal ones.
+    /// Whether the operation of a value may be contracted with those of its operands, if results differ at most
+    /// for subnormal numbers.
     pub fn may_contract(&self, id: Id) -> bool {
         let marks = self.decoration_marks(id);
         !self.subnormals && marks.is_some_and(|m| m & NO_CONTRACTION == 0)
@@ -471,9 +471,8 @@ impl ModuleValues {
     }
 }
 
-/// Whether numbers below the normal ones may not be lost. Shaders that ask for neither may have them
-/// either way (specification, section 3.6, `DenormPreserve`; Vulkan, "Precision and Operation of SPIR-V
-/// Instructions").
+/// Whether subnormal numbers must be preserved. Shaders that request neither mode leave it open (specification,
+/// section 3.6, `DenormPreserve`; Vulkan, "Precision and Operation of SPIR-V Instructions").
 fn subnormals_matter(module: &SpirvModule) -> bool {
     let special = [
         ExecutionMode::DenormPreserve,
@@ -487,8 +486,7 @@ fn subnormals_matter(module: &SpirvModule) -> bool {
         })
 }
 
-/// Whether no entry point asks for another rounding than to nearest even, or for numbers below the
-/// normal ones to be lost.
+/// Whether no entry point requests a rounding mode other than to nearest even, or flushing of subnormal numbers.
 fn floats_are_plain(module: &SpirvModule) -> bool {
     let special = [
         ExecutionMode::DenormFlushToZero,

@@ -8,35 +8,35 @@ use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// What a module may need at most.
+/// An upper bound of what a module may declare.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequirementCeiling {
-    /// The capabilities that may be declared, with those that they imply; `None`: all.
+    /// The capabilities that may be declared, with those that they imply; `None` allows all.
     pub capabilities: Option<Vec<Capability>>,
-    /// The extensions that may be declared; `None`: all.
+    /// The extensions that may be declared; `None` allows all.
     pub extensions: Option<Vec<String>>,
 }
 
-/// The least that a module has to declare.
+/// The minimal declarations of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequirementChoice {
-    /// Capabilities by increasing number; none that another implies.
+    /// Capabilities by increasing number, without those that others imply.
     pub capabilities: Vec<Capability>,
     /// Extensions by name.
     pub extensions: Vec<String>,
 }
 
-/// A need that the ceiling, or the version, does not allow to meet.
+/// A need that the ceiling or the version does not allow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExceededRequirement {
-    /// What needs it.
+    /// The reason of the need.
     pub reason: RequirementReason,
-    /// What is needed: `the capability Float64`.
+    /// The need, such as `the capability Float64`.
     pub needed: String,
 }
 
 impl ExceededRequirement {
-    /// The error with the place of the instruction in its module.
+    /// The error with the position of the instruction in its module.
     pub fn to_diagnostic(&self, module: &crate::ir::SpirvModule) -> SourceDiagnostic {
         let inst = self.reason.inst.map(|inst| module.inst(inst));
         let place = inst.map_or(SourceLocation::Unknown, |inst| inst.place());
@@ -57,14 +57,14 @@ impl fmt::Display for ExceededRequirement {
 impl std::error::Error for ExceededRequirement {}
 
 impl ModuleRequirements {
-    /// Capabilities that meet all needs, by increasing number: of those that the module declares the
-    /// ones that it uses, and for needs that it does not meet the first that does.
+    /// Capabilities that meet all needs, by increasing number. Declared capabilities that are used are
+    /// preferred; for needs without one, the first that meets the need.
     pub fn minimal_capabilities(&self) -> Vec<Capability> {
         let chosen = self.choose_capabilities(None);
         chosen.map_or_else(|_| Vec::new(), |c| c.into_keys().map(Capability).collect())
     }
 
-    /// The least that meets all needs within a ceiling. What the module declares is preferred.
+    /// The minimal declarations that meet all needs within a ceiling. Existing declarations are preferred.
     ///
     /// # Errors
     /// The first need that cannot be met.
@@ -107,7 +107,7 @@ impl ModuleRequirements {
             return Err(exceeded(reason, &[*over]));
         }
         let declared = collect_implied_capabilities(self.declared.iter().copied());
-        // What has one way first, so that it may serve what has several.
+        // Needs with a single solution come first, because it may meet other needs as well.
         let (single, several): (Vec<_>, Vec<_>) = self
             .capabilities
             .iter()
@@ -118,7 +118,7 @@ impl ModuleRequirements {
                 continue;
             }
             let possible = any.iter().filter(|c| is_allowed(c));
-            // One of this version before one of a later version.
+            // Capabilities of this version before those of a later one.
             let first = possible.clone().min_by_key(|c| self.is_later(**c));
             let own = possible.clone().find(|c| self.declared.contains(c));
             let implied = possible.clone().find(|c| declared.contains(c));
@@ -126,7 +126,7 @@ impl ModuleRequirements {
             let pick = pick.ok_or_else(|| exceeded(reason, any))?;
             chosen.insert(*pick, reason.clone());
         }
-        // What others imply need not be declared, but stays where it says what the module is.
+        // Implied capabilities need not be declared, but stay if they state the kind of the module.
         let all: Vec<u32> = chosen.keys().copied().collect();
         chosen.retain(|c, _| {
             let others = all.iter().copied().filter(|other| other != c);
@@ -155,7 +155,7 @@ impl ModuleRequirements {
         }
     }
 
-    /// Whether a capability is of a later version, and of no extension.
+    /// Whether a capability belongs to a later version, and to no extension.
     fn is_later(&self, capability: u32) -> bool {
         let row = Kind::Capability.info().enumerant_by_value(capability);
         row.is_some_and(|row| {
@@ -165,7 +165,7 @@ impl ModuleRequirements {
         })
     }
 
-    /// The first version that an extension is for, where that is later.
+    /// The first version that an extension supports, if that is later.
     fn first_version(&self, extension: &str) -> Option<SpirvVersion> {
         Some(extension_version(extension)).filter(|first| self.version < *first)
     }
@@ -204,7 +204,7 @@ impl ModuleRequirements {
             if any.iter().any(|e| chosen.contains(*e)) {
                 continue;
             }
-            // Those that all vendors agreed upon before others.
+            // Extensions that all vendors agreed upon come first.
             let pick = possible.iter().min_by_key(|e| !e.starts_with("SPV_KHR_"));
             let pick = pick.ok_or_else(|| exceeded(reason, &any))?;
             if let Some(first) = self.first_version(pick) {

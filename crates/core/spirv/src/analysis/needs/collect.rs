@@ -10,7 +10,7 @@ use crate::grammar::{
 use crate::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use rustc_hash::FxHashSet;
 
-/// The capabilities that allow to name a rounding mode besides those of the grammar.
+/// The capabilities that allow rounding modes, besides those of the grammar.
 pub(crate) const ROUNDING: &[Capability] = &[
     Capability::StorageUniformBufferBlock16,
     Capability::StorageUniform16,
@@ -18,7 +18,7 @@ pub(crate) const ROUNDING: &[Capability] = &[
     Capability::StorageInputOutput16,
 ];
 
-/// What a row of the grammar demands.
+/// The requirements of a row of the grammar.
 struct RequirementRow {
     capabilities: &'static [Capability],
     extensions: &'static [&'static str],
@@ -38,7 +38,7 @@ impl From<&'static EnumerantInfo> for RequirementRow {
     }
 }
 
-/// Finds the needs of every instruction and enumerant; each kind of them is looked at once.
+/// Finds the needs of every instruction and enumerant. Each kind is examined once.
 pub(super) fn collect_requirements(module: &SpirvModule, needs: &mut ModuleRequirements) {
     let ids = IdWords::new(module);
     let mut seen = SeenEnumerants {
@@ -128,7 +128,7 @@ fn collect_from_inst(needs: &mut ModuleRequirements, seen: &mut SeenEnumerants, 
     if (Op::GroupIAddNonUniformAMD.0..=Op::GroupSMaxNonUniformAMD.0).contains(&info.op.0)
         && needs.has_extension(amd)
     {
-        // The extension brings these without a capability.
+        // The extension provides these without a capability.
         needs.kept_extensions.insert(amd.to_owned());
         return;
     }
@@ -170,7 +170,7 @@ fn collect_from_operand(
         && word <= GroupOperation::ExclusiveScan.0
         && needs.has_extension(amd);
     if is_named_only {
-        // Naming it needs nothing, using it may.
+        // A mention needs nothing, a use may.
         needs.keep_declared(found.capabilities, Some(inst), name);
         demand.capabilities = &[];
     } else if by_amd {
@@ -200,10 +200,10 @@ fn collect_from_extended(
     }
 }
 
-/// From here on specialisation constants of shaders may be widened.
+/// The first version in which specialisation constants of shaders may be converted to other widths.
 const WIDE_CONSTANTS: SpirvVersion = SpirvVersion::new(1, 4);
 
-/// The instruction that an `OpSpecConstantOp` computes: more of them are for kernels.
+/// Finds the needs of the operation of an `OpSpecConstantOp`: kernels allow more operations.
 fn collect_from_nested_op(needs: &mut ModuleRequirements, inst: Inst, number: u32) {
     let op = u16::try_from(number).ok().map(Op);
     if let Some(info) = op.and_then(Op::info) {
@@ -223,15 +223,15 @@ fn collect_from_nested_op(needs: &mut ModuleRequirements, inst: Inst, number: u3
     }
 }
 
-/// The words of an instruction before operands that capabilities, extensions or versions are about:
-/// one that has no more of them names none. 0 where words of strings come before.
+/// The number of words of an instruction before operands with requirements. An instruction without further words
+/// has no such operand. 0 if strings come first.
 fn first_enumerant(op: Op) -> usize {
     op.row_index()
         .map_or(usize::MAX, |row| usize::from(FIRST_ENUMERANTS[row]))
 }
 
-/// By row of the grammar, made when the crate is compiled. More words than any instruction has for no
-/// such operand.
+/// By row of the grammar, computed when the crate is compiled. A value beyond the length of any instruction
+/// means that there is no such operand.
 static FIRST_ENUMERANTS: [u16; all_instructions().len()] = {
     let mut first = [u16::MAX; all_instructions().len()];
     let mut row = 0;
@@ -253,8 +253,8 @@ static FIRST_ENUMERANTS: [u16; all_instructions().len()] = {
     first
 };
 
-/// Whether a row of the grammar mentions a capability: of an instruction or of an enumerant that is no
-/// capability itself.
+/// Whether a row of the grammar mentions a capability: the row of an instruction, or of an enumerant other than
+/// a capability.
 fn is_mentioned(capability: Capability) -> bool {
     let of_value = |kind: &KindInfo| {
         let mut rows = kind.enumerants.iter();

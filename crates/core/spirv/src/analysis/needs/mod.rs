@@ -17,41 +17,41 @@ use crate::grammar::enumerants::Capability;
 use crate::ir::{Inst, ModuleSection, SpirvModule};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why something is needed.
+/// The reason of a need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequirementReason {
-    /// The first instruction that needs it; none where it is the module as a whole.
+    /// The first instruction with the need; `None` for the module as a whole.
     pub inst: Option<Inst>,
-    /// What of it does: an instruction, or an enumerant with its kind.
+    /// The part of the instruction: its opcode, or an enumerant with its kind.
     pub what: String,
 }
 
-/// What a module's instructions and enumerants ask for in a version of SPIR-V.
+/// The needs of a module's instructions and enumerants in a version of SPIR-V.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleRequirements {
     version: SpirvVersion,
-    /// Each need as the capabilities of which one is enough.
+    /// Each need: a set of capabilities of which one suffices.
     capabilities: BTreeMap<Vec<u32>, RequirementReason>,
-    /// Each need as the extensions of which one is enough.
+    /// Each need: a set of extensions of which one suffices.
     extensions: BTreeMap<Vec<&'static str>, RequirementReason>,
-    /// What the version does not have, with or without extensions, and the version that does.
+    /// Features that the version lacks even with extensions, and the version that has them.
     newer: Vec<(SpirvVersion, RequirementReason)>,
-    /// Declared capabilities that are to be kept: they cannot be derived, or only allow more.
+    /// Declared capabilities to keep: they cannot be derived, or only permit more.
     kept: BTreeMap<u32, RequirementReason>,
-    /// Declared extensions that are to be kept in the same way.
+    /// Declared extensions to keep, likewise.
     kept_extensions: BTreeSet<String>,
     declared: Vec<u32>,
     declared_extensions: Vec<String>,
 }
 
 impl ModuleRequirements {
-    /// What the module needs in its own version. One pass over the module.
+    /// The needs of the module in its own version. One pass over the module.
     pub fn from_module(module: &SpirvModule) -> Self {
         Self::in_version(module, module.version)
     }
 
-    /// What the module would need in another version: what that has not is needed as an extension
-    /// where there is one.
+    /// The needs of the module in another version. Features that this version lacks become needs of extensions,
+    /// if there are any.
     pub fn in_version(module: &SpirvModule, version: SpirvVersion) -> Self {
         let capabilities = module.section_insts(ModuleSection::Capabilities);
         let extensions = module.section_insts(ModuleSection::Extensions);
@@ -70,8 +70,8 @@ impl ModuleRequirements {
         needs
     }
 
-    /// The needs that a set of capabilities, with those that they imply, does not meet: each as the
-    /// capabilities of which one would be enough.
+    /// The needs that a set of capabilities, with those that they imply, does not meet. For each need the
+    /// capabilities of which one would suffice.
     pub fn find_unmet(&self, declared: &[Capability]) -> Vec<Vec<Capability>> {
         let all = choose::collect_implied_capabilities(declared.iter().map(|c| c.0));
         let missing = self.capabilities.keys();
@@ -81,7 +81,7 @@ impl ModuleRequirements {
             .collect()
     }
 
-    /// What the version lacks, with the version that has it and the instruction that uses it.
+    /// Features that the version lacks, with the version that has them and the instruction that uses them.
     pub fn newer_versions(&self) -> &[(SpirvVersion, RequirementReason)] {
         &self.newer
     }
@@ -100,7 +100,7 @@ impl ModuleRequirements {
         self.declared_extensions.iter().any(|e| e == name)
     }
 
-    /// One of these capabilities is needed.
+    /// Records the need of one of these capabilities.
     fn require_any(
         &mut self,
         any: &[Capability],
@@ -116,7 +116,7 @@ impl ModuleRequirements {
             .or_insert_with(|| RequirementReason { inst, what: what() });
     }
 
-    /// What is declared of these capabilities is kept.
+    /// Keeps the declarations of these capabilities.
     fn keep_declared(&mut self, any: &[Capability], inst: Option<Inst>, what: impl Fn() -> String) {
         for capability in any.iter().filter(|c| self.declared.contains(&c.0)) {
             let reason = || RequirementReason { inst, what: what() };

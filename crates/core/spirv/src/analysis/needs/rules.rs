@@ -74,20 +74,20 @@ fn old_blocks(module: &SpirvModule) -> Vec<Id> {
 struct RequirementRules<'a> {
     module: &'a SpirvModule,
     blocks: Vec<Id>,
-    /// What numbers each type contains.
+    /// The numbers that each type contains.
     types: IdMap<u8>,
-    /// Whether any type so far is of narrow numbers.
+    /// Whether any type so far contains narrow numbers.
     any_narrow: bool,
     /// The type of each value.
     values: IdMap<Option<Id>>,
     definitions: IdDefinitions,
     words: IdWords,
-    /// Sets of extended instructions that compute nothing.
+    /// Extended instruction sets without a meaning for computation.
     silent_sets: Vec<Id>,
     is_shader: bool,
     is_logical: bool,
     is_vulkan_model: bool,
-    /// Each with the first instruction that shows it.
+    /// Each trait with the first instruction that shows it.
     traits: Vec<(CapabilityTrait, Inst)>,
     needs: &'a mut ModuleRequirements,
 }
@@ -260,7 +260,7 @@ impl<'a> RequirementRules<'a> {
         }
     }
 
-    /// A narrow number, be it only to store it.
+    /// Records any use of a narrow number, a store included.
     fn any_use(&mut self, number: u8, inst: InstRef<'_>) {
         for (bit, what, capability, extension) in NARROW_ROWS {
             if *bit == number && !self.needs.has_extension(extension) {
@@ -275,7 +275,7 @@ impl<'a> RequirementRules<'a> {
         }
     }
 
-    /// What is done with narrow numbers besides storing and converting them needs them whole.
+    /// Records uses of narrow numbers beyond stores and conversions, which require full support.
     fn require_full_width(&mut self, inst: InstRef<'a>, class: Option<InstructionClass>) {
         if !self.any_narrow {
             return;
@@ -321,7 +321,7 @@ impl<'a> RequirementRules<'a> {
             }
             let by_extension = self.needs.has_extension(extension)
                 || *bit == FLOAT16 && self.needs.has_extension(fetch);
-            // Kernels are not asked for it by consumers, matrices have capabilities of their own.
+            // Consumers do not require it of kernels, and matrices have capabilities of their own.
             if self.is_shader && used & OPAQUE == 0 && !by_extension {
                 let mut any = vec![*capability];
                 if *bit == FLOAT16 {
@@ -388,7 +388,7 @@ impl<'a> RequirementRules<'a> {
         }
     }
 
-    /// The storage class of a pointer value that may be another one's only with variable pointers.
+    /// The capabilities that variable pointers of this storage class require.
     fn variable_class(&self, ty: Id) -> Option<&'static [Capability]> {
         let pointer = self.defining_inst(ty)?;
         let is_pointer = matches!(pointer.op(), Op::TypePointer | Op::TypeUntypedPointerKHR);
@@ -402,7 +402,7 @@ impl<'a> RequirementRules<'a> {
         }
     }
 
-    /// Pointers that are chosen, compared, read from memory or returned.
+    /// Pointers that are selected, compared, loaded or returned.
     fn inspect_pointer(&mut self, inst: InstRef<'_>) {
         if matches!(inst.op(), Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff) {
             let ty = self.values[inst.id_operand(0)];
@@ -432,7 +432,7 @@ impl<'a> RequirementRules<'a> {
         }
     }
 
-    /// Pointers that functions return, be they called or not.
+    /// Pointers that functions return, whether they are called or not.
     fn inspect_returned_pointer(&mut self, inst: InstRef<'_>) {
         let ty = self.values[inst.id_operand(0)];
         if let Some(any) = ty.and_then(|ty| self.variable_class(ty)) {
@@ -462,7 +462,7 @@ impl<'a> RequirementRules<'a> {
             let Some(any) = self.values[argument].and_then(|ty| self.variable_class(ty)) else {
                 continue;
             };
-            // Buffers cannot be passed at all without.
+            // Pointers into buffers cannot be passed without them.
             if !whole || any.len() > 1 {
                 self.require_any(any, inst, "a pointer into a variable that is passed");
             }
@@ -498,7 +498,7 @@ impl<'a> RequirementRules<'a> {
                 }
             }
         } else {
-            // Whether the image is one to be sampled is known to the consumer.
+            // The consumer knows whether the image is sampled.
             let any = [
                 Capability::Image1D,
                 Capability::ImageRect,
@@ -555,7 +555,7 @@ impl<'a> RequirementRules<'a> {
         }
     }
 
-    /// The scope `Device` in the memory model of Vulkan.
+    /// The scope `Device` in the Vulkan memory model.
     fn inspect_scopes(&mut self, inst: InstRef<'a>) {
         for operand in OperandIter::new(inst.op(), inst.words()).map_while(Result::ok) {
             let value = (operand.kind == Kind::IdScope).then(|| Id::new(operand.words[0]));

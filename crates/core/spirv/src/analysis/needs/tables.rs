@@ -2,7 +2,7 @@
 
 use crate::grammar::enumerants::{Capability, StorageClass};
 
-/// Something in a module that capabilities are about.
+/// A trait of modules that capabilities concern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CapabilityTrait {
     RuntimeArray,
@@ -32,8 +32,8 @@ impl CapabilityTrait {
     }
 }
 
-/// Capabilities that are kept where they are declared and the module has what they are about: when
-/// they are needed depends on values or on the environment.
+/// Capabilities that are kept if they are declared and the module has the trait. Whether they are required
+/// depends on values or on the environment.
 pub(super) const KEPT_WITH: &[(Capability, CapabilityTrait)] = &[
     (
         Capability::RuntimeDescriptorArray,
@@ -118,15 +118,14 @@ pub(super) const KEPT_WITH: &[(Capability, CapabilityTrait)] = &[
     ),
 ];
 
-/// Capabilities that stay where they are declared, although others that are needed imply them: they
-/// tell readers what kind of module this is.
+/// Declared capabilities that are kept although others imply them, because they state the kind of the module.
 pub(super) const KINDS: &[Capability] = &[
     Capability::Shader,
     Capability::Kernel,
     Capability::Addresses,
 ];
 
-/// Capabilities that the functions below find, besides those of [`KEPT_WITH`] and [`STORED`].
+/// Capabilities that the rules derive, besides those of [`KEPT_WITH`] and [`STORED`].
 pub(super) const FOUND: &[Capability] = &[
     Capability::Int8,
     Capability::Int16,
@@ -146,7 +145,7 @@ pub(super) const FOUND: &[Capability] = &[
     Capability::ImageMSArray,
 ];
 
-/// Whether a capability is known to be needed or not by this module.
+/// Whether the analysis can decide if a capability is required.
 pub(super) fn is_derived_capability(capability: Capability) -> bool {
     FOUND.contains(&capability)
         || KEPT_WITH.iter().any(|row| row.0 == capability)
@@ -155,12 +154,12 @@ pub(super) fn is_derived_capability(capability: Capability) -> bool {
 
 pub(super) const NON_SEMANTIC: &str = "SPV_KHR_non_semantic_info";
 
-/// The same for an extension.
+/// As [`is_derived_capability`], for an extension.
 pub(super) fn derives_extension(name: &str) -> bool {
     name == NON_SEMANTIC
 }
 
-/// Numbers that a type contains.
+/// The narrow numbers of a type.
 pub(super) const INT8: u8 = 1;
 pub(super) const INT16: u8 = 2;
 pub(super) const FLOAT16: u8 = 4;
@@ -168,7 +167,7 @@ pub(super) const NARROW: u8 = INT8 | INT16 | FLOAT16;
 /// The type has rules of its own for them.
 pub(super) const OPAQUE: u8 = 8;
 
-/// What allows to have narrow numbers in variables of a class.
+/// The capabilities that allow narrow numbers in variables of a storage class.
 pub(super) type NarrowStorageRule = (u8, &'static [StorageClass], &'static [Capability]);
 
 /// By width and class (specification, section 3.2.30 "Capability").
@@ -234,8 +233,8 @@ pub(super) const STORED: &[NarrowStorageRule] = &[
     ),
 ];
 
-/// What each kind of narrow numbers is called, the capability for all uses of it, and the extension
-/// that allows it too.
+/// For each kind of narrow number its name, the capability for all uses, and the extension that allows it as
+/// well.
 pub(super) const NARROW_ROWS: &[(u8, &str, Capability, &str)] = &[
     (INT8, "an integer of 8 bits", Capability::Int8, ""),
     (

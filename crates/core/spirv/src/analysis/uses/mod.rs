@@ -17,12 +17,11 @@ pub struct IdUse {
     pub at: u16,
 }
 
-/// Def-use chains: for each id its definition and its uses, which are kept up by telling of each
-/// change.
+/// Def-use chains: for each id its definition and its uses. Callers report each change to keep them up to date.
 ///
-/// The uses of an unedited module lie packed, those of each id side by side: six bytes for each use.
-/// What changes since is noted beside them ([`UseEdits`], made with the first change). Taking note of a
-/// change takes time in the instruction's operands, going through an id's uses in their number.
+/// The uses of an unedited module are packed, those of each id side by side: six bytes for each use. Later
+/// changes are recorded in [`UseEdits`], which is created with the first one. Recording a change takes time
+/// proportional to the instruction's operands, iterating over an id's uses to their number.
 #[derive(Clone, Debug)]
 pub struct DefUse {
     words: IdWords,
@@ -33,13 +32,13 @@ pub struct DefUse {
 
 const NONE: u32 = u32::MAX;
 
-/// Where the uses of an instruction are noted.
+/// Where the uses of an instruction are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UseLocation {
-    /// Among the packed ones.
+    /// In the packed lists.
     Packed,
     Nowhere,
-    /// Among the added ones, from this position on.
+    /// In the added lists, from this position on.
     Added(u32),
 }
 
@@ -52,19 +51,19 @@ struct AddedUse {
     next: u32,
 }
 
-/// What changed of an id's uses.
+/// The changes to an id's uses.
 #[derive(Clone, Copy, Debug)]
 struct IdUseChanges {
-    /// Packed uses that are still gone through, and how many of them hold no more.
+    /// Number of packed uses that are still iterated, and of stale ones among them.
     packed: u32,
     gone: u32,
-    /// Number of the uses that were added, and the last of them.
+    /// Number of added uses, and the last of them.
     added: u32,
     last: u32,
 }
 
-/// What changed since the uses were packed: instructions whose packed uses hold no more, and for each
-/// id a linked list of the uses that were added.
+/// Changes since the uses were packed: instructions whose packed uses are stale, and for each id a linked list
+/// of added uses.
 #[derive(Clone, Debug)]
 struct UseEdits {
     insts: Vec<UseLocation>,
@@ -86,7 +85,7 @@ impl DefUse {
         }
     }
 
-    /// Takes note of an instruction that was put into the module.
+    /// Records an instruction that was inserted into the module.
     pub fn add_inst(&mut self, inst: InstRef<'_>) {
         let handle = inst.handle();
         self.words.record_inst(inst);
@@ -114,8 +113,8 @@ impl DefUse {
         *get_location_mut(&mut edits.insts, handle) = UseLocation::Added(first);
     }
 
-    /// Takes note that an instruction goes out of the module, or is about to change: its words are
-    /// still those of which the chains know.
+    /// Records that an instruction is removed from the module, or is about to change. Its words must still be
+    /// the recorded ones.
     pub fn remove_inst(&mut self, inst: InstRef<'_>) {
         let handle = inst.handle();
         if let Some(id) = inst.result()
@@ -138,7 +137,7 @@ impl DefUse {
                         get_changes_mut(&mut edits.ids, packed, id).gone += 1;
                     }
                 });
-                // Instructions that use an id twice are counted completely by now.
+                // Instructions that use an id twice are complete by now.
                 self.words
                     .visit_uses(inst, |_, id| edits.drop_stale_uses(packed, id));
             }
@@ -179,7 +178,7 @@ impl DefUse {
         }
     }
 
-    /// Has every use of `old` use `new`, names and decorations left out.
+    /// Replaces every use of `old` by `new`, except in names and decorations.
     pub fn replace_all(&mut self, module: &mut SpirvModule, old: Id, new: Id) {
         if old == new {
             return;
@@ -227,7 +226,7 @@ fn get_changes_mut<'a>(
 }
 
 impl UseEdits {
-    /// Takes the uses of an instruction, which begin at a position, out of their lists.
+    /// Removes the uses of an instruction, which begin at a position, from their lists.
     fn unlink_uses(&mut self, packed: &PackedUses, inst: Inst, first: usize) {
         for at in first..self.added.len() {
             let AddedUse {
@@ -251,7 +250,7 @@ impl UseEdits {
         }
     }
 
-    /// Drops the packed uses of an id that hold no more, once they are the greater part of them.
+    /// Drops the stale packed uses of an id when they are the majority.
     fn drop_stale_uses(&mut self, packed: &mut PackedUses, id: Id) {
         let range = packed.use_range(id);
         let Some(uses) = self.ids.get_mut(id) else {
@@ -283,7 +282,7 @@ impl PartialEq for DefUse {
 }
 
 impl DefUse {
-    /// Above every id of which something is known.
+    /// A bound above every recorded id.
     fn bound(&self) -> u32 {
         let edited = self.edits.as_ref().map_or(0, |e| e.ids.len());
         self.packed.bound().max(edited).max(self.definitions.len()) as u32

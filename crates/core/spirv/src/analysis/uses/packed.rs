@@ -11,13 +11,13 @@ use crate::Id;
 use crate::ir::{IdWords, Inst, InstRef, SpirvModule};
 use std::ops::Range;
 
-/// The uses when the chains were computed.
+/// The uses at the time when the chains were computed.
 #[derive(Clone, Debug)]
 pub(super) struct PackedUses {
-    /// Begin of each id's uses; they end where those of the next id begin.
+    /// Begin of each id's uses, which is the end of those of the previous id.
     first: Vec<u32>,
     uses: Vec<PackedUse>,
-    /// Number of instructions that there were.
+    /// Number of instructions at that time.
     of: usize,
 }
 
@@ -36,7 +36,7 @@ impl PackedUses {
         words: &IdWords,
         definitions: &mut InstOfId,
     ) -> PackedUses {
-        // The row behind the ids' ends the uses of the last one.
+        // The row after the last id ends its uses.
         let mut first = vec![0u32; module.bound() as usize + 1];
         let masks = count_uses(module, words, definitions, &mut first);
         let mut end = 0;
@@ -74,17 +74,17 @@ impl PackedUses {
         }
     }
 
-    /// Number of instructions of which the uses are known.
+    /// Number of instructions whose uses are recorded.
     pub fn inst_count(&self) -> usize {
         self.of
     }
 
-    /// Above every id of which uses are known.
+    /// A bound above every id with recorded uses.
     pub fn bound(&self) -> usize {
         self.first.len()
     }
 
-    /// Where the uses of an id are.
+    /// The positions of the uses of an id.
     pub fn use_range(&self, id: Id) -> Range<usize> {
         match self.first.get(id.index()..id.index() + 2) {
             Some(ends) => ends[0] as usize..ends[1] as usize,
@@ -98,7 +98,7 @@ impl PackedUses {
         IdUse { inst, at }
     }
 
-    /// Moves the uses in a range that are still wanted to its begin; how many they are.
+    /// Moves the uses of a range that are kept to its begin. Returns their number.
     pub fn retain_in_range(
         &mut self,
         range: Range<usize>,
@@ -115,11 +115,11 @@ impl PackedUses {
     }
 }
 
-/// Instead of a mask: an id stands further behind than a mask tells, and the instruction has to be split.
+/// Marks an instruction with an id beyond the bits of the mask, which has to be split.
 const SPLIT: u16 = u16::MAX;
 
-/// Counts the uses of each id. Returns which words of each instruction are ids that it uses, bit by bit;
-/// none of those that were removed.
+/// Counts the uses of each id. Returns for each instruction a bit mask of the words that are ids; zero for
+/// removed ones.
 fn count_uses(
     module: &SpirvModule,
     words: &IdWords,
@@ -160,7 +160,7 @@ fn count_uses(
     masks
 }
 
-/// Visits the words that a mask says.
+/// Visits the words of a mask.
 #[inline(always)]
 fn visit_selected_words(words: &[u32], mut mask: u32, mut take: impl FnMut(u32, u32)) {
     while mask != 0 {

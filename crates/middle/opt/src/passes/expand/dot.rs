@@ -6,17 +6,17 @@ use crate::values::MOST_COMPONENTS;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-/// How a factor is read.
+/// How a factor is interpreted.
 #[derive(Clone, Copy)]
 struct DotFactor {
     value: Id,
     signed: bool,
-    /// The type of its parts, or of the word that they are packed in.
+    /// The type of its components, or of the word that packs them.
     ty: Id,
     packed: bool,
 }
 
-/// Parts of a packed vector, and the bits of each.
+/// Number of components of a packed vector, and the bits of each.
 const PACKED: (u32, u32) = (4, 8);
 
 pub fn expand_dot(e: &mut InstExpander<'_>) -> Option<()> {
@@ -67,7 +67,7 @@ fn read_factor(e: &InstExpander<'_>, at: usize, signed: bool) -> Option<DotFacto
     })
 }
 
-/// A part of a factor, as wide as the result.
+/// A component of a factor, extended to the width of the result.
 fn extract_widened_component(
     e: &mut InstExpander<'_>,
     factor: DotFactor,
@@ -80,9 +80,10 @@ fn extract_widened_component(
         ty,
         packed,
     } = factor;
-    let part = match packed {
-        true => unpack_component(e, factor, at)?,
-        false => e.emit_extract(ty, value, at),
+    let part = if packed {
+        unpack_component(e, factor, at)?
+    } else {
+        e.emit_extract(ty, value, at)
     };
     let width = e.integer_width(result)?;
     if e.integer_width(ty)? == width {
@@ -117,7 +118,7 @@ fn unpack_component(e: &mut InstExpander<'_>, factor: DotFactor, at: u32) -> Opt
     Some(e.emit_op(Op::BitwiseAnd, ty, &[low, mask]))
 }
 
-/// The sum of two numbers, or the one next to it that there is.
+/// The saturated sum of two numbers.
 fn emit_saturating_add(
     e: &mut InstExpander<'_>,
     ty: Id,
@@ -130,7 +131,7 @@ fn emit_saturating_add(
     let (over, limit) = if signed {
         let (zero, most) = (e.splat_constant(ty, 0)?, e.splat_constant(ty, all >> 1)?);
         let last = e.splat_constant(ty, u64::from(width - 1))?;
-        // Where both have one sign and the sum has another.
+        // Overflow: both operands have the same sign and the sum has the other.
         let a_differs = e.emit_op(Op::BitwiseXor, ty, &[a, sum]);
         let b_differs = e.emit_op(Op::BitwiseXor, ty, &[b, sum]);
         let both = e.emit_op(Op::BitwiseAnd, ty, &[a_differs, b_differs]);

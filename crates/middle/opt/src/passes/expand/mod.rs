@@ -38,10 +38,10 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, GroupOperation};
 use spirula_spirv::ir::{Inst, InstRef, SpirvModule};
 
-/// How an instruction is written otherwise; `None`: it stays.
+/// Rewrites an instruction; `None` if it stays.
 type ExpandRule = fn(&mut InstExpander<'_>) -> Option<()>;
 
-/// What is written otherwise, and how.
+/// The instructions that are rewritten, with their rules.
 const RULES: &[(Op, ExpandRule)] = &[
     (Op::UMulExtended, |e| wide_product(e, false)),
     (Op::SMulExtended, |e| wide_product(e, true)),
@@ -70,7 +70,7 @@ const RULES: &[(Op, ExpandRule)] = &[
     }),
 ];
 
-/// Parts that a composite is copied by at most.
+/// Most members by which a composite is copied.
 const MOST_PARTS: u32 = 256;
 
 pub fn run_expand(
@@ -96,7 +96,7 @@ pub fn run_expand(
     })
 }
 
-/// Writes instructions before the one that is written otherwise.
+/// Emits instructions before the one that is rewritten.
 struct InstExpander<'m> {
     module: &'m mut SpirvModule,
     facts: &'m mut ModuleValues,
@@ -136,12 +136,12 @@ impl InstExpander<'_> {
         self.rewrite_as(Op::CompositeConstruct, &[low.word(), high.word()])
     }
 
-    /// The number in each part of a type.
+    /// A number in each component of a type.
     fn splat_constant(&mut self, ty: Id, number: u64) -> Option<Id> {
         self.facts.intern_lanes(self.module, ty, &[number])
     }
 
-    /// The width of a type's integers.
+    /// The width of the integers of a type.
     fn integer_width(&self, ty: Id) -> Option<u32> {
         match self.facts.scalar_shape(self.module, ty)?.0 {
             FoldType::Int { width } => Some(width),
@@ -182,7 +182,7 @@ fn wide_product(e: &mut InstExpander<'_>, signed: bool) -> Option<()> {
     let sum = e.emit_op(Op::IAdd, ty, &[middle_high, other]);
     let mut high = e.emit_op(Op::IAdd, ty, &[highs, sum]);
     if signed {
-        // A negative factor was read as 2^width more.
+        // A negative factor was interpreted as 2^width more.
         let last = e.splat_constant(ty, u64::from(width - 1))?;
         for (sign, factor) in [(a, b), (b, a)] {
             let negative = e.emit_op(Op::ShiftRightArithmetic, ty, &[sign, last]);
@@ -193,7 +193,7 @@ fn wide_product(e: &mut InstExpander<'_>, signed: bool) -> Option<()> {
     e.become_pair(low, high)
 }
 
-/// A sum or difference, and what does not fit in it.
+/// A sum or difference, and its carry or borrow.
 fn with_carry(e: &mut InstExpander<'_>, op: Op) -> Option<()> {
     let (a, b) = (e.value_operand(0)?, e.value_operand(1)?);
     let ty = e.type_of(a)?;
@@ -206,7 +206,7 @@ fn with_carry(e: &mut InstExpander<'_>, op: Op) -> Option<()> {
     e.become_pair(result, carry)
 }
 
-/// What is left of zero, where the type has no sign.
+/// The difference from zero, if the type is unsigned.
 fn expand_negate(e: &mut InstExpander<'_>) -> Option<()> {
     let ty = e.module.inst(e.at).result_type()?;
     let scalar = e
@@ -222,7 +222,7 @@ fn expand_negate(e: &mut InstExpander<'_>) -> Option<()> {
     e.rewrite_as(Op::ISub, &[zero.word(), value])
 }
 
-/// A composite of another type with the same parts.
+/// A composite of another type with the same members.
 fn expand_copy_logical(e: &mut InstExpander<'_>) -> Option<()> {
     let value = e.value_operand(0)?;
     let (from, to) = (e.type_of(value)?, e.module.inst(e.at).result_type()?);
@@ -237,7 +237,7 @@ fn expand_copy_logical(e: &mut InstExpander<'_>) -> Option<()> {
     e.rewrite_as(Op::CompositeConstruct, &parts?)
 }
 
-/// Counts the parts of a type, and says whether they are few.
+/// Counts the members of a type. Returns whether they are few.
 fn is_small(e: &InstExpander<'_>, ty: Id, parts: &mut u32) -> bool {
     if !is_aggregate(e, ty) {
         *parts += 1;
@@ -259,7 +259,7 @@ fn is_aggregate(e: &InstExpander<'_>, ty: Id) -> bool {
     )
 }
 
-/// A part of a value of one type as a part of the other.
+/// A member of a value of one type as a member of the other.
 fn copied_part(e: &mut InstExpander<'_>, value: Id, [from, to]: [Id; 2], at: u32) -> Option<Id> {
     let from = e.facts.part_type(e.module, from, at)?;
     let to = e.facts.part_type(e.module, to, at)?;
@@ -274,7 +274,7 @@ fn copied_part(e: &mut InstExpander<'_>, value: Id, [from, to]: [Id; 2], at: u32
     Some(e.emit_op(Op::CompositeConstruct, to, &parts?))
 }
 
-/// Whether no active invocation of the subgroup comes before: the sum of ones over those is zero.
+/// Whether no active invocation of the subgroup has a lower number: the exclusive sum of ones is zero.
 fn expand_elect(e: &mut InstExpander<'_>) -> Option<()> {
     let scope = e.operand_word(0);
     let uint = e.facts.intern_type(e.module, Op::TypeInt, &[32, 0]);
@@ -286,7 +286,7 @@ fn expand_elect(e: &mut InstExpander<'_>) -> Option<()> {
     e.rewrite_as(Op::IEqual, &[before.word(), zero.word()])
 }
 
-/// Whether a value is that of the first active invocation in all.
+/// Whether all values equal that of the first active invocation.
 fn all_equal(e: &mut InstExpander<'_>) -> Option<()> {
     let (scope, value) = (e.value_operand(0)?, e.value_operand(1)?);
     let ty = e.type_of(value)?;
