@@ -3,41 +3,41 @@
 use crate::SourceLocation;
 use std::fmt;
 
-/// How bad a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DiagnosticSeverity {
-    /// Worth knowing; nothing was refused.
+    /// A remark; the input was accepted.
     Note,
-    /// Accepted, but probably not what was meant.
+    /// A warning; the input was accepted but is probably not intended.
     Warning,
-    /// The input was refused.
+    /// An error; the input was refused.
     Error,
 }
 
-/// A fault or a remark about an input, with its place.
+/// A diagnostic: an error, warning or remark about an input, with its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceDiagnostic {
-    /// How bad it is.
+    /// Its severity.
     pub severity: DiagnosticSeverity,
     /// One sentence without a full stop.
     pub message: String,
-    /// What it is about.
+    /// Its location.
     pub place: SourceLocation,
-    /// A few words shown at the place itself; may be empty.
+    /// A short label at the location; may be empty.
     pub label: String,
-    /// Further facts, each a sentence.
+    /// Further facts, one sentence each.
     pub notes: Vec<String>,
-    /// What the user can do about it.
+    /// A hint for the user.
     pub hint: Option<String>,
 }
 
 impl SourceDiagnostic {
-    /// An error at a place.
+    /// An error at a location.
     pub fn error(place: SourceLocation, message: impl Into<String>) -> Self {
         Self::new(DiagnosticSeverity::Error, place, message)
     }
 
-    /// A warning at a place.
+    /// A warning at a location.
     pub fn warning(place: SourceLocation, message: impl Into<String>) -> Self {
         Self::new(DiagnosticSeverity::Warning, place, message)
     }
@@ -57,21 +57,21 @@ impl SourceDiagnostic {
         }
     }
 
-    /// The same with a few words to show at the place.
+    /// Adds a label that is shown at the location.
     #[must_use]
     pub fn with_label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
 
-    /// The same with one more fact.
+    /// Adds a fact.
     #[must_use]
     pub fn with_note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
     }
 
-    /// The same with advice.
+    /// Adds a hint.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-/// A place in one input file, small enough to be carried by every instruction of an IR.
+/// A location in one input file, small enough to be carried by every instruction of an IR.
 ///
-/// The file itself is not part of it: a compilation has one input, and whoever renders a
-/// diagnostic knows which.
+/// The file is not part of it: a compilation has one input, which the renderer of a diagnostic knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SourceLocation {
-    /// No place is known, or the fault concerns the input as a whole.
+    /// The location is unknown, or the fault concerns the input as a whole.
     #[default]
     Unknown,
     /// The bytes `start..end` of a text.

@@ -7,14 +7,14 @@ use codespan_reporting::term;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Bytes of a source line that are shown.
+/// Most bytes of a source line that are shown.
 const MAX_LINE: usize = 400;
-/// Bytes of a line that are shown in front of the place.
+/// Most bytes of a line that are shown before the location.
 const BEFORE: usize = 80;
-/// Bytes of a message, a note or a hint that are shown.
+/// Most bytes of a message, a note or a hint that are shown.
 const MAX_MESSAGE: usize = 2000;
 
-/// An input and the name it is known by (a path, or `<stdin>`).
+/// An input and its name (a path, or `<stdin>`).
 #[derive(Clone, Copy, Debug)]
 pub struct SourceFile<'a> {
     /// Name shown to the user.
@@ -23,8 +23,8 @@ pub struct SourceFile<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Renders a diagnostic against its input, with the source line for texts and the offset for
-/// binaries, a newline at the end. Long lines and messages are cut. `colour` adds ANSI escapes.
+/// Renders a diagnostic with the source line for texts and the offset for binaries, and a newline at the end.
+/// Long lines and messages are truncated. `colour` adds ANSI escapes.
 pub fn render_diagnostic(
     diagnostic: &SourceDiagnostic,
     source: SourceFile<'_>,
@@ -72,7 +72,7 @@ pub fn render_diagnostic(
     written.unwrap_or_else(|_| format!("{}: {diagnostic}\n", source.name))
 }
 
-/// The beginning of a text, with a mark where the rest is left out.
+/// The beginning of a text, with an ellipsis if the rest is omitted.
 fn truncate_message(text: &str) -> String {
     if text.len() > MAX_MESSAGE {
         format!(
@@ -84,10 +84,10 @@ fn truncate_message(text: &str) -> String {
     }
 }
 
-/// A text of which one long line is there in part. Lines and columns are those of the whole text.
+/// A text one long line of which is truncated. Lines and columns are those of the whole text.
 struct CutFile<'a> {
     file: SimpleFile<&'a str, Cow<'a, str>>,
-    /// The line that was cut, with the number of characters that are missing at its beginning.
+    /// The truncated line, with the number of characters omitted at its beginning.
     missing: Option<(usize, usize)>,
 }
 
@@ -99,7 +99,7 @@ impl<'a> CutFile<'a> {
         }
     }
 
-    /// The same with the line of a range cut where it is long, and the range there.
+    /// Truncates the line of a range if it is long. Returns the range in the truncated text.
     fn cut_around(self, range: Range<usize>) -> (Self, Range<usize>) {
         let text = self.file.source();
         let end_of = |at: usize| text[at..].find('\n').map_or(text.len(), |more| at + more);
@@ -159,7 +159,7 @@ impl<'a, 'b> Files<'a> for CutFile<'b> {
     }
 }
 
-/// The given bytes widened to whole characters and kept inside the text.
+/// A byte range widened to whole characters and clipped to the text.
 fn char_range(text: &str, start: usize, end: usize) -> Range<usize> {
     let mut start = start.min(text.len());
     while !text.is_char_boundary(start) {

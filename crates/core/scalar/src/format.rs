@@ -90,7 +90,7 @@ impl FloatEncoding {
         Self(exponent_bits << 8 | fraction_bits)
     }
 
-    /// The number that stands for the format where generated code passes it.
+    /// The number by which generated code passes the format.
     pub const fn to_code(self) -> u32 {
         self.0
     }
@@ -158,13 +158,13 @@ impl FloatEncoding {
         self.infinity() - 1
     }
 
-    /// The bits of the one quiet NaN that constant folding gives: positive, no payload.
+    /// The bits of the quiet NaN of constant folding: positive, without a payload.
     pub const fn nan(self) -> u64 {
         self.infinity() | 1 << (self.fraction_bits() - 1)
     }
 }
 
-/// What some bits stand for.
+/// The value that bits encode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodedFloat {
     /// ± significand × 2^exponent, with a significand other than zero.

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-/// Most characters that a width or precision asks for: what C demands of a conversion.
+/// Highest width or precision: the length that C requires a conversion to support.
 const MOST: usize = 4095;
 
 /// An argument of a call.
@@ -39,7 +39,7 @@ pub struct PrintfTemplate {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum PrintfPiece {
-    /// A part of the text that is printed as it stands.
+    /// A part of the text that is printed verbatim.
     Plain(Range<usize>),
     /// A conversion of the next argument, and the text that it is.
     Conversion(PrintfConversion, Range<usize>),
@@ -54,9 +54,9 @@ struct PrintfConversion {
     has_zeros: bool,
     width: usize,
     precision: Option<usize>,
-    /// Components of the vector that it is for.
+    /// Number of components of its vector.
     components: Option<usize>,
-    /// Bits that the length says.
+    /// Bits by the length modifier.
     bits: Option<u32>,
     letter: u8,
 }
@@ -92,7 +92,7 @@ impl PrintfTemplate {
         PrintfTemplate { text, pieces }
     }
 
-    /// What each argument that is printed is taken for, in order.
+    /// The type as which each printed argument is interpreted, in order.
     pub fn list_arguments(&self) -> impl Iterator<Item = PrintfArgumentType> {
         self.iter_conversions()
             .map(|conversion| PrintfArgumentType {
@@ -108,7 +108,7 @@ impl PrintfTemplate {
         })
     }
 
-    /// Appends what a call prints.
+    /// Appends the output of a call.
     pub fn print_arguments(&self, arguments: &[PrintfValue], out: &mut Vec<u8>) {
         let mut arguments = arguments.iter();
         for piece in &self.pieces {
@@ -123,7 +123,7 @@ impl PrintfTemplate {
     }
 }
 
-/// What an argument is taken for.
+/// The type as which an argument is interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrintfArgumentType {
     letter: u8,
@@ -136,8 +136,8 @@ impl PrintfArgumentType {
         self.letter == b's'
     }
 
-    /// An argument that is no string, from its bytes: its components one behind the other, the first
-    /// byte the lowest.
+    /// An argument other than a string, from its bytes: its components one after the other, the lowest byte
+    /// first.
     pub fn decode_argument(self, bytes: &[u8]) -> PrintfValue {
         let size = (bytes.len() / self.components).clamp(1, 8);
         let values = bytes.chunks_exact(size).map(|chunk| {
@@ -188,7 +188,7 @@ impl PrintfReader<'_> {
         value
     }
 
-    /// What follows the percent sign.
+    /// The conversion after the percent sign.
     fn parse_conversion(&mut self) -> Option<PrintfConversion> {
         let mut made = PrintfConversion::default();
         if self.eat_byte(b'%') {
@@ -360,7 +360,7 @@ impl PrintfConversion {
             body
         };
         let with_zeros = self.has_zeros && size.is_finite();
-        // The zeros of a hexadecimal number are behind its prefix.
+        // The zeros of a hexadecimal number come after its prefix.
         match body.split_at_checked(2) {
             Some((prefix @ ("0x" | "0X"), digits)) => {
                 let sign = format!("{sign}{prefix}");
@@ -441,8 +441,7 @@ impl PrintfConversion {
     }
 }
 
-/// The number with so many digits behind the point and one before it, and the power of ten that it is
-/// multiplied with.
+/// The number with one digit before the point and this number of digits after it, and its decimal exponent.
 fn split_exponent(size: f64, digits: usize) -> (String, i32) {
     let made = format!("{size:.digits$e}");
     let (mantissa, exponent) = made.split_once('e').unwrap_or((&made, "0"));

@@ -67,7 +67,7 @@ pub fn log2_of_each(numbers: &mut [f32; LANES]) {
     }
 }
 
-/// A logarithm, or what that of no positive finite number is.
+/// A logarithm, or its value for arguments that are not positive finite numbers.
 #[inline(always)]
 fn select_logarithm(x: f32, logarithm: f64) -> f32 {
     let is_number = x.to_bits().wrapping_sub(1) < f32::MAX.to_bits();

@@ -3,7 +3,7 @@
 use super::ElementaryFloat;
 use std::f64::consts::{LN_2, LOG2_10, PI};
 
-/// What `LOG2_10` lacks of log₂ 10.
+/// The difference of log₂ 10 from `LOG2_10`.
 const LOG2_10_REST: f64 = 1.661617516973592e-16;
 
 impl ElementaryFloat for f64 {
@@ -55,7 +55,7 @@ impl ElementaryFloat for f64 {
         if root == 0.0 || !root.is_finite() {
             return root;
         }
-        // 1/n is rounded; what it lacks, times the logarithm, is the root's relative error.
+        // 1/n is rounded; its error times the logarithm is the relative error of the root.
         let lacking = libm::fma(-n, exponent, 1.0) / n;
         root + root * (lacking * libm::log(magnitude))
     }

@@ -18,7 +18,7 @@ fn log2(x: f32) -> f64 {
     logarithm_edge(x)
 }
 
-/// The logarithm of what is not a positive finite number.
+/// The logarithm of a number that is not positive and finite.
 #[cold]
 fn logarithm_edge(x: f32) -> f64 {
     if x == 0.0 {

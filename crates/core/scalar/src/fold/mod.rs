@@ -24,7 +24,7 @@ use rules::FoldOperation;
 pub enum FoldType {
     /// `OpTypeBool`: bits 0 or 1.
     Bool,
-    /// `OpTypeInt`; operations, not types, say whether it has a sign.
+    /// `OpTypeInt`; operations, not types, determine whether it is signed.
     Int {
         /// Bits, 1 to 64.
         width: u32,

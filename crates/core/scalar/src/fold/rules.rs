@@ -14,7 +14,7 @@ pub struct FoldRule {
     pub(super) fold: FoldOperation,
 }
 
-/// How operands and result are typed, and what computes the result.
+/// The types of operands and result, and the function that computes the result.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum FoldOperation {
     /// Integer to integer of one type.

@@ -119,7 +119,7 @@ pub extern "C" fn upsample(high: u64, low: u64, width: u32) -> u64 {
     high | (low & make_mask(width))
 }
 
-/// Where a bit field lies: offset and count cut to what the width holds.
+/// The position of a bit field: offset and count, clipped to the width.
 #[inline]
 fn clamp_bit_field(offset: u64, count: u64, width: u32) -> (u32, u32) {
     let offset = offset.min(width.into()) as u32;

@@ -54,11 +54,11 @@ pub struct ScalarExtInst {
     pub number: u32,
     /// Its name there.
     pub name: &'static str,
-    /// What to call.
+    /// The function to call.
     pub body: ExtInstBody,
 }
 
-/// What computes an instruction, by the kind of its operands.
+/// The function that computes an instruction, by the kind of its operands.
 #[derive(Clone, Copy, Debug)]
 pub enum ExtInstBody {
     /// On floating-point numbers.
@@ -126,7 +126,7 @@ pub enum IntegerFn {
     Ternary(extern "C" fn(u64, u64, u64, u32) -> u64),
 }
 
-/// The shape of a packing function; vectors are taken and given component by component.
+/// The signature of a packing function. Vectors are passed and returned component by component.
 #[derive(Clone, Copy, Debug)]
 pub enum PackingFn {
     /// Two components into 32 bits.
@@ -141,7 +141,7 @@ pub enum PackingFn {
     UnpackDouble(extern "C" fn(f64, u32) -> u32),
 }
 
-/// The function on `f16` bits that stands in for `f32` arithmetic under this name of the table.
+/// The function on `f16` bits that replaces `f32` arithmetic under this name of the table.
 const fn find_half(name: &str) -> Option<HalfFn> {
     match name.as_bytes() {
         b"fma" | b"Fma" => Some(HalfFn::Ternary(half_float::fma)),
