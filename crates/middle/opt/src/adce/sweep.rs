@@ -20,7 +20,7 @@ pub fn sweep_unmarked(module: &mut SpirvModule, marks: &LivenessMarks) -> PassOu
     }
     let mut branches = 0;
     for live in marks.functions.iter().flatten() {
-        let here = control_flow(module, marks, live);
+        let here = redirect_dead_branches(module, marks, live);
         if here > 0 {
             module.remove_unreachable(&marks.ids, live.func, &mut erased);
             module.order_blocks(&marks.ids, live.func);
@@ -77,7 +77,11 @@ fn sweep_instructions(
 }
 
 /// Redirects dead branches past the blocks that they decided on.
-fn control_flow(module: &mut SpirvModule, marks: &LivenessMarks, live: &LiveFunction) -> usize {
+fn redirect_dead_branches(
+    module: &mut SpirvModule,
+    marks: &LivenessMarks,
+    live: &LiveFunction,
+) -> usize {
     let cfg = &live.flow.cfg;
     let mut changed = 0;
     for &at in cfg.reverse_postorder() {
@@ -189,7 +193,7 @@ fn sweep_debug_insts(module: &mut SpirvModule, marks: &LivenessMarks, erased: &m
             module.erase_inst(*inst, erased);
             continue;
         }
-        let place = none.or_else(|| no_information(module, marks, *inst));
+        let place = none.or_else(|| intern_debug_info_none(module, marks, *inst));
         none = place;
         if let Some(id) = place {
             for at in gone {
@@ -200,7 +204,11 @@ fn sweep_debug_insts(module: &mut SpirvModule, marks: &LivenessMarks, erased: &m
 }
 
 /// The `DebugInfoNone` of the module, created before its first debug instruction if there is none.
-fn no_information(module: &mut SpirvModule, marks: &LivenessMarks, like: Inst) -> Option<Id> {
+fn intern_debug_info_none(
+    module: &mut SpirvModule,
+    marks: &LivenessMarks,
+    like: Inst,
+) -> Option<Id> {
     let set = marks.ids.ext_inst_set(module.inst(like))?;
     let number = set.instruction_by_name("DebugInfoNone")?.number;
     let head = module.inst(like).words()[..4].to_vec();

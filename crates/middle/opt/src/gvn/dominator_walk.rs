@@ -117,7 +117,7 @@ impl<'a> GvnWalker<'a> {
             || after.redundant > before.redundant
             || after.loads > before.loads;
         if renamed {
-            self.rename_rest(module, flow);
+            self.rename_remaining_uses(module, flow);
         }
     }
 
@@ -528,7 +528,7 @@ impl<'a> GvnWalker<'a> {
     }
 
     /// Renames uses that precede their definition in the walk: phis, and unreachable blocks.
-    fn rename_rest(&self, module: &mut SpirvModule, flow: &FlowAnalysis) {
+    fn rename_remaining_uses(&self, module: &mut SpirvModule, flow: &FlowAnalysis) {
         for at in 0..flow.cfg.len() as u32 {
             let reached = flow.dominators.is_reachable(at);
             let mut next = module.body(flow.cfg.block(at)).next().map(InstRef::handle);

@@ -79,7 +79,7 @@ impl BlockCloner {
             let (head, latch) = (copies[0], copies[latch.unwrap_or(0)]);
             if let Some((_, before)) = ends {
                 let label = module.label(head);
-                end_with(module, before, label);
+                append_branch(module, before, label);
             }
             ends = Some((ends.map_or(head, |e| e.0), latch));
         }
@@ -212,7 +212,12 @@ impl BlockCloner {
 }
 
 /// Replaces a predecessor in the phis of a header by another block.
-pub fn come_from(module: &mut SpirvModule, header: Block, [old, new]: [Block; 2], values: &[Id]) {
+pub fn replace_predecessor(
+    module: &mut SpirvModule,
+    header: Block,
+    [old, new]: [Block; 2],
+    values: &[Id],
+) {
     let [old, new] = [old, new].map(|block| module.label(block));
     let phis: Vec<Inst> = module.phis(header).map(InstRef::handle).collect();
     for (phi, value) in phis.into_iter().zip(values) {
@@ -225,7 +230,7 @@ pub fn come_from(module: &mut SpirvModule, header: Block, [old, new]: [Block; 2]
 }
 
 /// Appends a branch to a block without a terminator.
-pub fn end_with(module: &mut SpirvModule, block: Block, label: Id) {
+pub fn append_branch(module: &mut SpirvModule, block: Block, label: Id) {
     let branch = module.create_inst(Op::Branch, &[label.word()]);
     module.append_inst(module.block(block).body, branch);
 }
@@ -242,16 +247,21 @@ pub fn append_inst(module: &mut SpirvModule, block: Block, op: Op, ty: Id, opera
 
 impl IterationChain {
     /// Inserts the iterations between the entry block of a loop and its header.
-    pub fn put_before(&self, module: &mut SpirvModule, shape: &LoopShape) {
+    pub fn insert_before_loop(&self, module: &mut SpirvModule, shape: &LoopShape) {
         let label = module.label(self.first);
         module.branch_to(shape.entry, Some(label));
-        end_with(module, self.last, module.label(shape.header));
-        come_from(module, shape.header, [shape.entry, self.last], &self.values);
+        append_branch(module, self.last, module.label(shape.header));
+        replace_predecessor(module, shape.header, [shape.entry, self.last], &self.values);
     }
 
     /// Inserts the iterations between the latch of a loop and its header, so that they follow each of its
     /// iterations.
-    pub fn put_behind(&self, module: &mut SpirvModule, shape: &LoopShape, continues: Option<Id>) {
+    pub fn insert_at_latch(
+        &self,
+        module: &mut SpirvModule,
+        shape: &LoopShape,
+        continues: Option<Id>,
+    ) {
         let header = module.label(shape.header);
         let first = module.label(self.first);
         let terminator = module.terminator(shape.latch).handle();
@@ -260,8 +270,8 @@ impl IterationChain {
                 *word = first.word();
             }
         }
-        end_with(module, self.last, header);
-        come_from(module, shape.header, [shape.latch, self.last], &self.values);
+        append_branch(module, self.last, header);
+        replace_predecessor(module, shape.header, [shape.latch, self.last], &self.values);
         let merge = module.merge_inst(shape.header).map(InstRef::handle);
         if let (Some(merge), Some(continues)) = (merge, continues) {
             module.words_mut(merge)[1] = continues.word();

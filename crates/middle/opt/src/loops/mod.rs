@@ -7,7 +7,9 @@ mod loop_shape;
 mod trip_count;
 
 pub use dependence::{LoopAccess, are_apart, gather_accesses, is_plain};
-pub use iteration_copies::{BlockCloner, IterationChain, append_inst, come_from, end_with};
+pub use iteration_copies::{
+    BlockCloner, IterationChain, append_branch, append_inst, replace_predecessor,
+};
 pub use loop_pass::{LoopPass, LoopPassContext, count_loop_iterations, run_loop_pass};
 pub use loop_shape::{LoopShape, create_preheaders, find_loop_shapes, merges_inside};
 pub use trip_count::{TripCounter, count_loop_words};

@@ -121,7 +121,7 @@ impl ReturnMerger {
             self.redirect_return(module, cfg, exit.block, exit.target, &parts, pool);
         }
         for exit in &plan.merges {
-            self.pass_on(module, ids, cfg, exit, &parts, pool);
+            self.continue_return(module, ids, cfg, exit, &parts, pool);
         }
     }
 
@@ -212,7 +212,7 @@ impl ReturnMerger {
 
     /// Makes the merge block of a construct continue to the next construct around it if the function has
     /// returned.
-    fn pass_on(
+    fn continue_return(
         &self,
         module: &mut SpirvModule,
         ids: &IdWords,

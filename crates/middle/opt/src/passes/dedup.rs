@@ -77,7 +77,7 @@ pub fn run_dedup(
         for inst in &all {
             ids.rewrite_uses(module, *inst, |id| new[id].unwrap_or(id));
         }
-        copy_what_has_one_type_now(module, &all);
+        replace_redundant_copies(module, &all);
     }
     Ok(PassOutcome {
         statistics: vec![
@@ -88,7 +88,7 @@ pub fn run_dedup(
 }
 
 /// Replaces copies between types that were merged; `OpCopyLogical` requires two types.
-fn copy_what_has_one_type_now(module: &mut SpirvModule, all: &[Inst]) {
+fn replace_redundant_copies(module: &mut SpirvModule, all: &[Inst]) {
     let is_logical = |i: &Inst| module.inst(*i).op() == Op::CopyLogical;
     let copies: Vec<Inst> = all.iter().copied().filter(is_logical).collect();
     if copies.is_empty() {

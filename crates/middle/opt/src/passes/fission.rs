@@ -70,7 +70,7 @@ impl LoopPass for LoopFission {
     ) -> Vec<FissionSplit> {
         let mut straight = find_loop_shapes(module, flow, tools.structured);
         straight.retain(|shape| is_straight(module, shape));
-        let behind = used_behind(module, &tools.facts.ids, &straight);
+        let behind = find_live_outs(module, &tools.facts.ids, &straight);
         straight
             .into_iter()
             .zip(behind)
@@ -88,7 +88,7 @@ impl LoopPass for LoopFission {
         module: &mut SpirvModule,
         split: &FissionSplit,
     ) -> bool {
-        put_before(module, tools, split);
+        insert_part_before(module, tools, split);
         tools.mark_changed(split.shape.entry);
         true
     }
@@ -105,7 +105,7 @@ fn is_straight(module: &SpirvModule, shape: &LoopShape) -> bool {
 }
 
 /// For each loop its values that are used after it, for loops without common blocks.
-fn used_behind(module: &SpirvModule, ids: &IdWords, shapes: &[LoopShape]) -> Vec<Vec<Id>> {
+fn find_live_outs(module: &SpirvModule, ids: &IdWords, shapes: &[LoopShape]) -> Vec<Vec<Id>> {
     let mut used = vec![Vec::new(); shapes.len()];
     let Some(first) = shapes.first() else {
         return used;
@@ -249,7 +249,7 @@ impl<'a> LoopSlicer<'a> {
 }
 
 /// Inserts a copy of a loop before it. The copy has some of the stores, the original has the others.
-fn put_before(module: &mut SpirvModule, tools: &mut LoopPassContext, split: &FissionSplit) {
+fn insert_part_before(module: &mut SpirvModule, tools: &mut LoopPassContext, split: &FissionSplit) {
     let shape = &split.shape;
     let func = module.block(shape.header).func;
     let label = module.fresh_id();

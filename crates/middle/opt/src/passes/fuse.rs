@@ -154,10 +154,10 @@ fn may_fuse(
             op == Op::Phi || op == Op::LoopMerge || op.is_terminator() || op.effects().is_pure()
         })
         && !behind().any(uses)
-        && touch_nothing_common(module, facts, memory, &first.blocks, &second.blocks)
+        && are_independent(module, facts, memory, &first.blocks, &second.blocks)
 }
 
-fn touch_nothing_common(
+fn are_independent(
     module: &SpirvModule,
     facts: &ModuleValues,
     memory: &AliasAnalysis,

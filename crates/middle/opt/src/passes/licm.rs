@@ -113,11 +113,11 @@ impl<'a> InvariantMotion<'a> {
 
     fn hoist_invariants(&mut self, module: &mut SpirvModule) {
         for at in 0..self.loops.loops().len() as u32 {
-            self.one_loop(module, at);
+            self.hoist_from_loop(module, at);
         }
     }
 
-    fn one_loop(&mut self, module: &mut SpirvModule, at: u32) {
+    fn hoist_from_loop(&mut self, module: &mut SpirvModule, at: u32) {
         let header = self.flow.cfg.block(self.loops.loops()[at as usize].header);
         let writes = self.members[at as usize].iter().any(|b| {
             module

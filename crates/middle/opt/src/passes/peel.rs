@@ -70,7 +70,7 @@ impl LoopPass for LoopPeeling {
         let chain = tools
             .block_cloner(module)
             .clone_iterations(module, shape, 1, None);
-        chain.put_before(module, shape);
+        chain.insert_before_loop(module, shape);
         tools.mark_changed(shape.entry);
         true
     }

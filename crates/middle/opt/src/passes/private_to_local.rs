@@ -49,7 +49,7 @@ pub fn run_private_to_local(
                 continue;
             };
             if let VariableHome::One(func) = found.home[id] {
-                move_to(module, &mut facts, &found, variable, func);
+                move_into_function(module, &mut facts, &found, variable, func);
                 moved += 1;
             }
         }
@@ -167,7 +167,7 @@ pub fn find_pure_entry_points(module: &SpirvModule, calls: &SpirvCallGraph) -> V
     found
 }
 
-fn move_to(
+fn move_into_function(
     module: &mut SpirvModule,
     facts: &mut ModuleValues,
     uses: &PrivateVariableUses,

@@ -29,8 +29,8 @@
 use crate::analyses::{AnalysisCache, FlowAnalysis};
 use crate::gvn::{AliasAnalysis, WriterScope};
 use crate::loops::{
-    IterationChain, LoopPass, LoopPassContext, LoopShape, append_inst, count_loop_words, end_with,
-    find_loop_shapes, is_plain,
+    IterationChain, LoopPass, LoopPassContext, LoopShape, append_branch, append_inst,
+    count_loop_words, find_loop_shapes, is_plain,
 };
 use crate::pass::PassOutcome;
 use crate::passes::unroll_runtime::{LoopCounter, find_loop_counter, unroll_with_remainder};
@@ -365,7 +365,7 @@ fn emit_read_iterations(
                 .for_each(|load| replace_load(module, load, *id));
         }
         let label = module.label(chain.first);
-        end_with(module, last, label);
+        append_branch(module, last, label);
         (last, values) = (chain.last, chain.values);
     }
     IterationChain {
@@ -422,7 +422,7 @@ fn emit_guarded_read(
     let branch = module.create_inst(Op::BranchConditional, &[guard.word(), labels[0], labels[1]]);
     module.append_inst(body, branch);
     let value = clone_inst_to_end(module, &tools.facts, read.load, &mut map, there);
-    end_with(module, there, module.label(behind));
+    append_branch(module, there, module.label(behind));
     let ty = module.inst(read.load).result_type().unwrap_or(bool);
     let none = tools.facts.intern_constant(module, Op::Undef, ty, &[]);
     let from = [there, *last].map(|b| module.label(b));

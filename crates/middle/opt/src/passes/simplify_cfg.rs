@@ -46,7 +46,7 @@ pub fn run_simplify_cfg(
         if here > 0 {
             module.order_blocks(&ids, func);
         }
-        let single = single_valued(module, func, &mut new, &mut erased);
+        let single = fold_single_value_phis(module, func, &mut new, &mut erased);
         let merged = new.join_blocks(module, &ids, func, &mut erased);
         if single + merged > 0 {
             new.rewrite_uses(module, &ids, func);
@@ -104,7 +104,7 @@ fn fold_known_branches(
             decided += usize::from(narrow_selection(module, flow, at, target));
             continue;
         }
-        forget_others(module, flow, at, target);
+        remove_stale_phi_values(module, flow, at, target);
         module.branch_to(block, Some(target));
         if let Some((Op::LoopMerge, left, inst)) = merge
             && left == target
@@ -117,7 +117,7 @@ fn fold_known_branches(
 }
 
 /// Removes the values of a block from the phis of targets that it no longer leads to.
-fn forget_others(module: &mut SpirvModule, flow: &FlowAnalysis, at: u32, target: Id) {
+fn remove_stale_phi_values(module: &mut SpirvModule, flow: &FlowAnalysis, at: u32, target: Id) {
     let label = module.label(flow.cfg.block(at));
     for &old in flow.cfg.successors(at) {
         let old = flow.cfg.block(old);
@@ -156,7 +156,7 @@ fn narrow_selection(module: &mut SpirvModule, flow: &FlowAnalysis, at: u32, targ
         if terminator.words().len() == 2 {
             return false;
         }
-        forget_others(module, flow, at, target);
+        remove_stale_phi_values(module, flow, at, target);
         module.set_terminator(block, op, &[value, target.word()]);
         return true;
     }
@@ -166,7 +166,7 @@ fn narrow_selection(module: &mut SpirvModule, flow: &FlowAnalysis, at: u32, targ
     else {
         return false;
     };
-    forget_others(module, flow, at, target);
+    remove_stale_phi_values(module, flow, at, target);
     let label = module.label(block);
     let phis: Vec<_> = module.phis(merge_block).map(InstRef::handle).collect();
     for phi in phis {
@@ -212,7 +212,7 @@ fn known_target(
 }
 
 /// Finds and deletes phis of a single value.
-fn single_valued(
+fn fold_single_value_phis(
     module: &mut SpirvModule,
     func: Func,
     new: &mut ValueReplacements,

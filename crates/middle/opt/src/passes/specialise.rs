@@ -182,7 +182,7 @@ pub fn run_freeze(
     module: &mut SpirvModule,
     _cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    let open = open_sizes(module);
+    let open = find_open_sizes(module);
     let frozen = freeze_constants(module, |id| !open.contains(&id));
     let sizes = freeze_sizes(module);
     Ok(PassOutcome {
@@ -191,7 +191,7 @@ pub fn run_freeze(
 }
 
 /// Constants of value 0 that give the size of workgroups. They are valid only while they can be specialised.
-fn open_sizes(module: &SpirvModule) -> Vec<Id> {
+fn find_open_sizes(module: &SpirvModule) -> Vec<Id> {
     let modes = module.section_insts(ModuleSection::ExecutionModes);
     let mut open: Vec<Id> = modes
         .filter(is_size)

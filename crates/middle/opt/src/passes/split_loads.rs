@@ -45,7 +45,7 @@ pub fn run_split_loads(
             };
             let parts = users.get_mut(id).take().unwrap_or_default();
             if !parts.is_empty() && is_worth(module, &facts, load, &parts) {
-                take_apart(module, &mut facts, load, &parts, &mut replaced, &mut erased);
+                load_parts(module, &mut facts, load, &parts, &mut replaced, &mut erased);
                 split += 1;
             }
         }
@@ -169,7 +169,7 @@ fn is_worth(module: &SpirvModule, facts: &ModuleValues, load: Inst, parts: &[Ins
     ty.is_some_and(|ty| used < count_scalars(module, facts, ty, 4))
 }
 
-fn take_apart(
+fn load_parts(
     module: &mut SpirvModule,
     facts: &mut ModuleValues,
     load: Inst,

@@ -159,7 +159,7 @@ fn unroll_all_iterations(
     if count > 0 {
         let copier = tools.block_cloner(module);
         let chain = copier.clone_iterations(module, shape, count as usize, None);
-        chain.put_before(module, shape);
+        chain.insert_before_loop(module, shape);
     }
     let merge = module.merge_inst(shape.header).map(InstRef::handle);
     if let Some(merge) = merge.filter(|m| module.inst(*m).op() == Op::LoopMerge) {
@@ -246,12 +246,12 @@ fn unroll_by_factor(
     let merge = module.merge_inst(shape.header);
     let merge = merge.filter(|m| m.op() == Op::LoopMerge);
     let continues = merge.map(|m| copier.resolve_clone(m.id_operand(1)));
-    chain.put_behind(module, shape, continues);
-    leave_rolled(module, shape.header);
+    chain.insert_at_latch(module, shape, continues);
+    disable_unrolling(module, shape.header);
 }
 
 /// Sets the hint against unrolling on a loop. Its hints about the trip count are no longer valid.
-pub fn leave_rolled(module: &mut SpirvModule, header: Block) {
+pub fn disable_unrolling(module: &mut SpirvModule, header: Block) {
     let merge = module.merge_inst(header).map(InstRef::handle);
     if let Some(merge) = merge.filter(|m| module.inst(*m).op() == Op::LoopMerge) {
         let words = module.inst(merge).words();

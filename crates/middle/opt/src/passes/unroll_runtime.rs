@@ -35,8 +35,8 @@
 
 use crate::analyses::{AnalysisCache, FlowAnalysis};
 use crate::loops::{
-    IterationChain, LoopPass, LoopPassContext, LoopShape, append_inst, come_from, count_loop_words,
-    end_with, find_loop_shapes, gather_accesses,
+    IterationChain, LoopPass, LoopPassContext, LoopShape, append_branch, append_inst,
+    count_loop_words, find_loop_shapes, gather_accesses, replace_predecessor,
 };
 use crate::pass::PassOutcome;
 use crate::passes::unroll::{force_loop_exit, loop_control};
@@ -283,8 +283,8 @@ pub fn unroll_with_remainder(
         };
         (at, values) = place.emit_guarded_iterations(module, tools, at, values, rounds);
     }
-    end_with(module, at, module.label(shape.header));
-    come_from(module, shape.header, [shape.entry, at], &values);
+    append_branch(module, at, module.label(shape.header));
+    replace_predecessor(module, shape.header, [shape.entry, at], &values);
     let merge = module.merge_inst(shape.header).map(InstRef::handle);
     merge
         .into_iter()
@@ -324,7 +324,7 @@ impl UnrollTarget<'_> {
         let end = new_block(module, self.shape);
         let (head, joined) = if self.is_loop {
             let head = new_block(module, self.shape);
-            end_with(module, at, module.label(head));
+            append_branch(module, at, module.label(head));
             (head, head)
         } else {
             (at, end)
@@ -338,7 +338,7 @@ impl UnrollTarget<'_> {
             [(&values, at), (&chain.values, chain.last)],
         );
         self.emit_entry_guard(module, tools, &chain, [head, end], before[self.counter.at]);
-        end_with(module, chain.last, module.label(joined));
+        append_branch(module, chain.last, module.label(joined));
         (end, made)
     }
 

@@ -114,7 +114,7 @@ fn match_candidate(
     let [entry] = outside[..] else { return None };
     let plain = module.terminator(cfg.block(entry)).op() == Op::Branch
         && module.merge_inst(cfg.block(entry)).is_none();
-    let left = left_to(module, flow, loops, at, structured)?;
+    let left = find_exit_block(module, flow, loops, at, structured)?;
     let is_inside = |b: u32| {
         dominators.is_reachable(b)
             && dominators.dominates(header, b)
@@ -157,7 +157,7 @@ fn match_candidate(
 }
 
 /// The single exit block of a loop.
-fn left_to(
+fn find_exit_block(
     module: &SpirvModule,
     flow: &FlowAnalysis,
     loops: &LoopNest,

@@ -38,7 +38,7 @@ pub fn run_workgroup_size(
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let size = parse_size(argument).unwrap_or([1; 3]);
     let facts = ModuleValues::new(module);
-    let constants = built_ins(module, BuiltIn::WorkgroupSize);
+    let constants = find_built_ins(module, BuiltIn::WorkgroupSize);
     let mut components: Vec<(Id, u32)> = Vec::new();
     for id in &constants {
         if let Some(composite) = facts.def_of(module, *id, Op::SpecConstantComposite) {
@@ -47,7 +47,7 @@ pub fn run_workgroup_size(
     }
     let mut sized = 0;
     for entry in find_compute_entries(module) {
-        sized += usize::from(entry_size(module, &facts, entry, size, &mut components));
+        sized += usize::from(set_entry_size(module, &facts, entry, size, &mut components));
     }
     let mut set = 0;
     for (component, value) in &components {
@@ -61,7 +61,7 @@ pub fn run_workgroup_size(
     if set > 0 {
         freeze_constants(module, |id| components.iter().any(|c| c.0 == id));
     }
-    let answered = answer_kernels(module, &constants, size);
+    let answered = replace_size_loads(module, &constants, size);
     Ok(PassOutcome {
         statistics: vec![
             ("entry points given a size", sized),
@@ -72,7 +72,7 @@ pub fn run_workgroup_size(
 }
 
 /// The ids that are decorated as a built-in.
-fn built_ins(module: &SpirvModule, wanted: BuiltIn) -> Vec<Id> {
+fn find_built_ins(module: &SpirvModule, wanted: BuiltIn) -> Vec<Id> {
     let decorations = module.section_insts(ModuleSection::Annotations);
     let is = |d: &InstRef<'_>| {
         d.op() == Op::Decorate
@@ -95,7 +95,7 @@ fn find_compute_entries(module: &SpirvModule) -> Vec<Id> {
 }
 
 /// Sets the size of an entry point if it is open. Records the constants that gave it.
-fn entry_size(
+fn set_entry_size(
     module: &mut SpirvModule,
     facts: &ModuleValues,
     entry: Id,
@@ -136,7 +136,7 @@ fn entry_size(
 }
 
 /// Replaces loads of the built-in variable for the size, which kernels use.
-fn answer_kernels(module: &mut SpirvModule, variables: &[Id], size: [u32; 3]) -> usize {
+fn replace_size_loads(module: &mut SpirvModule, variables: &[Id], size: [u32; 3]) -> usize {
     let mut facts = ModuleValues::new(module);
     let is_variable = |id: &Id| facts.defining_op(module, *id) == Op::Variable;
     let variables: Vec<Id> = variables.iter().copied().filter(is_variable).collect();

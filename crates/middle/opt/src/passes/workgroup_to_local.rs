@@ -51,7 +51,7 @@ pub fn run_workgroup_to_local(
             uses.count_uses(module, &facts, *func, alone[func.index()]);
         }
         for variable in variables {
-            moved += usize::from(uses.move_to(module, &mut facts, variable).is_some());
+            moved += usize::from(uses.localise_array(module, &mut facts, variable).is_some());
         }
         if moved > 0 {
             leave_interfaces(module, &facts);
@@ -249,7 +249,7 @@ impl WorkgroupArrayAnalysis {
     }
 
     /// Turns an array into a variable of the function that uses it, if possible.
-    fn move_to(
+    fn localise_array(
         &self,
         module: &mut SpirvModule,
         facts: &mut ModuleValues,

@@ -10,7 +10,7 @@ pub const RULES: &[(Op, SimplifyRule)] = &[
     (Op::CompositeExtract, simplify_extract),
     (Op::CompositeConstruct, simplify_reconstruction),
     (Op::CompositeConstruct, fold_constant_composite),
-    (Op::CompositeConstruct, shuffle_of_extracts),
+    (Op::CompositeConstruct, merge_extracts_to_shuffle),
     (Op::CompositeInsert, simplify_insert),
     (Op::VectorShuffle, simplify_shuffle),
     (Op::VectorExtractDynamic, known_extract),
@@ -205,7 +205,7 @@ fn fold_constant_composite(
 }
 
 /// A construction from components of at most two vectors is a shuffle of them.
-fn shuffle_of_extracts(
+fn merge_extracts_to_shuffle(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,

@@ -7,28 +7,28 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, SpirvModule};
 
 pub const RULES: &[(Op, SimplifyRule)] = &[
-    (Op::IAdd, constant_last),
+    (Op::IAdd, move_constant_last),
     (Op::IAdd, simplify_iadd),
     (Op::IAdd, reassociate_constants),
     (Op::ISub, simplify_isub),
-    (Op::IMul, constant_last),
+    (Op::IMul, move_constant_last),
     (Op::IMul, simplify_imul),
     (Op::IMul, reassociate_constants),
-    (Op::UDiv, of_nothing),
+    (Op::UDiv, fold_zero_dividend),
     (Op::UDiv, simplify_integer_division),
-    (Op::SDiv, of_nothing),
+    (Op::SDiv, fold_zero_dividend),
     (Op::SDiv, simplify_integer_division),
-    (Op::UMod, of_nothing),
+    (Op::UMod, fold_zero_dividend),
     (Op::UMod, simplify_remainder),
-    (Op::SRem, of_nothing),
-    (Op::SMod, of_nothing),
-    (Op::BitwiseAnd, constant_last),
+    (Op::SRem, fold_zero_dividend),
+    (Op::SMod, fold_zero_dividend),
+    (Op::BitwiseAnd, move_constant_last),
     (Op::BitwiseAnd, simplify_bitwise_and),
     (Op::BitwiseAnd, reassociate_constants),
-    (Op::BitwiseOr, constant_last),
+    (Op::BitwiseOr, move_constant_last),
     (Op::BitwiseOr, simplify_bitwise_or),
     (Op::BitwiseOr, reassociate_constants),
-    (Op::BitwiseXor, constant_last),
+    (Op::BitwiseXor, move_constant_last),
     (Op::BitwiseXor, simplify_bitwise_xor),
     (Op::BitwiseXor, reassociate_constants),
     (Op::ShiftLeftLogical, simplify_shift),
@@ -75,7 +75,7 @@ fn reuse_operand(
 }
 
 /// `c + x` is `x + c`.
-fn constant_last(
+fn move_constant_last(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -207,7 +207,7 @@ fn simplify_imul(
 }
 
 /// Zero divided by any number; division by zero is undefined.
-fn of_nothing(
+fn fold_zero_dividend(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,

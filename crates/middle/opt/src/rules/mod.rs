@@ -75,7 +75,7 @@ fn distribute_over_select(
     module: &mut SpirvModule,
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
-    let (condition, [first, second]) = facts.folded_choice(module, inst)?;
+    let (condition, [first, second]) = facts.fold_select_operand(module, inst)?;
     if first == second {
         return Some(SimplifyOutcome::Value(first));
     }

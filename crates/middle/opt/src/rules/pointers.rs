@@ -8,10 +8,10 @@ use spirula_spirv::ir::{Inst, SpirvModule};
 pub const RULES: &[(Op, SimplifyRule)] = &[
     (Op::AccessChain, simplify_empty_chain),
     (Op::InBoundsAccessChain, simplify_empty_chain),
-    (Op::AccessChain, of_chain),
-    (Op::InBoundsAccessChain, of_chain),
-    (Op::PtrAccessChain, first_element),
-    (Op::InBoundsPtrAccessChain, first_element),
+    (Op::AccessChain, merge_chains),
+    (Op::InBoundsAccessChain, merge_chains),
+    (Op::PtrAccessChain, drop_zero_element),
+    (Op::InBoundsPtrAccessChain, drop_zero_element),
 ];
 
 /// An access chain without indices is its base.
@@ -27,7 +27,7 @@ fn simplify_empty_chain(
 }
 
 /// An access chain on an access chain is a single one, if the module does not grow.
-fn of_chain(
+fn merge_chains(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,
@@ -62,7 +62,7 @@ fn of_chain(
 }
 
 /// An element index of zero is dropped.
-fn first_element(
+fn drop_zero_element(
     facts: &mut ModuleValues,
     module: &mut SpirvModule,
     inst: Inst,

@@ -91,12 +91,12 @@ impl ModuleValues {
         if !self.is_constant(module, first) {
             return None;
         }
-        let results = self.computed_of(module, i, |id| id)?;
+        let results = self.evaluate_with(module, i, |id| id)?;
         self.intern_lanes(module, ty, &results)
     }
 
     /// The components that an instruction computes when its operands are substituted.
-    fn computed_of(
+    fn evaluate_with(
         &self,
         module: &SpirvModule,
         inst: InstRef<'_>,
@@ -113,7 +113,11 @@ impl ModuleValues {
 
     /// The result of an instruction on a selection of two constants and other constants: a constant, or a
     /// selection of two results (condition and both constants).
-    pub fn folded_choice(&mut self, module: &mut SpirvModule, inst: Inst) -> Option<(Id, [Id; 2])> {
+    pub fn fold_select_operand(
+        &mut self,
+        module: &mut SpirvModule,
+        inst: Inst,
+    ) -> Option<(Id, [Id; 2])> {
         let i = module.inst(inst);
         if i.op() == Op::Select {
             return None;
@@ -129,7 +133,7 @@ impl ModuleValues {
             return None;
         }
         let side =
-            |value: Id| self.computed_of(module, i, |id| if id == chosen { value } else { id });
+            |value: Id| self.evaluate_with(module, i, |id| if id == chosen { value } else { id });
         let (first, second) = (side(choice.id_operand(1))?, side(choice.id_operand(2))?);
         let first = self.intern_lanes(module, ty, &first)?;
         let second = self.intern_lanes(module, ty, &second)?;

@@ -43,10 +43,10 @@ type ExpandRule = fn(&mut InstExpander<'_>) -> Option<()>;
 
 /// The instructions that are rewritten, with their rules.
 const RULES: &[(Op, ExpandRule)] = &[
-    (Op::UMulExtended, |e| wide_product(e, false)),
-    (Op::SMulExtended, |e| wide_product(e, true)),
-    (Op::IAddCarry, |e| with_carry(e, Op::IAdd)),
-    (Op::ISubBorrow, |e| with_carry(e, Op::ISub)),
+    (Op::UMulExtended, |e| expand_extended_product(e, false)),
+    (Op::SMulExtended, |e| expand_extended_product(e, true)),
+    (Op::IAddCarry, |e| expand_carry(e, Op::IAdd)),
+    (Op::ISubBorrow, |e| expand_carry(e, Op::ISub)),
     (Op::SDot, dot::expand_dot),
     (Op::UDot, dot::expand_dot),
     (Op::SUDot, dot::expand_dot),
@@ -56,7 +56,7 @@ const RULES: &[(Op, ExpandRule)] = &[
     (Op::SNegate, expand_negate),
     (Op::CopyLogical, expand_copy_logical),
     (Op::GroupNonUniformElect, expand_elect),
-    (Op::GroupNonUniformAllEqual, all_equal),
+    (Op::GroupNonUniformAllEqual, expand_all_equal),
     (Op::TerminateInvocation, |e| {
         e.module.replace_inst(e.at, Op::Kill, &[]);
         Some(())
@@ -157,7 +157,7 @@ impl InstExpander<'_> {
 }
 
 /// Both halves of a product.
-fn wide_product(e: &mut InstExpander<'_>, signed: bool) -> Option<()> {
+fn expand_extended_product(e: &mut InstExpander<'_>, signed: bool) -> Option<()> {
     let (a, b) = (e.value_operand(0)?, e.value_operand(1)?);
     let ty = e.type_of(a)?;
     let width = e.integer_width(ty)?;
@@ -194,7 +194,7 @@ fn wide_product(e: &mut InstExpander<'_>, signed: bool) -> Option<()> {
 }
 
 /// A sum or difference, and its carry or borrow.
-fn with_carry(e: &mut InstExpander<'_>, op: Op) -> Option<()> {
+fn expand_carry(e: &mut InstExpander<'_>, op: Op) -> Option<()> {
     let (a, b) = (e.value_operand(0)?, e.value_operand(1)?);
     let ty = e.type_of(a)?;
     let truth = e.comparison_type(ty);
@@ -232,7 +232,7 @@ fn expand_copy_logical(e: &mut InstExpander<'_>) -> Option<()> {
     }
     let count = e.facts.part_count(e.module, to)?;
     let parts: Option<Vec<u32>> = (0..count)
-        .map(|at| Some(copied_part(e, value, [from, to], at)?.word()))
+        .map(|at| Some(copy_member(e, value, [from, to], at)?.word()))
         .collect();
     e.rewrite_as(Op::CompositeConstruct, &parts?)
 }
@@ -260,7 +260,7 @@ fn is_aggregate(e: &InstExpander<'_>, ty: Id) -> bool {
 }
 
 /// A member of a value of one type as a member of the other.
-fn copied_part(e: &mut InstExpander<'_>, value: Id, [from, to]: [Id; 2], at: u32) -> Option<Id> {
+fn copy_member(e: &mut InstExpander<'_>, value: Id, [from, to]: [Id; 2], at: u32) -> Option<Id> {
     let from = e.facts.part_type(e.module, from, at)?;
     let to = e.facts.part_type(e.module, to, at)?;
     let part = e.emit_extract(from, value, at);
@@ -269,7 +269,7 @@ fn copied_part(e: &mut InstExpander<'_>, value: Id, [from, to]: [Id; 2], at: u32
     }
     let count = e.facts.part_count(e.module, to)?;
     let parts: Option<Vec<Id>> = (0..count)
-        .map(|at| copied_part(e, part, [from, to], at))
+        .map(|at| copy_member(e, part, [from, to], at))
         .collect();
     Some(e.emit_op(Op::CompositeConstruct, to, &parts?))
 }
@@ -287,7 +287,7 @@ fn expand_elect(e: &mut InstExpander<'_>) -> Option<()> {
 }
 
 /// Whether all values equal that of the first active invocation.
-fn all_equal(e: &mut InstExpander<'_>) -> Option<()> {
+fn expand_all_equal(e: &mut InstExpander<'_>) -> Option<()> {
     let (scope, value) = (e.value_operand(0)?, e.value_operand(1)?);
     let ty = e.type_of(value)?;
     let (scalar, count) = e.facts.scalar_shape(e.module, ty)?;
