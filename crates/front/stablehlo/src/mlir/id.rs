@@ -1,5 +1,7 @@
 //! Ids: dense `u32` newtypes, and spans into pools.
 
+use spirula_entity::define_ids;
+
 define_ids! {
     /// An operation.
     pub struct MlirOp: "op";
