@@ -2,7 +2,8 @@
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::VerifyRule;
-use super::signatures::{self, OperandRelation, TypeConstraint, get_components};
+use super::signature_table::{OperandRelation, TypeConstraint};
+use super::signatures::{self, get_components};
 use crate::grammar::{ExtInstSet, Op, SpirvVersion};
 use crate::ir::InstRef;
 use std::sync::OnceLock;

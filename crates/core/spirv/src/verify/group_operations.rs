@@ -3,7 +3,8 @@
 use super::context::{VerifyContext, VerifyResult, ensure};
 use super::rules::VerifyRule;
 use super::scopes;
-use super::signatures::{self, OperandRelation, TypeConstraint, get_components};
+use super::signature_table::{OperandRelation, TypeConstraint};
+use super::signatures::{self, get_components};
 use crate::grammar::enumerants::GroupOperation;
 use crate::grammar::{InstructionClass, Op, SpirvVersion};
 use crate::ir::InstRef;

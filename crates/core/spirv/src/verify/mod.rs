@@ -45,6 +45,7 @@ mod memory;
 mod rules;
 mod scopes;
 mod section_order;
+mod signature_table;
 mod signatures;
 mod small_numbers;
 mod small_storage;

@@ -25,7 +25,7 @@ pub(super) fn verify_value(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyR
 fn verify_by_signature(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
-    row: &signatures::SignatureRow,
+    row: &super::signature_table::SignatureRow,
 ) -> VerifyResult {
     if cx.is_shader {
         bits_in_vulkan(cx, inst)?;
