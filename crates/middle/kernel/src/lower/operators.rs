@@ -4,36 +4,7 @@ use super::context::KernelLowering;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 use spirula_spirv::Id;
-use spirula_spirv::grammar::Op as S;
-
-/// Instruction numbers of GLSL.std.450.
-mod glsl {
-    pub const ROUND_EVEN: u32 = 2;
-    pub const F_ABS: u32 = 4;
-    pub const FLOOR: u32 = 8;
-    pub const CEIL: u32 = 9;
-    pub const SIN: u32 = 13;
-    pub const COS: u32 = 14;
-    pub const TAN: u32 = 15;
-    pub const SINH: u32 = 19;
-    pub const COSH: u32 = 20;
-    pub const TANH: u32 = 21;
-    pub const ASINH: u32 = 22;
-    pub const ACOSH: u32 = 23;
-    pub const ATANH: u32 = 24;
-    pub const POW: u32 = 26;
-    pub const EXP: u32 = 27;
-    pub const LOG: u32 = 28;
-    pub const LOG2: u32 = 30;
-    pub const SQRT: u32 = 31;
-    pub const INVERSE_SQRT: u32 = 32;
-    pub const FMA: u32 = 50;
-    pub const LDEXP: u32 = 53;
-    pub const FIND_I_LSB: u32 = 73;
-    pub const FIND_U_MSB: u32 = 75;
-    pub const N_MIN: u32 = 79;
-    pub const N_MAX: u32 = 80;
-}
+use spirula_spirv::grammar::{Op as S, glsl_std_450 as glsl};
 
 /// Operators that are a single instruction.
 const SINGLE: &[(ScalarOp, S)] = &[
@@ -68,9 +39,9 @@ const SINGLE: &[(ScalarOp, S)] = &[
 
 /// Functions of GLSL.std.450 that exist at every width.
 const EXTENDED: &[(ScalarOp, u32)] = &[
-    (ScalarOp::FMin, glsl::N_MIN),
-    (ScalarOp::FMax, glsl::N_MAX),
-    (ScalarOp::FAbs, glsl::F_ABS),
+    (ScalarOp::FMin, glsl::NMIN),
+    (ScalarOp::FMax, glsl::NMAX),
+    (ScalarOp::FAbs, glsl::FABS),
     (ScalarOp::Round, glsl::ROUND_EVEN),
     (ScalarOp::Ceil, glsl::CEIL),
     (ScalarOp::Floor, glsl::FLOOR),
@@ -364,12 +335,12 @@ impl KernelLowering<'_> {
         match op {
             ScalarOp::Popc => self.emit_value(S::BitCount, ty, &[word]),
             ScalarOp::Clz => {
-                let at = self.emit_glsl(glsl::FIND_U_MSB, ty, &[word]);
+                let at = self.emit_glsl(glsl::FIND_UMSB, ty, &[word]);
                 let last = self.const_u32(31);
                 self.emit_value(S::ISub, ty, &[last, at])
             }
             _ => {
-                let at = self.emit_glsl(glsl::FIND_I_LSB, ty, &[word]);
+                let at = self.emit_glsl(glsl::FIND_ILSB, ty, &[word]);
                 let (zero, all) = (self.const_u32(0), self.const_u32(32));
                 let is_zero = self.emit_bool_value(S::IEqual, &[word, zero]);
                 self.select(ty, is_zero, all, at)
@@ -485,7 +456,7 @@ impl KernelLowering<'_> {
             }
             ScalarOp::CopySign => self.copy_sign(scalar, args[0], args[1]),
             ScalarOp::FPow if scalar == ScalarType::F32 => {
-                let magnitude = self.emit_glsl(glsl::F_ABS, ty, &args[..1]);
+                let magnitude = self.emit_glsl(glsl::FABS, ty, &args[..1]);
                 let power = self.emit_glsl(glsl::POW, ty, &[magnitude, args[1]]);
                 self.whole_power(scalar, args, power)
             }
