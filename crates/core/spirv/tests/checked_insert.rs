@@ -79,19 +79,19 @@ fn instructions_are_put_where_they_may_stand() {
     let id = module.fresh_id().word();
     let body = InsertPosition::Begin(block(&module, 2));
     let sum = module.try_insert(body, Op::IAdd, &[4, id, 12, 8]);
-    let sum = sum.expect("it stands in a block");
+    let sum = sum.expect("it is in a block");
     let id = module.fresh_id().word();
     let behind = module.try_insert(InsertPosition::Behind(sum), Op::IMul, &[4, id, 17, 8]);
     assert_eq!(module.next(sum), behind.ok());
     let id = module.fresh_id().word();
     let phi = [4, id, 7, 9, 14, 13];
     let phi = module.try_insert(InsertPosition::Begin(block(&module, 1)), Op::Phi, &phi);
-    let phi = phi.expect("phis stand first");
+    let phi = phi.expect("phis come first");
     assert_eq!(module.previous(phi), Some(find(&module, Op::Phi)));
     let id = module.fresh_id().word();
     let entry = InsertPosition::Begin(block(&module, 0));
     let variable = module.try_insert(entry, Op::Variable, &[6, id, 7]);
-    let variable = variable.expect("variables stand first");
+    let variable = variable.expect("variables come first");
     assert_eq!(module.previous(variable), Some(find(&module, Op::Variable)));
     let load = [4, module.fresh_id().word(), id];
     let load = module.try_insert(InsertPosition::Begin(block(&module, 0)), Op::Load, &load);
@@ -172,13 +172,13 @@ fn instructions_are_not_put_where_they_may_not_stand() {
             "and its branch",
             refusal(before(Op::BranchConditional), Op::IAdd, sum),
         ),
-        ("stand first", refusal(before(Op::Phi), Op::IAdd, sum)),
+        ("come first", refusal(before(Op::Phi), Op::IAdd, sum)),
         (
-            "stand first",
+            "come first",
             refusal(behind(Op::ULessThan), Op::Phi, &[4, 17, 7, 9, 7, 13]),
         ),
         (
-            "stand first",
+            "come first",
             refusal(behind(Op::Store), Op::Variable, &[6, 17, 7]),
         ),
         (
@@ -246,7 +246,7 @@ fn terminators_lead_to_blocks_of_the_function() {
         (entry, Op::Branch, &[12], "%12 is no block of the function"),
         (entry, Op::Branch, &[4711], "not below the bound"),
         (entry, Op::Branch, &[], "OpBranch"),
-        (head, Op::Return, &[], "cannot stand behind OpLoopMerge"),
+        (head, Op::Return, &[], "cannot follow OpLoopMerge"),
         (
             entry,
             Op::Switch,

@@ -182,7 +182,7 @@ fn verify_after_pass(
     check::verify_module(module).map_err(|e| fault(e.to_string()))?;
     cache
         .verify_cached(module)
-        .map_err(|name| fault(format!("the {name} kept is not what it would be now")))?;
+        .map_err(|name| fault(format!("the kept analysis of {name} is out of date")))?;
     let words = module.to_words();
     let again = SpirvModule::from_words(words.clone()).map_err(|e| fault(e.to_string()))?;
     if again.to_words() != words {

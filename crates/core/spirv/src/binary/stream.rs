@@ -129,7 +129,7 @@ impl<'a> InstructionStream<'a> {
         let message = if length == 0 {
             format!("{op} has a length of 0 words")
         } else {
-            format!("{op} of {length} words goes beyond the end of the module")
+            format!("{op} of {length} words extends beyond the end of the module")
         };
         Some(SourceDiagnostic::error(
             SourceLocation::Word(self.at as u32),

@@ -26,7 +26,7 @@ pub fn words_from_bytes(bytes: &[u8]) -> Result<Vec<u32>, SourceDiagnostic> {
         let place = SourceLocation::Byte(bytes.len() as u64);
         return Err(
             SourceDiagnostic::error(place, "the module ends in the middle of a word")
-                .with_hint("the file is truncated, or has bytes behind the module"),
+                .with_hint("the file is truncated, or has bytes after the module"),
         );
     }
     let little = chunks[0] == MAGIC.to_le_bytes();

@@ -441,7 +441,7 @@ fn result_form(operands: &[NewOperand]) -> Result<ResultForm, &'static str> {
     if first.iter().all(|o| o.quantifier == OperandQuantifier::One) {
         Ok(form)
     } else {
-        Err("result type and result stand exactly once")
+        Err("result type and result occur exactly once")
     }
 }
 
@@ -449,10 +449,10 @@ fn check_operands(operands: &[NewOperand]) -> Result<(), &'static str> {
     for pair in operands.windows(2) {
         match (pair[0].quantifier, pair[1].quantifier) {
             (OperandQuantifier::Many, _) => {
-                return Err("an operand stands behind any number of others");
+                return Err("an operand follows any number of others");
             }
             (OperandQuantifier::Optional, OperandQuantifier::One) => {
-                return Err("an operand stands behind one that may be left out");
+                return Err("an operand follows an optional one");
             }
             _ => {}
         }

@@ -104,9 +104,7 @@ fn read_core_grammar(file: &Value) -> GrammarJsonResult<GrammarAdditions> {
 
 fn read_ext_inst_set(file: &Value, name: Option<&str>) -> GrammarJsonResult<GrammarAdditions> {
     let named = file.get("name").and_then(Value::as_str);
-    let name = name
-        .or(named)
-        .ok_or("the grammar does not say what its set is called")?;
+    let name = name.or(named).ok_or("the grammar does not name its set")?;
     let context = GrammarJsonContext {
         own: OwnKinds(read_list(file, "operand_kinds")),
         names: Vec::new(),

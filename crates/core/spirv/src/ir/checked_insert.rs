@@ -123,10 +123,7 @@ impl SpirvModule {
             None => true,
         };
         if let Some(merge) = merge.filter(|_| !fits) {
-            return Err(placement_error(
-                op,
-                &format!("it cannot stand behind {merge}"),
-            ));
+            return Err(placement_error(op, &format!("it cannot follow {merge}")));
         }
         // In no list, it is no part of the module yet.
         let new = self.create_inst(op, words);
@@ -157,7 +154,7 @@ impl SpirvModule {
             InsertPosition::Section if ModuleSection::from_op(op).can_hold(op) => {
                 return Ok(InsertAnchor::EndOf(ModuleSection::from_op(op)));
             }
-            InsertPosition::Section => return Err("it stands in functions only".to_owned()),
+            InsertPosition::Section => return Err("it is allowed in functions only".to_owned()),
             InsertPosition::Begin(block) => self.block_start_for(block, op),
             InsertPosition::End(block) => self.before_end(block),
             InsertPosition::Before(inst) => inst,
@@ -167,7 +164,7 @@ impl SpirvModule {
                     Some(section) if section.can_hold(op) => {
                         return Ok(InsertAnchor::EndOf(section));
                     }
-                    _ => return Err(format!("nothing can stand behind {}", self.inst(inst).op())),
+                    _ => return Err(format!("nothing can follow {}", self.inst(inst).op())),
                 },
                 (_, None) => inst,
             },
@@ -181,7 +178,11 @@ impl SpirvModule {
             Some(section) => return Err(format!("it does not belong to the section {section:?}")),
             None if ends_block.is_some_and(Op::is_terminator) => self.within_block(before, op)?,
             None if op.is_line() => {}
-            None => return Err("only lines stand between the parts of a function".to_owned()),
+            None => {
+                return Err(
+                    "only line instructions are allowed between the parts of a function".to_owned(),
+                );
+            }
         }
         Ok(InsertAnchor::Before(before))
     }
@@ -204,16 +205,16 @@ impl SpirvModule {
             Some(InstructionClass::TypeDeclaration | InstructionClass::ConstantCreation)
         );
         if ModuleSection::from_op(op) != ModuleSection::Globals || is_global && op != Op::Undef {
-            return Err("it stands outside of functions only".to_owned());
+            return Err("it is allowed outside of functions only".to_owned());
         }
         let previous = self.previous(next).map(|i| self.inst(i));
         let is_merge = |op: Op| matches!(op, Op::SelectionMerge | Op::LoopMerge);
         if let Some(merge) = previous.map(InstRef::op).filter(|op| is_merge(*op)) {
-            return Err(format!("nothing can stand between {merge} and its branch"));
+            return Err(format!("nothing may come between {merge} and its branch"));
         }
         let next = self.inst(next);
         if is_merge(op) && !next.op().is_terminator() {
-            return Err("it stands before the branch of its block only".to_owned());
+            return Err("it is allowed before the branch of its block only".to_owned());
         }
         let mut before = previous;
         while let Some(inst) = before.filter(|i| rank_of(*i) == 0) {
@@ -221,14 +222,14 @@ impl SpirvModule {
         }
         let rank = rank_of_op(op);
         if rank > 0 && before.is_some_and(|i| rank_of(i) > rank) {
-            return Err("phis and variables stand first".to_owned());
+            return Err("phis and variables come first".to_owned());
         }
         let mut behind = Some(next);
         while let Some(inst) = behind.filter(|i| rank_of(*i) == 0) {
             behind = self.next(inst.handle()).map(|i| self.inst(i));
         }
         if rank > 0 && behind.is_some_and(|i| rank_of(i) < rank) {
-            return Err("phis and variables stand first".to_owned());
+            return Err("phis and variables come first".to_owned());
         }
         Ok(())
     }

@@ -79,7 +79,7 @@ impl SpirvModule {
     /// If `at` is in no list.
     pub fn insert_after(&mut self, at: Inst, inst: Inst) {
         let Some(list) = self.list_of(at) else {
-            panic!("insertion behind a free instruction")
+            panic!("insertion after a free instruction")
         };
         self.link_inst(list, Some(at), inst, self.next(at));
     }
@@ -218,7 +218,7 @@ impl SpirvModule {
             self.list_of(inst).is_none(),
             "the instruction is in a list already"
         );
-        assert!(list != List::always_empty(), "nothing stands in this list");
+        assert!(list != List::always_empty(), "this list stays empty");
         self.as_read = false;
         if previous.is_none() {
             self.lists[list.index()].head = Some(inst);

@@ -212,10 +212,7 @@ fn behind_inst(words: &[u32], at: usize, length: usize) -> Result<usize, SourceD
 
 #[cold]
 fn misplaced_error(op: Op, at: usize, where_: &str) -> SourceDiagnostic {
-    SourceDiagnostic::error(
-        SourceLocation::Word(at as u32),
-        format!("{op} stands {where_}"),
-    )
+    SourceDiagnostic::error(SourceLocation::Word(at as u32), format!("{op} is {where_}"))
 }
 
 #[cold]

@@ -476,5 +476,5 @@ fn are_below(whole: &[u32], inst: RawInst<'_>, spots: IdPositions, bound: u32) -
 
 #[cold]
 fn misplaced_error(raw: RawInst<'_>, where_: &str) -> SourceDiagnostic {
-    SourceDiagnostic::error(raw.place(), format!("{} stands {where_}", raw.op))
+    SourceDiagnostic::error(raw.place(), format!("{} is {where_}", raw.op))
 }

@@ -53,7 +53,7 @@ pub(super) const PASSES: &[ReducePass] = &[
     ("instructions", find_instructions),
     ("operations", find_forwardable_operations),
     ("blocks", find_function_joins),
-    ("what is not used", find_unused),
+    ("unused instructions", find_unused),
     ("operands", find_operands),
     ("parameters", find_parameters),
     ("constants", find_constants),

@@ -114,7 +114,7 @@ impl<'a> AssemblyParser<'a> {
         };
         let fault = fault_at(so_far, message);
         if row.result != ResultForm::None && !assigned {
-            let hint = format!("the result stands in front: '%id = {}'", row.name);
+            let hint = format!("the result comes first: '%id = {}'", row.name);
             return Box::new(fault.with_hint(hint));
         }
         fault
@@ -258,7 +258,7 @@ impl<'a> AssemblyParser<'a> {
             b'0'..=b'9' | b'-' | b'.' => self.any_number(word),
             _ => {
                 let message = format!(
-                    "'{}' has no meaning behind a raw word",
+                    "'{}' has no meaning after a raw word",
                     shorten_word(word.text)
                 );
                 let hint = "write names of values as '!' and their number there";
@@ -272,7 +272,7 @@ impl<'a> AssemblyParser<'a> {
         let Some(body) = word.text.strip_prefix('"') else {
             let message = format!("a string is expected, not '{}'", shorten_word(word.text));
             return Err(Box::new(
-                fault_at(word, message).with_hint("strings stand in '\"'"),
+                fault_at(word, message).with_hint("strings are enclosed in '\"'"),
             ));
         };
         let mut filled = 0;
@@ -371,7 +371,7 @@ fn number_fault(expected: &str, error: NumberError, word: AssemblyWord<'_>) -> A
         word,
         match error {
             NumberError::Malformed => format!("'{text}' is not {expected}"),
-            NumberError::Negative => format!("'{text}' is negative where {expected} must stand"),
+            NumberError::Negative => format!("'{text}' is negative, but {expected} is expected"),
             NumberError::TooLarge => format!("'{text}' does not fit into {expected}"),
         },
     )

@@ -34,11 +34,11 @@ pub(super) fn verify_block_order(
         let op = inst.op();
         match op {
             Op::Phi => at(ensure(VerifyRule::Blocks, phis && !is_entry, || {
-                "phis stand first in their block, and not in a function's first".to_owned()
+                "phis come first in their block, and not in a function's first".to_owned()
             }))?,
             Op::Variable | Op::UntypedVariableKHR => {
                 at(ensure(VerifyRule::Blocks, variables, || {
-                    "variables stand first in their function".to_owned()
+                    "variables come first in their function".to_owned()
                 }))?;
             }
             Op::Line | Op::NoLine | Op::ExtInst | Op::ExtInstWithForwardRefsKHR => {
@@ -126,7 +126,7 @@ fn verify_terminator(cx: &VerifyContext<'_>, func: Func, inst: InstRef<'_>) -> V
             ensure(
                 VerifyRule::Blocks,
                 matches!(inst.operands().len(), 3 | 5),
-                || "weights stand for both targets or for none".to_owned(),
+                || "weights are given for both targets or for none".to_owned(),
             )?;
             ensure(
                 VerifyRule::Values,
@@ -224,7 +224,7 @@ impl<'m> FunctionFlow<'m> {
             && let Some(first) = graph.predecessors.targets(0).first()
         {
             let last = cx.module.terminator(blocks[*first as usize]);
-            let message = "it goes to the first block of its function";
+            let message = "it leads to the first block of its function";
             return Err((last.handle(), make_fault(VerifyRule::Blocks, message)));
         }
         let dominators =
@@ -240,7 +240,7 @@ impl<'m> FunctionFlow<'m> {
             if let Some(above) = flow.dominators.parent(at as u32)
                 && above > at as u32
             {
-                let message = "the block stands before the block that dominates it";
+                let message = "the block precedes its dominator";
                 let label = cx.module.block(*block).label;
                 return Err((label, make_fault(VerifyRule::Blocks, message)));
             }
@@ -330,7 +330,7 @@ impl<'m> FunctionFlow<'m> {
         ensure(
             VerifyRule::Blocks,
             seen.windows(2).all(|w| w[0] != w[1]),
-            || "a predecessor stands twice".to_owned(),
+            || "a predecessor occurs twice".to_owned(),
         )
     }
 }

@@ -179,7 +179,7 @@ fn of_member(inst: InstRef<'_>) -> VerifyResult {
     let what = Decoration(inst.operand_word(2));
     let row = ROWS.iter().find(|r| r.0 == what);
     ensure(VerifyRule::Decorations, row.is_none_or(|r| r.2), || {
-        format!("{what} cannot stand on members")
+        format!("{what} cannot be applied to members")
     })
 }
 
@@ -210,7 +210,7 @@ fn of_id(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     ensure(
         VerifyRule::Decorations,
         !OF_IDS.contains(&what) || what == Decoration::CounterBuffer && inst.op() != Op::Decorate,
-        || format!("{what} takes ids; it stands with OpDecorateId"),
+        || format!("{what} takes ids; it requires OpDecorateId"),
     )?;
     let op = cx.defining_op(target);
     if op == Op::DecorationGroup {
@@ -224,7 +224,7 @@ fn of_id(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         }
         let fits = stands_on(cx, on, target);
         ensure(VerifyRule::Decorations, fits, || {
-            format!("{what} cannot stand on %{target}, which is {op}")
+            format!("{what} cannot be applied to %{target}, which is {op}")
         })?;
     }
     verify_value_decoration(cx, what, target)?;
@@ -289,12 +289,12 @@ fn verify_value_decoration(cx: &VerifyContext<'_>, what: Decoration, target: u32
                 op,
                 Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical | Op::SNegate | Op::ExtInst
             ),
-            || format!("{what} cannot stand on {op}"),
+            || format!("{what} cannot be applied to {op}"),
         ),
         Decoration::FPRoundingMode => ensure(
             VerifyRule::Decorations,
             !cx.is_shader || op == Op::FConvert,
-            || "rounding modes stand on OpFConvert only".to_owned(),
+            || "rounding modes apply to OpFConvert only".to_owned(),
         ),
         Decoration::Coherent | Decoration::Volatile => ensure(
             VerifyRule::Decorations,

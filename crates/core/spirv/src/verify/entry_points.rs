@@ -53,7 +53,7 @@ pub(super) fn verify_entry_points(cx: &VerifyContext<'_>, faults: &mut Vec<Sourc
             check = ensure(
                 VerifyRule::EntryPoints,
                 seen.insert((*function, mode.0)),
-                || format!("the mode {mode} stands twice"),
+                || format!("the mode {mode} occurs twice"),
             );
         }
         if let Err(fault) = check {
@@ -129,7 +129,7 @@ fn verify_interface(cx: &VerifyContext<'_>, point: InstRef<'_>) -> VerifyResult 
             || format!("%{id} of its interface is of the class {class}"),
         )?;
         ensure(VerifyRule::EntryPoints, !all || seen.insert(*id), || {
-            format!("%{id} stands in its interface twice")
+            format!("%{id} occurs in its interface twice")
         })?;
         let members = cx.struct_members(shape.part).len() as u32;
         let is_block = (0..members).any(|n| {

@@ -30,7 +30,7 @@ pub(super) fn memory_model(cx: &VerifyContext<'_>) -> VerifyResult {
         ensure(
             VerifyRule::Environment,
             model == MemoryModel::Vulkan,
-            || "the capability VulkanMemoryModel goes with that memory model only".to_owned(),
+            || "the capability VulkanMemoryModel requires that memory model".to_owned(),
         )?;
     }
     if cx.is_vulkan() {

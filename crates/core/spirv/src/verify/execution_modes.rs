@@ -367,7 +367,7 @@ pub(super) fn verify_mode_models(
     ensure(
         VerifyRule::EntryPoints,
         of_ids == (inst.op() == Op::ExecutionModeId),
-        || format!("the mode {mode} does not stand with {}", inst.op()),
+        || format!("the mode {mode} cannot be combined with {}", inst.op()),
     )?;
     if of_ids && mode != Mode::FPFastMathDefault {
         for id in &inst.operands()[2..] {

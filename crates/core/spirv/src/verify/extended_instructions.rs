@@ -497,7 +497,7 @@ fn with_pointer(cx: &VerifyContext<'_>, name: &str, result: u32, types: &[u32]) 
                     && ty(0) == result
                     && super::memory::is_pointer(pointer.op)
                     && (pointer.op != Op::TypePointer || pointer.part == result),
-                "result, operand and what the pointer points to are not of the same floats",
+                "result, operand and pointee are not of the same floats",
             )
         }
         "Frexp" | "frexp" | "lgamma_r" => {

@@ -238,6 +238,6 @@ fn verify_group_arithmetic(
     }
     let partitioned = inst.operand_word(1) >= GroupOperation::PartitionedReduceNV.0;
     ensure(VerifyRule::Groups, size.is_none() || partitioned, || {
-        "a size of clusters stands with ClusteredReduce only".to_owned()
+        "a cluster size is for ClusteredReduce only".to_owned()
     })
 }

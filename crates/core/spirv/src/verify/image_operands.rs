@@ -107,19 +107,19 @@ fn verify_operand_combination(
         ),
         (
             has(ImageOperands::Sample) == found.multisampled || op == Op::ImageTexelPointer,
-            "the operand Sample goes with multisampled images",
+            "the operand Sample requires multisampled images",
         ),
         (
             !has(ImageOperands::Bias) || is_implicit(op) && op != Op::ImageQueryLod,
-            "Bias goes with implicit levels of detail",
+            "Bias requires implicit levels of detail",
         ),
         (
             !has(ImageOperands::Lod) || takes_level,
-            "Lod goes with explicit levels of detail",
+            "Lod requires explicit levels of detail",
         ),
         (
             !has(ImageOperands::Grad) || explicit,
-            "Grad goes with explicit levels of detail",
+            "Grad requires explicit levels of detail",
         ),
         (count(&offsets) <= 1, "more than one kind of offset"),
     ];

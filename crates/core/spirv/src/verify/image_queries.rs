@@ -45,7 +45,7 @@ pub(super) fn query_size(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyRes
             _ => false,
         };
         ensure(VerifyRule::Images, fits, || {
-            "images like this have levels; OpImageQuerySizeLod asks for them".to_owned()
+            "images like this have levels; OpImageQuerySizeLod queries them".to_owned()
         })
     }
 }

@@ -238,7 +238,7 @@ pub(super) fn verify_memory_access(
     ensure(
         VerifyRule::Memory,
         mask.contains(private) || !mask.contains(available) && !mask.contains(visible),
-        || "what is made available or visible is not private".to_owned(),
+        || "memory that is made available or visible is not private".to_owned(),
     )?;
     let mut next = at + 1;
     if mask.contains(MemoryAccess::Aligned) {

@@ -31,20 +31,20 @@ macro_rules! rules {
 rules! {
     Encoding = 1, "instructions are well-formed",
         "Header, word counts, operands and literals are as the grammar has them (sections 2.2 and 2.3).";
-    Order = 2, "sections stand in their order",
-        "Instructions stand in the order of the logical layout of a module (section 2.4).";
+    Order = 2, "sections are in order",
+        "Instructions are in the order of the logical layout of a module (section 2.4).";
     DefinedOnce = 3, "ids are defined once",
         "Every id is the result of one instruction at most (section 2.2.1).";
     DefinedBefore = 4, "ids are defined before they are used",
         "An id is defined before its use but where an instruction may refer forward; a definition in a \
          block dominates its uses; a phi's value dominates the end of its parent (section 2.16.1).";
     OperandClass = 5, "operands are of the right class",
-        "Types stand where types are asked for, values where values are (section 2.16.1).";
+        "Types are used where types are expected, values where values are (section 2.16.1).";
     Capabilities = 6, "capabilities are declared",
         "What needs a capability stands in modules that declare one that enables it, and environments \
          take only capabilities that they know (sections 2.16.1 and 3.31).";
     Versions = 7, "versions and extensions fit",
-        "What needs a version of SPIR-V or an extension stands in modules that have it (section 2.16.1).";
+        "Features of a version of SPIR-V or of an extension are used in modules that declare it (section 2.16.1).";
     Types = 8, "types are formed right",
         "Declarations of types take the types and numbers that section 3.42.6 allows, and no two \
          declarations of the same type that is no aggregate stand in a module (section 2.8).";
@@ -62,7 +62,7 @@ rules! {
     Structure = 14, "control flow is structured",
         "With the capability Shader, constructs nest and are entered and left as section 2.11 allows.";
     Decorations = 15, "decorations fit their targets",
-        "Decorations stand on what they are for, with the operands that it allows (section 3.20).";
+        "Decorations are applied to targets that they are for, with operands that the target allows (section 3.20).";
     Layout = 16, "memory layouts are explicit and free of overlap",
         "Blocks that others see have offsets and strides that keep the rules of alignment (section 2.16.2 \
          and the Vulkan specification, \"Offset and Stride Assignment\").";
@@ -80,7 +80,7 @@ rules! {
     Limits = 22, "universal limits hold",
         "Numbers stay below the limits of section 2.17.";
     Environment = 23, "the target environment allows it",
-        "The client interface that the module is for allows what the module does.";
+        "The client interface that the module is for allows its features.";
     Groups = 24, "group operations fit",
         "Operations over groups of invocations have fitting types and scopes (sections 3.42.21 and 3.42.24).";
     SmallNumbers = 25, "numbers of 8 and 16 bits are used as far as declared",

@@ -201,12 +201,12 @@ fn verify_semantics(
     ensure(
         VerifyRule::Atomics,
         !has(MemorySemantics::MakeAvailable) || releases,
-        || "MakeAvailable goes with a release".to_owned(),
+        || "MakeAvailable requires a release".to_owned(),
     )?;
     ensure(
         VerifyRule::Atomics,
         !has(MemorySemantics::MakeVisible) || acquires,
-        || "MakeVisible goes with an acquire".to_owned(),
+        || "MakeVisible requires an acquire".to_owned(),
     )?;
     ensure(
         VerifyRule::Atomics,
@@ -237,7 +237,7 @@ fn semantics_in_vulkan(
         || "a memory barrier has an order in Vulkan".to_owned(),
     )?;
     ensure(VerifyRule::Atomics, ordered == classes, || {
-        "an order and a storage class stand together in Vulkan".to_owned()
+        "Vulkan requires an order together with a storage class".to_owned()
     })?;
     let alone = cx.constant_value(scope) == Some(Scope::Invocation.0.into());
     ensure(VerifyRule::Atomics, !alone || !ordered, || {

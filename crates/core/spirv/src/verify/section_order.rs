@@ -26,22 +26,22 @@ pub(super) fn verify_order(words: &[u32]) -> Result<(), SourceDiagnostic> {
             if models > 1 {
                 return Err(report_misplaced(
                     &inst,
-                    "stands twice; a module has one memory model",
+                    "occurs twice; a module has one memory model",
                 ));
             }
         }
         if walk.seen {
             if !matches!(inst.op, Op::Line | Op::NoLine | Op::ExtInst) {
-                return Err(report_misplaced(&inst, "stands behind the first function"));
+                return Err(report_misplaced(&inst, "follows the first function"));
             }
             continue;
         }
         let section = ModuleSection::from_op(inst.op);
         if !section.can_hold(inst.op) {
-            return Err(report_misplaced(&inst, "stands outside of a function"));
+            return Err(report_misplaced(&inst, "is outside of a function"));
         }
         if section < reached {
-            let message = format!("stands behind an instruction of the section {reached:?}");
+            let message = format!("follows an instruction of the section {reached:?}");
             return Err(report_misplaced(&inst, &message));
         }
         reached = section;
@@ -78,14 +78,14 @@ impl FunctionOrderState {
             Op::FunctionEnd => {
                 self.inside = false;
                 if !self.has_block && self.defined {
-                    let message = "ends a function without blocks behind one with blocks; declarations come first";
+                    let message = "ends a function without blocks after one with blocks; declarations come first";
                     return Err(report_misplaced(inst, message));
                 }
                 self.defined |= self.has_block;
             }
             Op::Label => self.has_block = true,
             op if ModuleSection::from_op(op) < ModuleSection::Globals || is_declaration(op) => {
-                return Err(report_misplaced(inst, "stands within a function"));
+                return Err(report_misplaced(inst, "is within a function"));
             }
             _ => {}
         }

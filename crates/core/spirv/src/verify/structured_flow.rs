@@ -150,7 +150,7 @@ impl<'m> ConstructVerifier<'m> {
             if on_path[target as usize] && self.graph.successors(block).contains(&target) {
                 if !self.is_loop(target) {
                     let message = format!(
-                        "it goes back to {}, which is no loop header",
+                        "it leads back to {}, which is no loop header",
                         self.block_label(target)
                     );
                     return Err(self.make_block_fault(block, message));
@@ -327,7 +327,7 @@ impl<'m> ConstructVerifier<'m> {
                 && back[continues as usize] != source
             {
                 let message = format!(
-                    "it goes to the continue target {}, but is not in its loop",
+                    "it leads to the continue target {}, but is not in its loop",
                     self.block_label(continues)
                 );
                 return Err(self.make_block_fault(source, message));
@@ -468,7 +468,7 @@ impl<'m> ConstructVerifier<'m> {
                     continue;
                 }
                 let message = format!(
-                    "the case goes to {}, which is no exit",
+                    "the case leads to {}, which is no exit",
                     self.block_label(block)
                 );
                 return Err(self.make_block_fault(target, message));

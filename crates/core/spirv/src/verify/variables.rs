@@ -63,7 +63,7 @@ fn verify_scope(class: StorageClass, in_function: bool) -> VerifyResult {
         in_function == (class == StorageClass::Function),
         || {
             format!(
-                "a variable of the class {class} stands {} a function",
+                "a variable of the class {class} is {} a function",
                 if in_function { "in" } else { "outside of" }
             )
         },
@@ -173,7 +173,7 @@ fn verify_boolean_placement(
     ensure(
         VerifyRule::Memory,
         !cx.type_shape(pointee).holds.has_any(which),
-        || format!("a boolean cannot stand in the class {class}"),
+        || format!("a Boolean cannot be in the class {class}"),
     )
 }
 
@@ -335,6 +335,6 @@ fn matrices_of_groups(cx: &VerifyContext<'_>, class: StorageClass, pointee: u32)
         .holds
         .has_any(TypeContents::COOPERATIVE);
     ensure(VerifyRule::Memory, !found, || {
-        format!("cooperative matrices cannot stand in the class {class}")
+        format!("cooperative matrices cannot be in the class {class}")
     })
 }

@@ -80,7 +80,7 @@ fn run_full_unrolling(
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let mut pass = FullUnrolling { small, rounds: 0 };
     let mut outcome = run_loop_pass(module, cache, &mut pass, "loops unrolled")?;
-    outcome.statistics.push(("rounds copied", pass.rounds));
+    outcome.statistics.push(("iterations copied", pass.rounds));
     Ok(outcome)
 }
 
