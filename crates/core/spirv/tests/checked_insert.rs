@@ -161,7 +161,7 @@ fn instructions_are_not_put_where_they_may_not_stand() {
             refusal(behind(Op::FunctionEnd), Op::IAdd, sum),
         ),
         (
-            "behind OpReturn",
+            "follow OpReturn",
             refusal(behind(Op::Return), Op::IAdd, sum),
         ),
         (
