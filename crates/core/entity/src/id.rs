@@ -84,22 +84,22 @@ mod tests {
 
     crate::define_ids! {
         /// An id.
-        struct TestId: "test";
+        struct DenseTestId: "test";
         /// Another one.
-        struct OtherId: "%";
+        struct OtherTestId: "%";
     }
 
     #[test]
     fn ids_keep_their_index_and_order() {
-        let ids = [0, 1, u32::MAX as usize - 1].map(TestId::from_index);
+        let ids = [0, 1, u32::MAX as usize - 1].map(DenseTestId::from_index);
         assert_eq!(ids.map(EntityIndex::index), [0, 1, u32::MAX as usize - 1]);
         assert!(ids.is_sorted());
-        assert_eq!(format!("{:?}", OtherId::new(7)), "%7");
+        assert_eq!(format!("{:?}", OtherTestId::new(7)), "%7");
     }
 
     #[test]
     #[should_panic(expected = "too many entities")]
     fn an_index_beyond_the_range_is_refused() {
-        TestId::new(u32::MAX as usize);
+        DenseTestId::new(u32::MAX as usize);
     }
 }

@@ -72,12 +72,12 @@ mod tests {
 
     crate::define_ids! {
         /// An id.
-        struct TestId: "test";
+        struct InternedId: "test";
     }
 
     #[test]
     fn equal_values_have_one_id() {
-        let mut values: ValueInterner<TestId, (u32, bool)> = ValueInterner::default();
+        let mut values: ValueInterner<InternedId, (u32, bool)> = ValueInterner::default();
         let first = values.intern((1, true));
         let second = values.intern((1, false));
         assert_ne!(first, second);

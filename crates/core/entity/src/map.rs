@@ -84,15 +84,15 @@ mod tests {
 
     crate::define_ids! {
         /// An id.
-        struct TestId: "test";
+        struct MapKey: "test";
     }
 
     #[test]
     fn ids_without_a_row_have_the_default() {
         let mut map = SecondaryMap::new(1, 7);
-        map.set(TestId::new(3), 2);
-        *map.get_mut(TestId::new(5)) += 1;
-        let values = [0, 3, 4, 5, 99].map(|index| map[TestId::new(index)]);
+        map.set(MapKey::new(3), 2);
+        *map.get_mut(MapKey::new(5)) += 1;
+        let values = [0, 3, 4, 5, 99].map(|index| map[MapKey::new(index)]);
         assert_eq!(values, [7, 2, 7, 8, 7]);
         assert_eq!(map.len(), 6);
     }
@@ -100,9 +100,9 @@ mod tests {
     #[test]
     fn maps_are_equal_whatever_rows_they_have() {
         let mut map = SecondaryMap::new(2, 0);
-        map.set(TestId::new(9), 0);
+        map.set(MapKey::new(9), 0);
         assert_eq!(map, SecondaryMap::new(0, 0));
-        map.set(TestId::new(9), 1);
+        map.set(MapKey::new(9), 1);
         assert_ne!(map, SecondaryMap::new(0, 0));
     }
 }

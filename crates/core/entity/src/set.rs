@@ -64,16 +64,16 @@ mod tests {
 
     crate::define_ids! {
         /// An id.
-        struct TestId: "test";
+        struct SetKey: "test";
     }
 
     #[test]
     fn a_set_holds_what_was_inserted() {
         let mut set = EntitySet::with_bound(3);
         assert!(set.is_empty());
-        assert!(set.insert(TestId::new(200)));
-        assert!(!set.insert(TestId::new(200)));
-        let found = [1, 200, 201, 9_999].map(|index| set.contains(TestId::new(index)));
+        assert!(set.insert(SetKey::new(200)));
+        assert!(!set.insert(SetKey::new(200)));
+        let found = [1, 200, 201, 9_999].map(|index| set.contains(SetKey::new(index)));
         assert_eq!(found, [false, true, false, false]);
     }
 }

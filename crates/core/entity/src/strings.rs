@@ -78,12 +78,12 @@ mod tests {
 
     crate::define_ids! {
         /// An id.
-        struct TestId: "test";
+        struct TextKey: "test";
     }
 
     #[test]
     fn equal_strings_have_one_id() {
-        let mut strings: StringInterner<TestId> = StringInterner::default();
+        let mut strings: StringInterner<TextKey> = StringInterner::default();
         let ids = ["a", "", "bc", "a"].map(|string| strings.intern(string));
         assert_eq!(ids[0], ids[3]);
         assert_eq!(ids[..3].iter().map(|id| id.index()).max(), Some(2));
