@@ -13,29 +13,34 @@ pub struct IdAnnotations {
 impl IdAnnotations {
     /// One pass over names and decorations.
     pub fn new(module: &SpirvModule) -> Self {
-        let mut told = IdAnnotations {
+        let mut annotations = IdAnnotations {
             decorations: IdMap::new(0, Vec::new()),
             names: IdMap::new(0, None),
         };
         for name in module.section_insts(ModuleSection::Names) {
             if name.op() == Op::Name {
-                told.names.set(name.id_operand(0), Some(name.handle()));
+                annotations
+                    .names
+                    .set(name.id_operand(0), Some(name.handle()));
             }
         }
         for d in module.section_insts(ModuleSection::Annotations) {
             match d.op() {
                 Op::Decorate | Op::DecorateId | Op::DecorateString => {
-                    told.decorations.get_mut(d.id_operand(0)).push(d.handle());
+                    annotations
+                        .decorations
+                        .get_mut(d.id_operand(0))
+                        .push(d.handle());
                 }
                 Op::GroupDecorate => {
                     for target in d.id_operands(1) {
-                        told.decorations.get_mut(target).push(d.handle());
+                        annotations.decorations.get_mut(target).push(d.handle());
                     }
                 }
                 _ => {}
             }
         }
-        told
+        annotations
     }
 
     /// Gives a copy the decorations of the original. Only variables get its name.

@@ -20,7 +20,7 @@ use spirula_spirv::{Id, IdMap};
 pub struct CallInliner {
     ids: IdWords,
     callees: CalleeTable,
-    told: IdAnnotations,
+    annotations: IdAnnotations,
     /// For each id of the callee its id in the copy.
     copy: IdMap<Option<Id>>,
     /// The replacement of the result of each call.
@@ -56,7 +56,7 @@ impl CallInliner {
         CallInliner {
             ids: IdWords::new(module),
             callees,
-            told: IdAnnotations::new(module),
+            annotations: IdAnnotations::new(module),
             copy: IdMap::new(module.bound(), None),
             replaced: IdMap::new(module.bound(), None),
             blocks,
@@ -90,7 +90,7 @@ impl CallInliner {
                 continue;
             }
             let calls = self.take_inlinable_calls(module, *block, erased);
-            let mut behind: Vec<Vec<Block>> = Vec::new();
+            let mut tails: Vec<Vec<Block>> = Vec::new();
             for call in calls.into_iter().rev() {
                 if call.body.ends && self.structured {
                     if continuing.is_none() {
@@ -100,9 +100,9 @@ impl CallInliner {
                         continue;
                     }
                 }
-                behind.extend(self.splice_callee(module, func, *block, &call, erased));
+                tails.extend(self.splice_callee(module, func, *block, &call, erased));
             }
-            order.extend(behind.into_iter().rev().flatten());
+            order.extend(tails.into_iter().rev().flatten());
         }
         if self.inlined > before {
             module.set_block_order(func, order);
@@ -196,7 +196,7 @@ impl CallInliner {
         for old in results {
             let new = module.fresh_id();
             self.copy.set(old.id, Some(new));
-            self.told.copy_annotations(module, old, new);
+            self.annotations.copy_annotations(module, old, new);
         }
         true
     }
@@ -561,11 +561,11 @@ impl InlineCopy {
 
     /// Restores the debug scope of the caller after a copy.
     fn restore_caller_scope(&self, module: &mut SpirvModule, at: InsertionPoint) {
-        let told = [
+        let debug_insts = [
             self.site.line.filter(|_| self.lines),
             self.site.scope.filter(|_| self.scopes),
         ];
-        for inst in told.into_iter().flatten() {
+        for inst in debug_insts.into_iter().flatten() {
             let mut words = module.inst(inst).words().to_vec();
             let op = module.inst(inst).op();
             if op == Op::ExtInst {

@@ -9,7 +9,7 @@ use spirula_spirv::{Id, IdMap};
 /// Copies blocks.
 pub struct BlockCloner {
     ids: IdWords,
-    told: IdAnnotations,
+    annotations: IdAnnotations,
     /// For each id its id in the latest copy.
     new: IdMap<Option<Id>>,
     /// The ids that differ in the latest copy.
@@ -38,7 +38,7 @@ impl BlockCloner {
     pub fn new(module: &SpirvModule) -> Self {
         BlockCloner {
             ids: IdWords::new(module),
-            told: IdAnnotations::new(module),
+            annotations: IdAnnotations::new(module),
             new: IdMap::new(module.bound(), None),
             named: Vec::new(),
         }
@@ -188,7 +188,7 @@ impl BlockCloner {
                 if let Some(old) = InstRefId::from_inst(i) {
                     let id = module.fresh_id();
                     self.set_replacement(old.id, id);
-                    self.told.copy_annotations(module, old, id);
+                    self.annotations.copy_annotations(module, old, id);
                 }
             }
         }

@@ -137,7 +137,7 @@ impl TripCounter {
                 slice.phis.iter().map(of).collect()
             };
         let mut heads = from(module.label(shape.entry), &values)?;
-        for round in 0..=limit {
+        for iteration in 0..=limit {
             values.clear();
             values.append(&mut heads);
             for inst in &slice.insts {
@@ -152,7 +152,7 @@ impl TripCounter {
             }
             let holds = get(&values, condition)?.bits != 0;
             if holds != shape.stays_when {
-                return Some(round);
+                return Some(iteration);
             }
             heads = from(module.label(shape.latch), &values)?;
         }

@@ -70,11 +70,11 @@ impl LoopPass for LoopFission {
     ) -> Vec<FissionSplit> {
         let mut straight = find_loop_shapes(module, flow, tools.structured);
         straight.retain(|shape| is_straight(module, shape));
-        let behind = find_live_outs(module, &tools.facts.ids, &straight);
+        let live_outs = find_live_outs(module, &tools.facts.ids, &straight);
         straight
             .into_iter()
-            .zip(behind)
-            .filter_map(|(shape, behind)| plan_split(module, tools, shape, &behind))
+            .zip(live_outs)
+            .filter_map(|(shape, live_outs)| plan_split(module, tools, shape, &live_outs))
             .collect()
     }
 
@@ -142,7 +142,7 @@ fn plan_split(
     module: &SpirvModule,
     tools: &mut LoopPassContext,
     shape: LoopShape,
-    behind: &[Id],
+    live_outs: &[Id],
 ) -> Option<FissionSplit> {
     let (memory, facts) = tools.alias_analysis(module);
     let found = gather_accesses(module, facts, memory, &shape.blocks)?;
@@ -166,7 +166,7 @@ fn plan_split(
         facts.ids.visit_uses(i, |_, id| roots.push(id));
         needs.push(slicer.slice_roots(&roots));
     }
-    needs.push(slicer.slice_roots(behind));
+    needs.push(slicer.slice_roots(live_outs));
     for need in &mut needs {
         need.retain(|inst| !control.contains(inst));
     }

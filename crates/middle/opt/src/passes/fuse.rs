@@ -21,7 +21,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, SpirvModule};
 
 /// Most iterations that are evaluated.
-const MOST_ROUNDS: u32 = 1 << 12;
+const MOST_ITERATIONS: u32 = 1 << 12;
 
 pub fn run_fuse(
     module: &mut SpirvModule,
@@ -90,9 +90,9 @@ fn find_fusible_pair(
         let Some(second) = all.iter().find(|s| follows(first, s) && at_header(s)) else {
             continue;
         };
-        let rounds = count_loop_iterations(tools, module, first, MOST_ROUNDS);
-        let same =
-            rounds.is_some() && rounds == count_loop_iterations(tools, module, second, MOST_ROUNDS);
+        let trips = count_loop_iterations(tools, module, first, MOST_ITERATIONS);
+        let same = trips.is_some()
+            && trips == count_loop_iterations(tools, module, second, MOST_ITERATIONS);
         if same && may_fuse(module, tools, flow, first, second) {
             let (first, second) = (first.clone(), second.clone());
             return Some(LoopPair { first, second });
@@ -126,7 +126,7 @@ fn may_fuse(
             .visit_uses(i, |_, id| found |= values.binary_search(&id).is_ok());
         found
     };
-    let behind = || {
+    let uses_after = || {
         let blocks = second.blocks.iter().chain([&between]);
         blocks.flat_map(|b| module.body(*b))
     };
@@ -153,7 +153,7 @@ fn may_fuse(
             let op = i.op();
             op == Op::Phi || op == Op::LoopMerge || op.is_terminator() || op.effects().is_pure()
         })
-        && !behind().any(uses)
+        && !uses_after().any(uses)
         && are_independent(module, facts, memory, &first.blocks, &second.blocks)
 }
 

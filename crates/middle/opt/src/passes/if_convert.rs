@@ -40,7 +40,7 @@ const MOST_COST: usize = 4;
 /// Most phis that become selections.
 const MOST_PHIS: usize = 4;
 /// Most iterations. Each examines the branches around those that were converted before.
-const ROUNDS: usize = 4;
+const MOST_PASSES: usize = 4;
 
 pub fn run_if_convert(
     module: &mut SpirvModule,
@@ -59,7 +59,7 @@ pub fn run_if_convert(
         if module.function(func).blocks.len() < 3 {
             continue;
         }
-        for _ in 0..ROUNDS {
+        for _ in 0..MOST_PASSES {
             let definitions = cache.definitions(module);
             let flow = cache.function_flow(module, func)?;
             let before = converted;

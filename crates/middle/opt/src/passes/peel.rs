@@ -8,7 +8,7 @@
 //! %h = OpLabel
 //! %x = OpPhi %int %first %entry %other %body
 //! ```
-//! After: a copy of the round with `%first`, and a loop with `%other` in the place of `%x`.
+//! After: a copy of the iteration with `%first`, and a loop with `%other` in the place of `%x`.
 
 use crate::analyses::{AnalysisCache, FlowAnalysis};
 use crate::loops::{
@@ -25,7 +25,7 @@ use spirula_spirv::ir::{Block, InstRef, SpirvModule};
 /// Most words of an iteration.
 const MOST_WORDS: usize = 256;
 /// Most iterations that are evaluated to find out whether the loop runs at all.
-const MOST_ROUNDS: u32 = 1 << 12;
+const MOST_ITERATIONS: u32 = 1 << 12;
 
 pub fn run_peel(
     module: &mut SpirvModule,
@@ -63,8 +63,8 @@ impl LoopPass for LoopPeeling {
         {
             return false;
         }
-        let rounds = count_loop_iterations(tools, module, shape, MOST_ROUNDS);
-        if rounds.is_none_or(|c| c < 2) {
+        let trips = count_loop_iterations(tools, module, shape, MOST_ITERATIONS);
+        if trips.is_none_or(|c| c < 2) {
             return false;
         }
         let chain = tools

@@ -16,7 +16,7 @@
 //! %p = OpAccessChain %pointer %buffer %zero %i
 //! %x = OpLoad %float %p
 //! ```
-//! After, by two, ahead of both rounds:
+//! After, by two, ahead of both iterations:
 //! ```text
 //! %p1 = OpAccessChain %pointer %buffer %zero %i
 //! %x1 = OpLoad %float %p1
@@ -333,12 +333,12 @@ fn emit_read_iterations(
     let (own, start) = (phi.unwrap_or(Id::MAX), values[counter.at]);
     let mut last = first;
     let mut made = Vec::new();
-    for round in 0..count {
-        let ahead = counter.step * u64::from(round);
+    for iteration in 0..count {
+        let ahead = counter.step * u64::from(iteration);
         let ahead = tools
             .facts
             .intern_scalar(module, counter.ty, ahead)
-            .filter(|_| round > 0);
+            .filter(|_| iteration > 0);
         let value = ahead.map_or(start, |ahead| {
             append_inst(module, last, Op::IAdd, counter.ty, &[start, ahead])
         });
@@ -409,11 +409,11 @@ fn emit_guarded_read(
         return clone_inst_to_end(module, &tools.facts, read.load, &mut map, *last);
     };
     let func = module.block(*last).func;
-    let [there, behind] = [(); 2].map(|()| {
+    let [there, join] = [(); 2].map(|()| {
         let label = module.fresh_id();
         module.create_block(func, label)
     });
-    let labels = [there, behind].map(|b| module.label(b).word());
+    let labels = [there, join].map(|b| module.label(b).word());
     let body = module.block(*last).body;
     if tools.structured {
         let merge = module.create_inst(Op::SelectionMerge, &[labels[1], 0]);
@@ -422,18 +422,12 @@ fn emit_guarded_read(
     let branch = module.create_inst(Op::BranchConditional, &[guard.word(), labels[0], labels[1]]);
     module.append_inst(body, branch);
     let value = clone_inst_to_end(module, &tools.facts, read.load, &mut map, there);
-    append_branch(module, there, module.label(behind));
+    append_branch(module, there, module.label(join));
     let ty = module.inst(read.load).result_type().unwrap_or(bool);
     let none = tools.facts.intern_constant(module, Op::Undef, ty, &[]);
     let from = [there, *last].map(|b| module.label(b));
-    *last = behind;
-    append_inst(
-        module,
-        behind,
-        Op::Phi,
-        ty,
-        &[value, from[0], none, from[1]],
-    )
+    *last = join;
+    append_inst(module, join, Op::Phi, ty, &[value, from[0], none, from[1]])
 }
 
 /// Copies an instruction to the end of a block with renamed operands, and records the copy.

@@ -86,7 +86,7 @@ impl CodeSinker<'_> {
     fn sink_function(&mut self, module: &mut SpirvModule, flow: &FlowAnalysis) {
         let cfg = &flow.cfg;
         let loops = LoopNest::from_cfg(cfg, &flow.dominators);
-        let behind = PostDominators::from_cfg(cfg);
+        let post_dominators = PostDominators::from_cfg(cfg);
         self.users.clear();
         for at in 0..cfg.len() as u32 {
             for inst in module.body(cfg.block(at)) {
@@ -113,7 +113,7 @@ impl CodeSinker<'_> {
                 let left = loops
                     .innermost_loop(at)
                     .is_some_and(|l| !loops.contains(l, target));
-                if behind.dominates(target, at) && !left {
+                if post_dominators.dominates(target, at) && !left {
                     continue;
                 }
                 let first = module.first_after_phis(cfg.block(target));

@@ -31,7 +31,7 @@ const MOST_PARTS: u32 = 16;
 /// Most insertions that are followed to their composite.
 const MOST_INSERTIONS: usize = 16;
 /// The depth to which nested structures are split.
-const ROUNDS: usize = 4;
+const MOST_PASSES: usize = 4;
 
 pub fn run_split_phis(
     module: &mut SpirvModule,
@@ -40,7 +40,7 @@ pub fn run_split_phis(
     let mut facts = cache.take_facts(module);
     let mut split = 0;
     for func in module.functions().to_vec() {
-        for _ in 0..ROUNDS {
+        for _ in 0..MOST_PASSES {
             let here =
                 PhiSplitter::new(module, &facts, func).split_candidates(module, &mut facts, func);
             split += here;
@@ -295,8 +295,8 @@ impl PhiSplitter {
         let parts: Vec<u32> = candidate.parts.iter().map(|p| p.0.word()).collect();
         facts.rewrite_inst(module, candidate.inst, Op::CompositeConstruct, &parts);
         module.remove_inst(candidate.inst);
-        let behind = module.first_after_phis(candidate.block);
-        module.insert_before(behind, candidate.inst);
+        let after_phis = module.first_after_phis(candidate.block);
+        module.insert_before(after_phis, candidate.inst);
     }
 
     /// Redirects extractions of nested members to the phi of the member, which may be split in turn.

@@ -37,7 +37,7 @@ use spirula_spirv::grammar::enumerants::LoopControl;
 use spirula_spirv::ir::{Block, Inst, InstRef, SpirvModule};
 
 /// Most iterations of a loop that requests unrolling.
-const MOST_ROUNDS: u32 = 1024;
+const MOST_ITERATIONS: u32 = 1024;
 /// Most words of all iterations of such a loop.
 const MOST_WORDS: usize = 1 << 14;
 /// Most words of all iterations of any other loop.
@@ -78,9 +78,14 @@ fn run_full_unrolling(
     cache: &mut AnalysisCache,
     small: usize,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    let mut pass = FullUnrolling { small, rounds: 0 };
+    let mut pass = FullUnrolling {
+        small,
+        iterations: 0,
+    };
     let mut outcome = run_loop_pass(module, cache, &mut pass, "loops unrolled")?;
-    outcome.statistics.push(("iterations copied", pass.rounds));
+    outcome
+        .statistics
+        .push(("iterations copied", pass.iterations));
     Ok(outcome)
 }
 
@@ -88,7 +93,7 @@ fn run_full_unrolling(
 struct FullUnrolling {
     /// Most words of all iterations of a loop that does not request unrolling.
     small: usize,
-    rounds: usize,
+    iterations: usize,
 }
 
 impl LoopPass for FullUnrolling {
@@ -129,7 +134,7 @@ impl LoopPass for FullUnrolling {
         module: &mut SpirvModule,
         shape: &LoopShape,
     ) -> bool {
-        let Some(rounds) = count_loop_iterations(tools, module, shape, MOST_ROUNDS) else {
+        let Some(trips) = count_loop_iterations(tools, module, shape, MOST_ITERATIONS) else {
             return false;
         };
         let control = loop_control(module, shape);
@@ -138,13 +143,13 @@ impl LoopPass for FullUnrolling {
         } else {
             self.small
         };
-        let size = count_loop_words(module, shape) * rounds as usize;
+        let size = count_loop_words(module, shape) * trips as usize;
         if control.contains(LoopControl::DontUnroll) || size > most {
             return false;
         }
-        unroll_all_iterations(module, tools, shape, rounds);
+        unroll_all_iterations(module, tools, shape, trips);
         tools.mark_changed(shape.entry);
-        self.rounds += rounds as usize;
+        self.iterations += trips as usize;
         true
     }
 }
@@ -223,8 +228,8 @@ impl LoopPass for PartialUnrolling {
         if kept || count_loop_words(module, shape) * self.factor as usize > MOST_WORDS {
             return false;
         }
-        let rounds = count_loop_iterations(tools, module, shape, MOST_COUNTED);
-        if !rounds.is_some_and(|c| c > 0 && c.is_multiple_of(self.factor)) {
+        let trips = count_loop_iterations(tools, module, shape, MOST_COUNTED);
+        if !trips.is_some_and(|c| c > 0 && c.is_multiple_of(self.factor)) {
             return false;
         }
         unroll_by_factor(module, tools.block_cloner(module), shape, self.factor);

@@ -253,7 +253,7 @@ pub fn unroll_with_remainder(
     shape: &LoopShape,
     counter: &LoopCounter,
     factor: u32,
-    mut rounds: impl FnMut(&mut SpirvModule, &mut LoopPassContext, u32, &[Id]) -> IterationChain,
+    mut iterations: impl FnMut(&mut SpirvModule, &mut LoopPassContext, u32, &[Id]) -> IterationChain,
 ) -> bool {
     let counts: Vec<u32> = std::iter::once(factor)
         .chain(remainder_factors(factor))
@@ -278,10 +278,10 @@ pub fn unroll_with_remainder(
             most,
             is_loop: count == factor,
         };
-        let rounds = |module: &mut SpirvModule, tools: &mut LoopPassContext, values: &[Id]| {
-            rounds(module, tools, count, values)
+        let iterations = |module: &mut SpirvModule, tools: &mut LoopPassContext, values: &[Id]| {
+            iterations(module, tools, count, values)
         };
-        (at, values) = place.emit_guarded_iterations(module, tools, at, values, rounds);
+        (at, values) = place.emit_guarded_iterations(module, tools, at, values, iterations);
     }
     append_branch(module, at, module.label(shape.header));
     replace_predecessor(module, shape.header, [shape.entry, at], &values);
@@ -318,7 +318,7 @@ impl UnrollTarget<'_> {
         tools: &mut LoopPassContext,
         at: Block,
         values: Vec<Id>,
-        rounds: impl FnOnce(&mut SpirvModule, &mut LoopPassContext, &[Id]) -> IterationChain,
+        iterations: impl FnOnce(&mut SpirvModule, &mut LoopPassContext, &[Id]) -> IterationChain,
     ) -> (Block, Vec<Id>) {
         let made: Vec<Id> = values.iter().map(|_| module.fresh_id()).collect();
         let end = new_block(module, self.shape);
@@ -330,7 +330,7 @@ impl UnrollTarget<'_> {
             (at, end)
         };
         let before = if self.is_loop { &made } else { &values };
-        let chain = rounds(module, tools, before);
+        let chain = iterations(module, tools, before);
         self.create_join_phis(
             module,
             joined,
@@ -375,17 +375,17 @@ impl UnrollTarget<'_> {
         let body = module.block(head).body;
         let bool = tools.facts.intern_type(module, Op::TypeBool, &[]);
         let condition = append_inst(module, head, self.counter.less, bool, &[value, self.most]);
-        let [first, last, behind] = [chain.first, chain.last, end].map(|b| module.label(b));
+        let [first, last, exit] = [chain.first, chain.last, end].map(|b| module.label(b));
         if tools.structured {
             let merge = if self.is_loop {
-                let words = [behind.word(), last.word(), LoopControl::DontUnroll.0];
+                let words = [exit.word(), last.word(), LoopControl::DontUnroll.0];
                 module.create_inst(Op::LoopMerge, &words)
             } else {
-                module.create_inst(Op::SelectionMerge, &[behind.word(), 0])
+                module.create_inst(Op::SelectionMerge, &[exit.word(), 0])
             };
             module.append_inst(body, merge);
         }
-        let words = [condition, first, behind].map(Id::word);
+        let words = [condition, first, exit].map(Id::word);
         let branch = module.create_inst(Op::BranchConditional, &words);
         module.append_inst(body, branch);
     }
