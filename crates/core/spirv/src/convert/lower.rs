@@ -105,9 +105,9 @@ fn drop_hints(module: &mut SpirvModule, version: SpirvVersion) {
         HINTS.contains(&what) && late
     };
     let sections = [ModuleSection::Processed, ModuleSection::Annotations];
-    let gone = sections.into_iter().flat_map(|s| module.section_insts(s));
-    let gone: Vec<Inst> = gone.filter(is_gone).map(InstRef::handle).collect();
-    for inst in gone {
+    let removed = sections.into_iter().flat_map(|s| module.section_insts(s));
+    let removed: Vec<Inst> = removed.filter(is_gone).map(InstRef::handle).collect();
+    for inst in removed {
         module.remove_inst(inst);
     }
 }

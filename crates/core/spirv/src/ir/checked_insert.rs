@@ -224,11 +224,11 @@ impl SpirvModule {
         if rank > 0 && before.is_some_and(|i| rank_of(i) > rank) {
             return Err("phis and variables come first".to_owned());
         }
-        let mut behind = Some(next);
-        while let Some(inst) = behind.filter(|i| rank_of(*i) == 0) {
-            behind = self.next(inst.handle()).map(|i| self.inst(i));
+        let mut following = Some(next);
+        while let Some(inst) = following.filter(|i| rank_of(*i) == 0) {
+            following = self.next(inst.handle()).map(|i| self.inst(i));
         }
-        if rank > 0 && behind.is_some_and(|i| rank_of(i) < rank) {
+        if rank > 0 && following.is_some_and(|i| rank_of(i) < rank) {
             return Err("phis and variables come first".to_owned());
         }
         Ok(())

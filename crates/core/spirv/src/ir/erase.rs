@@ -103,8 +103,8 @@ impl SpirvModule {
     /// Takes functions with all their instructions out of the module.
     pub fn erase_functions(&mut self, dead: impl Fn(super::Func) -> bool, erased: &mut ErasedIds) {
         let order = std::mem::take(&mut self.order);
-        let (gone, kept): (Vec<_>, Vec<_>) = order.into_iter().partition(|f| dead(*f));
-        for func in gone {
+        let (removed, kept): (Vec<_>, Vec<_>) = order.into_iter().partition(|f| dead(*f));
+        for func in removed {
             for inst in self.function_insts(func) {
                 if let Some(id) = inst.result() {
                     erased.insert(id);

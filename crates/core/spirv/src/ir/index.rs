@@ -117,9 +117,9 @@ impl SpirvIndex {
         begin: usize,
         first: Op,
     ) -> Result<usize, SourceDiagnostic> {
-        let behind = !self.functions.is_empty();
+        let has_functions = !self.functions.is_empty();
         let of = |op| {
-            if behind {
+            if has_functions {
                 ModuleSection::Trailer
             } else {
                 ModuleSection::from_op(op)
@@ -143,7 +143,7 @@ impl SpirvIndex {
             ) {
                 return Err(misplaced_error(op, at, "outside of a function"));
             }
-            at = behind_inst(words, at, length)?;
+            at = next_position(words, at, length)?;
         }
         self.sections.push(SectionWords {
             section,
@@ -155,10 +155,10 @@ impl SpirvIndex {
     /// Indexes a function. Returns the position after it.
     fn index_function(&mut self, words: &[u32], begin: usize) -> Result<usize, SourceDiagnostic> {
         let first_block = self.blocks.len();
-        let mut at = behind_inst(words, begin, split_first_word(words[begin]).0)?;
+        let mut at = next_position(words, begin, split_first_word(words[begin]).0)?;
         while at < words.len() {
             let (length, op) = split_first_word(words[at]);
-            let next = behind_inst(words, at, length)?;
+            let next = next_position(words, at, length)?;
             match op.shape().role {
                 OpcodeRole::Label => {
                     let end = block_end(words, next)?;
@@ -186,7 +186,7 @@ impl SpirvIndex {
 fn block_end(words: &[u32], mut at: usize) -> Result<usize, SourceDiagnostic> {
     while at < words.len() {
         let (length, op) = split_first_word(words[at]);
-        let next = behind_inst(words, at, length)?;
+        let next = next_position(words, at, length)?;
         match op.shape().role {
             OpcodeRole::Plain | OpcodeRole::Line | OpcodeRole::Annotation => at = next,
             OpcodeRole::Terminator => return Ok(next),
@@ -198,7 +198,7 @@ fn block_end(words: &[u32], mut at: usize) -> Result<usize, SourceDiagnostic> {
 
 /// The position after an instruction.
 #[inline]
-fn behind_inst(words: &[u32], at: usize, length: usize) -> Result<usize, SourceDiagnostic> {
+fn next_position(words: &[u32], at: usize, length: usize) -> Result<usize, SourceDiagnostic> {
     if length == 0 || length > words.len() - at {
         return Err(
             match InstructionStream::with_range(words, at..words.len()).next() {

@@ -167,9 +167,9 @@ impl InstArena {
         let before = at
             .checked_sub(1)
             .map_or(0, |at| self.removed_run_length(at));
-        let behind = self.removed_run_length(at + 1);
+        let after = self.removed_run_length(at + 1);
         self.rows[at].list = GONE;
-        self.set_run(at - before, before + 1 + behind);
+        self.set_run(at - before, before + 1 + after);
         if let Some(previous) = previous {
             self.set_next(previous, next);
         }
@@ -260,10 +260,10 @@ impl InstArena {
     /// The instruction with the next handle, those that were taken out passed over.
     #[inline]
     fn live_after(&self, inst: Inst) -> Inst {
-        let behind = inst.next_handle();
-        match self.removed_run_length(behind.index()) {
-            0 => behind,
-            length => Inst::new(behind.index() + length),
+        let after = inst.next_handle();
+        match self.removed_run_length(after.index()) {
+            0 => after,
+            length => Inst::new(after.index() + length),
         }
     }
 

@@ -29,20 +29,20 @@ impl SpirvModule {
     ) -> bool {
         let blocks = self.function(func).blocks.clone();
         let labels = LabelPositions::from_function(self, func);
-        let fates = self.classify_blocks(ids, &blocks, &labels);
-        if fates.iter().all(|f| *f == BlockReachability::Reached) {
+        let states = self.classify_blocks(ids, &blocks, &labels);
+        if states.iter().all(|f| *f == BlockReachability::Reached) {
             return false;
         }
         let mut changed = false;
-        for (block, fate) in blocks.iter().zip(&fates) {
+        for (block, fate) in blocks.iter().zip(&states) {
             changed |= self.clear_unreached_block(*block, *fate, erased);
         }
-        for (block, fate) in blocks.iter().zip(&fates) {
+        for (block, fate) in blocks.iter().zip(&states) {
             match fate {
                 BlockReachability::Reached => {
                     let leads = |module: &SpirvModule, parent, label| {
                         let at = labels.position(parent).map(|p| p as usize);
-                        at.filter(|at| fates[*at] != BlockReachability::Gone)
+                        at.filter(|at| states[*at] != BlockReachability::Gone)
                             .is_some_and(|at| {
                                 let targets = module.block_targets(ids, blocks[at]);
                                 targets.iter().any(|t| t.1 == label)
@@ -60,7 +60,7 @@ impl SpirvModule {
         }
         let kept = blocks
             .iter()
-            .zip(&fates)
+            .zip(&states)
             .filter(|(_, f)| **f != BlockReachability::Gone);
         let kept = kept.map(|(b, _)| *b).collect();
         self.set_blocks(func, kept);
@@ -106,9 +106,9 @@ impl SpirvModule {
                 BlockReachability::Gone
             }
         };
-        let mut fates: Vec<BlockReachability> = reached.into_iter().map(fate).collect();
+        let mut states: Vec<BlockReachability> = reached.into_iter().map(fate).collect();
         for at in 0..blocks.len() {
-            if fates[at] != BlockReachability::Reached {
+            if states[at] != BlockReachability::Reached {
                 continue;
             }
             let Some(inst) = self.merge_inst(blocks[at]) else {
@@ -116,25 +116,25 @@ impl SpirvModule {
             };
             let position = |n| inst.get_id(n).and_then(|l| labels.position(l));
             if let Some(merge) = position(0).map(|p| p as usize)
-                && fates[merge] == BlockReachability::Gone
+                && states[merge] == BlockReachability::Gone
             {
-                fates[merge] = BlockReachability::Merge;
+                states[merge] = BlockReachability::Merge;
             }
             if inst.op() == Op::LoopMerge
                 && let Some(next) = position(1).map(|p| p as usize)
                 && matches!(
-                    fates[next],
+                    states[next],
                     BlockReachability::Gone | BlockReachability::Merge
                 )
             {
                 // Nothing leads to an entry block; it heads a loop only without structure.
-                fates[next] = match at {
+                states[next] = match at {
                     0 => BlockReachability::Merge,
                     _ => BlockReachability::Continue(at as u32),
                 };
             }
         }
-        fates
+        states
     }
 
     /// Empties a block that is not reached.

@@ -285,7 +285,7 @@ fn remove_linkage(module: &mut SpirvModule, options: &LinkOptions) {
     let is_linkage =
         |i: &InstRef<'_>| i.operands().get(1) == Some(&Decoration::LinkageAttributes.0);
     let mut left = !has_entries(module);
-    let mut gone = Vec::new();
+    let mut removed = Vec::new();
     for inst in module
         .section_insts(ModuleSection::Annotations)
         .filter(is_linkage)
@@ -294,15 +294,15 @@ fn remove_linkage(module: &mut SpirvModule, options: &LinkOptions) {
         if is_import || options.library {
             left = true;
         } else {
-            gone.push(inst.handle());
+            removed.push(inst.handle());
         }
     }
     if !left {
         let capabilities = module.section_insts(ModuleSection::Capabilities);
         let linkage = capabilities.filter(|c| c.operand_word(0) == Capability::Linkage.0);
-        gone.extend(linkage.map(InstRef::handle));
+        removed.extend(linkage.map(InstRef::handle));
     }
-    for inst in gone {
+    for inst in removed {
         module.remove_inst(inst);
     }
 }

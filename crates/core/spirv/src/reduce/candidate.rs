@@ -232,12 +232,12 @@ impl ReducedCandidate {
         for block in rest {
             let label = self.module.label(*block);
             self.erased.insert(label);
-            let gone: Vec<Id> = self
+            let removed: Vec<Id> = self
                 .module
                 .body(*block)
                 .filter_map(InstRef::result)
                 .collect();
-            for id in gone {
+            for id in removed {
                 self.erased.insert(id);
             }
         }

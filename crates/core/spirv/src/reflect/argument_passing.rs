@@ -144,9 +144,9 @@ impl ClspvInterface {
                     .starts_with("NonSemantic.ClspvReflection.")
             })
             .find_map(InstRef::result)?;
-        let said = |s: ModuleSection| {
-            let said = module.section_insts(s).filter(|i| i.op() == Op::ExtInst);
-            said.filter(move |i| i.id_operand(0) == set)
+        let records = |s: ModuleSection| {
+            let records = module.section_insts(s).filter(|i| i.op() == Op::ExtInst);
+            records.filter(move |i| i.id_operand(0) == set)
         };
         let reader = ClspvReader {
             module,
@@ -155,7 +155,7 @@ impl ClspvInterface {
         let mut passing = ClspvInterface::default();
         let mut params: Vec<(u32, InterfaceParam)> = Vec::new();
         let mut kernel = None;
-        for inst in said(ModuleSection::Globals).chain(said(ModuleSection::Trailer)) {
+        for inst in records(ModuleSection::Globals).chain(records(ModuleSection::Trailer)) {
             let is_own = kernel.is_some() && inst.get_id(2) == kernel;
             match inst.operand_word(1) {
                 reflection::KERNEL if inst.get_id(2) == Some(interface.function) => {

@@ -59,12 +59,12 @@ impl PromotionCandidates {
             }
         }
         for candidate in found.all.iter().filter(|c| !c.kept) {
-            promoter.fates.keep_id(candidate.variable);
+            promoter.replacements.keep_id(candidate.variable);
         }
         for cast in casts {
-            let slot = promoter.fates.slot_of(cast);
+            let slot = promoter.replacements.slot_of(cast);
             if found.all.get(slot as usize).is_none_or(|c| !c.kept) {
-                promoter.fates.keep_id(cast);
+                promoter.replacements.keep_id(cast);
             }
         }
         let all = &found.all;
@@ -104,7 +104,9 @@ impl PromotionCandidates {
         if !can_be_value(promoter, module, ty) {
             return;
         }
-        promoter.fates.set_slot(variable, self.all.len() as u32);
+        promoter
+            .replacements
+            .set_slot(variable, self.all.len() as u32);
         self.all.push(PromotionCandidate {
             variable,
             ty,
@@ -124,7 +126,7 @@ impl PromotionCandidates {
     ) {
         let slot = |n: usize| {
             let id = inst.get_id(n);
-            id.map_or(NONE, |id| promoter.fates.slot_of(id)) as usize
+            id.map_or(NONE, |id| promoter.replacements.slot_of(id)) as usize
         };
         match inst.op() {
             Op::Load => {
@@ -138,7 +140,7 @@ impl PromotionCandidates {
                     if c.written_in != block && c.read_in != block {
                         c.read_in = block;
                         self.reads
-                            .push((promoter.fates.slot_of(inst.id_operand(0)), block));
+                            .push((promoter.replacements.slot_of(inst.id_operand(0)), block));
                     }
                 }
             }
@@ -153,16 +155,16 @@ impl PromotionCandidates {
                     if c.written_in != block {
                         c.written_in = block;
                         self.writes
-                            .push((promoter.fates.slot_of(inst.id_operand(0)), block));
+                            .push((promoter.replacements.slot_of(inst.id_operand(0)), block));
                     }
                 }
             }
             Op::LifetimeStart | Op::LifetimeStop => {}
             // Lifetime instructions may refer to an address that was cast.
             Op::Bitcast => {
-                let own = promoter.fates.slot_of(inst.id_operand(0));
+                let own = promoter.replacements.slot_of(inst.id_operand(0));
                 if let (Some(_), Some(result)) = (self.all.get(own as usize), inst.result()) {
-                    promoter.fates.set_slot(result, own);
+                    promoter.replacements.set_slot(result, own);
                     casts.push(result);
                 }
             }
@@ -174,7 +176,7 @@ impl PromotionCandidates {
             {
                 let all = &mut self.all;
                 promoter.ids.visit_uses(inst, |_, id| {
-                    if let Some(c) = all.get_mut(promoter.fates.slot_of(id) as usize) {
+                    if let Some(c) = all.get_mut(promoter.replacements.slot_of(id) as usize) {
                         c.declarations.push(inst.handle());
                     }
                 });
@@ -182,7 +184,7 @@ impl PromotionCandidates {
             _ => {
                 let all = &mut self.all;
                 promoter.ids.visit_uses(inst, |_, id| {
-                    if let Some(c) = all.get_mut(promoter.fates.slot_of(id) as usize) {
+                    if let Some(c) = all.get_mut(promoter.replacements.slot_of(id) as usize) {
                         c.kept = false;
                     }
                 });

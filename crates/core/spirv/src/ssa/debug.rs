@@ -25,7 +25,7 @@ pub(super) fn insert_debug_value(
     words[1] = module.fresh_id().word();
     words[3] = number;
     words[5] = value.word();
-    let told = module.create_inst(Op::ExtInst, &words);
-    module.insert_before(at, told);
+    let record = module.create_inst(Op::ExtInst, &words);
+    module.insert_before(at, record);
     Some(())
 }

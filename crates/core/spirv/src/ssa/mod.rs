@@ -48,7 +48,7 @@ pub struct VariablePromoter {
     relaxed: IdSet,
     /// Ids decorated `Volatile`.
     pinned: IdSet,
-    fates: PromotionReplacements,
+    replacements: PromotionReplacements,
     /// Undefined values by type.
     undefs: IdMap<Option<Id>>,
 }
@@ -118,7 +118,7 @@ impl VariablePromoter {
             names: SortedInsts::new(names.map(|n| (n.id_operand(0), n.handle()))),
             relaxed,
             pinned,
-            fates: PromotionReplacements::new(module.bound()),
+            replacements: PromotionReplacements::new(module.bound()),
             undefs: IdMap::new(0, None),
         }
     }
@@ -176,7 +176,7 @@ impl VariablePromoter {
     }
 
     fn resolve_id(&self, id: Id) -> Id {
-        self.fates.resolve_id(id)
+        self.replacements.resolve_id(id)
     }
 
     fn ensure_undef(&mut self, module: &mut SpirvModule, ty: Id) -> Id {

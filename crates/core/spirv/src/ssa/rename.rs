@@ -126,13 +126,13 @@ impl<'a> SsaRenamer<'a> {
         let inst = self.module.inst(handle);
         let slot = |n: usize| {
             inst.get_id(n)
-                .map_or(NONE, |id| self.promoter.fates.slot_of(id))
+                .map_or(NONE, |id| self.promoter.replacements.slot_of(id))
         };
         match inst.op() {
             Op::Variable => {
                 let own = inst
                     .result()
-                    .map_or(NONE, |id| self.promoter.fates.slot_of(id));
+                    .map_or(NONE, |id| self.promoter.replacements.slot_of(id));
                 if own != NONE {
                     if let Some(value) = inst.get_id(1) {
                         self.set_value(own, value);
@@ -147,7 +147,7 @@ impl<'a> SsaRenamer<'a> {
                     let value = self.promoter.resolve_id(value);
                     // Equal only in a module that uses a value before it is defined.
                     if value != result {
-                        self.promoter.fates.replace_id(result, value);
+                        self.promoter.replacements.replace_id(result, value);
                     }
                     self.module.erase_inst(handle, self.erased);
                 }
@@ -185,8 +185,8 @@ impl<'a> SsaRenamer<'a> {
         }
         let mut own = NONE;
         self.promoter.ids.visit_uses(inst, |_, id| {
-            if self.promoter.fates.slot_of(id) != NONE {
-                own = self.promoter.fates.slot_of(id);
+            if self.promoter.replacements.slot_of(id) != NONE {
+                own = self.promoter.replacements.slot_of(id);
             }
         });
         if own == NONE {

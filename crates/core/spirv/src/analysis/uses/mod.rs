@@ -56,7 +56,7 @@ struct AddedUse {
 struct IdUseChanges {
     /// Number of packed uses that are still iterated, and of stale ones among them.
     packed: u32,
-    gone: u32,
+    stale: u32,
     /// Number of added uses, and the last of them.
     added: u32,
     last: u32,
@@ -134,7 +134,7 @@ impl DefUse {
                 let packed = &mut self.packed;
                 self.words.visit_uses(inst, |_, id| {
                     if !packed.use_range(id).is_empty() {
-                        get_changes_mut(&mut edits.ids, packed, id).gone += 1;
+                        get_changes_mut(&mut edits.ids, packed, id).stale += 1;
                     }
                 });
                 // Instructions that use an id twice are complete by now.
@@ -173,7 +173,7 @@ impl DefUse {
     pub fn use_count(&self, id: Id) -> u32 {
         let changed = self.edits.as_deref().and_then(|e| e.ids[id]);
         match changed {
-            Some(uses) => uses.packed - uses.gone + uses.added,
+            Some(uses) => uses.packed - uses.stale + uses.added,
             None => self.packed.use_range(id).len() as u32,
         }
     }
@@ -219,7 +219,7 @@ fn get_changes_mut<'a>(
 ) -> &'a mut IdUseChanges {
     ids.get_mut(id).get_or_insert_with(|| IdUseChanges {
         packed: packed.use_range(id).len() as u32,
-        gone: 0,
+        stale: 0,
         added: 0,
         last: NONE,
     })
@@ -256,14 +256,14 @@ impl UseEdits {
         let Some(uses) = self.ids.get_mut(id) else {
             return;
         };
-        if uses.gone * 2 <= uses.packed {
+        if uses.stale * 2 <= uses.packed {
             return;
         }
         let range = range.start..range.start + uses.packed as usize;
         let kept = packed.retain_in_range(range, |inst| {
             self.insts[inst.index()] == UseLocation::Packed
         });
-        (uses.packed, uses.gone) = (kept as u32, 0);
+        (uses.packed, uses.stale) = (kept as u32, 0);
     }
 }
 
