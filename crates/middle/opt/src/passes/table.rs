@@ -3,10 +3,10 @@
 use super::{
     adce, compact_ids, copy_arrays, dead_components, dead_members, dead_stores, dedup, expand,
     fission, flatten_decorations, fuse, gvn, if_convert, inline, licm, mem2reg, merge_return,
-    narrow_counters, narrow_indices, peel, private_to_local, read_ahead, readable_buffers, relaxed,
-    sccp, simplify, simplify_cfg, sink, specialise, split_descriptors, split_loads, split_phis,
-    sroa, strip_debug, strip_reflection, trim_capabilities, unroll, unroll_runtime, unswitch,
-    workgroup_size, workgroup_to_local,
+    narrow_counters, narrow_indices, peel, private_to_local, read_ahead, readable_buffers,
+    relaxed_precision, sccp, simplify, simplify_cfg, sink, specialise, split_descriptors,
+    split_loads, split_phis, sroa, strip_debug, strip_reflection, trim_capabilities, unroll,
+    unroll_runtime, unswitch, workgroup_size, workgroup_to_local,
 };
 use crate::analyses::AnalysisSet;
 use crate::pass::{PassArgument, PassFunction, SpirvPass};
@@ -234,14 +234,14 @@ pub const PASSES: &[SpirvPass] = &[
         help: "precision relaxation: allow less precision for all operations on 32-bit floats",
         needs: NONE,
         keeps: FLOW_CALLS,
-        run: PassFunction::Plain(relaxed::run_relax),
+        run: PassFunction::Plain(relaxed_precision::run_relax),
     },
     SpirvPass {
         name: "relaxed-to-half",
         help: "precision narrowing: compute in 16 bits where less precision is allowed",
         needs: NONE,
         keeps: FLOW_CALLS,
-        run: PassFunction::Plain(relaxed::run_half),
+        run: PassFunction::Plain(relaxed_precision::run_half),
     },
     SpirvPass {
         name: "sccp",
