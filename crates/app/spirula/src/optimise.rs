@@ -55,13 +55,9 @@ pub(crate) fn optimise_kernels(
         KernelOrigin::TensorIr => TENSOR_PASSES,
         KernelOrigin::KernelIr => KERNEL_PASSES,
     };
-    let all_passes = parse_pipeline(passes)?;
-    let wide_passes: Vec<&str> = passes
-        .iter()
-        .copied()
-        .filter(|pass| *pass != NARROW_INDICES)
-        .collect();
-    let wide_passes = parse_pipeline(&wide_passes)?;
+    let passes = passes.iter().copied();
+    let all_passes = build_pipeline(passes.clone())?;
+    let wide_passes = build_pipeline(passes.filter(|pass| *pass != NARROW_INDICES))?;
     for kernel in program.kernels.iter_mut().filter(|k| k.refusal.is_none()) {
         // Where there is a second module with an explicit layout, this one composes elements of shared memory from
         // smaller ones. It is for devices such as lavapipe, whose compiler unrolls loops over narrow indices into such
@@ -78,9 +74,10 @@ pub(crate) fn optimise_kernels(
     Ok(())
 }
 
-fn parse_pipeline(passes: &[&str]) -> Result<PassPipeline, SourceDiagnostic> {
-    let pipeline = passes.join(",").parse::<PassPipeline>();
-    pipeline.map_err(|error| to_source_diagnostic(&error))
+fn build_pipeline<'n>(
+    passes: impl Iterator<Item = &'n str>,
+) -> Result<PassPipeline, SourceDiagnostic> {
+    PassPipeline::from_names(passes).map_err(|error| to_source_diagnostic(&error))
 }
 
 fn optimise_words(words: &mut Vec<u32>, pipeline: &PassPipeline) -> Result<(), SourceDiagnostic> {

@@ -157,6 +157,20 @@ const PRESETS: &[PipelinePreset] = &[
 ];
 
 impl PassPipeline {
+    /// The pipeline of passes and presets, each written as in the text form.
+    ///
+    /// # Errors
+    /// If a name is unknown, or an argument is missing or invalid.
+    pub fn from_names<'n>(
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Result<PassPipeline, PipelineError> {
+        let mut pipeline = PassPipeline::default();
+        for name in names {
+            pipeline.append_by_name(name)?;
+        }
+        Ok(pipeline)
+    }
+
     /// The passes with their arguments.
     pub fn steps(&self) -> &[PipelineStep] {
         &self.steps
@@ -179,11 +193,6 @@ impl PassPipeline {
     pub fn push_front(&mut self, pass: &'static SpirvPass) {
         let argument = "".into();
         self.steps.insert(0, PipelineStep { pass, argument });
-    }
-
-    /// Removes every step that runs the pass of this name.
-    pub fn remove_pass(&mut self, name: &str) {
-        self.steps.retain(|step| step.pass.name != name);
     }
 
     /// Whether a module that would become larger is left unchanged.
@@ -236,11 +245,8 @@ impl FromStr for PassPipeline {
 
     /// Names of passes and presets, separated by commas.
     fn from_str(text: &str) -> Result<Self, PipelineError> {
-        let mut pipeline = PassPipeline::default();
-        for name in text.split(',').map(str::trim).filter(|n| !n.is_empty()) {
-            pipeline.append_by_name(name)?;
-        }
-        Ok(pipeline)
+        let names = text.split(',').map(str::trim);
+        PassPipeline::from_names(names.filter(|name| !name.is_empty()))
     }
 }
 
