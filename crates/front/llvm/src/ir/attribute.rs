@@ -3,10 +3,7 @@
 use super::LlvmAlign;
 use super::LlvmSymbol;
 use super::LlvmType;
-use super::id::dense_id;
-use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
-use std::hash::BuildHasher;
+use spirula_entity::{ValueInterner, define_ids};
 
 /// The form of an attribute's value, which its kind determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,13 +217,11 @@ impl LlvmAttribute {
     }
 }
 
-dense_id! {
+define_ids! {
     /// A set of attributes of one function, result or parameter.
-    AttrSet, "attrs"
-}
-dense_id! {
+    pub struct AttrSet: "attrs";
     /// The attributes of a function or call with its result and parameters.
-    AttrList, "attrlist"
+    pub struct AttrList: "attrlist";
 }
 
 impl AttrSet {
@@ -253,19 +248,15 @@ pub struct AttrListData {
 /// All attributes of a module, interned.
 #[derive(Clone, Debug)]
 pub struct LlvmAttributes {
-    sets: Vec<Box<[LlvmAttribute]>>,
-    lists: Vec<AttrListData>,
-    set_index: HashTable<AttrSet>,
-    list_index: HashTable<AttrList>,
+    sets: ValueInterner<AttrSet, Box<[LlvmAttribute]>>,
+    lists: ValueInterner<AttrList, AttrListData>,
 }
 
 impl Default for LlvmAttributes {
     fn default() -> Self {
         let mut attributes = LlvmAttributes {
-            sets: Vec::new(),
-            lists: Vec::new(),
-            set_index: HashTable::new(),
-            list_index: HashTable::new(),
+            sets: ValueInterner::default(),
+            lists: ValueInterner::default(),
         };
         let none = attributes.intern_set(Vec::new());
         attributes.intern_list(none, none, Vec::new());
@@ -278,17 +269,7 @@ impl LlvmAttributes {
     /// string attributes follow in their given order. Of several attributes of one kind or key, the
     /// last is kept.
     pub fn intern_set(&mut self, attributes: Vec<LlvmAttribute>) -> AttrSet {
-        let kinds: Box<[LlvmAttribute]> = sort_attributes(attributes).into();
-        let hash = FxBuildHasher.hash_one(&kinds);
-        let sets = &mut self.sets;
-        if let Some(&found) = self.set_index.find(hash, |set| sets[set.index()] == kinds) {
-            return found;
-        }
-        let set = AttrSet::new(sets.len());
-        sets.push(kinds);
-        self.set_index
-            .insert_unique(hash, set, |set| FxBuildHasher.hash_one(&sets[set.index()]));
-        set
+        self.sets.intern(sort_attributes(attributes).into())
     }
 
     /// The list of these sets.
@@ -302,35 +283,21 @@ impl LlvmAttributes {
         while params.last() == Some(&AttrSet::EMPTY) {
             params.pop();
         }
-        let new = AttrListData {
+        self.lists.intern(AttrListData {
             function,
             result,
             params: params.into(),
-        };
-        let hash = FxBuildHasher.hash_one(&new);
-        let lists = &mut self.lists;
-        if let Some(&found) = self
-            .list_index
-            .find(hash, |list| lists[list.index()] == new)
-        {
-            return found;
-        }
-        let list = AttrList::new(lists.len());
-        lists.push(new);
-        self.list_index.insert_unique(hash, list, |list| {
-            FxBuildHasher.hash_one(&lists[list.index()])
-        });
-        list
+        })
     }
 
     /// The attributes of a set.
     pub fn get(&self, set: AttrSet) -> &[LlvmAttribute] {
-        &self.sets[set.index()]
+        self.sets.get(set)
     }
 
     /// The sets of a list.
     pub fn list_data(&self, list: AttrList) -> &AttrListData {
-        &self.lists[list.index()]
+        self.lists.get(list)
     }
 
     /// The set of the function or call itself.

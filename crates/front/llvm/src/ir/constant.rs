@@ -5,9 +5,7 @@ use super::{
     InlineAsm, LlvmFunc, LlvmGlobal, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmTypes,
     Predicate,
 };
-use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
-use std::hash::BuildHasher;
+use spirula_entity::ValueInterner;
 
 /// A constant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -89,59 +87,43 @@ pub enum ExprExtra {
 
 /// All constants of a module.
 #[derive(Clone, Debug, Default)]
-pub struct LlvmConstants {
-    data: Vec<ConstData>,
-    index: HashTable<LlvmConst>,
-}
+pub struct LlvmConstants(ValueInterner<LlvmConst, ConstData>);
 
 impl LlvmConstants {
     /// The constant of this type and kind. The caller must pass canonical form, or use the
     /// constructors below.
     pub fn intern_constant(&mut self, ty: LlvmType, kind: ConstKind) -> LlvmConst {
-        let new = ConstData { ty, kind };
-        let hash = FxBuildHasher.hash_one(&new);
-        let data = &mut self.data;
-        if let Some(&found) = self.index.find(hash, |id| data[id.index()] == new) {
-            return found;
-        }
-        let id = LlvmConst::new(data.len());
-        data.push(new);
-        self.index
-            .insert_unique(hash, id, |id| FxBuildHasher.hash_one(&data[id.index()]));
-        id
+        self.0.intern(ConstData { ty, kind })
     }
 
     /// A constant by its id.
     pub fn get(&self, id: LlvmConst) -> &ConstData {
-        &self.data[id.index()]
+        self.0.get(id)
     }
 
     /// The type of a constant.
     pub fn ty(&self, id: LlvmConst) -> LlvmType {
-        self.data[id.index()].ty
+        self.0.get(id).ty
     }
 
     /// The kind of a constant, with its contents.
     pub fn kind(&self, id: LlvmConst) -> &ConstKind {
-        &self.data[id.index()].kind
+        &self.0.get(id).kind
     }
 
     /// Number of constants.
     pub fn len(&self) -> usize {
-        self.data.len()
+        self.0.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.data.is_empty()
+        self.0.is_empty()
     }
 
     /// All constants in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (LlvmConst, &ConstData)> {
-        self.data
-            .iter()
-            .enumerate()
-            .map(|(index, data)| (LlvmConst::new(index), data))
+        self.0.iter()
     }
 
     /// An integer, truncated to the width of its type.

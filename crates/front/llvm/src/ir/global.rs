@@ -1,13 +1,13 @@
 //! Globals: variables, functions, aliases and ifuncs.
 
-use super::id::dense_id;
 use super::named_enum::named;
 use super::{AttrSet, LlvmAlign, LlvmConst, LlvmFunc, LlvmMetadata, LlvmSymbol, LlvmType};
 use spirula_diagnostics::SourceLocation;
+use spirula_entity::define_ids;
 
-dense_id! {
+define_ids! {
     /// A global variable, function, alias or ifunc.
-    LlvmGlobal, "global"
+    pub struct LlvmGlobal: "global";
 }
 
 /// The properties that all globals share.

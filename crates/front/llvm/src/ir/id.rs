@@ -1,64 +1,20 @@
 //! Ids: dense `u32` newtypes, operands that refer to them, and ranges of pools.
 
+use spirula_entity::define_ids;
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// Defines a dense id whose `Option` has the same size. The prefix is part of its debug output.
-macro_rules! dense_id {
-    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(std::num::NonZeroU32);
-
-        impl $name {
-            /// The id of the entity at `index` of its arena.
-            ///
-            /// # Panics
-            /// Panics if `index` is `u32::MAX` or above. Readers bound their inputs far below.
-            pub const fn new(index: usize) -> Self {
-                assert!(index < u32::MAX as usize, "too many entities of one kind");
-                match std::num::NonZeroU32::new(index as u32 + 1) {
-                    Some(id) => $name(id),
-                    None => unreachable!(),
-                }
-            }
-
-            /// Its position in its arena.
-            pub const fn index(self) -> usize {
-                self.0.get() as usize - 1
-            }
-        }
-
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.index())
-            }
-        }
-    };
-}
-pub(crate) use dense_id;
-
-dense_id! {
+define_ids! {
     /// A function, declared or defined: its position in [`super::LlvmModule::functions`].
-    LlvmFunc, "func"
-}
-dense_id! {
+    pub struct LlvmFunc: "func";
     /// A basic block within its function.
-    LlvmBlock, "block"
-}
-dense_id! {
+    pub struct LlvmBlock: "block";
     /// An instruction within its function.
-    LlvmInst, "inst"
-}
-
-dense_id! {
+    pub struct LlvmInst: "inst";
     /// A constant with its type. Equal constants have equal ids.
-    LlvmConst, "const"
-}
-
-dense_id! {
+    pub struct LlvmConst: "const";
     /// A metadata string, value or node.
-    LlvmMetadata, "!"
+    pub struct LlvmMetadata: "!";
 }
 
 /// A range of one of the pools of a function or of an arena.

@@ -1,13 +1,10 @@
 //! Interned strings.
 
-use super::id::dense_id;
-use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
-use std::hash::BuildHasher;
+use spirula_entity::{StringInterner, define_ids};
 
-dense_id! {
+define_ids! {
     /// An interned string. [`LlvmSymbol::EMPTY`] means "no name".
-    LlvmSymbol, "sym"
+    pub struct LlvmSymbol: "sym";
 }
 
 impl LlvmSymbol {
@@ -25,19 +22,11 @@ impl LlvmSymbol {
 /// LLVM's strings are bytes. Bytes that are not UTF-8 are kept as `\XX`, the form of LLVM assembly,
 /// so every string here is text.
 #[derive(Clone, Debug)]
-pub struct LlvmStrings {
-    text: String,
-    ends: Vec<u32>,
-    index: HashTable<LlvmSymbol>,
-}
+pub struct LlvmStrings(StringInterner<LlvmSymbol>);
 
 impl Default for LlvmStrings {
     fn default() -> Self {
-        let mut strings = LlvmStrings {
-            text: String::new(),
-            ends: Vec::new(),
-            index: HashTable::new(),
-        };
+        let mut strings = LlvmStrings(StringInterner::default());
         strings.intern_text("");
         strings
     }
@@ -46,22 +35,7 @@ impl Default for LlvmStrings {
 impl LlvmStrings {
     /// The symbol of a text.
     pub fn intern_text(&mut self, text: &str) -> LlvmSymbol {
-        let hash = FxBuildHasher.hash_one(text);
-        let LlvmStrings {
-            text: all,
-            ends,
-            index,
-        } = self;
-        if let Some(&found) = index.find(hash, |&at| slice_text(all, ends, at) == text) {
-            return found;
-        }
-        let symbol = LlvmSymbol::new(ends.len());
-        all.push_str(text);
-        ends.push(u32::try_from(all.len()).expect("readers bound the size of their input"));
-        index.insert_unique(hash, symbol, |&at| {
-            FxBuildHasher.hash_one(slice_text(all, ends, at))
-        });
-        symbol
+        self.0.intern(text)
     }
 
     /// The symbol of bytes that are usually text.
@@ -74,15 +48,12 @@ impl LlvmStrings {
 
     /// The symbol of a text, if it was ever interned.
     pub fn find_symbol(&self, text: &str) -> Option<LlvmSymbol> {
-        let hash = FxBuildHasher.hash_one(text);
-        self.index
-            .find(hash, |&at| slice_text(&self.text, &self.ends, at) == text)
-            .copied()
+        self.0.find(text)
     }
 
     /// The text of a symbol.
     pub fn get(&self, symbol: LlvmSymbol) -> &str {
-        slice_text(&self.text, &self.ends, symbol)
+        self.0.get(symbol)
     }
 }
 
@@ -92,15 +63,6 @@ impl std::ops::Index<LlvmSymbol> for LlvmStrings {
     fn index(&self, symbol: LlvmSymbol) -> &str {
         self.get(symbol)
     }
-}
-
-fn slice_text<'a>(text: &'a str, ends: &[u32], at: LlvmSymbol) -> &'a str {
-    let start = if at.index() == 0 {
-        0
-    } else {
-        ends[at.index() - 1] as usize
-    };
-    &text[start..ends[at.index()] as usize]
 }
 
 fn escape_invalid(bytes: &[u8]) -> String {

@@ -1,14 +1,14 @@
 //! Interned types.
 
 use super::LlvmSymbol;
-use super::id::dense_id;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
+use spirula_entity::define_ids;
 use std::hash::BuildHasher;
 
-dense_id! {
+define_ids! {
     /// A type. Equal types have equal ids, except that each identified struct is a type of its own.
-    LlvmType, "ty"
+    pub struct LlvmType: "ty";
 }
 
 /// The structure of a type.

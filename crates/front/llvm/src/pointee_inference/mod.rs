@@ -17,9 +17,7 @@
 //! Cost: one pass over the instructions, union-find, and a sort of the votes.
 
 mod pointees;
-mod union_find;
 mod votes;
 
 pub use pointees::{InferredPointees, NoHints, PointeeHints};
-pub(crate) use union_find::SlotUnionFind;
 pub(crate) use votes::{element_type, gep_element};

@@ -1,11 +1,11 @@
 //! Evidence gathering and voting: the inference itself.
 
-use super::union_find::SlotUnionFind;
 use super::votes::{self, PointeeCandidates, gep_element};
 use crate::ir::{
     AttrKind, GlobalKind, InstructionExtra, LlvmFunc, LlvmFunction, LlvmInst, LlvmModule,
     LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue, ValueKind,
 };
+use spirula_entity::UnionFind;
 
 /// Known pointees of functions without a body, and of parameters whose values come from outside the
 /// module.
@@ -51,7 +51,7 @@ impl InferredPointees {
         let mut inference = PointeeInference {
             module,
             hints,
-            classes: SlotUnionFind::new(count),
+            classes: UnionFind::new(count),
             candidates: PointeeCandidates::new(module),
             votes: Vec::new(),
             first,
@@ -87,7 +87,7 @@ struct PointeeVote {
 struct PointeeInference<'a> {
     module: &'a LlvmModule,
     hints: &'a dyn PointeeHints,
-    classes: SlotUnionFind,
+    classes: UnionFind,
     candidates: PointeeCandidates,
     votes: Vec<PointeeVote>,
     first: Vec<u32>,
@@ -124,7 +124,7 @@ impl PointeeInference<'_> {
     /// global.
     fn join_value(&mut self, slot: u32, func: LlvmFunc, value: LlvmValue) {
         match value.kind() {
-            ValueKind::Local(local) => self.classes.union_sets(slot, self.slot_of(func, local)),
+            ValueKind::Local(local) => self.classes.join_sets(slot, self.slot_of(func, local)),
             ValueKind::Const(constant) => {
                 if let Some(global) = self.module.as_global(constant) {
                     let global = self.module.global(global);
@@ -298,7 +298,7 @@ impl PointeeInference<'_> {
             }
         }
         if is_pointer_result {
-            self.classes.union_sets(slot, self.result_slot(callee));
+            self.classes.join_sets(slot, self.result_slot(callee));
         }
     }
 

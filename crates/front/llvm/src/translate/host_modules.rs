@@ -18,8 +18,8 @@ use crate::ir::{
     CallingConvention, ConstKind, GlobalKind, Linkage, LlvmConst, LlvmFunc, LlvmFunction, LlvmInst,
     LlvmModule, LlvmOpcode, LlvmType, LlvmValue, ValueKind,
 };
-use crate::pointee_inference::SlotUnionFind;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_entity::UnionFind;
 
 /// Address spaces of OpenCL's environments.
 const PRIVATE: u32 = 0;
@@ -168,7 +168,7 @@ struct AddressSpaceInference {
     origin: ModuleOrigin,
     /// By function: the slot of its first local.
     first: Vec<u32>,
-    classes: SlotUnionFind,
+    classes: UnionFind,
     /// By representative slot: its address space, once it is known.
     spaces: Vec<Option<u32>>,
     /// Joins and sources, before they are applied.
@@ -186,7 +186,7 @@ impl AddressSpaceInference {
         let mut spaces = AddressSpaceInference {
             origin,
             first,
-            classes: SlotUnionFind::new(count as usize),
+            classes: UnionFind::new(count as usize),
             spaces: vec![None; count as usize],
             sources: Vec::new(),
         };
@@ -293,7 +293,7 @@ impl AddressSpaceInference {
         match value.kind() {
             ValueKind::Local(local) => {
                 let other = self.slot_of(func, local);
-                self.classes.union_sets(slot, other);
+                self.classes.join_sets(slot, other);
             }
             // Null and undefined pointers fit any address space.
             ValueKind::Const(constant) if is_address(module, constant) => {

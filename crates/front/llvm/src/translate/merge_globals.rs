@@ -14,8 +14,8 @@ use crate::ir::{
     LlvmConst, LlvmConstantExpr, LlvmGlobal, LlvmGlobalVariable, LlvmInstFlags, LlvmModule,
     LlvmOpcode, LlvmType, LlvmTypeKind, ThreadLocal,
 };
-use crate::pointee_inference::SlotUnionFind;
 use spirula_diagnostics::SourceLocation;
+use spirula_entity::UnionFind;
 
 /// The module with merged variables, or `None` if nothing is to be merged.
 pub(super) fn merge_variables(module: &LlvmModule) -> Option<LlvmModule> {
@@ -33,7 +33,7 @@ pub(super) fn merge_variables(module: &LlvmModule) -> Option<LlvmModule> {
 /// The groups of variables to be merged, in the order of the module.
 fn find_merge_groups(module: &LlvmModule) -> Vec<Vec<LlvmGlobal>> {
     let mut forms = AddressForms::default();
-    let mut classes = SlotUnionFind::new(module.globals.len());
+    let mut classes = UnionFind::new(module.globals.len());
     let mut joined = false;
     for (constant, data) in module.consts.iter() {
         let ConstKind::Expr(expr) = &data.kind else {
@@ -48,7 +48,7 @@ fn find_merge_groups(module: &LlvmModule) -> Vec<Vec<LlvmGlobal>> {
             ..
         }) = forms.find_layout(module, constant)
         {
-            classes.union_sets(plus.index() as u32, minus.index() as u32);
+            classes.join_sets(plus.index() as u32, minus.index() as u32);
             joined = true;
         }
     }

@@ -5,8 +5,8 @@ use crate::ir::{
     InstructionExtra, LlvmConst, LlvmFunc, LlvmFunction, LlvmInst, LlvmModule, LlvmOpcode,
     LlvmType, LlvmTypeKind, LlvmValue,
 };
-use crate::pointee_inference::SlotUnionFind;
 use crate::translate::demangle::{MangledBaseType, MangledParameter, demangle_name};
+use spirula_entity::UnionFind;
 
 /// Functions whose result is of an opaque type, with the type's name in OpenCL C.
 const RESULTS: &[(&str, &str)] = &[
@@ -33,7 +33,7 @@ const QUALIFIED: u8 = 3;
 /// pointee.
 pub(super) struct OpaqueValueTypes {
     first: Vec<u32>,
-    classes: SlotUnionFind,
+    classes: UnionFind,
     /// By class root: the type of the class, with the weight of the evidence.
     elected: Vec<Option<(u8, OpaqueTypeName)>>,
     /// Constants that are used as opaque values: function, position in its operand pool, slot.
@@ -110,7 +110,7 @@ pub(super) fn gather_evidence(module: &LlvmModule) -> OpaqueValueTypes {
         module,
         found: OpaqueValueTypes {
             first,
-            classes: SlotUnionFind::new(count as usize),
+            classes: UnionFind::new(count as usize),
             elected: vec![None; count as usize],
             constants: Vec::new(),
         },
@@ -244,7 +244,7 @@ impl OpaqueEvidenceCollector<'_> {
         match value.as_local() {
             Some(local) => {
                 let other = self.found.slot_of(func, local);
-                self.found.classes.union_sets(slot, other);
+                self.found.classes.join_sets(slot, other);
             }
             None if value
                 .as_const()
@@ -267,7 +267,7 @@ impl OpaqueEvidenceCollector<'_> {
     fn join_pointees(&mut self, slot: u32, func: LlvmFunc, value: LlvmValue) {
         if let Some(local) = value.as_local() {
             let other = self.found.slot_of(func, local) + 1;
-            self.found.classes.union_sets(slot + 1, other);
+            self.found.classes.join_sets(slot + 1, other);
         }
     }
 
@@ -287,7 +287,7 @@ impl OpaqueEvidenceCollector<'_> {
             LlvmOpcode::Load => {
                 if let Some(local) = operands[0].as_local() {
                     let content = self.found.slot_of(func, local) + 1;
-                    self.found.classes.union_sets(slot, content);
+                    self.found.classes.join_sets(slot, content);
                 }
             }
             LlvmOpcode::Store => {
@@ -350,7 +350,7 @@ impl OpaqueEvidenceCollector<'_> {
             self.join_pointees(param, func, function.arguments(inst)[index]);
         }
         let result = self.result_slot(callee);
-        self.found.classes.union_sets(slot, result);
+        self.found.classes.join_sets(slot, result);
     }
 
     /// Selects the strongest evidence of each class; among equals, the first.
