@@ -1,7 +1,7 @@
 //! Expectation checker: compares texts with expectations by three measures.
 
-use super::patterns::{Expectation, Kind, PatternBindings};
-use super::runs::Form;
+use super::patterns::{Expectation, ExpectationKind, PatternBindings};
+use super::runs::ListingForm;
 use spirula_spirv::binary::InstructionStream;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use std::ops::Range;
 pub fn find_missing_instruction<'e>(
     all: &'e [Expectation],
     words: &[u32],
-    form: Form,
+    form: ListingForm,
 ) -> Option<&'e Expectation> {
     let insts = InstructionStream::new(words).flatten();
     let names: HashSet<&str> = insts
@@ -32,7 +32,7 @@ pub fn find_missing_line<'e>(all: &'e [Expectation], text: &str) -> Option<&'e E
     let lines: Vec<&str> = text.lines().collect();
     all.iter().filter(|e| e.is_positive()).find(|e| {
         let wanted = match e.kind {
-            Kind::Count(count) => count,
+            ExpectationKind::Count(count) => count,
             _ => 1,
         };
         let Some(regex) = e.build_loose_pattern(&kinds) else {
@@ -59,7 +59,7 @@ pub fn find_violated_expectation<'e>(
     let labels = all
         .iter()
         .enumerate()
-        .filter(|(_, e)| e.kind == Kind::Label);
+        .filter(|(_, e)| e.kind == ExpectationKind::Label);
     for (number, label) in labels {
         let Some((start, end)) = label.find_match(&text[at..], &mut bound) else {
             return Some(label);
@@ -85,14 +85,14 @@ fn match_section<'e>(
     let mut dags: Vec<Range<usize>> = Vec::new();
     for expectation in all
         .iter()
-        .filter(|e| !e.text.is_empty() || e.kind == Kind::Empty)
+        .filter(|e| !e.text.is_empty() || e.kind == ExpectationKind::Empty)
     {
-        if expectation.kind == Kind::Not {
+        if expectation.kind == ExpectationKind::Not {
             close_dag_group(&mut dags, &mut at);
             nots.push(expectation);
             continue;
         }
-        if expectation.kind == Kind::Dag {
+        if expectation.kind == ExpectationKind::Dag {
             let Some(place) = find_free_match(expectation, text, at..end, &dags, bound) else {
                 return Some(expectation);
             };
@@ -100,7 +100,7 @@ fn match_section<'e>(
             continue;
         }
         close_dag_group(&mut dags, &mut at);
-        if expectation.kind == Kind::Empty {
+        if expectation.kind == ExpectationKind::Empty {
             match text[at..end].find('\n') {
                 Some(line) if text[at + line + 1..].starts_with('\n') => at += line + 1,
                 _ => return Some(expectation),
@@ -108,7 +108,7 @@ fn match_section<'e>(
             continue;
         }
         let count = match expectation.kind {
-            Kind::Count(count) => count,
+            ExpectationKind::Count(count) => count,
             _ => 1,
         };
         for _ in 0..count {
@@ -118,8 +118,8 @@ fn match_section<'e>(
             let between = &text[at..at + start];
             let breaks = between.bytes().filter(|b| *b == b'\n').count();
             let placed = match expectation.kind {
-                Kind::Next => breaks == 1,
-                Kind::Same => breaks == 0,
+                ExpectationKind::Next => breaks == 1,
+                ExpectationKind::Same => breaks == 0,
                 _ => true,
             };
             let not = nots

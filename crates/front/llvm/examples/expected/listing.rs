@@ -5,7 +5,7 @@
 //! produced the module.
 
 use super::patterns::collapse_blanks;
-use super::runs::Form;
+use super::runs::ListingForm;
 use spirula_spirv::binary::{InstructionStream, RawInst};
 use spirula_spirv::grammar::{ExtInstSet, Kind, Op, OperandIter, literal_string};
 use spirula_spirv::text::{PrintOptions, print_assembly};
@@ -13,11 +13,11 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 /// The text of a module.
-pub fn print_listing(words: &[u32], form: Form) -> String {
+pub fn print_listing(words: &[u32], form: ListingForm) -> String {
     let text = match form {
-        Form::Internal => print_internal_form(&rewrite_zeros(words, form)),
-        Form::Raw => print_with_names(&rewrite_zeros(words, form), false),
-        Form::Friendly => print_with_names(&rewrite_zeros(words, form), true),
+        ListingForm::Internal => print_internal_form(&rewrite_zeros(words, form)),
+        ListingForm::Raw => print_with_names(&rewrite_zeros(words, form), false),
+        ListingForm::Friendly => print_with_names(&rewrite_zeros(words, form), true),
     };
     collapse_blanks(&text)
 }
@@ -32,8 +32,8 @@ fn print_with_names(words: &[u32], friendly_names: bool) -> String {
 }
 
 /// The module with all zeros in the form that the tests of a text form expect.
-pub fn rewrite_zeros(words: &[u32], form: Form) -> Vec<u32> {
-    let as_null = form == Form::Raw;
+pub fn rewrite_zeros(words: &[u32], form: ListingForm) -> Vec<u32> {
+    let as_null = form == ListingForm::Raw;
     let mut out = words[..words.len().min(5)].to_vec();
     let mut widths: HashMap<u32, usize> = HashMap::new();
     for inst in InstructionStream::new(words).flatten() {

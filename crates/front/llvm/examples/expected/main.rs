@@ -21,8 +21,8 @@ mod peers;
 mod runs;
 
 use patterns::{Expectation, parse_expectations};
-use peers::{Peer, Peers};
-use runs::Run;
+use peers::{PeerTool, PeerTools};
+use runs::CheckRun;
 use spirula_llvm::{TranslationOptions, read_module, translate_module};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -37,17 +37,17 @@ type MeasuredVerdicts = [bool; 3];
 
 /// Number of tests of a folder that hold, by tool and measure.
 #[derive(Clone, Copy, Debug, Default)]
-struct Figures {
+struct FolderFigures {
     tests: usize,
     hold: [[usize; 3]; 3],
 }
 
 /// A test with the checks of its RUN lines.
-struct Test<'a> {
+struct ExpectationTest<'a> {
     path: &'a Path,
     text: &'a str,
     triple: &'a str,
-    checks: Vec<(Run, Vec<Expectation>)>,
+    checks: Vec<(CheckRun, Vec<Expectation>)>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -60,9 +60,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("usage: expected FOLDER [PEERS CACHE] [PART]".into()),
     };
     let folder = Path::new(folder);
-    let peers = peers.map(|(peers, cache)| Peers::new(Path::new(peers), Path::new(cache)));
+    let peers = peers.map(|(peers, cache)| PeerTools::new(Path::new(peers), Path::new(cache)));
     let peers = peers.transpose()?;
-    let mut figures: BTreeMap<String, Figures> = BTreeMap::new();
+    let mut figures: BTreeMap<String, FolderFigures> = BTreeMap::new();
     let index = fs::read_to_string(folder.join("index.tsv"))?;
     for line in index.lines().skip(1) {
         let columns: Vec<&str> = line.split('\t').collect();
@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let path = folder.join(file);
         let text = fs::read_to_string(&path)?;
-        let test = Test {
+        let test = ExpectationTest {
             path: &path,
             text: &text,
             triple,
@@ -114,7 +114,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The checks of a test that have expectations.
-fn parse_checks(text: &str) -> Vec<(Run, Vec<Expectation>)> {
+fn parse_checks(text: &str) -> Vec<(CheckRun, Vec<Expectation>)> {
     let runs = runs::find_runs(text).into_iter();
     let checks = runs.map(|run| {
         let all = parse_expectations(text, &run.prefixes);
@@ -128,8 +128,8 @@ fn parse_checks(text: &str) -> Vec<(Run, Vec<Expectation>)> {
 fn compare_test(
     file: &str,
     part: &str,
-    test: &Test<'_>,
-    peers: Option<&Peers>,
+    test: &ExpectationTest<'_>,
+    peers: Option<&PeerTools>,
 ) -> [MeasuredVerdicts; 3] {
     let ours = translate_with_options(
         test.text.as_bytes(),
@@ -150,8 +150,8 @@ fn compare_test(
             |peer| peers.map(|peers| peers.run_peer(peer, test.path, test.triple, &run.flags));
         let modules = [
             Some(ours.clone()),
-            peer(Peer::Translator),
-            peer(Peer::Backend),
+            peer(PeerTool::Translator),
+            peer(PeerTool::Backend),
         ];
         for (tool, (module, hold)) in modules.into_iter().zip(&mut hold).enumerate() {
             let (measured, why) = match module {
@@ -204,7 +204,7 @@ fn compare_test(
 /// The measures by which a module holds, and the first expectation that fails.
 fn measure_expectations(
     words: &[u32],
-    run: &Run,
+    run: &CheckRun,
     all: &[Expectation],
 ) -> (MeasuredVerdicts, String) {
     let text = listing::print_listing(words, run.form);

@@ -1,7 +1,7 @@
 //! Expectation patterns: the lines of a test that state the expected text, in the syntax of LLVM's
 //! FileCheck.
 
-use super::runs::Form;
+use super::runs::ListingForm;
 use regex_lite::Regex;
 use spirula_spirv::grammar::{Kind as OperandKind, Op, all_instructions};
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 /// The relation of an expectation to its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ExpectationKind {
     /// Anywhere after the last match.
     Plain,
     /// On the line after the last match.
@@ -30,7 +30,7 @@ pub enum Kind {
 
 /// A piece of a pattern.
 #[derive(Clone, Debug)]
-enum Piece {
+enum PatternPiece {
     Literal(String),
     Regex(String),
     /// Binds a name to the text that the expression matches.
@@ -42,11 +42,11 @@ enum Piece {
 /// One expectation.
 #[derive(Clone, Debug)]
 pub struct Expectation {
-    pub kind: Kind,
+    pub kind: ExpectationKind,
     /// Its line in the test.
     pub line: usize,
     pub text: String,
-    pieces: Vec<Piece>,
+    pieces: Vec<PatternPiece>,
 }
 
 /// The texts that names are bound to.
@@ -140,7 +140,7 @@ fn map_former_names() -> HashMap<&'static str, &'static str> {
 }
 
 /// The kind and pattern of a line with `PREFIX:` or `PREFIX-KIND:`.
-fn parse_directive<'t>(line: &'t str, prefix: &str) -> Option<(Kind, &'t str)> {
+fn parse_directive<'t>(line: &'t str, prefix: &str) -> Option<(ExpectationKind, &'t str)> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     for (at, _) in line.match_indices(prefix) {
         if line[..at].ends_with(word) {
@@ -151,15 +151,15 @@ fn parse_directive<'t>(line: &'t str, prefix: &str) -> Option<(Kind, &'t str)> {
             continue;
         };
         let kind = match suffix {
-            "" => Kind::Plain,
-            "-NEXT" => Kind::Next,
-            "-SAME" => Kind::Same,
-            "-EMPTY" => Kind::Empty,
-            "-DAG" => Kind::Dag,
-            "-NOT" => Kind::Not,
-            "-LABEL" => Kind::Label,
+            "" => ExpectationKind::Plain,
+            "-NEXT" => ExpectationKind::Next,
+            "-SAME" => ExpectationKind::Same,
+            "-EMPTY" => ExpectationKind::Empty,
+            "-DAG" => ExpectationKind::Dag,
+            "-NOT" => ExpectationKind::Not,
+            "-LABEL" => ExpectationKind::Label,
             _ => match suffix.strip_prefix("-COUNT-").and_then(|n| n.parse().ok()) {
-                Some(count) => Kind::Count(count),
+                Some(count) => ExpectationKind::Count(count),
                 None => continue,
             },
         };
@@ -168,7 +168,7 @@ fn parse_directive<'t>(line: &'t str, prefix: &str) -> Option<(Kind, &'t str)> {
     None
 }
 
-fn split_pieces(text: &str) -> Vec<Piece> {
+fn split_pieces(text: &str) -> Vec<PatternPiece> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -178,7 +178,7 @@ fn split_pieces(text: &str) -> Vec<Piece> {
             while inner[end..].starts_with("}}}") {
                 end += 1;
             }
-            pieces.push(Piece::Regex(inner[..end].to_owned()));
+            pieces.push(PatternPiece::Regex(inner[..end].to_owned()));
             rest = inner.get(end + 2..).unwrap_or("");
         } else if let Some(inner) = rest.strip_prefix("[[") {
             let end = find_closing_brackets(inner);
@@ -187,7 +187,7 @@ fn split_pieces(text: &str) -> Vec<Piece> {
         } else {
             let next = [rest.find("{{"), rest.find("[[")];
             let end = next.into_iter().flatten().min().unwrap_or(rest.len());
-            pieces.push(Piece::Literal(rest[..end].to_owned()));
+            pieces.push(PatternPiece::Literal(rest[..end].to_owned()));
             rest = &rest[end..];
         }
     }
@@ -213,45 +213,45 @@ fn find_closing_brackets(text: &str) -> usize {
 }
 
 /// `NAME`, `NAME:expression`, `#`, `#NAME:`, `#NAME`.
-fn parse_variable(text: &str) -> Piece {
+fn parse_variable(text: &str) -> PatternPiece {
     const NUMBER: &str = "[0-9]+";
     let Some(number) = text.strip_prefix('#') else {
         return match text.split_once(':') {
-            Some((name, regex)) => Piece::Define(name.to_owned(), regex.to_owned()),
-            None => Piece::Use(text.to_owned()),
+            Some((name, regex)) => PatternPiece::Define(name.to_owned(), regex.to_owned()),
+            None => PatternPiece::Use(text.to_owned()),
         };
     };
     let number = number.rsplit(',').next().unwrap_or_default().trim();
     match number.split_once(':') {
-        Some((name, _)) => Piece::Define(name.trim().to_owned(), NUMBER.to_owned()),
+        Some((name, _)) => PatternPiece::Define(name.trim().to_owned(), NUMBER.to_owned()),
         None if number
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || c == '_')
             && !number.is_empty() =>
         {
-            Piece::Use(number.to_owned())
+            PatternPiece::Use(number.to_owned())
         }
-        None => Piece::Regex(NUMBER.to_owned()),
+        None => PatternPiece::Regex(NUMBER.to_owned()),
     }
 }
 
 impl Expectation {
     /// Whether it names an instruction, or anything else that is worth checking.
     pub fn is_positive(&self) -> bool {
-        self.kind != Kind::Not && !self.text.is_empty()
+        self.kind != ExpectationKind::Not && !self.text.is_empty()
     }
 
     /// The names of instructions in it, with `Op`.
-    pub fn instruction_names(&self, form: Form) -> impl Iterator<Item = &'static str> {
+    pub fn instruction_names(&self, form: ListingForm) -> impl Iterator<Item = &'static str> {
         let following = self.pieces.iter().skip(1).map(Some).chain([None]);
         let literals = self.pieces.iter().zip(following);
         let literals = literals.filter_map(|(piece, next)| match (piece, next) {
             // A word that continues in an expression is only the beginning of a name.
-            (Piece::Literal(text), Some(Piece::Regex(_))) => {
+            (PatternPiece::Literal(text), Some(PatternPiece::Regex(_))) => {
                 let word = |c: char| c.is_ascii_alphanumeric();
                 Some(text.trim_end_matches(word).split('"').step_by(2))
             }
-            (Piece::Literal(text), _) => Some(text.split('"').step_by(2)),
+            (PatternPiece::Literal(text), _) => Some(text.split('"').step_by(2)),
             _ => None,
         });
         let words = literals.flatten().flat_map(|text| {
@@ -261,10 +261,12 @@ impl Expectation {
         let mut rest = true;
         words.filter_map(move |word| {
             let op = match form {
-                Form::Internal if rest => Op::by_name(&format!("Op{word}")),
-                Form::Internal => None,
-                Form::Raw | Form::Friendly if word.starts_with("Op") => Op::by_name(word),
-                Form::Raw | Form::Friendly => None,
+                ListingForm::Internal if rest => Op::by_name(&format!("Op{word}")),
+                ListingForm::Internal => None,
+                ListingForm::Raw | ListingForm::Friendly if word.starts_with("Op") => {
+                    Op::by_name(word)
+                }
+                ListingForm::Raw | ListingForm::Friendly => None,
             };
             rest &= op.is_none();
             op.and_then(Op::info).map(|row| row.name)
@@ -274,7 +276,7 @@ impl Expectation {
     /// Records the texts that the names which it binds may stand for.
     pub fn declare_bound_names(&self, kinds: &mut PatternBindings) {
         for piece in &self.pieces {
-            if let Piece::Define(name, regex) = piece {
+            if let PatternPiece::Define(name, regex) = piece {
                 kinds.insert(name.clone(), regex.clone());
             }
         }
@@ -285,9 +287,11 @@ impl Expectation {
         let mut source = String::new();
         for piece in &self.pieces {
             match piece {
-                Piece::Literal(text) => source += &regex_lite::escape(text),
-                Piece::Regex(regex) | Piece::Define(_, regex) => source += &format!("(?:{regex})"),
-                Piece::Use(name) => match kinds.get(name) {
+                PatternPiece::Literal(text) => source += &regex_lite::escape(text),
+                PatternPiece::Regex(regex) | PatternPiece::Define(_, regex) => {
+                    source += &format!("(?:{regex})")
+                }
+                PatternPiece::Use(name) => match kinds.get(name) {
                     Some(regex) => source += &format!("(?:{regex})"),
                     None => source += "\\S+",
                 },
@@ -304,14 +308,14 @@ impl Expectation {
         let mut kinds: HashMap<&str, &str> = HashMap::new();
         for piece in &self.pieces {
             match piece {
-                Piece::Literal(text) => source += &regex_lite::escape(text),
-                Piece::Regex(regex) => source += &format!("(?:{regex})"),
-                Piece::Define(name, regex) => {
+                PatternPiece::Literal(text) => source += &regex_lite::escape(text),
+                PatternPiece::Regex(regex) => source += &format!("(?:{regex})"),
+                PatternPiece::Define(name, regex) => {
                     source += &format!("(?P<g{}>{regex})", groups.len());
                     groups.push(name);
                     kinds.insert(name, regex);
                 }
-                Piece::Use(name) => match (kinds.get(name.as_str()), bound.get(name)) {
+                PatternPiece::Use(name) => match (kinds.get(name.as_str()), bound.get(name)) {
                     (Some(regex), _) => {
                         source += &format!("(?P<g{}>{regex})", groups.len());
                         groups.push(name);

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Peer {
+pub enum PeerTool {
     /// Khronos' translator.
     Translator,
     /// LLVM's backend.
@@ -19,15 +19,15 @@ pub enum Peer {
 
 /// The folder of the tools, and the cache of their modules.
 #[derive(Debug)]
-pub struct Peers {
+pub struct PeerTools {
     programs: PathBuf,
     cache: PathBuf,
 }
 
-impl Peers {
-    pub fn new(programs: &Path, cache: &Path) -> io::Result<Peers> {
+impl PeerTools {
+    pub fn new(programs: &Path, cache: &Path) -> io::Result<PeerTools> {
         fs::create_dir_all(cache)?;
-        Ok(Peers {
+        Ok(PeerTools {
             programs: programs.to_owned(),
             cache: cache.to_owned(),
         })
@@ -36,14 +36,14 @@ impl Peers {
     /// The output of a peer for a file, with options that may be those of the other peer.
     pub fn run_peer(
         &self,
-        peer: Peer,
+        peer: PeerTool,
         file: &Path,
         triple: &str,
         flags: &[String],
     ) -> Result<Vec<u32>, String> {
         let mut command = match peer {
-            Peer::Translator => make_translator_command(&self.programs, flags),
-            Peer::Backend => make_backend_command(&self.programs, triple, flags),
+            PeerTool::Translator => make_translator_command(&self.programs, flags),
+            PeerTool::Backend => make_backend_command(&self.programs, triple, flags),
         };
         command.arg(
             self.with_triple(peer, file, triple)
@@ -67,12 +67,12 @@ impl Peers {
     }
 
     /// The file, or a copy with a triple if the translator requires one.
-    fn with_triple(&self, peer: Peer, file: &Path, triple: &str) -> io::Result<PathBuf> {
+    fn with_triple(&self, peer: PeerTool, file: &Path, triple: &str) -> io::Result<PathBuf> {
         let text = fs::read_to_string(file)?;
         let has = text
             .lines()
             .any(|line| line.trim_start().starts_with("target triple"));
-        if has || peer == Peer::Backend {
+        if has || peer == PeerTool::Backend {
             return Ok(file.to_owned());
         }
         let arch = if triple.contains("64") {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// The text form of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum ListingForm {
     /// Numbers of words, names without `Op`, numbers for most enumerants: Khronos' translator.
     Internal,
     /// Assembly with numbers for ids: LLVM's backend, and the disassembler with `--raw-id`.
@@ -17,16 +17,16 @@ pub enum Form {
 
 /// One check of a translation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct CheckRun {
     /// The text that is checked.
-    pub form: Form,
+    pub form: ListingForm,
     /// The translator's options.
     pub flags: Vec<String>,
     /// Prefixes of the expectations.
     pub prefixes: Vec<String>,
 }
 
-impl Run {
+impl CheckRun {
     /// The options of the line that Spirula has. These are extensions (none if the line names none,
     /// as with both tools), the form of debug information, untyped pointers if their extension is
     /// named, the version, and imported functions.
@@ -93,17 +93,17 @@ fn parse_triple_version(triple: &str) -> Option<SpirvTarget> {
 
 /// The content of a file or a pipe.
 #[derive(Clone, Debug)]
-enum Held {
+enum PipeContent {
     Source,
     Binary(Vec<String>),
-    Text(Form, Vec<String>),
+    Text(ListingForm, Vec<String>),
     Other,
 }
 
 /// The checks of translations to SPIR-V that a test requests, in its order.
-pub fn find_runs(test: &str) -> Vec<Run> {
-    let mut held: HashMap<String, Held> = HashMap::new();
-    held.insert("%s".to_owned(), Held::Source);
+pub fn find_runs(test: &str) -> Vec<CheckRun> {
+    let mut held: HashMap<String, PipeContent> = HashMap::new();
+    held.insert("%s".to_owned(), PipeContent::Source);
     let mut found = Vec::new();
     for line in parse_run_commands(test) {
         let mut piped = None;
@@ -146,10 +146,10 @@ fn parse_run_commands(test: &str) -> Vec<String> {
 /// Traces one command: the content that it writes to the pipe.
 fn trace_command(
     command: &str,
-    piped: Option<Held>,
-    held: &mut HashMap<String, Held>,
-    found: &mut Vec<Run>,
-) -> Option<Held> {
+    piped: Option<PipeContent>,
+    held: &mut HashMap<String, PipeContent>,
+    found: &mut Vec<CheckRun>,
+) -> Option<PipeContent> {
     let mixed = command.contains("2>");
     let command = command
         .replace("2>&1", "")
@@ -158,15 +158,15 @@ fn trace_command(
         .replace('>', " > ");
     let words: Vec<&str> = command.split_whitespace().collect();
     let (&program, rest) = words.split_first()?;
-    let parsed = Words::parse_words(rest);
+    let parsed = CommandWords::parse_words(rest);
     if program == "FileCheck" {
         let checked = match &parsed.checked {
             Some(file) => held.get(file.as_str()).cloned(),
             None => piped,
         };
-        if let Some(Held::Text(form, flags)) = checked {
+        if let Some(PipeContent::Text(form, flags)) = checked {
             let prefixes = parsed.prefixes;
-            found.push(Run {
+            found.push(CheckRun {
                 form,
                 flags,
                 prefixes,
@@ -175,9 +175,12 @@ fn trace_command(
         return None;
     }
     let input = match (&parsed.input, piped) {
-        (Some(name), _) if name != "-" => held.get(name.as_str()).cloned().unwrap_or(Held::Other),
+        (Some(name), _) if name != "-" => held
+            .get(name.as_str())
+            .cloned()
+            .unwrap_or(PipeContent::Other),
         (_, Some(piped)) => piped,
-        _ => Held::Other,
+        _ => PipeContent::Other,
     };
     let has = |names: &[&str]| {
         rest.iter()
@@ -185,20 +188,28 @@ fn trace_command(
     };
     let flags = || parsed.flags.clone();
     let result = match (program, input) {
-        ("llvm-as", Held::Source) => Held::Source,
-        ("llvm-spirv", Held::Source) if has(&["spirv-text"]) => Held::Text(Form::Internal, flags()),
-        ("llvm-spirv", Held::Source) if !has(&["r", "s"]) => Held::Binary(flags()),
-        ("llvm-spirv", Held::Binary(flags)) if has(&["to-text"]) => {
-            Held::Text(Form::Internal, flags)
+        ("llvm-as", PipeContent::Source) => PipeContent::Source,
+        ("llvm-spirv", PipeContent::Source) if has(&["spirv-text"]) => {
+            PipeContent::Text(ListingForm::Internal, flags())
         }
-        ("spirv-dis", Held::Binary(flags)) if has(&["raw-id"]) => Held::Text(Form::Raw, flags),
-        ("spirv-dis", Held::Binary(flags)) => Held::Text(Form::Friendly, flags),
-        ("llc", Held::Source) if rest.iter().any(|w| w.contains("print-after")) => Held::Other,
-        ("llc", Held::Source) if has(&["filetype=obj"]) => Held::Binary(flags()),
-        ("llc", Held::Source) => Held::Text(Form::Raw, flags()),
-        _ => Held::Other,
+        ("llvm-spirv", PipeContent::Source) if !has(&["r", "s"]) => PipeContent::Binary(flags()),
+        ("llvm-spirv", PipeContent::Binary(flags)) if has(&["to-text"]) => {
+            PipeContent::Text(ListingForm::Internal, flags)
+        }
+        ("spirv-dis", PipeContent::Binary(flags)) if has(&["raw-id"]) => {
+            PipeContent::Text(ListingForm::Raw, flags)
+        }
+        ("spirv-dis", PipeContent::Binary(flags)) => {
+            PipeContent::Text(ListingForm::Friendly, flags)
+        }
+        ("llc", PipeContent::Source) if rest.iter().any(|w| w.contains("print-after")) => {
+            PipeContent::Other
+        }
+        ("llc", PipeContent::Source) if has(&["filetype=obj"]) => PipeContent::Binary(flags()),
+        ("llc", PipeContent::Source) => PipeContent::Text(ListingForm::Raw, flags()),
+        _ => PipeContent::Other,
     };
-    let result = if mixed { Held::Other } else { result };
+    let result = if mixed { PipeContent::Other } else { result };
     match parsed.output {
         Some(name) if name != "-" => {
             held.insert(name, result);
@@ -210,7 +221,7 @@ fn trace_command(
 
 /// The words of a command, classified.
 #[derive(Default)]
-struct Words {
+struct CommandWords {
     input: Option<String>,
     output: Option<String>,
     checked: Option<String>,
@@ -218,9 +229,9 @@ struct Words {
     prefixes: Vec<String>,
 }
 
-impl Words {
-    fn parse_words(words: &[&str]) -> Words {
-        let mut parsed = Words::default();
+impl CommandWords {
+    fn parse_words(words: &[&str]) -> CommandWords {
+        let mut parsed = CommandWords::default();
         let mut words = words.iter().copied();
         let text = |word: Option<&str>| word.map(str::to_owned);
         while let Some(word) = words.next() {
