@@ -26,7 +26,7 @@ impl LlvmParser<'_> {
         while let Some(attachment) = self.parse_attachment()? {
             data.metadata.push(attachment);
         }
-        self.linkage_words(&mut data)?;
+        self.parse_linkage_words(&mut data)?;
         let convention = self.parse_convention()?.unwrap_or(CallingConvention::C);
         let result_attributes = self.value_attributes()?;
         let result = self.parse_type()?;

@@ -26,7 +26,10 @@ impl LlvmParser<'_> {
 
     /// Parses linkage and the other keywords before a global or function. Returns whether linkage
     /// was stated.
-    pub(super) fn linkage_words(&mut self, data: &mut GlobalData) -> Result<bool, BoxedDiagnostic> {
+    pub(super) fn parse_linkage_words(
+        &mut self,
+        data: &mut GlobalData,
+    ) -> Result<bool, BoxedDiagnostic> {
         let linkage = self.eat_named(Linkage::from_name);
         data.linkage = linkage.unwrap_or(Linkage::External);
         if self.eat_word("dso_local") {
@@ -95,7 +98,7 @@ impl LlvmParser<'_> {
         };
         let kind = GlobalKind::Variable(variable);
         let mut data = GlobalData::new(LlvmType::VOID, LlvmType::PTR, 0, kind, token.place());
-        let has_linkage = self.linkage_words(&mut data)?;
+        let has_linkage = self.parse_linkage_words(&mut data)?;
         self.parse_unnamed_addr(&mut data);
         let global = self.new_global(name, token.place())?;
         let start;

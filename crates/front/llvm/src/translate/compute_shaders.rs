@@ -401,7 +401,7 @@ impl FunctionTranslator<'_, '_> {
     /// A value converted to a type that differs only in its layout.
     pub(super) fn in_layout(&mut self, id: Id, ty: Id) -> TranslationResult<Id> {
         match self.t.b.type_of(id) {
-            Some(have) if have != ty && self.t.is_shader() => self.copied_to_layout(id, have, ty),
+            Some(have) if have != ty && self.t.is_shader() => self.copy_to_layout(id, have, ty),
             _ => Ok(id),
         }
     }

@@ -82,7 +82,7 @@ impl LlvmTranslator<'_> {
         let mut pointee = self.contents_type(data.value_type, contents)?;
         let mut pointer = self.pointer_type(class, pointee);
         let mut initializer = match contents {
-            Some(constant) => Some(self.initial_contents(data.value_type, constant)?),
+            Some(constant) => Some(self.lower_initializer(data.value_type, constant)?),
             None => None,
         };
         let size = module.layout.alloc_size(&module.types, data.value_type);

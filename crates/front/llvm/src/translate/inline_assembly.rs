@@ -38,7 +38,7 @@ impl LlvmTranslator<'_> {
             types.push(self.register_type(param)?);
         }
         let ty = self.b.function_type(result, &types);
-        let target = self.assembly_target();
+        let target = self.declare_assembly_target();
         let id = self.b.fresh_id();
         let mut words = [result, id, ty, target].map(Id::word).to_vec();
         push_string(&mut words, &asm.text);
@@ -59,7 +59,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The target of the assembly: the module's triple.
-    fn assembly_target(&mut self) -> Id {
+    fn declare_assembly_target(&mut self) -> Id {
         if let Some(id) = self.assembly_target {
             return id;
         }

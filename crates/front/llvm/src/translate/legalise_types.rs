@@ -12,7 +12,7 @@ use spirula_spirv::grammar::Op;
 
 impl FunctionTranslator<'_, '_> {
     /// The value with the bits above its width cleared.
-    pub(super) fn clear_high_bits(&mut self, shape: NumericShape, id: Id) -> Id {
+    pub(super) fn mask_high_bits(&mut self, shape: NumericShape, id: Id) -> Id {
         if !shape.is_odd() {
             return id;
         }

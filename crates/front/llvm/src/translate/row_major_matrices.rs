@@ -72,17 +72,17 @@ impl LlvmTranslator<'_> {
 
 impl FunctionTranslator<'_, '_> {
     /// Copies a value to a type that differs in its layout.
-    pub(super) fn copied_to_layout(&mut self, id: Id, have: Id, ty: Id) -> TranslationResult<Id> {
+    pub(super) fn copy_to_layout(&mut self, id: Id, have: Id, ty: Id) -> TranslationResult<Id> {
         let parts = [have, ty].map(|ty| self.t.members_to_compose(ty));
         if parts.iter().flatten().any(|parts| *parts > MAX_PARTS) {
             return Err(make_refusal(
                 "a value with too many row-major matrices is loaded or stored as a whole",
             ));
         }
-        Ok(self.composed_in_layout(id, have, ty))
+        Ok(self.compose_in_layout(id, have, ty))
     }
 
-    fn composed_in_layout(&mut self, id: Id, have: Id, ty: Id) -> Id {
+    fn compose_in_layout(&mut self, id: Id, have: Id, ty: Id) -> Id {
         if have == ty {
             return id;
         }
@@ -99,7 +99,7 @@ impl FunctionTranslator<'_, '_> {
         for (index, (have, ty)) in (0..).zip(parts) {
             let operands = [id.word(), index];
             let part = self.t.b.append_value(Op::CompositeExtract, have, &operands);
-            words.push(self.composed_in_layout(part, have, ty).word());
+            words.push(self.compose_in_layout(part, have, ty).word());
         }
         self.t.b.append_value(Op::CompositeConstruct, ty, &words)
     }

@@ -129,7 +129,7 @@ impl FunctionTranslator<'_, '_> {
         let made = match opcode {
             LlvmOpcode::ExtractElement => self.extract_scalarised_element(inst),
             LlvmOpcode::InsertElement => self.insert_scalarised_element(inst),
-            LlvmOpcode::ShuffleVector => self.shuffle_parts(inst),
+            LlvmOpcode::ShuffleVector => self.shuffle_scalarised(inst),
             LlvmOpcode::BitCast if !self.is_elementwise_cast(inst) => {
                 self.cast_scalarised_bits(inst)
             }
@@ -374,7 +374,7 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    fn shuffle_parts(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    fn shuffle_scalarised(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operands = self.function.operands(inst);
         let mask = self.function.numbers_of(inst);
         let lanes = self.lane_count(self.type_of(operands[0]));

@@ -60,9 +60,9 @@ impl<'m> LlvmPrinter<'m> {
             }
         }
         self.put_text(" ");
-        self.linkage_words(data);
+        self.print_linkage_words(data);
         self.print_convention(function.convention);
-        self.result_attributes(function.attributes);
+        self.print_result_attributes(function.attributes);
         let (result, _, variadic) = self
             .module
             .types
@@ -70,7 +70,7 @@ impl<'m> LlvmPrinter<'m> {
             .unwrap_or((LlvmType::VOID, &[], false));
         self.print_type(result);
         self.put_text(" ");
-        self.global_name(function.global);
+        self.print_global_name(function.global);
         self.put_text("(");
         self.print_list(0..function.params.len(), |printer, index| {
             printer.print_type(function.params[index]);
@@ -78,7 +78,7 @@ impl<'m> LlvmPrinter<'m> {
                 .module
                 .attributes
                 .param_set(function.attributes, index);
-            printer.value_attributes(set);
+            printer.print_value_attributes(set);
             if !function.is_declaration() {
                 printer.put_text(" ");
                 printer.print_local(index);
@@ -101,7 +101,7 @@ impl<'m> LlvmPrinter<'m> {
         }
         self.print_group_number(self.module.attributes.function_set(function.attributes));
         self.print_properties(data, " ");
-        self.function_parts(function);
+        self.print_function_parts(function);
         if !function.is_declaration() {
             for &(kind, node) in &data.metadata {
                 self.print_attachment(" ", kind, node);
@@ -109,10 +109,10 @@ impl<'m> LlvmPrinter<'m> {
         }
     }
 
-    fn function_parts(&mut self, function: &LlvmFunction) {
+    fn print_function_parts(&mut self, function: &LlvmFunction) {
         if !function.gc.is_empty() {
             self.put_text(" gc ");
-            self.quoted_symbol(function.gc);
+            self.print_quoted_symbol(function.gc);
         }
         for (word, constant) in [
             (" prefix ", function.prefix),
@@ -121,7 +121,7 @@ impl<'m> LlvmPrinter<'m> {
         ] {
             if let Some(constant) = constant {
                 self.put_text(word);
-                self.typed_constant(constant);
+                self.print_typed_constant(constant);
             }
         }
     }
@@ -136,7 +136,7 @@ impl<'m> LlvmPrinter<'m> {
             self.put_text(":\n");
         }
         for inst in function.block_insts(block) {
-            self.debug_records(function, inst);
+            self.print_debug_records(function, inst);
             self.put_text("  ");
             if function.inst(inst).ty != LlvmType::VOID {
                 self.print_local(function.params.len() + inst.index());
@@ -150,7 +150,7 @@ impl<'m> LlvmPrinter<'m> {
         }
     }
 
-    fn debug_records(&mut self, function: &LlvmFunction, inst: LlvmInst) {
+    fn print_debug_records(&mut self, function: &LlvmFunction, inst: LlvmInst) {
         let records = &function.debug_records;
         let from = records.partition_point(|record| record.before < inst);
         for record in records[from..]
@@ -165,13 +165,13 @@ impl<'m> LlvmPrinter<'m> {
                 DebugRecordKind::DeclareValue => "    #dbg_declare_value(",
             });
             self.print_list(record.arguments.iter().flatten(), |printer, &id| {
-                printer.metadata_ref(id)
+                printer.print_metadata_ref(id)
             });
             self.put_text(")\n");
         }
     }
 
-    fn block_ref(&mut self, block: LlvmBlock) {
+    fn print_block_ref(&mut self, block: LlvmBlock) {
         let name = self
             .func
             .map_or(LlvmSymbol::EMPTY, |func| func.blocks[block.index()].name);
@@ -204,7 +204,7 @@ impl<'m> LlvmPrinter<'m> {
 
     fn print_label(&mut self, block: LlvmBlock) {
         self.put_text("label ");
-        self.block_ref(block);
+        self.print_block_ref(block);
     }
 
     fn print_labels(&mut self, blocks: &[LlvmBlock]) {
@@ -212,13 +212,15 @@ impl<'m> LlvmPrinter<'m> {
     }
 
     fn print_operands(&mut self, operands: &[LlvmValue]) {
-        self.print_list(operands, |printer, &operand| printer.typed_value(operand));
+        self.print_list(operands, |printer, &operand| {
+            printer.print_typed_value(operand)
+        });
     }
 
     /// Prints operands that all have the type of the first.
-    fn same_type(&mut self, operands: &[LlvmValue]) {
+    fn print_same_type_operands(&mut self, operands: &[LlvmValue]) {
         if let Some((&first, rest)) = operands.split_first() {
-            self.typed_value(first);
+            self.print_typed_value(first);
             for &operand in rest {
                 self.put_text(", ");
                 self.print_value(operand);
@@ -270,7 +272,7 @@ impl<'m> LlvmPrinter<'m> {
         blocks: &[LlvmBlock],
     ) {
         match inst.opcode {
-            opcode if opcode.is_binary() => self.same_type(operands),
+            opcode if opcode.is_binary() => self.print_same_type_operands(operands),
             opcode if opcode.is_cast() => {
                 self.print_operands(operands);
                 self.put_text(" to ");
@@ -281,7 +283,7 @@ impl<'m> LlvmPrinter<'m> {
                     self.put_text(predicate.name());
                     self.put_text(" ");
                 }
-                self.same_type(operands);
+                self.print_same_type_operands(operands);
             }
             LlvmOpcode::Ret if operands.is_empty() => self.put_text("void"),
             LlvmOpcode::Br => {
@@ -344,19 +346,19 @@ impl<'m> LlvmPrinter<'m> {
             printer.put_text("[ ");
             printer.print_value(value);
             printer.put_text(", ");
-            printer.block_ref(block);
+            printer.print_block_ref(block);
             printer.put_text(" ]");
         });
     }
 
     fn print_switch(&mut self, operands: &[LlvmValue], blocks: &[LlvmBlock]) {
-        self.typed_value(operands[0]);
+        self.print_typed_value(operands[0]);
         self.put_text(", ");
         self.print_label(blocks[0]);
         self.put_text(" [");
         for (&case, &block) in operands[1..].iter().zip(&blocks[1..]) {
             self.put_text(" ");
-            self.typed_value(case);
+            self.print_typed_value(case);
             self.put_text(", ");
             self.print_label(block);
         }
@@ -374,7 +376,7 @@ impl<'m> LlvmPrinter<'m> {
         });
         if !one {
             self.put_text(", ");
-            self.typed_value(operands[0]);
+            self.print_typed_value(operands[0]);
         }
         self.print_alignment(align);
         match self.module.types.address_space(inst.ty) {
@@ -392,7 +394,7 @@ impl<'m> LlvmPrinter<'m> {
     fn print_ordering(&mut self, scope: LlvmSymbol, ordering: Ordering) {
         if !scope.is_empty() {
             self.put_text(" syncscope(");
-            self.quoted_symbol(scope);
+            self.print_quoted_symbol(scope);
             self.put_text(")");
         }
         self.put_text(" ");
@@ -465,7 +467,7 @@ impl<'m> LlvmPrinter<'m> {
         blocks: &[LlvmBlock],
     ) {
         self.print_convention(call.convention);
-        self.result_attributes(call.attributes);
+        self.print_result_attributes(call.attributes);
         let signature = self.module.types.function_signature(call.function_type);
         let (result, _, variadic) = signature.unwrap_or((LlvmType::VOID, &[], false));
         self.print_type(if variadic { call.function_type } else { result });
@@ -477,11 +479,11 @@ impl<'m> LlvmPrinter<'m> {
             let set = printer.module.attributes.param_set(call.attributes, index);
             if let crate::ir::ValueKind::Metadata(id) = argument.kind() {
                 printer.put_text("metadata ");
-                printer.metadata_ref(id);
+                printer.print_metadata_ref(id);
                 return;
             }
             printer.print_type(function.type_of(printer.module, argument));
-            printer.value_attributes(set);
+            printer.print_value_attributes(set);
             printer.put_text(" ");
             printer.print_value(argument);
         });
@@ -490,7 +492,7 @@ impl<'m> LlvmPrinter<'m> {
         if !call.bundles.is_empty() {
             self.put_text(" [ ");
             self.print_list(&call.bundles, |printer, bundle| {
-                printer.quoted_symbol(bundle.tag);
+                printer.print_quoted_symbol(bundle.tag);
                 printer.put_text("(");
                 printer.print_operands(&function.value_pool[bundle.operands.to_range()]);
                 printer.put_text(")");
@@ -533,7 +535,7 @@ impl<'m> LlvmPrinter<'m> {
                         .map_or(LlvmType::VOID, |func| func.type_of(self.module, clause));
                     let filter = matches!(self.module.types.kind(ty), LlvmTypeKind::Array { .. });
                     self.put_text(if filter { " filter " } else { " catch " });
-                    self.typed_value(clause);
+                    self.print_typed_value(clause);
                 }
             }
             LlvmOpcode::CatchSwitch => {

@@ -6,19 +6,19 @@ use crate::ir::{LlvmMetadata, LlvmSymbol, MetadataField, MetadataKind};
 
 impl LlvmPrinter<'_> {
     /// Prints metadata where it is used: nodes by number, everything else in full.
-    pub(super) fn metadata_ref(&mut self, id: LlvmMetadata) {
+    pub(super) fn print_metadata_ref(&mut self, id: LlvmMetadata) {
         match self.module.metadata.kind(id) {
             MetadataKind::String(symbol) => {
                 self.put_text("!");
-                self.quoted_symbol(symbol);
+                self.print_quoted_symbol(symbol);
             }
-            MetadataKind::Constant(constant) => self.typed_constant(constant),
-            MetadataKind::Local(value) => self.typed_value(value),
+            MetadataKind::Constant(constant) => self.print_typed_constant(constant),
+            MetadataKind::Local(value) => self.print_typed_value(value),
             MetadataKind::ArgList(_) => {
                 self.put_text("!DIArgList(");
                 let operands = self.module.metadata.operands(id);
                 self.print_list(operands.iter().flatten(), |printer, &operand| {
-                    printer.metadata_ref(operand);
+                    printer.print_metadata_ref(operand);
                 });
                 self.put_text(")");
             }
@@ -46,9 +46,9 @@ impl LlvmPrinter<'_> {
         self.put_args(format_args!("!{number}"));
     }
 
-    fn optional_metadata(&mut self, id: Option<LlvmMetadata>) {
+    fn print_optional_metadata(&mut self, id: Option<LlvmMetadata>) {
         match id {
-            Some(id) => self.metadata_ref(id),
+            Some(id) => self.print_metadata_ref(id),
             None => self.put_text("null"),
         }
     }
@@ -70,7 +70,7 @@ impl LlvmPrinter<'_> {
                 self.put_text(if distinct { "distinct !{" } else { "!{" });
                 let operands = self.module.metadata.operands(id);
                 self.print_list(operands, |printer, &operand| {
-                    printer.optional_metadata(operand)
+                    printer.print_optional_metadata(operand)
                 });
                 self.put_text("}");
             }
@@ -99,8 +99,8 @@ impl LlvmPrinter<'_> {
         }
         match field {
             MetadataField::Node(Some(id)) => match self.module.metadata.as_string(id) {
-                Some(symbol) => self.quoted_symbol(symbol),
-                None => self.metadata_ref(id),
+                Some(symbol) => self.print_quoted_symbol(symbol),
+                None => self.print_metadata_ref(id),
             },
             MetadataField::Node(None) => self.put_text("null"),
             MetadataField::Int(number) if BOOLEAN.contains(&name) => {
@@ -132,6 +132,6 @@ impl LlvmPrinter<'_> {
             }
         }
         self.put_text(" ");
-        self.metadata_ref(node);
+        self.print_metadata_ref(node);
     }
 }

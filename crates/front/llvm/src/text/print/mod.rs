@@ -114,7 +114,7 @@ impl LlvmPrinter<'_> {
     }
 
     /// A symbol in quotes.
-    fn quoted_symbol(&mut self, symbol: LlvmSymbol) {
+    fn print_quoted_symbol(&mut self, symbol: LlvmSymbol) {
         let text = self.module.symbol_text(symbol);
         self.print_quoted(text.as_bytes());
     }

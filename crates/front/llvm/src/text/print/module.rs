@@ -10,7 +10,7 @@ impl LlvmPrinter<'_> {
     pub(super) fn print_module(&mut self) {
         self.number_globals();
         self.print_header();
-        self.type_definitions();
+        self.print_type_definitions();
         let module = self.module;
         for comdat in &module.comdats {
             self.print_name("$", comdat.name);
@@ -24,7 +24,7 @@ impl LlvmPrinter<'_> {
             self.print_function(func);
         }
         self.put_text("\n");
-        self.attribute_groups();
+        self.print_attribute_groups();
         for list in &module.named_metadata {
             self.put_text("!");
             let name = module.symbol_text(list.name);
@@ -37,7 +37,7 @@ impl LlvmPrinter<'_> {
             }
             self.put_text(" = !{");
             self.print_list(&list.operands, |printer, &operand| {
-                printer.metadata_ref(operand)
+                printer.print_metadata_ref(operand)
             });
             self.put_text("}\n");
         }
@@ -79,7 +79,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    fn type_definitions(&mut self) {
+    fn print_type_definitions(&mut self) {
         let module = self.module;
         let mut named = Vec::new();
         for (ty, kind) in module.types.iter() {
@@ -95,15 +95,15 @@ impl LlvmPrinter<'_> {
         }
         named.sort();
         for (_, ty, fields, packed) in named {
-            self.type_name(ty);
+            self.print_type_name(ty);
             self.put_text(" = type ");
-            self.struct_body(fields.as_deref(), packed);
+            self.print_struct_body(fields.as_deref(), packed);
             self.put_text("\n");
         }
     }
 
     /// Prints linkage and the other keywords before a global or function.
-    pub(super) fn linkage_words(&mut self, data: &GlobalData) {
+    pub(super) fn print_linkage_words(&mut self, data: &GlobalData) {
         if data.linkage != Linkage::External {
             self.put_text(data.linkage.name());
             self.put_text(" ");
@@ -133,9 +133,9 @@ impl LlvmPrinter<'_> {
             GlobalKind::Function(_) => {}
             GlobalKind::Variable(variable) => self.print_variable(global, data, variable),
             GlobalKind::Alias(aliasee) | GlobalKind::Ifunc(aliasee) => {
-                self.global_name(global);
+                self.print_global_name(global);
                 self.put_text(" = ");
-                self.linkage_words(data);
+                self.print_linkage_words(data);
                 if data.unnamed_addr != UnnamedAddr::None {
                     self.put_text(data.unnamed_addr.name());
                     self.put_text(" ");
@@ -145,7 +145,7 @@ impl LlvmPrinter<'_> {
                 self.print_type(data.value_type);
                 self.put_text(", ");
                 if let Some(constant) = aliasee.0 {
-                    self.typed_constant(constant);
+                    self.print_typed_constant(constant);
                 }
                 self.put_text("\n");
             }
@@ -158,12 +158,12 @@ impl LlvmPrinter<'_> {
         data: &GlobalData,
         variable: LlvmGlobalVariable,
     ) {
-        self.global_name(global);
+        self.print_global_name(global);
         self.put_text(" = ");
         if variable.initializer.is_none() && data.linkage == Linkage::External {
             self.put_text("external ");
         }
-        self.linkage_words(data);
+        self.print_linkage_words(data);
         if data.unnamed_addr != UnnamedAddr::None {
             self.put_text(data.unnamed_addr.name());
             self.put_text(" ");
@@ -197,7 +197,7 @@ impl LlvmPrinter<'_> {
         for (word, text) in [("section", data.section), ("partition", data.partition)] {
             if !text.is_empty() {
                 self.put_args(format_args!("{separator}{word} "));
-                self.quoted_symbol(text);
+                self.print_quoted_symbol(text);
             }
         }
         if let Some(comdat) = data.comdat {
@@ -219,7 +219,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    fn attribute_groups(&mut self) {
+    fn print_attribute_groups(&mut self) {
         for number in 0..self.groups.len() {
             self.put_args(format_args!("attributes #{number} = {{"));
             let module = self.module;

@@ -58,9 +58,9 @@ impl LlvmPrinter<'_> {
                 packed,
             } => {
                 if name.is_empty() {
-                    self.struct_body(fields.as_deref(), *packed);
+                    self.print_struct_body(fields.as_deref(), *packed);
                 } else {
-                    self.type_name(ty);
+                    self.print_type_name(ty);
                 }
             }
             LlvmTypeKind::Function {
@@ -78,7 +78,7 @@ impl LlvmPrinter<'_> {
             }
             LlvmTypeKind::Target { name, types, ints } => {
                 self.put_text("target(");
-                self.quoted_symbol(*name);
+                self.print_quoted_symbol(*name);
                 for &ty in &**types {
                     self.put_text(", ");
                     self.print_type(ty);
@@ -94,7 +94,7 @@ impl LlvmPrinter<'_> {
     }
 
     /// Prints the name of a named struct, or its number if it has no name.
-    pub(super) fn type_name(&mut self, ty: LlvmType) {
+    pub(super) fn print_type_name(&mut self, ty: LlvmType) {
         let LlvmTypeKind::Struct { name, .. } = *self.module.types.kind(ty) else {
             return;
         };
@@ -107,7 +107,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    pub(super) fn struct_body(&mut self, fields: Option<&[LlvmType]>, packed: bool) {
+    pub(super) fn print_struct_body(&mut self, fields: Option<&[LlvmType]>, packed: bool) {
         let Some(fields) = fields else {
             return self.put_text("opaque");
         };
@@ -116,17 +116,17 @@ impl LlvmPrinter<'_> {
         self.put_text(if packed { " }>" } else { " }" });
     }
 
-    pub(super) fn typed_value(&mut self, value: LlvmValue) {
+    pub(super) fn print_typed_value(&mut self, value: LlvmValue) {
         match (value.kind(), self.func) {
             (ValueKind::Local(local), Some(func)) => {
                 self.print_type(func.local_type(local));
                 self.put_text(" ");
                 self.print_value(value);
             }
-            (ValueKind::Const(id), _) => self.typed_constant(id),
+            (ValueKind::Const(id), _) => self.print_typed_constant(id),
             (ValueKind::Metadata(id), _) => {
                 self.put_text("metadata ");
-                self.metadata_ref(id);
+                self.print_metadata_ref(id);
             }
             (ValueKind::Local(_), None) => self.print_value(value),
         }
@@ -136,7 +136,7 @@ impl LlvmPrinter<'_> {
         match value.kind() {
             ValueKind::Local(local) => self.print_local(local),
             ValueKind::Const(id) => self.print_constant(id),
-            ValueKind::Metadata(id) => self.metadata_ref(id),
+            ValueKind::Metadata(id) => self.print_metadata_ref(id),
         }
     }
 
@@ -152,7 +152,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    pub(super) fn global_name(&mut self, global: LlvmGlobal) {
+    pub(super) fn print_global_name(&mut self, global: LlvmGlobal) {
         let name = self.module.global(global).name;
         if name.is_empty() {
             let number = self.unnamed[global.index()];
@@ -162,7 +162,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    pub(super) fn typed_constant(&mut self, id: LlvmConst) {
+    pub(super) fn print_typed_constant(&mut self, id: LlvmConst) {
         self.print_type(self.module.consts.ty(id));
         self.put_text(" ");
         self.print_constant(id);
@@ -201,43 +201,45 @@ impl LlvmPrinter<'_> {
                 let (open, close) = self.choose_brackets(ty);
                 self.put_text(open);
                 self.print_list(&**elements, |printer, &element| {
-                    printer.typed_constant(element)
+                    printer.print_typed_constant(element)
                 });
                 self.put_text(close);
             }
             ConstKind::Data(bytes) => self.print_data(ty, id, bytes),
             ConstKind::Splat(element) => {
                 self.put_text("splat (");
-                self.typed_constant(*element);
+                self.print_typed_constant(*element);
                 self.put_text(")");
             }
-            ConstKind::Global(global) => self.global_name(*global),
+            ConstKind::Global(global) => self.print_global_name(*global),
             ConstKind::BlockAddress(func, block) => {
                 self.put_text("blockaddress(");
-                self.global_name(self.module.function(*func).global);
+                self.print_global_name(self.module.function(*func).global);
                 self.put_text(", ");
                 self.block_of(*func, *block);
                 self.put_text(")");
             }
             ConstKind::DsoLocalEquivalent(global) => {
                 self.put_text("dso_local_equivalent ");
-                self.global_name(*global);
+                self.print_global_name(*global);
             }
             ConstKind::NoCfi(global) => {
                 self.put_text("no_cfi ");
-                self.global_name(*global);
+                self.print_global_name(*global);
             }
             ConstKind::PtrAuth(parts) => {
                 self.put_text("ptrauth (");
-                self.print_list(&**parts, |printer, &part| printer.typed_constant(part));
+                self.print_list(&**parts, |printer, &part| {
+                    printer.print_typed_constant(part)
+                });
                 self.put_text(")");
             }
-            ConstKind::InlineAsm(index) => self.inline_asm(*index),
+            ConstKind::InlineAsm(index) => self.print_inline_asm(*index),
             ConstKind::Expr(expr) => self.print_expression(ty, expr),
         }
     }
 
-    fn inline_asm(&mut self, index: u32) {
+    fn print_inline_asm(&mut self, index: u32) {
         let asm = &self.module.inline_asm[index as usize];
         self.put_text("asm ");
         for (set, word) in [
@@ -349,7 +351,7 @@ impl LlvmPrinter<'_> {
             self.put_text(", ");
         }
         self.print_list(&*expr.operands, |printer, &operand| {
-            printer.typed_constant(operand)
+            printer.print_typed_constant(operand)
         });
         match &expr.extra {
             ExprExtra::Mask(mask) => {
@@ -389,14 +391,14 @@ impl LlvmPrinter<'_> {
     }
 
     /// Prints the attributes of a result or parameter, each after a space.
-    pub(super) fn value_attributes(&mut self, set: AttrSet) {
+    pub(super) fn print_value_attributes(&mut self, set: AttrSet) {
         for attribute in self.module.attributes.get(set) {
             self.put_text(" ");
             self.print_attribute(attribute);
         }
     }
 
-    pub(super) fn result_attributes(&mut self, list: AttrList) {
+    pub(super) fn print_result_attributes(&mut self, list: AttrList) {
         for attribute in self
             .module
             .attributes
@@ -423,7 +425,7 @@ impl LlvmPrinter<'_> {
     pub(super) fn print_attribute(&mut self, attribute: &LlvmAttribute) {
         match attribute {
             LlvmAttribute::Plain(kind) => self.put_text(kind.name()),
-            LlvmAttribute::Number(kind, number) => self.number_attribute(*kind, *number),
+            LlvmAttribute::Number(kind, number) => self.print_number_attribute(*kind, *number),
             LlvmAttribute::Type(kind, ty) => {
                 self.put_text(kind.name());
                 if let Some(ty) = ty {
@@ -447,10 +449,10 @@ impl LlvmPrinter<'_> {
                 self.put_text(")");
             }
             LlvmAttribute::String(key, value) => {
-                self.quoted_symbol(*key);
+                self.print_quoted_symbol(*key);
                 if !value.is_empty() {
                     self.put_text("=");
-                    self.quoted_symbol(*value);
+                    self.print_quoted_symbol(*value);
                 }
             }
         }
@@ -468,7 +470,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    fn number_attribute(&mut self, kind: AttrKind, number: u64) {
+    fn print_number_attribute(&mut self, kind: AttrKind, number: u64) {
         self.put_text(kind.name());
         match kind {
             AttrKind::Align => self.put_args(format_args!(" {number}")),

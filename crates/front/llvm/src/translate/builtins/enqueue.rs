@@ -50,7 +50,7 @@ pub(super) fn with_both(
 }
 
 /// `(invoke, block)`
-pub(super) fn work_group_size(
+pub(super) fn query_work_group_size(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -68,7 +68,7 @@ pub(super) fn lower_enqueue_multiple(
 }
 
 /// `(ndrange, invoke, block)`
-pub(super) fn sub_group_count(
+pub(super) fn query_sub_group_count(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -77,7 +77,7 @@ pub(super) fn sub_group_count(
 }
 
 /// `(ndrange, invoke, block)`
-pub(super) fn sub_group_size(
+pub(super) fn query_sub_group_size(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {

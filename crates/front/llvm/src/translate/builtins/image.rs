@@ -137,7 +137,7 @@ pub(super) fn lower_image_depth(
 }
 
 /// `get_image_array_size(image)`
-pub(super) fn array_size(
+pub(super) fn lower_array_size(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -191,7 +191,7 @@ const FIRST_TYPE: u32 = 0x10d0;
 const FIRST_ORDER: u32 = 0x10b0;
 
 /// `get_image_channel_data_type(image)`
-pub(super) fn channel_type(
+pub(super) fn lower_channel_type(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -199,7 +199,7 @@ pub(super) fn channel_type(
 }
 
 /// `get_image_channel_order(image)`
-pub(super) fn channel_order(
+pub(super) fn lower_channel_order(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {

@@ -113,7 +113,7 @@ pub(super) fn lower_all(
 }
 
 /// `bit_reverse(x)`
-pub(super) fn bit_reverse(
+pub(super) fn lower_bit_reverse(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -121,7 +121,7 @@ pub(super) fn bit_reverse(
 }
 
 /// `bitfield_insert(base, insert, offset, count)`
-pub(super) fn bit_insert(
+pub(super) fn lower_bit_insert(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -129,7 +129,7 @@ pub(super) fn bit_insert(
 }
 
 /// `bitfield_extract_signed(base, offset, count)`
-pub(super) fn bit_extract_signed(
+pub(super) fn lower_signed_bit_extract(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -137,7 +137,7 @@ pub(super) fn bit_extract_signed(
 }
 
 /// `bitfield_extract_unsigned(base, offset, count)`
-pub(super) fn bit_extract_unsigned(
+pub(super) fn lower_unsigned_bit_extract(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {

@@ -65,10 +65,10 @@ impl FunctionTranslator<'_, '_> {
         let (name, saturated, rounding) = strip_suffixes(name);
         match Op::by_name(name) {
             Some(Op::GenericCastToPtrExplicit) => to_space(self, call),
-            Some(Op::GenericCastToPtr) => self.generic_cast(call).map(Some),
-            Some(Op::SpecConstant) => self.spec_constant(call).map(Some),
+            Some(Op::GenericCastToPtr) => self.lower_generic_cast(call).map(Some),
+            Some(Op::SpecConstant) => self.lower_spec_constant(call).map(Some),
             Some(Op::AbortKHR) => self.lower_abort(call).map(|()| None),
-            Some(Op::SpecConstantComposite) => self.spec_composite(call).map(Some),
+            Some(Op::SpecConstantComposite) => self.lower_spec_composite(call).map(Some),
             // The two are equivalent, and SPIR-V 1.6 has only this one.
             Some(Op::LessOrGreater) => {
                 self.lower_spirv_instruction(Op::FOrdNotEqual, saturated, rounding, call)
@@ -315,7 +315,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// `GenericCastToPtr_ToSPACE(pointer, space)`
-    fn generic_cast(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_generic_cast(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let ty = self.call_type(call)?;
         let Some((class, pointee)) = self.t.pointee_of(ty) else {
             return Err(make_refusal("the result is not a pointer"));
@@ -325,7 +325,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// `SpecConstant(number, default)`
-    fn spec_constant(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_spec_constant(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let number = self.constant_argument(call, 0)? as u32;
         let shape = self.result_shape(call.inst)?;
         let default = call.arg(1)?.as_const();
@@ -340,7 +340,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// `SpecConstantComposite(members…)`
-    fn spec_composite(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_spec_composite(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let ty = self.call_type(call)?;
         let mut words = Vec::with_capacity(call.args.len());
         for &argument in call.args {

@@ -207,7 +207,7 @@ pub(super) fn lower_reduction(
 }
 
 /// `sub_group_non_uniform_all_equal(x)`
-pub(super) fn all_equal(
+pub(super) fn lower_all_equal(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {

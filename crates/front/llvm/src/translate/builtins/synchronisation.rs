@@ -9,7 +9,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope};
 
-/// `barrier(flags)` and `lower_work_group_barrier(flags, scope)`.
+/// `barrier(flags)` and `work_group_barrier(flags, scope)`.
 pub(super) fn lower_work_group_barrier(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -35,7 +35,7 @@ pub(super) fn lower_barrier_wait(
     body.split_barrier(Op::ControlBarrierWaitINTEL, order, call)
 }
 
-/// `lower_sub_group_barrier(flags, scope)`
+/// `sub_group_barrier(flags, scope)`
 pub(super) fn lower_sub_group_barrier(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -43,7 +43,7 @@ pub(super) fn lower_sub_group_barrier(
     body.emit_control_barrier(Scope::Subgroup, call)
 }
 
-/// `lower_mem_fence(flags)`
+/// `mem_fence(flags)`
 pub(super) fn lower_mem_fence(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
@@ -109,7 +109,7 @@ pub(super) fn lower_async_strided_copy(
     body.emit_group_copy(call, stride, 4).map(Some)
 }
 
-/// `lower_wait_group_events(count, events)`
+/// `wait_group_events(count, events)`
 pub(super) fn lower_wait_group_events(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,

@@ -127,12 +127,15 @@ pub(super) const ROWS: &[(&str, OpenClBuiltinRule)] = &[
         "clock_read_hilo_sub_group",
         Instruction(Op::ReadClockKHR, SUBGROUP),
     ),
-    ("bit_reverse", By(numeric::bit_reverse)),
-    ("bitfield_insert", By(numeric::bit_insert)),
-    ("bitfield_extract_signed", By(numeric::bit_extract_signed)),
+    ("bit_reverse", By(numeric::lower_bit_reverse)),
+    ("bitfield_insert", By(numeric::lower_bit_insert)),
+    (
+        "bitfield_extract_signed",
+        By(numeric::lower_signed_bit_extract),
+    ),
     (
         "bitfield_extract_unsigned",
-        By(numeric::bit_extract_unsigned),
+        By(numeric::lower_unsigned_bit_extract),
     ),
     // Relations.
     ("isequal", Relational(Op::FOrdEqual)),
@@ -193,7 +196,10 @@ pub(super) const ROWS: &[(&str, OpenClBuiltinRule)] = &[
         "sub_group_broadcast_first",
         NonUniform(Op::GroupNonUniformBroadcastFirst),
     ),
-    ("sub_group_non_uniform_all_equal", By(subgroup::all_equal)),
+    (
+        "sub_group_non_uniform_all_equal",
+        By(subgroup::lower_all_equal),
+    ),
     ("sub_group_rotate", NonUniform(Op::GroupNonUniformRotateKHR)),
     (
         "sub_group_clustered_rotate",
@@ -255,9 +261,9 @@ pub(super) const ROWS: &[(&str, OpenClBuiltinRule)] = &[
     ("get_image_height", By(image::lower_image_height)),
     ("get_image_depth", By(image::lower_image_depth)),
     ("get_image_dim", By(image::lower_image_dimensions)),
-    ("get_image_array_size", By(image::array_size)),
-    ("get_image_channel_data_type", By(image::channel_type)),
-    ("get_image_channel_order", By(image::channel_order)),
+    ("get_image_array_size", By(image::lower_array_size)),
+    ("get_image_channel_data_type", By(image::lower_channel_type)),
+    ("get_image_channel_order", By(image::lower_channel_order)),
     (
         "get_image_num_mip_levels",
         By(image::lower_image_mip_levels),
@@ -344,7 +350,7 @@ pub(super) const ROWS: &[(&str, OpenClBuiltinRule)] = &[
     ("__enqueue_kernel_events_varargs", By(enqueue::with_both)),
     (
         "__get_kernel_work_group_size_impl",
-        By(enqueue::work_group_size),
+        By(enqueue::query_work_group_size),
     ),
     (
         "__get_kernel_preferred_work_group_size_multiple_impl",
@@ -352,11 +358,11 @@ pub(super) const ROWS: &[(&str, OpenClBuiltinRule)] = &[
     ),
     (
         "__get_kernel_sub_group_count_for_ndrange_impl",
-        By(enqueue::sub_group_count),
+        By(enqueue::query_sub_group_count),
     ),
     (
         "__get_kernel_max_sub_group_size_for_ndrange_impl",
-        By(enqueue::sub_group_size),
+        By(enqueue::query_sub_group_size),
     ),
     ("enqueue_marker", Instruction(Op::EnqueueMarker, None)),
     ("get_default_queue", Instruction(Op::GetDefaultQueue, None)),

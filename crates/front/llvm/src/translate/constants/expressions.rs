@@ -26,7 +26,7 @@ impl LlvmTranslator<'_> {
             LlvmOpcode::BitCast if self.module.types.is_pointer_like(ty) => {
                 self.lower_constant(first)
             }
-            LlvmOpcode::AddrSpaceCast => self.constant_space_cast(ty, first),
+            LlvmOpcode::AddrSpaceCast => self.cast_constant_space(ty, first),
             // Device addresses are numbers.
             LlvmOpcode::PtrToInt | LlvmOpcode::PtrToAddr | LlvmOpcode::IntToPtr
                 if let Some(shape) = self.find_shape(ty)
@@ -37,12 +37,12 @@ impl LlvmTranslator<'_> {
             LlvmOpcode::PtrToInt | LlvmOpcode::PtrToAddr => {
                 let result = self.register_type(ty)?;
                 let operand = self.lower_constant(first)?;
-                Ok(self.spec_op(Op::ConvertPtrToU, result, &[operand.word()]))
+                Ok(self.emit_spec_op(Op::ConvertPtrToU, result, &[operand.word()]))
             }
             LlvmOpcode::IntToPtr => {
                 let result = self.register_type(ty)?;
                 let operand = self.lower_constant(first)?;
-                Ok(self.spec_op(Op::ConvertUToPtr, result, &[operand.word()]))
+                Ok(self.emit_spec_op(Op::ConvertUToPtr, result, &[operand.word()]))
             }
             LlvmOpcode::ExtractElement => self.extracted_lane(ty, expr),
             _ => self.arithmetic_expression(ty, expr),
@@ -64,7 +64,7 @@ impl LlvmTranslator<'_> {
         };
         let operand = self.lower_constant(expr.operands[0])?;
         let result = self.register_type(ty)?;
-        Ok(self.spec_op(Op::CompositeExtract, result, &[operand.word(), lane as u32]))
+        Ok(self.emit_spec_op(Op::CompositeExtract, result, &[operand.word(), lane as u32]))
     }
 
     fn arithmetic_expression(
@@ -105,10 +105,10 @@ impl LlvmTranslator<'_> {
             return Err(unknown());
         }
         let result = self.register_type(ty)?;
-        Ok(self.spec_op(op, result, &words))
+        Ok(self.emit_spec_op(op, result, &words))
     }
 
-    fn constant_space_cast(&mut self, ty: LlvmType, first: LlvmConst) -> TranslationResult<Id> {
+    fn cast_constant_space(&mut self, ty: LlvmType, first: LlvmConst) -> TranslationResult<Id> {
         let operand = self.lower_constant(first)?;
         let from = self.b.type_of(operand).and_then(|ty| self.pointee_of(ty));
         let space = self.module.types.address_space(ty).unwrap_or(0);
@@ -121,7 +121,7 @@ impl LlvmTranslator<'_> {
         let mut id = operand;
         for (op, class) in space_cast(from, to)? {
             let result = self.pointer_type(class, pointee);
-            id = self.spec_op(op, result, &[id.word()]);
+            id = self.emit_spec_op(op, result, &[id.word()]);
         }
         Ok(id)
     }
@@ -174,6 +174,6 @@ impl LlvmTranslator<'_> {
         } else {
             Op::PtrAccessChain
         };
-        Ok(self.spec_op(op, result, &words))
+        Ok(self.emit_spec_op(op, result, &words))
     }
 }

@@ -22,7 +22,7 @@ impl LlvmTranslator<'_> {
     }
 
     /// The initializer of a variable of type [`Self::contents_type`].
-    pub(in crate::translate) fn initial_contents(
+    pub(in crate::translate) fn lower_initializer(
         &mut self,
         ty: LlvmType,
         constant: LlvmConst,

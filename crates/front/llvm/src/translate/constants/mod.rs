@@ -90,13 +90,13 @@ impl LlvmTranslator<'_> {
                 let zero = self.b.constant_u32(0);
                 let mut words = vec![id.word()];
                 words.extend(std::iter::repeat_n(zero.word(), steps));
-                self.spec_op(Op::InBoundsAccessChain, ty, &words)
+                self.emit_spec_op(Op::InBoundsAccessChain, ty, &words)
             }
-            None => self.spec_op(Op::Bitcast, ty, &[id.word()]),
+            None => self.emit_spec_op(Op::Bitcast, ty, &[id.word()]),
         }
     }
 
-    fn spec_op(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
+    fn emit_spec_op(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         let mut words = vec![u32::from(op.0)];
         words.extend_from_slice(operands);
         let id = self.b.declare_constant(Op::SpecConstantOp, ty, &words);
@@ -223,7 +223,7 @@ impl LlvmTranslator<'_> {
         match (known, self.storage_class(space)?) {
             (Some((_, pointee)), StorageClass::Generic) => {
                 let ty = self.pointer_type(StorageClass::Generic, pointee);
-                Ok(self.spec_op(Op::PtrCastToGeneric, ty, &[id.word()]))
+                Ok(self.emit_spec_op(Op::PtrCastToGeneric, ty, &[id.word()]))
             }
             _ => Ok(id),
         }
@@ -427,7 +427,7 @@ impl LlvmTranslator<'_> {
             return id;
         }
         let zero = self.b.constant_u32(0);
-        self.spec_op(Op::InBoundsPtrAccessChain, ty, &[id.word(), zero.word()])
+        self.emit_spec_op(Op::InBoundsPtrAccessChain, ty, &[id.word(), zero.word()])
     }
 
     fn lower_data(&mut self, constant: LlvmConst, ty: Id) -> TranslationResult<Id> {

@@ -149,7 +149,7 @@ impl FunctionTranslator<'_, '_> {
         }
         match care {
             WidthAdjustment::None => id,
-            _ => self.clear_high_bits(shape, id),
+            _ => self.mask_high_bits(shape, id),
         }
     }
 

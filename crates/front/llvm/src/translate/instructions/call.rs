@@ -17,8 +17,8 @@ impl FunctionTranslator<'_, '_> {
             .and_then(|value| value.as_const());
         let Some(func) = callee.and_then(|constant| self.t.callee_of(constant)) else {
             return match callee.map(|constant| self.t.module.consts.kind(constant)) {
-                Some(ConstKind::InlineAsm(number)) => self.call_assembly(inst, *number),
-                _ => self.call_pointer(inst),
+                Some(ConstKind::InlineAsm(number)) => self.lower_assembly_call(inst, *number),
+                _ => self.lower_pointer_call(inst),
             };
         };
         let target = self.t.find_callee(func);
@@ -30,7 +30,7 @@ impl FunctionTranslator<'_, '_> {
                         "a call with other types than those of its callee",
                     ));
                 }
-                return self.call_function(inst, func);
+                return self.lower_function_call(inst, func);
             }
             LlvmCallee::Intrinsic(_, name) => (*name, &[][..], None),
             LlvmCallee::Builtin(_, demangled) | LlvmCallee::Spirv(demangled) => {
@@ -64,7 +64,11 @@ impl FunctionTranslator<'_, '_> {
         }
     }
 
-    fn call_assembly(&mut self, inst: LlvmInst, number: u32) -> TranslationResult<Option<Id>> {
+    fn lower_assembly_call(
+        &mut self,
+        inst: LlvmInst,
+        number: u32,
+    ) -> TranslationResult<Option<Id>> {
         let assembly = self.t.declare_assembly(number)?;
         let mut words = vec![assembly.id.word()];
         let arguments = self.function.arguments(inst);
@@ -79,7 +83,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A call through a pointer: of the extension SPV_INTEL_function_pointers.
-    fn call_pointer(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
+    fn lower_pointer_call(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
         let module = self.t.module;
         let called = self.function.call_info(inst).map(|info| info.function_type);
         let signature = called.and_then(|ty| module.types.function_signature(ty));
@@ -107,7 +111,11 @@ impl FunctionTranslator<'_, '_> {
         Ok((self.function.inst(inst).ty != LlvmType::VOID).then_some(id))
     }
 
-    fn call_function(&mut self, inst: LlvmInst, func: LlvmFunc) -> TranslationResult<Option<Id>> {
+    fn lower_function_call(
+        &mut self,
+        inst: LlvmInst,
+        func: LlvmFunc,
+    ) -> TranslationResult<Option<Id>> {
         let signature = self.t.intern_signature(func)?;
         let arguments = self.function.arguments(inst);
         if arguments.len() != signature.params.len() {

@@ -48,7 +48,7 @@ impl FunctionTranslator<'_, '_> {
             _ => {}
         }
         let left = self.lower_value(operands[0])?;
-        if let Some(id) = self.same_address(predicate, left, operands[1])? {
+        if let Some(id) = self.compare_addresses(predicate, left, operands[1])? {
             return Ok(id);
         }
         let right = self.lower_value(operands[1])?;
@@ -66,7 +66,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// Whether two pointers to the same storage class are equal or unequal, which SPIR-V can test
     /// since version 1.4.
-    fn same_address(
+    fn compare_addresses(
         &mut self,
         predicate: Predicate,
         left: Id,

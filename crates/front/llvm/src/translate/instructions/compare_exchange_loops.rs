@@ -145,7 +145,7 @@ impl FunctionTranslator<'_, '_> {
         let new = match (op, found) {
             (RmwOp::FAdd, _) => self.emit_op(Op::FAdd, ty, [left, right]),
             (RmwOp::FSub, _) => self.emit_op(Op::FSub, ty, [left, right]),
-            (_, Some((_, number, true))) => self.extremum_or_nan(*number, wide, [left, right]),
+            (_, Some((_, number, true))) => self.emit_extremum_or_nan(*number, wide, [left, right]),
             (_, Some((_, number, false))) => self.emit_ext_inst(*number, ty, &[left, right]),
             _ => {
                 return Err(make_refusal(format!(

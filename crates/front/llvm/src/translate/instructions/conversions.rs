@@ -28,7 +28,7 @@ impl FunctionTranslator<'_, '_> {
                 let to = self.result_shape(inst)?;
                 self.pointer_bits_as(operand, to)
             }
-            LlvmOpcode::IntToPtr => self.integer_to_pointer(inst),
+            LlvmOpcode::IntToPtr => self.lower_integer_to_pointer(inst),
             LlvmOpcode::AddrSpaceCast => {
                 let ty = self.inst_type(inst);
                 let Some(space) = self.t.module.types.address_space(ty) else {
@@ -93,7 +93,7 @@ impl FunctionTranslator<'_, '_> {
             (LlvmOpcode::SExt, _) => {
                 let extended = self.sign_extend_value(from, id);
                 let id = self.resize_integer(from, to, extended, true);
-                self.clear_high_bits(to, id)
+                self.mask_high_bits(to, id)
             }
             (LlvmOpcode::Trunc, _) => self.truncate_integer(from, to, id),
             (LlvmOpcode::UiToFp, _) => self.emit_op(Op::ConvertUToF, ty, [id]),
@@ -111,7 +111,7 @@ impl FunctionTranslator<'_, '_> {
                 let id = self.emit_op(op, ty, [id]);
                 match to.elem {
                     NumericElement::Bool => self.is_nonzero(whole, id),
-                    _ => self.clear_high_bits(to, id),
+                    _ => self.mask_high_bits(to, id),
                 }
             }
             (LlvmOpcode::FpTrunc | LlvmOpcode::FpExt, _)
@@ -143,7 +143,7 @@ impl FunctionTranslator<'_, '_> {
             return self.is_nonzero(from, low);
         }
         let id = self.resize_integer(from, to, id, false);
-        self.clear_high_bits(to, id)
+        self.mask_high_bits(to, id)
     }
 
     /// The address in a pointer as an integer.
@@ -164,10 +164,10 @@ impl FunctionTranslator<'_, '_> {
             return Ok(self.truncate_integer(size, to, bits));
         }
         let id = self.resize_integer(size, to, bits, false);
-        Ok(self.clear_high_bits(to, id))
+        Ok(self.mask_high_bits(to, id))
     }
 
-    fn integer_to_pointer(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+    fn lower_integer_to_pointer(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let value = self.function.operands(inst)[0];
         let from = self.shape_of(value)?;
         let size = NumericShape::new_int(self.t.pointer_bits, 1);

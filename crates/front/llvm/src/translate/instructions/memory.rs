@@ -242,7 +242,7 @@ impl FunctionTranslator<'_, '_> {
                 let mut id = self.t.b.append_value(Op::Load, ty, &words);
                 if shape.is_odd() {
                     id = self.resize_integer(part, scalar.as_int(shape.width), id, false);
-                    id = self.shifted_left(scalar, id, offset);
+                    id = self.emit_shift_left(scalar, id, offset);
                 }
                 whole = Some(match whole {
                     Some(low) => {
@@ -257,7 +257,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.compose_vector(shape, &lanes))
     }
 
-    fn shifted_left(&mut self, shape: NumericShape, id: Id, by: u32) -> Id {
+    fn emit_shift_left(&mut self, shape: NumericShape, id: Id, by: u32) -> Id {
         if by == 0 {
             return id;
         }

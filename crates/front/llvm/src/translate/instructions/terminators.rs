@@ -57,7 +57,7 @@ impl FunctionTranslator<'_, '_> {
         let shape = self.shape_of(operands[0])?;
         let selector = self.lower_value(operands[0])?;
         if shape.elem == NumericElement::Bool {
-            return self.switch_on_bool(inst);
+            return self.lower_boolean_switch(inst);
         }
         let default = self.label_of(targets[0]);
         let mut words = vec![selector.word(), default.word()];
@@ -92,7 +92,7 @@ impl FunctionTranslator<'_, '_> {
         Some(halves.collect())
     }
 
-    fn switch_on_bool(&mut self, inst: LlvmInst) -> TranslationResult<()> {
+    fn lower_boolean_switch(&mut self, inst: LlvmInst) -> TranslationResult<()> {
         let operands = self.function.operands(inst);
         let targets = self.function.blocks_of(inst);
         let target = |body: &Self, wanted: u64| {

@@ -29,7 +29,7 @@ pub(super) fn lower_ctpop(
 }
 
 /// `llvm.ctlz`
-pub(super) fn leading_zeros(
+pub(super) fn lower_leading_zeros(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -46,7 +46,7 @@ pub(super) fn leading_zeros(
 }
 
 /// `llvm.cttz`
-pub(super) fn trailing_zeros(
+pub(super) fn lower_trailing_zeros(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -92,7 +92,7 @@ pub(super) fn lower_bitreverse(
 }
 
 /// `llvm.fshl`
-pub(super) fn funnel_left(
+pub(super) fn lower_funnel_left(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -100,7 +100,7 @@ pub(super) fn funnel_left(
 }
 
 /// `llvm.fshr`
-pub(super) fn funnel_right(
+pub(super) fn lower_funnel_right(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -131,7 +131,7 @@ pub(super) fn multiply_without_carries(
         let partial = body.emit_op(Op::IMul, ty, [partial, taken]);
         product = body.emit_op(Op::BitwiseXor, ty, [product, partial]);
     }
-    Ok(Some(body.clear_high_bits(shape, product)))
+    Ok(Some(body.mask_high_bits(shape, product)))
 }
 
 impl FunctionTranslator<'_, '_> {
@@ -151,7 +151,7 @@ impl FunctionTranslator<'_, '_> {
         let high = self.emit_op(Op::ShiftLeftLogical, ty, [high, up]);
         let low = self.emit_op(Op::ShiftRightLogical, ty, [low, down]);
         let all = self.emit_op(Op::BitwiseOr, ty, [high, low]);
-        self.clear_high_bits(shape, all)
+        self.mask_high_bits(shape, all)
     }
 
     fn integer_argument(
@@ -172,7 +172,7 @@ impl FunctionTranslator<'_, '_> {
     /// Reverses the order of groups of `smallest` bits by swapping increasingly larger halves.
     fn swap_groups(&mut self, call: &ExternalCall<'_>, smallest: u32) -> TranslationResult<Id> {
         let (shape, value) = self.integer_argument(call, 0)?;
-        let mut value = self.swapped_groups(shape, value, smallest);
+        let mut value = self.emit_swapped_groups(shape, value, smallest);
         if shape.is_odd() {
             let ty = self.t.shape_type(shape);
             let by = self
@@ -184,7 +184,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Reverses the order of all groups of bits of an integer's representation.
-    pub(in crate::translate) fn swapped_groups(
+    pub(in crate::translate) fn emit_swapped_groups(
         &mut self,
         shape: NumericShape,
         mut value: Id,

@@ -115,7 +115,7 @@ impl FunctionTranslator<'_, '_> {
             }
         };
         if !is_saturating(call) {
-            return Ok(self.clear_high_bits(shape, product));
+            return Ok(self.mask_high_bits(shape, product));
         }
         // The discarded upper bits must equal the sign.
         let signs = if signed {
@@ -136,7 +136,7 @@ impl FunctionTranslator<'_, '_> {
         if shape.is_odd() {
             found = self.clamp_integer(shape, signed, found);
         }
-        Ok(self.clear_high_bits(shape, found))
+        Ok(self.mask_high_bits(shape, found))
     }
 
     /// A quotient. The dividend is shifted left by the number of fractional bits, in twice the
@@ -174,6 +174,6 @@ impl FunctionTranslator<'_, '_> {
             quotient = self.emit_ext_inst(clamp, ty, &[quotient, least, most]);
         }
         let found = self.convert_number(LlvmOpcode::Trunc, wide, narrow, quotient)?;
-        Ok(self.clear_high_bits(shape, found))
+        Ok(self.mask_high_bits(shape, found))
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn lower_modf(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let shape = body.shape_of(call.arg(0)?)?;
-    body.two_results(std_::MODF, shape, call).map(Some)
+    body.emit_two_results(std_::MODF, shape, call).map(Some)
 }
 
 /// `llvm.sincos`
@@ -24,7 +24,7 @@ pub(super) fn lower_sincos(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let shape = body.shape_of(call.arg(0)?)?;
-    body.two_results(std_::SINCOS, shape, call).map(Some)
+    body.emit_two_results(std_::SINCOS, shape, call).map(Some)
 }
 
 /// `llvm.sincospi`: SPIR-V has no function for both results.
@@ -50,7 +50,7 @@ pub(super) fn lower_frexp(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let shape = body.shape_of(call.arg(0)?)?.as_int(32);
-    body.two_results(std_::FREXP, shape, call).map(Some)
+    body.emit_two_results(std_::FREXP, shape, call).map(Some)
 }
 
 /// `llvm.lround`, `llvm.llround`: halves away from zero.
@@ -58,7 +58,7 @@ pub(super) fn round_to_integer(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.rounded_integer(std_::ROUND, call).map(Some)
+    body.emit_rounded_integer(std_::ROUND, call).map(Some)
 }
 
 /// `llvm.lrint`, `llvm.llrint`: halves to even.
@@ -66,12 +66,12 @@ pub(super) fn lower_nearest_integer(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.rounded_integer(std_::RINT, call).map(Some)
+    body.emit_rounded_integer(std_::RINT, call).map(Some)
 }
 
 impl FunctionTranslator<'_, '_> {
     /// A function that returns its second result through a pointer.
-    fn two_results(
+    fn emit_two_results(
         &mut self,
         number: u32,
         second: NumericShape,
@@ -94,7 +94,11 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.emit_op(Op::CompositeConstruct, both, [first, other]))
     }
 
-    fn rounded_integer(&mut self, number: u32, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn emit_rounded_integer(
+        &mut self,
+        number: u32,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let value = self.lower_value(call.arg(0)?)?;
         let value = self.promote_float(shape, value);

@@ -34,14 +34,14 @@ pub(super) fn lower_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.extremum_with_nan(std_::FMIN, call).map(Some)
+    body.lower_extremum_with_nan(std_::FMIN, call).map(Some)
 }
 
 pub(super) fn lower_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.extremum_with_nan(std_::FMAX, call).map(Some)
+    body.lower_extremum_with_nan(std_::FMAX, call).map(Some)
 }
 
 /// Multiplication by one quiets NaNs.
@@ -77,7 +77,7 @@ pub(super) fn lower_abs(
     let value = body.sign_extend_value(shape, value);
     let ty = body.t.shape_type(shape);
     let id = body.emit_ext_inst(std_::S_ABS, ty, &[value]);
-    Ok(Some(body.clear_high_bits(shape, id)))
+    Ok(Some(body.mask_high_bits(shape, id)))
 }
 
 pub(super) fn add_unsigned_overflow(
@@ -100,7 +100,7 @@ pub(super) fn add_signed_overflow(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     body.with_overflow(call, Op::IAdd, |body, shape, [left, right], sum| {
-        body.signs_differ(shape, [(left, sum), (right, sum)])
+        body.test_signs_differ(shape, [(left, sum), (right, sum)])
     })
 }
 
@@ -111,7 +111,7 @@ pub(super) fn subtract_signed_overflow(
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     body.with_overflow(call, Op::ISub, |body, shape, [left, right], difference| {
-        body.signs_differ(shape, [(left, right), (left, difference)])
+        body.test_signs_differ(shape, [(left, right), (left, difference)])
     })
 }
 
@@ -139,7 +139,7 @@ pub(super) fn compare_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.three_way([Predicate::Slt, Predicate::Sgt], call)
+    body.emit_three_way_compare([Predicate::Slt, Predicate::Sgt], call)
         .map(Some)
 }
 
@@ -147,20 +147,24 @@ pub(super) fn compare_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.three_way([Predicate::Ult, Predicate::Ugt], call)
+    body.emit_three_way_compare([Predicate::Ult, Predicate::Ugt], call)
         .map(Some)
 }
 
 impl FunctionTranslator<'_, '_> {
-    fn extremum_with_nan(&mut self, number: u32, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_extremum_with_nan(
+        &mut self,
+        number: u32,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
         let left = self.lower_value(call.arg(0)?)?;
         let right = self.lower_value(call.arg(1)?)?;
-        Ok(self.extremum_or_nan(number, shape, [left, right]))
+        Ok(self.emit_extremum_or_nan(number, shape, [left, right]))
     }
 
     /// The smaller or larger of two floats; NaN if one is NaN.
-    pub(in crate::translate) fn extremum_or_nan(
+    pub(in crate::translate) fn emit_extremum_or_nan(
         &mut self,
         number: u32,
         shape: NumericShape,
@@ -267,7 +271,7 @@ impl FunctionTranslator<'_, '_> {
             operands
         };
         let exact = self.emit_op(op, ty, operands);
-        let result = self.clear_high_bits(shape, exact);
+        let result = self.mask_high_bits(shape, exact);
         let back = if signed {
             self.sign_extend_value(shape, result)
         } else {
@@ -279,7 +283,11 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Whether the signs differ in both pairs.
-    fn signs_differ(&mut self, shape: NumericShape, pairs: [(Id, Id); 2]) -> TranslationResult<Id> {
+    fn test_signs_differ(
+        &mut self,
+        shape: NumericShape,
+        pairs: [(Id, Id); 2],
+    ) -> TranslationResult<Id> {
         let ty = self.t.shape_type(shape);
         let [a, b] = pairs.map(|(a, b)| self.emit_op(Op::BitwiseXor, ty, [a, b]));
         let both = self.emit_op(Op::BitwiseAnd, ty, [a, b]);
@@ -288,7 +296,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// -1, 0 or 1 for less, equal and greater.
-    fn three_way(
+    fn emit_three_way_compare(
         &mut self,
         predicates: [Predicate; 2],
         call: &ExternalCall<'_>,

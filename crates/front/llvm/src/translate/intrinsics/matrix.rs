@@ -54,7 +54,7 @@ pub(super) fn lower_matrix_multiply(
             }
             let total =
                 total.ok_or_else(|| make_refusal("a product of matrices without columns"))?;
-            all.push(body.clear_high_bits(shape, total));
+            all.push(body.mask_high_bits(shape, total));
         }
     }
     body.composed_result(call, &all)

@@ -230,12 +230,12 @@ const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.udiv.fix.sat", By(fixed_point::divide_unsigned)),
     // Bits.
     ("llvm.ctpop", By(bits::lower_ctpop)),
-    ("llvm.ctlz", By(bits::leading_zeros)),
-    ("llvm.cttz", By(bits::trailing_zeros)),
+    ("llvm.ctlz", By(bits::lower_leading_zeros)),
+    ("llvm.cttz", By(bits::lower_trailing_zeros)),
     ("llvm.bswap", By(bits::swap_bytes)),
     ("llvm.bitreverse", By(bits::lower_bitreverse)),
-    ("llvm.fshl", By(bits::funnel_left)),
-    ("llvm.fshr", By(bits::funnel_right)),
+    ("llvm.fshl", By(bits::lower_funnel_left)),
+    ("llvm.fshr", By(bits::lower_funnel_right)),
     ("llvm.clmul", By(bits::multiply_without_carries)),
     // Lanes, halves, clocks.
     ("llvm.vector.reverse", By(vector::lower_vector_reverse)),
@@ -534,7 +534,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let ty = self.t.shape_type(shape);
         let id = self.emit_ext_inst(number, ty, &[left, right]);
-        Ok(self.clear_high_bits(shape, id))
+        Ok(self.mask_high_bits(shape, id))
     }
 
     /// A comparison of two numbers.

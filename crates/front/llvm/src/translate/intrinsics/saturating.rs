@@ -15,7 +15,8 @@ pub(super) fn to_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.saturated_conversion(Op::ConvertFToS, call).map(Some)
+    body.lower_saturating_conversion(Op::ConvertFToS, call)
+        .map(Some)
 }
 
 /// `llvm.fptoui.sat`
@@ -23,7 +24,8 @@ pub(super) fn to_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.saturated_conversion(Op::ConvertFToU, call).map(Some)
+    body.lower_saturating_conversion(Op::ConvertFToU, call)
+        .map(Some)
 }
 
 /// `llvm.sadd.sat`
@@ -67,7 +69,7 @@ pub(super) fn shift_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.saturated_shift(false, call).map(Some)
+    body.lower_saturating_shift(false, call).map(Some)
 }
 
 /// `llvm.sshl.sat`: the bound with the operand's sign if bits or the sign are lost.
@@ -75,7 +77,7 @@ pub(super) fn shift_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.saturated_shift(true, call).map(Some)
+    body.lower_saturating_shift(true, call).map(Some)
 }
 
 /// The bounds of a type. The lower one is sign-extended to the width of the representation.
@@ -89,7 +91,11 @@ pub(super) fn integer_bounds(shape: NumericShape, signed: bool) -> [u64; 2] {
 }
 
 impl FunctionTranslator<'_, '_> {
-    fn saturated_conversion(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_saturating_conversion(
+        &mut self,
+        op: Op,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.width > 64 {
             return Err(make_refusal(format!("the result has {} bits", shape.bits)));
@@ -104,7 +110,7 @@ impl FunctionTranslator<'_, '_> {
             return Ok(id);
         }
         let id = self.clamp_integer(shape, op == Op::ConvertFToS, id);
-        Ok(self.clear_high_bits(shape, id))
+        Ok(self.mask_high_bits(shape, id))
     }
 
     /// Clamps an integer to the bounds of its own, narrower type.
@@ -141,10 +147,14 @@ impl FunctionTranslator<'_, '_> {
             return Ok(id);
         }
         let id = self.clamp_integer(shape, signed, id);
-        Ok(self.clear_high_bits(shape, id))
+        Ok(self.mask_high_bits(shape, id))
     }
 
-    fn saturated_shift(&mut self, signed: bool, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn lower_saturating_shift(
+        &mut self,
+        signed: bool,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
         if shape.elem != NumericElement::Int || shape.width > 64 {
             return Err(make_refusal(format!(
@@ -164,7 +174,7 @@ impl FunctionTranslator<'_, '_> {
             (value, Op::ShiftRightLogical)
         };
         let shifted = self.emit_op(Op::ShiftLeftLogical, ty, [value, by]);
-        let kept = self.clear_high_bits(shape, shifted);
+        let kept = self.mask_high_bits(shape, shifted);
         let seen = if signed {
             self.sign_extend_value(shape, kept)
         } else {
@@ -181,6 +191,6 @@ impl FunctionTranslator<'_, '_> {
             end = self.emit_select(ty, negative, low, high);
         }
         let id = self.emit_select(ty, lost, end, kept);
-        Ok(self.clear_high_bits(shape, id))
+        Ok(self.mask_high_bits(shape, id))
     }
 }

@@ -94,45 +94,45 @@ pub(super) const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.spv.rsqrt", Ext(std_::RSQRT, 1)),
     ("llvm.spv.sign", Ext(std_::SIGN, 1)),
     ("llvm.spv.fdot", IntrinsicRule::Op(Op::Dot, 2)),
-    ("llvm.spv.udot", By(unsigned_dot)),
-    ("llvm.spv.sdot", By(signed_dot)),
+    ("llvm.spv.udot", By(lower_unsigned_dot)),
+    ("llvm.spv.sdot", By(lower_signed_dot)),
     ("llvm.spv.isnan", IntrinsicRule::Op(Op::IsNan, 1)),
     ("llvm.spv.isinf", IntrinsicRule::Op(Op::IsInf, 1)),
     ("llvm.spv.saturate", By(lower_spv_saturate)),
     ("llvm.spv.frac", By(lower_spv_frac)),
     (
         "llvm.spv.group.memory.barrier.with.group.sync",
-        By(group_barrier),
+        By(lower_group_barrier),
     ),
-    ("llvm.spv.group.memory.barrier", By(group_fence)),
-    ("llvm.spv.device.memory.barrier", By(device_fence)),
+    ("llvm.spv.group.memory.barrier", By(lower_group_fence)),
+    ("llvm.spv.device.memory.barrier", By(lower_device_fence)),
     (
         "llvm.spv.device.memory.barrier.with.group.sync",
-        By(device_barrier),
+        By(lower_device_barrier),
     ),
-    ("llvm.spv.all.memory.barrier", By(all_fence)),
+    ("llvm.spv.all.memory.barrier", By(lower_all_fence)),
     (
         "llvm.spv.all.memory.barrier.with.group.sync",
-        By(all_barrier),
+        By(lower_all_barrier),
     ),
     ("llvm.spv.wave.active.countbits", By(count_active)),
-    ("llvm.spv.wave.all", By(wave_all)),
-    ("llvm.spv.wave.any", By(wave_any)),
-    ("llvm.spv.wave.ballot", By(wave_ballot)),
-    ("llvm.spv.wave.is.first.lane", By(wave_elect)),
-    ("llvm.spv.wave.readlane", By(wave_read)),
-    ("llvm.spv.wave.reduce.sum", By(wave_sum)),
-    ("llvm.spv.wave.reduce.usum", By(wave_sum)),
-    ("llvm.spv.wave.reduce.max", By(wave_signed_maximum)),
-    ("llvm.spv.wave.reduce.umax", By(wave_unsigned_maximum)),
-    ("llvm.spv.wave.reduce.min", By(wave_signed_minimum)),
-    ("llvm.spv.wave.reduce.umin", By(wave_unsigned_minimum)),
-    ("llvm.spv.wave.prefix.sum", By(wave_sum_before)),
-    ("llvm.spv.wave.prefix.usum", By(wave_sum_before)),
-    ("llvm.spv.wave.product", By(wave_product)),
-    ("llvm.spv.wave.reduce.and", By(wave_and)),
-    ("llvm.spv.wave.reduce.or", By(wave_or)),
-    ("llvm.spv.wave.reduce.xor", By(wave_xor)),
+    ("llvm.spv.wave.all", By(lower_wave_all)),
+    ("llvm.spv.wave.any", By(lower_wave_any)),
+    ("llvm.spv.wave.ballot", By(lower_wave_ballot)),
+    ("llvm.spv.wave.is.first.lane", By(lower_wave_elect)),
+    ("llvm.spv.wave.readlane", By(lower_wave_read)),
+    ("llvm.spv.wave.reduce.sum", By(lower_wave_sum)),
+    ("llvm.spv.wave.reduce.usum", By(lower_wave_sum)),
+    ("llvm.spv.wave.reduce.max", By(lower_wave_signed_maximum)),
+    ("llvm.spv.wave.reduce.umax", By(lower_wave_unsigned_maximum)),
+    ("llvm.spv.wave.reduce.min", By(lower_wave_signed_minimum)),
+    ("llvm.spv.wave.reduce.umin", By(lower_wave_unsigned_minimum)),
+    ("llvm.spv.wave.prefix.sum", By(lower_wave_sum_before)),
+    ("llvm.spv.wave.prefix.usum", By(lower_wave_sum_before)),
+    ("llvm.spv.wave.product", By(lower_wave_product)),
+    ("llvm.spv.wave.reduce.and", By(lower_wave_and)),
+    ("llvm.spv.wave.reduce.or", By(lower_wave_or)),
+    ("llvm.spv.wave.reduce.xor", By(lower_wave_xor)),
     ("llvm.spv.umin", Integer(std_::U_MIN, false)),
     ("llvm.spv.umax", Integer(std_::U_MAX, false)),
 ];
@@ -141,28 +141,28 @@ fn lower_spv_all(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.nonzero_lanes(Op::All, call).map(Some)
+    body.test_nonzero_lanes(Op::All, call).map(Some)
 }
 
 fn lower_spv_any(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.nonzero_lanes(Op::Any, call).map(Some)
+    body.test_nonzero_lanes(Op::Any, call).map(Some)
 }
 
-fn unsigned_dot(
+fn lower_unsigned_dot(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.lanes_product(Op::UDot, call).map(Some)
+    body.multiply_lanes(Op::UDot, call).map(Some)
 }
 
-fn signed_dot(
+fn lower_signed_dot(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.lanes_product(Op::SDot, call).map(Some)
+    body.multiply_lanes(Op::SDot, call).map(Some)
 }
 
 /// A number clamped to the range from zero to one.
@@ -194,14 +194,14 @@ fn lower_spv_frac(
 }
 
 /// A barrier of the workgroup and its memory.
-fn group_barrier(
+fn lower_group_barrier(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     body.emit_barrier_or_fence(true, Scope::Workgroup, MemorySemantics::WorkgroupMemory)
 }
 
-fn group_fence(
+fn lower_group_fence(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -209,14 +209,14 @@ fn group_fence(
 }
 
 /// One of the workgroup, for the device's memory.
-fn device_barrier(
+fn lower_device_barrier(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     body.emit_barrier_or_fence(true, Scope::Device, DEVICE_MEMORY)
 }
 
-fn device_fence(
+fn lower_device_fence(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -224,7 +224,7 @@ fn device_fence(
 }
 
 /// One of the workgroup, for all memory.
-fn all_barrier(
+fn lower_all_barrier(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -232,7 +232,7 @@ fn all_barrier(
     body.emit_barrier_or_fence(true, Scope::Device, memory)
 }
 
-fn all_fence(
+fn lower_all_fence(
     body: &mut FunctionTranslator<'_, '_>,
     _: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -256,7 +256,7 @@ fn count_active(
     )))
 }
 
-fn wave_all(
+fn lower_wave_all(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -264,7 +264,7 @@ fn wave_all(
         .map(Some)
 }
 
-fn wave_any(
+fn lower_wave_any(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -272,14 +272,14 @@ fn wave_any(
         .map(Some)
 }
 
-fn wave_ballot(
+fn lower_wave_ballot(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     body.emit_ballot(call).map(Some)
 }
 
-fn wave_elect(
+fn lower_wave_elect(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -287,7 +287,7 @@ fn wave_elect(
         .map(Some)
 }
 
-fn wave_read(
+fn lower_wave_read(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -295,7 +295,7 @@ fn wave_read(
         .map(Some)
 }
 
-fn wave_sum(
+fn lower_wave_sum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -304,16 +304,16 @@ fn wave_sum(
 }
 
 /// The sum over the invocations before this one.
-fn wave_sum_before(
+fn lower_wave_sum_before(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFAdd, Op::GroupNonUniformIAdd];
-    body.over_wave(GroupOperation::ExclusiveScan, ops, call)
+    body.emit_over_wave(GroupOperation::ExclusiveScan, ops, call)
         .map(Some)
 }
 
-fn wave_product(
+fn lower_wave_product(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -321,28 +321,28 @@ fn wave_product(
     body.lower_wave_reduction(ops, call).map(Some)
 }
 
-fn wave_and(
+fn lower_wave_and(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.wave_bits(Op::GroupNonUniformBitwiseAnd, call)
+    body.lower_wave_bits(Op::GroupNonUniformBitwiseAnd, call)
 }
 
-fn wave_or(
+fn lower_wave_or(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.wave_bits(Op::GroupNonUniformBitwiseOr, call)
+    body.lower_wave_bits(Op::GroupNonUniformBitwiseOr, call)
 }
 
-fn wave_xor(
+fn lower_wave_xor(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
-    body.wave_bits(Op::GroupNonUniformBitwiseXor, call)
+    body.lower_wave_bits(Op::GroupNonUniformBitwiseXor, call)
 }
 
-fn wave_signed_minimum(
+fn lower_wave_signed_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -350,7 +350,7 @@ fn wave_signed_minimum(
     body.lower_wave_reduction(ops, call).map(Some)
 }
 
-fn wave_unsigned_minimum(
+fn lower_wave_unsigned_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -358,7 +358,7 @@ fn wave_unsigned_minimum(
     body.lower_wave_reduction(ops, call).map(Some)
 }
 
-fn wave_signed_maximum(
+fn lower_wave_signed_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -366,7 +366,7 @@ fn wave_signed_maximum(
     body.lower_wave_reduction(ops, call).map(Some)
 }
 
-fn wave_unsigned_maximum(
+fn lower_wave_unsigned_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
 ) -> TranslationResult<Option<Id>> {
@@ -376,7 +376,7 @@ fn wave_unsigned_maximum(
 
 impl FunctionTranslator<'_, '_> {
     /// Whether all or any lanes are not zero.
-    fn nonzero_lanes(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn test_nonzero_lanes(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let value = self.lower_value(call.arg(0)?)?;
         let truths = match shape.elem {
@@ -395,7 +395,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The sum of the products of lanes.
-    fn lanes_product(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
+    fn multiply_lanes(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let left = self.lower_value(call.arg(0)?)?;
         let right = self.lower_value(call.arg(1)?)?;
         let ty = self.result_type(call.inst)?;
@@ -433,7 +433,11 @@ impl FunctionTranslator<'_, '_> {
         Ok(None)
     }
 
-    fn wave_bits(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
+    fn lower_wave_bits(
+        &mut self,
+        op: Op,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Option<Id>> {
         if self.shape_of(call.arg(0)?)?.is_float() {
             return Err(make_refusal("bits of floats"));
         }
@@ -446,10 +450,10 @@ impl FunctionTranslator<'_, '_> {
         ops: [Op; 2],
         call: &ExternalCall<'_>,
     ) -> TranslationResult<Id> {
-        self.over_wave(GroupOperation::Reduce, ops, call)
+        self.emit_over_wave(GroupOperation::Reduce, ops, call)
     }
 
-    fn over_wave(
+    fn emit_over_wave(
         &mut self,
         over: GroupOperation,
         ops: [Op; 2],

@@ -247,7 +247,7 @@ pub(super) fn add_partial_reduction(
     let count = sums.len();
     for (at, lane) in all.into_iter().enumerate() {
         let sum = body.emit_op(op, ty, [sums[at % count], lane]);
-        sums[at % count] = body.clear_high_bits(scalar, sum);
+        sums[at % count] = body.mask_high_bits(scalar, sum);
     }
     body.composed_result(call, &sums)
 }

@@ -168,7 +168,7 @@ impl FunctionTranslator<'_, '_> {
                 }
             };
         }
-        Ok(self.clear_high_bits(scalar, all))
+        Ok(self.mask_high_bits(scalar, all))
     }
 
     /// `llvm.vp.cttz.elts(vector, whether zero is poison, mask, length)`: the number of lanes

@@ -193,7 +193,7 @@ impl FunctionTranslator<'_, '_> {
         for &lane in &lanes[1..] {
             all = self.combine_lanes(join, scalar, [all, lane])?;
         }
-        Ok(Some(self.clear_high_bits(scalar, all)))
+        Ok(Some(self.mask_high_bits(scalar, all)))
     }
 
     /// Combines two lanes. The first is already sign-extended if the operation is signed.
@@ -208,7 +208,7 @@ impl FunctionTranslator<'_, '_> {
             (LaneReductionRule::Op(_, op), NumericElement::Bool)
             | (LaneReductionRule::Op(op, _), _) => self.emit_op(op, ty, [all, lane]),
             (LaneReductionRule::Nan(number), _) => {
-                self.extremum_or_nan(number, scalar, [all, lane])
+                self.emit_extremum_or_nan(number, scalar, [all, lane])
             }
             (LaneReductionRule::Ext(..), NumericElement::Bool) => {
                 return Err(make_refusal("the operand is a vector of Booleans"));

@@ -89,7 +89,7 @@ impl FunctionTranslator<'_, '_> {
         all
     }
 
-    pub(super) fn same_limbs(&mut self, left: &[Id], right: &[Id]) -> Id {
+    pub(super) fn compare_limbs_equal(&mut self, left: &[Id], right: &[Id]) -> Id {
         let bool = self.t.b.bool_type();
         let mut all = None;
         for (&left, &right) in left.iter().zip(right) {
@@ -220,7 +220,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// Zero less a number.
-    pub(super) fn negated_limbs(&mut self, limbs: &[Id]) -> Vec<Id> {
+    pub(super) fn negate_limbs(&mut self, limbs: &[Id]) -> Vec<Id> {
         let zero = vec![self.t.make_zero(LIMB_SHAPE); limbs.len()];
         self.subtract_limbs(&zero, limbs).0
     }
@@ -258,8 +258,8 @@ impl FunctionTranslator<'_, '_> {
         let remainder: Vec<Id> = remainders.iter().map(|phi| phi.0).collect();
         // The highest bit of the dividend moves into the remainder. Limbs are used whole, as the
         // bits above the width are zero.
-        let top = self.top_bit(&quotient);
-        let over = self.top_bit(&remainder);
+        let top = self.extract_top_bit(&quotient);
+        let over = self.extract_top_bit(&remainder);
         let mut next = self.shift_left(&remainder, one, Some(1));
         next[0] = self.emit_op(Op::BitwiseOr, ty, [next[0], top]);
         let below = self.emit_wide_less_than(&next, right, false);
@@ -298,7 +298,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The highest bit of a number.
-    fn top_bit(&mut self, limbs: &[Id]) -> Id {
+    fn extract_top_bit(&mut self, limbs: &[Id]) -> Id {
         let ty = self.t.shape_type(LIMB_SHAPE);
         let most = self.t.make_splat(LIMB_SHAPE, u64::from(LIMB - 1));
         let last = limbs[limbs.len() - 1];
@@ -317,9 +317,9 @@ impl FunctionTranslator<'_, '_> {
         let (right, other) = self.split_sign(wide, right);
         let (quotient, remainder) = self.divide_limbs(wide, &left, &right);
         let differ = self.emit_op(Op::LogicalNotEqual, bool, [negative, other]);
-        let minus = self.negated_limbs(&quotient);
+        let minus = self.negate_limbs(&quotient);
         let quotient = self.select_limbs(differ, &minus, &quotient);
-        let minus = self.negated_limbs(&remainder);
+        let minus = self.negate_limbs(&remainder);
         let remainder = self.select_limbs(negative, &minus, &remainder);
         (quotient, remainder)
     }
@@ -328,8 +328,8 @@ impl FunctionTranslator<'_, '_> {
     pub(super) fn split_sign(&mut self, wide: LimbInteger, limbs: &[Id]) -> (Vec<Id>, Id) {
         let zero = vec![self.t.make_zero(LIMB_SHAPE); limbs.len()];
         let negative = self.compare_limbs(wide, Predicate::Slt, limbs, &zero);
-        let signed = self.signed_limbs(wide, limbs);
-        let minus = self.negated_limbs(&signed);
+        let signed = self.sign_extend_limbs(wide, limbs);
+        let minus = self.negate_limbs(&signed);
         (self.select_limbs(negative, &minus, &signed), negative)
     }
 }

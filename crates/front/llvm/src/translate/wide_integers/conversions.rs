@@ -156,7 +156,7 @@ impl FunctionTranslator<'_, '_> {
             }
             (LlvmOpcode::SExt, Some(from), Some(to)) => {
                 let limbs = self.lower_limbs(value)?;
-                let limbs = self.signed_limbs(from, &limbs);
+                let limbs = self.sign_extend_limbs(from, &limbs);
                 let sign = self.sign_of(limbs[limbs.len() - 1]);
                 let limbs = resize_limbs(&limbs, sign, to.limbs);
                 self.compose_limbs(ty, to, &limbs)
@@ -191,10 +191,10 @@ impl FunctionTranslator<'_, '_> {
             (opcode @ (LlvmOpcode::UiToFp | LlvmOpcode::SiToFp), Some(from), None) => {
                 let limbs = self.lower_limbs(value)?;
                 let to = self.t.require_shape(ty)?;
-                self.float_of_limbs(from, to, &limbs, opcode == LlvmOpcode::SiToFp)
+                self.convert_limbs_to_float(from, to, &limbs, opcode == LlvmOpcode::SiToFp)
             }
             (opcode @ (LlvmOpcode::FpToUi | LlvmOpcode::FpToSi), None, Some(to)) => {
-                let limbs = self.limbs_of_float(value, to, opcode == LlvmOpcode::FpToSi)?;
+                let limbs = self.convert_float_to_limbs(value, to, opcode == LlvmOpcode::FpToSi)?;
                 self.compose_limbs(ty, to, &limbs)
             }
             (LlvmOpcode::BitCast, Some(_), Some(_)) => self.lower_value(value),
@@ -246,7 +246,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// A float, rounded once: from the 64 highest bits, whose last bit also records whether lower
     /// bits are set.
-    fn float_of_limbs(
+    fn convert_limbs_to_float(
         &mut self,
         from: LimbInteger,
         to: NumericShape,
@@ -293,7 +293,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// The limbs of a float, rounded towards zero. They are computed from the highest down, each
     /// from what the higher limbs leave.
-    fn limbs_of_float(
+    fn convert_float_to_limbs(
         &mut self,
         value: LlvmValue,
         to: LimbInteger,
@@ -329,7 +329,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let zero = self.t.make_zero(shape);
         let negative = self.emit_op(Op::FOrdLessThan, bool, [id, zero]);
-        let minus = self.negated_limbs(&limbs);
+        let minus = self.negate_limbs(&limbs);
         Ok(self.select_limbs(negative, &minus, &limbs))
     }
 }

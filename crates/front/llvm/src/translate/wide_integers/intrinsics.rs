@@ -80,7 +80,7 @@ impl FunctionTranslator<'_, '_> {
                 let count = self.trailing_zeros_of(&left, wide);
                 self.one_limb(count, wide)
             }
-            "bswap" => self.swapped_bytes(wide, &left),
+            "bswap" => self.swap_limb_bytes(wide, &left),
             "bitreverse" => {
                 let mut swapped = self.reverse_limb_groups(1, &left);
                 let unused = u64::from(LIMB - wide.last_bits());
@@ -214,13 +214,13 @@ impl FunctionTranslator<'_, '_> {
     fn reverse_limb_groups(&mut self, smallest: u32, limbs: &[Id]) -> Vec<Id> {
         let mut all: Vec<Id> = limbs
             .iter()
-            .map(|limb| self.swapped_groups(LIMB_SHAPE, *limb, smallest))
+            .map(|limb| self.emit_swapped_groups(LIMB_SHAPE, *limb, smallest))
             .collect();
         all.reverse();
         all
     }
 
-    fn swapped_bytes(&mut self, wide: LimbInteger, limbs: &[Id]) -> Vec<Id> {
+    fn swap_limb_bytes(&mut self, wide: LimbInteger, limbs: &[Id]) -> Vec<Id> {
         let swapped = self.reverse_limb_groups(8, limbs);
         let unused = u64::from(LIMB - wide.last_bits());
         if unused == 0 {
@@ -309,8 +309,8 @@ impl FunctionTranslator<'_, '_> {
                     self.emit_op(Op::LogicalNotEqual, bool, [down, below]),
                 )
             }
-            "umul" if whole => self.checked_product(&left, &right),
-            "smul" if whole => self.checked_signed_product(wide, &left, &right),
+            "umul" if whole => self.multiply_checked(&left, &right),
+            "smul" if whole => self.multiply_checked_signed(wide, &left, &right),
             _ => {
                 return Err(make_refusal(format!(
                     "the intrinsic on an integer of {} bits",
@@ -325,18 +325,18 @@ impl FunctionTranslator<'_, '_> {
         Ok(self.emit_op(Op::CompositeConstruct, ty, [number, over]))
     }
 
-    fn checked_product(&mut self, left: &[Id], right: &[Id]) -> (Vec<Id>, Id) {
+    fn multiply_checked(&mut self, left: &[Id], right: &[Id]) -> (Vec<Id>, Id) {
         let count = left.len();
         let mut limbs = self.multiply_limbs(left, right, count * 2);
         let high = limbs.split_off(count);
         let zero = vec![self.t.make_zero(LIMB_SHAPE); count];
-        let same = self.same_limbs(&high, &zero);
+        let same = self.compare_limbs_equal(&high, &zero);
         (limbs, self.emit_logical_not(same))
     }
 
     /// The product of the magnitudes. It fits if it is below the magnitude of the smallest number,
     /// or equal to it for a negative result.
-    fn checked_signed_product(
+    fn multiply_checked_signed(
         &mut self,
         wide: LimbInteger,
         left: &[Id],
@@ -346,14 +346,14 @@ impl FunctionTranslator<'_, '_> {
         let (left, minus) = self.split_sign(wide, left);
         let (right, other) = self.split_sign(wide, right);
         let negative = self.emit_op(Op::LogicalNotEqual, bool, [minus, other]);
-        let (limbs, over) = self.checked_product(&left, &right);
-        let turned = self.negated_limbs(&limbs);
+        let (limbs, over) = self.multiply_checked(&left, &right);
+        let turned = self.negate_limbs(&limbs);
         let result = self.select_limbs(negative, &turned, &limbs);
         // The sign of the result is wrong, and the result is not zero.
         let zero = vec![self.t.make_zero(LIMB_SHAPE); wide.limbs];
         let below = self.compare_limbs(wide, Predicate::Slt, &result, &zero);
         let differs = self.emit_op(Op::LogicalNotEqual, bool, [below, negative]);
-        let none = self.same_limbs(&result, &zero);
+        let none = self.compare_limbs_equal(&result, &zero);
         let some = self.emit_logical_not(none);
         let differs = self.emit_op(Op::LogicalAnd, bool, [differs, some]);
         (result, self.emit_op(Op::LogicalOr, bool, [over, differs]))

@@ -195,7 +195,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// The limbs with the sign extended into the bits above the width.
-    fn signed_limbs(&mut self, wide: LimbInteger, limbs: &[Id]) -> Vec<Id> {
+    fn sign_extend_limbs(&mut self, wide: LimbInteger, limbs: &[Id]) -> Vec<Id> {
         let mut limbs = limbs.to_vec();
         let unused = LIMB - wide.last_bits();
         if unused > 0 {
@@ -226,7 +226,7 @@ impl FunctionTranslator<'_, '_> {
             LlvmOpcode::Shl => self.shift_left(&left, right[0], known),
             LlvmOpcode::LShr => self.shift_right(&left, right[0], known, false),
             LlvmOpcode::AShr => {
-                let left = self.signed_limbs(wide, &left);
+                let left = self.sign_extend_limbs(wide, &left);
                 self.shift_right(&left, right[0], known, true)
             }
             LlvmOpcode::UDiv => self.divide_limbs(wide, &left, &right).0,
@@ -258,9 +258,9 @@ impl FunctionTranslator<'_, '_> {
         right: &[Id],
     ) -> Id {
         let (signed, swapped, not) = match predicate {
-            Predicate::Eq => return self.same_limbs(left, right),
+            Predicate::Eq => return self.compare_limbs_equal(left, right),
             Predicate::Ne => {
-                let same = self.same_limbs(left, right);
+                let same = self.compare_limbs_equal(left, right);
                 return self.emit_logical_not(same);
             }
             Predicate::Ult => (false, false, false),
@@ -274,8 +274,8 @@ impl FunctionTranslator<'_, '_> {
         };
         let (mut left, mut right) = (left.to_vec(), right.to_vec());
         if signed {
-            left = self.signed_limbs(wide, &left);
-            right = self.signed_limbs(wide, &right);
+            left = self.sign_extend_limbs(wide, &left);
+            right = self.sign_extend_limbs(wide, &right);
         }
         let below = if swapped {
             self.emit_wide_less_than(&right, &left, signed)
