@@ -17,7 +17,7 @@ mod unsafe_code;
 use anyhow::{Result, ensure};
 use std::path::Path;
 
-/// What each crate may use of the others (ARCHITECTURE.md, "The crates").
+/// The crates that each crate depends on (ARCHITECTURE.md, "Crates").
 const ARROWS: &[(&str, &[&str])] = &[
     ("spirula-diagnostics", &[]),
     ("spirula-entity", &[]),

@@ -87,7 +87,7 @@ fn text_formats() -> impl Iterator<Item = (&'static InputFormat, &'static TextMa
     })
 }
 
-/// What the lines of a text have said so far.
+/// Evidence from the lines of a text so far.
 #[derive(Default)]
 struct CommentEvidence {
     /// The format that comments suggest.

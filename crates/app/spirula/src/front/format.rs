@@ -58,7 +58,7 @@ pub(super) enum FormatMarks {
 
 /// How a text format is recognised.
 pub(super) struct TextMarks {
-    /// What a comment begins with.
+    /// Texts that a comment begins with.
     pub(super) comments: &'static [&'static str],
     /// How much a comment says for the format.
     pub(super) match_comment: fn(&str) -> LineMatch,

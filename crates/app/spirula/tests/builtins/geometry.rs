@@ -6,7 +6,7 @@ use crate::number::{FLOATS, OpenClScalar};
 
 use OpenClScalar::F32;
 
-/// All of them.
+/// All functions of vectors.
 pub fn geometry() -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for scalar in FLOATS {
