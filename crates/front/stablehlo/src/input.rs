@@ -1,4 +1,4 @@
-//! Any form of a program.
+//! Reading of programs in any form.
 
 use crate::bytecode;
 use crate::mlir::{self, MlirModule};

@@ -1,13 +1,13 @@
-//! StableHLO: programs of JAX, PyTorch/XLA and others, read, checked and translated.
+//! StableHLO front end: reads, verifies and translates programs of JAX, PyTorch/XLA and others.
 //!
-//! [`read_module`] reads whatever form a program has.
+//! [`read_module`] reads every form of a program.
 //!
-//! - [`mlir`]: modules as data; reading MLIR text ([`mlir::parse`]) and printing it. Operations
-//!   of `mhlo` that StableHLO shares are read as StableHLO's, and custom assembly forms become
-//!   what the generic form says, so that what comes after sees one form of each operation.
+//! - [`mlir`]: modules as data; reading MLIR text ([`mlir::parse_text`]) and printing it.
+//!   Operations of `mhlo` that StableHLO shares are read as StableHLO's, and custom assembly forms
+//!   become the generic form. So later stages see one form of each operation.
 //! - [`bytecode`]: reading MLIR bytecode and StableHLO's portable artifacts into the same modules.
-//! - [`verify_module`]: whether a module is valid.
-//! - [`translate`]: what a module computes, in the tensor IR.
+//! - [`verify_module`]: verification of a module.
+//! - [`translate`]: translation of a module to the tensor IR.
 
 pub mod bytecode;
 mod dialect;

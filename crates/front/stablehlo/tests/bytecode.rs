@@ -1,4 +1,4 @@
-//! Bytecode is read as the same module as its text.
+//! Tests of bytecode: it is read as the same module as its text.
 
 use spirula_diagnostics::SourceLocation;
 use spirula_stablehlo::mlir::{SsaNumbering, parse_text};
@@ -11,7 +11,7 @@ fn inputs() -> Vec<PathBuf> {
     folder.map_or_else(Vec::new, |folder| list_files(&folder, ".mlirbc"))
 }
 
-/// The generic form of what bytecode is, which has to be valid.
+/// The generic form of a module in bytecode, which has to be valid.
 fn show(path: &Path) -> String {
     let bytes = std::fs::read(path).expect("the file can be read");
     let module =
@@ -57,7 +57,7 @@ fn artifacts_are_read_as_the_models_they_are_made_of() {
         let text = show_text(&folder.join(format!("models/{name}.mlir")));
         let shown = show(&path);
         assert!(!shown.contains("vhlo"), "{name}");
-        // Operations of chlo are no part of artifacts.
+        // Artifacts have no operations of chlo.
         if !text.contains("\"chlo.") {
             let same = without_precision(&shown) == without_precision(&text);
             assert!(same, "{name} differs:\n{shown}");
@@ -65,7 +65,7 @@ fn artifacts_are_read_as_the_models_they_are_made_of() {
     }
 }
 
-/// Artifacts that have attributes and operations of other dialects, beside what is made of them.
+/// Artifacts with attributes and operations of other dialects, and their expected generic forms.
 #[test]
 fn artifacts_with_other_dialects_are_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/portable");

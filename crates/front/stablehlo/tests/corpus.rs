@@ -1,4 +1,4 @@
-//! Every text of the corpus is read; every form of one program is the same module.
+//! Tests of the corpus: every text is read; every form of one program is the same module.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceFile, render_diagnostic};
 use spirula_stablehlo::mlir::{MlirModule, SsaNumbering, parse_text, split_sections};
@@ -20,7 +20,7 @@ fn shown(path: &Path, bytes: &[u8], error: &SourceDiagnostic) -> String {
     render_diagnostic(error, SourceFile { name, bytes }, false)
 }
 
-/// All texts of a folder are read and valid, and what is printed of them is read as the same.
+/// All texts of a folder are read and valid, and their printed forms read back as the same.
 fn reads(folder: &str) {
     let Some(folder) = find_corpus(&format!("stablehlo/{folder}")) else {
         return;

@@ -1,6 +1,7 @@
-//! How many dispatches models take, for a processor and for a graphics card, beside IREE's 3.13.
+//! Number of dispatches of models, for a processor and for a graphics card, compared to IREE's
+//! 3.13.
 //!
-//! `BLESS=1` writes what is found to `tests/dispatches.tsv`; more than stand there are an error.
+//! `BLESS=1` writes the numbers to `tests/dispatches.tsv`; a greater number than there is an error.
 
 use spirula_stablehlo::{mlir, translate::translate_entry};
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};

@@ -1,4 +1,4 @@
-//! Whatever the bytes are, reading ends with a module or a fault that has a place.
+//! Hostile input: reading ends with a module or a fault that has a place, whatever the bytes are.
 
 use spirula_diagnostics::SourceLocation;
 use spirula_stablehlo::mlir::{SsaNumbering, parse_text};
@@ -6,7 +6,7 @@ use spirula_stablehlo::verify_module;
 use spirula_testing::{find_corpus, list_files};
 use std::path::PathBuf;
 
-/// Reads, verifies and prints what was read.
+/// Reads, verifies and prints an input.
 fn survives(bytes: &[u8]) {
     match parse_text(bytes) {
         Ok(module) => {
@@ -167,7 +167,7 @@ fn claims_are_not_believed() {
     ] {
         survives(text.as_bytes());
     }
-    // One element stands for all of them; it costs one element.
+    // One element is stored for all of them.
     let text = "#x = dense<7> : tensor<4611686018427387904x2xi64> module attributes {x = #x} {}";
     let module = parse_text(text.as_bytes()).expect("a splat is small");
     let elements = module.find_elements(module.root(), "x").expect("elements");

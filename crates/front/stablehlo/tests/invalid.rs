@@ -1,5 +1,5 @@
-//! Modules that are read and not valid: `invalid/NAME.mlir` has some, `NAME.txt` says what the
-//! verifier finds in each. None may be found valid.
+//! Tests of the verifier: `invalid/NAME.mlir` has invalid modules, `NAME.txt` the faults of each.
+//! Every module has a fault.
 
 use spirula_diagnostics::{SourceFile, render_diagnostic};
 use spirula_stablehlo::mlir::{parse_text, split_sections};

@@ -1,5 +1,5 @@
-//! Texts in every custom form and what they are in the generic one: `read/NAME.mlir` and
-//! `read/NAME.generic`. What is printed reads back as itself.
+//! Tests of reading: `read/NAME.mlir` has texts in custom forms, `read/NAME.generic` the same in
+//! the generic form. Printed text reads back as itself.
 
 use spirula_diagnostics::{SourceFile, render_diagnostic};
 use spirula_stablehlo::mlir::{SsaNumbering, parse_text};

@@ -1,4 +1,4 @@
-//! Faults: `refused/NAME.mlir` with what is said of it beside, `NAME.txt`.
+//! Tests of faults in texts: `refused/NAME.mlir` and the expected report `NAME.txt`.
 
 use spirula_diagnostics::{SourceFile, render_diagnostic};
 use spirula_stablehlo::mlir::parse_text;

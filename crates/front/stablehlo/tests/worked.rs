@@ -1,5 +1,5 @@
 //! The two worked examples of the document on IREE's code generation, in StableHLO and in the older
-//! spelling: every stage as text, down to kernels, and the results on the CPU device.
+//! dialect: every stage as text, down to kernels, and the results on the CPU device.
 
 use spirula_program::{ProgramSession, ProgramValue, ScalarType};
 use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};

@@ -79,7 +79,7 @@ impl<'a> BytecodeReader<'a> {
         Ok(self.module.attributes.intern(kind))
     }
 
-    /// An attribute in an encoding that is not known, such as a sharding: its bytes.
+    /// An attribute in an unknown encoding, such as a sharding, as its bytes.
     fn encoded_attribute(
         &mut self,
         dialect: &str,

@@ -1,7 +1,7 @@
 //! Operations, regions and blocks.
 //!
-//! Values are numbered from the region around that is isolated from above; a region takes the
-//! numbers behind those of the regions around it, and gives them back at its end.
+//! Values are numbered from the enclosing region that is isolated from above. The numbers of a
+//! region follow those of the enclosing regions, and are released at its end.
 
 use super::cursor::{BytecodeCursor, BytecodeResult};
 use super::entries::BytecodeReader;
@@ -12,7 +12,7 @@ use crate::mlir::{
     ValueDefinition,
 };
 
-/// What the mask of an operation says it has.
+/// Bits of the mask that says which parts an operation has.
 mod has {
     pub const ATTRIBUTES: u8 = 1;
     pub const RESULTS: u8 = 2;
@@ -31,7 +31,7 @@ struct BytecodeScope {
     next: usize,
 }
 
-/// What the reading of operations needs besides the tables.
+/// State of the reader of operations.
 struct BytecodeOpReader<'r, 'a> {
     reader: &'r mut BytecodeReader<'a>,
     scope: BytecodeScope,
@@ -111,8 +111,9 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         }
     }
 
-    /// Properties, ordered by the names that the operation's definition has; those that may be
-    /// missing have a flag. What stands behind says how operands are grouped, which the types say too.
+    /// Properties, ordered by their names in the operation's definition; those that may be missing
+    /// have a flag. The segment sizes of operands that follow are redundant, as the types determine
+    /// them.
     fn read_properties(
         &mut self,
         op: MlirOp,
@@ -150,7 +151,7 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         Ok(named)
     }
 
-    /// Gives the operation its name and attributes, of StableHLO if they were of `vhlo`.
+    /// Sets the name and the attributes of the operation; those of `vhlo` become StableHLO's.
     fn name_and_attributes(
         &mut self,
         op: MlirOp,
@@ -240,7 +241,7 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         }
     }
 
-    /// Gives values the next numbers of the innermost region.
+    /// Assigns the next numbers of the innermost region to values.
     fn define_values(
         &mut self,
         values: &[MlirValue],
@@ -302,7 +303,7 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         for at in 0..count {
             self.read_block(self.blocks[at], data)?;
         }
-        // A number that was used and is of no value yet never will be.
+        // A number that was used before its definition and has no value at the end is an error.
         if self.scope.next != self.scope.values.len() {
             return data.report_error("a region has fewer values than it says");
         }
@@ -360,7 +361,7 @@ impl<'a> BytecodeOpReader<'_, 'a> {
     }
 }
 
-/// Skips the order of uses, which a module does not keep.
+/// Skips use lists, as a module does not keep the order of uses.
 fn skip_use_lists(values: usize, data: &mut BytecodeCursor<'_>) -> BytecodeResult<()> {
     let lists = match values {
         0 | 1 => 1,

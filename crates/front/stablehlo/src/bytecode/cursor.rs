@@ -10,7 +10,7 @@ pub(crate) type BytecodeResult<T> = Result<T, Box<SourceDiagnostic>>;
 pub(crate) struct BytecodeCursor<'a> {
     bytes: &'a [u8],
     pos: usize,
-    /// Where the part begins in the input.
+    /// Start of the part in the input.
     base: usize,
 }
 
@@ -47,7 +47,7 @@ impl<'a> BytecodeCursor<'a> {
         Ok(self.take_bytes(1)?[0])
     }
 
-    /// So many bytes.
+    /// Reads `count` bytes.
     pub fn take_bytes(&mut self, count: usize) -> BytecodeResult<&'a [u8]> {
         match self.bytes[self.pos..].get(..count) {
             Some(bytes) => {
@@ -58,13 +58,14 @@ impl<'a> BytecodeCursor<'a> {
         }
     }
 
-    /// A part of so many bytes.
+    /// Reads a part of `count` bytes.
     pub fn take_subcursor(&mut self, count: usize) -> BytecodeResult<BytecodeCursor<'a>> {
         let base = self.base + self.pos;
         Ok(BytecodeCursor::new(self.take_bytes(count)?, base))
     }
 
-    /// A number of one to nine bytes; the zeros at the low end of the first say how many.
+    /// A number of one to nine bytes; the trailing zeros of the first byte are the number of
+    /// further bytes.
     pub fn read_varint(&mut self) -> BytecodeResult<u64> {
         let first = self.read_byte()?;
         let more = first.trailing_zeros().min(8) as usize;
@@ -90,13 +91,13 @@ impl<'a> BytecodeCursor<'a> {
         Ok((number >> 1, number & 1 == 1))
     }
 
-    /// A number of things that take at least one byte each.
+    /// A number of entries that take at least one byte each.
     pub fn read_count(&mut self) -> BytecodeResult<usize> {
         let count = self.read_varint()?;
         self.check_count(count)
     }
 
-    /// A number of things that take at least one byte each.
+    /// A number of entries that take at least one byte each.
     pub fn check_count(&self, count: u64) -> BytecodeResult<usize> {
         match usize::try_from(count) {
             Ok(count) if count <= self.remaining_bytes() => Ok(count),
@@ -129,7 +130,7 @@ impl<'a> BytecodeCursor<'a> {
         }
     }
 
-    /// Skips what was put in so that the next byte has an address of this alignment.
+    /// Skips padding up to an address of this alignment.
     pub fn skip_padding(&mut self, alignment: u64) -> BytecodeResult<()> {
         let at = (self.base + self.pos) as u64;
         if !alignment.is_power_of_two() || alignment > 1 << 32 {

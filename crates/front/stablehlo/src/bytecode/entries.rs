@@ -1,4 +1,4 @@
-//! Attributes and types, each read when something refers to it.
+//! Attributes and types, which are read at their first use.
 
 use super::cursor::{BytecodeCursor, BytecodeResult};
 use super::file::OpName;
@@ -7,10 +7,10 @@ use crate::mlir::{
     AttributeKind, MlirAttr, MlirLoc, MlirModule, MlirSymbol, MlirType, NamedAttribute,
 };
 
-/// Attributes and types that refer to each other in a chain.
+/// Maximum length of a chain of attributes and types that refer to each other.
 const MAX_DEPTH: u32 = 100;
 
-/// Where an attribute or type is.
+/// Position of an attribute or type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BytecodeEntry<'a> {
     pub dialect: &'a str,
@@ -53,7 +53,7 @@ impl<'a> BytecodeReader<'a> {
         }
     }
 
-    /// One level deeper; an error if there are too many.
+    /// Enters one level of nesting; an error if there are too many.
     pub fn enter_nesting(&mut self, data: &BytecodeCursor<'a>) -> BytecodeResult<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -185,7 +185,7 @@ impl<'a> BytecodeReader<'a> {
         })
     }
 
-    /// An attribute that has to be a string, as the name of something is.
+    /// An attribute that has to be a string, such as a name.
     pub fn read_name(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirSymbol> {
         let attr = self.read_attribute(data)?;
         match *self.module.attributes.kind(attr) {

@@ -1,14 +1,14 @@
-//! Whole inputs: sections and the tables that everything else refers to.
+//! Bytecode files: sections and their tables.
 
 use super::cursor::{BytecodeCursor, BytecodeResult};
 use super::entries::{BytecodeEntry, BytecodeReader};
 use crate::mlir::{MlirModule, MlirSymbol, ResourceBlob};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
-/// How bytecode begins.
+/// The magic bytes at the start of bytecode.
 pub(super) const MAGIC: &[u8] = b"ML\xEFR";
 
-/// The newest version of the format that is known.
+/// Newest version of the format that can be read.
 const NEWEST: u64 = 6;
 
 /// Numbers of sections.
@@ -86,7 +86,7 @@ fn read_file(bytes: &[u8]) -> BytecodeResult<MlirModule> {
     Ok(reader.module)
 }
 
-/// Strings with a zero behind each, their lengths in front, the last first.
+/// Zero-terminated strings after their lengths, which are in reverse order.
 fn read_string_table(mut data: BytecodeCursor<'_>) -> BytecodeResult<Vec<&[u8]>> {
     let count = data.read_count()?;
     let mut lengths = Vec::with_capacity(count);
@@ -101,7 +101,7 @@ fn read_string_table(mut data: BytecodeCursor<'_>) -> BytecodeResult<Vec<&[u8]>>
     Ok(all)
 }
 
-/// Properties with their size in front of each.
+/// Properties, each after its size.
 fn read_property_table(mut data: BytecodeCursor<'_>) -> BytecodeResult<Vec<BytecodeCursor<'_>>> {
     let count = data.read_count()?;
     let mut all = Vec::with_capacity(count);
@@ -156,7 +156,7 @@ impl<'a> BytecodeReader<'a> {
         }
     }
 
-    /// A string of the table that has to be text.
+    /// A string of the table that has to be UTF-8.
     pub fn resolve_string(
         &self,
         data: &BytecodeCursor<'a>,
@@ -176,7 +176,7 @@ impl<'a> BytecodeReader<'a> {
         }
     }
 
-    /// Blobs of dialects; what external tools keep is skipped.
+    /// Blobs of dialects; those of external tools are skipped.
     fn read_resources(
         &mut self,
         mut data: BytecodeCursor<'a>,
@@ -236,7 +236,7 @@ impl<'a> BytecodeReader<'a> {
         Ok(())
     }
 
-    /// Where each attribute and type is.
+    /// Positions of attributes and types.
     fn index_entries(
         &mut self,
         mut data: BytecodeCursor<'a>,

@@ -2,8 +2,8 @@
 //! dialect `vhlo`.
 //!
 //! The format is described in MLIR's documentation, "MLIR Bytecode Format". Attributes and types
-//! are read when something refers to them. Operations of `vhlo` become StableHLO's as they are
-//! read ([`vhlo`]), so that a module looks as if it had been read from text.
+//! are read at their first use. Operations of `vhlo` become StableHLO's as they are read
+//! ([`vhlo`]). So a module is the same as one read from text.
 
 mod attributes;
 mod body;

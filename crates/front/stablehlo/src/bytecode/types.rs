@@ -8,7 +8,7 @@ use crate::mlir::{
     QuantizedType, quantized,
 };
 
-/// A number that says "dynamic" among the sizes of a shape.
+/// The number for "dynamic" among the sizes of a shape.
 const DYNAMIC: i64 = i64::MIN;
 
 /// Types of `vhlo` that are a number alone, with their names.
@@ -184,8 +184,8 @@ impl<'a> BytecodeReader<'a> {
         })
     }
 
-    /// The type of what a quantised type stores. The lowest of the flags in front says whether it is
-    /// signed, the type there does not.
+    /// The storage type of a quantised type. The lowest of the flags before it says whether it is
+    /// signed; the type itself does not.
     fn storage_type(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirType> {
         let is_signed = data.read_varint()? & 1 == 1;
         let ty = self.read_type(data)?;

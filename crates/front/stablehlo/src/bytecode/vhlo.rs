@@ -1,9 +1,9 @@
-//! The versioned dialect: which attributes its operations have, and what they are in StableHLO.
+//! The versioned dialect: attributes of its operations, and their conversion to StableHLO.
 //!
-//! An operation `name_vN` is version N of StableHLO's operation `name`; a new version comes with
-//! new attributes. All attributes are there: those that StableHLO leaves out have the value that
-//! says so. Dimension numbers are attributes of their own. See VhloOps.td of StableHLO, and
-//! VhloLegalizeToStablehlo.cpp for what is left out.
+//! An operation `name_vN` is version N of StableHLO's operation `name`; a new version has new
+//! attributes. All attributes are present: those that StableHLO leaves out have their default
+//! value. Dimension numbers are separate attributes. See VhloOps.td of StableHLO, and
+//! VhloLegalizeToStablehlo.cpp for the defaults.
 
 use crate::dialect::{self, AttributeDefinition, AttributeSyntax, FieldKind, MlirOpcode};
 use crate::mlir::{
@@ -27,7 +27,7 @@ const SCATTER: &str = "update_window_dims inserted_window_dims scatter_dims_to_o
     index_vector_dim indices_are_sorted unique_indices";
 
 /// Attributes of operations whose attributes differ from StableHLO's: name, first version with
-/// them, those of all versions from there, more of them.
+/// them, attributes, more attributes.
 const ATTRIBUTES: &[(&str, u32, &str, &str)] = &[
     (
         "func",
@@ -46,7 +46,7 @@ const ATTRIBUTES: &[(&str, u32, &str, &str)] = &[
     ),
     ("convolution", 1, CONVOLUTION, "padding"),
     ("dynamic_conv", 1, CONVOLUTION, "padding"),
-    // Padding is an operand alone.
+    // The padding is only an operand.
     ("dynamic_conv", 2, CONVOLUTION, ""),
     ("custom_call", 1, CUSTOM_CALL, ""),
     ("custom_call", 2, CUSTOM_CALL, "result_tilings"),
@@ -109,7 +109,8 @@ const ATTRIBUTES: &[(&str, u32, &str, &str)] = &[
     ),
 ];
 
-/// Attributes that are fields of one attribute: operation, that attribute, its structure.
+/// Attributes that are fields of one attribute in StableHLO: operation, that attribute, its
+/// structure.
 const GROUPS: &[(&str, &str, &str)] = &[
     ("dot_general", "dot_dimension_numbers", "stablehlo.dot"),
     ("convolution", "dimension_numbers", "stablehlo.conv"),
@@ -129,7 +130,7 @@ fn split_version(name: &str) -> Option<(&str, u32)> {
     Some((base, version.parse().ok()?))
 }
 
-/// The operation that one is a version of.
+/// The full name of the operation that another is a version of.
 fn base_name(base: &str) -> String {
     match base {
         "func" | "call" => format!("func.{base}"),
@@ -165,7 +166,7 @@ pub(super) fn list_attributes(name: &str) -> Option<Vec<ListedAttribute>> {
     }
     let known = MlirOpcode::find(&base_name(base))?.definition();
     let names = known.attributes.iter().map(|attribute| attribute.name);
-    // The accuracy of results came with the second versions.
+    // Second versions added the accuracy of results.
     let names = names.filter(|name| version > 1 || *name != "result_accuracy");
     Some(list_written(names))
 }
@@ -178,7 +179,7 @@ fn list_written(names: impl Iterator<Item = &'static str>) -> Vec<ListedAttribut
     listed.collect()
 }
 
-/// Makes attributes those of StableHLO; returns the name of the operation there.
+/// Converts attributes to those of StableHLO; returns the name of the operation there.
 pub(super) fn convert_operation(
     module: &mut MlirModule,
     name: &str,
@@ -205,7 +206,7 @@ pub(super) fn convert_operation(
     Some(module.intern_text(&full))
 }
 
-/// What an operation's regions have to know of it: `return` is that of what it stands in.
+/// Renames the terminators of a function to `func.return`: the versioned dialect has one return.
 pub(super) fn rename_function_returns(module: &mut MlirModule, op: MlirOp) {
     if module.opcode(op) != Some(MlirOpcode::Func) {
         return;
@@ -235,8 +236,8 @@ fn remove_attribute(
     Some(named.remove(at).1)
 }
 
-/// Puts attributes that are fields into the attribute that has them; none is made of an
-/// algorithm without types.
+/// Gathers attributes that are fields into the attribute that has them. An algorithm without types
+/// becomes no attribute.
 fn gather_fields(
     module: &mut MlirModule,
     properties: &mut Vec<NamedAttribute>,
@@ -286,7 +287,8 @@ fn gather_fields(
     properties.push((module.intern_text(group), attr));
 }
 
-/// A channel's number and maybe its type as one attribute; number 0 is none.
+/// The number of a channel, and its type if it has one, as one attribute; number 0 means no
+/// channel.
 fn gather_channel_handle(module: &mut MlirModule, properties: &mut Vec<NamedAttribute>) {
     let Some(handle) = remove_attribute(module, properties, "channel_id") else {
         return;
@@ -324,7 +326,7 @@ fn symbol_ref(module: &mut MlirModule, attr: MlirAttr) -> MlirAttr {
     module.attributes.intern(kind)
 }
 
-/// Whether an attribute that may be missing says what its absence says.
+/// Whether an optional attribute has the value that its absence means.
 fn says_nothing(
     module: &MlirModule,
     known: &dialect::OpDefinition,

@@ -3,7 +3,7 @@
 use super::keywords::list_keywords;
 use std::borrow::Cow;
 
-/// How the text of a dialect's attribute is built.
+/// Syntax of an attribute of a dialect.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AttributeSyntax {
     /// `#stablehlo<precision DEFAULT>`
@@ -23,7 +23,7 @@ pub(crate) struct AttributeField {
     pub always: bool,
 }
 
-/// What a field has.
+/// Kind of the value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldKind {
     /// `1`
@@ -155,7 +155,7 @@ fn strip_dialect(name: &str) -> Option<&str> {
     dialects.find_map(|dialect| name.strip_prefix(dialect))
 }
 
-/// How an attribute (`stablehlo.gather`) is built; `None` for one that is kept as text.
+/// Syntax of an attribute (`stablehlo.gather`); `None` for one that is kept as text.
 pub(crate) fn find_attribute_structure(name: &str) -> Option<AttributeSyntax> {
     let mnemonic = strip_dialect(name)?;
     if !list_keywords(mnemonic).is_empty() {
@@ -174,7 +174,7 @@ pub(crate) fn is_known_attribute(name: &str) -> bool {
     find_attribute_structure(name).is_some()
 }
 
-/// Names of attributes and types of `mhlo` that StableHLO shares, as StableHLO has them.
+/// The StableHLO name of an attribute or type of `mhlo` that StableHLO shares.
 pub(crate) fn shared_name(name: &str) -> Cow<'_, str> {
     match name.strip_prefix("mhlo.") {
         Some(rest) if rest == "token" || is_known_attribute(name) => {

@@ -1,4 +1,4 @@
-//! Custom forms that no format describes.
+//! Parsers of custom forms that no format describes.
 
 use crate::mlir::text::{BlockArgument, MlirParseResult, MlirParser, OperationState};
 use crate::mlir::{
@@ -81,7 +81,7 @@ fn function_results(parser: &mut MlirParser<'_>) -> MlirParseResult<Vec<(MlirTyp
             parser.with_attributes(ty)
         });
     }
-    // Without parentheses, what stands behind the type is the body.
+    // Without parentheses, the body follows the type.
     let ty = parser.parse_type()?;
     let kind = AttributeKind::Dictionary(Box::default());
     Ok(vec![(ty, parser.module.attributes.intern(kind))])
@@ -158,7 +158,7 @@ pub(crate) fn expect_const<'a>(
     Ok(())
 }
 
-/// `%x [0:4:2, 1:3] : …`: start, limit, maybe stride
+/// `%x [0:4:2, 1:3] : …`: start, limit, optional stride
 pub(crate) fn parse_slice<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
@@ -212,7 +212,7 @@ pub(crate) fn sharding_constraint<'a>(
     parser.parse_formatted_operation(draft, "", super::TrailingTypes::Same)
 }
 
-/// The body of a dialect's attribute, whose text is kept as it stands.
+/// The body of a dialect's attribute, whose text is kept unchanged.
 fn parse_raw_body<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
@@ -418,7 +418,7 @@ pub(crate) fn parse_reduce<'a>(
     Ok(())
 }
 
-/// Type of a tensor without dimensions of the elements of the first result.
+/// Type of a tensor of rank 0 with the elements of the first operand.
 fn scalar_of_result(
     parser: &mut MlirParser<'_>,
     draft: &OperationState<'_>,
@@ -434,8 +434,8 @@ fn scalar_of_result(
     }
 }
 
-/// `reducer(%a: type, %b: type) (…) {…}`: the block's arguments are first all first ones, then
-/// all second ones.
+/// `reducer(%a: type, %b: type) (…) {…}`: the block's arguments are all first ones, then all second
+/// ones.
 fn parse_reducer<'a>(parser: &mut MlirParser<'a>, count: usize) -> MlirParseResult<Vec<MlirBlock>> {
     parser.cursor.expect_word("reducer")?;
     let (mut first, mut second) = (Vec::new(), Vec::new());
@@ -520,7 +520,7 @@ pub(crate) fn parse_scan<'a>(
     Ok(())
 }
 
-/// What several forms share.
+/// Functions that several forms share.
 impl<'a> MlirParser<'a> {
     /// Adds an attribute that belongs to the operation.
     fn add_property(&mut self, draft: &mut OperationState<'a>, name: &str, kind: AttributeKind) {
@@ -529,7 +529,7 @@ impl<'a> MlirParser<'a> {
         draft.add_property(name, attr);
     }
 
-    /// `attributes {…}`, if it stands next.
+    /// `attributes {…}`, if it is next.
     fn attributes_with_word(&mut self, draft: &mut OperationState<'a>) -> MlirParseResult<()> {
         if self.cursor.eat_word("attributes") {
             draft.attributes = self.parse_dictionary()?;
@@ -537,7 +537,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// A type with what stands behind it: `{…}` and a location.
+    /// A type with the attributes `{…}` and the location after it.
     fn with_attributes(&mut self, ty: MlirType) -> MlirParseResult<(MlirType, MlirAttr)> {
         let named = match self.cursor.peek_byte() {
             b'{' => self.parse_dictionary()?,

@@ -1,8 +1,10 @@
-//! The dialects that programs come in: `builtin`, `func`, `stablehlo`, `chlo`, `check`.
+//! Dialects that programs use: `builtin`, `func`, `stablehlo`, `chlo`, `check`, `sdy`,
+//! `interpreter`.
 //!
-//! An operation is a row of [`table`]: its attributes, its custom form. Attributes and their
-//! fields are rows of [`attributes`]. Operations and attributes of `mhlo` that StableHLO shares
-//! are read as StableHLO's.
+//! An operation has a number ([`opcode`]) and a row of [`table`]: its attributes, its custom form,
+//! its rule. [`records`] has the typed records of attributes. Attributes of the dialects and their
+//! fields are rows of [`attributes`]. Operations and attributes of `mhlo` that StableHLO shares are
+//! read as StableHLO's.
 
 mod attributes;
 mod custom;

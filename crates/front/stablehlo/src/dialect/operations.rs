@@ -1,5 +1,5 @@
-//! What is known of operations: one row each; operations that differ in nothing but their names
-//! share one.
+//! Definitions of operations: the type of a row. Operations that differ only in their names share a
+//! row.
 
 use super::opcode::MlirOpcode;
 use super::properties::AttributeDefinition;
@@ -10,38 +10,38 @@ use crate::verify::checked_operation::{CheckedOperation, ElementClasses, RuleRes
 use crate::verify::rules::VerifierRule;
 use std::borrow::Cow;
 
-/// What is known of an operation.
+/// Definition of operations: one row of a table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpDefinition {
     /// Operations of the row.
     pub opcodes: &'static [MlirOpcode],
     /// Attributes that belong to it.
     pub attributes: &'static [AttributeDefinition],
-    /// How it is written if not generically.
+    /// Custom assembly form.
     pub form: AssemblyFormat,
-    /// Whether its regions see no values from outside.
+    /// Whether its regions are isolated from above.
     pub isolated: bool,
-    /// Numbers of operands, results and regions, what is missing being 0: `2`, `1+` (one or
-    /// more), `1?` (one or none), `*` (any).
+    /// Numbers of operands, results and regions; a missing one is 0: `2`, `1+` (one or more), `1?`
+    /// (one or none), `*` (any).
     pub signature: &'static str,
-    /// What the verifier checks beyond that.
+    /// Rule that the verifier checks beyond these numbers and the attributes.
     pub rule: VerifierRule,
 }
 
-/// How an operation is written if not generically.
+/// Assembly form of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AssemblyFormat {
     /// Only in the generic form.
     Generic,
-    /// As a format says (see the module `mlir::text::format`).
+    /// A format describes it (see the module `mlir::text::format`).
     Format(&'static str, TrailingTypes),
-    /// As a function reads it, from behind the name up to the location.
+    /// A function reads it, from after the name up to the location.
     Custom(
         for<'a, 'b> fn(&'b mut MlirParser<'a>, &'b mut OperationState<'a>) -> MlirParseResult<()>,
     ),
 }
 
-/// What types behind an operation mean that are neither `(…) -> …` nor `…, … -> …`.
+/// Meaning of trailing types that are neither `(…) -> …` nor `…, … -> …`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrailingTypes {
     /// There is no such form.
@@ -90,7 +90,7 @@ pub(super) const fn define_operation(
     }
 }
 
-/// Numbers of operands, results and regions, and a rule that is a function.
+/// Adds numbers of operands, results and regions, and a rule that is a function.
 pub(super) const fn with_rule(
     signature: &'static str,
     rule: fn(&CheckedOperation<'_>) -> RuleResult,
@@ -103,7 +103,7 @@ pub(super) const fn with_rule(
     }
 }
 
-/// Numbers of operands, results and regions without a further rule.
+/// Adds numbers of operands, results and regions without a further rule.
 pub(super) const fn with_signature(
     signature: &'static str,
     operation: OpDefinition,

@@ -1,6 +1,6 @@
-//! Attributes of operations by name, as what they mean.
+//! Access to attributes of operations by name, and to the values of attributes.
 //!
-//! Every function here gives `None` where the attribute is absent or of another kind.
+//! Every function returns `None` if the attribute is absent or of another kind.
 
 use super::attribute::{AttributeKind, DialectBody, MlirAttr};
 use super::id::MlirOp;
@@ -12,7 +12,7 @@ use super::types::{MlirType, MlirTypeKind};
 pub struct ElementsRef<'a> {
     /// Type of the whole.
     pub ty: MlirType,
-    /// Whether there is one element that stands for all.
+    /// Whether one element is stored for all.
     pub splat: bool,
     /// The bytes.
     pub data: &'a [u8],
@@ -74,7 +74,7 @@ impl MlirModule {
             .map(|&(_, attr)| attr)
     }
 
-    /// The integers of a field; none where the field is absent, which then is its default.
+    /// The integers of a field; an absent field has its default, no integers.
     pub fn field_integers(&self, attr: MlirAttr, name: &str) -> Vec<i64> {
         let field = self.find_field(attr, name);
         field
@@ -82,7 +82,7 @@ impl MlirModule {
             .unwrap_or_default()
     }
 
-    /// The integer of a field; zero where the field is absent, which then is its default.
+    /// The integer of a field; an absent field has its default, zero.
     pub fn field_integer(&self, attr: MlirAttr, name: &str) -> i64 {
         let field = self.find_field(attr, name);
         field
@@ -109,7 +109,8 @@ impl MlirModule {
         }
     }
 
-    /// An attribute as integers of at most 64 bits. A splat gives one number for each element.
+    /// An attribute as integers of at most 64 bits. A splat is expanded to one number for each
+    /// element.
     pub fn as_integers(&self, attr: MlirAttr) -> Option<Vec<i64>> {
         match self.attributes.kind(attr) {
             AttributeKind::DenseArray { element, data } => self.decode_integers(*element, data),
@@ -119,7 +120,7 @@ impl MlirModule {
                     self.decode_integers(self.types.element_type(all.ty), all.data)?;
                 if let (true, &[number]) = (all.splat, numbers.as_slice()) {
                     let count = usize::try_from(self.types.element_count(all.ty)?).ok()?;
-                    // A splat may stand for more elements than memory holds.
+                    // A splat may represent more elements than fit into memory.
                     (count <= MAX_SPLAT).then(|| numbers.resize(count, number))?;
                 }
                 Some(numbers)
@@ -192,5 +193,5 @@ impl MlirModule {
     }
 }
 
-/// Most elements of a splat that are written out as integers.
+/// Maximum number of elements of a splat that is expanded to integers.
 const MAX_SPLAT: usize = 1 << 24;

@@ -1,7 +1,7 @@
 //! Affine maps and integer sets.
 //!
-//! Expressions are in the form that MLIR gives them: constants are folded and stand on the
-//! right, sums are `variable first`, differences are sums with negative multiples.
+//! Expressions are in MLIR's canonical form: constants are folded and on the right, sums are
+//! `variable first`, differences are sums with negative multiples.
 
 /// An affine expression over dimensions and symbols.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -12,11 +12,11 @@ pub enum AffineExpr {
     Symbol(u32),
     /// A number.
     Constant(i64),
-    /// Two expressions and what is done with them.
+    /// An operator and its two operands.
     Binary(AffineOp, Box<AffineExpr>, Box<AffineExpr>),
 }
 
-/// What is done with two expressions.
+/// An operator on two expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AffineOp {
     /// `+`
@@ -70,8 +70,8 @@ impl AffineExpr {
         }
     }
 
-    /// `self op other` in MLIR's form, or `None` where the arithmetic of constants overflows or
-    /// divides by a number that is not positive.
+    /// `self op other` in MLIR's form; `None` if the arithmetic of constants overflows or divides
+    /// by a number that is not positive.
     pub fn combine_with(self, op: AffineOp, other: AffineExpr) -> Option<AffineExpr> {
         let (mut a, mut b) = (self, other);
         if let (Some(x), Some(y)) = (a.as_constant(), b.as_constant()) {

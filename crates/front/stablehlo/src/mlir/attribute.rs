@@ -15,7 +15,7 @@ define_ids! {
 /// A name and its attribute.
 pub type NamedAttribute = (MlirSymbol, MlirAttr);
 
-/// What an attribute is.
+/// Kind of an attribute, with its contents.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum AttributeKind {
     /// `unit`, or a name in a dictionary without a value.
@@ -36,7 +36,7 @@ pub enum AttributeKind {
     },
     /// `"text"`
     String(MlirSymbol),
-    /// `"text"` whose bytes are no UTF-8.
+    /// `"text"` whose bytes are not UTF-8.
     Bytes(Box<[u8]>),
     /// `@root::@nested`
     SymbolRef(Box<[MlirSymbol]>),
@@ -73,20 +73,20 @@ pub enum AttributeKind {
         /// Dialect and name: `stablehlo.precision`, `stablehlo.gather`. Names of the `mhlo`
         /// dialect that StableHLO shares are those of `stablehlo`.
         name: MlirSymbol,
-        /// What it says.
+        /// Its contents.
         body: DialectBody,
     },
 }
 
-/// What an attribute of a dialect says.
+/// Contents of an attribute of a dialect.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DialectBody {
     /// One word: `#stablehlo<precision DEFAULT>`.
     Keyword(MlirSymbol),
-    /// Values by name, in the order of the dialect's definition, defaults left out. Lists of
+    /// Values by name, in the order of the dialect's definition, without defaults. Lists of
     /// integers are [`AttributeKind::DenseArray`] of `i64`.
     Fields(Box<[NamedAttribute]>),
-    /// Anything else: the text in the angle brackets, with them; empty if nothing stands there.
+    /// Anything else: the text in angle brackets, including them; empty if there is none.
     Text(MlirSymbol),
 }
 
@@ -100,7 +100,7 @@ impl MlirAttributes {
         self.0.intern(kind)
     }
 
-    /// What an attribute is.
+    /// Kind of an attribute, with its contents.
     pub fn kind(&self, attr: MlirAttr) -> &AttributeKind {
         self.0.get(attr)
     }

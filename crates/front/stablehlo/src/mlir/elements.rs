@@ -1,9 +1,9 @@
 //! Elements of tensors as bytes.
 //!
-//! Elements follow each other in row-major order, little-endian, each in whole bytes: `i1` is a
-//! byte of 0 or 1, `i4` and `ui4` the low bits of a byte with the others zero, `index` is eight
-//! bytes, complex numbers are real part, imaginary part. If all elements are equal, one of them
-//! is stored: so a constant of a million zeros costs as much as one zero.
+//! Elements follow each other in row-major order, little-endian, each in whole bytes. `i1` is a
+//! byte of 0 or 1; `i4` and `ui4` are the low bits of a byte with the others zero; `index` is eight
+//! bytes; complex numbers are real part, imaginary part. If all elements are equal, one of them is
+//! stored. So a constant of a million zeros costs as much as one zero.
 
 use super::types::{MlirType, MlirTypeKind, MlirTypes};
 
@@ -12,7 +12,7 @@ use super::types::{MlirType, MlirTypeKind, MlirTypes};
 pub struct DenseElements {
     /// A tensor or vector of static shape.
     pub ty: MlirType,
-    /// Whether [`DenseElements::data`] has one element, which stands for all.
+    /// Whether [`DenseElements::data`] has one element for all.
     pub splat: bool,
     /// The bytes.
     pub data: Box<[u8]>,
@@ -32,7 +32,7 @@ impl DenseElements {
         }
     }
 
-    /// An element that stands for all of a type that has elements.
+    /// One element for all of a type that has elements.
     pub fn from_splat(ty: MlirType, element: &[u8]) -> DenseElements {
         DenseElements {
             ty,
@@ -43,9 +43,9 @@ impl DenseElements {
 }
 
 impl MlirTypes {
-    /// Elements of a type from bytes as MLIR writes them: those of all elements, or of one that stands
-    /// for all, also where there are none. Integers of 1, 2 or 4 bits have a byte each, as text since
-    /// LLVM 23 has them, or stand densely from the lowest bit on, as in bytecode.
+    /// Elements of a type from bytes as MLIR writes them: those of all elements, or one for all,
+    /// even if there are none. Integers of 1, 2 or 4 bits have a byte each, as in text since LLVM
+    /// 23, or are packed from the lowest bit on, as in bytecode.
     ///
     /// # Errors
     /// What is wrong.
@@ -70,7 +70,7 @@ impl MlirTypes {
         if is_splat && count == 0 {
             return Ok(DenseElements::new(ty, width, Vec::new()));
         }
-        // Up to eight truth values are one byte, in which equal bits are a splat as well.
+        // Up to eight Booleans are one byte, in which equal bits are a splat as well.
         let is_splat = is_splat && !(bits == 1 && count <= 8 && !matches!(bytes[..], [0 | 0xFF]));
         match length {
             _ if is_splat => Ok(DenseElements::from_splat(
@@ -115,7 +115,7 @@ fn is_splat(data: &[u8], width: usize) -> bool {
     rest.is_empty() || (rest.starts_with(first) && data[width..] == data[..data.len() - width])
 }
 
-/// Puts elements of 1, 2 or 4 bits, which follow each other from the lowest bit on, into bytes.
+/// Unpacks elements of 1, 2 or 4 bits, which follow each other from the lowest bit on, into bytes.
 fn unpack_bits(packed: &[u8], bits: u32, count: usize) -> Vec<u8> {
     let in_byte = (8 / bits.max(1)) as usize;
     let mask = u8::MAX >> (8 - bits);
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(unpack_bits(&[0x21, 0x43, 0x05], 4, 5), [1, 2, 3, 4, 5]);
     }
 
-    /// Both forms of narrow integers, at every number of elements, and what is neither.
+    /// Both forms of narrow integers, at every number of elements, and bytes that are neither.
     #[test]
     fn narrow_integers_have_a_byte_each_or_are_dense() {
         let mut types = MlirTypes::default();

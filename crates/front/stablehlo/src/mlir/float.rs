@@ -1,12 +1,12 @@
 //! The floating-point formats of MLIR and their bits.
 //!
 //! Every format of at most 64 bits is a row of [`FLOATS`]; conversion from and to `f64` is one
-//! function for all of them. Conversion rounds to nearest, ties to even. What a format has for
-//! infinity and NaN is its [`FloatSpecials`] (see the documentation of LLVM's `APFloat`, and the
-//! papers and specifications that define the formats: OCP's "8-bit floating point" and
-//! "Microscaling formats", and arXiv:2206.02915 for the `FNUZ` ones).
+//! function for all of them. Conversion rounds to nearest, ties to even. The encodings of infinity
+//! and NaN in a format are its [`FloatSpecials`]. Sources are the documentation of LLVM's
+//! `APFloat`, and the papers and specifications that define the formats: OCP's "8-bit floating
+//! point" and "Microscaling formats", and arXiv:2206.02915 for the `FNUZ` ones.
 
-/// What a format does with the encodings that IEEE 754 reserves.
+/// Use of the encodings that IEEE 754 reserves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloatSpecials {
     /// Infinities and NaNs as in IEEE 754.
@@ -32,7 +32,7 @@ pub struct MlirFloatFormat {
     pub exponent: u32,
     /// Bits of the significand that are stored.
     pub mantissa: u32,
-    /// What is subtracted from a stored exponent.
+    /// Bias: the number that is subtracted from a stored exponent.
     pub bias: i32,
     /// Infinities and NaNs.
     pub specials: FloatSpecials,
@@ -156,8 +156,8 @@ impl MlirFloatFormat {
         }
     }
 
-    /// What a value above the largest becomes: infinity, or NaN where there is none; formats
-    /// without either saturate.
+    /// The result of rounding a value above the largest: infinity, or NaN if the format has no
+    /// infinity. Formats with neither saturate.
     fn overflow_bits(&self) -> u64 {
         match self.specials {
             FloatSpecials::Ieee => self.top_exponent() << self.mantissa,
@@ -166,8 +166,8 @@ impl MlirFloatFormat {
         }
     }
 
-    /// The bits of the nearest value of this format, ties to even; to the larger where a value is
-    /// nothing but its exponent, and what is not above 0 is NaN there.
+    /// The bits of the nearest value of this format, ties to even. In formats that are only an
+    /// exponent, ties go to the larger value, and values that are not above 0 become NaN.
     pub fn encode_value(&self, value: f64) -> u64 {
         if self.width == 64 {
             return value.to_bits();
@@ -196,8 +196,8 @@ impl MlirFloatFormat {
         }
     }
 
-    /// Rounds a finite magnitude to the bits of this format; too large a one gives bits above
-    /// those of the largest value.
+    /// Rounds a finite magnitude to the bits of this format. A magnitude that is too large yields
+    /// bits above those of the largest value.
     fn round_magnitude(&self, value: f64) -> u64 {
         let bits = value.to_bits();
         let stored = (bits >> 52) as i32;
@@ -262,7 +262,7 @@ impl MlirFloatFormat {
     }
 }
 
-/// NaN of the `FNUZ` formats has no sign: its sign bit is what makes it NaN.
+/// NaN of the `FNUZ` formats has no sign, as its encoding is the sign bit alone.
 fn sign_of_nan(format: &MlirFloatFormat, sign: u64) -> u64 {
     match format.specials {
         FloatSpecials::NanNegativeZero | FloatSpecials::ExponentOnly => 0,

@@ -1,4 +1,4 @@
-//! Ids: dense `u32` newtypes, and spans into pools.
+//! Ids: dense `u32` newtypes, and ranges of pools.
 
 use spirula_entity::define_ids;
 
@@ -23,7 +23,7 @@ pub(crate) struct PoolRange {
 }
 
 impl PoolRange {
-    /// The span of `len` elements from `start`. Inputs are below 4 GiB, and no pool has more
+    /// The range of `len` elements from `start`. Inputs are below 4 GiB, and no pool has more
     /// elements than the input has bytes.
     pub fn new(start: usize, len: usize) -> Self {
         PoolRange {
@@ -38,7 +38,7 @@ impl PoolRange {
     }
 }
 
-/// Appends elements to a pool and returns where they are.
+/// Appends elements to a pool and returns their range.
 pub(crate) fn append_to_pool<T: Copy>(pool: &mut Vec<T>, elements: &[T]) -> PoolRange {
     let start = pool.len();
     pool.extend_from_slice(elements);

@@ -1,4 +1,4 @@
-//! Locations: where in the program of its author something came from.
+//! Locations: origins in the author's program.
 
 use super::attribute::MlirAttr;
 use super::interner::MlirSymbol;
@@ -14,7 +14,7 @@ impl MlirLoc {
     pub const UNKNOWN: MlirLoc = MlirLoc::new(0);
 }
 
-/// What a location is.
+/// Kind of a location, with its contents.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LocationKind {
     /// `unknown`
@@ -25,28 +25,28 @@ pub enum LocationKind {
         file: MlirSymbol,
         /// Line and column, counted from 1.
         start: (u32, u32),
-        /// Line and column of the end; the same where only a point is given.
+        /// Line and column of the end; those of the start if only a point is given.
         end: (u32, u32),
     },
     /// `"name"` or `"name"(child)`
     Name {
         /// The name.
         name: MlirSymbol,
-        /// Where it is.
+        /// Location of what is named.
         child: MlirLoc,
     },
     /// `callsite(callee at caller)`
     CallSite {
-        /// What was called.
+        /// Location of the callee.
         callee: MlirLoc,
-        /// From where.
+        /// Location of the caller.
         caller: MlirLoc,
     },
     /// `fused<metadata>[…]`
     Fused {
-        /// What was brought together.
+        /// The locations that were merged.
         parts: Box<[MlirLoc]>,
-        /// Why.
+        /// Reason for the merge.
         metadata: Option<MlirAttr>,
     },
 }
@@ -69,7 +69,7 @@ impl MlirLocations {
         self.0.intern(kind)
     }
 
-    /// What a location is.
+    /// Kind of a location, with its contents.
     pub fn kind(&self, loc: MlirLoc) -> &LocationKind {
         self.0.get(loc)
     }

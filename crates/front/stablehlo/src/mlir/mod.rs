@@ -1,7 +1,7 @@
 //! MLIR: modules as data, read from text, printed in the generic form.
 //!
-//! Nothing here knows what an operation means; which operations have a custom assembly form and
-//! which attributes belong to them is asked of [`crate::dialect`].
+//! This module does not know the meaning of operations. Custom assembly forms and the attributes of
+//! operations come from [`crate::dialect`].
 
 mod access;
 mod affine;

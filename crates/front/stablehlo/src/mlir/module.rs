@@ -4,9 +4,9 @@
 //! nothing per operation. Operations are numbered in the order in which their text begins, an
 //! operation before those in its regions.
 //!
-//! Operations are in the generic form whatever they were written in: attributes have the names
-//! that the generic form gives them, and those that belong to the operation by its definition
-//! are its properties.
+//! Operations are in the generic form, whatever form they were written in. Attributes have their
+//! names in the generic form, and those that belong to the operation by its definition are its
+//! properties.
 
 use super::attribute::{AttributeKind, MlirAttr, MlirAttributes, NamedAttribute};
 use super::id::{MlirBlock, MlirOp, MlirRegion, MlirValue, PoolRange, append_to_pool};
@@ -77,7 +77,7 @@ pub(crate) struct MlirValueData {
     pub definition: ValueDefinition,
 }
 
-/// What a value is.
+/// Definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueDefinition {
     /// The result of an operation with this position.
@@ -95,11 +95,11 @@ pub struct ResourceBlob {
     pub key: MlirSymbol,
     /// Alignment that the blob asks for, in bytes.
     pub alignment: u32,
-    /// The bytes behind the alignment.
+    /// The bytes after the alignment.
     pub data: Box<[u8]>,
 }
 
-/// Ids that follow each other.
+/// Consecutive ids.
 fn iter_ids<T>(
     span: PoolRange,
     id: fn(usize) -> T,
@@ -162,7 +162,7 @@ impl MlirModule {
         self.strings.find(text)
     }
 
-    /// Number of operations: ids are below.
+    /// Number of operations; indices of ids are below it.
     pub fn op_count(&self) -> usize {
         self.ops.len()
     }
@@ -172,12 +172,12 @@ impl MlirModule {
         (0..self.ops.len()).map(MlirOp::new)
     }
 
-    /// Number of values: ids are below.
+    /// Number of values; indices of ids are below it.
     pub fn value_count(&self) -> usize {
         self.values.len()
     }
 
-    /// Number of blocks: ids are below.
+    /// Number of blocks; indices of ids are below it.
     pub fn block_count(&self) -> usize {
         self.blocks.len()
     }
@@ -200,12 +200,12 @@ impl MlirModule {
         )
     }
 
-    /// Where the operation stands in the input.
+    /// Place of the operation in the input.
     pub fn source_location(&self, op: MlirOp) -> SourceLocation {
         self.ops[op.index()].place
     }
 
-    /// Where the operation came from, as the input says.
+    /// Origin of the operation according to the input.
     pub fn location(&self, op: MlirOp) -> MlirLoc {
         self.ops[op.index()].loc
     }
@@ -241,17 +241,17 @@ impl MlirModule {
         iter_ids(self.ops[op.index()].regions, MlirRegion::new)
     }
 
-    /// Blocks where control may go next.
+    /// Blocks that control may continue with.
     pub fn successors(&self, op: MlirOp) -> &[MlirBlock] {
         &self.successors[self.ops[op.index()].successors.to_range()]
     }
 
-    /// The block that the operation stands in; the root stands in none.
+    /// The block that contains the operation; the root is in none.
     pub fn block_of(&self, op: MlirOp) -> Option<MlirBlock> {
         self.ops[op.index()].parent
     }
 
-    /// The operation whose region the operation stands in.
+    /// The operation whose region contains the operation.
     pub fn parent(&self, op: MlirOp) -> Option<MlirOp> {
         let block = self.block_of(op)?;
         Some(self.region_parent(self.region_of(block)))
@@ -267,7 +267,7 @@ impl MlirModule {
         &self.block_lists[self.regions[region.index()].blocks.to_range()]
     }
 
-    /// The region that a block stands in.
+    /// The region that contains a block.
     pub fn region_of(&self, block: MlirBlock) -> MlirRegion {
         self.blocks[block.index()].region
     }
@@ -290,7 +290,7 @@ impl MlirModule {
         self.values[value.index()].ty
     }
 
-    /// What a value is.
+    /// Definition of a value.
     pub fn definition(&self, value: MlirValue) -> ValueDefinition {
         self.values[value.index()].definition
     }
@@ -314,7 +314,7 @@ impl MlirModule {
     }
 }
 
-/// What the readers make modules with.
+/// Construction of modules, for the readers.
 impl MlirModule {
     pub(crate) fn intern_text(&mut self, text: &str) -> MlirSymbol {
         self.strings.intern(text)
@@ -401,7 +401,7 @@ impl MlirModule {
         self.values.extend(types.iter().enumerate().map(value));
     }
 
-    /// Sorts both lists by name and gives them to the operation.
+    /// Sorts both lists by name and sets them as the operation's.
     pub(crate) fn set_attributes(
         &mut self,
         op: MlirOp,
@@ -457,7 +457,7 @@ impl MlirModule {
         value
     }
 
-    /// Puts values in the places of their placeholders.
+    /// Replaces placeholders by their values.
     pub(crate) fn replace_operands(&mut self, replaced: &[(MlirValue, MlirValue)]) {
         if replaced.is_empty() {
             return;
@@ -471,8 +471,8 @@ impl MlirModule {
         }
     }
 
-    /// Makes a single module the root; anything else is put into the module that was made before
-    /// reading.
+    /// Makes a single module the root. Any other operations become the body of the module that was
+    /// created before reading.
     pub(crate) fn adopt_operations(&mut self, ops: &[MlirOp]) {
         if let &[op] = ops
             && self.opcode(op) == Some(MlirOpcode::Module)
@@ -487,7 +487,7 @@ impl MlirModule {
         self.set_ops(block, ops);
     }
 
-    /// Finds what is looked up by name, once everything is read.
+    /// Indexes the functions by name, once everything is read.
     pub(crate) fn index_functions(&mut self) {
         let regions = self.regions(self.root);
         let blocks = regions.flat_map(|region| self.blocks(region));
@@ -496,7 +496,7 @@ impl MlirModule {
             .filter(|&op| self.opcode(op) == Some(MlirOpcode::Func))
             .collect();
         let name = |&op: &MlirOp| Some((self.find_symbol(self.symbol_name(op)?)?, op));
-        // The first of several functions of one name counts; the verifier refuses the others.
+        // The first of several functions of one name is found; the verifier rejects the others.
         self.function_index = self.functions.iter().rev().filter_map(name).collect();
     }
 }

@@ -1,4 +1,5 @@
-//! What quantised types demand: StableHLO's specification, "Types", of quantised elements and tensors of them.
+//! Constraints on quantised types: StableHLO's specification, "Types", for quantised elements and
+//! tensors of them.
 
 use crate::mlir::{
     DimSize, IntegerSignedness, MlirType, MlirTypeKind, MlirTypes, QuantizationGranularity,
@@ -17,7 +18,7 @@ pub(crate) fn storage_range(types: &MlirTypes, storage: MlirType) -> Option<(i64
     }
 }
 
-/// What is wrong with a quantised type, if anything is.
+/// The constraint that a quantised type violates, if any.
 pub(crate) fn find_quantized_fault(types: &MlirTypes, quantized: &QuantizedType) -> Option<String> {
     let Some((least, greatest)) = storage_range(types, quantized.storage) else {
         return Some("quantised values are stored as integers of at most 32 bits".to_owned());
@@ -52,8 +53,8 @@ pub(crate) fn find_quantized_fault(types: &MlirTypes, quantized: &QuantizedType)
     None
 }
 
-/// Why a tensor of this shape can not have these elements, if they are quantised and it can not.
-/// Sizes that are not known fit.
+/// The reason why a tensor of this shape cannot have these elements, if they are quantised. Unknown
+/// sizes are always allowed.
 pub(crate) fn tensor_fault(
     types: &MlirTypes,
     shape: &[DimSize],

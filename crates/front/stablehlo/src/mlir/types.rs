@@ -13,7 +13,7 @@ define_ids! {
 /// Whether an integer type has a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IntegerSignedness {
-    /// `i8`: operations decide; StableHLO reads it as signed, and `i1` as a truth value.
+    /// `i8`: operations decide. StableHLO reads it as signed, and `i1` as a Boolean.
     Signless,
     /// `si8`
     Signed,
@@ -24,7 +24,7 @@ pub enum IntegerSignedness {
 /// Size of a dimension; `None` is a dynamic one, `?`.
 pub type DimSize = Option<u64>;
 
-/// What a type is.
+/// Kind of a type, with its contents.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MlirTypeKind {
     /// `i32`, `si8`, `ui64`
@@ -66,7 +66,7 @@ pub enum MlirTypeKind {
     Vector {
         /// Sizes.
         shape: Box<[u64]>,
-        /// Which of them are multiples of an unknown number.
+        /// Whether each is a multiple of an unknown number.
         scalable: Box<[bool]>,
         /// Type of the elements.
         element: MlirType,
@@ -95,7 +95,7 @@ pub enum MlirTypeKind {
     Dialect {
         /// Dialect and name: `stablehlo.token`.
         name: MlirSymbol,
-        /// What stands in angle brackets, with them; empty if nothing does.
+        /// The text in angle brackets, including them; empty if there is none.
         body: MlirSymbol,
     },
 }
@@ -103,24 +103,24 @@ pub enum MlirTypeKind {
 /// `!quant.uniform<storage<min:max>:expressed:axis, {scale:zero point, …}>`
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct QuantizedType {
-    /// Integer type of what is stored.
+    /// Integer type of stored values.
     pub storage: MlirType,
     /// Least stored value.
     pub min: i64,
     /// Greatest stored value.
     pub max: i64,
-    /// Floating-point type of what is meant.
+    /// Floating-point type of the numbers that they represent.
     pub expressed: MlirType,
-    /// How scales are assigned to elements.
+    /// Assignment of scales to elements.
     pub axis: QuantizationGranularity,
     /// Scale (bits of an `f64`) and zero point, in row-major order of the blocks.
     pub parameters: Box<[(u64, i64)]>,
 }
 
-/// Which elements of a quantised tensor share a scale.
+/// Elements of a quantised tensor that share a scale.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum QuantizationGranularity {
-    /// All.
+    /// All elements.
     Tensor,
     /// Those at one position of a dimension.
     Axis(u64),
@@ -144,7 +144,7 @@ impl MlirTypes {
         self.0.intern(kind)
     }
 
-    /// What a type is.
+    /// Kind of a type, with its contents.
     pub fn kind(&self, ty: MlirType) -> &MlirTypeKind {
         self.0.get(ty)
     }
@@ -176,7 +176,7 @@ impl MlirTypes {
         })
     }
 
-    /// Element type of a tensor, vector or buffer; other types are their own.
+    /// Element type of a tensor, vector or buffer; other types are returned as they are.
     pub fn element_type(&self, ty: MlirType) -> MlirType {
         match *self.kind(ty) {
             MlirTypeKind::Tensor { element, .. }
@@ -218,8 +218,8 @@ impl MlirTypes {
             .try_fold(1u64, |all, &size| all.checked_mul(size))
     }
 
-    /// Bytes that an element of this type has in [`super::DenseElements`]: integers and floats fill
-    /// up to whole bytes (`i1` and `i4` one, `index` eight), complex numbers have two of them.
+    /// Bytes of an element of this type in [`super::DenseElements`]. Integers and floats have whole
+    /// bytes (`i1` and `i4` one, `index` eight), complex numbers twice those of their parts.
     pub fn element_bytes(&self, element: MlirType) -> Option<usize> {
         match *self.kind(element) {
             MlirTypeKind::Integer { width, .. } => Some(width.div_ceil(8) as usize),

@@ -1,4 +1,4 @@
-//! What has to hold when the run comes to it: shape assertions, and calls that cannot be made.
+//! Run-time assertions: shape assertions, and calls that cannot be made.
 
 use super::element::TensorElement;
 use super::error::TranslateResult;
@@ -12,8 +12,8 @@ use spirula_tensor::ir::{
     MessagePiece, RunAssertion, ScalarNode, StructuredOp, TensorShape, TensorValue,
 };
 
-/// `custom_call @shape_assertion`: the first operand has to be true. The others are what
-/// `{0}`, `{1}` and so on in the message stand for.
+/// `custom_call @shape_assertion`: the first operand has to be true. The others replace `{0}`,
+/// `{1}` and so on in the message.
 pub(super) fn shape_assertion(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.tensor_operands(op)?;
     let scalars = operands
@@ -44,10 +44,11 @@ pub(super) fn shape_assertion(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tr
             origin: String::new(),
         });
     }
-    t.give_items(op, Vec::new())
+    t.bind_items(op, Vec::new())
 }
 
-/// The pieces of a message with `{0}` for a value; `{{` is a brace. What is no number of a value stays.
+/// The pieces of a message with `{0}` for a value; `{{` is a brace. Braces without the number of a
+/// value stay as they are.
 fn build_message(
     t: &mut StablehloTranslator<'_>,
     text: &str,
@@ -93,14 +94,15 @@ fn shown_number(
     })
 }
 
-/// Demands that a node of the sizes' body is true; the message is made of texts with a size behind each.
+/// Emits an assertion that a node of the sizes' body is true. The message consists of texts, each
+/// followed by a size.
 pub(super) fn emit_assertion(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     condition: ScalarNode,
     shown: &[(&str, ScalarNode)],
 ) -> TranslateResult<()> {
-    let known = t.node_by(|c| c.body.as_literal(condition));
+    let known = t.compute_node(|c| c.body.as_literal(condition));
     if let Some(known) = known {
         return t.ensure_holds(op, known.bits != 0, "has bounds outside of its operand");
     }
@@ -131,8 +133,8 @@ pub(super) fn is_callback(target: &str) -> bool {
     target.contains("python") && target.contains("callback")
 }
 
-/// A call of Python within control flow: an error of the run that comes to it. Its results, which
-/// nothing sees, are zeros.
+/// A call of Python within control flow: a run that reaches it fails. Its results are zeros, which
+/// nothing reads.
 pub(super) fn translate_callback(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -162,5 +164,5 @@ pub(super) fn translate_callback(
             _ => TranslatedValue::Token,
         });
     }
-    t.give_items(op, items)
+    t.bind_items(op, items)
 }

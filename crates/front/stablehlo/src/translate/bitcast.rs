@@ -23,7 +23,7 @@ fn element_width(element: TensorElement) -> u32 {
     component_width(element) * element.component_count() as u32
 }
 
-/// A part's bits in an `i64`.
+/// The bits of a part in an `i64`.
 fn component_to_bits(
     c: &mut ScalarBuilder<'_>,
     element: TensorElement,
@@ -48,7 +48,7 @@ fn component_to_bits(
     }
 }
 
-/// The part that the low bits of an `i64` are.
+/// The part in the low bits of an `i64`.
 fn component_from_bits(
     c: &mut ScalarBuilder<'_>,
     element: TensorElement,
@@ -125,10 +125,10 @@ pub(super) fn bitcast_convert(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tr
         let nodes = nodes.collect();
         Ok(ElementValue { element: to, nodes })
     })?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
-/// A part that begins at a bit of the piece that the last index names.
+/// A part that begins at a bit of the piece at the last index.
 fn bitcast_to_narrower(
     t: &StablehloTranslator<'_>,
     s: &mut StructuredOp,
@@ -163,7 +163,7 @@ fn bitcast_to_narrower(
     component_from_bits(&mut c, to, shifted)
 }
 
-/// A part from its first bit on, put together of as many elements as it has.
+/// A part from its first bit on, composed of as many elements as it spans.
 fn bitcast_to_wider(
     t: &StablehloTranslator<'_>,
     s: &mut StructuredOp,

@@ -6,14 +6,14 @@ use super::translator::{StablehloTranslator, TranslatedValue};
 use crate::mlir::{MlirBlock, MlirOp};
 use spirula_diagnostics::SourceLocation;
 
-/// Most operations that are translated, calls put in place.
+/// Maximum number of operations that are translated, those of inlined calls included.
 const OPERATIONS: usize = 1 << 22;
 /// Deepest nesting of calls and regions.
 const DEPTH: usize = 200;
 
 impl StablehloTranslator<'_> {
-    /// Translates the operations of a block whose arguments are bound, up to the one that ends it;
-    /// what that returns.
+    /// Translates the operations of a block whose arguments are bound, up to its terminator.
+    /// Returns the operands of the terminator.
     pub fn translate_block(&mut self, block: MlirBlock) -> TranslateResult<Vec<TranslatedValue>> {
         let module = self.module;
         self.progress.depth += 1;
@@ -47,12 +47,12 @@ impl StablehloTranslator<'_> {
         ))
     }
 
-    /// Whether the operation stands within control flow.
+    /// Whether the operation is nested in control flow.
     pub fn is_nested(&self) -> bool {
         self.progress.nesting > 0
     }
 
-    /// Translates a block of control flow into one of the IR, its arguments being bound.
+    /// Translates a block of control flow, whose arguments are bound, into one of the IR.
     pub fn nested_block(&mut self, block: MlirBlock) -> TranslateResult<Vec<TranslatedValue>> {
         self.progress.nesting += 1;
         let mark = self.dims.tensor_count();
@@ -62,7 +62,7 @@ impl StablehloTranslator<'_> {
         results
     }
 
-    /// Puts a function in place of a call.
+    /// Inlines a function in place of a call.
     pub fn inline_call(
         &mut self,
         op: MlirOp,

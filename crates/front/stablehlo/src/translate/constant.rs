@@ -9,7 +9,7 @@ use crate::mlir::{ElementsRef, MlirOp};
 use spirula_program::{ScalarLiteral, ScalarType};
 use spirula_tensor::ir::{DenseTensorType, TensorConstant, TensorValue};
 
-/// The elements that an attribute has, as a tensor.
+/// Translates the elements of an attribute into a constant tensor.
 pub(super) fn translate_elements(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -112,7 +112,7 @@ pub(super) fn scalar_bits(
         .then(|| (0..parts).map(literal).collect())
 }
 
-/// The numbers of an integer constant of so many elements.
+/// The numbers of an integer constant of `count` elements.
 pub(super) fn scalar_list(
     t: &StablehloTranslator<'_>,
     op: MlirOp,
@@ -149,9 +149,9 @@ pub(super) fn translate_constant(
     let ConstantAttributes { value } = t.read_attributes(op)?;
     let mut tensor = translate_elements(t, op, value)?;
     let declared = t.result_element(op, 0)?;
-    // Elements of a quantised type are written as what it stores.
+    // Elements of a quantised type are written as integers of its storage type.
     if declared.stored_element() == tensor.element {
         tensor.element = declared;
     }
-    t.give_one(op, tensor)
+    t.bind_result(op, tensor)
 }

@@ -11,7 +11,7 @@ use crate::mlir::MlirOp;
 use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{AxisKind, DimExtent, ScalarNode, StructuredOp, TensorShape};
 
-/// Which dimensions of the operands of a product belong together.
+/// Dimensions of the operands of a product that correspond.
 pub(super) struct DotDimensions {
     pub batch: [Vec<usize>; 2],
     pub contracting: [Vec<usize>; 2],
@@ -59,7 +59,7 @@ pub(super) fn translate_dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tran
     translate_product(t, op, &pairs)
 }
 
-/// The index along each dimension of both operands, as far as there is one yet.
+/// The index along each dimension of both operands, if it has one so far.
 pub(super) struct DotPositions<'a> {
     shapes: &'a [TensorShape; 2],
     pub positions: [Vec<Option<ScalarNode>>; 2],
@@ -83,14 +83,14 @@ impl<'a> DotPositions<'a> {
         }
     }
 
-    /// The positions, complete.
+    /// The complete positions.
     pub fn into_positions(self) -> [Vec<ScalarNode>; 2] {
         self.positions
             .map(|nodes| nodes.into_iter().flatten().collect())
     }
 }
 
-/// The product that pairs say.
+/// Translates a product with these pairs of dimensions.
 pub(super) fn translate_product(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -112,7 +112,7 @@ pub(super) fn translate_product(
     );
     let value = t.sum_of_products(op, &mut s, &values.0, &values.1, None, result)?;
     let tensor = t.finish_structured(s, &value);
-    t.give_one(op, tensor)
+    t.bind_result(op, tensor)
 }
 
 /// Adds an axis for each pair of dimensions.
@@ -184,18 +184,18 @@ pub(super) fn dynamic_convolution(
     translate_padded_convolution(t, op, Some(&padding))
 }
 
-/// A convolution whose attributes and shapes fit each other.
+/// A convolution whose attributes and shapes are consistent.
 struct ConvolutionGeometry {
-    /// Where the axes of the input are.
+    /// Dimensions of the input.
     from: ConvolutionLayout,
-    /// Where those of the kernel are.
+    /// Dimensions of the kernel.
     by: ConvolutionLayout,
-    /// Where those of the result are.
+    /// Dimensions of the result.
     to: ConvolutionLayout,
     windows: Vec<WindowDimension>,
-    /// Which windows are read backwards.
+    /// Whether each window is read backwards.
     reversed: Vec<bool>,
-    /// Groups of features, and of batches.
+    /// Number of groups of features, and of batches.
     groups: (u64, u64),
     /// Features of the result, and those of the input that each sums over.
     features: (u64, u64),
@@ -203,7 +203,7 @@ struct ConvolutionGeometry {
     batch: DimExtent,
 }
 
-/// A convolution, its padding from attributes or as nodes of the sizes' body.
+/// Translates a convolution. Its padding comes from attributes, or as nodes of the sizes' body.
 fn translate_padded_convolution(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -232,7 +232,7 @@ fn translate_padded_convolution(
     );
     let value = t.sum_of_products(op, &mut s, &values.0, &values.1, Some(guard), result)?;
     let tensor = t.finish_structured(s, &value);
-    t.give_one(op, tensor)
+    t.bind_result(op, tensor)
 }
 
 impl ConvolutionGeometry {
@@ -308,7 +308,8 @@ impl ConvolutionGeometry {
         })
     }
 
-    /// Where an element of the result reads the input and the kernel, and whether that is inside.
+    /// Positions in the input and the kernel that an element of the result reads, and whether they
+    /// are inside.
     fn compute_positions(
         &self,
         t: &mut StablehloTranslator<'_>,
@@ -338,7 +339,7 @@ impl ConvolutionGeometry {
             };
         }
         let mut c = ScalarBuilder::new(&mut s.body);
-        // A feature of the result belongs to one group, which has so many features or batches.
+        // A feature of the result belongs to one group, which has `size` features or batches.
         let mut within = |count: u64, size: DimExtent, rest: ScalarNode| match count {
             1 => rest,
             _ => {

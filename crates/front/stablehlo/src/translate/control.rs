@@ -21,7 +21,7 @@ pub(super) fn translate_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tra
     inline_callee(t, op, attributes.map(|attributes| attributes.callee))
 }
 
-/// `composite`: its decomposition.
+/// `composite`: a call of its decomposition.
 pub(super) fn translate_composite(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -43,10 +43,10 @@ fn inline_callee(
         .map(|value| t.resolve_value(op, *value))
         .collect::<TranslateResult<_>>()?;
     let results = t.inline_call(op, callee, arguments)?;
-    t.give_items(op, results)
+    t.bind_items(op, results)
 }
 
-/// `custom_call`: assertions, checks, routines of LAPACK, and markers that say nothing about values.
+/// `custom_call`: assertions, checks, routines of LAPACK, and markers that do not change values.
 pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let attributes: CustomCallAttributes<'_> = t.read_attributes(op)?;
     let target = attributes.call_target_name.0;
@@ -73,7 +73,7 @@ pub(super) fn forward_operands(t: &mut StablehloTranslator<'_>, op: MlirOp) -> T
     let items = operands
         .map(|value| t.resolve_value(op, *value))
         .collect::<TranslateResult<_>>()?;
-    t.give_items(op, items)
+    t.bind_items(op, items)
 }
 
 /// `tuple`
@@ -82,7 +82,7 @@ pub(super) fn translate_tuple(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tr
     let items = operands
         .map(|value| t.resolve_value(op, *value))
         .collect::<TranslateResult<_>>()?;
-    t.give_items(op, vec![TranslatedValue::Tuple(items)])
+    t.bind_items(op, vec![TranslatedValue::Tuple(items)])
 }
 
 /// `get_tuple_element`
@@ -99,7 +99,7 @@ pub(super) fn get_tuple_element(
     };
     match item {
         TranslatedValue::Tuple(items) if at < items.len() => {
-            t.give_items(op, vec![items[at].clone()])
+            t.bind_items(op, vec![items[at].clone()])
         }
         _ => Err(t.invalid_error(op, "a tuple has no such element")),
     }
@@ -107,16 +107,16 @@ pub(super) fn get_tuple_element(
 
 /// `after_all` and `create_token`
 pub(super) fn translate_token(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    t.give_items(op, vec![TranslatedValue::Token])
+    t.bind_items(op, vec![TranslatedValue::Token])
 }
 
-/// `replica_id` and `partition_id`: there is one of each.
+/// `replica_id` and `partition_id`: there is one replica and one partition.
 pub(super) fn first_id(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let (element, shape) = t.result_type(op, 0)?;
     let zero = t
         .builder
         .add_splat(ScalarLiteral::new(element.storage_type(), 0), &shape);
-    t.give_one(op, TypedTensor::new(element, zero))
+    t.bind_result(op, TypedTensor::new(element, zero))
 }
 
 /// All parts of tensors, in order.
@@ -129,7 +129,7 @@ fn flatten_components(items: &[TranslatedValue]) -> Vec<TensorValue> {
     items.iter().flat_map(of).collect()
 }
 
-/// Items like others, of other parts.
+/// Values of the same structure with other parts.
 fn with_parts(
     items: &[TranslatedValue],
     parts: &mut impl Iterator<Item = TensorValue>,
@@ -138,7 +138,7 @@ fn with_parts(
         TranslatedValue::Tensor(tensor) => TranslatedValue::Tensor(TypedTensor {
             element: tensor.element,
             parts: tensor.parts.iter().filter_map(|_| parts.next()).collect(),
-            followed: None,
+            tracked: None,
         }),
         TranslatedValue::Tuple(items) => TranslatedValue::Tuple(with_parts(items, parts)),
         TranslatedValue::Token => TranslatedValue::Token,
@@ -162,7 +162,7 @@ pub(super) fn translate_while(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tr
     let body = loop_block(t, op, 1, &initial, &values)?;
     let results = t.builder.add_while(&values, condition, body);
     let items = with_parts(&initial, &mut results.into_iter());
-    t.give_items(op, items)
+    t.bind_items(op, items)
 }
 
 fn loop_block(
@@ -220,20 +220,20 @@ pub(super) fn translate_if(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Trans
     let results = t
         .builder
         .add_if(condition.first_component(), then, otherwise);
-    give_branches(t, op, &items, results)
+    bind_branches(t, op, &items, results)
 }
 
-fn give_branches(
+fn bind_branches(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     like: &[TranslatedValue],
     results: Vec<TensorValue>,
 ) -> TranslateResult<()> {
     let items = with_parts(like, &mut results.into_iter());
-    t.give_items(op, items)
+    t.bind_items(op, items)
 }
 
-/// A branch as a block, and what it gives, which is of the types of the operation's results.
+/// A branch as a block, and its results, which have the types of the operation's results.
 fn translate_branch(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -255,7 +255,7 @@ fn translate_branch(
     Ok((t.builder.end_block(&results), items))
 }
 
-/// `case`: a chain of `if`s; an index outside takes the last branch.
+/// `case`: a chain of `if`s. An index out of range takes the last branch.
 pub(super) fn translate_case(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let index = t.tensor_operand(op, 0)?;
     t.ensure_holds(
@@ -290,5 +290,5 @@ pub(super) fn translate_case(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tra
         let otherwise = t.builder.end_block(&results);
         results = t.builder.add_if(condition, then, otherwise);
     }
-    give_branches(t, op, &given, results)
+    bind_branches(t, op, &given, results)
 }

@@ -1,4 +1,4 @@
-//! Loops of a number of rounds that is known when they begin.
+//! Counted loops: the number of iterations is known when they begin.
 
 use super::element::TensorElement;
 use super::error::TranslateResult;
@@ -15,8 +15,8 @@ impl StablehloTranslator<'_> {
         TypedTensor::from_components(element, &parts)
     }
 
-    /// Tensors that are made anew in each of `count` rounds, from what they were and the number of
-    /// the round, a tensor of rank 0.
+    /// A loop of `count` iterations that replaces tensors. Each iteration gets the tensors and its
+    /// number, a tensor of rank 0.
     pub fn iterate_tensors(
         &mut self,
         initial: &[TypedTensor],
@@ -48,7 +48,7 @@ impl StablehloTranslator<'_> {
     }
 
     /// The same for one tensor.
-    pub fn rounds_of_one(
+    pub fn iterate_tensor(
         &mut self,
         initial: TypedTensor,
         count: DimExtent,
@@ -67,7 +67,7 @@ fn list_components(tensors: &[TypedTensor]) -> impl Iterator<Item = TensorValue>
         .flat_map(|tensor| tensor.parts.iter().copied())
 }
 
-/// Tensors like others, of other parts.
+/// Tensors of the same types with other parts.
 fn regroup_components(tensors: &[TypedTensor], parts: &[TensorValue]) -> Vec<TypedTensor> {
     let mut parts = parts.iter().copied();
     let replaced = tensors.iter().map(|tensor| {

@@ -2,27 +2,27 @@
 
 use spirula_tensor::ir::{DimExtent, NodeGraph, ScalarNode, TensorShape, TensorValue};
 
-/// The sizes of a function.
+/// Sizes of dimensions in a function.
 #[derive(Debug, Default)]
 pub(super) struct SymbolicDims {
     pub body: NodeGraph,
-    /// The tensors that hold nodes which are no size of a parameter.
+    /// Tensors with the values of nodes that are not the size of a parameter.
     pub made: Vec<(ScalarNode, TensorValue)>,
 }
 
 impl SymbolicDims {
-    /// Number of tensors made so far.
+    /// Number of such tensors.
     pub fn tensor_count(&self) -> usize {
         self.made.len()
     }
 
-    /// Forgets tensors that were made in a block that is closed.
+    /// Forgets the tensors that were added since there were `mark` of them: their block is closed.
     pub fn forget_tensors(&mut self, mark: usize) {
         self.made.truncate(mark);
     }
 }
 
-/// One size for two that have to be equal; none where they cannot be.
+/// The common size of two sizes that have to be equal; `None` if they cannot be.
 pub(super) fn merge_dims(a: DimExtent, b: DimExtent) -> Option<DimExtent> {
     match (a, b) {
         (DimExtent::Static(x), DimExtent::Static(y)) => (x == y).then_some(a),
@@ -31,7 +31,7 @@ pub(super) fn merge_dims(a: DimExtent, b: DimExtent) -> Option<DimExtent> {
     }
 }
 
-/// One shape for two that have to be equal; none where they cannot be.
+/// The common shape of two shapes that have to be equal; `None` if they cannot be.
 pub(super) fn merged_shapes(a: &TensorShape, b: &TensorShape) -> Option<TensorShape> {
     let pairs = a.iter().zip(b);
     let merged = pairs

@@ -1,4 +1,4 @@
-//! Types of elements, and the scalars that they are stored as.
+//! Element types of tensors, and the scalars that they are stored as.
 
 use crate::mlir::{IntegerSignedness, MlirFloat, MlirModule, MlirType, MlirTypeKind};
 use spirula_program::ScalarType;
@@ -48,7 +48,7 @@ impl TensorElement {
         signed: true,
     };
 
-    /// The element that a type of MLIR is, if there is one.
+    /// The element type of an MLIR type, if there is one.
     pub fn from_type(module: &MlirModule, ty: MlirType) -> Option<TensorElement> {
         match *module.types.kind(ty) {
             MlirTypeKind::Integer { width: 1, .. } => Some(TensorElement::Bool),
@@ -76,7 +76,7 @@ impl TensorElement {
         }
     }
 
-    /// What one part of it is stored as.
+    /// The scalar type that one part is stored as.
     pub fn storage_type(self) -> ScalarType {
         match self {
             TensorElement::Bool => ScalarType::Bool,
@@ -97,7 +97,7 @@ impl TensorElement {
         }
     }
 
-    /// Real numbers of what a complex one is made of; others are themselves.
+    /// The type of the parts of a complex type; other types are returned as they are.
     pub fn component_element(self) -> TensorElement {
         match self {
             TensorElement::Complex(float) => TensorElement::Float(float),
@@ -105,7 +105,7 @@ impl TensorElement {
         }
     }
 
-    /// The integer of a quantised type; others are themselves.
+    /// The integer type of a quantised type; other types are returned as they are.
     pub fn stored_element(self) -> TensorElement {
         match self {
             TensorElement::Quantized { width, signed, .. } => TensorElement::Int { width, signed },
@@ -154,12 +154,12 @@ impl FromStr for TensorElement {
     }
 }
 
-/// Whether integers of so many bits can be elements.
+/// Whether integers of `width` bits can be elements.
 fn is_width(width: u32) -> bool {
     matches!(width, 2 | 4 | 8 | 16 | 32 | 64)
 }
 
-/// The integer that so many bits are stored in.
+/// The integer type that `width` bits are stored in.
 fn select_storage_integer(width: u32) -> ScalarType {
     match width {
         0..=8 => ScalarType::I8,

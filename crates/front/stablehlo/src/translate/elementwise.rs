@@ -27,8 +27,8 @@ impl StablehloTranslator<'_> {
         }
     }
 
-    /// The integer at a position of a tensor as an index. What only `ui64` holds is the largest index,
-    /// which is beyond the end of every tensor.
+    /// The integer at a position of a tensor as an index. A `ui64` beyond the range of `i64`
+    /// becomes the largest index, which is beyond the end of every tensor.
     pub fn read_index(
         &self,
         s: &mut StructuredOp,
@@ -44,7 +44,7 @@ impl StablehloTranslator<'_> {
         c.resize_integer(ScalarType::I64, !is_unsigned, value)
     }
 
-    /// A structured operation that gives one value at each point.
+    /// Finishes a structured operation that yields one value at each point.
     pub fn finish_structured(&mut self, mut s: StructuredOp, value: &ElementValue) -> TypedTensor {
         for node in &value.nodes {
             s.add_yield(*node);
@@ -53,7 +53,7 @@ impl StablehloTranslator<'_> {
         TypedTensor::from_components(value.element, &parts)
     }
 
-    /// A value at each point of a shape.
+    /// A tensor with a computed value at each point of a shape.
     pub fn map_points(
         &mut self,
         shape: &TensorShape,
@@ -84,7 +84,7 @@ impl StablehloTranslator<'_> {
 }
 
 impl ElementwiseCall<'_> {
-    /// Operands have one type, but for those whose meaning is to bring types together.
+    /// Checks that all operands have one element type; the condition of a `select` is Boolean.
     pub(super) fn check_operands(
         &self,
         t: &StablehloTranslator<'_>,
@@ -117,7 +117,7 @@ pub(super) fn translate_elementwise(
         "has too few or many operands",
     )?;
     let result = t.result_element(op, 0)?;
-    // Conditions and bounds may be one for all elements.
+    // Conditions and bounds may be scalars that apply to all elements.
     let whole = operands
         .iter()
         .filter(|operand| !t.tensor_shape(operand).is_empty());
@@ -142,5 +142,5 @@ pub(super) fn translate_elementwise(
             t.unsupported_error(op, what)
         })
     })?;
-    t.give_one(op, tensor)
+    t.bind_result(op, tensor)
 }

@@ -1,4 +1,4 @@
-//! Entry points.
+//! Translation of entry points, with their parameters and results.
 
 use super::element::TensorElement;
 use super::error::{TranslateError, TranslateResult};
@@ -11,7 +11,7 @@ use spirula_tensor::ir::{
     DenseTensorType, DimExtent, StructuredOp, TensorFunction, TensorShape, TensorValue,
 };
 
-/// A tensor as the program's user sees it.
+/// A tensor of the interface of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterfaceTensor {
     /// Type of the elements.
@@ -27,21 +27,22 @@ pub struct TranslatedEntry {
     pub function: TensorFunction,
     /// Its parameters.
     pub parameters: Vec<InterfaceTensor>,
-    /// Its results; those that only checks compare come after them, without being listed.
+    /// Its results. Further results of the function, which only checks compare, follow them and are
+    /// not listed.
     pub results: Vec<InterfaceTensor>,
-    /// What has to hold of its results.
+    /// Checks of its results.
     pub checks: Vec<ResultCheck>,
 }
 
 /// Translates a function of a module and everything that it calls.
 ///
 /// # Errors
-/// Where the module is not well formed, or uses what is not known.
+/// If the module is not well formed, or uses something that the translation does not know.
 pub fn translate_entry(module: &MlirModule, entry: &str) -> TranslateResult<TranslatedEntry> {
     translate_for(module, entry, &KnownArguments::default())
 }
 
-/// What is known of arguments when a function is translated.
+/// Facts about arguments that are known when a function is translated.
 #[derive(Clone, Debug, Default)]
 pub struct KnownArguments {
     /// Shapes of the first arguments as they are given, those of complex numbers with a last
@@ -52,10 +53,10 @@ pub struct KnownArguments {
     pub numbers: Vec<Option<i64>>,
 }
 
-/// The same for arguments of which something is known.
+/// The same with facts about the arguments.
 ///
 /// # Errors
-/// As [`translate_entry`]; also where a shape is not one of its parameter.
+/// Those of [`translate_entry`]; also if a shape does not match its parameter.
 pub fn translate_for(
     module: &MlirModule,
     entry: &str,
@@ -157,7 +158,7 @@ fn add_parameter(
     };
     let interface = describe_interface(t, &tensor);
     let mut tensor = tensor;
-    t.follow_parameter(&mut tensor, known.numbers.get(at).copied().flatten());
+    t.track_parameter(&mut tensor, known.numbers.get(at).copied().flatten());
     t.bind_value(argument, TranslatedValue::Tensor(tensor));
     Ok(interface)
 }
@@ -228,7 +229,7 @@ fn interleave_components(
     Ok(joined.first_component())
 }
 
-/// What checks compare, as further results.
+/// Adds the tensors that checks compare as further results.
 fn results_of_checks(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,

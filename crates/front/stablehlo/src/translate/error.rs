@@ -8,9 +8,9 @@ use std::fmt;
 pub enum TranslateError {
     /// It uses something that the translation does not know.
     Unsupported {
-        /// What: an operation, or an operation and a type.
+        /// The operation, or the operation and a type.
         what: String,
-        /// Where it stands.
+        /// Its location.
         place: SourceLocation,
     },
     /// It is not well formed.
@@ -21,13 +21,13 @@ pub enum TranslateError {
 pub type TranslateResult<T> = Result<T, TranslateError>;
 
 impl TranslateError {
-    /// Something that is not known.
+    /// An error about something that the translation does not know.
     pub fn new_unsupported(place: SourceLocation, what: impl Into<String>) -> Self {
         let what = what.into();
         TranslateError::Unsupported { what, place }
     }
 
-    /// Something that is wrong.
+    /// An error about something that is not well formed.
     pub fn new_invalid(place: SourceLocation, message: impl Into<String>) -> Self {
         TranslateError::Invalid(SourceDiagnostic::error(place, message))
     }

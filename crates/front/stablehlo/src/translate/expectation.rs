@@ -8,7 +8,8 @@ use crate::dialect::records::CheckAttributes;
 use crate::mlir::{AttributeKind, MlirOp};
 use spirula_program::ScalarLiteral;
 
-/// The result of a check that has one: nobody may use what is only compared afterwards.
+/// Binds the result of a check that has one. Its value is true, as the comparison happens after the
+/// run.
 fn bind_check_result(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     if t.module.results(op).len() == 0 {
         return Ok(());
@@ -17,7 +18,7 @@ fn bind_check_result(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateRe
         ScalarLiteral::new(spirula_program::ScalarType::Bool, 1),
         &[],
     );
-    t.give_one(
+    t.bind_result(
         op,
         TypedTensor::new(super::element::TensorElement::Bool, value),
     )
@@ -39,7 +40,7 @@ pub(super) fn translate_check_call(
     bind_check_result(t, op)
 }
 
-/// Notes a check of an operation.
+/// Records the check that an operation means.
 fn record_check(t: &mut StablehloTranslator<'_>, op: MlirOp, name: &str) -> TranslateResult<()> {
     let Some(mut likeness) = find_tolerance(name) else {
         return Err(t.unsupported_error(op, format!("check.{name}")));

@@ -18,13 +18,14 @@ use spirula_tensor::ir::{
     AxisKind, DenseTensorType, DimExtent, StructuredOp, TensorConstant, TensorShape,
 };
 
-/// Largest factor that is looked for.
+/// Maximum of the factors that are tried.
 const RADIX: u64 = 16;
-/// Longest transform that is not taken apart whose matrix is a constant.
+/// Maximum length of an unfactored transform whose matrix is a constant.
 const MATRIX: u64 = 64;
-/// Longest transform of a prime length that is a product with a matrix; longer ones are convolutions.
+/// Maximum prime length of a transform that is a product with a matrix; longer ones are
+/// convolutions.
 const DIRECT: u64 = 128;
-/// Longest transform.
+/// Maximum length of a transform.
 const LONGEST: u64 = 1 << 24;
 
 /// `fft`
@@ -79,10 +80,10 @@ pub(super) fn translate_fft(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tran
             tensor
         }
     };
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
-/// The whole of what is symmetric but for conjugation, from its first half.
+/// A tensor of conjugate symmetry, from its first half.
 fn mirror_conjugate_half(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -112,7 +113,7 @@ fn mirror_conjugate_half(
         let mut c = ScalarBuilder::new(&mut s.body);
         let negative = c.neg(val.nodes[1]);
         val.nodes[1] = c.select(is_given, val.nodes[1], negative);
-        // What stands for itself is real.
+        // Elements that are their own mirror image are real.
         let (zero, nothing) = (
             c.body.intern_i64(0),
             c.integer_constant(tensor.element.storage_type(), 0),
@@ -330,13 +331,13 @@ fn transform_by_convolution(
     })
 }
 
-/// The least length from a number on that is a power of two times 1, 3, 5 or 9.
+/// The least length, not below a number, that is a power of two times 1, 3, 5 or 9.
 fn convolution_length(least: u64) -> u64 {
     let lengths = [1, 3, 5, 9].map(|odd: u64| least.div_ceil(odd).next_power_of_two() * odd);
     lengths.into_iter().min().unwrap_or(least)
 }
 
-/// What a convolution of a length with the conjugate of a chirp multiplies transforms by.
+/// The transform of a chirp's conjugate, by which a convolution multiplies.
 fn chirp_spectrum(n: u64, length: u64, direction: FourierDirection, scale: f64) -> Vec<[f64; 2]> {
     let sign = match direction {
         FourierDirection::Forward => 1.0,
@@ -360,7 +361,7 @@ fn chirp_spectrum(n: u64, length: u64, direction: FourierDirection, scale: f64) 
     transform_constants(&chirp, 1, &roots)
 }
 
-/// The forward transform of every `step`-th of some values, as many as there are roots of unity.
+/// The forward transform of every `step`-th value; there are as many as roots of unity.
 fn transform_constants(values: &[[f64; 2]], step: usize, roots: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let count = values.len().div_ceil(step);
     let Some(radix) = [2, 3, 5]
@@ -442,7 +443,7 @@ fn complex_constant(
     TypedTensor::from_components(element, &parts)
 }
 
-/// Sine of a number of turns between 0 and 1, exact at eighths.
+/// Sine of a number of turns from 0 to 1; exact at eighths.
 fn sin_of_turns(turns: f64) -> f64 {
     match turns {
         _ if turns > 0.5 => -sin_of_turns(1.0 - turns),

@@ -10,14 +10,14 @@ use crate::dialect::records::{DynamicGatherAttributes, GatherAttributes};
 use crate::mlir::MlirOp;
 use spirula_tensor::ir::{DimExtent, ScalarNode, StructuredOp, TensorShape};
 
-/// How the dimensions of the operand, of the indices, and of the slices belong together; the names
-/// of gather, which scatter mirrors.
+/// Correspondence between the dimensions of the operand, of the indices, and of the slices. The
+/// names are those of `gather`, which `scatter` mirrors.
 pub(super) struct GatherDimensions {
     /// Dimensions of the slices in the result.
     pub offset: Vec<usize>,
-    /// Dimensions of the operand that the slices do not have.
+    /// Dimensions of the operand that the slices lack.
     pub collapsed: Vec<usize>,
-    /// Dimensions of the operand that run along with dimensions of the indices.
+    /// Dimensions of the operand that correspond to dimensions of the indices.
     pub batching: Vec<usize>,
     /// Those dimensions of the indices.
     pub indices_batching: Vec<usize>,
@@ -94,8 +94,8 @@ impl GatherDimensions {
         position
     }
 
-    /// Where the slice of a batch begins in the operand: an index for each of its dimensions; each
-    /// element of an index goes through `adjust` with its dimension.
+    /// Start of a batch's slice in the operand: an index for each of its dimensions. `adjust` is
+    /// applied to each component of an index with its dimension.
     pub fn compute_slice_start(
         &self,
         t: &StablehloTranslator<'_>,
@@ -165,7 +165,7 @@ fn gather_slices(
         }
         Ok(t.read_element(s, &operand, &position))
     })?;
-    t.give_one(op, tensor)
+    t.bind_result(op, tensor)
 }
 
 fn gather_shape(

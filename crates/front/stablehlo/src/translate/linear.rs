@@ -28,7 +28,7 @@ fn choose_computation_type(
 }
 
 impl StablehloTranslator<'_> {
-    /// A tensor with each element as another type.
+    /// A tensor with each element converted to another type.
     pub fn convert_tensor(
         &mut self,
         op: MlirOp,
@@ -86,12 +86,12 @@ pub(super) fn translate_cholesky(
     let a = t.convert_tensor(op, &operand, element)?;
     let factor = t.factor_cholesky(op, &a, lower)?;
     let result = t.convert_tensor(op, &factor, operand.element)?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
 impl StablehloTranslator<'_> {
     /// The lower or upper factor of positive definite matrices, of which the same triangle is read;
-    /// NaN where there is none. Columns of the lower one are computed one after the other.
+    /// NaN where there is none. Each iteration computes a column of the lower factor.
     pub fn factor_cholesky(
         &mut self,
         op: MlirOp,
@@ -105,7 +105,7 @@ impl StablehloTranslator<'_> {
             n.ok_or_else(|| self.invalid_error(op, "cholesky has matrices that are not square"))?;
         let shape = self.tensor_shape(a);
         let zeros = self.emit_zeros(element, &shape);
-        let factor = self.rounds_of_one(zeros, n, |t, l, column| {
+        let factor = self.iterate_tensor(zeros, n, |t, l, column| {
             let sums = column_sums(t, op, a, l, &batch, n, lower, column)?;
             t.map_points(&shape, |t, s, point| {
                 let (outer, row, at_column) = split_matrix_position(point);
@@ -152,7 +152,7 @@ pub(super) fn split_matrix_position(
     (&point[..rank - 2], point[rank - 2], point[rank - 1])
 }
 
-/// A column of the matrix less what the columns of the factor so far give.
+/// A column of the matrix minus the contribution of the factor's columns so far.
 fn column_sums(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -188,7 +188,7 @@ fn column_sums(
     Ok(t.finish_structured(s, &value))
 }
 
-/// How the matrix of a triangular system is read: as one on the left, its triangle below.
+/// A triangular system in normal form: the matrix is on the left and lower triangular.
 struct TriangularSystem {
     batch: TensorShape,
     n: DimExtent,
@@ -206,11 +206,11 @@ pub(super) fn triangular_solve(t: &mut StablehloTranslator<'_>, op: MlirOp) -> T
     let (a, b) = (t.tensor_operand(op, 0)?, t.tensor_operand(op, 1)?);
     let triangular: TriangularSolveAttributes = t.read_attributes(op)?;
     let result = t.solve_triangular(op, &a, &b, &triangular)?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
 impl StablehloTranslator<'_> {
-    /// The unknowns of triangular systems, their rows one after the other.
+    /// Solves triangular systems, one row in each iteration.
     pub fn solve_triangular(
         &mut self,
         op: MlirOp,
@@ -248,8 +248,8 @@ impl StablehloTranslator<'_> {
         let (wide_a, wide_b) = (wide_a?, wide_b?);
         let shape = self.tensor_shape(b);
         let zeros = self.emit_zeros(element, &shape);
-        let solved = self.rounds_of_one(zeros, n, |t, x, round| {
-            let row = row_of(t, op, &system, [&wide_a, &wide_b, x], round)?;
+        let solved = self.iterate_tensor(zeros, n, |t, x, round| {
+            let row = solve_row(t, op, &system, [&wide_a, &wide_b, x], round)?;
             t.map_points(&shape, |t, s, point| {
                 let (outer, first, second) = split_matrix_position(point);
                 let (own, other) = if left {
@@ -257,7 +257,7 @@ impl StablehloTranslator<'_> {
                 } else {
                     (second, first)
                 };
-                let i = solved_row(s, &system, round);
+                let i = find_solved_row(s, &system, round);
                 let mut position = outer.to_vec();
                 position.push(other);
                 let (new, old) = (
@@ -273,8 +273,12 @@ impl StablehloTranslator<'_> {
     }
 }
 
-/// The row that a round solves.
-fn solved_row(s: &mut StructuredOp, system: &TriangularSystem, round: TensorValue) -> ScalarNode {
+/// The row that an iteration solves.
+fn find_solved_row(
+    s: &mut StructuredOp,
+    system: &TriangularSystem,
+    round: TensorValue,
+) -> ScalarNode {
     let round = s
         .body
         .intern_element(round, spirula_program::ScalarType::I64, &[]);
@@ -288,8 +292,8 @@ fn solved_row(s: &mut StructuredOp, system: &TriangularSystem, round: TensorValu
     }
 }
 
-/// The unknowns of a row, from those that are solved.
-fn row_of(
+/// The unknowns of a row, from those that are already solved.
+fn solve_row(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     system: &TriangularSystem,
@@ -301,7 +305,7 @@ fn row_of(
     let outer = s.axis_indices();
     let other = s.add_axis(others, AxisKind::Parallel);
     let k = s.add_axis(system.n, AxisKind::Reduction);
-    let i = solved_row(&mut s, system, round);
+    let i = find_solved_row(&mut s, system, round);
     let matrix = |t: &StablehloTranslator<'_>, s: &mut StructuredOp, row, column| {
         let position = if system.flipped {
             matrix_position(&outer, column, row)

@@ -1,13 +1,14 @@
 //! Translation into the tensor IR.
 //!
-//! [`translate_entry()`] makes one function of the entry point, what it calls put in place. An operation
-//! is a row of a table: those that compute element by element are functions of scalars
-//! (`scalar/`), which serve maps and the regions of reductions alike; the others (`table`) make
-//! structured operations. Types that the tensor IR lacks are taken apart here ([`TensorElement`]):
-//! a complex tensor is two tensors, which parameters and results have interleaved in a last
-//! dimension of 2; floats of other formats are stored as their bits and computed with as `f32`.
+//! [`translate_entry()`] translates an entry point into one function; calls are inlined. An
+//! operation is a row of a table. Those that compute element by element are functions of scalars
+//! (`scalar/`), which serve maps and the regions of reductions alike. The others (`table`) emit
+//! structured operations. Types that the tensor IR lacks are decomposed ([`TensorElement`]). A
+//! complex tensor becomes two tensors, which parameters and results interleave in a last dimension
+//! of 2. Floats of other formats are stored as their bits and computed as `f32`.
 //!
-//! What a module asks for that is not known is an [`TranslateError::Unsupported`] with its name.
+//! An operation or a type that is not known is reported by its name as
+//! [`TranslateError::Unsupported`].
 
 mod assertion;
 mod bitcast;

@@ -1,4 +1,4 @@
-//! Operations that move elements: shapes, slices, padding, concatenation.
+//! Operations that move elements: reshapes, broadcasts, transposes, padding, concatenation.
 
 use super::dims::{merge_dims, merged_shapes};
 use super::element::TensorElement;
@@ -22,7 +22,7 @@ pub(super) fn translate_reshape(
     let operand = t.tensor_operand(op, 0)?;
     let (_, shape) = t.result_type(op, 0)?;
     let result = t.reshape_tensor(op, &operand, shape)?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
 /// `dynamic_reshape`
@@ -30,7 +30,7 @@ pub(super) fn dynamic_reshape(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tr
     let operand = t.tensor_operand(op, 0)?;
     let shape = t.shape_operand(op, 1)?;
     let result = t.reshape_tensor(op, &operand, shape)?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
 impl StablehloTranslator<'_> {
@@ -88,7 +88,7 @@ fn broadcast_to(
 ) -> TranslateResult<()> {
     let operand = t.tensor_operand(op, 0)?;
     let result = t.broadcast_tensor(op, &operand, shape, dimensions.values)?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
 impl StablehloTranslator<'_> {
@@ -127,7 +127,7 @@ impl StablehloTranslator<'_> {
                     let zero = c.body.intern_i64(0);
                     match *size {
                         DimExtent::Static(1) => zero,
-                        // It may turn out to be 1.
+                        // The size may be 1 at run time.
                         DimExtent::Value(_) if *size != shape[*at] => {
                             let (size, one) = (c.body.intern_size(*size), c.body.intern_i64(1));
                             let is_one = c.eq(size, one);
@@ -141,7 +141,7 @@ impl StablehloTranslator<'_> {
     }
 }
 
-/// `broadcast`: dimensions in front.
+/// `broadcast`: new leading dimensions.
 pub(super) fn translate_broadcast(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -157,7 +157,7 @@ pub(super) fn translate_broadcast(
     let first = shape.len() - rank;
     let dimensions: Vec<i64> = (first..shape.len()).map(|at| at as i64).collect();
     let result = t.broadcast_tensor(op, &operand, &shape, dimensions)?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
 /// `transpose`
@@ -178,7 +178,7 @@ pub(super) fn translate_transpose(
         }
         position
     })?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
 /// `reverse`
@@ -199,7 +199,7 @@ pub(super) fn translate_reverse(
         }
         position
     })?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
 /// `iota`
@@ -227,7 +227,7 @@ fn iota_of(
         let value = ScalarBuilder::new(&mut s.body).convert_value(&index, element);
         value.ok_or_else(|| t.unsupported_error(op, format!("iota of {element}")))
     })?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
 /// `pad`
@@ -255,7 +255,7 @@ pub(super) fn dynamic_pad(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transl
     pad_operand(t, op, &low, &high, &interior)
 }
 
-/// Pads by nodes of the sizes' body.
+/// Pads by amounts that are nodes of the sizes' body.
 fn pad_operand(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -277,7 +277,7 @@ fn pad_operand(
     let mut shape = TensorShape::new();
     for at in 0..rank {
         let size = t.node_from_dim(own[at]);
-        let size = t.node_by(|c| {
+        let size = t.compute_node(|c| {
             let (zero, by) = (c.body.intern_i64(0), c.body.intern_i64(interior[at]));
             let gaps = c.add_constant(size, -1.0);
             let gaps = c.apply_binary(Scalar::SMax, gaps, zero);
@@ -303,7 +303,7 @@ fn pad_operand(
         let padding = t.read_element(s, &padding, &[]);
         Ok(select_value(s, inside, &element, &padding))
     })?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
 /// One of two values.
@@ -321,8 +321,8 @@ pub(super) fn select_value(
     }
 }
 
-/// The index that a position has in a dimension whose elements lie `dilation` apart, and whether
-/// there is an element.
+/// The index of the element at a position of a dimension whose elements are `dilation` apart, and
+/// whether there is an element.
 pub(super) fn locate_dilated_element(
     c: &mut ScalarBuilder<'_>,
     position: ScalarNode,
@@ -365,13 +365,13 @@ pub(super) fn translate_concatenate(
         let merged = merged_shapes(&shape, &own);
         t.ensure_holds(op, merged.is_some(), "has operands of different shapes")?;
         shape = merged.unwrap_or(shape);
-        total = t.node_by(|c| c.add(total, size));
+        total = t.compute_node(|c| c.add(total, size));
         ends.push(total);
     }
     shape[dimension] = t.dim_from_node(total);
     let result = t.map_points(&shape, |t, s, point| {
         let mut value: Option<ElementValue> = None;
-        // The last operand is what remains; before it stand the others, each with its test.
+        // The last operand needs no test; each of the others is selected by one.
         for (at, operand) in operands.iter().enumerate().rev() {
             if t.tensor_shape(operand)[dimension] == DimExtent::Static(0) {
                 continue;
@@ -396,5 +396,5 @@ pub(super) fn translate_concatenate(
             None => Ok(t.read_element(s, &operands[0], point)),
         }
     })?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }

@@ -9,7 +9,7 @@ use crate::mlir::{MlirFloat, MlirOp};
 use spirula_program::{ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{ScalarCombiner, ScalarNode, StructuredOp, TensorReduction, TensorShape};
 
-/// What the operations have in common.
+/// Operands and attributes that the operations share.
 struct BatchNorm {
     operands: Vec<TypedTensor>,
     shape: TensorShape,
@@ -82,7 +82,8 @@ impl BatchNorm {
         })
     }
 
-    /// For each feature a function of a sum over everything else, kept in at least `f32`.
+    /// For each feature, a function of a sum over all other dimensions, accumulated in at least
+    /// `f32`.
     fn sum_features(
         &self,
         t: &mut StablehloTranslator<'_>,
@@ -157,7 +158,7 @@ pub(super) fn translate_inference(
             [0, 1, 2, 3, 4].map(|at| norm.read_element(t, s, &norm.operands[at], point));
         normalise_element(&norm, s, [x, scale, offset, mean, variance])
     })?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
 fn normalise_element(
@@ -226,7 +227,7 @@ pub(super) fn translate_gradient(
         |t, s, point| norm.read_element(t, s, &grad, point),
         |_, sum| sum,
     );
-    // The sum of gradients times what lies around the mean.
+    // The sum of gradients times the operand's distance from the mean.
     let moment = norm.sum_features(
         t,
         |t, s, point| {

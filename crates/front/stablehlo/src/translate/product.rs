@@ -8,7 +8,7 @@ use crate::mlir::{MlirFloat, MlirOp};
 use spirula_program::{ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{ScalarCombiner, ScalarNode, StructuredOp, TensorReduction};
 
-/// The type that sums of products are kept in.
+/// The type that sums of products are accumulated in.
 pub(super) fn choose_accumulator_type(
     l: TensorElement,
     r: TensorElement,
@@ -55,8 +55,8 @@ impl StablehloTranslator<'_> {
         let r = c.convert_value(r, sum).ok_or_else(error)?;
         let ty = sum.storage_type();
         let zero = c.integer_constant(ty, 0);
-        // Padding is zeros of the first factor, as the specification has it, so that what is folded
-        // stays a product.
+        // Padding is zeros of the first factor, as the specification defines it. So the reduced
+        // value stays a product.
         if let Some(guard) = guard {
             for node in &mut l.nodes {
                 *node = c.select(guard, *node, zero);

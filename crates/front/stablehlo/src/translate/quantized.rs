@@ -1,7 +1,7 @@
-//! Quantised tensors: integers that stand for real numbers, `(stored - zero point) scale`.
+//! Quantised tensors: integers that represent real numbers, `(stored - zero point) scale`.
 //!
-//! An operation that only moves elements works on what is stored; any other one works on the real
-//! numbers that its operands stand for, and its results are quantised again.
+//! An operation that only moves elements works on the stored integers. Any other one works on the
+//! real numbers that its operands represent, and its results are quantised again.
 
 use super::element::TensorElement;
 use super::error::TranslateResult;
@@ -22,14 +22,14 @@ struct QuantizationParameters {
     along: QuantizationAxes,
 }
 
-/// What a position has of the index of its parameters.
+/// Mapping from positions of a tensor to positions of its parameters.
 enum QuantizationAxes {
     Tensor,
     /// For each dimension of the parameters, one of the tensor and how many elements share them.
     Dimensions(Vec<(usize, u64)>),
 }
 
-/// What one element is made with.
+/// Scale and zero point of one element, as nodes.
 #[derive(Clone, Copy)]
 struct ElementQuantization {
     scale: ScalarNode,
@@ -44,7 +44,8 @@ impl StablehloTranslator<'_> {
         }
     }
 
-    /// The real numbers that an element stands for; others are themselves.
+    /// The type of the real numbers that a quantised type represents; other types are returned as
+    /// they are.
     pub fn expressed_element(&self, element: TensorElement) -> TensorElement {
         let TensorElement::Quantized { ty, .. } = element else {
             return element;
@@ -87,7 +88,7 @@ impl StablehloTranslator<'_> {
         })
     }
 
-    /// The scales in a type that can be computed with, rounded to it while compiling.
+    /// The scales in a type that can be computed with; they are rounded at compile time.
     fn round_scales(
         &self,
         element: TensorElement,
@@ -104,7 +105,7 @@ impl StablehloTranslator<'_> {
         scales.collect()
     }
 
-    /// The real numbers that a tensor stands for.
+    /// The real numbers that a tensor represents.
     pub fn dequantize_tensor(
         &mut self,
         op: MlirOp,
@@ -142,7 +143,7 @@ impl StablehloTranslator<'_> {
         })
     }
 
-    /// The real number that a scalar stands for; others are themselves.
+    /// The real number that a quantised scalar represents; other scalars are returned as they are.
     pub(super) fn real_scalar(
         &self,
         op: MlirOp,
@@ -155,7 +156,7 @@ impl StablehloTranslator<'_> {
         }
     }
 
-    /// A scalar of another type, which is quantised if it stands for one.
+    /// A scalar converted to another type, quantised if the type is.
     pub(super) fn stored_scalar(
         &self,
         op: MlirOp,
@@ -244,7 +245,7 @@ impl StablehloTranslator<'_> {
     }
 }
 
-/// Zero points, in an integer that their distance to what is stored fits in.
+/// Zero points, in an integer type that holds their distance to stored values.
 fn list_zero_points(quantized: &QuantizedType) -> Vec<ScalarLiteral> {
     let is_small = |n: i64| n.unsigned_abs() < 1 << 30;
     let mut all = quantized.parameters.iter().map(|(_, point)| *point);
@@ -259,7 +260,7 @@ fn list_zero_points(quantized: &QuantizedType) -> Vec<ScalarLiteral> {
         .collect()
 }
 
-/// Sizes of the tensor of parameters, and which elements share them, where they fit a shape.
+/// Sizes of the tensor of parameters and the elements that share them, if they fit a shape.
 fn spread_parameters(
     quantized: &QuantizedType,
     shape: &[DimExtent],
@@ -324,7 +325,7 @@ pub(super) fn uniform_quantize(t: &mut StablehloTranslator<'_>, op: MlirOp) -> T
     let to = t.result_element(op, 0)?;
     let real = t.dequantize_tensor(op, &operand)?;
     let result = t.quantize_tensor(op, &real, to)?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
 /// `uniform_dequantize`
@@ -334,5 +335,5 @@ pub(super) fn uniform_dequantize(
 ) -> TranslateResult<()> {
     let operand = t.tensor_operand(op, 0)?;
     let result = t.dequantize_tensor(op, &operand)?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }

@@ -29,7 +29,7 @@ fn reduce_integer_sum(s: &mut StructuredOp, value: ScalarNode) -> ScalarNode {
 struct RaggedGroups {
     batch: TensorShape,
     count: DimExtent,
-    /// Where each begins, and where it ends.
+    /// Start and end of each group.
     bounds: [TypedTensor; 2],
 }
 
@@ -76,7 +76,8 @@ fn read_groups(
 }
 
 impl RaggedGroups {
-    /// The number of the group of each index below a size; that of the groups beyond all.
+    /// The number of the group of each index below a size; the number of groups for an index beyond
+    /// all of them.
     fn number_indices(&self, t: &mut StablehloTranslator<'_>, size: DimExtent) -> TypedTensor {
         let mut shape = self.batch.clone();
         shape.push(size);
@@ -93,7 +94,7 @@ impl RaggedGroups {
         t.finish_structured(s, &ElementValue::new(TensorElement::I64, number))
     }
 
-    /// A position in what the sizes are a batch of.
+    /// A position in a tensor with the batch of the sizes.
     fn batch_position(
         &self,
         pairs: &DotDimensions,
@@ -108,7 +109,7 @@ impl RaggedGroups {
 }
 
 impl ScalarBuilder<'_> {
-    /// 1 for what holds.
+    /// 1 for true, 0 for false.
     fn resize_truth(&mut self, truth: ScalarNode) -> ScalarNode {
         let (one, zero) = (
             self.integer_constant(Ty::I64, 1),
@@ -118,8 +119,8 @@ impl ScalarBuilder<'_> {
     }
 }
 
-/// `chlo.ragged_dot`: rows of the first factor in groups, each with its own second factor; or steps
-/// in groups, each with its own result. A batch in groups is a batch.
+/// `chlo.ragged_dot`: groups of rows of the first factor, each with its own second factor; or
+/// groups of steps, each with its own result. A ragged batch is an ordinary batch.
 pub(super) fn ragged_dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let attributes: RaggedDotAttributes = t.read_attributes(op)?;
     let numbers = &attributes.ragged_dot_dimension_numbers;
@@ -143,7 +144,7 @@ pub(super) fn ragged_dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transla
     let mut sides = DotPositions::new(&shapes);
     add_pair_axes(t, op, &mut s, &mut sides, &pairs.batch, AxisKind::Parallel)?;
     if let [group] = group[..] {
-        // Known once the row is.
+        // The group is known once the row is.
         sides.positions[1][group] = Some(s.body.intern_i64(0));
     }
     sides.add_free_axes(&mut s, &pairs);
@@ -188,5 +189,5 @@ pub(super) fn ragged_dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transla
     );
     let value = t.sum_of_products(op, &mut s, &values.0, &values.1, Some(guard), result)?;
     let tensor = t.finish_structured(s, &value);
-    t.give_one(op, tensor)
+    t.bind_result(op, tensor)
 }

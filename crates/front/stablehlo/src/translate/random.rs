@@ -1,8 +1,8 @@
 //! `rng_bit_generator`: the counter-based generators of J. Salmon et al., "Parallel random numbers:
 //! as easy as 1, 2, 3" (2011): Threefry of two and Philox of four words of 32 bits.
 //!
-//! Which counter gives which element is left open by StableHLO; here it is as XLA has it. The state
-//! is a key of 64 bits and a counter of 64 or 128.
+//! StableHLO leaves open which counter yields which element; here the order is XLA's. The state is
+//! a key of 64 bits and a counter of 64 or 128.
 
 use super::element::TensorElement;
 use super::error::TranslateResult;
@@ -67,7 +67,7 @@ pub(super) fn rng_bit_generator(
     t.bind_results(op, vec![next, bits])
 }
 
-/// The state with its counter behind what was used.
+/// The state with its counter advanced past the values that were used.
 fn advance_state(
     t: &mut StablehloTranslator<'_>,
     state: &TypedTensor,
@@ -134,7 +134,7 @@ fn flatten_index(c: &mut ScalarBuilder<'_>, point: &[ScalarNode], sizes: &[u64])
     sum
 }
 
-/// The dimension along which both words of a block lie: the first even one, or the largest.
+/// The dimension along which both words of a block are stored: the first even one, or the largest.
 fn split_dimension(sizes: &[u64]) -> usize {
     let even = sizes.iter().position(|size| size.is_multiple_of(2));
     let largest = || {

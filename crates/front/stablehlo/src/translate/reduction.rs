@@ -9,7 +9,7 @@ use crate::dialect::records::ReduceAttributes;
 use crate::mlir::{MlirBlock, MlirFloat, MlirOp};
 use spirula_tensor::ir::{ScalarNode, StructuredOp, TensorReduction, TensorShape};
 
-/// The format that is folded as `f32`: that of all values, if it has 16 bits or less.
+/// The common format of all values that is reduced as `f32`: one of 16 bits or less.
 fn find_wide_format(elements: &[TensorElement]) -> Option<MlirFloat> {
     let Some(TensorElement::Float(float)) = elements.first().copied() else {
         return None;
@@ -20,7 +20,8 @@ fn find_wide_format(elements: &[TensorElement]) -> Option<MlirFloat> {
     (same && float.width() <= 16).then_some(float)
 }
 
-/// Folds values by a region from initial values; the accumulators, of the region's types.
+/// Reduces values by a region, starting from initial values. Returns the accumulators in the
+/// region's types.
 pub(super) fn reduce_by_region(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -95,7 +96,7 @@ pub(super) fn finish_reduction(
     collect_result_tensors(t, s, results)
 }
 
-/// The tensors that the results of an operation are.
+/// The tensors of the results of a structured operation.
 pub(super) fn collect_result_tensors(
     t: &mut StablehloTranslator<'_>,
     s: StructuredOp,
@@ -105,12 +106,12 @@ pub(super) fn collect_result_tensors(
     let tensors = results.iter().map(|val| TypedTensor {
         element: val.element,
         parts: parts.by_ref().take(val.nodes.len()).collect(),
-        followed: None,
+        tracked: None,
     });
     tensors.collect()
 }
 
-/// Inputs of one shape and as many initial values of rank 0.
+/// Inputs of one shape, as many initial values of rank 0, and the shape.
 pub(super) fn read_reduction_inputs(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,

@@ -1,9 +1,9 @@
-//! Scalars that values of regions stand for.
+//! Scalars of the values of regions.
 
 use super::scalar::ElementValue;
 use crate::mlir::MlirValue as Mlir;
 
-/// What values of regions are, each with the number of the body that its nodes are in.
+/// Scalar of each value of a region, with the number of the body that its nodes are in.
 #[derive(Debug)]
 pub(super) struct RegionScalars {
     values: Vec<Option<(u32, ElementValue)>>,
@@ -11,7 +11,7 @@ pub(super) struct RegionScalars {
 }
 
 impl RegionScalars {
-    /// Of so many values nothing is known.
+    /// No value has a scalar yet.
     pub fn new(values: usize) -> Self {
         RegionScalars {
             values: vec![None; values],

@@ -1,23 +1,23 @@
-//! What programs that test an implementation say about their values.
+//! Checks of results, which programs that test an implementation contain.
 
 use super::element::TensorElement;
 use spirula_diagnostics::SourceLocation;
 
-/// How two tensors have to be alike.
+/// Required similarity of two tensors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ResultTolerance {
     /// The same bits.
     Equal,
-    /// Not further apart than this.
+    /// The distance is at most this.
     Within(f64),
-    /// Not more numbers of the type apart than this.
+    /// The distance is at most this many representable numbers.
     Ulps(u64),
 }
 
-/// Two results of a function that have to be alike.
+/// Two results of a function that are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultCheck {
-    /// How.
+    /// Required similarity.
     pub likeness: ResultTolerance,
     /// Type of the elements.
     pub element: TensorElement,
@@ -25,11 +25,11 @@ pub struct ResultCheck {
     pub found: usize,
     /// The result that it is compared with.
     pub expected: usize,
-    /// Where the check stands.
+    /// Location of the check.
     pub place: SourceLocation,
 }
 
-/// Checks by their names without dialect: how tensors have to be alike by default.
+/// Checks by their names without dialect, with their default tolerance.
 const CHECKS: &[(&str, ResultTolerance)] = &[
     ("expect_eq", ResultTolerance::Equal),
     ("expect_eq_const", ResultTolerance::Equal),
@@ -39,7 +39,7 @@ const CHECKS: &[(&str, ResultTolerance)] = &[
     ("expect_close", ResultTolerance::Ulps(3)),
 ];
 
-/// A check that a name means.
+/// The default tolerance of a check.
 pub(super) fn find_tolerance(name: &str) -> Option<ResultTolerance> {
     let row = CHECKS.iter().find(|(row, _)| *row == name);
     row.map(|(_, likeness)| *likeness)

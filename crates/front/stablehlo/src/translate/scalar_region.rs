@@ -1,4 +1,4 @@
-//! Regions that compute scalars: combiners of reductions and scatters, orders of sorts.
+//! Regions that compute scalars: combiners of reductions and scatters, comparators of sorts.
 
 use super::bitcast;
 use super::constant::scalar_bits;
@@ -11,8 +11,8 @@ use crate::dialect::{AttributeRecord, MlirOpcode, SymbolName};
 use crate::mlir::{MlirBlock, MlirFloat, MlirOp, MlirValue as Mlir};
 use spirula_tensor::ir::{NodeGraph, ScalarCombiner};
 
-/// Computes a region on scalars. Floats of the format `wide` are `f32` within: those of 16 bits and
-/// less are folded without rounding in between.
+/// Translates a region on scalars. Floats of the format `wide` are `f32` within: those of 16 bits
+/// and less are reduced without intermediate rounding.
 pub(super) fn translate_scalar_region(
     t: &mut StablehloTranslator<'_>,
     body: &mut NodeGraph,
@@ -91,7 +91,7 @@ pub(super) fn promote_element(element: TensorElement, wide: Option<MlirFloat>) -
     }
 }
 
-/// What a value is; constants may stand outside of the region.
+/// The scalar of a value. Constants may be defined outside of the region.
 fn resolve_scalar(
     t: &mut StablehloTranslator<'_>,
     body: &mut NodeGraph,
@@ -193,7 +193,7 @@ fn scalar_op(
     Ok(())
 }
 
-/// Operations that give a scalar as it is.
+/// Operations that return a scalar unchanged.
 const IDENTITIES: &[MlirOpcode] = &[
     MlirOpcode::Reshape,
     MlirOpcode::BroadcastInDim,
@@ -226,7 +226,7 @@ fn apply_scalar_function(
         op,
         result: promote_element(t.expressed_element(element), wide),
     };
-    // Quantised scalars are computed with as the numbers that they stand for.
+    // Quantised scalars are computed as the numbers that they represent.
     let operands = operands.iter().cloned();
     let operands: Vec<ElementValue> = operands
         .map(|val| t.real_scalar(op, body, val))
@@ -237,7 +237,7 @@ fn apply_scalar_function(
     t.stored_scalar(op, body, result.ok_or_else(unknown)?, element)
 }
 
-/// A combiner of a region: its arguments are the parts of the scalars of these types in turn.
+/// The combiner of a region. Its arguments are the parts of the scalars of these types in order.
 pub(super) fn build_combiner(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,

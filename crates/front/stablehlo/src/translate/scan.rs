@@ -1,4 +1,4 @@
-//! `map` and `chlo.scan`.
+//! `map`, `chlo.scan`, and collectives of one device.
 
 use super::error::TranslateResult;
 use super::movement::select_value;
@@ -10,7 +10,7 @@ use crate::mlir::MlirOp;
 use spirula_program::ScalarType as Ty;
 use spirula_tensor::ir::{DimExtent, StructuredOp, TensorShape, TensorValue};
 
-/// `map`: a region for each element.
+/// `map`: a region applied to each element.
 pub(super) fn translate_map(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.tensor_operands(op)?;
     let shape = t.common_shape(op, &operands)?;
@@ -24,11 +24,11 @@ pub(super) fn translate_map(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tran
     let results = scalar_region::translate_scalar_region(t, &mut s.body, block, values, None)?;
     t.ensure_holds(op, results.len() == 1, "has a region of another type")?;
     let tensor = t.finish_structured(s, &results[0]);
-    t.give_one(op, tensor)
+    t.bind_result(op, tensor)
 }
 
 /// `chlo.scan`: a loop over the slices of a dimension. The region takes a slice of each input and
-/// what is carried, and gives a slice of each output and what is carried on.
+/// the carried values, and returns a slice of each output and the next carried values.
 pub(super) fn translate_scan(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.tensor_operands(op)?;
     let arguments = t.module.arguments(t.region_block(op, 0)?).len();
@@ -82,7 +82,7 @@ pub(super) fn translate_scan(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tra
     t.bind_results(op, results)
 }
 
-/// What the region gives for its arguments, which are tensors.
+/// Translates the region with tensors as arguments; its results are tensors.
 fn region_on(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -101,7 +101,7 @@ fn region_on(
     tensors.collect()
 }
 
-/// The slice that a round takes.
+/// The index of the slice that an iteration takes.
 fn select_slice_index(
     t: &mut StablehloTranslator<'_>,
     round: TensorValue,
@@ -136,7 +136,7 @@ fn take_slice(
     })
 }
 
-/// A tensor with another slice.
+/// A tensor with one slice replaced.
 fn with_slice(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -166,7 +166,7 @@ fn with_slice(
     })
 }
 
-/// Collectives among groups of one: what each has is the result.
+/// Collectives among groups of one device: the results are the operands.
 pub(super) fn translate_trivial_collective(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -182,7 +182,7 @@ pub(super) fn translate_trivial_collective(
     t.bind_results(op, operands)
 }
 
-/// `collective_permute` where the only device sends to itself.
+/// `collective_permute` with one device, which sends to itself.
 pub(super) fn permuted_alone(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let CollectivePermuteAttributes {
         source_target_pairs,

@@ -64,7 +64,7 @@ pub(super) fn translate_scatter(
     t.bind_results(op, results)
 }
 
-/// Updates and where they go.
+/// Updates and their positions.
 struct ScatterUpdates<'a> {
     op: MlirOp,
     block: MlirBlock,
@@ -86,7 +86,7 @@ struct ScatterCombination {
 }
 
 impl ScatterUpdates<'_> {
-    /// Where the update at a point goes.
+    /// The position that the update at a point goes to.
     fn compute_position(
         &self,
         t: &mut StablehloTranslator<'_>,
@@ -127,7 +127,7 @@ impl ScatterUpdates<'_> {
         values.collect()
     }
 
-    /// All updates at once, each part combined by itself.
+    /// Applies all updates at once; each part is combined on its own.
     fn at_once(
         &self,
         t: &mut StablehloTranslator<'_>,
@@ -145,8 +145,8 @@ impl ScatterUpdates<'_> {
         Ok(emit_scatter(t, s, inputs, &values, &position, combination))
     }
 
-    /// One index after the other, where parts depend on each other: the updates of one go to different
-    /// elements.
+    /// Applies one index after the other, for parts that depend on each other. The updates of one
+    /// index go to different elements.
     fn in_rounds(
         &self,
         t: &mut StablehloTranslator<'_>,
@@ -155,7 +155,7 @@ impl ScatterUpdates<'_> {
         let is_batch = |at: &usize| !self.numbers.offset.contains(at);
         let batch: Vec<usize> = (0..self.sizes.len()).filter(is_batch).collect();
         let batch_sizes: TensorShape = batch.iter().map(|at| self.sizes[*at]).collect();
-        let count = t.dim_by(&batch_sizes, |c, sizes| {
+        let count = t.compute_dim(&batch_sizes, |c, sizes| {
             let one = c.body.intern_i64(1);
             sizes.iter().fold(one, |all, size| c.mul(all, *size))
         });
@@ -242,7 +242,7 @@ fn emit_scatter(
     let results = inputs.iter().map(|input| TypedTensor {
         element: input.element,
         parts: parts.by_ref().take(input.parts.len()).collect(),
-        followed: None,
+        tracked: None,
     });
     results.collect()
 }
@@ -258,8 +258,8 @@ pub(super) fn part_combiners(
     combiners.ok_or_else(|| t.unsupported_error(op, "scatter of values that depend on each other"))
 }
 
-/// For each part of each operand how an element and an update are combined; nothing where the
-/// update replaces the element. None if parts depend on each other.
+/// For each part of each operand, the combiner of an element and an update; `None` where the update
+/// replaces the element. The result is `None` if parts depend on each other.
 fn build_combiners(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,

@@ -19,8 +19,8 @@ use spirula_tensor::ir::{
     YieldDestination,
 };
 
-/// `select_and_scatter`: of each window the element that the selection prefers is found; then the
-/// sources are scattered to those positions.
+/// `select_and_scatter`: finds the element of each window that the selection prefers, then scatters
+/// the sources to those positions.
 pub(super) fn select_and_scatter(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -73,8 +73,9 @@ pub(super) fn select_and_scatter(
     scatter_to(t, op, &positions, &source, &initial, &input)
 }
 
-/// Of two candidates, each a value and a position, the one that the selection prefers. The one that
-/// comes first is asked first, whatever the order of the fold; position -1 is no candidate.
+/// The combiner that returns the preferred one of two candidates, each a value and a position. The
+/// selection gets the candidate with the lower position first, whatever the order of the reduction.
+/// Position -1 is no candidate.
 fn build_preference_combiner(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -125,7 +126,7 @@ fn build_preference_combiner(
     Ok(ScalarCombiner { body, results })
 }
 
-/// Sources combined at flat positions of a tensor of an initial value.
+/// Scatters sources to flat positions of a tensor of an initial value.
 fn scatter_to(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -140,7 +141,7 @@ fn scatter_to(
         initial.element == element,
         "has an initial value of another type",
     )?;
-    let count = t.dim_by(sizes, |c, sizes| {
+    let count = t.compute_dim(sizes, |c, sizes| {
         let one = c.body.intern_i64(1);
         sizes
             .iter()
@@ -168,5 +169,5 @@ fn scatter_to(
     let parts = t.builder.add_structured(s);
     let scattered = TypedTensor::from_components(element, &parts);
     let result = t.reshape_tensor(op, &scattered, sizes.clone())?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }

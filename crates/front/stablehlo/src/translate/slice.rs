@@ -34,8 +34,8 @@ pub(super) fn translate_slice(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tr
     slice_tensor(t, op, &operand, [&starts, &limits, &strides])
 }
 
-/// `real_dynamic_slice`: bounds are operands. A slice that would leave the operand moves back into it, as those of
-/// `dynamic_slice` do; one that is larger than the operand fails.
+/// `real_dynamic_slice`: bounds are operands. A slice that would leave the operand is moved back
+/// into it, as in `dynamic_slice`. One that is larger than the operand fails.
 pub(super) fn real_dynamic_slice(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -52,7 +52,7 @@ pub(super) fn real_dynamic_slice(
     for (at, dim) in t.tensor_shape(&operand).iter().enumerate() {
         let size = t.node_from_dim(*dim);
         let (start, limit, stride) = (starts[at], limits[at], strides[at]);
-        let fits = t.node_by(|c| {
+        let fits = t.compute_node(|c| {
             let (zero, one) = (c.body.intern_i64(0), c.body.intern_i64(1));
             let span = c.sub(limit, start);
             let pairs = [(zero, span), (span, size), (one, stride)];
@@ -68,14 +68,14 @@ pub(super) fn real_dynamic_slice(
         if let Some(fits) = fits {
             assertion::emit_assertion(t, op, fits, &shown)?;
         }
-        starts[at] = t.node_by(|c| {
+        starts[at] = t.compute_node(|c| {
             let span = c.sub(limit, start);
             let last = c.sub(size, span);
             let start = c.apply_binary(Scalar::SMin, start, last);
             let zero = c.body.intern_i64(0);
             c.apply_binary(Scalar::SMax, start, zero)
         });
-        limits[at] = t.node_by(|c| {
+        limits[at] = t.compute_node(|c| {
             let span = c.sub(limit, start);
             c.add(starts[at], span)
         });
@@ -83,7 +83,7 @@ pub(super) fn real_dynamic_slice(
     slice_tensor(t, op, &operand, [&starts, &limits, &strides])
 }
 
-/// The elements between bounds, which are nodes of the sizes' body.
+/// Emits a slice whose bounds are nodes of the sizes' body.
 fn slice_tensor(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -92,7 +92,7 @@ fn slice_tensor(
 ) -> TranslateResult<()> {
     let mut shape = TensorShape::new();
     for ((start, limit), stride) in starts.iter().zip(limits).zip(strides) {
-        let size = t.node_by(|c| {
+        let size = t.compute_node(|c| {
             let span = c.sub(*limit, *start);
             let span = c.add(span, *stride);
             let span = c.add_constant(span, -1.0);
@@ -110,11 +110,11 @@ fn slice_tensor(
         }
         Ok(t.read_element(s, operand, &position))
     })?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
 impl StablehloTranslator<'_> {
-    /// Indices of rank 0, brought between 0 and the last place of a slice in an operand.
+    /// Indices of rank 0, clamped to the positions of a slice within an operand.
     fn clamp_indices(
         &self,
         op: MlirOp,
@@ -144,7 +144,7 @@ impl StablehloTranslator<'_> {
         Ok(nodes)
     }
 
-    /// Whether slices may lie in an operand.
+    /// Checks that a slice fits into an operand, as far as sizes are known.
     pub fn check_slice(
         &self,
         op: MlirOp,
@@ -160,7 +160,7 @@ impl StablehloTranslator<'_> {
     }
 }
 
-/// An index brought between 0 and the last place of a slice.
+/// An index clamped to the positions of a slice within a dimension.
 pub(super) fn clamp_index(
     c: &mut ScalarBuilder<'_>,
     index: ScalarNode,
@@ -177,7 +177,7 @@ pub(super) fn clamp_index(
     c.apply_binary(Scalar::SMin, index, greatest)
 }
 
-/// Static sizes of an attribute.
+/// Sizes of an attribute as static dimensions.
 pub(super) fn static_sizes(
     t: &StablehloTranslator<'_>,
     op: MlirOp,
@@ -209,7 +209,7 @@ pub(super) fn dynamic_slice(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tran
         let position: Vec<ScalarNode> = pairs.map(|(index, start)| c.add(*index, start)).collect();
         Ok(t.read_element(s, &operand, &position))
     })?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }
 
 /// `dynamic_update_slice`
@@ -244,5 +244,5 @@ pub(super) fn dynamic_update_slice(
         let old = t.read_element(s, &operand, point);
         Ok(select_value(s, inside, &new, &old))
     })?;
-    t.give_one(op, result)
+    t.bind_result(op, result)
 }

@@ -23,8 +23,7 @@ pub(super) fn translate_sort(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tra
     t.bind_results(op, results)
 }
 
-/// Tensors along a dimension, which counts from the last where it is negative, in the order of a
-/// comparator.
+/// Sorts tensors along a dimension by a comparator. A negative dimension counts from the last.
 fn sort_tensors(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -62,9 +61,9 @@ fn sort_tensors(
     Ok(emit_sort(t, sort, operands))
 }
 
-/// `custom_call @ApproxTopK`: the first elements along a dimension, in the order of a function. It
-/// may leave out some of them, and never does here. Behind the tensors stand what they are filled up
-/// with, which nothing needs.
+/// `custom_call @ApproxTopK`: the first elements along a dimension, in the order of a function. The
+/// operation allows leaving out some of them, which never happens here. The operands after the
+/// tensors are padding values, which are not needed.
 pub(super) fn approximate_top_k(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -104,7 +103,7 @@ pub(super) fn approximate_top_k(
     t.bind_results(op, results)
 }
 
-/// The two elements of each operand, as the arguments of the IR's comparators lie.
+/// The two elements of each operand, in the order of the arguments of the IR's comparators.
 fn build_comparator_arguments(body: &mut NodeGraph, operands: &[TypedTensor]) -> Vec<ElementValue> {
     let mut first = 0;
     let mut arguments = Vec::new();
@@ -133,13 +132,13 @@ fn emit_sort(
     let results = like.iter().map(|operand| TypedTensor {
         element: operand.element,
         parts: parts.by_ref().take(operand.parts.len()).collect(),
-        followed: None,
+        tracked: None,
     });
     results.collect()
 }
 
-/// `chlo.top_k`: the greatest elements of the last dimension and their indices, equal ones in
-/// order, NaN above all numbers.
+/// `chlo.top_k`: the greatest elements of the last dimension and their indices. Equal elements keep
+/// their order; NaN is above all numbers.
 pub(super) fn top_k(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operand = t.tensor_operand(op, 0)?;
     let mut shape = t.tensor_shape(&operand);
@@ -159,8 +158,8 @@ pub(super) fn top_k(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateRes
 }
 
 impl StablehloTranslator<'_> {
-    /// The elements of the last dimension in order, by a direction of comparison, and the indices
-    /// that they had; equal ones stay in order.
+    /// Sorts the last dimension by a direction of comparison. Returns the elements and the indices
+    /// that they had; equal elements keep their order.
     pub fn sort_last_dimension(
         &mut self,
         op: MlirOp,

@@ -1,9 +1,9 @@
-//! Sizes that are known when the program runs.
+//! Symbolic evaluation of shapes: sizes that are known only at run time.
 //!
-//! Programs compute shapes with tensors: sizes of dimensions are added, put together, and given to
-//! operations as shapes. What small tensors of integers hold is therefore followed in symbols, as
+//! Programs compute shapes with tensors: sizes of dimensions are added, concatenated, and passed to
+//! operations as shapes. So the elements of small integer tensors are tracked symbolically, as
 //! nodes of one body over the sizes of the parameters. Equal sizes become equal nodes; a size that
-//! turns out to be a number is static.
+//! evaluates to a number is static.
 
 use super::constant::scalar_list;
 use super::element::TensorElement;
@@ -19,8 +19,8 @@ use spirula_program::ScalarType;
 use spirula_tensor::ir::{DimExtent, NodeData, ScalarNode, StructuredOp, TensorShape};
 use std::rc::Rc;
 
-/// Most elements of a tensor that is followed.
-const FOLLOWED: usize = 64;
+/// Maximum number of elements of a tensor that is tracked.
+const MAX_TRACKED: usize = 64;
 
 impl StablehloTranslator<'_> {
     /// A size as a node of the sizes' body.
@@ -29,7 +29,7 @@ impl StablehloTranslator<'_> {
     }
 
     /// A size computed from sizes.
-    pub fn dim_by(
+    pub fn compute_dim(
         &mut self,
         sizes: &[DimExtent],
         compute: impl FnOnce(&mut ScalarBuilder<'_>, &[ScalarNode]) -> ScalarNode,
@@ -42,7 +42,7 @@ impl StablehloTranslator<'_> {
         self.dim_from_node(node)
     }
 
-    /// The size that a node of the sizes' body is.
+    /// A node of the sizes' body as a size.
     pub fn dim_from_node(&mut self, node: ScalarNode) -> DimExtent {
         if let Some(literal) = self.dims.body.as_literal(node) {
             return DimExtent::Static(literal.to_signed().max(0) as u64);
@@ -64,7 +64,7 @@ impl StablehloTranslator<'_> {
         DimExtent::Value(value)
     }
 
-    /// What an operand holds, as sizes.
+    /// The tracked elements of an operand as sizes.
     pub fn number_dims(&mut self, op: MlirOp, at: usize) -> TranslateResult<Vec<DimExtent>> {
         let nodes = self.find_tracked_operand(op, at)?;
         Ok(nodes.iter().map(|node| self.dim_from_node(*node)).collect())
@@ -76,13 +76,13 @@ impl StablehloTranslator<'_> {
             .import_nodes(&self.dims.body, &[node], |_, _, _| None)[0]
     }
 
-    /// What an operand holds, if that is followed.
+    /// The tracked elements of an operand.
     pub fn find_tracked_operand(&self, op: MlirOp, at: usize) -> TranslateResult<Rc<[ScalarNode]>> {
-        let nodes = self.tensor_operand(op, at)?.followed;
+        let nodes = self.tensor_operand(op, at)?.tracked;
         nodes.ok_or_else(|| self.unsupported_error(op, "shape that depends on elements"))
     }
 
-    /// What an operand holds, if that is known.
+    /// The elements of an operand as numbers, if they are known.
     pub fn known_numbers(&self, op: MlirOp, at: usize) -> TranslateResult<Vec<i64>> {
         let nodes = self.find_tracked_operand(op, at)?;
         let literal = |node: &ScalarNode| Some(self.dims.body.as_literal(*node)?.to_signed());
@@ -98,20 +98,21 @@ impl StablehloTranslator<'_> {
     }
 
     /// A node computed from nodes of the sizes' body.
-    pub fn node_by<T>(&mut self, compute: impl FnOnce(&mut ScalarBuilder<'_>) -> T) -> T {
+    pub fn compute_node<T>(&mut self, compute: impl FnOnce(&mut ScalarBuilder<'_>) -> T) -> T {
         compute(&mut ScalarBuilder::new(&mut self.dims.body))
     }
 
-    /// The number that a node of the sizes is, if that is known.
+    /// The number of a node of the sizes' body, if it is known.
     pub fn known_node(&self, node: ScalarNode) -> Option<i64> {
         let literal = self.dims.body.as_literal(node);
         literal.map(|literal| literal.to_signed())
     }
 
-    /// What an integer parameter holds, if that may be a size; `known` where it is known.
-    pub fn follow_parameter(&mut self, tensor: &mut TypedTensor, known: Option<i64>) {
+    /// Tracks the elements of an integer parameter that may be sizes; `known` is its value, if it
+    /// is known.
+    pub fn track_parameter(&mut self, tensor: &mut TypedTensor, known: Option<i64>) {
         let count = self.builder.ty(tensor.first_component()).element_count();
-        let count = count.filter(|count| *count as usize <= FOLLOWED && self.is_dynamic);
+        let count = count.filter(|count| *count as usize <= MAX_TRACKED && self.is_dynamic);
         let (TensorElement::Int { signed, .. }, Some(count)) = (tensor.element, count) else {
             return;
         };
@@ -120,7 +121,7 @@ impl StablehloTranslator<'_> {
             return;
         }
         if let (0, Some(known)) = (rank, known) {
-            tensor.followed = Some(Rc::from([self.dims.body.intern_i64(known)]));
+            tensor.tracked = Some(Rc::from([self.dims.body.intern_i64(known)]));
             return;
         }
         let nodes = (0..count).map(|at| {
@@ -135,16 +136,16 @@ impl StablehloTranslator<'_> {
                 .intern_element(tensor.parts[0], ty, &position);
             ScalarBuilder::new(&mut self.dims.body).resize_integer(ScalarType::I64, signed, element)
         });
-        tensor.followed = Some(nodes.collect());
+        tensor.tracked = Some(nodes.collect());
     }
 
-    /// The shape that an operand holds.
+    /// The tracked elements of an operand as a shape.
     pub fn shape_operand(&mut self, op: MlirOp, at: usize) -> TranslateResult<TensorShape> {
         let nodes = self.find_tracked_operand(op, at)?;
         Ok(nodes.iter().map(|node| self.dim_from_node(*node)).collect())
     }
 
-    /// Follows what the results of an operation hold, if they are small and of integers.
+    /// Tracks the elements of an operation's result, if it is a small integer tensor.
     pub fn track_results(&mut self, op: MlirOp) {
         let Some(result) = self.module.results(op).next() else {
             return;
@@ -152,24 +153,24 @@ impl StablehloTranslator<'_> {
         let Ok(TranslatedValue::Tensor(mut tensor)) = self.resolve_value(op, result) else {
             return;
         };
-        let is_followed = matches!(
+        let is_tracked = matches!(
             tensor.element,
             TensorElement::Int { .. } | TensorElement::Bool
         );
-        if tensor.followed.is_some() || !is_followed || !self.is_dynamic {
+        if tensor.tracked.is_some() || !is_tracked || !self.is_dynamic {
             return;
         }
         let count = self.builder.ty(tensor.first_component()).element_count();
-        if count.is_none_or(|count| count as usize > FOLLOWED) {
+        if count.is_none_or(|count| count as usize > MAX_TRACKED) {
             return;
         }
         if let Some(nodes) = self.compute_tracked_result(op, &tensor, count.unwrap_or(0) as usize) {
-            tensor.followed = Some(Rc::from(nodes));
+            tensor.tracked = Some(Rc::from(nodes));
             self.bind_value(result, TranslatedValue::Tensor(tensor));
         }
     }
 
-    /// What a result holds, if it can be followed.
+    /// The elements of a result as nodes, if they can be tracked.
     fn compute_tracked_result(
         &mut self,
         op: MlirOp,
@@ -190,7 +191,7 @@ impl StablehloTranslator<'_> {
         let module = self.module;
         let operands = module.operands(op).iter();
         let operands: Vec<Rc<[ScalarNode]>> = operands
-            .map(|value| self.resolve_tensor(op, *value).ok()?.followed)
+            .map(|value| self.resolve_tensor(op, *value).ok()?.tracked)
             .collect::<Option<_>>()?;
         match opcode {
             MlirOpcode::Reshape => Some(operands.first()?.to_vec()),
@@ -234,8 +235,8 @@ impl StablehloTranslator<'_> {
         }
     }
 
-    /// An element of the result of an operation on symbols; numbers are `i64`s here, whatever their
-    /// type, since sizes are far from the ends of all types.
+    /// An element of the result of an operation on symbols. Numbers are `i64` here, whatever their
+    /// type, as sizes are far from the limits of all types.
     fn evaluate_symbolic_element(
         &mut self,
         operation: ElementwiseOperation,
@@ -276,6 +277,6 @@ pub(super) fn get_dimension_size(
         converted.ok_or_else(|| t.unsupported_error(op, "type of a size"))
     })?;
     let node = t.node_from_dim(shape[dimension]);
-    result.followed = Some(Rc::from([node]));
-    t.give_one(op, result)
+    result.tracked = Some(Rc::from([node]));
+    t.bind_result(op, result)
 }

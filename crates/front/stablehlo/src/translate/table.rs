@@ -1,4 +1,4 @@
-//! The operations, one row each; those that compute element by element are rows of
+//! Translation table: one row for each operation. Those that compute element by element are rows of
 //! [`super::scalar`].
 
 use super::error::TranslateResult;
@@ -96,7 +96,7 @@ const ON_ELEMENTS: &[(MlirOpcode, TranslateFn)] = &[
     (MlirOpcode::UniformDequantize, quantized::uniform_dequantize),
 ];
 
-/// Operations that compute with the numbers that elements stand for.
+/// Operations that compute with the numbers that elements represent.
 const ON_VALUES: &[(MlirOpcode, TranslateFn)] = &[
     (MlirOpcode::Map, scan::translate_map),
     (MlirOpcode::Reduce, reduction::translate_reduce),

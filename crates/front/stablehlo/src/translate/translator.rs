@@ -1,4 +1,5 @@
-//! The state of a translation: the function that grows, and what each value of the module is.
+//! State of a translation: the function that is being built, and the tensor of each value of the
+//! module.
 
 use super::dims::{SymbolicDims, merge_dims, merged_shapes};
 use super::element::TensorElement;
@@ -20,8 +21,8 @@ use std::rc::Rc;
 pub(super) struct TypedTensor {
     pub element: TensorElement,
     pub parts: SmallVec<[TensorValue; 2]>,
-    /// What it holds in symbols, if that is followed.
-    pub followed: Option<Rc<[ScalarNode]>>,
+    /// Its elements as symbols, if they are tracked.
+    pub tracked: Option<Rc<[ScalarNode]>>,
 }
 
 impl TypedTensor {
@@ -30,12 +31,12 @@ impl TypedTensor {
         TypedTensor::from_components(element, &[part])
     }
 
-    /// A tensor of its parts.
+    /// A tensor of these parts.
     pub fn from_components(element: TensorElement, parts: &[TensorValue]) -> TypedTensor {
         TypedTensor {
             element,
             parts: parts.into(),
-            followed: None,
+            tracked: None,
         }
     }
 
@@ -45,7 +46,7 @@ impl TypedTensor {
     }
 }
 
-/// What a value of the module is.
+/// Translation of a value of the module.
 #[derive(Clone, Debug)]
 pub(super) enum TranslatedValue {
     Tensor(TypedTensor),
@@ -72,13 +73,14 @@ pub(super) struct StablehloTranslator<'m> {
     pub builder: TensorBuilder,
     items: Vec<Option<TranslatedValue>>,
     pub progress: BlockProgress,
-    /// Operands of the operation that is translated on real numbers, and whether one is.
+    /// Dequantised operands of the operation that is translated on real numbers, and whether there
+    /// is such an operation.
     real: Vec<(Mlir, TypedTensor)>,
     on_real: bool,
-    /// Sizes that are not known yet, and whether the module has any.
+    /// Sizes that are not known at compile time, and whether the module has any.
     pub dims: SymbolicDims,
     pub is_dynamic: bool,
-    /// What values of regions are within the body that is being made.
+    /// Scalars of the values of regions in the body that is being built.
     pub scalars: RegionScalars,
     /// Checks so far, with the tensors that they compare.
     pub checks: Vec<(ResultCheck, TypedTensor, TypedTensor)>,
@@ -105,7 +107,7 @@ impl<'m> StablehloTranslator<'m> {
         TranslateError::new_invalid(self.module.source_location(op), message)
     }
 
-    /// Something about an operation that is not known.
+    /// An error about something of an operation that the translation does not know.
     pub fn unsupported_error(&self, op: MlirOp, what: impl Into<String>) -> TranslateError {
         TranslateError::new_unsupported(self.module.source_location(op), what)
     }
@@ -119,13 +121,13 @@ impl<'m> StablehloTranslator<'m> {
         }
     }
 
-    /// What a value is.
+    /// The translation of a value.
     pub fn resolve_value(&self, op: MlirOp, value: Mlir) -> TranslateResult<TranslatedValue> {
         let item = self.items[value.index()].clone();
         item.ok_or_else(|| self.invalid_error(op, "a value is used where it is not known"))
     }
 
-    /// A tensor that a value is.
+    /// The tensor of a value.
     pub fn resolve_tensor(&self, op: MlirOp, value: Mlir) -> TranslateResult<TypedTensor> {
         let real = self.real.iter().find(|(of, _)| *of == value);
         if let Some((_, tensor)) = real {
@@ -137,7 +139,7 @@ impl<'m> StablehloTranslator<'m> {
         }
     }
 
-    /// Translates an operation on the real numbers that its quantised operands stand for.
+    /// Translates an operation on the real numbers that its quantised operands represent.
     pub fn on_values(
         &mut self,
         op: MlirOp,
@@ -183,12 +185,12 @@ impl<'m> StablehloTranslator<'m> {
             .collect()
     }
 
-    /// Says what a value is.
+    /// Binds a value to its translation.
     pub fn bind_value(&mut self, value: Mlir, item: TranslatedValue) {
         self.items[value.index()] = Some(item);
     }
 
-    /// Says what the results of an operation are; they must be of the types that it declares.
+    /// Binds the results of an operation to tensors, which must have the declared types.
     pub fn bind_results(&mut self, op: MlirOp, results: Vec<TypedTensor>) -> TranslateResult<()> {
         let values = self.module.results(op);
         let count = values.len();
@@ -223,12 +225,12 @@ impl<'m> StablehloTranslator<'m> {
         Ok(())
     }
 
-    /// Gives the only result.
-    pub fn give_one(&mut self, op: MlirOp, result: TypedTensor) -> TranslateResult<()> {
+    /// Binds the only result of an operation.
+    pub fn bind_result(&mut self, op: MlirOp, result: TypedTensor) -> TranslateResult<()> {
         self.bind_results(op, vec![result])
     }
 
-    /// A tensor whose shape is known to be another.
+    /// A tensor with another shape that is known to be equal.
     pub fn as_shape(&mut self, tensor: TypedTensor, shape: &TensorShape) -> TypedTensor {
         let parts = tensor.parts.iter();
         TypedTensor {
@@ -239,7 +241,7 @@ impl<'m> StablehloTranslator<'m> {
         }
     }
 
-    /// One shape for tensors that have to be of one.
+    /// The common shape of tensors that have to have one shape.
     pub fn common_shape(
         &mut self,
         op: MlirOp,
@@ -293,7 +295,7 @@ impl<'m> StablehloTranslator<'m> {
         Ok(self.declared_result(op, at)?.0)
     }
 
-    /// Element type that a result is declared with, also where real numbers are computed with.
+    /// Declared element type of a result, also while the operation is translated on real numbers.
     pub fn declared_element(&self, op: MlirOp, at: usize) -> TranslateResult<TensorElement> {
         let result = self.module.results(op).nth(at);
         let result = result.ok_or_else(|| self.invalid_error(op, "an operation lacks a result"))?;
@@ -339,7 +341,7 @@ impl<'m> StablehloTranslator<'m> {
             .map_err(|MissingAttribute(name)| self.missing_attribute_error(op, name))
     }
 
-    /// Integers of an attribute that has one for each of `count`; absent, all are `or`.
+    /// The `count` integers of an attribute; if it is absent, all are `or`.
     pub fn integers_or(
         &self,
         op: MlirOp,
@@ -436,7 +438,7 @@ impl<'m> StablehloTranslator<'m> {
     }
 
     /// Binds the results of an operation to items.
-    pub fn give_items(&mut self, op: MlirOp, items: Vec<TranslatedValue>) -> TranslateResult<()> {
+    pub fn bind_items(&mut self, op: MlirOp, items: Vec<TranslatedValue>) -> TranslateResult<()> {
         let values = self.module.results(op);
         self.ensure_holds(
             op,
@@ -451,7 +453,7 @@ impl<'m> StablehloTranslator<'m> {
     }
 }
 
-/// Sizes as a type has them; none is a dynamic one.
+/// Sizes of a type; `None` is a dynamic one.
 pub(super) type DeclaredSizes = Vec<Option<u64>>;
 
 /// Element type and sizes of a type that is a tensor.
@@ -488,8 +490,7 @@ pub(super) fn static_shape(declared: &DeclaredSizes) -> Option<TensorShape> {
         .collect()
 }
 
-/// A shape with the sizes that are declared in place of those that are not known; none where they
-/// differ.
+/// A shape whose unknown sizes are replaced by the declared ones; `None` if sizes differ.
 fn refine_shape(declared: &DeclaredSizes, found: &TensorShape) -> Option<TensorShape> {
     let pairs = declared.iter().zip(found);
     let refined = pairs.map(|(declared, found)| match declared {
@@ -500,7 +501,7 @@ fn refine_shape(declared: &DeclaredSizes, found: &TensorShape) -> Option<TensorS
     refined.filter(|_| declared.len() == found.len())
 }
 
-/// Whether any type of a module has a dimension of unknown size, or an operation takes a shape.
+/// Whether a type of the module has a dimension of unknown size, or an operation takes a shape.
 fn is_dynamic(module: &MlirModule) -> bool {
     let mut types = module.types.iter();
     let has_unknown = types.any(|(_, kind)| match kind {

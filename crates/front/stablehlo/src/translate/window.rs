@@ -12,27 +12,27 @@ use crate::mlir::{MlirBlock, MlirOp};
 use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{AxisKind, DimExtent, ScalarNode, StructuredOp, TensorShape};
 
-/// How a window lies over one dimension.
+/// A window along one dimension.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowDimension {
     /// Elements of the dimension.
     pub input: DimExtent,
     /// Elements of the window.
     pub size: DimExtent,
-    /// From one window to the next.
+    /// Distance from one window to the next.
     pub stride: i64,
-    /// In front of the dimension; a node of the sizes' body.
+    /// Padding before the dimension; a node of the sizes' body.
     pub low: ScalarNode,
-    /// Behind it.
+    /// Padding after it.
     pub high: ScalarNode,
-    /// From one element of the dimension to the next.
+    /// Distance from one element of the dimension to the next.
     pub base_dilation: i64,
-    /// From one element of the window to the next.
+    /// Distance from one element of the window to the next.
     pub dilation: i64,
 }
 
 impl WindowDimension {
-    /// Number of windows; none where numbers are out of range.
+    /// Number of windows; `None` if a parameter is out of range.
     pub fn count_windows(&self, t: &mut StablehloTranslator<'_>) -> Option<DimExtent> {
         const LIMIT: i64 = 1 << 31;
         let positive = [self.stride, self.base_dilation, self.dilation];
@@ -44,7 +44,7 @@ impl WindowDimension {
             return None;
         }
         let (input, size) = (t.node_from_dim(self.input), t.node_from_dim(self.size));
-        let count = t.node_by(|c| {
+        let count = t.compute_node(|c| {
             let (zero, by) = (c.body.intern_i64(0), c.body.intern_i64(self.base_dilation));
             let gaps = c.add_constant(input, -1.0);
             let gaps = c.mul(gaps, by);
@@ -64,7 +64,7 @@ impl WindowDimension {
         Some(t.dim_from_node(count))
     }
 
-    /// The index that an element of a window has in the dimension, and whether there is one.
+    /// The index of a window's element in the dimension, and whether there is one.
     pub fn locate_element(
         &self,
         t: &StablehloTranslator<'_>,
@@ -179,8 +179,8 @@ pub(super) fn reduce_window(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tran
     pool_windows(t, op, block, &windows, &operands, &initial)
 }
 
-/// The `dynamic_reduce_window` that JAX writes as a custom call: sizes, strides, dilations and
-/// padding are operands, the region is a function.
+/// `dynamic_reduce_window`, which JAX writes as a custom call. Sizes, strides, dilations and
+/// padding are operands; the region is a function.
 pub(super) fn dynamic_reduce_window(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -221,7 +221,7 @@ pub(super) fn dynamic_reduce_window(
     pool_windows(t, op, block, &windows, &[operand], &[initial])
 }
 
-/// Folds windows of tensors by a block.
+/// Reduces windows of tensors by a block.
 fn pool_windows(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,

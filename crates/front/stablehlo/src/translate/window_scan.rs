@@ -1,5 +1,5 @@
-//! Windows that reach from an element to the first or the last one: scans, as `cumsum` of JAX is
-//! written.
+//! Prefix scans that are written as windows from each element to the first or the last one, such as
+//! `cumsum` of JAX.
 
 use super::error::TranslateResult;
 use super::reduction::{collect_result_tensors, reduce_by_region};
@@ -12,7 +12,7 @@ use spirula_tensor::ir::{
     YieldDestination,
 };
 
-/// Windows up to this size are folded each by itself, which may be fused with what follows.
+/// Windows up to this size are reduced separately, as such reductions can be fused with their uses.
 const SHORT: u64 = 8;
 
 /// A scan along a dimension.
@@ -24,7 +24,8 @@ pub(super) struct WindowScan {
 }
 
 impl WindowScan {
-    /// The scan that windows are, if they are one; those of few known elements are none.
+    /// The scan that windows are equivalent to, if any; windows of few elements are not turned into
+    /// scans.
     pub fn from_windows(
         t: &mut StablehloTranslator<'_>,
         windows: &[WindowDimension],
@@ -44,7 +45,7 @@ impl WindowScan {
             return None;
         }
         let size = t.node_from_dim(window.size);
-        let (rest, zero) = t.node_by(|c| (c.add_constant(size, -1.0), c.body.intern_i64(0)));
+        let (rest, zero) = t.compute_node(|c| (c.add_constant(size, -1.0), c.body.intern_i64(0)));
         let is_reverse = match (window.low, window.high) {
             (low, high) if (low, high) == (rest, zero) => false,
             (low, high) if (low, high) == (zero, rest) => true,
@@ -56,8 +57,8 @@ impl WindowScan {
         })
     }
 
-    /// What is folded up to each element; none where what windows have beyond the tensor, the initial
-    /// value once more for each element, may matter.
+    /// Emits the scan. The result is `None` if the windows' elements beyond the tensor may matter:
+    /// each is the initial value once more.
     pub fn translate_scan(
         self,
         t: &mut StablehloTranslator<'_>,
@@ -100,7 +101,7 @@ impl WindowScan {
     }
 }
 
-/// Whether what a fold begins with is known, and folded into itself gives itself.
+/// Whether the initial value of a reduction is known, and combining it with itself yields itself.
 fn is_kept(t: &StablehloTranslator<'_>, body: &NodeGraph, reduction: &TensorReduction) -> bool {
     let mut known = NodeGraph::default();
     let initial = known.import_nodes(body, &reduction.initial, |known, _, data| match data {

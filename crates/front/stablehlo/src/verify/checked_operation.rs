@@ -1,4 +1,4 @@
-//! What the rules of operations ask, and how they say what is wrong.
+//! An operation that is checked: queries of the rules, and reports of violations.
 
 use crate::dialect::{AttributeRecord, IntegerList, MissingAttribute, MlirOpcode, NamedInteger};
 use crate::mlir::{
@@ -8,17 +8,17 @@ use crate::mlir::{
 use spirula_diagnostics::SourceDiagnostic;
 use std::fmt::Write;
 
-/// What is wrong with an operation.
+/// Violation of a rule by an operation.
 #[derive(Debug)]
 pub(crate) struct RuleViolation {
     message: String,
     hint: Option<String>,
 }
 
-/// Whether an operation keeps a rule.
+/// Result of checking a rule.
 pub(crate) type RuleResult<T = ()> = Result<T, RuleViolation>;
 
-/// An operation breaks a rule.
+/// Reports a violation.
 pub(crate) fn report_violation<T>(message: impl Into<String>) -> RuleResult<T> {
     Err(RuleViolation {
         message: message.into(),
@@ -27,7 +27,7 @@ pub(crate) fn report_violation<T>(message: impl Into<String>) -> RuleResult<T> {
 }
 
 impl RuleViolation {
-    /// The same with advice.
+    /// The same with a hint.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -43,7 +43,7 @@ impl RuleViolation {
     }
 }
 
-/// Kinds of element types, to be combined.
+/// Set of kinds of element types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ElementClasses(u8);
 
@@ -55,7 +55,7 @@ impl ElementClasses {
     pub const COMPLEX: ElementClasses = ElementClasses(16);
     pub const QUANTIZED: ElementClasses = ElementClasses(32);
     pub const INTEGER: ElementClasses = ElementClasses(2 | 4);
-    /// Everything that elements of tensors may be.
+    /// All element types of tensors.
     pub const ANY: ElementClasses = ElementClasses(63);
 
     pub const fn or(self, other: ElementClasses) -> ElementClasses {
@@ -80,7 +80,7 @@ impl ElementClasses {
     }
 }
 
-/// An operation with what its rule asks.
+/// An operation with the types that its rule checks.
 pub(crate) struct CheckedOperation<'m> {
     pub module: &'m MlirModule,
     pub op: MlirOp,
@@ -123,7 +123,7 @@ impl<'m> CheckedOperation<'m> {
         self.module.show_type(ty)
     }
 
-    /// The class of an element type; of none of them: `None`.
+    /// The class of an element type; `None` if it has none.
     fn element_class(&self, element: MlirType) -> Option<ElementClasses> {
         Some(match *self.module.types.kind(element) {
             MlirTypeKind::Integer {
@@ -134,7 +134,7 @@ impl<'m> CheckedOperation<'m> {
                 sign: IntegerSignedness::Unsigned,
                 ..
             } => ElementClasses::UNSIGNED,
-            // `index` stands for a size in older programs.
+            // Older programs use `index` for sizes.
             MlirTypeKind::Integer { .. } | MlirTypeKind::Index => ElementClasses::SIGNED,
             MlirTypeKind::Float(_) => ElementClasses::FLOAT,
             MlirTypeKind::Complex(_) => ElementClasses::COMPLEX,
@@ -190,7 +190,7 @@ impl<'m> CheckedOperation<'m> {
         }
     }
 
-    /// Elements are of one class.
+    /// Both types have elements of one class.
     pub fn demand_same_class(&self, a: MlirType, b: MlirType) -> RuleResult {
         let class = |ty| match self.element_class(self.element_type(ty)) {
             Some(ElementClasses::SIGNED | ElementClasses::UNSIGNED) => {
@@ -205,7 +205,7 @@ impl<'m> CheckedOperation<'m> {
         report_violation(format!("{a} and {b} have elements of different kinds"))
     }
 
-    /// Elements become others of one class that have as many bits at least.
+    /// Elements can be promoted: both are of one class, and the second has at least as many bits.
     pub fn demand_promotable(&self, from: MlirType, to: MlirType) -> RuleResult {
         self.demand_same_class(from, to)?;
         let bits = |ty| self.bit_width(self.element_type(ty));
@@ -301,7 +301,7 @@ impl<'m> CheckedOperation<'m> {
         ))
     }
 
-    /// A rank that has to be this.
+    /// A type has this rank, if its rank is known.
     pub fn demand_rank(&self, ty: MlirType, rank: usize) -> RuleResult {
         match self.tensor_shape(ty) {
             Some(shape) if shape.len() != rank => {
@@ -387,7 +387,7 @@ impl<'m> CheckedOperation<'m> {
         Ok((arguments, returned.map(|&value| type_of(value)).collect()))
     }
 
-    /// Types in lists of equal length that have to be compatible.
+    /// Two lists of types have equal lengths and are compatible.
     pub fn demand_all_compatible(
         &self,
         what: &str,

@@ -4,13 +4,13 @@
 
 use crate::mlir::{MlirBlock, MlirModule, MlirRegion};
 
-/// For each block of a region, by its position there, the one that every way to it goes through
-/// last. The entry's own is itself; blocks that no way goes to have none.
+/// Immediate dominator of each block of a region, by its position there. The entry's is itself;
+/// unreachable blocks have none.
 pub(crate) struct RegionDominators {
     immediate: Vec<Option<u32>>,
     /// Position in reverse post-order.
     order: Vec<u32>,
-    /// When a walk of the tree comes to a block, and when it leaves it.
+    /// Times at which a walk of the tree enters and leaves a block.
     visits: Vec<(u32, u32)>,
 }
 
@@ -62,7 +62,8 @@ impl RegionDominators {
         dominators
     }
 
-    /// Numbers the blocks of the tree: what a block dominates is visited between its own visits.
+    /// Numbers the blocks of the tree: the blocks that a block dominates are visited between its
+    /// own times.
     fn number_visits(&self) -> Vec<(u32, u32)> {
         let mut children = vec![Vec::new(); self.immediate.len()];
         for (at, up) in self.immediate.iter().enumerate().skip(1) {
@@ -99,8 +100,8 @@ impl RegionDominators {
         a
     }
 
-    /// Whether every way to block `b` goes through block `a`. Nothing goes to a block that
-    /// cannot be reached, so that it is dominated by all.
+    /// Whether every path to block `b` goes through block `a`. An unreachable block is dominated by
+    /// all.
     pub fn dominates(&self, a: u32, b: u32) -> bool {
         let (outer, inner) = (self.visits[a as usize], self.visits[b as usize]);
         self.immediate[b as usize].is_none() || (outer.0 <= inner.0 && inner.1 <= outer.1)

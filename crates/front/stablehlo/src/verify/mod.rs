@@ -1,22 +1,22 @@
-//! Checking modules against what MLIR and StableHLO's specification demand.
+//! Verifier: rules of MLIR and of StableHLO's specification that modules have to satisfy.
 //!
 //! Rules of structure, for every operation:
-//! 1. an operand is defined where it is used: before, in the same block or one that dominates,
-//!    or in a region around that may be seen from inside;
-//! 2. a block of a function ends with `func.return`, one of a StableHLO operation with
-//!    `stablehlo.return`, and these stand nowhere else;
-//! 3. the names of the functions of a module differ;
-//! 4. a function has the parameters and results that its type says;
-//! 5. a call names a function with the types that it has.
+//! 1. an operand is defined before its use: in the same block, in a block that dominates it, or in
+//!    an enclosing region that is visible;
+//! 2. a block of a function ends with `func.return`, a block of a StableHLO operation with
+//!    `stablehlo.return`, and these occur nowhere else;
+//! 3. the names of the functions of a module are unique;
+//! 4. a function has the parameters and results of its type;
+//! 5. a call names a function and has its types.
 //!
-//! Rules of operations that are known (the rows of `dialect::operations`):
+//! Rules of known operations (the rows of `dialect::table`):
 //! 6. numbers of operands, results and regions;
-//! 7. attributes that must be there are, and have the kind they should;
-//! 8. what the specification says of types, shapes and attributes of the operation: the
+//! 7. required attributes are present, and attributes satisfy their constraints;
+//! 8. constraints of the specification on types, shapes and attributes of the operation: the
 //!    functions of `rules`, which name the section.
 //!
-//! Dimensions that are not known agree with every size: what they are is found at run time.
-//! Cost: linear in the module but for dominators of regions with several blocks.
+//! Dimensions that are not known are compatible with every size, as they are found at run time.
+//! Cost: linear in the module, except for dominators of regions with several blocks.
 
 pub(crate) mod checked_operation;
 mod dominance;
@@ -29,11 +29,11 @@ use checked_operation::CheckedOperation;
 use crate::mlir::MlirModule;
 use spirula_diagnostics::SourceDiagnostic;
 
-/// Most faults that are told of one module.
+/// Maximum number of faults that are reported for one module.
 const MAX_FAULTS: usize = 50;
 
-/// Everything that is wrong with a module, in the order of its operations; empty if it is valid.
-/// At most 50 faults are told.
+/// All faults of a module, in the order of its operations; empty if it is valid. At most 50 faults
+/// are reported.
 pub fn verify_module(module: &MlirModule) -> Vec<SourceDiagnostic> {
     let mut faults = Vec::new();
     structure::verify_structure(module, &mut faults);

@@ -1,4 +1,4 @@
-//! Numbers of operands, results and regions, and the attributes of an operation.
+//! Rules of signatures: numbers of operands, results and regions, and attributes.
 
 use super::checked_operation::{CheckedOperation, RuleResult, RuleViolation, report_violation};
 use crate::dialect::{
@@ -119,7 +119,8 @@ fn verify_constraint(
     ))
 }
 
-/// Whether an attribute is that of the dialects with this name, with a word that it knows.
+/// Whether an attribute is the dialects' attribute of this name; the word of an enumeration has to
+/// be known.
 fn is_of_dialect(check: &CheckedOperation<'_>, found: &AttributeKind, named: &str) -> bool {
     let AttributeKind::Dialect { name, body } = found else {
         return false;

@@ -1,4 +1,5 @@
-//! Rules 1 to 5 of the module `verify`: what holds whatever operations mean.
+//! Rules of structure: rules 1 to 5 of the module `verify`, which do not depend on the meaning of
+//! operations.
 
 use super::dominance::RegionDominators;
 use crate::dialect::records::{CallAttributes, CompositeAttributes, FuncAttributes};
@@ -9,7 +10,7 @@ use crate::mlir::{
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
 
-/// Adds what breaks the rules of structure.
+/// Adds violations of the rules of structure.
 pub(crate) fn verify_structure(module: &MlirModule, faults: &mut Vec<SourceDiagnostic>) {
     let mut state = StructureVerifier::new(module);
     let mut open = vec![module.root()];
@@ -32,7 +33,7 @@ struct StructureVerifier<'m> {
     op_position: Vec<u32>,
     /// Position of each block in its region.
     block_position: Vec<u32>,
-    /// Of regions with several blocks.
+    /// Dominators of regions with several blocks.
     dominators: FxHashMap<usize, RegionDominators>,
 }
 
@@ -98,7 +99,7 @@ impl<'m> StructureVerifier<'m> {
             },
         };
         let region = module.region_of(home);
-        // Go outwards from the user to the operation that stands in the value's region.
+        // Go outwards from the user to the operation in the value's region.
         let mut at = user;
         loop {
             let Some(block) = module.block_of(at) else {
@@ -118,8 +119,8 @@ impl<'m> StructureVerifier<'m> {
         }
     }
 
-    /// Whether a definition stands before an operation of the same region. An operation's own
-    /// regions do not see its results.
+    /// Whether a definition precedes an operation of the same region. An operation's results are
+    /// not visible in its own regions.
     fn comes_before(
         &mut self,
         home: MlirBlock,
@@ -145,8 +146,8 @@ impl<'m> StructureVerifier<'m> {
         entry.or_insert_with(|| RegionDominators::from_region(module, region, position))
     }
 
-    /// Rule 2, for an operation that may be a terminator and for the blocks of one that demands
-    /// some.
+    /// Rule 2: for an operation that may be a terminator, and for the blocks of one that requires
+    /// terminators.
     fn verify_terminator(&self, op: MlirOp) -> Option<String> {
         let module = self.module;
         let name = module.op_name(op);
@@ -164,7 +165,7 @@ impl<'m> StructureVerifier<'m> {
             let parent = module.op_name(parent);
             return (!right).then(|| format!("`{name}` does not end a block of `{parent}`"));
         }
-        // JAX ends functions that only custom calls name with the return of regions.
+        // JAX ends functions that only custom calls refer to with the return of regions.
         let is_function = module.opcode(op) == Some(MlirOpcode::Func);
         let dialect = name.split_once('.').map(|(dialect, _)| dialect);
         if !is_function && !matches!(dialect, Some("stablehlo" | "chlo")) {

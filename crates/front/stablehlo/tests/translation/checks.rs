@@ -1,5 +1,5 @@
-//! Translation of the corpus: how much of it is translated, and that what is gives right values
-//! when the tensor IR is run by definition.
+//! Translation of the corpus: how much of it is translated, and whether the tensor IR yields the
+//! right values when it is evaluated by definition.
 
 use super::oracle::{OracleTally, OracleTolerance, first_difference};
 use spirula_program::ScalarType;
@@ -13,7 +13,7 @@ use std::path::Path;
 /// Nodes that a program may evaluate.
 const WORK: u64 = 30_000_000;
 
-/// Runs a function without arguments and says which check does not hold.
+/// Runs a function without arguments and reports the check that fails.
 fn run(translated: &TranslatedEntry, work: u64) -> Result<(), Result<String, EvalError>> {
     let results = evaluate_function(&translated.function, Vec::new(), work).map_err(Err)?;
     for check in &translated.checks {
@@ -89,7 +89,7 @@ fn testdata_is_right() {
     folder("testdata", false, 1412);
 }
 
-/// Files of dynamic shapes check nothing: they have to be translated.
+/// Files of dynamic shapes contain no checks: they have to be translated.
 #[test]
 fn dynamic_testdata_is_translated() {
     let Some(path) = find_corpus("stablehlo/testdata/dynamic") else {
@@ -132,7 +132,7 @@ fn own_programs_are_right() {
     assert!(failed == 0 && tally.right >= 10, "some are not right");
 }
 
-/// The module, run on numbers that are its arguments.
+/// Runs the module on numbers as its arguments.
 fn run_on(text: &str, arguments: &[i32]) -> Result<Vec<u64>, EvalError> {
     let module = parse_text(text.as_bytes()).expect("the module can be read");
     let translated = translate_entry(&module, "main").expect("it is known");
@@ -147,7 +147,7 @@ fn run_on(text: &str, arguments: &[i32]) -> Result<Vec<u64>, EvalError> {
         .collect())
 }
 
-/// Also in branches whose results nothing uses, and with braces that are no values.
+/// Assertions hold in branches with unused results as well; braces in messages need not be values.
 #[test]
 fn assertions_say_what_does_not_hold() {
     let text = r#"
@@ -172,7 +172,7 @@ func.func @main(%a: tensor<i32>, %b: tensor<i32>) -> tensor<i32> {
     assert_eq!(run_on(text, &[4, 4]), failed("4 is {large} {7}"));
 }
 
-/// A call of Python fails where a run comes to it, in loops and calls as well.
+/// A call of Python fails when a run reaches it, in loops and calls as well.
 #[test]
 fn callbacks_fail_where_they_are_reached() {
     let text = r#"
@@ -203,7 +203,8 @@ func.func private @asked(%a: tensor<i32>) -> tensor<i32> {
     assert!(error.to_string().contains("callback"), "{error}");
 }
 
-/// Bounds of slices that are known only when run: those that leave the operand move back, those that are larger fail.
+/// Slices with run-time bounds: those that leave the operand are moved back, those that are larger
+/// fail.
 #[test]
 fn slices_lie_within_their_operands() {
     let text = r#"

@@ -1,4 +1,5 @@
-//! Programs and what they become; programs that are refused and why.
+//! File tests of the translation: programs with their tensor IR, and rejected programs with the
+//! reason.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceFile, render_diagnostic};
 use spirula_stablehlo::mlir::parse_text;

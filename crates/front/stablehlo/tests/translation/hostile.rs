@@ -1,12 +1,11 @@
-//! Programs with small changes anywhere are translated or refused; nothing panics, and nothing
-//! runs out of bounds of memory.
+//! Damaged programs are translated or rejected, without panics and without exhausting memory.
 
 use spirula_stablehlo::mlir::parse_text;
 use spirula_stablehlo::translate::translate_entry;
 use spirula_testing::list_files;
 use std::path::Path;
 
-/// What takes the place of what stands in a program.
+/// Replacements of parts of a program.
 const PIECES: &[&str] = &[
     "0",
     "1",

@@ -1,4 +1,4 @@
-//! Translation into the tensor IR, tested by running what it gives by definition.
+//! Tests of the translation into the tensor IR, which is evaluated by definition.
 
 mod checks;
 mod files;

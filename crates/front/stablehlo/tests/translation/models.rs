@@ -1,5 +1,5 @@
-//! Models of the corpus: translated, run by definition on their inputs, compared with what is
-//! expected of them.
+//! Models of the corpus: translated, evaluated by definition on their inputs, and compared with
+//! their expected results.
 
 use super::oracle::{OracleTally, OracleTolerance, are_alike, first_difference};
 use serde_json::Value as Json;
@@ -12,7 +12,7 @@ use spirula_tensor::{EvalError, evaluate_function};
 use spirula_testing::{find_corpus, list_files};
 use std::path::Path;
 
-/// Nodes that a model may evaluate, unless `WORK` says another number.
+/// Nodes that a model may evaluate, unless `WORK` sets another number.
 const WORK: u64 = 8_000_000;
 
 fn work() -> u64 {
@@ -109,7 +109,7 @@ fn array(path: &Path) -> Vec<u8> {
     bytes[10 + header..].to_vec()
 }
 
-/// Compares a result with what its description says.
+/// Compares a result with its description.
 fn compare(
     folder: &Path,
     json: &Json,

@@ -1,4 +1,4 @@
-//! What tests of the translation share: counting, and comparing tensors.
+//! Functions that tests of the translation share: counting, and comparing tensors.
 
 use spirula_diagnostics::{SourceFile, render_diagnostic};
 use spirula_program::ScalarLiteral;
@@ -6,7 +6,7 @@ use spirula_stablehlo::translate::{TensorElement, TranslateError};
 use spirula_tensor::ir::TensorConstant;
 use std::collections::BTreeMap;
 
-/// What became of the programs of a folder.
+/// Outcome of the programs of a folder.
 #[derive(Default)]
 pub struct OracleTally {
     pub right: usize,
@@ -50,7 +50,7 @@ impl OracleTally {
     }
 }
 
-/// When floats count as equal.
+/// Tolerance of the comparison of floats.
 #[derive(Clone, Copy)]
 pub enum OracleTolerance {
     /// Not further apart than this.
@@ -87,7 +87,7 @@ pub fn first_difference(
     ))
 }
 
-/// Whether two elements, given by the bits of what is stored, count as equal.
+/// Whether two elements, given by their stored bits, count as equal.
 pub fn are_alike(element: TensorElement, found: u64, expected: u64, rule: OracleTolerance) -> bool {
     let TensorElement::Float(float) = element.component_element() else {
         return found == expected;

@@ -1,4 +1,4 @@
-//! Shardy's operations, by which JAX says what is to lie on which device.
+//! Shardy's operations, by which JAX assigns data to devices.
 
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;
@@ -29,7 +29,7 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
             AssemblyFormat::Custom(custom::sharding_constraint),
         ),
     ),
-    // Artifacts have it where values go between the versioned dialect and others.
+    // Artifacts have it where values pass between the versioned dialect and others.
     with_signature(
         "* *",
         define_operation(

@@ -9,7 +9,7 @@ use crate::mlir::{
     LocationKind, MlirAttr, MlirLoc, MlirSymbol, MlirType, MlirTypeKind, NamedAttribute,
 };
 
-/// Most elements that are printed one by one.
+/// Maximum number of elements that are printed one by one.
 const MAX_LISTED: usize = 100;
 
 impl MlirPrinter<'_> {
@@ -61,7 +61,7 @@ impl MlirPrinter<'_> {
         }
     }
 
-    /// Things with commas between.
+    /// Prints a list with commas between.
     pub fn write_separated<T>(&mut self, all: &[T], mut one: impl FnMut(&mut Self, &T)) {
         for (at, item) in all.iter().enumerate() {
             if at > 0 {
@@ -96,7 +96,7 @@ impl MlirPrinter<'_> {
         self.out.push('"');
     }
 
-    /// A name, in quotes if it is no word.
+    /// A name, in quotes if it is not a word.
     pub fn write_name(&mut self, name: MlirSymbol) {
         let text = self.module.symbol_text(name);
         let is_start = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
@@ -252,7 +252,7 @@ impl MlirPrinter<'_> {
         }
     }
 
-    /// The value of a field: numbers stand without their types.
+    /// The value of a field: numbers are printed without their types.
     fn write_field(&mut self, attr: MlirAttr) {
         let module = self.module;
         match module.attributes.kind(attr) {
@@ -340,7 +340,7 @@ impl MlirPrinter<'_> {
         }
     }
 
-    /// A sum: what is added with a negative factor is subtracted.
+    /// A sum: an addend with a negative factor is printed as a subtraction.
     fn write_sum(&mut self, left: &AffineExpr, right: &AffineExpr) {
         self.write_expression(left, false);
         match right {

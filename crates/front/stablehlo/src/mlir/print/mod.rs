@@ -1,6 +1,6 @@
 //! Printing in the generic form, as MLIR prints it.
 //!
-//! What is printed reads back as the same module, locations left out.
+//! The printed text reads back as the same module without locations.
 
 mod attribute;
 mod number;
@@ -9,17 +9,17 @@ mod types;
 
 use crate::mlir::{MlirAttr, MlirModule, MlirOp, MlirType};
 
-/// How values of different regions are numbered.
+/// Numbering of the values of different regions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SsaNumbering {
-    /// Regions beside each other use the same numbers: MLIR's default.
+    /// Sibling regions use the same numbers: MLIR's default.
     #[default]
     Scoped,
     /// No number is used twice (`mlir-print-unique-ssa-ids`).
     Unique,
 }
 
-/// Text that is made of a module.
+/// State of the printing of a module.
 pub(super) struct MlirPrinter<'m> {
     module: &'m MlirModule,
     out: String,

@@ -2,8 +2,8 @@
 
 use crate::mlir::MlirFloat;
 
-/// A float as MLIR prints it: six digits where they are the number exactly, all digits that
-/// tell it from its neighbours otherwise, hexadecimal bits where it is no number.
+/// A float as MLIR prints it. Six digits are printed if they are exact, otherwise all digits that
+/// distinguish it from its neighbours. A float that is not a number is printed as hexadecimal bits.
 pub(crate) fn show_float(float: MlirFloat, bits: u64) -> String {
     let value = float.format().decode_bits(bits);
     if value.is_finite() {
@@ -25,8 +25,8 @@ pub(crate) fn show_float(float: MlirFloat, bits: u64) -> String {
 
 /// Decimal digits of a magnitude, without zeros at the end.
 ///
-/// The exact digits are cut to slightly more than the precision, and then rounded half up; that
-/// cutting may leave nothing to round is how LLVM's `APFloat::toString` works, and what tells
+/// The exact digits are truncated to slightly more than the precision, and then rounded half up. As
+/// in LLVM's `APFloat::toString`, the truncation may leave nothing to round, which distinguishes
 /// `9.99999974E-6` from `1.000000e-05`.
 struct DecimalDigits {
     /// At least one.
@@ -61,7 +61,7 @@ impl DecimalDigits {
     }
 }
 
-/// Removes zeros at the end, but not the only digit, and says how many.
+/// Removes trailing zeros, but not the only digit, and returns their number.
 fn drop_zeros(digits: &mut Vec<u8>) -> i32 {
     let zeros = digits
         .iter()
@@ -92,7 +92,7 @@ fn increment_digits(digits: &mut Vec<u8>) -> i32 {
 struct BigNatural(Vec<u32>);
 
 impl BigNatural {
-    /// The number and the power of ten whose product a magnitude is, exactly.
+    /// The exact decomposition of a magnitude into a number and a power of ten.
     fn from_magnitude(value: f64) -> (BigNatural, i32) {
         let stored = (value.to_bits() >> 52) as i32;
         let fraction = value.to_bits() & ((1 << 52) - 1);
@@ -157,7 +157,7 @@ fn sign_prefix(value: f64) -> &'static str {
     if value.is_sign_negative() { "-" } else { "" }
 }
 
-/// `1.500000e+00`: one digit in front of the point, six behind it.
+/// `1.500000e+00`: one digit before the point, six after it.
 fn format_scientific(digits: &DecimalDigits, value: f64) -> String {
     let text = digits.as_text();
     let exponent = digits.exponent + text.len() as i32 - 1;

@@ -8,14 +8,14 @@ use crate::mlir::{
 
 /// Names of values and blocks.
 struct SsaNames {
-    /// `%3` or `%arg0`, by value; results but the first have none.
+    /// `%3` or `%arg0`, by value; only the first result of an operation has one.
     values: Vec<String>,
     /// `^bb1`, by block.
     blocks: Vec<u32>,
 }
 
 impl SsaNames {
-    /// MLIR's numbers: region after region, those of the last operations first.
+    /// Numbers as MLIR assigns them: region after region, those of the last operations first.
     fn new(module: &MlirModule, root: MlirOp, numbering: SsaNumbering) -> SsaNames {
         let mut names = SsaNames {
             values: vec![String::new(); module.value_count()],
@@ -62,7 +62,7 @@ impl SsaNames {
     }
 }
 
-/// Prints operations; `names` are fixed before.
+/// Prints operations; `names` are assigned before.
 struct OperationPrinter<'p, 'm> {
     printer: &'p mut MlirPrinter<'m>,
     names: SsaNames,
@@ -216,7 +216,7 @@ impl MlirPrinter<'_> {
     }
 }
 
-/// Attributes and types that were looked at.
+/// Attributes and types that were visited.
 #[derive(Default)]
 struct VisitedAttributes {
     attributes: Vec<bool>,
@@ -333,7 +333,7 @@ impl OperationPrinter<'_, '_> {
         self.printer.out.push('}');
     }
 
-    /// `^bb0(%arg0: type):`, with the blocks that go there.
+    /// `^bb0(%arg0: type):`, with its predecessors.
     fn write_block_header(&mut self, block: MlirBlock, comment: &str, indent: usize) {
         let module = self.printer.module;
         self.printer.out.push_str(&" ".repeat(indent));
@@ -356,7 +356,7 @@ impl OperationPrinter<'_, '_> {
         self.printer.out.push('\n');
     }
 
-    /// For each block of a region, the numbers of those that go there.
+    /// For each block of a region, the numbers of its predecessors.
     fn collect_predecessors(&self, region: MlirRegion) -> Vec<Vec<u32>> {
         let module = self.printer.module;
         let blocks = module.blocks(region);

@@ -71,7 +71,7 @@ impl MlirPrinter<'_> {
         self.out.push('>');
     }
 
-    /// Types with commas between.
+    /// A list of types with commas between.
     pub(crate) fn write_types(&mut self, types: &[MlirType]) {
         for (at, &ty) in types.iter().enumerate() {
             if at > 0 {
@@ -81,7 +81,7 @@ impl MlirPrinter<'_> {
         }
     }
 
-    /// `(inputs) -> results`; a single result that is no function stands without parentheses.
+    /// `(inputs) -> results`; a single result that is not a function has no parentheses.
     pub(crate) fn write_signature(&mut self, inputs: &[MlirType], results: &[MlirType]) {
         self.out.push('(');
         self.write_types(inputs);

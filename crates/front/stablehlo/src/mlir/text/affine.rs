@@ -4,7 +4,7 @@ use super::cursor::MlirParseResult;
 use super::parser::MlirParser;
 use crate::mlir::{AffineExpr, AffineMap, AffineOp, AttributeKind, IntegerSet};
 
-/// Most nodes of the expressions of one map, so that no expression is deep.
+/// Maximum number of nodes in the expressions of one map, which bounds their depth.
 const MAX_NODES: u32 = 2000;
 
 /// Names of dimensions and symbols in their order.
@@ -15,7 +15,7 @@ struct AffineNames<'a> {
 }
 
 impl<'a> MlirParser<'a> {
-    /// What stands behind `affine_map`.
+    /// The part after `affine_map`.
     pub fn affine_map(&mut self) -> MlirParseResult<AttributeKind> {
         self.cursor.expect_punctuation("<")?;
         let mut names = self.affine_names()?;
@@ -30,7 +30,7 @@ impl<'a> MlirParser<'a> {
         })))
     }
 
-    /// What stands behind `affine_set`.
+    /// The part after `affine_set`.
     pub fn integer_set(&mut self) -> MlirParseResult<AttributeKind> {
         self.cursor.expect_punctuation("<")?;
         let mut names = self.affine_names()?;

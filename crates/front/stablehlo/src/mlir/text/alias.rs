@@ -1,9 +1,9 @@
 //! Aliases of attributes and types: `#map = affine_map<…>`, `!mat = tensor<…>`.
 //!
-//! An alias may stand before or behind what uses it (locations usually stand at the end of the
-//! text). A definition begins a line, so that the first use of an alias that is not known yet
-//! makes an index of all lines that begin like one, and the definition is read where it is. A
-//! cycle ends at the limit of nesting.
+//! An alias may be defined before or after its uses (locations are usually at the end of the text).
+//! A definition begins a line. So the first use of an unknown alias builds an index of all lines
+//! that begin like one, and the definition is read in its place. A cycle ends at the limit of
+//! nesting.
 
 use super::cursor::MlirParseResult;
 use super::parser::MlirParser;
@@ -11,21 +11,21 @@ use crate::mlir::{MlirAttr, MlirType};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 
-/// What an alias stands for.
+/// The meaning of an alias.
 #[derive(Clone, Copy, Debug)]
 enum AliasTarget {
     Attribute(MlirAttr),
     Type(MlirType),
 }
 
-/// Aliases that were read, and where definitions are; both by the name with its `#` or `!`.
+/// Aliases that were read, and the positions of definitions; both by the name with its `#` or `!`.
 #[derive(Debug, Default)]
 pub(crate) struct MlirAliases<'a> {
     known: FxHashMap<&'a [u8], AliasTarget>,
     definitions: Option<FxHashMap<&'a [u8], usize>>,
 }
 
-/// Where each line that begins with `#name =` or `!name =` has its value.
+/// Position of the value in each line that begins with `#name =` or `!name =`.
 fn index_aliases(bytes: &[u8]) -> FxHashMap<&[u8], usize> {
     let mut found = FxHashMap::default();
     let mut start = 0;
@@ -62,7 +62,8 @@ impl<'a> MlirParser<'a> {
         }
         self.cursor.expect_punctuation("=")?;
         let at = self.cursor.pos;
-        // What was read ahead is read again: the same value, unless there are two definitions.
+        // A definition that was read ahead is read again: the value is the same, unless there are
+        // two definitions.
         let earlier = self.aliases.definitions.as_ref();
         if earlier.is_some_and(|all| all.get(key).is_some_and(|&other| other != at))
             || (earlier.is_none() && self.aliases.known.contains_key(key))
@@ -79,7 +80,7 @@ impl<'a> MlirParser<'a> {
         let meaning = match key[0] {
             b'#' => AliasTarget::Attribute(self.parse_attribute()?),
             _ => {
-                // The word `type` stood here in older texts.
+                // Older texts have the word `type` here.
                 if self.cursor.peek_word() == "type" {
                     self.cursor.read_word();
                 }
@@ -116,7 +117,7 @@ impl<'a> MlirParser<'a> {
         Ok(meaning)
     }
 
-    /// The attribute that `#name`, which begins at `start` and was read, stands for.
+    /// The attribute of the alias `#name`, which begins at `start` and was read.
     pub fn attribute_alias(&mut self, start: usize) -> MlirParseResult<MlirAttr> {
         match self.resolve_alias(start)? {
             AliasTarget::Attribute(attr) => Ok(attr),
@@ -126,7 +127,7 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// The type that `!name`, which begins at `start` and was read, stands for.
+    /// The type of the alias `!name`, which begins at `start` and was read.
     pub fn type_alias(&mut self, start: usize) -> MlirParseResult<MlirType> {
         match self.resolve_alias(start)? {
             AliasTarget::Type(ty) => Ok(ty),

@@ -31,7 +31,7 @@ impl<'a> MlirParser<'a> {
         attr
     }
 
-    /// A string; a type behind it says nothing that the bytes do not.
+    /// A string; a type after it is redundant.
     fn typed_string(&mut self) -> MlirParseResult<AttributeKind> {
         let kind = self.string_attribute()?;
         if self.cursor.eat_punctuation(":") {
@@ -59,7 +59,7 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// Orders by name; the first name that stands twice.
+    /// Sorts by name; returns the first name that occurs twice.
     pub fn sort_and_find_twice(&mut self, named: &mut [NamedAttribute]) -> Option<String> {
         self.module.sort_named(named);
         let twice = named.windows(2).find(|pair| pair[0].0 == pair[1].0)?;
@@ -238,7 +238,7 @@ impl<'a> MlirParser<'a> {
         Ok(self.module.attributes.intern(kind))
     }
 
-    /// `<WORD>`, or ` WORD>` where the bracket was read with the name.
+    /// `<WORD>`, or ` WORD>` if the bracket was read with the name.
     fn keyword_body(&mut self) -> MlirParseResult<DialectBody> {
         self.cursor.eat_punctuation("<");
         let word = self.word_or_string()?;
@@ -297,7 +297,7 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// Whether a field says what its absence says too.
+    /// Whether a field has the value that its absence means.
     fn is_default(&self, attr: MlirAttr) -> bool {
         match self.module.attributes.kind(attr) {
             AttributeKind::DenseArray { data, .. } => data.is_empty(),
@@ -318,7 +318,7 @@ impl<'a> MlirParser<'a> {
         })
     }
 
-    /// Whether an attribute behind a buffer's element type is its layout.
+    /// Whether an attribute after a buffer's element type is its layout.
     pub fn is_layout(&self, attr: MlirAttr) -> bool {
         match self.module.attributes.kind(attr) {
             AttributeKind::AffineMap(_) => true,
@@ -327,7 +327,7 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// Whether a layout is the identity on so many dimensions.
+    /// Whether a layout is the identity on this number of dimensions.
     pub fn is_identity(&self, attr: MlirAttr, rank: usize) -> bool {
         match self.module.attributes.kind(attr) {
             AttributeKind::AffineMap(map) => {

@@ -1,15 +1,15 @@
-//! A place in a text, and the smallest things that stand there.
+//! Lexing: a position in a text, and the tokens at it.
 //!
-//! MLIR's tokens depend on where they stand (`2x3xf32` in a shape, anything in the brackets of a
-//! dialect's attribute), so that the parsers work on bytes; white space and comments are skipped
-//! before everything but where the name of a function says otherwise.
+//! MLIR's tokens depend on their context (`2x3xf32` in a shape, anything in the brackets of a
+//! dialect's attribute). So the parsers work on bytes. White space and comments are skipped before
+//! every token, unless the name of a function says otherwise.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Results of parsers.
 pub(crate) type MlirParseResult<T> = Result<T, Box<SourceDiagnostic>>;
 
-/// Levels of regions, types, attributes and locations inside each other.
+/// Maximum nesting of regions, types, attributes and locations.
 const MAX_DEPTH: u32 = 100;
 
 /// A position in a text.
@@ -46,7 +46,7 @@ impl<'a> MlirCursor<'a> {
         self.bytes.get(self.pos).copied().unwrap_or(0)
     }
 
-    /// The byte so far behind the position; 0 behind the end.
+    /// The byte at a distance from the position; 0 past the end.
     pub fn byte_at_offset(&self, by: usize) -> u8 {
         self.bytes.get(self.pos + by).copied().unwrap_or(0)
     }
@@ -70,13 +70,13 @@ impl<'a> MlirCursor<'a> {
             .unwrap_or(rest.len());
     }
 
-    /// Where the next thing begins, behind white space.
+    /// The start of the next token, after white space.
     pub fn skip_to_start(&mut self) -> usize {
         self.skip_trivia();
         self.pos
     }
 
-    /// The next byte behind white space; 0 at the end.
+    /// The next byte after white space; 0 at the end.
     pub fn peek_byte(&mut self) -> u8 {
         self.skip_trivia();
         self.current_byte()
@@ -87,12 +87,12 @@ impl<'a> MlirCursor<'a> {
         self.pos >= self.bytes.len()
     }
 
-    /// From a position up to here.
+    /// The location from a position up to the current one.
     pub fn location_since(&self, start: usize) -> SourceLocation {
         SourceLocation::from_text_range(start, self.pos.max(start))
     }
 
-    /// An error about what stands at the position.
+    /// An error about the token at the position.
     pub fn report_error<T>(&self, message: impl Into<String>) -> MlirParseResult<T> {
         let end = (self.pos + 1).min(self.bytes.len());
         self.error_at(SourceLocation::from_text_range(self.pos, end), message)
@@ -106,7 +106,7 @@ impl<'a> MlirCursor<'a> {
         Err(Box::new(SourceDiagnostic::error(place, message)))
     }
 
-    /// An error that names what should have been there and what is.
+    /// An error that names the expected token and the one that is there.
     pub fn report_expected<T>(&mut self, what: &str) -> MlirParseResult<T> {
         self.skip_trivia();
         let start = self.pos;
@@ -136,7 +136,7 @@ impl<'a> MlirCursor<'a> {
         (self.pos + word.max(1)).min(self.bytes.len())
     }
 
-    /// Goes on if this punctuation stands next.
+    /// Consumes this punctuation, if it is next.
     pub fn eat_punctuation(&mut self, punctuation: &str) -> bool {
         self.skip_trivia();
         let found = self.bytes[self.pos..].starts_with(punctuation.as_bytes());
@@ -146,7 +146,7 @@ impl<'a> MlirCursor<'a> {
         found
     }
 
-    /// This punctuation, or an error.
+    /// Consumes this punctuation, or reports an error.
     pub fn expect_punctuation(&mut self, punctuation: &str) -> MlirParseResult<()> {
         if self.eat_punctuation(punctuation) {
             Ok(())
@@ -155,7 +155,7 @@ impl<'a> MlirCursor<'a> {
         }
     }
 
-    /// The word that stands next, without going on; empty if none does.
+    /// The next word, which is not consumed; empty if there is none.
     pub fn peek_word(&mut self) -> &'a str {
         self.skip_trivia();
         if !is_name_start(self.current_byte()) {
@@ -166,14 +166,14 @@ impl<'a> MlirCursor<'a> {
         std::str::from_utf8(&rest[..length]).unwrap_or("")
     }
 
-    /// The word that stands next; empty if none does.
+    /// Consumes the next word; empty if there is none.
     pub fn read_word(&mut self) -> &'a str {
         let word = self.peek_word();
         self.pos += word.len();
         word
     }
 
-    /// Goes on if this word stands next.
+    /// Consumes this word, if it is next.
     pub fn eat_word(&mut self, word: &str) -> bool {
         let found = self.peek_word() == word;
         if found {
@@ -182,7 +182,7 @@ impl<'a> MlirCursor<'a> {
         found
     }
 
-    /// This word, or an error.
+    /// Consumes this word, or reports an error.
     pub fn expect_word(&mut self, word: &str) -> MlirParseResult<()> {
         if self.eat_word(word) {
             Ok(())
@@ -191,8 +191,8 @@ impl<'a> MlirCursor<'a> {
         }
     }
 
-    /// What stands behind `%`, `^`, `#`, `!` or `@` at the position itself: digits, or a word
-    /// that may have `-`.
+    /// The name after `%`, `^`, `#`, `!` or `@`, directly at the position: digits, or a word that
+    /// may contain `-`.
     pub fn read_suffix(&mut self) -> &'a [u8] {
         let rest = &self.bytes[self.pos.min(self.bytes.len())..];
         let is_number = self.current_byte().is_ascii_digit();
@@ -208,7 +208,7 @@ impl<'a> MlirCursor<'a> {
         &rest[..length]
     }
 
-    /// Decimal digits at the position itself as a number.
+    /// Decimal digits directly at the position as a number.
     pub fn read_digits(&mut self) -> MlirParseResult<u64> {
         let start = self.pos;
         let mut value = Some(0u64);
@@ -227,7 +227,7 @@ impl<'a> MlirCursor<'a> {
         }
     }
 
-    /// A decimal number behind white space.
+    /// A decimal number after white space.
     pub fn read_number(&mut self) -> MlirParseResult<u64> {
         self.skip_trivia();
         self.read_digits()
@@ -275,7 +275,7 @@ impl<'a> MlirCursor<'a> {
         Ok(out)
     }
 
-    /// What stands between the quotes of a string.
+    /// The text between the quotes of a string.
     pub fn raw_string(&mut self) -> MlirParseResult<&'a [u8]> {
         let start = self.pos;
         if !self.eat_punctuation("\"") {
@@ -298,7 +298,7 @@ impl<'a> MlirCursor<'a> {
         Ok(&self.bytes[first..self.pos - 1])
     }
 
-    /// One level deeper; an error if there are too many.
+    /// Enters one level of nesting; an error if there are too many.
     pub fn enter_nesting(&mut self) -> MlirParseResult<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -314,7 +314,7 @@ impl<'a> MlirCursor<'a> {
     }
 }
 
-/// The byte that an escape stands for, and how many bytes of it stand behind the backslash.
+/// The byte that an escape means, and the number of its bytes after the backslash.
 fn decode_escape(rest: &[u8]) -> (Option<u8>, usize) {
     let digit = |at: usize| rest.get(at).and_then(|&byte| (byte as char).to_digit(16));
     match rest.first() {

@@ -1,15 +1,15 @@
 //! Elements of tensors: `dense<…>` and `dense_resource<…>`.
 //!
-//! The type stands behind the elements, so that the text of the elements is skipped, the type
-//! read, and then the elements straight into the bytes that are kept. Cost: two passes over the
-//! text; memory in proportion to it, whatever number of elements the type claims.
+//! The type follows the elements. So the text of the elements is skipped, the type is read, and
+//! then the elements are read directly into the stored bytes. Cost: two passes over the text;
+//! memory in proportion to it, whatever number of elements the type claims.
 
 use super::cursor::MlirParseResult;
 use super::number::{MlirLiteralValue, NumberStorage};
 use super::parser::MlirParser;
 use crate::mlir::{AttributeKind, DenseElements, MlirType, MlirTypeKind};
 
-/// What the elements of one tensor have in common.
+/// Storage of the elements of one tensor.
 struct DenseLayout {
     scalar: NumberStorage,
     /// 2 for complex numbers.
@@ -18,7 +18,7 @@ struct DenseLayout {
 }
 
 impl MlirParser<'_> {
-    /// What stands behind `dense`, with its type.
+    /// The part after `dense`, with its type.
     pub fn parse_dense(&mut self) -> MlirParseResult<AttributeKind> {
         let body = self.skip_dense_body()?;
         self.cursor.expect_punctuation(":")?;
@@ -26,7 +26,7 @@ impl MlirParser<'_> {
         self.dense_of(body, ty)
     }
 
-    /// Skips `<…>` and returns where the elements begin.
+    /// Skips `<…>` and returns the position of the elements.
     pub fn skip_dense_body(&mut self) -> MlirParseResult<usize> {
         self.cursor.expect_punctuation("<")?;
         let body = self.cursor.pos;
@@ -140,7 +140,7 @@ impl MlirParser<'_> {
 
     fn scalar_element(&mut self, scalar: NumberStorage, data: &mut Vec<u8>) -> MlirParseResult<()> {
         let mut literal = self.parse_literal()?;
-        // `dense<1>` and `dense<0>` are truth values too.
+        // `dense<1>` and `dense<0>` are Booleans too.
         if let (
             NumberStorage::Integer { width: 1, .. },
             MlirLiteralValue::Integer(value @ (0 | 1)),
@@ -153,7 +153,7 @@ impl MlirParser<'_> {
         Ok(())
     }
 
-    /// `"0x…"`: the elements' bytes, or those of one element that stands for all.
+    /// `"0x…"`: the bytes of all elements, or those of one element for all.
     fn hexadecimal_elements(&mut self, ty: MlirType) -> MlirParseResult<DenseElements> {
         let start = self.cursor.skip_to_start();
         let bytes = self.hexadecimal_string()?;
@@ -184,7 +184,7 @@ impl MlirParser<'_> {
         }
     }
 
-    /// What stands behind `dense_resource`.
+    /// The part after `dense_resource`.
     pub fn parse_resource(&mut self) -> MlirParseResult<AttributeKind> {
         self.cursor.expect_punctuation("<")?;
         let key = self.word_or_string()?;

@@ -6,10 +6,10 @@ use crate::mlir::{MlirModule, ResourceBlob};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::ops::Range;
 
-/// Reads a module. Operations that stand in no module are put into one.
+/// Reads a module. Operations outside of a module are put into one.
 ///
-/// Everything that is written is read and kept but comments and the names of values. What the
-/// operations mean is not looked at, but the types of operands are those of their definitions.
+/// Everything is read and kept except comments and the names of values. The meaning of operations
+/// is not checked, but the types of operands are those of their definitions.
 ///
 /// # Errors
 /// The first fault, with its place.
@@ -25,7 +25,7 @@ pub fn parse_text(bytes: &[u8]) -> Result<MlirModule, SourceDiagnostic> {
     }
 }
 
-/// The parts of a text between lines `// -----`, each a module of its own.
+/// The parts of a text between lines `// -----`, each of which is a module.
 pub fn split_sections(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut all = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -59,8 +59,7 @@ impl MlirParser<'_> {
         Ok(())
     }
 
-    /// `{-# dialect_resources: {…}, external_resources: {…} #-}`, the beginning of which was
-    /// read.
+    /// `{-# dialect_resources: {…}, external_resources: {…} #-}`, whose first token was read.
     fn parse_metadata(&mut self) -> MlirParseResult<()> {
         self.parse_list("#-}", |parser| {
             let section = parser.cursor.read_word();
@@ -82,7 +81,7 @@ impl MlirParser<'_> {
             let key = parser.word_or_string()?;
             parser.cursor.expect_punctuation(":")?;
             if !is_blobs || parser.cursor.peek_byte() != b'"' {
-                // External resources are for tools; nothing of the program is in them.
+                // External resources are for tools; they contain no part of the program.
                 return parser.parse_attribute().map(|_| ());
             }
             let start = parser.cursor.skip_to_start();

@@ -1,12 +1,13 @@
-//! Custom forms that are a row of a table: formats, attributes in them, types behind them.
+//! Assembly formats: custom forms that are a row of a table, with their attributes and trailing
+//! types.
 //!
-//! A format is read from left to right. In it
-//! - `%` is an operand, `%*` operands with commas between, maybe none;
-//! - `<name:kind>` is an attribute of the operation, in the way of its kind ([`AttributeConstraint`]);
-//! - `{…}` is a part that may be missing: it is there if its first word or sign is;
-//! - every other word and sign stands for itself.
+//! A format is read from left to right. Its items are:
+//! - `%` is an operand, `%*` a list of operands with commas between, which may be empty;
+//! - `<name:kind>` is an attribute of the operation, written in the syntax of its kind;
+//! - `{…}` is an optional part: it is present if its first word or sign is;
+//! - every other word and sign is literal.
 //!
-//! Behind the format come the dictionary of other attributes and the types ([`TrailingTypes`]).
+//! The dictionary of other attributes and the types follow the format ([`TrailingTypes`]).
 
 use super::cursor::MlirParseResult;
 use super::operation::OperationState;
@@ -14,7 +15,7 @@ use super::parser::MlirParser;
 use crate::dialect::TrailingTypes;
 use crate::mlir::{AttributeKind, MlirFloat, MlirType, MlirTypeKind};
 
-/// What stands in a format.
+/// An item of a format.
 enum AssemblyFormatItem<'f> {
     Operand,
     Operands,
@@ -53,7 +54,7 @@ fn next_item(format: &str) -> Option<(AssemblyFormatItem<'_>, &str)> {
 }
 
 impl<'a> MlirParser<'a> {
-    /// An operation by its format, the types behind it included.
+    /// Parses an operation by its format, including the trailing types.
     pub fn parse_formatted_operation(
         &mut self,
         draft: &mut OperationState<'a>,
@@ -67,7 +68,7 @@ impl<'a> MlirParser<'a> {
         self.format_types(draft, types)
     }
 
-    /// What a format says, without types.
+    /// Parses the items of a format, without types.
     pub fn parse_format(
         &mut self,
         draft: &mut OperationState<'a>,
@@ -97,7 +98,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Whether the words and signs that an optional part begins with stand here.
+    /// Whether the words and signs that an optional part begins with are next.
     fn stands_here(&mut self, format: &str) -> bool {
         let back = self.cursor.pos;
         let mut rest = format;
@@ -117,7 +118,7 @@ impl<'a> MlirParser<'a> {
         found
     }
 
-    /// Operands with commas between; a comma behind which no operand stands is left.
+    /// Operands with commas between. A comma that no operand follows is not consumed.
     fn parse_operands(&mut self, draft: &mut OperationState<'a>) -> MlirParseResult<()> {
         if self.cursor.peek_byte() != b'%' {
             return Ok(());
@@ -181,7 +182,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// The types behind an operation.
+    /// The trailing types of an operation.
     pub fn format_types(
         &mut self,
         draft: &mut OperationState<'a>,
@@ -207,7 +208,7 @@ impl<'a> MlirParser<'a> {
         self.short_types(draft, types, &written)
     }
 
-    /// Types that are written once although operands and results have them.
+    /// Types that are written once for several operands and results.
     fn short_types(
         &mut self,
         draft: &mut OperationState<'a>,
@@ -233,7 +234,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// The type with the real numbers of a type of complex numbers.
+    /// The type of the parts of a complex type.
     fn real_type(&mut self, ty: MlirType) -> MlirType {
         let element = self.module.types.element_type(ty);
         let part = match *self.module.types.kind(element) {

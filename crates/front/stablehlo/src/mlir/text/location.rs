@@ -5,7 +5,7 @@ use super::parser::MlirParser;
 use crate::mlir::{AttributeKind, LocationKind, MlirLoc};
 
 impl MlirParser<'_> {
-    /// `loc(…)`, if it stands next.
+    /// `loc(…)`, if it is next.
     pub fn optional_location(&mut self) -> MlirParseResult<MlirLoc> {
         if self.cursor.peek_word() == "loc" {
             self.parse_location()

@@ -1,30 +1,30 @@
-//! Numbers as they are written, and as elements of a type.
+//! Numbers in text, and as elements of a type.
 
 use super::cursor::MlirParseResult;
 use super::parser::MlirParser;
 use crate::mlir::{IntegerSignedness, MlirFloat, MlirType, MlirTypeKind};
 
-/// A number as it is written.
+/// A number in text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MlirLiteral {
     pub value: MlirLiteralValue,
     start: usize,
 }
 
-/// What is written.
+/// Form of a number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum MlirLiteralValue {
     /// `true` or `false`
     Bool(bool),
     /// `-12`
     Integer(i128),
-    /// `0x7F`, maybe negative
+    /// `0x7F`, which may be negative
     Hex { bits: u64, negative: bool },
     /// `1.5e3`
     Float(f64),
 }
 
-/// How a number of a type is stored.
+/// Storage of a number of a type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NumberStorage {
     Integer { width: u32, sign: IntegerSignedness },
@@ -42,7 +42,7 @@ impl NumberStorage {
 }
 
 impl MlirParser<'_> {
-    /// How numbers of a type are stored: integers of at most 64 bits, `index`, floats.
+    /// Storage of the numbers of a type: integers of at most 64 bits, `index`, floats.
     pub fn scalar_of(&self, ty: MlirType) -> Option<NumberStorage> {
         match *self.module.types.kind(ty) {
             MlirTypeKind::Integer { width, sign } if width <= 64 => {
@@ -57,7 +57,7 @@ impl MlirParser<'_> {
         }
     }
 
-    /// A number or a truth value.
+    /// A number or a Boolean.
     pub fn parse_literal(&mut self) -> MlirParseResult<MlirLiteral> {
         let start = self.cursor.skip_to_start();
         if self.cursor.current_byte().is_ascii_alphabetic() {
@@ -185,7 +185,7 @@ impl MlirParser<'_> {
                 let mask = u64::MAX >> (64 - width);
                 let value = i128::from(bits);
                 let value = if negative { -value } else { value };
-                // Hexadecimal digits are bits, but not more than the type has.
+                // Hexadecimal digits are the bits, which the type has to have.
                 if bits <= mask && (!negative || is_representable(value, width, sign)) {
                     return Ok(value as u64 & mask);
                 }
@@ -213,7 +213,7 @@ impl MlirParser<'_> {
     }
 }
 
-/// Whether a type has a number. Signless types have those of both signs.
+/// Whether a type has a number. Signless types have the values of both signed and unsigned ones.
 fn is_representable(value: i128, width: u32, sign: IntegerSignedness) -> bool {
     let (least, most) = (-(1i128 << (width - 1)), (1i128 << width) - 1);
     match sign {

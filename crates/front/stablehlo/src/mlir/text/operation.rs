@@ -11,7 +11,7 @@ use crate::mlir::{
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 
-/// An operation while it is read.
+/// State of an operation while it is read.
 pub(crate) struct OperationState<'a> {
     pub op: MlirOp,
     pub place: SourceLocation,
@@ -23,11 +23,11 @@ pub(crate) struct OperationState<'a> {
     pub successors: Vec<MlirBlock>,
     /// Blocks of each region.
     pub regions: Vec<Vec<MlirBlock>>,
-    /// How many results have names; `None` where none does.
+    /// Number of results that have names; `None` if none does.
     pub named_results: Option<usize>,
 }
 
-/// `%name:count` in front of an operation.
+/// `%name:count` before an operation.
 struct ResultName<'a> {
     name: &'a [u8],
     count: usize,
@@ -129,7 +129,7 @@ impl<'a> MlirParser<'a> {
             } else {
                 1
             };
-            // More results than bytes are left cannot have types.
+            // There cannot be types for more results than bytes are left.
             let left = self.cursor.bytes.len() - self.cursor.pos;
             match usize::try_from(count) {
                 Ok(count) if (1..=left).contains(&count) => {
@@ -261,8 +261,8 @@ impl<'a> MlirParser<'a> {
         Ok(op)
     }
 
-    /// Attributes that belong to the operation by its definition become properties, wherever
-    /// they were written, in the kind that the definition says.
+    /// Moves attributes that belong to the operation by its definition to its properties, in the
+    /// kind that the definition says.
     fn sort_out_properties(&mut self, draft: &mut OperationState<'a>, known: &OpDefinition) {
         let mut at = 0;
         while at < draft.attributes.len() {
@@ -287,7 +287,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// `{…}`; `arguments` are those of an entry block whose names stood before it.
+    /// `{…}`; `arguments` are those of an entry block whose names were written before it.
     pub fn parse_region(
         &mut self,
         arguments: Option<&[BlockArgument<'a>]>,
@@ -368,7 +368,7 @@ impl<'a> MlirParser<'a> {
         Ok(self.find_or_reserve_block(label))
     }
 
-    /// Every block that is gone to has to be there.
+    /// Every block that a terminator names has to exist.
     fn check_labels(&self) -> MlirParseResult<()> {
         let missing = |(label, _): &&(&[u8], SourceLocation)| !self.labels.all[label].1;
         match self.labels.uses.iter().find(missing) {
@@ -412,7 +412,7 @@ impl<'a> MlirParser<'a> {
     }
 }
 
-/// What forms that say less than the generic one need.
+/// Parts of custom forms that the generic form writes out.
 impl MlirParser<'_> {
     /// A block `^bb(%a: ty, %b: ty): %c = name %a, %b : ty; stablehlo.return %c`.
     pub fn applied_block(

@@ -1,4 +1,5 @@
-//! The state of reading a text, and what the parsers of types, attributes and operations share.
+//! State of the parser, and the functions that the parsers of types, attributes and operations
+//! share.
 
 use super::alias::MlirAliases;
 use super::cursor::{MlirCursor, MlirParseResult};
@@ -28,7 +29,7 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// Things with commas between, up to the closing punctuation; the opening one was read.
+    /// A list with commas between, up to the closing punctuation; the opening one was read.
     pub fn parse_list<T>(
         &mut self,
         close: &str,
@@ -49,7 +50,7 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// A string that has to be text, as the name of something has.
+    /// A string that has to be UTF-8, such as a name.
     pub fn parse_text_string(&mut self) -> MlirParseResult<MlirSymbol> {
         let start = self.cursor.skip_to_start();
         let bytes = self.cursor.read_string()?;
@@ -92,7 +93,7 @@ impl<'a> MlirParser<'a> {
         Ok(self.module.intern_text(name))
     }
 
-    /// The name behind `@`, `#` or `!`.
+    /// The name after `@`, `#` or `!`.
     pub fn symbol_suffix(&mut self) -> MlirParseResult<&'a str> {
         match std::str::from_utf8(self.cursor.read_suffix()) {
             Ok(name) if !name.is_empty() => Ok(name),
@@ -100,7 +101,7 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// `name` if it has a dialect, otherwise the dialect `name` and the word behind `<`, which
+    /// `name` if it has a dialect, otherwise the dialect `name` and the word after `<`; the cursor
     /// is left as if the text were `#dialect.word<`.
     pub fn full_name(&mut self, name: &'a str) -> MlirParseResult<Cow<'a, str>> {
         if name.contains('.') {
@@ -116,7 +117,7 @@ impl<'a> MlirParser<'a> {
         Ok(full.into())
     }
 
-    /// Text in angle brackets at the position itself, with them; empty if none stands there.
+    /// Text in angle brackets directly at the position, including them; empty if there is none.
     pub fn balanced_body(&mut self) -> MlirParseResult<&'a str> {
         let start = self.cursor.pos;
         if self.cursor.current_byte() != b'<' {

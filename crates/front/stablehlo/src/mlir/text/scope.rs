@@ -1,8 +1,8 @@
 //! Names of values.
 //!
-//! A name is known from its definition to the end of the region around it, in inner regions too
-//! unless their operation is isolated from above. A use before the definition stands for a
-//! placeholder until the region is read; placeholders are replaced when everything is read.
+//! A name is known from its definition to the end of the enclosing region, and in inner regions
+//! unless their operation is isolated from above. A use before the definition refers to a
+//! placeholder. Placeholders are replaced when everything is read.
 
 use super::cursor::MlirParseResult;
 use super::parser::MlirParser;
@@ -32,17 +32,17 @@ struct ForwardOperand<'a> {
     placeholder: MlirValue,
 }
 
-/// All names that are known at some place.
+/// All names that are known at a place.
 #[derive(Debug, Default)]
 pub(crate) struct MlirScope<'a> {
     names: FxHashMap<&'a [u8], NamedValues>,
     defined: Vec<&'a [u8]>,
     pending: Vec<ForwardOperand<'a>>,
-    /// Placeholders and what they stand for.
+    /// Placeholders and their values.
     replaced: Vec<(MlirValue, MlirValue)>,
 }
 
-/// What [`MlirParser::leave_scope`] has to restore.
+/// State that [`MlirParser::leave_scope`] restores.
 pub(crate) struct MlirScopeMark<'a> {
     defined: usize,
     pending: usize,
@@ -116,7 +116,7 @@ impl<'a> MlirParser<'a> {
         if let Some(&binding) = self.scope.names.get(written.name) {
             return self.check_bound_value(binding, written, ty);
         }
-        // Nobody sees the definition: an unresolved placeholder is an error.
+        // The definition is never read, as an unresolved placeholder is an error.
         let definition = ValueDefinition::Argument(MlirBlock::new(0), 0);
         let placeholder = self.module.reserve_value(ty, definition);
         self.scope.pending.push(ForwardOperand {
@@ -159,7 +159,7 @@ impl<'a> MlirParser<'a> {
         }
     }
 
-    /// Ends a region: uses before definitions are looked up, its names forgotten.
+    /// Ends a region: resolves uses before definitions and forgets its names.
     pub fn leave_scope(&mut self, mark: MlirScopeMark<'a>) -> MlirParseResult<()> {
         let mut kept = mark.pending;
         for at in mark.pending..self.scope.pending.len() {
@@ -187,7 +187,7 @@ impl<'a> MlirParser<'a> {
         Ok(())
     }
 
-    /// Puts the values in the places of their placeholders.
+    /// Replaces placeholders by their values.
     pub fn replace_placeholders(&mut self) {
         self.module.replace_operands(&self.scope.replaced);
     }

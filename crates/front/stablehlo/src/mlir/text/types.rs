@@ -53,7 +53,7 @@ impl MlirParser<'_> {
         self.parse_list(")", MlirParser::parse_type)
     }
 
-    /// Types with commas between.
+    /// A list of types with commas between.
     pub fn type_list(&mut self) -> MlirParseResult<Vec<MlirType>> {
         let mut all = vec![self.parse_type()?];
         while self.cursor.eat_punctuation(",") {
@@ -126,7 +126,7 @@ impl MlirParser<'_> {
         Ok(self.module.types.intern(MlirTypeKind::Complex(part)))
     }
 
-    /// `2x?x3x`: sizes with an `x` behind each.
+    /// `2x?x3x`: sizes, each with an `x` after it.
     fn parse_dimensions(&mut self) -> MlirParseResult<Vec<DimSize>> {
         let mut shape = Vec::new();
         loop {
@@ -267,7 +267,7 @@ impl MlirParser<'_> {
             .intern(MlirTypeKind::Dialect { name, body }))
     }
 
-    /// What stands behind `!quant.uniform`, which begins at a position.
+    /// The part after `!quant.uniform`, which begins at a position.
     fn parse_quantized_type(&mut self, start: usize) -> MlirParseResult<MlirType> {
         self.cursor.expect_punctuation("<")?;
         let storage = self.storage_type()?;

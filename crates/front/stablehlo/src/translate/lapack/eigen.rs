@@ -118,7 +118,7 @@ fn find_iteration_partner(
         .0
 }
 
-/// The rotations of a round, a column of each for every index: cosines and sines.
+/// The rotations of an iteration: cosine and sine of the column of each index.
 fn compute_symmetric_rotations(
     t: &mut StablehloTranslator<'_>,
     a: &TypedTensor,
@@ -156,7 +156,7 @@ pub(super) struct RotationColumn {
 }
 
 impl RotationColumn {
-    /// Reads it.
+    /// Reads the column of an index.
     pub fn from_rotations(
         t: &StablehloTranslator<'_>,
         s: &mut StructuredOp,
@@ -176,7 +176,7 @@ impl RotationColumn {
         }
     }
 
-    /// An element of a matrix times the rotation; a function gives positions in its row.
+    /// An element of a matrix times the rotation; a function computes positions in its row.
     pub fn rotate_element(
         &self,
         t: &StablehloTranslator<'_>,

@@ -1,8 +1,9 @@
-//! Rotations of C. G. J. Jacobi's method, of all pairs of a round at once.
+//! Rotations of C. G. J. Jacobi's method: all disjoint pairs of an iteration at once.
 //!
-//! A sweep meets every pair of indices once, in rounds of disjoint pairs: those of a tournament in
-//! which one player stays and the others move on (R. P. Brent, F. T. Luk, 1985). In round r the
-//! partner of i is the one with i + partner = 2r modulo the number of those that move.
+//! A sweep rotates every pair of indices once, in iterations of disjoint pairs. The order is that
+//! of a round-robin tournament, in which one player stays and the others move on (R. P. Brent, F.
+//! T. Luk, 1985). In iteration r the partner of i is the index with i + partner = 2r modulo the
+//! number of moving players.
 
 use crate::translate::element::TensorElement;
 use crate::translate::scalar::{ElementValue, ScalarBuilder};
@@ -20,7 +21,7 @@ pub(super) struct JacobiPair {
     /// The lower one.
     pub first: ScalarNode,
     pub second: ScalarNode,
-    /// Whether it is the lower one whose pair was asked for.
+    /// Whether the requested index is the lower one.
     pub is_first: ScalarNode,
     /// Whether there are two.
     pub exists: ScalarNode,
@@ -32,7 +33,7 @@ impl JacobiPairing {
         (self.count.max(2).next_multiple_of(2) - 1) as i64
     }
 
-    /// Rounds until nothing is left to turn, in the type's precision.
+    /// Number of iterations until the matrix is diagonal in the type's precision.
     pub fn iteration_count(self, element: TensorElement) -> DimExtent {
         let levels = 64 - u64::from(self.count.max(1).leading_zeros());
         let sweeps = match element.storage_type().width() {
@@ -43,7 +44,8 @@ impl JacobiPairing {
         DimExtent::Static(if self.count < 2 { 0 } else { rounds })
     }
 
-    /// The partner of an index in a round, and whether there is one; without, the index itself.
+    /// The partner of an index in an iteration, and whether there is one; without one, the index
+    /// itself.
     pub fn find_partner(
         self,
         c: &mut ScalarBuilder<'_>,
@@ -64,7 +66,7 @@ impl JacobiPairing {
         (c.select(exists, partner, index), exists)
     }
 
-    /// An index and its partner in a round, in order.
+    /// An index and its partner in an iteration, in order.
     pub fn find_pair(
         self,
         c: &mut ScalarBuilder<'_>,
@@ -82,9 +84,9 @@ impl JacobiPairing {
     }
 }
 
-/// The column of the rotation for one of a pair: its element on the diagonal, which is real, and
-/// that in the partner's row. They make `between`, the element of a Hermitian matrix of which
-/// `first` and `second` are those on the diagonal, zero.
+/// The column of the rotation for one index of a pair: its element on the diagonal, which is real,
+/// and that in the partner's row. The rotation annihilates `between`, the off-diagonal element of a
+/// Hermitian matrix with `first` and `second` on the diagonal.
 pub(super) fn compute_rotation_column(
     c: &mut ScalarBuilder<'_>,
     first: ScalarNode,
@@ -98,7 +100,7 @@ pub(super) fn compute_rotation_column(
         _ => c.abs(between.node()),
     };
     let (zero, one) = (c.constant_like(size, 0.0), c.constant_like(size, 1.0));
-    // What is below all normal numbers cannot be divided by.
+    // A number below all normal ones cannot be a divisor.
     let least = match c.node_type(size).width() {
         64 => f64::MIN_POSITIVE,
         _ => f32::MIN_POSITIVE.into(),

@@ -1,4 +1,4 @@
-//! `getrf`: LU factorisation with rows exchanged, one column a round.
+//! `getrf`: LU factorisation with partial pivoting, one column in each iteration.
 
 use super::{LapackCall, MatrixBatch, append_index, first_failure, read_iteration_number};
 use crate::translate::element::TensorElement;
@@ -46,7 +46,7 @@ pub(super) fn translate_getrf(
     Ok(results)
 }
 
-/// The first row, from the round's on, whose element in the round's column is largest.
+/// The first row, not above the iteration's, whose element in the iteration's column is largest.
 fn pivot_row(
     t: &mut StablehloTranslator<'_>,
     a: &TypedTensor,
@@ -71,7 +71,7 @@ fn pivot_row(
         values: vec![size, i],
         combiner: build_largest_combiner(ty),
     })[1];
-    // Where all are NaN none is largest.
+    // If all are NaN, none is largest.
     let mut c = ScalarBuilder::new(&mut s.body);
     let is_row = c.lt(found, beyond);
     let row = c.select(is_row, found, j);
@@ -93,7 +93,7 @@ fn build_largest_combiner(ty: Ty) -> ScalarCombiner {
     ScalarCombiner { body, results }
 }
 
-/// The matrix with two rows exchanged, and what is below and right of the pivot made anew.
+/// The matrix with two rows exchanged, and the part below and to the right of the pivot updated.
 fn eliminate_column(
     t: &mut StablehloTranslator<'_>,
     a: &TypedTensor,

@@ -1,9 +1,9 @@
-//! What JAX calls LAPACK for on processors: `custom_call @lapack_…_ffi`.
+//! Routines of LAPACK that JAX calls on processors: `custom_call @lapack_…_ffi`.
 //!
-//! A name has a letter for the type of the elements and a routine, one row each. Batch dimensions
-//! come first; factorisations are loops of rounds, each of which works on all matrices of the batch.
-//! Results mean what LAPACK's do: vectors of eigenvalues and singular values may have other signs
-//! (or phases), as decompositions leave them open.
+//! A name consists of a letter for the type of the elements and a routine, one row each. Batch
+//! dimensions come first. Factorisations are loops, each iteration of which works on all matrices
+//! of the batch. Results have LAPACK's meaning: vectors of eigenvalues and singular values may have
+//! other signs (or phases), which decompositions leave open.
 //!
 //! Operands, results and attributes are those of the handlers in jaxlib (`jaxlib/cpu/lapack.h`).
 
@@ -44,7 +44,7 @@ const ROUTINES: &[(&str, LapackRoutine)] = &[
     ("gesvd", svd::translate_gesdd),
 ];
 
-/// Letters and the types that they stand for.
+/// Letters and the types that they mean.
 const LETTERS: &[(char, TensorElement)] = &[
     ('s', TensorElement::Float(MlirFloat::F32)),
     ('d', TensorElement::Float(MlirFloat::F64)),
@@ -59,7 +59,7 @@ struct LapackCall<'a> {
 }
 
 impl LapackCall<'_> {
-    /// A letter that an attribute is, such as `uplo`.
+    /// The letter of a parameter, such as `uplo`.
     fn read_letter(&self, t: &StablehloTranslator<'_>, name: &str) -> TranslateResult<char> {
         let parameters: TargetParameters = t.read_attributes(self.op)?;
         let dictionaries = [parameters.typed, parameters.backend_config];
@@ -111,7 +111,7 @@ struct MatrixBatch {
 }
 
 impl MatrixBatch {
-    /// The batch with more dimensions.
+    /// The batch with further dimensions.
     fn batch_shape_with(&self, sizes: &[u64]) -> TensorShape {
         let mut shape = self.batch.clone();
         shape.extend(sizes.iter().map(|size| DimExtent::Static(*size)));
@@ -128,7 +128,7 @@ impl MatrixBatch {
     }
 }
 
-/// Translates a call by the name of its target; none if LAPACK has no such routine here.
+/// Translates a call by the name of its target; `None` if the routine is not known.
 pub(super) fn translate_lapack_call(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -156,14 +156,14 @@ pub(super) fn translate_lapack_call(
     Some(translate(t))
 }
 
-/// A position with another index behind it.
+/// A position with another index appended.
 fn append_index(outer: &[ScalarNode], index: ScalarNode) -> Vec<ScalarNode> {
     let mut position = outer.to_vec();
     position.push(index);
     position
 }
 
-/// The number of the round.
+/// The number of the iteration.
 fn read_iteration_number(s: &mut StructuredOp, round: TensorValue) -> ScalarNode {
     s.body.intern_element(round, Ty::I64, &[])
 }
@@ -216,7 +216,7 @@ fn reduce_real_sum(s: &mut StructuredOp, value: ScalarNode) -> ScalarNode {
 }
 
 /// `info` for each matrix: the number, from 1, of the first element of the diagonal that a test
-/// takes for a failure; 0 if there is none.
+/// considers a failure; 0 if there is none.
 fn first_failure(
     t: &mut StablehloTranslator<'_>,
     factor: &TypedTensor,
@@ -250,7 +250,7 @@ fn make_success_info(t: &mut StablehloTranslator<'_>, shape: &MatrixBatch) -> Ty
     t.emit_zeros(TensorElement::I32, &shape.batch)
 }
 
-/// `potrf`: the triangle that is not asked for stays as it was.
+/// `potrf`: Cholesky factorisation; the other triangle is unchanged.
 fn translate_potrf(
     t: &mut StablehloTranslator<'_>,
     call: &LapackCall<'_>,

@@ -1,4 +1,5 @@
-//! `geqrf` and `orgqr`: QR factorisation by A. S. Householder's reflections, one column a round.
+//! `geqrf` and `orgqr`: QR factorisation by A. S. Householder's reflections, one column in each
+//! iteration.
 //!
 //! A reflection is 1 − τ v vᴴ, where v has zeros before its column, 1 there, and is stored below the
 //! diagonal otherwise.
@@ -24,7 +25,7 @@ pub(super) fn translate_geqrf(
     factor_qr(t, call.op, a, &shape)
 }
 
-/// The same of a tensor.
+/// The same for a tensor.
 pub(super) fn factor_qr(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -53,8 +54,8 @@ pub(super) fn factor_qr(
     })
 }
 
-/// What a column's reflection is made of: the element of R, τ, and what the column below the
-/// diagonal is multiplied by to be v.
+/// The reflection of a column: the element of R, τ, and the factor that turns the column below the
+/// diagonal into v.
 struct HouseholderReflector {
     corner: TypedTensor,
     tau: TypedTensor,
@@ -95,7 +96,7 @@ fn compute_reflection(
     let tau = c.divide_values(&difference, &corner_val);
     let difference = c.subtract_values(&first, &corner_val);
     let scale = c.divide_values(&one, &difference);
-    // A column that is zero below, and real, stays.
+    // A real column that is zero below the diagonal is unchanged.
     let mut stays = c.eq(below, zero);
     if let [_, im] = first.nodes[..] {
         let is_real = c.eq(im, zero);
@@ -198,7 +199,7 @@ pub(super) fn translate_orgqr(
     Ok(vec![build_unitary(t, call.op, &a, &taus, &shape, count)?])
 }
 
-/// The same of tensors: the matrix, where its reflections are `count`, has the shape of the result.
+/// The same for tensors. The matrix, which has `count` reflections, has the shape of the result.
 pub(super) fn build_unitary(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
@@ -208,7 +209,7 @@ pub(super) fn build_unitary(
     count: u64,
 ) -> TranslateResult<TypedTensor> {
     let identity = build_identity(t, a.element, shape)?;
-    t.rounds_of_one(identity, DimExtent::Static(count), |t, q, round| {
+    t.iterate_tensor(identity, DimExtent::Static(count), |t, q, round| {
         let last = t.builder.add_elementwise(&[round], |body, v| {
             let mut c = ScalarBuilder::new(body);
             let last = c.constant_like(v[0], count as f64 - 1.0);

@@ -1,9 +1,9 @@
 //! `gesdd` and `gesvd`: singular values and vectors by Jacobi's method on the columns (M. R.
 //! Hestenes, 1958).
 //!
-//! Rotations make the columns of a matrix, which has at least as many rows, orthogonal; their norms
-//! are the singular values. A QR factorisation of them gives the left vectors, which are orthogonal
-//! wherever a norm is 0, and complete.
+//! Rotations make the columns of a matrix, which has at least as many rows, orthogonal. Their norms
+//! are the singular values. A QR factorisation of them yields the left vectors. They are orthogonal
+//! even where a norm is 0, and complete.
 
 use super::eigen::{RotationColumn, columns_by};
 use super::jacobi::{JacobiPairing, compute_rotation_column};
@@ -140,7 +140,7 @@ fn orthogonalise_columns(
     Ok((next()?, next()?))
 }
 
-/// The rotations of a round, which make the columns of each pair orthogonal.
+/// The rotations of an iteration, which make the columns of each pair orthogonal.
 fn compute_column_rotations(
     t: &mut StablehloTranslator<'_>,
     call: &LapackCall<'_>,
@@ -215,7 +215,7 @@ fn left_vectors(
         Ok(c.select_value(exists, &own, &zero))
     })?;
     let q = qr::build_unitary(t, call.op, &padded, taus, full, tall.columns)?;
-    // R is diagonal; where an element is negative, so is the column.
+    // R is diagonal; the column of a negative element is negated.
     t.map_points(&full.full_shape(), |t, s, point| {
         let (outer, _, column) = split_matrix_position(point);
         let own = t.read_element(s, &q, point);

@@ -5,8 +5,8 @@ use spirula_program::ScalarOp;
 use spirula_tensor::ir::ScalarNode;
 
 impl ScalarBuilder<'_> {
-    /// The modified Bessel function of the first kind and first order, times `e^-|x|`: Chebyshev
-    /// series of `f(x)/x` up to 8 and of `f(x) sqrt(x)` beyond.
+    /// The modified Bessel function of the first kind and first order, times `e^-|x|`. Up to 8 it
+    /// is a Chebyshev series of `f(x)/x`, above 8 one of `f(x) sqrt(x)`.
     pub fn bessel_i1e(&mut self, x: ScalarNode) -> ScalarNode {
         let size = self.abs(x);
         let t = self.mul_constant(size, 0.25);

@@ -1,16 +1,16 @@
-//! Writing expressions over nodes of a body.
+//! Builder of expressions over the nodes of a body.
 
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 use spirula_tensor::ir::{NodeGraph, ScalarNode};
 
-/// Makes nodes; operations on numbers follow from the type of their first operand.
+/// Builds nodes. Operations on numbers follow from the type of their first operand.
 pub struct ScalarBuilder<'a> {
-    /// Where the nodes are made.
+    /// The body that the nodes belong to.
     pub body: &'a mut NodeGraph,
 }
 
 impl<'a> ScalarBuilder<'a> {
-    /// Makes nodes in a body.
+    /// A builder of nodes in a body.
     pub fn new(body: &'a mut NodeGraph) -> Self {
         ScalarBuilder { body }
     }
@@ -52,7 +52,7 @@ impl<'a> ScalarBuilder<'a> {
         self.body.intern_literal(ScalarLiteral::new(ty, bits))
     }
 
-    /// A truth value.
+    /// A Boolean value.
     pub fn truth_constant(&mut self, value: bool) -> ScalarNode {
         self.integer_constant(ScalarType::Bool, value.into())
     }
@@ -113,17 +113,17 @@ impl<'a> ScalarBuilder<'a> {
         self.apply_unary(ScalarOp::FAbs, a)
     }
 
-    /// Whether one is below the other, with sign.
+    /// Whether one is less than the other, as signed numbers.
     pub fn lt(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.apply_float_or_int(ScalarOp::FLt, ScalarOp::SLt, a, b)
     }
 
-    /// Whether one is at most the other, with sign.
+    /// Whether one is less than or equal to the other, as signed numbers.
     pub fn le(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.apply_float_or_int(ScalarOp::FLe, ScalarOp::SLe, a, b)
     }
 
-    /// Whether a number is one from a first up to, but without, an end.
+    /// Whether a number is in a half-open range.
     pub fn is_between(&mut self, number: ScalarNode, [first, end]: [ScalarNode; 2]) -> ScalarNode {
         let not_before = self.le(first, number);
         let not_behind = self.lt(number, end);
@@ -135,13 +135,13 @@ impl<'a> ScalarBuilder<'a> {
         self.apply_binary(ScalarOp::Eq, a, b)
     }
 
-    /// Whether a node is below a constant.
+    /// Whether a node is less than a constant.
     pub fn lt_constant(&mut self, a: ScalarNode, value: f64) -> ScalarNode {
         let value = self.constant_like(a, value);
         self.lt(a, value)
     }
 
-    /// Whether both hold.
+    /// Whether both are true.
     pub fn and(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         let known = |body: &NodeGraph, node| body.as_literal(node).map(|l| l.bits);
         match (known(self.body, a), known(self.body, b)) {
@@ -153,17 +153,17 @@ impl<'a> ScalarBuilder<'a> {
         }
     }
 
-    /// Whether one of them holds.
+    /// Whether one of them is true.
     pub fn or(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.apply_binary(ScalarOp::LogOr, a, b)
     }
 
-    /// Whether it does not hold.
+    /// Whether it is false.
     pub fn not(&mut self, a: ScalarNode) -> ScalarNode {
         self.apply_unary(ScalarOp::Not, a)
     }
 
-    /// One of two.
+    /// One of two values, by a condition.
     pub fn select(
         &mut self,
         condition: ScalarNode,
@@ -217,7 +217,7 @@ impl<'a> ScalarBuilder<'a> {
         self.body.apply_conversion(ScalarOp::Bits, to, a)
     }
 
-    /// An integer of another width; with fewer bits it is cut.
+    /// An integer of another width; one of fewer bits is truncated.
     pub fn resize_integer(&mut self, to: ScalarType, signed: bool, a: ScalarNode) -> ScalarNode {
         let op = if signed {
             ScalarOp::SExt

@@ -125,7 +125,7 @@ impl ScalarBuilder<'_> {
                     y,
                 )
             }
-            // By real parts, then by imaginary parts.
+            // Compares real parts first, then imaginary parts.
             TensorElement::Complex(_) => {
                 let ([a, b], [c, d]) = (a.as_complex(), b.as_complex());
                 let first = self.apply_binary(ScalarOp::FLt, a, c);
@@ -146,8 +146,8 @@ impl ScalarBuilder<'_> {
         })
     }
 
-    /// An integer whose order is the total order of floats: those with a sign below, the larger
-    /// the lower.
+    /// An integer whose order is the total order of floats. Negative ones come first, in reverse
+    /// order of their magnitude.
     fn total_order_key(&mut self, element: TensorElement, stored: ScalarNode) -> ScalarNode {
         let TensorElement::Float(float) = element.component_element() else {
             return stored;

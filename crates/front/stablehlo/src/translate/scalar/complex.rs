@@ -1,7 +1,7 @@
 //! Functions of complex numbers.
 //!
-//! Branch cuts and the forms that keep accuracy near them are those of W. Kahan, "Branch cuts for
-//! complex elementary functions" (1987).
+//! Branch cuts, and the formulas that keep accuracy near them, are those of W. Kahan, "Branch cuts
+//! for complex elementary functions" (1987).
 
 use super::calc::ScalarBuilder;
 use super::value::ComplexNodes;
@@ -22,7 +22,8 @@ pub fn mul(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes, [x, y]: ComplexNodes
     [c.sub(ax, by), c.add(ay, bx)]
 }
 
-/// By R. Smith's method, which does not overflow in between. By what is infinite a finite number gives zero.
+/// R. Smith's method, whose intermediate results do not overflow. A finite number divided by an
+/// infinite one is zero.
 pub fn div(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes, [x, y]: ComplexNodes) -> ComplexNodes {
     let (x_size, y_size) = (c.abs(x), c.abs(y));
     let is_steep = c.lt(x_size, y_size);
@@ -63,7 +64,8 @@ pub fn abs(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ScalarNode {
     c.apply_binary(ScalarOp::Hypot, a, b)
 }
 
-/// The number over its absolute value; 0 stays, and with a part that is NaN both are.
+/// The number divided by its absolute value. The sign of 0 is 0; if a part is NaN, both parts of
+/// the result are.
 pub fn sign(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let size = abs(c, z);
     let zero = c.constant_like(size, 0.0);
@@ -145,7 +147,7 @@ pub fn log(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     ]
 }
 
-/// Real part `log1p(a (2 + a) + b²) / 2` where that is small.
+/// The real part is `log1p(a (2 + a) + b²) / 2` where `a (2 + a) + b²` is small.
 pub fn log1p(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let [a, b] = z;
     let more = c.add_constant(a, 2.0);
@@ -164,7 +166,7 @@ pub fn log1p(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
 pub fn sqrt(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let (a_size, b_size) = (c.abs(a), c.abs(b));
     let whole = c.add(a_size, b_size);
-    // Scaled by 1/4, so that the sum does not overflow.
+    // The scale 1/4 keeps the sum from overflowing.
     let (a_part, b_part) = (c.mul_constant(a, 0.25), c.mul_constant(b, 0.25));
     let size = c.apply_binary(ScalarOp::Hypot, a_part, b_part);
     let a_quarter = c.abs(a_part);
@@ -259,8 +261,8 @@ pub fn cosh(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     [c.mul(high, cosine), c.mul(low, sine)]
 }
 
-/// With `t = tan b`, `s = sinh a`, `r = cosh a`, `d = 1 + t² / (1 / s² …)`: Kahan's form, in which
-/// nothing cancels.
+/// Kahan's formula, which avoids cancellation, with `t = tan b`, `s = sinh a`, `r = cosh a`, `d = 1
+/// + t² / (1 / s² …)`.
 pub fn tanh(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let t = c.apply_unary(ScalarOp::Tan, b);
     let square = c.square(t);
@@ -274,7 +276,7 @@ pub fn tanh(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let re = c.mul(beta, rho);
     let re = c.mul(re, s);
     let (re, im) = (c.div(re, divisor), c.div(t, divisor));
-    // Beyond, sinh overflows.
+    // sinh overflows above this.
     let size = c.abs(a);
     let is_near = c.lt_constant(size, 20.0);
     let one = c.constant_like(a, 1.0);
@@ -372,7 +374,7 @@ pub fn atanh(c: &mut ScalarBuilder<'_>, [x, y]: ComplexNodes) -> ComplexNodes {
     let re = c.apply_unary(ScalarOp::Log1p, ratio);
     let product = c.mul(less, more);
     let across = c.sub(product, y_square);
-    // Below infinity, as that is far to the left, too.
+    // `2 y` is limited to finite numbers, as `across` may be minus infinity for such `y`.
     let twice = c.mul_constant(y, 2.0);
     let most = c.largest_finite_like(y);
     let twice = {

@@ -9,8 +9,8 @@ use spirula_program::{ScalarOp, ScalarType};
 use spirula_tensor::ir::ScalarNode;
 
 impl ScalarBuilder<'_> {
-    /// A value as another type. Complex numbers lose their imaginary part, floats their fraction;
-    /// what is beyond an integer type's range becomes its end, NaN becomes 0.
+    /// A value converted to another type. Complex numbers lose their imaginary part, floats their
+    /// fraction. Values out of an integer type's range saturate; NaN becomes 0.
     pub fn convert_value(&mut self, v: &ElementValue, to: TensorElement) -> Option<ElementValue> {
         if v.element == to {
             return Some(v.clone());
@@ -127,7 +127,7 @@ impl ScalarBuilder<'_> {
         self.select(is_inside, result, beyond)
     }
 
-    /// A value rounded to so many bits of exponent and significand, in its own type.
+    /// A value rounded to these numbers of bits of exponent and significand, in its own type.
     pub fn reduce_precision(
         &mut self,
         v: &ElementValue,
@@ -160,7 +160,8 @@ impl ScalarBuilder<'_> {
             size = self.apply_with_constant(ScalarOp::And, rounded, !((1 << dropped) - 1));
         }
         if exponent < format.exponent {
-            // Beyond the largest exponent infinite; below the least normal one zero.
+            // Values above the largest exponent become infinite, those below the least normal
+            // exponent zero.
             let bias = (1u64 << (exponent - 1)) - 1;
             let largest = (format.bias as u64 + bias + 1) << format.mantissa;
             let smallest = (format.bias as u64 - bias + 1) << format.mantissa;
@@ -180,7 +181,7 @@ impl ScalarBuilder<'_> {
         }
         let rounded = self.apply_binary(ScalarOp::Or, size, sign);
         let rounded = self.cast_bits(self.node_type(value), rounded);
-        // Without significand there is no NaN.
+        // Without a significand there is no NaN.
         let result = match mantissa {
             0 => {
                 let is_nan = self.apply_unary(ScalarOp::IsNan, value);

@@ -1,7 +1,7 @@
-//! Numbers in the formats that the tensor IR lacks: from their bits and back.
+//! Conversion of numbers between the formats that the tensor IR lacks and those that it has.
 //!
-//! Such a number is computed with as an `f32`, which has every value of these formats; afterwards
-//! it is rounded to nearest, ties to even.
+//! Such a number is computed as an `f32`, which has every value of these formats. The result is
+//! rounded to nearest, ties to even.
 
 use super::calc::ScalarBuilder;
 use crate::mlir::{FloatSpecials, MlirFloat, MlirFloatFormat};
@@ -10,7 +10,7 @@ use spirula_program::{ScalarOp, ScalarType};
 use spirula_tensor::ir::ScalarNode;
 
 impl ScalarBuilder<'_> {
-    /// A stored real number as one that can be computed with: of the IR's type, or `f32`.
+    /// A stored real number in a type that can be computed with: the IR's type, or `f32`.
     pub fn decode_float(&mut self, float: MlirFloat, stored: ScalarNode) -> ScalarNode {
         match float {
             _ if to_native_type(float).is_some() => stored,
@@ -61,8 +61,8 @@ impl ScalarBuilder<'_> {
         self.resize_integer(ScalarType::I16, false, high)
     }
 
-    /// An `f64` as an `f32` from which rounding to fewer bits gives what rounding the `f64` gives:
-    /// what is not exact has an odd last bit (Boldo and Melquiond, 2008).
+    /// An `f64` rounded to odd as an `f32` (Boldo and Melquiond, 2008): an inexact result has an
+    /// odd last bit. So rounding it to fewer bits gives the same as rounding the `f64`.
     fn round_to_odd(&mut self, value: ScalarNode) -> ScalarNode {
         let near = self.resize_float(ScalarType::F32, value);
         let back = self.resize_float(ScalarType::F64, near);
@@ -159,7 +159,8 @@ impl ScalarBuilder<'_> {
         self.resize_integer(ScalarType::I8, false, result)
     }
 
-    /// The middle of two powers goes to the larger; a number that is not above 0 is none of the format's.
+    /// The middle of two powers is rounded to the larger. A number that is not above 0 has no value
+    /// in the format.
     fn encode_exponent(&mut self, bits: ScalarNode, size: ScalarNode) -> ScalarNode {
         let rounded = self.apply_with_constant(ScalarOp::Add, size, 1 << 22);
         let normal = self.apply_with_constant(ScalarOp::LShr, rounded, 23);
@@ -191,7 +192,7 @@ impl ScalarBuilder<'_> {
         size: ScalarNode,
     ) -> ScalarNode {
         let shift = u64::from(23 - format.mantissa);
-        // Normal: the exponent is moved, the significand rounded.
+        // Normal numbers: the exponent is rebiased, the significand rounded.
         let moved =
             self.apply_with_constant(ScalarOp::Sub, size, ((127 - format.bias) as u64) << 23);
         let odd = self.apply_with_constant(ScalarOp::LShr, moved, shift);
@@ -199,7 +200,8 @@ impl ScalarBuilder<'_> {
         let rounded = self.add(moved, odd);
         let rounded = self.apply_with_constant(ScalarOp::Add, rounded, (1 << (shift - 1)) - 1);
         let normal = self.apply_with_constant(ScalarOp::AShr, rounded, shift);
-        // Below: added to a number whose last bit has the weight of the format's last bit.
+        // Subnormal numbers: added to a number whose last bit has the weight of the format's last
+        // bit.
         let magic = 2f64.powi(23 + 1 - format.bias - format.mantissa as i32);
         let absolute = self.abs(value);
         let aligned = self.add_constant(absolute, magic);
@@ -223,8 +225,9 @@ impl ScalarBuilder<'_> {
         self.select(is_zero, zero, signed)
     }
 
-    /// An integer brought into the range of its type, for those below 8 bits. The sign is a choice, as
-    /// NVIDIA's driver 580 takes what extends it in another way before a negation, not behind it.
+    /// An integer wrapped to the range of its type, for types below 8 bits. The sign is extended by
+    /// a select: NVIDIA's driver 580 applies other sign extensions of a negation's result before
+    /// the negation.
     pub fn wrap_integer(&mut self, element: TensorElement, value: ScalarNode) -> ScalarNode {
         let TensorElement::Int { width, signed } = element else {
             return value;
@@ -309,7 +312,7 @@ mod tests {
                     .wrapping_mul(6364136223846793005)
                     .wrapping_add(1442695040888963407);
                 let random = state >> 11;
-                // Between two neighbours, on the middle of both, or anywhere.
+                // A number between two neighbours: their middle, or any other.
                 let near = float
                     .format()
                     .decode_bits(random & ((1 << float.width()) - 1));

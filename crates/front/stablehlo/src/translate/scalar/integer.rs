@@ -1,11 +1,11 @@
-//! Functions of integers whose meaning at the ends is StableHLO's.
+//! Functions of integers with StableHLO's semantics in edge cases.
 
 use super::calc::ScalarBuilder;
 use crate::translate::element::TensorElement;
 use spirula_program::{ScalarOp, ScalarType};
 use spirula_tensor::ir::ScalarNode;
 
-/// Bits of an integer type, and whether it has a sign.
+/// Bits of an integer type, and whether it is signed.
 fn integer_width_and_sign(element: TensorElement) -> (u32, bool) {
     match element {
         TensorElement::Int { width, signed } => (width, signed),
@@ -14,7 +14,7 @@ fn integer_width_and_sign(element: TensorElement) -> (u32, bool) {
 }
 
 impl ScalarBuilder<'_> {
-    /// Quotient rounded to zero; by zero all bits are set.
+    /// Quotient rounded toward zero; division by zero sets all bits.
     pub fn int_div(&mut self, element: TensorElement, v: &[ScalarNode]) -> ScalarNode {
         let (_, signed) = integer_width_and_sign(element);
         let op = if signed {
@@ -28,7 +28,7 @@ impl ScalarBuilder<'_> {
         self.select(is_zero, ones, quotient)
     }
 
-    /// Remainder with the sign of the dividend; by zero the dividend.
+    /// Remainder with the sign of the dividend; division by zero returns the dividend.
     pub fn int_rem(&mut self, element: TensorElement, v: &[ScalarNode]) -> ScalarNode {
         let (_, signed) = integer_width_and_sign(element);
         let op = if signed {
@@ -67,7 +67,7 @@ impl ScalarBuilder<'_> {
         self.apply_binary(op, v[0], v[1])
     }
 
-    /// Power; to a negative one what rounding to zero gives.
+    /// Power; the result of a negative exponent is rounded toward zero.
     pub fn int_pow(&mut self, element: TensorElement, v: &[ScalarNode]) -> ScalarNode {
         let (_, signed) = integer_width_and_sign(element);
         let ty = self.node_type(v[0]);
@@ -99,7 +99,8 @@ impl ScalarBuilder<'_> {
         self.resize_integer(ty, false, result)
     }
 
-    /// Shift to the left or to the right; by the width or more nothing remains.
+    /// Shift to the left or to the right; a shift by the width or more leaves only copies of the
+    /// sign, or zeros.
     pub fn int_shift(
         &mut self,
         op: ScalarOp,
@@ -152,7 +153,7 @@ impl ScalarBuilder<'_> {
         self.apply_with_constant(ScalarOp::Sub, count, rest.into())
     }
 
-    /// Bits that are set.
+    /// Number of bits that are set.
     pub fn int_popcount(&mut self, element: TensorElement, v: &[ScalarNode]) -> ScalarNode {
         let (width, _) = integer_width_and_sign(element);
         let ty = self.node_type(v[0]);

@@ -1,7 +1,8 @@
 //! StableHLO's scalars as nodes of the tensor IR.
 //!
-//! - [`ScalarBuilder`] writes expressions; [`format`], [`convert`], [`compare`], [`integer`], [`real`] and
-//!   [`complex`] say what functions mean, [`number`] computes with real and complex ones alike.
+//! - [`ScalarBuilder`] builds expressions. [`format`], [`convert`], [`compare`], [`integer`],
+//!   [`real`] and [`complex`] define functions; [`number`] computes with real and complex numbers
+//!   alike.
 //! - [`ElementValue`] is a scalar of any of StableHLO's types.
 //! - [`table`] has the operations.
 

@@ -52,7 +52,7 @@ impl ScalarBuilder<'_> {
         }
     }
 
-    /// The conjugate; a real number itself.
+    /// The conjugate; a real number is returned as it is.
     pub fn conjugate_value(&mut self, a: &ElementValue) -> ElementValue {
         let mut val = a.clone();
         if let [_, im] = &mut val.nodes[..] {
@@ -61,7 +61,7 @@ impl ScalarBuilder<'_> {
         val
     }
 
-    /// One of two.
+    /// One of two values, by a condition.
     pub fn select_value(
         &mut self,
         condition: ScalarNode,

@@ -1,4 +1,4 @@
-//! Functions of real numbers that are no operators.
+//! Functions of real numbers that have no operator.
 
 use super::calc::ScalarBuilder;
 use spirula_program::{ScalarOp, ScalarType};
@@ -34,12 +34,12 @@ impl ScalarBuilder<'_> {
         self.reciprocal(sum)
     }
 
-    /// The greater one; a NaN where one is.
+    /// The greater one; NaN if one is NaN.
     pub fn maximum(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.select_extreme(ScalarOp::FMax, a, b)
     }
 
-    /// The lesser one; a NaN where one is.
+    /// The lesser one; NaN if one is NaN.
     pub fn minimum(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.select_extreme(ScalarOp::FMin, a, b)
     }
@@ -54,7 +54,7 @@ impl ScalarBuilder<'_> {
         self.select(a_nan, a, value)
     }
 
-    /// -1, 0 or 1; zeros and NaN are themselves.
+    /// -1, 0 or 1; zeros and NaN are returned as they are.
     pub fn sign(&mut self, x: ScalarNode) -> ScalarNode {
         let one = self.constant_like(x, 1.0);
         let signed = self.copy_sign(one, x);
@@ -136,8 +136,9 @@ impl ScalarBuilder<'_> {
         self.copy_sign(next, x)
     }
 
-    /// The derivative of the logarithm of the gamma function: reflected to the right half, moved
-    /// up by the recurrence, then the asymptotic series (Abramowitz and Stegun, 6.3).
+    /// The derivative of the logarithm of the gamma function (Abramowitz and Stegun, 6.3): the
+    /// argument is reflected to the right half and moved up by the recurrence, then the asymptotic
+    /// series applies.
     pub fn digamma(&mut self, x: ScalarNode) -> ScalarNode {
         let half = self.constant_like(x, 0.5);
         let is_left = self.lt(x, half);
@@ -163,7 +164,8 @@ impl ScalarBuilder<'_> {
         let value = self.sub(log, half_inverse);
         let value = self.sub(value, series);
         let right = self.add(value, sum);
-        // psi(x) = psi(1 - x) - pi / tan(pi x); next to a pole the distance to it counts.
+        // psi(x) = psi(1 - x) - pi / tan(pi x). Next to a pole the result depends on the distance
+        // to it.
         let whole = self.apply_unary(ScalarOp::Round, x);
         let fraction = self.sub(x, whole);
         let angle = self.mul_constant(fraction, std::f64::consts::PI);

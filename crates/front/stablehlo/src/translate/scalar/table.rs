@@ -1,4 +1,4 @@
-//! The operations that compute one element from one element of each operand.
+//! Scalar table: the operations that compute one element from one element of each operand.
 
 use super::calc::ScalarBuilder;
 use super::complex;
@@ -12,7 +12,7 @@ use crate::translate::element::{TensorElement, to_native_type};
 use smallvec::smallvec;
 use spirula_program::ScalarOp;
 
-/// What an operation says besides its operands.
+/// Context of an elementwise operation besides its operands.
 #[derive(Clone, Copy)]
 pub struct ElementwiseCall<'a> {
     /// The module.
@@ -23,7 +23,7 @@ pub struct ElementwiseCall<'a> {
     pub result: TensorElement,
 }
 
-/// Computes an element; nothing where the operation does not exist for the operands' types.
+/// Computes an element; `None` if the operation does not exist for the types of the operands.
 pub type ElementwiseFunction =
     fn(&mut ScalarBuilder<'_>, &ElementwiseCall<'_>, &[ElementValue]) -> Option<ElementValue>;
 

@@ -1,4 +1,4 @@
-//! Scalars of StableHLO's types as nodes, and how operations are spread over the types.
+//! Scalars of StableHLO's types as nodes, and the application of operations by type.
 
 use super::calc::ScalarBuilder;
 use crate::translate::element::TensorElement;
@@ -24,7 +24,7 @@ impl ElementValue {
         }
     }
 
-    /// A truth value.
+    /// A Boolean value.
     pub fn from_truth(node: ScalarNode) -> ElementValue {
         ElementValue::new(TensorElement::Bool, node)
     }
@@ -124,7 +124,7 @@ impl ScalarBuilder<'_> {
         })
     }
 
-    /// A function of integers, brought back into their range.
+    /// A function of integers, whose result is wrapped to the range of their type.
     pub fn map_integers(
         &mut self,
         v: &[ElementValue],

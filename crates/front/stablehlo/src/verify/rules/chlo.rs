@@ -67,12 +67,12 @@ pub(crate) fn ragged_dot(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_same_element(check.operands[0], check.operands[1])
 }
 
-/// `expect_eq` and its like: both have one type.
+/// `expect_eq` and similar checks: both operands have one type.
 pub(crate) fn verify_expect(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_compatible(check.operands[0], check.operands[1])
 }
 
-/// `expect_eq_const` and its like: the elements have the type of the operand.
+/// `expect_eq_const` and similar checks: the elements have the type of the operand.
 pub(crate) fn expect_const(check: &CheckedOperation<'_>) -> RuleResult {
     let ConstantAttributes { value } = check.read_attributes()?;
     match value.elements(check.module) {

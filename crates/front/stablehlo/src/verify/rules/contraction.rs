@@ -7,8 +7,8 @@ use crate::verify::checked_operation::{
     CheckedOperation, ElementClasses, RuleResult, report_violation,
 };
 
-/// Elements of a product may be others than those of its operands; there are none or two
-/// precisions.
+/// The result of a product has this shape; its elements may differ from those of the operands.
+/// There are no precisions or two.
 fn demand_product(
     check: &CheckedOperation<'_>,
     shape: &[DimSize],
@@ -22,7 +22,7 @@ fn demand_product(
     check.demand_result(0, shape, check.results[0])
 }
 
-/// Dimensions of both sides that go together have the same size.
+/// Corresponding dimensions of both operands have the same size.
 fn demand_pairs(
     check: &CheckedOperation<'_>,
     what: &str,
@@ -168,7 +168,7 @@ pub(crate) fn verify_convolution(check: &CheckedOperation<'_>) -> RuleResult {
         ConvolutionDimensions::from_layout(check, &numbers.input, check.operands[0])?;
     let (kernel, right) =
         ConvolutionDimensions::from_layout(check, &numbers.kernel, check.operands[1])?;
-    // A quantised kernel may stand beside floats.
+    // A quantised kernel may be used with floats.
     if !check.has_class(check.operands[1], ElementClasses::QUANTIZED) {
         check.demand_same_class(check.operands[0], check.operands[1])?;
     }

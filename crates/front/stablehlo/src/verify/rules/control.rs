@@ -4,7 +4,7 @@ use crate::verify::checked_operation::{
     CheckedOperation, ElementClasses, RuleResult, report_violation,
 };
 
-/// `while`: the condition returns a truth value, the body new values.
+/// `while`: the condition returns a Boolean, the body new values.
 pub(crate) fn while_loop(check: &CheckedOperation<'_>) -> RuleResult {
     let (arguments, returned) = check.region_types(0)?;
     check.demand_all_compatible("arguments of the condition", &arguments, &check.operands)?;

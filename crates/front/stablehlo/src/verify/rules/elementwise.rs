@@ -1,4 +1,4 @@
-//! Operations that look at one element of each operand.
+//! Rules of operations that compute one element from one element of each operand.
 
 use crate::dialect::ComparisonType;
 use crate::dialect::records::{
@@ -31,7 +31,7 @@ fn one_shape(check: &CheckedOperation<'_>) -> RuleResult {
     })
 }
 
-/// The type of the parts of complex elements; of other elements, themselves.
+/// The type of the parts of complex elements; other types are returned as they are.
 fn real_element(check: &CheckedOperation<'_>, ty: MlirType) -> MlirType {
     let element = check.element_type(ty);
     match *check.module.types.kind(element) {
@@ -58,7 +58,7 @@ pub(crate) fn verify_complex_part(check: &CheckedOperation<'_>) -> RuleResult {
     real_part(check)
 }
 
-/// The result has the real type that belongs to the operand.
+/// The result has the real type of the operand's elements.
 fn real_part(check: &CheckedOperation<'_>) -> RuleResult {
     one_shape(check)?;
     check.demand_same_element(real_element(check, check.operands[0]), check.results[0])
@@ -78,7 +78,7 @@ pub(crate) fn verify_complex(check: &CheckedOperation<'_>) -> RuleResult {
     operands.try_for_each(|&ty| check.demand_same_element(ty, part))
 }
 
-/// `is_finite`, and `is_inf` and its like
+/// `is_finite`, and `is_inf` and similar tests
 pub(crate) fn is_finite(check: &CheckedOperation<'_>) -> RuleResult {
     one_shape(check)?;
     check.demand_class(
@@ -152,7 +152,7 @@ pub(crate) fn verify_convert(check: &CheckedOperation<'_>) -> RuleResult {
     }
 }
 
-/// The type of the numbers that quantised elements stand for; of others, themselves.
+/// The type of the numbers that quantised elements represent; other types are returned as they are.
 fn expressed_type(check: &CheckedOperation<'_>, ty: MlirType) -> MlirType {
     let element = check.element_type(ty);
     match check.module.types.kind(element) {
@@ -161,7 +161,7 @@ fn expressed_type(check: &CheckedOperation<'_>, ty: MlirType) -> MlirType {
     }
 }
 
-/// Both stand for numbers of one type.
+/// Operand and result represent numbers of one type.
 fn demand_same_expressed(check: &CheckedOperation<'_>) -> RuleResult {
     let (from, to) = (check.operands[0], check.results[0]);
     check.demand_same_element(expressed_type(check, from), expressed_type(check, to))
@@ -196,7 +196,7 @@ pub(crate) fn reduce_precision(check: &CheckedOperation<'_>) -> RuleResult {
     }
 }
 
-/// `bitcast_convert`: a smaller element makes a new last dimension, a larger one takes it.
+/// `bitcast_convert`: a smaller element adds a last dimension, a larger one removes it.
 pub(crate) fn bitcast_convert(check: &CheckedOperation<'_>) -> RuleResult {
     let (from, to) = (check.operands[0], check.results[0]);
     let (Some(source), Some(target)) = (check.tensor_shape(from), check.tensor_shape(to)) else {
@@ -229,7 +229,8 @@ pub(crate) fn bitcast_convert(check: &CheckedOperation<'_>) -> RuleResult {
     report_violation(format!("{from} and {to} have different bits"))
 }
 
-/// `constant`: elements and result agree; elements of a quantised result are what it stores.
+/// `constant`: elements and result have one type; elements of a quantised result are of its storage
+/// type.
 pub(crate) fn verify_constant(check: &CheckedOperation<'_>) -> RuleResult {
     let ConstantAttributes { value } = check.read_attributes()?;
     let Some(value) = value.elements(check.module) else {

@@ -1,4 +1,4 @@
-//! Operations that read or write at computed places.
+//! Rules of gather and scatter, which access computed positions.
 
 use super::movement::slice_sizes;
 use crate::dialect::IndexingNumbers;
@@ -8,20 +8,20 @@ use crate::verify::checked_operation::{
     CheckedOperation, ElementClasses, RuleResult, is_compatible_shape, report_violation,
 };
 
-/// What gather and scatter call differently.
+/// Dimension numbers of gather and scatter, whose names differ.
 struct IndexingDimensions {
     window: Vec<usize>,
     collapsed: Vec<usize>,
     operand_batching: Vec<usize>,
     index_batching: Vec<usize>,
     start_map: Vec<usize>,
-    /// May be the rank of the indices: then each is one number.
+    /// If it is the rank of the indices, each index is one number.
     vector: usize,
 }
 
 impl IndexingDimensions {
-    /// Reads and checks what does not depend on sizes. `outer` is the rank of the result or of
-    /// the updates.
+    /// Checks dimension numbers as far as they do not depend on sizes. `outer` is the rank of the
+    /// result or of the updates.
     fn from_numbers(
         check: &CheckedOperation<'_>,
         written: &IndexingNumbers,
@@ -101,7 +101,8 @@ impl IndexingDimensions {
         axes.map(|axis| sizes[axis]).collect()
     }
 
-    /// Window dimensions where they stand in a result of this rank, the others from the batch.
+    /// Sizes of a result of this rank: window dimensions in their positions, all others from the
+    /// batch.
     fn compose_sizes(&self, rank: usize, window: &[DimSize], batch: &[DimSize]) -> Vec<DimSize> {
         let (mut window, mut batch) = (window.iter(), batch.iter());
         let one = |axis: usize| {

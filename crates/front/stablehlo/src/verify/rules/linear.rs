@@ -58,7 +58,7 @@ pub(crate) fn triangular_solve(check: &CheckedOperation<'_>) -> RuleResult {
     }
 }
 
-/// `fft`: the last dimensions have the lengths, real ones half of the last.
+/// `fft`: the last dimensions have the lengths; transforms of real numbers keep half of the last.
 pub(crate) fn verify_fft(check: &CheckedOperation<'_>) -> RuleResult {
     let FftAttributes {
         fft_type,
@@ -124,7 +124,7 @@ pub(crate) fn batch_norm(check: &CheckedOperation<'_>) -> RuleResult {
     let attributes: BatchNormAttributes = check.read_attributes()?;
     let axis = check.check_axis(attributes.feature_index, shape.len())?;
     let features: [DimSize; 1] = [shape[axis]];
-    // The last operand of a gradient is one of the result.
+    // The last operand of a gradient is a gradient of the result.
     let small = match check.operands[1..] {
         [ref small @ .., output] if check.opcode() == Some(MlirOpcode::BatchNormGrad) => {
             check.demand_compatible(output, operand)?;

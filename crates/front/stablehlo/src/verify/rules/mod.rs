@@ -1,4 +1,4 @@
-//! What the specification says of each operation, one function for those that share a rule.
+//! Rules of the specification for operations; operations that share a rule share a function.
 //!
 //! The sections are those of StableHLO's specification ("Spec", chapter "Ops"), which go by the
 //! names of the operations.
@@ -17,11 +17,11 @@ use super::checked_operation::{CheckedOperation, ElementClasses, RuleResult};
 /// A rule of operations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum VerifierRule {
-    /// Nothing beyond numbers and attributes.
+    /// No rule beyond numbers of operands and attributes.
     None,
     /// Operands and results have one shape, and one type of elements of these classes.
     Elementwise(ElementClasses),
-    /// What a function says.
+    /// A function checks the operation.
     Function(fn(&CheckedOperation<'_>) -> RuleResult),
 }
 
@@ -42,7 +42,7 @@ pub(crate) mod classes {
     pub const INTEGER: ElementClasses = ElementClasses::INTEGER;
     pub const LOGICAL: ElementClasses = INTEGER.or(ElementClasses::BOOL);
     pub const FLOAT: ElementClasses = ElementClasses::FLOAT;
-    /// Floats and complex numbers, and quantised ones, which stand for floats.
+    /// Floats, complex numbers, and quantised numbers, which represent floats.
     pub const CONTINUOUS: ElementClasses = FLOAT
         .or(ElementClasses::COMPLEX)
         .or(ElementClasses::QUANTIZED);

@@ -52,7 +52,7 @@ pub(crate) fn dynamic_reshape(check: &CheckedOperation<'_>) -> RuleResult {
     verify_reshape(check)
 }
 
-/// `reshape`: the number of elements stays.
+/// `reshape`: the number of elements is unchanged.
 pub(crate) fn verify_reshape(check: &CheckedOperation<'_>) -> RuleResult {
     let (from, to) = (check.operands[0], check.results[0]);
     check.demand_class(to, ElementClasses::ANY)?;
@@ -67,7 +67,7 @@ pub(crate) fn verify_reshape(check: &CheckedOperation<'_>) -> RuleResult {
     }
 }
 
-/// `broadcast`: new dimensions in front.
+/// `broadcast`: new leading dimensions.
 pub(crate) fn verify_broadcast(check: &CheckedOperation<'_>) -> RuleResult {
     let Some(shape) = check.tensor_shape(check.operands[0]) else {
         return Ok(());
@@ -81,7 +81,7 @@ pub(crate) fn verify_broadcast(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_result(0, &result, check.operands[0])
 }
 
-/// `broadcast_in_dim`: each dimension of the operand goes to one of the result, and has its
+/// `broadcast_in_dim`: each dimension of the operand is mapped to one of the result, and has its
 /// size or 1.
 pub(crate) fn broadcast_in_dim(check: &CheckedOperation<'_>) -> RuleResult {
     let BroadcastInDimAttributes {
@@ -90,7 +90,7 @@ pub(crate) fn broadcast_in_dim(check: &CheckedOperation<'_>) -> RuleResult {
     demand_stretchable(check, &broadcast_dimensions)
 }
 
-/// The operand stretches to the result along the dimensions that its own go to.
+/// The operand can be stretched to the result along the dimensions that its own are mapped to.
 fn demand_stretchable(
     check: &CheckedOperation<'_>,
     broadcast_dimensions: &IntegerList,

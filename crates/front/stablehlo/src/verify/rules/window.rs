@@ -9,7 +9,7 @@ use crate::verify::checked_operation::{
     CheckedOperation, ElementClasses, RuleResult, is_compatible_shape, report_violation,
 };
 
-/// Inputs and as many initial values; the region takes an accumulator and an element of each.
+/// Inputs and as many initial values. The region takes an accumulator and an element for each.
 fn demand_reduction_inputs<'c>(check: &'c CheckedOperation<'_>) -> RuleResult<&'c [MlirType]> {
     let count = check.operands.len() / 2;
     if check.operands.len() != 2 * count || count == 0 || count != check.results.len() {
@@ -27,7 +27,8 @@ fn demand_reduction_inputs<'c>(check: &'c CheckedOperation<'_>) -> RuleResult<&'
     Ok(inputs)
 }
 
-/// What a region returns that takes two values of each of `count` kinds and returns one.
+/// The types that a region returns. It takes two values of each of `count` types and returns one of
+/// each.
 fn demand_reducer(
     check: &CheckedOperation<'_>,
     region: usize,
@@ -48,7 +49,7 @@ fn demand_reducer(
     Ok(returned)
 }
 
-/// `all_reduce`, `reduce_scatter`: what the region combines are elements of the operands.
+/// `all_reduce`, `reduce_scatter`: the region combines elements of the operands.
 pub(crate) fn reduce_devices(check: &CheckedOperation<'_>) -> RuleResult {
     let returned = demand_reducer(check, 0, 1)?[0];
     let mut operands = check.operands.iter();
@@ -86,7 +87,7 @@ pub(crate) fn pair_padding(
     Ok(pairs.map(|pair| Some((pair[0], pair[1]))).collect())
 }
 
-/// How often a window fits, in each dimension.
+/// Number of windows that fit in each dimension.
 pub(crate) fn output_sizes(
     base: &[DimSize],
     window: &[DimSize],
