@@ -259,7 +259,7 @@ impl<'a> BytecodeReader<'a> {
             let attr = self.read_attribute(data)?;
             match self.module.attributes.kind(attr) {
                 AttributeKind::SymbolRef(nested) => path.extend(nested),
-                _ => return data.report_error("a part of a symbol's path is no symbol"),
+                _ => return data.report_error("a part of a symbol's path is not a symbol"),
             }
         }
         Ok(AttributeKind::SymbolRef(path.into()))
@@ -315,7 +315,7 @@ impl<'a> BytecodeReader<'a> {
                 data: bytes.into(),
             })
         } else {
-            data.report_error(format!("{} bytes are no {count} elements", bytes.len()))
+            data.report_error(format!("{} bytes are not {count} elements", bytes.len()))
         }
     }
 

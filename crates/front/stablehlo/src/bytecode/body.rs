@@ -107,7 +107,7 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         let attr = self.reader.read_attribute(data)?;
         match self.reader.module.attributes.kind(attr) {
             AttributeKind::Dictionary(named) => Ok(named.to_vec()),
-            _ => data.report_error("attributes of an operation are no dictionary"),
+            _ => data.report_error("attributes of an operation are not a dictionary"),
         }
     }
 

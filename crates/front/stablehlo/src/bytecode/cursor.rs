@@ -102,7 +102,7 @@ impl<'a> BytecodeCursor<'a> {
         match usize::try_from(count) {
             Ok(count) if count <= self.remaining_bytes() => Ok(count),
             _ => self.report_error(format!(
-                "{count} things do not fit into {} bytes",
+                "{count} entries do not fit into {} bytes",
                 self.remaining_bytes()
             )),
         }

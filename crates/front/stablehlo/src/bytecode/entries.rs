@@ -166,7 +166,7 @@ impl<'a> BytecodeReader<'a> {
         std::mem::swap(&mut parser.module, &mut self.module);
         match parsed {
             Ok(value) if parser.cursor.at_end() => Ok(value),
-            Ok(_) => start.report_error("text stands behind an attribute or type"),
+            Ok(_) => start.report_error("text follows an attribute or type"),
             // Places are within the text, which is within the input.
             Err(error) => start.report_error(error.message),
         }
@@ -190,7 +190,7 @@ impl<'a> BytecodeReader<'a> {
         let attr = self.read_attribute(data)?;
         match *self.module.attributes.kind(attr) {
             AttributeKind::String(name) => Ok(name),
-            _ => data.report_error("a name is no string"),
+            _ => data.report_error("a name is not a string"),
         }
     }
 
@@ -199,7 +199,7 @@ impl<'a> BytecodeReader<'a> {
         let attr = self.read_attribute(data)?;
         match *self.module.attributes.kind(attr) {
             AttributeKind::Location(loc) => Ok(loc),
-            _ => data.report_error("an attribute stands where a location should"),
+            _ => data.report_error("expected a location, found an attribute"),
         }
     }
 
@@ -215,7 +215,7 @@ impl<'a> BytecodeReader<'a> {
         }
         self.module.sort_named(&mut named);
         if named.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            data.report_error("a name stands twice in a dictionary")
+            data.report_error("a name occurs twice in a dictionary")
         } else {
             Ok(named.into())
         }

@@ -48,7 +48,7 @@ pub fn parse_bytecode(bytes: &[u8]) -> Result<MlirModule, SourceDiagnostic> {
 fn read_file(bytes: &[u8]) -> BytecodeResult<MlirModule> {
     let mut cursor = BytecodeCursor::new(bytes, 0);
     if cursor.take_bytes(MAGIC.len())? != MAGIC {
-        return BytecodeCursor::new(bytes, 0).report_error("this is no MLIR bytecode");
+        return BytecodeCursor::new(bytes, 0).report_error("this is not MLIR bytecode");
     }
     let version = cursor.read_varint()?;
     if version > NEWEST {
@@ -61,7 +61,7 @@ fn read_file(bytes: &[u8]) -> BytecodeResult<MlirModule> {
         let (id, data) = cursor.read_section()?;
         match sections.get_mut(usize::from(id)) {
             Some(slot @ None) => *slot = Some(data),
-            Some(Some(_)) => return place.report_error(format!("section {id} stands twice")),
+            Some(Some(_)) => return place.report_error(format!("section {id} occurs twice")),
             None => return place.report_error(format!("section {id} is not known")),
         }
     }

@@ -319,7 +319,7 @@ pub(crate) fn parse_convolution<'a>(
             _ => {
                 return parser
                     .cursor
-                    .report_expected("`=` behind a part of the window");
+                    .report_expected("`=` after a part of the window");
             }
         };
         let name = parser.module.intern_text(name);

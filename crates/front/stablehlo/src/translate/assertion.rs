@@ -29,7 +29,7 @@ pub(super) fn shape_assertion(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tr
     t.ensure_holds(
         op,
         scalars && is_truth && are_integers,
-        "asserts other than a truth value with integers to show",
+        "asserts something other than a Boolean with integers to show",
     )?;
     let shown: Vec<TypedTensor> = shown.cloned().collect();
     let condition = operands[0].first_component();
@@ -147,7 +147,7 @@ pub(super) fn translate_callback(
     }
     let never = ScalarLiteral::new(ScalarType::Bool, 0);
     let condition = t.builder.add_splat(never, &[]);
-    let text = format!("the run came to a callback to Python, custom_call @{target}");
+    let text = format!("the run reached a callback to Python, custom_call @{target}");
     t.builder.add_assertion(RunAssertion {
         condition,
         message: vec![MessagePiece::Text(text)],

@@ -79,7 +79,7 @@ pub fn translate_for(
     let mut interfaces = Vec::new();
     for item in results {
         let TranslatedValue::Tensor(tensor) = item else {
-            return Err(t.unsupported_error(function, "result that is no tensor"));
+            return Err(t.unsupported_error(function, "result that is not a tensor"));
         };
         interfaces.push(describe_interface(&t, &tensor));
         add_result(&mut t, function, &tensor)?;

@@ -147,7 +147,7 @@ fn gather_slices(
     let result = t.declared_result(op, 0)?.1.len();
     let (sizes, index_sizes) = (t.tensor_shape(&operand), t.tensor_shape(&indices));
     let is_index = matches!(indices.element, TensorElement::Int { .. });
-    t.ensure_holds(op, is_index, "has indices that are no integers")?;
+    t.ensure_holds(op, is_index, "has indices that are not integers")?;
     let rank = sizes.len();
     let numbers = GatherDimensions::from_numbers(t, op, written, rank, &index_sizes, result)?;
     t.check_slice(op, &sizes, slice)?;

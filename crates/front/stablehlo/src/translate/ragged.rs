@@ -130,7 +130,10 @@ pub(super) fn ragged_dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transla
     let ragged = t.check_dimensions(op, &numbers.ragged, shapes[0].len())?;
     let group = t.check_dimensions(op, &numbers.group, shapes[1].len())?;
     let [ragged] = ragged[..] else {
-        return Err(t.invalid_error(op, "chlo.ragged_dot has not one ragged dimension"));
+        return Err(t.invalid_error(
+            op,
+            "chlo.ragged_dot does not have exactly one ragged dimension",
+        ));
     };
     if pairs.batch[0].contains(&ragged) {
         return translate_product(t, op, &pairs);

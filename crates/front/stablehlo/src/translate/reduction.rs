@@ -126,7 +126,7 @@ pub(super) fn read_reduction_inputs(
     let initial = operands.split_off(count);
     let shape = t.common_shape(op, &operands)?;
     let scalars = initial.iter().all(|value| t.tensor_shape(value).is_empty());
-    t.ensure_holds(op, scalars, "has initial values that are no scalars")?;
+    t.ensure_holds(op, scalars, "has initial values that are not scalars")?;
     Ok((operands, initial, shape))
 }
 

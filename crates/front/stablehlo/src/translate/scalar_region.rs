@@ -116,7 +116,7 @@ fn constant_val(
     wide: Option<MlirFloat>,
 ) -> TranslateResult<ElementValue> {
     let (given, shape) = t.result_type(op, 0)?;
-    t.ensure_holds(op, shape.is_empty(), "is no scalar")?;
+    t.ensure_holds(op, shape.is_empty(), "is not a scalar")?;
     let element = t.declared_element(op, 0)?;
     let literals = scalar_bits(t, op, element.stored_element());
     let literals = literals.ok_or_else(|| t.invalid_error(op, "a constant has no elements"))?;

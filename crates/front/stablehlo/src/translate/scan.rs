@@ -96,7 +96,7 @@ fn region_on(
     let given = t.nested_block(block)?;
     let tensors = given.into_iter().map(|item| match item {
         TranslatedValue::Tensor(tensor) => Ok(tensor),
-        _ => Err(t.invalid_error(op, "a region gives what is no tensor")),
+        _ => Err(t.invalid_error(op, "a region returns a value that is not a tensor")),
     });
     tensors.collect()
 }

@@ -32,7 +32,7 @@ pub(super) fn translate_scatter(
     let (indices, updates) = (&rest[0], &rest[1..]);
     let attributes: ScatterAttributes = t.read_attributes(op)?;
     let is_index = matches!(indices.element, TensorElement::Int { .. });
-    t.ensure_holds(op, is_index, "has indices that are no integers")?;
+    t.ensure_holds(op, is_index, "has indices that are not integers")?;
     let rank = t.common_shape(op, inputs)?.len();
     let index_sizes = t.tensor_shape(indices);
     let update_sizes = t.common_shape(op, updates)?;

@@ -180,7 +180,7 @@ impl StablehloTranslator<'_> {
         let mut c = ScalarBuilder::new(&mut body);
         let total = matches!(operands[0].element, TensorElement::Float(_));
         let first = c.compare_values(direction, total, &arguments[..2]);
-        let first = first.ok_or_else(|| self.unsupported_error(op, "type of what is ordered"))?;
+        let first = first.ok_or_else(|| self.unsupported_error(op, "type of ordered values"))?;
         let sort = TensorSort {
             operands: operands.iter().flat_map(|o| o.parts.clone()).collect(),
             dimension,

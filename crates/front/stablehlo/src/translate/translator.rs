@@ -124,7 +124,7 @@ impl<'m> StablehloTranslator<'m> {
     /// The translation of a value.
     pub fn resolve_value(&self, op: MlirOp, value: Mlir) -> TranslateResult<TranslatedValue> {
         let item = self.items[value.index()].clone();
-        item.ok_or_else(|| self.invalid_error(op, "a value is used where it is not known"))
+        item.ok_or_else(|| self.invalid_error(op, "a value is used where it is not defined"))
     }
 
     /// The tensor of a value.
@@ -216,7 +216,7 @@ impl<'m> StablehloTranslator<'m> {
             let Some(shape) = shape else {
                 let name = self.module.op_name(op);
                 let found = self.builder.ty(tensor.first_component());
-                let message = format!("{name} gives {found}, which is not the declared type");
+                let message = format!("{name} returns {found}, which is not the declared type");
                 return Err(self.invalid_error(op, message));
             };
             let tensor = self.as_shape(tensor, &shape);
@@ -367,7 +367,7 @@ impl<'m> StablehloTranslator<'m> {
     ) -> TranslateResult<usize> {
         let NamedInteger { name, value } = integer;
         let found = usize::try_from(value).ok().filter(|at| *at < rank);
-        found.ok_or_else(|| self.invalid_error(op, format!("{name} is no dimension")))
+        found.ok_or_else(|| self.invalid_error(op, format!("{name} is not a dimension")))
     }
 
     /// Dimensions that an attribute names, each once.
@@ -465,7 +465,7 @@ pub(super) fn tensor_type(
     let MlirTypeKind::Tensor { shape, element, .. } = module.types.kind(ty) else {
         return Err(TranslateError::new_unsupported(
             place,
-            "type that is no ranked tensor",
+            "type that is not a ranked tensor",
         ));
     };
     let found = TensorElement::from_type(module, *element);

@@ -161,7 +161,10 @@ impl<'m> CheckedOperation<'m> {
             return Ok(());
         }
         let ty = self.format_type(ty);
-        report_violation(format!("{ty} is no tensor of {}", classes.format_names()))
+        report_violation(format!(
+            "{ty} is not a tensor of {}",
+            classes.format_names()
+        ))
     }
 
     /// The elements are signed integers of 32 bits.
@@ -171,7 +174,7 @@ impl<'m> CheckedOperation<'m> {
         if wanted {
             Ok(())
         } else {
-            report_violation(format!("{} is no tensor of i32", self.format_type(ty)))
+            report_violation(format!("{} is not a tensor of i32", self.format_type(ty)))
         }
     }
 
@@ -297,7 +300,7 @@ impl<'m> CheckedOperation<'m> {
             self.format_type(found),
         );
         report_violation(format!(
-            "the result has type {found}, its operands make {expected}{element}>"
+            "the result has type {found}, its operands imply {expected}{element}>"
         ))
     }
 
@@ -346,7 +349,7 @@ impl<'m> CheckedOperation<'m> {
         match usize::try_from(value) {
             Ok(at) if at < rank => Ok(at),
             _ => report_violation(format!(
-                "`{name}` has {value}, which is no dimension of {rank}"
+                "`{name}` has {value}, which is not a dimension of {rank}"
             )),
         }
     }

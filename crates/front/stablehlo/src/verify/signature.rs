@@ -21,9 +21,7 @@ pub(crate) fn verify_signature(check: &CheckedOperation<'_>, known: &OpDefinitio
         if !is_count_allowed(found, wanted) {
             let plural = if wanted == "1" { "" } else { "s" };
             let wanted = wanted.replace('+', " or more").replace('?', " or none");
-            return report_violation(format!(
-                "{found} {what}s stand where {wanted} {what}{plural} should"
-            ));
+            return report_violation(format!("expected {wanted} {what}{plural}, found {found}"));
         }
     }
     for attribute in known.attributes {

@@ -154,7 +154,7 @@ impl<'m> StructureVerifier<'m> {
         if module.is_return(op) {
             let block = module.block_of(op)?;
             if module.ops(block).last() != Some(&op) {
-                return Some(format!("`{name}` stands before the end of its block"));
+                return Some(format!("`{name}` is not the last operation of its block"));
             }
             let parent = module.parent(op)?;
             let outer = module.opcode(parent);
@@ -240,7 +240,7 @@ impl<'m> StructureVerifier<'m> {
             let returned = module.operands(last).iter().map(|&v| module.type_of(v));
             if module.is_return(last) && !returned.eq(results.iter().copied()) {
                 return Some(
-                    "what is returned has other types than the function's results".to_owned(),
+                    "the returned values have other types than the function's results".to_owned(),
                 );
             }
         }

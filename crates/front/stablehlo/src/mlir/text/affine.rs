@@ -170,9 +170,9 @@ impl<'a> MlirParser<'a> {
                 match (find(&names.dims), find(&names.symbols)) {
                     (Some(at), _) => Ok(AffineExpr::Dim(at as u32)),
                     (_, Some(at)) => Ok(AffineExpr::Symbol(at as u32)),
-                    _ => self
-                        .cursor
-                        .report_error(format!("`{name}` is no dimension and no symbol of the map")),
+                    _ => self.cursor.report_error(format!(
+                        "`{name}` is neither a dimension nor a symbol of the map"
+                    )),
                 }
             }
         }

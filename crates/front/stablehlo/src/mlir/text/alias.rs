@@ -123,7 +123,7 @@ impl<'a> MlirParser<'a> {
             AliasTarget::Attribute(attr) => Ok(attr),
             AliasTarget::Type(_) => self
                 .cursor
-                .report_error("a type stands where an attribute should"),
+                .report_error("expected an attribute, found a type"),
         }
     }
 
@@ -133,7 +133,7 @@ impl<'a> MlirParser<'a> {
             AliasTarget::Type(ty) => Ok(ty),
             AliasTarget::Attribute(_) => self
                 .cursor
-                .report_error("an attribute stands where a type should"),
+                .report_error("expected a type, found an attribute"),
         }
     }
 }

@@ -63,7 +63,7 @@ impl MlirParser<'_> {
         let attr = self.parse_attribute()?;
         match *self.module.attributes.kind(attr) {
             AttributeKind::Location(loc) => Ok(loc),
-            _ => self.cursor.report_error("the alias stands for no location"),
+            _ => self.cursor.report_error("the alias is not a location"),
         }
     }
 

@@ -135,7 +135,7 @@ fn orthogonalise_columns(
     let mut next = || {
         turned
             .next()
-            .ok_or_else(|| t.invalid_error(call.op, "a loop gives nothing"))
+            .ok_or_else(|| t.invalid_error(call.op, "a loop returns nothing"))
     };
     Ok((next()?, next()?))
 }

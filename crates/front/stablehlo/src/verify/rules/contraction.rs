@@ -248,7 +248,7 @@ fn demand_groups(
     ] {
         if size.is_some_and(|size| size % groups != 0) {
             return report_violation(format!(
-                "{} is no multiple of {groups} groups",
+                "{} is not a multiple of {groups} groups",
                 size.unwrap_or(0)
             ));
         }

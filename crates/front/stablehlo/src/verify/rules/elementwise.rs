@@ -205,7 +205,7 @@ pub(crate) fn bitcast_convert(check: &CheckedOperation<'_>) -> RuleResult {
     if check.has_class(from, ElementClasses::COMPLEX)
         != check.has_class(to, ElementClasses::COMPLEX)
     {
-        return report_violation("complex numbers are only the bits of complex numbers");
+        return report_violation("only complex numbers have the bits of complex numbers");
     }
     let bits = |ty| check.bit_width(check.element_type(ty));
     let (Some(narrow), Some(wide)) = (bits(from), bits(to)) else {
@@ -248,7 +248,7 @@ pub(crate) fn verify_constant(check: &CheckedOperation<'_>) -> RuleResult {
     }
     let (value, result) = (check.format_type(value.ty), check.format_type(result));
     report_violation(format!(
-        "elements of type {value} are no constant of {result}"
+        "elements of type {value} do not form a constant of type {result}"
     ))
 }
 

@@ -40,7 +40,7 @@ impl IndexingDimensions {
                 Ok(at) if at <= indices.len() => at,
                 _ => {
                     return report_violation(format!(
-                        "`index_vector_dim` has {vector}, which is no dimension"
+                        "`index_vector_dim` has {vector}, which is not a dimension"
                     ));
                 }
             },

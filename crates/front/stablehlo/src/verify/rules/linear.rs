@@ -102,9 +102,7 @@ pub(crate) fn verify_fft(check: &CheckedOperation<'_>) -> RuleResult {
         && !shape.contains(&Some(0))
     {
         let operand = check.format_type(operand);
-        return report_violation(format!(
-            "{operand} does not have the lengths that `fft_length` says"
-        ));
+        return report_violation(format!("the sizes of {operand} differ from `fft_length`"));
     }
     if shape.contains(&Some(0)) {
         Ok(())
@@ -139,7 +137,7 @@ pub(crate) fn batch_norm(check: &CheckedOperation<'_>) -> RuleResult {
             .all(|sizes| crate::verify::checked_operation::is_compatible_shape(sizes, &features))
         {
             let ty = check.format_type(ty);
-            return report_violation(format!("{ty} has not one number for each feature"));
+            return report_violation(format!("{ty} does not have one number for each feature"));
         }
     }
     Ok(())

@@ -33,9 +33,12 @@ fn demand_sizes(check: &CheckedOperation<'_>, sizes: MlirType) -> RuleResult {
         check.tensor_shape(sizes),
         check.tensor_shape(check.results[0]),
     ) {
-        (Some(&[Some(count)]), Some(shape)) if count != shape.len() as u64 => report_violation(
-            format!("{count} sizes stand where the result has {}", shape.len()),
-        ),
+        (Some(&[Some(count)]), Some(shape)) if count != shape.len() as u64 => {
+            report_violation(format!(
+                "there are {count} sizes, but the result has rank {}",
+                shape.len()
+            ))
+        }
         _ => Ok(()),
     }
 }
@@ -217,7 +220,7 @@ pub(crate) fn verify_slice(check: &CheckedOperation<'_>) -> RuleResult {
         if !(0 <= start && start <= limit && stride > 0 && inside) {
             let size = size.map_or("?".to_owned(), |size| size.to_string());
             return report_violation(format!(
-                "[{start}:{limit}:{stride}] is no range of dimension {axis}, which has size {size}"
+                "[{start}:{limit}:{stride}] is not a range of dimension {axis}, which has size {size}"
             ));
         }
         result.push(Some((limit - start) as u64).map(|length| length.div_ceil(stride as u64)));
@@ -230,7 +233,7 @@ fn demand_indices(check: &CheckedOperation<'_>, indices: &[MlirType], rank: usiz
     if indices.len() != rank {
         let found = indices.len();
         return report_violation(format!(
-            "{found} indices stand where the operand has {rank} dimensions"
+            "there are {found} indices, but the operand has rank {rank}"
         ));
     }
     indices.iter().try_for_each(|&index| {
@@ -285,7 +288,7 @@ pub(crate) fn dynamic_update_slice(check: &CheckedOperation<'_>) -> RuleResult {
         return Ok(());
     }
     let (operand, update) = (check.format_type(operand), check.format_type(update));
-    report_violation(format!("{update} is no part of {operand}"))
+    report_violation(format!("{update} does not fit into {operand}"))
 }
 
 /// `real_dynamic_slice`, `dynamic_pad`: lists of numbers, one for each dimension.
@@ -302,7 +305,7 @@ pub(crate) fn dynamic_lists(check: &CheckedOperation<'_>) -> RuleResult {
         check.demand_rank(list, 1)?;
         match check.tensor_shape(list) {
             Some(&[Some(count)]) if count != shape.len() as u64 => report_violation(format!(
-                "{count} numbers stand where the operand has {}",
+                "there are {count} numbers, but the operand has rank {}",
                 shape.len()
             )),
             _ => Ok(()),
@@ -375,7 +378,7 @@ fn demand_tuple_members<'m>(
 ) -> RuleResult<&'m [MlirType]> {
     match check.module.types.kind(ty) {
         MlirTypeKind::Tuple(members) => Ok(members),
-        _ => report_violation(format!("{} is no tuple", check.format_type(ty))),
+        _ => report_violation(format!("{} is not a tuple", check.format_type(ty))),
     }
 }
 

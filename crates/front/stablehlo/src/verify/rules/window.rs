@@ -176,7 +176,7 @@ pub(crate) fn select_and_scatter(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_same_shape(operand, check.results[0])?;
     let (arguments, returned) = check.region_types(0)?;
     if arguments.len() != 2 || returned.len() != 1 || !check.is_bool(returned[0]) {
-        return report_violation("the first region takes two elements and returns a truth value");
+        return report_violation("the first region takes two elements and returns a Boolean");
     }
     for argument in arguments {
         check.demand_rank(argument, 0)?;
@@ -198,7 +198,7 @@ pub(crate) fn select_and_scatter(check: &CheckedOperation<'_>) -> RuleResult {
         Ok(())
     } else {
         report_violation(format!(
-            "{} has not one element for each window",
+            "{} does not have one element for each window",
             check.format_type(source)
         ))
     }
@@ -217,7 +217,7 @@ pub(crate) fn verify_sort(check: &CheckedOperation<'_>) -> RuleResult {
         let at = attributes.dimension.unwrap_or(-1);
         if !(-rank..rank).contains(&at) && rank > 0 {
             return report_violation(format!(
-                "`dimension` has {at}, which is no dimension of {rank}"
+                "`dimension` has {at}, which is not a dimension of {rank}"
             ));
         }
     }
@@ -235,6 +235,6 @@ pub(crate) fn verify_sort(check: &CheckedOperation<'_>) -> RuleResult {
     }
     match returned.as_slice() {
         &[order] => check.demand_class(order, ElementClasses::BOOL),
-        _ => report_violation("the region returns one truth value"),
+        _ => report_violation("the region returns one Boolean"),
     }
 }
