@@ -195,10 +195,14 @@ struct ConvolutionGeometry {
     windows: Vec<WindowDimension>,
     /// Whether each window is read backwards.
     reversed: Vec<bool>,
-    /// Number of groups of features, and of batches.
-    groups: (u64, u64),
-    /// Features of the result, and those of the input that each sums over.
-    features: (u64, u64),
+    /// Number of groups of features.
+    feature_groups: u64,
+    /// Number of groups of batches.
+    batch_groups: u64,
+    /// Features of the result.
+    output_features: u64,
+    /// Features of the input that each feature of the result sums over.
+    input_features: u64,
     /// Batches of the result.
     batch: DimExtent,
 }
@@ -216,7 +220,7 @@ fn translate_padded_convolution(
     let mut shape: TensorShape = std::iter::repeat_n(DimExtent::Static(0), input.len()).collect();
     let to = &convolution.to;
     shape[to.first] = convolution.batch;
-    shape[to.second] = DimExtent::Static(convolution.features.0);
+    shape[to.second] = DimExtent::Static(convolution.output_features);
     for (at, size) in to
         .spatial
         .iter()
@@ -275,12 +279,10 @@ impl ConvolutionGeometry {
         }
         let reversed = attributes.window_reversal.map(|list| list.0);
         let reversed = t.integers_or(op, reversed.as_ref(), windows.len(), 0)?;
-        let groups = (
-            attributes.feature_group_count.max(1) as u64,
-            attributes.batch_group_count.max(1) as u64,
-        );
-        let features = (kernel[by.second], kernel[by.first]);
-        let batch = match (input[from.first], groups.1) {
+        let feature_groups = attributes.feature_group_count.max(1) as u64;
+        let batch_groups = attributes.batch_group_count.max(1) as u64;
+        let (output_features, input_features) = (kernel[by.second], kernel[by.first]);
+        let batch = match (input[from.first], batch_groups) {
             (size, 1) => size,
             (DimExtent::Static(size), count) if size.is_multiple_of(count) => {
                 DimExtent::Static(size / count)
@@ -291,10 +293,10 @@ impl ConvolutionGeometry {
                 );
             }
         };
-        let given = DimExtent::Static(features.1.saturating_mul(groups.0));
+        let given = DimExtent::Static(input_features.saturating_mul(feature_groups));
         let fits = merge_dims(input[from.second], given).is_some()
-            && features.0.is_multiple_of(groups.0)
-            && features.0.is_multiple_of(groups.1);
+            && output_features.is_multiple_of(feature_groups)
+            && output_features.is_multiple_of(batch_groups);
         t.ensure_holds(op, fits, "has wrong numbers of features or groups")?;
         Ok(ConvolutionGeometry {
             reversed: reversed.iter().map(|reversed| *reversed != 0).collect(),
@@ -302,8 +304,10 @@ impl ConvolutionGeometry {
             by,
             to,
             windows,
-            groups,
-            features,
+            feature_groups,
+            batch_groups,
+            output_features,
+            input_features,
             batch,
         })
     }
@@ -322,7 +326,7 @@ impl ConvolutionGeometry {
         let offsets: Vec<ScalarNode> = windows
             .map(|window| s.add_axis(window.size, AxisKind::Reduction))
             .collect();
-        let (outputs, inputs) = self.features;
+        let (outputs, inputs) = (self.output_features, self.input_features);
         let feature = s.add_axis(DimExtent::Static(inputs), AxisKind::Reduction);
         let mut guard = ScalarBuilder::new(&mut s.body).truth_constant(true);
         for (at, window) in self.windows.iter().enumerate() {
@@ -350,8 +354,8 @@ impl ConvolutionGeometry {
                 c.add(first, rest)
             }
         };
-        l_at[from.second] = within(self.groups.0, DimExtent::Static(inputs), feature);
-        l_at[from.first] = within(self.groups.1, self.batch, point[to.first]);
+        l_at[from.second] = within(self.feature_groups, DimExtent::Static(inputs), feature);
+        l_at[from.first] = within(self.batch_groups, self.batch, point[to.first]);
         r_at[by.first] = feature;
         r_at[by.second] = point[to.second];
         (l_at, r_at, guard)

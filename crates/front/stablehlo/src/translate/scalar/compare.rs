@@ -62,6 +62,8 @@ impl ScalarBuilder<'_> {
         all.unwrap_or_else(|| self.truth_constant(true))
     }
 
+    /// Whether a value is less than another, or less than or equal to it. Complex numbers are
+    /// compared by their real parts first, then by their imaginary parts.
     fn test_order(
         &mut self,
         total: bool,
@@ -70,75 +72,31 @@ impl ScalarBuilder<'_> {
         b: &ElementValue,
     ) -> Option<ScalarNode> {
         let (x, y) = (a.node(), b.node());
+        let operator = |less, less_equal| if or_equal { less_equal } else { less };
         Some(match a.element {
-            TensorElement::Bool => self.apply_binary(
-                if or_equal {
-                    ScalarOp::BLe
-                } else {
-                    ScalarOp::BLt
-                },
-                x,
-                y,
-            ),
-            TensorElement::Int { signed: false, .. } => self.apply_binary(
-                if or_equal {
-                    ScalarOp::ULe
-                } else {
-                    ScalarOp::ULt
-                },
-                x,
-                y,
-            ),
-            TensorElement::Int { .. } => self.apply_binary(
-                if or_equal {
-                    ScalarOp::SLe
-                } else {
-                    ScalarOp::SLt
-                },
-                x,
-                y,
-            ),
+            TensorElement::Bool => self.apply_binary(operator(ScalarOp::BLt, ScalarOp::BLe), x, y),
+            TensorElement::Int { signed: false, .. } => {
+                self.apply_binary(operator(ScalarOp::ULt, ScalarOp::ULe), x, y)
+            }
+            TensorElement::Int { .. } => {
+                self.apply_binary(operator(ScalarOp::SLt, ScalarOp::SLe), x, y)
+            }
             TensorElement::Float(_) if total => {
                 let (x, y) = (
                     self.total_order_key(a.element, x),
                     self.total_order_key(b.element, y),
                 );
-                self.apply_binary(
-                    if or_equal {
-                        ScalarOp::SLe
-                    } else {
-                        ScalarOp::SLt
-                    },
-                    x,
-                    y,
-                )
+                self.apply_binary(operator(ScalarOp::SLt, ScalarOp::SLe), x, y)
             }
             TensorElement::Float(float) => {
                 let (x, y) = (self.decode_float(float, x), self.decode_float(float, y));
-                self.apply_binary(
-                    if or_equal {
-                        ScalarOp::FLe
-                    } else {
-                        ScalarOp::FLt
-                    },
-                    x,
-                    y,
-                )
+                self.apply_binary(operator(ScalarOp::FLt, ScalarOp::FLe), x, y)
             }
-            // Compares real parts first, then imaginary parts.
             TensorElement::Complex(_) => {
                 let ([a, b], [c, d]) = (a.as_complex(), b.as_complex());
                 let first = self.apply_binary(ScalarOp::FLt, a, c);
                 let equal = self.eq(a, c);
-                let second = self.apply_binary(
-                    if or_equal {
-                        ScalarOp::FLe
-                    } else {
-                        ScalarOp::FLt
-                    },
-                    b,
-                    d,
-                );
+                let second = self.apply_binary(operator(ScalarOp::FLt, ScalarOp::FLe), b, d);
                 let second = self.and(equal, second);
                 self.or(first, second)
             }

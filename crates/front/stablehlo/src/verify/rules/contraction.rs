@@ -26,14 +26,14 @@ fn demand_product(
 fn demand_pairs(
     check: &CheckedOperation<'_>,
     what: &str,
-    left: (&[DimSize], &[usize]),
-    right: (&[DimSize], &[usize]),
+    [left, right]: [&[DimSize]; 2],
+    [left_axes, right_axes]: [&[usize]; 2],
 ) -> RuleResult {
-    if left.1.len() != right.1.len() {
+    if left_axes.len() != right_axes.len() {
         return report_violation(format!("{what} dimensions of both sides differ in number"));
     }
-    for (&a, &b) in left.1.iter().zip(right.1) {
-        let (x, y) = (left.0[a], right.0[b]);
+    for (&a, &b) in left_axes.iter().zip(right_axes) {
+        let (x, y) = (left[a], right[b]);
         if x.is_some() && y.is_some() && x != y {
             let (l, r) = (
                 check.format_type(check.operands[0]),
@@ -107,14 +107,14 @@ pub(crate) fn dot_general(check: &CheckedOperation<'_>) -> RuleResult {
     demand_pairs(
         check,
         "batching",
-        (left, &left_batch),
-        (right, &right_batch),
+        [left, right],
+        [&left_batch, &right_batch],
     )?;
     demand_pairs(
         check,
         "contracting",
-        (left, &left_inner),
-        (right, &right_inner),
+        [left, right],
+        [&left_inner, &right_inner],
     )?;
     let free = |shape: &[DimSize], batch: &[usize], inner: &[usize]| -> Vec<DimSize> {
         let axes = (0..shape.len()).filter(|axis| !batch.contains(axis) && !inner.contains(axis));
