@@ -1,4 +1,4 @@
-//! Operations, regions and blocks.
+//! Reader of operations, regions and blocks.
 //!
 //! Values are numbered from the enclosing region that is isolated from above. The numbers of a
 //! region follow those of the enclosing regions, and are released at its end.

@@ -1,4 +1,4 @@
-//! A position in a part of the input, and the primitives of the format.
+//! Byte cursor: a position in a part of the input, and the primitives of the format.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 

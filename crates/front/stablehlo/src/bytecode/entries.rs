@@ -1,4 +1,4 @@
-//! Attributes and types, which are read at their first use.
+//! Tables of attributes and types, which are read at their first use.
 
 use super::cursor::{BytecodeCursor, BytecodeResult};
 use super::file::OpName;

@@ -1,4 +1,4 @@
-//! Bytecode files: sections and their tables.
+//! Reader of bytecode files: sections and their tables.
 
 use super::cursor::{BytecodeCursor, BytecodeResult};
 use super::entries::{BytecodeEntry, BytecodeReader};

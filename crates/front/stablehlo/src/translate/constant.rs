@@ -1,4 +1,4 @@
-//! Constants.
+//! Translation of constants.
 
 use super::element::TensorElement;
 use super::error::TranslateResult;

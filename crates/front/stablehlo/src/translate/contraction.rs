@@ -1,4 +1,4 @@
-//! Products: of matrices and tensors, convolutions.
+//! Contractions: products of matrices and tensors, and convolutions.
 
 use super::dims::merge_dims;
 use super::error::TranslateResult;

@@ -1,4 +1,4 @@
-//! Why a module is not translated.
+//! Errors of the translation.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::fmt;

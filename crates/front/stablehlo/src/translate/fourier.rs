@@ -1,4 +1,4 @@
-//! `fft`: discrete Fourier transforms, each length taken apart into its factors (Cooley and Tukey,
+//! `fft`: discrete Fourier transforms, each length factored (Cooley and Tukey,
 //! "An algorithm for the machine calculation of complex Fourier series", 1965).
 //!
 //! For `n = a b`, with `j = j1 b + j2` and `k = k1 + a k2`, a transform of length `a` over `j1`

@@ -1,4 +1,4 @@
-//! `gather` and `torch_index_select`.
+//! `gather` and `dynamic_gather`, and the dimensions that they share with `scatter`.
 
 use super::element::TensorElement;
 use super::error::TranslateResult;

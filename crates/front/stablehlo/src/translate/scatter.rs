@@ -1,4 +1,4 @@
-//! `scatter`.
+//! `scatter`: all updates at once, or one index after the other.
 
 use super::dims::merged_shapes;
 use super::element::TensorElement;

@@ -1,4 +1,4 @@
-//! The `chlo` dialect: functions that are composed of StableHLO's operations.
+//! Table of the `chlo` dialect: functions that are composed of StableHLO's operations.
 
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;

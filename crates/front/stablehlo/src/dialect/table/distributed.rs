@@ -1,4 +1,4 @@
-//! Operations between devices, and tokens.
+//! Table of operations between devices, and of tokens.
 
 use crate::dialect::MlirOpcode;
 use crate::dialect::operations::{

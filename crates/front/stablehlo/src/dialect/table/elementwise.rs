@@ -1,4 +1,4 @@
-//! Operations on one element of each operand.
+//! Table of operations on one element of each operand.
 
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;

@@ -1,4 +1,4 @@
-//! All operations, by subject.
+//! Tables of all operations, by subject.
 
 mod chlo;
 mod distributed;

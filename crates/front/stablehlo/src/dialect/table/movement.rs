@@ -1,4 +1,4 @@
-//! Constants, and operations that move elements.
+//! Table of constants, and of operations that move elements.
 
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;

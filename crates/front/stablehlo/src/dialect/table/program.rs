@@ -1,4 +1,4 @@
-//! Modules, functions, calls and control flow.
+//! Table of modules, functions, calls and control flow.
 
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;

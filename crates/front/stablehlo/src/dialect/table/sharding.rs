@@ -1,4 +1,4 @@
-//! Shardy's operations, by which JAX assigns data to devices.
+//! Table of Shardy's operations, by which JAX assigns data to devices.
 
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;

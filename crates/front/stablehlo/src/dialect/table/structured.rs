@@ -1,4 +1,4 @@
-//! Reductions, products, convolutions, linear algebra, random numbers.
+//! Table of reductions, products, convolutions, linear algebra and random numbers.
 
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;

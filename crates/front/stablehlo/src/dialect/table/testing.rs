@@ -1,4 +1,4 @@
-//! Operations of StableHLO's own tests.
+//! Table of the operations of StableHLO's own tests.
 
 use crate::dialect::MlirOpcode;
 use crate::dialect::custom;

@@ -1,4 +1,4 @@
-//! Attributes as text.
+//! Printer of attributes.
 
 use super::MlirPrinter;
 use super::number::show_float;

@@ -1,4 +1,4 @@
-//! Printing in the generic form, as MLIR prints it.
+//! Printer of the generic form, as MLIR prints it.
 //!
 //! The printed text reads back as the same module without locations.
 

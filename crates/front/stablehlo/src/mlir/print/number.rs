@@ -1,4 +1,4 @@
-//! Floats as decimal text.
+//! Printer of floats as decimal text.
 
 use crate::mlir::MlirFloat;
 

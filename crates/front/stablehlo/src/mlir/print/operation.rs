@@ -1,4 +1,4 @@
-//! Operations, regions and blocks as text.
+//! Printer of operations, regions and blocks.
 
 use super::{MlirPrinter, SsaNumbering};
 use crate::mlir::{

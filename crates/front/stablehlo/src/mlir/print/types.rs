@@ -1,4 +1,4 @@
-//! Types as text.
+//! Printer of types.
 
 use super::MlirPrinter;
 use super::number::show_float;

@@ -1,4 +1,4 @@
-//! Affine maps and integer sets.
+//! Parser of affine maps and integer sets.
 
 use super::cursor::MlirParseResult;
 use super::parser::MlirParser;

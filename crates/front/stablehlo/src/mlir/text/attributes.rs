@@ -1,4 +1,4 @@
-//! Attributes.
+//! Parser of attributes.
 
 use super::cursor::MlirParseResult;
 use super::number::{MlirLiteralValue, NumberStorage};

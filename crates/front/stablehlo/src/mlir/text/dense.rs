@@ -1,4 +1,4 @@
-//! Elements of tensors: `dense<…>` and `dense_resource<…>`.
+//! Parser of elements of tensors: `dense<…>` and `dense_resource<…>`.
 //!
 //! The type follows the elements. So the text of the elements is skipped, the type is read, and
 //! then the elements are read directly into the stored bytes. Cost: two passes over the text;

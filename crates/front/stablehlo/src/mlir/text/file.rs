@@ -1,4 +1,4 @@
-//! Whole texts.
+//! Parser of whole texts.
 
 use super::cursor::MlirParseResult;
 use super::parser::MlirParser;

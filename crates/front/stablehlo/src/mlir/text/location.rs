@@ -1,4 +1,4 @@
-//! Locations.
+//! Parser of locations.
 
 use super::cursor::MlirParseResult;
 use super::parser::MlirParser;

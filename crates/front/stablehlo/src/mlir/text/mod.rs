@@ -1,4 +1,4 @@
-//! Reading modules from text, and printing them in the generic form.
+//! Parser of modules in text.
 
 mod affine;
 mod alias;

@@ -1,4 +1,4 @@
-//! Operations, regions and blocks.
+//! Parser of operations, regions and blocks.
 
 use super::cursor::MlirParseResult;
 use super::parser::MlirParser;

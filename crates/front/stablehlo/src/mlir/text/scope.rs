@@ -1,4 +1,4 @@
-//! Names of values.
+//! Scopes of the names of values.
 //!
 //! A name is known from its definition to the end of the enclosing region, and in inner regions
 //! unless their operation is isolated from above. A use before the definition refers to a

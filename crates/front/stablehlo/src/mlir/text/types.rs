@@ -1,4 +1,4 @@
-//! Types.
+//! Parser of types.
 
 use super::cursor::MlirParseResult;
 use super::parser::MlirParser;

@@ -1,4 +1,4 @@
-//! Bessel functions.
+//! Bessel functions of real numbers.
 
 use super::calc::ScalarBuilder;
 use spirula_program::ScalarOp;

@@ -1,4 +1,4 @@
-//! Comparisons.
+//! Comparisons of scalars.
 
 use super::calc::ScalarBuilder;
 use super::value::ElementValue;

@@ -1,4 +1,4 @@
-//! Operations of the `chlo` dialect, and those of tests.
+//! Rules of the `chlo` dialect, and of checks in tests.
 
 use super::classes;
 use crate::dialect::records::{ConstantAttributes, ScanAttributes, TopKAttributes};

@@ -1,4 +1,4 @@
-//! Products of tensors and convolutions.
+//! Rules of products of tensors and of convolutions.
 
 use crate::dialect::records::{ConvolutionAttributes, DotAttributes, DotGeneralAttributes};
 use crate::dialect::{DotNumbers, IntegerList, PrecisionConfig, TensorLayout};

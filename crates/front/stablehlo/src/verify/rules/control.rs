@@ -1,4 +1,4 @@
-//! Control flow.
+//! Rules of control flow.
 
 use crate::verify::checked_operation::{
     CheckedOperation, ElementClasses, RuleResult, report_violation,

@@ -1,4 +1,4 @@
-//! Linear algebra, Fourier transforms, normalisation, random numbers.
+//! Rules of linear algebra, Fourier transforms, normalisation and random numbers.
 
 use super::classes;
 use crate::dialect::records::{BatchNormAttributes, FftAttributes, TriangularSolveAttributes};

@@ -1,4 +1,4 @@
-//! Operations that move elements.
+//! Rules of operations that move elements.
 
 use crate::dialect::records::{
     BroadcastAttributes, BroadcastInDimAttributes, ConcatenateAttributes, DimensionSizeAttributes,

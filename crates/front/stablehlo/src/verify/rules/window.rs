@@ -1,4 +1,4 @@
-//! Reductions, windows, sorting.
+//! Rules of reductions, windows and sorting.
 
 use crate::dialect::records::{
     ReduceAttributes, ReduceWindowAttributes, SelectAndScatterAttributes, SortAttributes,
