@@ -9,7 +9,7 @@ use spirula_spirv::ir as spirv;
 
 /// The state of a function's phis.
 pub(super) struct PhiState {
-    pending: Vec<PendingPhi>,
+    pending: Vec<IncompletePhi>,
     /// By block: the label of the last SPIR-V block that it became, if it is reachable.
     pub(super) exits: Vec<Option<Id>>,
     /// By block: the last phi that has an operand for it, counted from 1.
@@ -18,7 +18,7 @@ pub(super) struct PhiState {
 }
 
 /// A phi that has no operands yet.
-struct PendingPhi {
+struct IncompletePhi {
     inst: LlvmInst,
     block: LlvmBlock,
     phi: spirv::Inst,
@@ -39,7 +39,7 @@ impl FunctionTranslator<'_, '_> {
     pub(super) fn begin_phi(&mut self, block: LlvmBlock, inst: LlvmInst) -> TranslationResult<Id> {
         let ty = self.result_type(inst)?;
         let (id, phi) = self.t.b.append_phi(ty);
-        self.phis.pending.push(PendingPhi { inst, block, phi });
+        self.phis.pending.push(IncompletePhi { inst, block, phi });
         Ok(id)
     }
 
@@ -50,7 +50,7 @@ impl FunctionTranslator<'_, '_> {
             return;
         }
         let before = self.count_predecessors();
-        for PendingPhi { inst, block, phi } in phis {
+        for IncompletePhi { inst, block, phi } in phis {
             let count = before[block.index()];
             if let Err(refusal) = self.finish_phi(inst, block, phi, count) {
                 self.t
