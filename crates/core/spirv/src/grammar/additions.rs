@@ -1,9 +1,9 @@
 //! Grammar additions: instructions, values and extended instruction sets that are registered at run time.
 //!
-//! What is added holds for the whole process and for good: a number of the format means one thing,
-//! and rows of the grammar are shared by everything that was read with them. Assembler, disassembler,
-//! reader, uses, verifier and passes then know it as they know what the tables have. What nobody
-//! adds is kept word for word, and taken to have any effect.
+//! Additions hold for the whole process and permanently, because a number of the format has one meaning,
+//! and all modules share the rows of the grammar. Assembler, disassembler, reader, uses, verifier and passes
+//! then treat them like the rows of the tables. Other unknown instructions are kept verbatim, and are assumed
+//! to have every effect.
 //!
 //! ```
 //! use spirula_spirv::grammar::{GrammarAdditions, InstructionEffects, Kind, NewInstruction, OperandQuantifier};

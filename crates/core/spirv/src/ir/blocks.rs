@@ -2,9 +2,9 @@
 //!
 //! Each operation leaves the module well-formed, with phis that fit the graph, or returns an error and
 //! changes nothing. Where a module must have structured control flow (it declares `Shader`), edits
-//! that would break its rules are refused. Edits of edges change what dominates what: see
-//! [`SpirvModule::order_blocks`]. An edge that is added or redirected may lead past the definition of a
-//! value to its use, which is for the caller to mend.
+//! that would break its rules are refused. Edits of edges change dominance: see
+//! [`SpirvModule::order_blocks`]. An edge that is added or redirected may bypass the definition of a
+//! used value. Callers must repair such uses.
 
 use super::module::{Block, Func, Inst, ModuleSection, SpirvModule};
 use super::{IdWords, InstRef};

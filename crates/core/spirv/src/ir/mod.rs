@@ -1,24 +1,23 @@
 //! The module IR: a module's instructions in their logical order, ready to be analysed and edited.
 //!
-//! Data lies flat. All words stand in a pool; an instruction is a place in the pool, where its first
-//! word says its opcode and length; sections, parameters and block bodies are doubly linked lists of
-//! instructions. Reading a module takes its words as the pool and eight bytes for each instruction, and
-//! allocates nothing per instruction; inserting, deleting and moving instructions takes constant time
-//! and leaves every handle valid. Writing copies as long runs as stand in the pool as they do in the
-//! module: one, where nothing was edited.
+//! Data is flat. All words are in a pool. An instruction is a position in the pool, where its first word has its
+//! opcode and length. Sections, parameters and block bodies are doubly linked lists of instructions.
 //!
-//! Invariants, held by the reader and the editing interface:
+//! Reading a module takes its words as the pool and eight bytes for each instruction, without an allocation per
+//! instruction. Insertion, deletion and moves of instructions take constant time and keep every handle valid. Writing
+//! copies the longest runs that are consecutive both in the pool and in the module: a single one if nothing was edited.
+//!
+//! Invariants, which the reader and the editing interface preserve:
 //! - every instruction that the grammar knows has the operands that the grammar demands, with ids
 //!   that are not 0 and are below [`SpirvModule::bound`];
 //! - every basic block ends in a terminator, and has no other;
 //! - an instruction is in one list at most.
 //!
-//! Edits of blocks and edges hold them whatever is asked for. Edits of single instructions come in two kinds: those
-//! that do as they are told, and leave the second to the caller, and those named `try_…`, which refuse what would
-//! break them, or put an instruction into a section or a place of a block where it may not stand.
+//! Edits of blocks and edges preserve them in all cases. Edits of single instructions come in two kinds. Unchecked
+//! ones leave the second invariant to the caller. Those named `try_…` refuse edits that would break an invariant, or
+//! that would place an instruction in a section or position where it is not allowed.
 //!
-//! That ids are defined, dominate their uses and have fitting types is not an invariant: ask the
-//! verifier.
+//! It is no invariant that ids are defined, dominate their uses and have fitting types. The verifier checks this.
 
 mod block_order;
 mod blocks;

@@ -1,7 +1,7 @@
 //! Bringing modules together: importing from one module into another, and linking.
 //!
 //! [`SpirvImporter`] copies types, constants, global variables and functions with everything that they
-//! need. What is equal by value in both modules becomes one: types and constants (decorations
+//! need. Items that are equal by value in both modules are merged: types and constants (decorations
 //! included), extended instruction sets, strings. [`link_modules`] imports whole modules and resolves the
 //! symbols between them (specification, section 2.12 "Linkage").
 //!

@@ -1,8 +1,8 @@
 //! Recursive types by value: types that contain pointers to themselves.
 //!
-//! What a forward pointer leads to cannot be compared part by part, as its parts lead back to it. It
-//! is written down instead with the types that it reaches numbered in the order in which they are
-//! reached: two pointers are equal where that text is.
+//! The pointee of a forward pointer cannot be compared member by member, because its members lead back to it. It is
+//! written as text instead, with the reachable types numbered in the order in which they are reached. Two pointers are
+//! equal if their texts are.
 
 use super::decorations::TargetAnnotations;
 use super::global_values::is_value;

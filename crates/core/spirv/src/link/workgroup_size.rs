@@ -1,8 +1,8 @@
 //! Workgroup sizes in linked modules.
 //!
 //! A constant decorated `WorkgroupSize` sets the size of all entry points of its module, above their
-//! execution modes. In a linked module it would set that of other modules' entry points too, so it
-//! becomes an execution mode of those that it was meant for, and a constant like others.
+//! execution modes. In a linked module it would also set the size of entry points of other modules. It therefore
+//! becomes an execution mode of the entry points of its own module, and an ordinary constant.
 
 use crate::Id;
 use crate::analysis::IdDefinitions;

@@ -5,12 +5,12 @@
 //! simplified (entry points, functions, branches, instructions, operands, constants, names, …) and
 //! tries all of them at once, then halves, quarters, and so on down to single ones (Zeller and
 //! Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002). Passes are repeated until
-//! none of them gets anything smaller. Values that go are replaced by null constants, not by undefined
-//! ones, so that what fails does not fail for a new reason.
+//! none of them shrinks the module. Deleted values are replaced by null constants, not by undefined
+//! ones, so that the failure does not get a new cause.
 //!
-//! It ends, as everything that is kept is smaller in a well-founded order, and it is deterministic. Cost:
-//! each attempt copies and verifies the module; their number is about that of the units and the
-//! logarithm of it, for each round.
+//! Reduction terminates, because every accepted module is smaller in a well-founded order, and it is deterministic.
+//! Cost: each attempt copies and verifies the module. The number of attempts is about that of the units plus its
+//! logarithm, for each repetition.
 
 mod candidate;
 mod units;

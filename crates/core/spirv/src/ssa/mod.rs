@@ -4,9 +4,9 @@
 //! a whole, puts phis at the iterated dominance frontiers of their stores where the variable is
 //! live (Cytron et al., "Efficiently Computing Static Single Assignment Form and the Control
 //! Dependence Graph", 1991; pruned as by Choi, Cytron and Ferrante, 1991), and has every load
-//! replaced by the value that reaches it along the dominator tree. A read of what was never written
-//! is `OpUndef`. Phis take over name and `RelaxedPrecision` of their variable, and what debuggers
-//! were told of the variable they are told of its values.
+//! replaced by the value that reaches it along the dominator tree. A read before any write
+//! is `OpUndef`. Phis take over name and `RelaxedPrecision` of their variable. Debug information about the
+//! variable becomes debug information about its values.
 //!
 //! Cost: linear in the function, but for the blocks in which each variable is live and the sizes of
 //! dominance frontiers.

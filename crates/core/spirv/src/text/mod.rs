@@ -7,7 +7,7 @@
 //!
 //! Invariant: assembling the disassembly of any module that [`crate::binary::InstructionStream`] can walk
 //! gives the same words, as long as ids are printed as numbers and no id reaches the header's
-//! bound. What the tables do not know stands as numbers: a value as `!5`, a whole instruction as
+//! bound. Items that the tables do not know are written as numbers: a value as `!5`, a whole instruction as
 //! `OpUnknown(opcode, words)`.
 //!
 //! Cost: one pass over the input either way, and one more over a text or module that has named

@@ -1,8 +1,8 @@
 //! Friendly names of ids, by the rules of SPIRV-Tools' disassembler.
 //!
 //! A name comes from `OpName`, from a `BuiltIn` decoration, or from what a type or constant is
-//! made of; everything else keeps its number. The first name an id is given stays; a name that is
-//! taken gets `_0`, `_1` and so on behind it.
+//! made of; everything else keeps its number. The first name of an id counts. A name that is
+//! taken gets the suffix `_0`, `_1` and so on.
 
 use super::ids::IdTable;
 use super::literal::LiteralTypes;

@@ -1,7 +1,7 @@
 //! Verifier: checks a module against the rules of the specification and of a client interface.
 //!
 //! [`VerifyRule`] lists the rules with their numbers; each message names the instruction, its place and
-//! the rule. What has the form of a list stands in tables: capabilities, extensions and versions come
+//! the rule. Rules that have the form of a list are tables: capabilities, extensions and versions come
 //! from the grammar, types of operands from a table of signatures, environments from lists.
 //!
 //! ```
