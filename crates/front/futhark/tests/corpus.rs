@@ -1,4 +1,4 @@
-//! Every program of the corpus is read.
+//! Every program of the corpus is read, and survives a round trip through the text form.
 
 mod printed_corpus;
 

@@ -1,4 +1,4 @@
-//! Kernels of the corpus become valid modules.
+//! Kernels of the corpus are lowered to valid modules.
 
 mod printed_corpus;
 

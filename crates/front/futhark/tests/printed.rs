@@ -1,4 +1,4 @@
-//! The reader of Futhark's printed form: what it makes of tricky input, and damaged input.
+//! The reader of Futhark's printed form, on difficult and on damaged input.
 
 mod printed_corpus;
 
@@ -20,7 +20,7 @@ fn programs_read_as_expected() {
     expected.finish_comparison();
 }
 
-/// Cut or with a byte changed, a program is refused or read, and nothing else happens.
+/// A program that is cut or has a byte changed is read or refused, without a panic.
 #[test]
 fn damaged_programs_do_no_harm() {
     let text = fs::read_to_string("tests/printed/names.imp").expect("the file can be read");
@@ -43,8 +43,8 @@ fn damaged_programs_do_no_harm() {
     assert!(refused > text.len());
 }
 
-/// A program whose parts are headings, with its parts in braces, as Futhark has printed it since 0.25.35, and with
-/// attributes, as since 0.25.36.
+/// Converts a program with headings to one with braces, as printed since 0.25.35, and with attributes, as printed
+/// since 0.25.36.
 fn in_braces(text: &str) -> String {
     const HEADINGS: [(&str, &str); 10] = [
         ("Constants:", "constants {"),
@@ -83,7 +83,7 @@ fn in_braces(text: &str) -> String {
     out + if has_function { "  }\n}\n" } else { "}\n" }
 }
 
-/// Both forms of a program are the same.
+/// Both ways to print a program are read as the same program.
 #[test]
 fn parts_in_braces_are_those_under_headings() {
     let own = spirula_testing::list_files(Path::new("tests/printed"), ".imp");
@@ -99,7 +99,8 @@ fn parts_in_braces_are_those_under_headings() {
     }
 }
 
-/// A branch of the host whose kernel has copies that miss a dimension is not taken; elsewhere they are refused.
+/// A branch of the host is not taken if the copies of its kernel lack a dimension; elsewhere such copies are
+/// refused.
 #[test]
 fn kernels_with_broken_copies_are_avoided() {
     let text = fs::read_to_string("tests/printed/scan_barriers.imp").expect("the file can be read");
@@ -131,7 +132,7 @@ fn kernels_with_broken_copies_are_avoided() {
     }
 }
 
-/// Parameters of users, whose default may be any expression.
+/// User parameters have defaults, which may be any expression.
 #[test]
 fn parameters_of_users_have_their_defaults() {
     let text = fs::read_to_string("tests/printed/scan_barriers.imp").expect("the file can be read");
@@ -153,7 +154,7 @@ fn parameters_of_users_have_their_defaults() {
     }
 }
 
-/// A kernel uses what functions that it calls see of the program.
+/// A kernel captures the globals that its functions need.
 #[test]
 fn kernels_use_what_their_functions_see() {
     let text = fs::read_to_string("tests/printed/scan_barriers.imp").expect("the file can be read");

@@ -1,4 +1,4 @@
-//! Programs in the text form: they read, check and print to themselves; broken ones are refused.
+//! Round trips of programs through the text form, and rejected programs.
 
 use spirula_diagnostics::{SourceFile, render_diagnostic};
 use spirula_kernel::{parse_program, print_program, verify_program};
@@ -20,7 +20,7 @@ fn programs_print_to_themselves() {
     assert!(seen > 0);
 }
 
-/// Files hold programs between lines of `---`; the diagnostic of each stands in the file beside.
+/// Each file holds programs between lines of `---`; the expected diagnostic of each is in the file beside it.
 #[test]
 fn broken_programs_are_refused() {
     let mut expected = GoldenFiles::new();
@@ -43,7 +43,7 @@ fn broken_programs_are_refused() {
     expected.finish_comparison();
 }
 
-/// Cut anywhere, a program is refused or read, and nothing else happens.
+/// A program that is cut anywhere is read or refused, without a panic.
 #[test]
 fn cut_programs_do_no_harm() {
     let text = fs::read_to_string("tests/text/add_all.kernel").expect("the file can be read");

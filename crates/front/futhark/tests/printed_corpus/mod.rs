@@ -1,10 +1,10 @@
-//! The programs that Futhark printed, from the corpus.
+//! Programs in Futhark's printed form, from the corpus.
 
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Files of the corpus, or none where there is no corpus.
+/// Files of the corpus; none if there is no corpus.
 pub fn files() -> Vec<PathBuf> {
     let Some(folder) = spirula_testing::find_corpus("futhark/imp") else {
         return Vec::new();

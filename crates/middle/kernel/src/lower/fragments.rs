@@ -169,17 +169,16 @@ impl KernelLowering<'_> {
     fn in_units(&mut self, patch: &FragmentAddress, count: Id) -> Result<Id, SourceDiagnostic> {
         let (own, unit) = (patch.first.ty.size(), self.pointee_size(patch)?);
         let ty = self.uint_type(32);
-        Ok(match own <= unit {
-            true if own == unit => count,
-            true => {
-                let by = self.const_u32((unit / own).trailing_zeros());
-                self.emit_value(Op::ShiftRightLogical, ty, &[count, by])
-            }
-            false => {
-                let by = self.const_u32((own / unit).trailing_zeros());
-                self.emit_value(Op::ShiftLeftLogical, ty, &[count, by])
-            }
-        })
+        if own == unit {
+            return Ok(count);
+        }
+        let (op, ratio) = if own < unit {
+            (Op::ShiftRightLogical, unit / own)
+        } else {
+            (Op::ShiftLeftLogical, own / unit)
+        };
+        let by = self.const_u32(ratio.trailing_zeros());
+        Ok(self.emit_value(op, ty, &[count, by]))
     }
 
     fn lower_stride(&mut self, patch: &FragmentAddress) -> Result<Id, SourceDiagnostic> {

@@ -239,9 +239,10 @@ pub fn is_class(width: u32, scalar: AbstractScalar, mask: u32) -> AbstractScalar
 }
 
 fn merge_verdicts(a: bool, b: bool) -> AbstractScalar {
-    match a == b {
-        true => AbstractScalar::from_bool(a),
+    if a == b {
+        AbstractScalar::from_bool(a)
+    } else {
         // It is unknown whether the NaN signals.
-        false => AbstractScalar::Any,
+        AbstractScalar::Any
     }
 }

@@ -125,11 +125,13 @@ impl LlvmGenerator<'_, '_> {
                     .map(|(from, state)| format!("[ {}, %{from} ]", state[n]))
                     .collect();
                 let name = &node.phis[n];
-                match edges.is_empty() {
-                    // It has no predecessors.
-                    true => text.push_str(&format!("  {name} = freeze {ty} poison\n")),
-                    false => text.push_str(&format!("  {name} = phi {ty} {}\n", edges.join(", "))),
-                }
+                // A node without predecessors is unreachable.
+                let value = if edges.is_empty() {
+                    format!("freeze {ty} poison")
+                } else {
+                    format!("phi {ty} {}", edges.join(", "))
+                };
+                text.push_str(&format!("  {name} = {value}\n"));
             }
             self.body.text.insert_str(node.mark, &text);
         }
