@@ -60,7 +60,7 @@ impl<T> OutPointer<T> {
 
     /// Writes the result.
     pub fn set_value(self, value: T) {
-        // SAFETY: not null, and whoever made this vouched that it can be written.
+        // SAFETY: not null, and the creator of this pointer guarantees that it can be written.
         unsafe { self.0.as_ptr().write(value) };
     }
 }

@@ -23,7 +23,7 @@ fn message(call: impl FnOnce(*mut *mut SpirulaError) -> SpirulaStatus) -> (Spiru
     let mut error = null_mut();
     let status = call(&mut error);
     assert!(!error.is_null(), "{status:?} has no error");
-    // SAFETY: the error was just given, and is used no more.
+    // SAFETY: the error was just returned, and is not used afterwards.
     unsafe {
         let text = std::ffi::CStr::from_ptr(spirula_error_message(error, 0));
         let text = text.to_string_lossy().into_owned();

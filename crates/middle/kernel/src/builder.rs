@@ -52,7 +52,7 @@
 //! let body = b.end_block();
 //! b.define_function(main, body);
 //!
-//! // What callers see: an array, whose size is a parameter of the function.
+//! // The entry point: callers pass an array, whose size is an input of the function.
 //! let array = |var| PlainValue {
 //!     var,
 //!     element: ScalarType::F32,

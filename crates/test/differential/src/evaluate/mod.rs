@@ -65,7 +65,7 @@ pub struct LlvmEvaluator<'a> {
     memory: AbstractMemory,
     globals: Vec<Option<ObjectAddress>>,
     shapes: HashMap<LlvmType, Rc<[ValueLeaf]>>,
-    /// What `get_global_id(0)` is.
+    /// The value of `get_global_id(0)`.
     item: u64,
     steps: u64,
     depth: u32,
