@@ -1,4 +1,4 @@
-//! Cooperative matrices: what the invocations of a subgroup hold together.
+//! Fragments: cooperative matrices of a subgroup.
 //!
 //! A fragment is a small matrix that the invocations of a subgroup hold together: each has some of its elements.
 //! The device decides which invocation has which element (`SPV_KHR_cooperative_matrix`). All invocations of a
