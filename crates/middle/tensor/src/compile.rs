@@ -1,7 +1,7 @@
 //! The pipeline from functions to programs.
 
 use crate::ir::TensorFunction;
-use crate::print::print_function;
+use crate::text::print_function;
 use crate::schedule::{DispatchTuning, PASSES, ScheduleProfile, TensorDispatch};
 use crate::{lower, passes, schedule};
 use spirula_diagnostics::SourceDiagnostic;

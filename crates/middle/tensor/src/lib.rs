@@ -11,17 +11,17 @@
 
 mod build;
 mod compile;
-mod draw;
+mod dot_graph;
 mod eval;
 pub mod ir;
 mod lower;
 pub mod passes;
-mod print;
+mod text;
 pub mod schedule;
 
 pub use build::TensorBuilder;
 pub use compile::{TensorStageObserver, compile_function, list_stages, schedule_function};
-pub use draw::draw_function;
+pub use dot_graph::draw_function;
 pub use eval::{EvalError, evaluate_function};
 pub use lower::{TensorMemoryUse, measure_memory_use};
-pub use print::print_function;
+pub use text::print_function;

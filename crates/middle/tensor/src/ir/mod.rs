@@ -4,20 +4,20 @@
 //! operations with blocks of their own. What runs in parallel is a [`StructuredOp`] operation: an
 //! index space and, in its [`NodeGraph`], what is computed at each of its points.
 
-mod body;
+mod node_graph;
 mod function;
 mod id;
-mod index;
+mod affine;
 mod structured;
 mod types;
 
-pub use body::{NodeData, NodeGraph, NodeList};
+pub use node_graph::{NodeData, NodeGraph, NodeList};
 pub use function::{
     MessagePiece, OpKind, RunAssertion, SizeConstraint, SizeRelation, TensorBlockData,
     TensorConstant, TensorEntrySignature, TensorFunction, TensorOp, TensorSort, TensorValueData,
 };
 pub use id::{ScalarNode, TensorBlock, TensorValue};
-pub use index::{AffineSum, unflatten_index};
+pub use affine::{AffineSum, unflatten_index};
 pub use structured::{
     AxisKind, IterationAxis, ScalarCombiner, StructuredOp, StructuredYield, TensorReduction,
     YieldDestination,

@@ -3,13 +3,13 @@
 //! Tensors are blocks of device memory, those of rank 0 that need no device scalars of the host.
 //! Constants are globals that are filled once.
 
-mod emit;
-mod host;
+mod node_emitter;
+mod host_program;
 mod kernel;
-mod lifetime;
-mod placement;
-mod vectors;
-mod write;
+mod last_uses;
+mod host_scalars;
+mod vector_access;
+mod element_write;
 
 pub use lifetime::{TensorMemoryUse, measure_memory_use};
 
@@ -28,7 +28,7 @@ pub fn form_dispatches(
     profile: ScheduleProfile,
     tuning: &DispatchTuning,
 ) -> Result<Vec<TensorDispatch>, SourceDiagnostic> {
-    let is_host = placement::find_host_scalars(function);
+    let is_host = host_scalars::find_host_scalars(function);
     let mut dispatches = Vec::new();
     form_block_dispatches(
         function,
@@ -77,5 +77,5 @@ pub fn lower_to_program(
 ) -> KernelProgram {
     let keyed = dispatches.into_iter().map(|d| (d.results[0], d));
     let keyed: FxHashMap<TensorValue, TensorDispatch> = keyed.collect();
-    host::lower_host_program(function, &keyed)
+    host_program::lower_host_program(function, &keyed)
 }

@@ -1,20 +1,20 @@
 //! Passes over functions, one file and one row of [`PASSES`] each.
 
-mod behind;
+mod epilogue_fusion;
 mod dce;
-mod frame;
-mod fuse;
-mod pack;
-mod pad;
-mod plain;
-mod price;
-mod rows;
-mod scan;
-mod siblings;
-mod single;
-mod sort;
-mod split;
-mod uses;
+mod pad_input;
+mod fuse_producers;
+mod pack_constants;
+mod pad_factors;
+mod materialise_factors;
+mod fusion_cost;
+mod fuse_row_reductions;
+mod split_scans;
+mod fuse_siblings;
+mod drop_unit_axes;
+mod expand_sorts;
+mod split_reductions;
+mod use_def;
 
 use crate::ir::TensorFunction;
 use crate::schedule::ScheduleProfile;
@@ -42,61 +42,61 @@ pub const PASSES: &[TensorPass] = &[
     TensorPass {
         name: "sort",
         about: "Makes structured operations of sorts",
-        run: |function, _| sort::expand_sorts(function),
+        run: |function, _| expand_sorts::expand_sorts(function),
         notes: no_notes,
     },
     TensorPass {
         name: "single",
         about: "Makes maps of folds over single points",
-        run: |function, _| single::simplify_unit_folds(function),
+        run: |function, _| drop_unit_axes::simplify_unit_folds(function),
         notes: no_notes,
     },
     TensorPass {
         name: "fuse",
         about: "Computes elements where they are used: producers into consumers, consumers into folds",
-        run: fuse::fuse_producers,
-        notes: fuse::note_unfused_results,
+        run: fuse_producers::fuse_producers,
+        notes: fuse_producers::note_unfused_results,
     },
     TensorPass {
         name: "pad",
         about: "Copies factors of large products whose rows begin at odd places",
-        run: pad::pad_factors,
+        run: pad_factors::pad_factors,
         notes: no_notes,
     },
     TensorPass {
         name: "plain",
         about: "Stores factors of products that processors read where they are",
-        run: plain::materialise_factors,
+        run: materialise_factors::materialise_factors,
         notes: no_notes,
     },
     TensorPass {
         name: "rows",
         about: "Joins folds of rows with what is computed of them and the same rows",
-        run: rows::fuse_rows,
+        run: fuse_row_reductions::fuse_rows,
         notes: no_notes,
     },
     TensorPass {
         name: "siblings",
         about: "Joins operations over equal spaces that do not need each other",
-        run: |function, _| siblings::fuse_siblings(function),
+        run: |function, _| fuse_siblings::fuse_siblings(function),
         notes: no_notes,
     },
     TensorPass {
         name: "scan",
         about: "Scans long dimensions chunk by chunk, from what the chunks before give",
-        run: scan::split_scans,
+        run: split_scans::split_scans,
         notes: no_notes,
     },
     TensorPass {
         name: "split",
         about: "Folds long dimensions with few results in two rounds",
-        run: split::split_reductions,
+        run: split_reductions::split_reductions,
         notes: no_notes,
     },
     TensorPass {
         name: "pack",
         about: "Keeps large constants of small numbers in words, several in each",
-        run: |function, _| pack::pack_constants(function),
+        run: |function, _| pack_constants::pack_constants(function),
         notes: no_notes,
     },
     TensorPass {

@@ -17,7 +17,7 @@
 use super::{
     AxisTile, DispatchStep, LoopMapping, PrefetchRound, StagedNode, SubgroupMatmul, TensorDispatch,
 };
-use crate::print::{NodeNames, format_axes, format_body, format_list};
+use crate::text::{NodeNames, format_axes, format_body, format_list};
 use spirula_kernel::ir::FragmentElement;
 use std::fmt::Write;
 

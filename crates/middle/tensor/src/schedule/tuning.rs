@@ -2,7 +2,7 @@
 
 use super::{ScheduleProfile, TensorDispatch};
 use crate::ir::{StructuredOp, TensorFunction};
-use crate::print::{format_axes, format_body};
+use crate::text::{format_axes, format_body};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;

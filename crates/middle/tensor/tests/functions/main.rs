@@ -2,7 +2,7 @@
 
 mod common;
 mod fusion;
-mod packed;
+mod pack_constants;
 mod random;
 mod scans;
 mod schedules;

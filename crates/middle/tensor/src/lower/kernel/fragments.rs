@@ -1,6 +1,6 @@
 //! Products of matrices by subgroups.
 
-use super::super::emit::TensorStorage;
+use super::super::node_emitter::TensorStorage;
 use super::DispatchLowering;
 use crate::ir::{AffineSum, NodeData, ScalarNode, unflatten_index};
 use crate::schedule::{SubgroupMatmul, match_matrix_operand};

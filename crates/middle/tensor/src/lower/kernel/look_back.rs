@@ -5,11 +5,11 @@
 //! Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016). Each invocation of the first
 //! subgroup asks some chunks before its own at once, and further ones until one of all knows what is before it.
 
-use super::super::emit::NodeEmitter;
-use super::super::write::AccumulatorArrays;
-use super::combine::shuffle_variables;
-use super::prefix::ScanAccumulators;
-use super::{DispatchLowering, words};
+use super::super::node_emitter::NodeEmitter;
+use super::super::element_write::AccumulatorArrays;
+use super::combine_accumulators::shuffle_variables;
+use super::workgroup_scan::ScanAccumulators;
+use super::{DispatchLowering, shuffle_words};
 use crate::ir::DimExtent;
 use crate::schedule::{LoopMapping, TensorDispatch};
 use spirula_kernel::ProgramBuilder;
@@ -440,7 +440,7 @@ fn split_into_pieces(e: &mut NodeEmitter<'_>, value: ExprId, ty: ScalarType) -> 
     let [mask, piece] =
         [(1 << PIECE) - 1, PIECE].map(|n| e.b.make_literal(ScalarLiteral::from_i32(n)));
     let mut cut = Vec::new();
-    for word in words::split_into_words(e, value, ty) {
+    for word in shuffle_words::split_into_words(e, value, ty) {
         let word = e.bind_to_variable(word, ScalarType::I32);
         cut.push(e.b.apply_op(ScalarOp::And, &[word, mask]));
         cut.push(e.b.apply_op(ScalarOp::LShr, &[word, piece]));
@@ -466,7 +466,7 @@ fn put_together(e: &mut NodeEmitter<'_>, found: &[VarId], ty: ScalarType) -> Exp
         }
     });
     let words: Vec<ExprId> = words.collect();
-    words::join_words(e, &words, ty)
+    shuffle_words::join_words(e, &words, ty)
 }
 
 /// What a word says is known.

@@ -1,18 +1,18 @@
 //! Dispatches to kernels.
 
-mod accumulate;
-mod combine;
-mod copies;
+mod accumulate_leaves;
+mod combine_accumulators;
+mod tile_copies;
 mod fragments;
-mod kept;
-mod launch;
+mod saved_accumulators;
+mod launch_arguments;
 mod look_back;
-mod prefix;
-mod staging;
-mod store;
-mod words;
+mod workgroup_scan;
+mod tile_staging;
+mod store_results;
+mod shuffle_words;
 
-use super::emit::{NodeEmitter, TensorStorage};
+use super::node_emitter::{NodeEmitter, TensorStorage};
 use crate::ir::{
     AffineSum, DimExtent, NodeData, NodeGraph, ScalarNode, StructuredOp, TensorFunction,
     TensorValue, YieldDestination,
@@ -28,7 +28,7 @@ use spirula_kernel::ir::{
     VariableType,
 };
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
-use staging::TileWrites;
+use tile_staging::TileWrites;
 
 /// A dispatch as a kernel of a program whose memory and scalars are given by value, with memory for those that look back.
 pub(super) fn lower_dispatch(
@@ -112,7 +112,7 @@ struct DispatchLowering<'a> {
     /// What each invocation writes of each tile.
     stages: Vec<TileWrites>,
     /// The same of tiles for fragments.
-    copies: Vec<Vec<copies::TileCopyRun>>,
+    copies: Vec<Vec<tile_copies::TileCopyRun>>,
     fragments: SubgroupFragments,
     /// Memory for accumulators while others are added to.
     kept: Vec<VarId>,
@@ -517,7 +517,7 @@ impl<'a> DispatchLowering<'a> {
                         self.copies
                             .iter()
                             .flatten()
-                            .flat_map(copies::TileCopyRun::collect_roots),
+                            .flat_map(tile_copies::TileCopyRun::collect_roots),
                     );
                 }
                 DispatchStep::Stage(at) => {

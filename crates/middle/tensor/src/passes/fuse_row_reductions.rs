@@ -5,7 +5,7 @@
 //! a row, which is read from the device's memory once and from caches afterwards; what folds give never
 //! reaches memory. Maps between are computed again where they are read.
 
-use super::uses::{TensorOpPosition, TensorUses};
+use super::use_def::{TensorOpPosition, TensorUses};
 use crate::ir::{
     AxisKind, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, StructuredYield,
     TensorFunction, TensorValue, YieldDestination,

@@ -1,9 +1,9 @@
 //! Adding to accumulators.
 
 use super::DispatchLowering;
-use super::combine::fold_into_accumulators;
+use super::combine_accumulators::fold_into_accumulators;
 use crate::ir::{ScalarNode, TensorReduction};
-use crate::lower::emit::NodeEmitter;
+use crate::lower::node_emitter::NodeEmitter;
 use spirula_kernel::ir::{ExprId, VarId};
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 

@@ -5,7 +5,7 @@
 //! zeros around it, is hardly larger than the input, where one over both is as large as the window times as much. Rows of windows
 //! lie in it as matrices do, one row overlapping the next, so that large fragments are loaded from it.
 
-use super::price;
+use super::fusion_cost;
 use crate::ir::{
     AffineSum, DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
     TensorFunction, TensorOp, TensorShape, TensorValue,
@@ -54,7 +54,7 @@ pub(super) fn store_factor(
         let stored = function.new_value(DenseTensorType { element, shape });
         let framed = frame.build_product(product, stored);
         let plan = dense_plan(function, &framed, profile);
-        let cost = price::estimate_store_cost(function, (&product.body, factor), elements, profile);
+        let cost = fusion_cost::estimate_store_cost(function, (&product.body, factor), elements, profile);
         let points = framed
             .axes
             .iter()

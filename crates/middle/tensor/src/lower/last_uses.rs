@@ -100,7 +100,7 @@ pub struct TensorMemoryUse {
 pub fn measure_memory_use(function: &TensorFunction) -> TensorMemoryUse {
     let mut count = TensorMemoryCounter {
         function,
-        is_host: super::placement::find_host_scalars(function),
+        is_host: super::host_scalars::find_host_scalars(function),
         last: last_uses(function),
         roots: (0..function.value_count()).map(TensorValue::new).collect(),
         users: vec![0; function.value_count()],

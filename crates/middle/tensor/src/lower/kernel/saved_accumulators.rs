@@ -1,7 +1,7 @@
 //! Accumulators in the workgroup's memory while others are added to.
 
-use super::super::write::AccumulatorArrays;
-use super::combine::fold_into_accumulators;
+use super::super::element_write::AccumulatorArrays;
+use super::combine_accumulators::fold_into_accumulators;
 use super::{DispatchLowering, UnrolledPoint, accumulator_types};
 use crate::ir::{NodeGraph, ScalarNode};
 use spirula_kernel::ir::VarId;

@@ -5,7 +5,7 @@
 //! optimiser behind a gradient. The map may have the axes in another order, in which the results are then
 //! written, and axes of size 1 make no difference.
 
-use super::uses::{TensorOpPosition, TensorUses};
+use super::use_def::{TensorOpPosition, TensorUses};
 use crate::ir::{
     AxisKind, DimExtent, NodeData, OpKind, ScalarNode, StructuredOp, StructuredYield,
     TensorFunction, TensorValue, YieldDestination,

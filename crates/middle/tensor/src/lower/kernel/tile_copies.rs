@@ -4,7 +4,7 @@
 //! memory as they are kept are read as words; of others the elements are computed one by one and put
 //! into words.
 
-use super::super::emit::{NodeEmitter, TensorStorage};
+use super::super::node_emitter::{NodeEmitter, TensorStorage};
 use super::{DispatchLowering, conjoin_conditions};
 use crate::ir::{AffineSum, NodeData, NodeGraph, ScalarNode, unflatten_index};
 use crate::schedule::PrefetchRound;

@@ -1,6 +1,6 @@
 //! Sizes that are known only when run: where they are, and what has to hold of them.
 
-use super::super::emit::TensorStorage;
+use super::super::node_emitter::TensorStorage;
 use super::HostProgramLowering;
 use crate::ir::{DimExtent, OpKind, SizeRelation, TensorFunction, TensorValue};
 use spirula_kernel::ir::{ExprId, MessageData, MessageSegment, StmtKind, VariableType};

@@ -1,6 +1,6 @@
 //! Writing elements.
 
-use super::emit::NodeEmitter;
+use super::node_emitter::NodeEmitter;
 use crate::ir::{ScalarCombiner, ScalarNode};
 use crate::schedule::match_atomic_op;
 use spirula_kernel::ir::{AtomicStmt, ExprId, MemoryElement, StmtKind, VarId, VariableType};

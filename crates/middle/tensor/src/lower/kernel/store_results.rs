@@ -1,8 +1,8 @@
 //! Writing results.
 
-use super::super::emit::TensorStorage;
-use super::super::vectors;
-use super::super::write::ElementWrite;
+use super::super::node_emitter::TensorStorage;
+use super::super::vector_access;
+use super::super::element_write::ElementWrite;
 use super::{DispatchLowering, conjoin_conditions, flatten_position};
 use crate::ir::{ScalarNode, YieldDestination};
 use crate::schedule::ScheduleStrategy;
@@ -115,7 +115,7 @@ impl DispatchLowering<'_> {
                 e.vectorise_reads(&values);
             }
             e.emit_nodes(&values);
-            vectors::write_vectors(e, &places);
+            vector_access::write_vectors(e, &places);
         });
     }
 

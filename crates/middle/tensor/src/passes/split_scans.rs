@@ -5,7 +5,7 @@
 //! those before it gave. The scan of the chunks is split again where it is long. Points are read twice
 //! and written once; those of workgroups that look back at each other are left whole, since they read all once.
 
-use super::split::{ReductionSplit, SplitChunk, is_rounded};
+use super::split_reductions::{ReductionSplit, SplitChunk, is_rounded};
 use crate::ir::{
     AxisKind, DenseTensorType, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
     StructuredYield, TensorFunction, TensorOp, TensorReduction, TensorValue, YieldDestination,

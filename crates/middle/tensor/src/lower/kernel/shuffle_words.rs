@@ -1,6 +1,6 @@
 //! Numbers as words of 32 bits, which is what invocations of a subgroup hand to each other.
 
-use super::super::emit::NodeEmitter;
+use super::super::node_emitter::NodeEmitter;
 use spirula_kernel::ir::ExprId;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 

@@ -6,7 +6,7 @@
 //! what else it reads is there already, or an earlier one comes down to where the later one is if nothing
 //! between needs it.
 
-use super::behind;
+use super::epilogue_fusion;
 use crate::ir::{
     NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, StructuredYield, TensorFunction,
     TensorOp, TensorValue, YieldDestination,
@@ -239,6 +239,6 @@ fn join_ops(
     joined.reductions.extend(other.reductions);
     joined.yields.extend(other.yields);
     let tensors = joined.collect_operands().len() + joined.yields.len();
-    let is_small = joined.body.len() <= NODES && behind::is_small(&joined);
+    let is_small = joined.body.len() <= NODES && epilogue_fusion::is_small(&joined);
     (tensors <= TENSORS && is_small).then_some(joined)
 }

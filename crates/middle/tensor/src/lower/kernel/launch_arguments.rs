@@ -1,6 +1,6 @@
 //! Launches: how many workgroups, and what they are given.
 
-use super::super::emit::{NodeEmitter, TensorStorage};
+use super::super::node_emitter::{NodeEmitter, TensorStorage};
 use crate::ir::{ScalarNode, TensorFunction, TensorValue};
 use crate::schedule::TensorDispatch;
 use rustc_hash::FxHashMap;

@@ -3,7 +3,7 @@
 
 use crate::ir::{OpKind, TensorBlock, TensorFunction, TensorOp, TensorValue};
 use crate::lower::measure_memory_use;
-use crate::print::format_axes;
+use crate::text::format_axes;
 use crate::schedule::TensorDispatch;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;

@@ -3,8 +3,8 @@
 //! Points that lie next to each other read and write elements that often do, too. Those that begin at a
 //! multiple of 16 bytes are accessed as one vector.
 
-use super::emit::{NodeEmitter, TensorStorage};
-use super::write::ElementWrite;
+use super::node_emitter::{NodeEmitter, TensorStorage};
+use super::element_write::ElementWrite;
 use crate::ir::{AffineSum, NodeData, ScalarNode, TensorValue};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

@@ -3,8 +3,8 @@
 //! Each invocation writes every so-many-th element of a tile: at once, or first into registers and,
 //! when the tile before is not needed any more, from there.
 
-use super::super::emit::{NodeEmitter, TensorStorage};
-use super::super::write::ElementWrite;
+use super::super::node_emitter::{NodeEmitter, TensorStorage};
+use super::super::element_write::ElementWrite;
 use super::DispatchLowering;
 use crate::ir::{AffineSum, NodeGraph, ScalarNode, TensorValue, unflatten_index};
 use crate::schedule::{PrefetchRound, StagedNode};

@@ -2,17 +2,17 @@
 //!
 //! - *Producer into consumer*: an element that a map computes is computed where it is read, with the
 //!   reader's index maps composed with the producer's, where that costs less than storing it
-//!   ([`super::price`]).
+//!   ([`super::fusion_cost`]).
 //! - *Reshapes* become index maps where these come out without quotients, or where what is reshaped
 //!   is fused in turn.
-//! - *Consumer into fold*: [`super::behind`].
+//! - *Consumer into fold*: [`super::epilogue_fusion`].
 //!
 //! Operations are visited in order, so that what is fused has been fused itself, and what follows a fold is
 //! part of it before its own readers are looked at.
 
-use super::behind;
-use super::price::{estimate_fusion_cost, is_fusion_profitable};
-use super::uses::{TensorOpPosition, TensorUses};
+use super::epilogue_fusion;
+use super::fusion_cost::{estimate_fusion_cost, is_fusion_profitable};
+use super::use_def::{TensorOpPosition, TensorUses};
 use crate::ir::{
     DenseTensorType, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, TensorFunction,
     TensorValue,
@@ -37,7 +37,7 @@ pub(super) fn fuse_producers(function: &mut TensorFunction, profile: &SchedulePr
             }
             let next = |function: &TensorFunction, uses: &TensorUses| {
                 let fused = fuse_reads(function, uses, (block, at), profile);
-                fused.or_else(|| behind::fuse_epilogue(function, uses, (block, at)))
+                fused.or_else(|| epilogue_fusion::fuse_epilogue(function, uses, (block, at)))
             };
             while let Some(fused) = next(function, &uses) {
                 uses.replace_kind(function, (block, at), OpKind::Structured(Box::new(fused)));
@@ -95,9 +95,9 @@ fn fuse_reads(
     let fused = operands
         .into_iter()
         .filter_map(|value| fuse_value(function, uses, consumer, value, profile));
-    let was_small = behind::is_small(consumer);
+    let was_small = epilogue_fusion::is_small(consumer);
     let mut small = fused.filter(|f| {
-        let is_small = f.body.len() <= NODES && (behind::is_small(f) || !was_small);
+        let is_small = f.body.len() <= NODES && (epilogue_fusion::is_small(f) || !was_small);
         is_small && f.collect_operands().len() <= most
     });
     small.next()

@@ -10,7 +10,7 @@
 //! The factors of a contraction are computed once for each tile that has them; a tile along columns needs
 //! each element of the first factor, so that this is read as often as there are such tiles.
 
-use super::uses::TensorUses;
+use super::use_def::TensorUses;
 use crate::ir::{
     AxisKind, DenseTensorType, NodeData, NodeGraph, ScalarNode, StructuredOp, TensorFunction,
     TensorValue, YieldDestination,

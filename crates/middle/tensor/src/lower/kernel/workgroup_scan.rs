@@ -1,8 +1,8 @@
 //! Scanning together: what the invocations of a workgroup have up to each point.
 
-use super::super::emit::NodeEmitter;
-use super::super::write::AccumulatorArrays;
-use super::combine::{fold_into_accumulators, shuffle_variables};
+use super::super::node_emitter::NodeEmitter;
+use super::super::element_write::AccumulatorArrays;
+use super::combine_accumulators::{fold_into_accumulators, shuffle_variables};
 use super::{DispatchLowering, accumulator_types};
 use crate::ir::{ScalarNode, TensorReduction};
 use crate::schedule::LoopMapping;

@@ -1,8 +1,8 @@
 //! Folding together: the accumulators of a workgroup's invocations into one.
 
-use super::super::emit::NodeEmitter;
-use super::super::write::AccumulatorArrays;
-use super::{DispatchLowering, accumulator_types, conjoin_conditions, words};
+use super::super::node_emitter::NodeEmitter;
+use super::super::element_write::AccumulatorArrays;
+use super::{DispatchLowering, accumulator_types, conjoin_conditions, shuffle_words};
 use crate::ir::{ScalarNode, TensorReduction};
 use crate::schedule::{DispatchStep, LoopMapping};
 use spirula_kernel::ir::{ExprId, StmtKind, VarId, VariableType};
@@ -236,10 +236,10 @@ pub(super) fn shuffle_variables(
         if matches!(ty, ScalarType::I32 | ScalarType::F32) {
             return shuffle_word(e, value, *ty, mask);
         }
-        let words = words::split_into_words(e, value, *ty).into_iter();
+        let words = shuffle_words::split_into_words(e, value, *ty).into_iter();
         let words = words.map(|word| shuffle_word(e, word, ScalarType::I32, mask));
         let words: Vec<ExprId> = words.collect();
-        let other = words::join_words(e, &words, *ty);
+        let other = shuffle_words::join_words(e, &words, *ty);
         e.bind_to_variable(other, *ty)
     });
     others.collect()

@@ -5,7 +5,7 @@
 //! computed for either. Where a factor is converted, turned or computed otherwise, a tensor of it costs little
 //! beside a product that uses each of its elements often.
 
-use super::{frame, price};
+use super::{fusion_cost, pad_input};
 use crate::ir::{
     DenseTensorType, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, TensorFunction,
     TensorOp, TensorShape,
@@ -32,7 +32,7 @@ pub(super) fn materialise_factors(function: &mut TensorFunction, profile: &Sched
             if let OpKind::Structured(structured) = &mut op.kind
                 && let Some(parts) = match_contraction(structured)
             {
-                if let Some(framed) = frame::store_factor(function, structured, profile, op.place) {
+                if let Some(framed) = pad_input::store_factor(function, structured, profile, op.place) {
                     stored.extend([framed, op]);
                     continue;
                 }
@@ -101,7 +101,7 @@ fn find_unsuitable_factors(
     }
     let costs = factors.iter().map(|(factor, axes)| {
         let elements = total(axes).unwrap_or(u64::MAX);
-        price::estimate_store_cost(function, (&op.body, *factor), elements, profile)
+        fusion_cost::estimate_store_cost(function, (&op.body, *factor), elements, profile)
     });
     match costs.fold(0, u64::saturating_add) <= all {
         true => factors,
@@ -141,7 +141,7 @@ fn unlike_memory(
             // Neighbours read elements that do not lie next to each other.
             false => ONE_BY_ONE,
         };
-        let storing = price::estimate_store_cost(function, (&op.body, factor), elements, profile);
+        let storing = fusion_cost::estimate_store_cost(function, (&op.body, factor), elements, profile);
         cost = cost.saturating_add(storing.saturating_mul(each));
         factors.push((factor, axes));
     }

@@ -1,10 +1,10 @@
 //! Functions to host programs.
 
-mod sizes;
+mod dynamic_sizes;
 
-use super::emit::{NodeEmitter, TensorStorage};
+use super::node_emitter::{NodeEmitter, TensorStorage};
 use super::kernel;
-use super::placement::find_host_scalars;
+use super::host_scalars::find_host_scalars;
 use crate::ir::{
     MessagePiece, OpKind, RunAssertion, SizeConstraint, StructuredOp, TensorBlock, TensorConstant,
     TensorFunction, TensorValue, YieldDestination,
@@ -30,10 +30,10 @@ pub(super) fn lower_host_program(
         function,
         dispatches,
         is_host: find_host_scalars(function),
-        is_size: sizes::mark_sizes(function),
+        is_size: dynamic_sizes::mark_sizes(function),
         sources: FxHashMap::default(),
         constants: Vec::new(),
-        last: crate::lower::lifetime::last_uses(function),
+        last: crate::lower::last_uses::last_uses(function),
         demands: function.demands.clone(),
         behind: Vec::new(),
     };
