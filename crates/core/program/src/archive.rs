@@ -1,11 +1,10 @@
-//! Programs as files: one archive that has everything a program needs to run.
+//! Program archives: one file with everything that a program needs to run.
 //!
-//! An archive is a ZIP file whose members are stored as they are, so that any tool can take one
-//! out: `program.json` has the host's part and the entry points, `kernels/N.spv` the kernels,
-//! `kernels/N.laid-out.spv` those that have workgroup memory laid out explicitly, `data/N.bin` constant
-//! data. The first member, `mimetype`, says what the file is at a fixed
-//! place, as in other formats that are ZIP files (OCF 3.3, section 4.3). The same program gives
-//! the same bytes.
+//! An archive is a ZIP file whose members are stored without compression, so that any tool can extract them.
+//! `program.json` has the host's part and the entry points. `kernels/N.spv` are the kernels, `kernels/N.laid-out.spv`
+//! those with workgroup memory in an explicit layout, and `data/N.bin` constant data. The first member, `mimetype`,
+//! identifies the file at a fixed offset, as in other formats that are ZIP files (OCF 3.3, section 4.3). Equal programs
+//! have equal archives.
 
 use crate::CompiledProgram;
 use serde::{Deserialize, Serialize};
@@ -15,16 +14,16 @@ use zip::result::{ZipError, ZipResult};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-/// What the first member says.
+/// Content of the first member.
 const TYPE: &str = "application/x-spirula-program";
 
-/// Where an archive has the name and content of its first member (APPNOTE.TXT, section 4.3.7).
+/// Offset of the name and content of the first member (APPNOTE.TXT, section 4.3.7).
 const TYPE_AT: usize = 30;
 
-/// The form of the archive that is written; others are refused.
+/// Version of the format; others are refused.
 const FORMAT: u32 = 2;
 
-/// Why an archive could not be read.
+/// The reason why an archive could not be read or written.
 #[derive(Debug)]
 pub struct ArchiveError(String);
 
@@ -44,14 +43,14 @@ struct ManifestView<'a> {
     program: &'a CompiledProgram,
 }
 
-/// The same, as it is read.
+/// The same for reading.
 #[derive(Deserialize)]
 struct ManifestContent {
     data: usize,
     program: CompiledProgram,
 }
 
-/// What is read of it first, since the rest may have changed.
+/// The part that is read first, because other versions may differ in the rest.
 #[derive(Deserialize)]
 struct ManifestHeader {
     format: u32,
@@ -68,7 +67,7 @@ pub fn is_archive(bytes: &[u8]) -> bool {
 /// The archive of a program.
 ///
 /// # Errors
-/// When it is larger than archives can be.
+/// When the program is too large for an archive.
 pub fn write_archive(program: &CompiledProgram) -> Result<Vec<u8>, ArchiveError> {
     write_members(program).map_err(|error| ArchiveError(error.to_string()))
 }
@@ -113,10 +112,10 @@ fn data_name(number: usize) -> String {
     format!("data/{number}.bin")
 }
 
-/// The program of an archive. It is checked, but for the kernels' modules.
+/// The program of an archive. It is validated, except for the kernels' modules.
 ///
 /// # Errors
-/// When it is damaged, of another format, or has no program that can be run.
+/// When the archive is damaged, has another format, or its program is not valid.
 pub fn read_archive(bytes: &[u8]) -> Result<CompiledProgram, ArchiveError> {
     let archive = ZipArchive::new(Cursor::new(bytes));
     let mut archive = archive.map_err(|error| ArchiveError(error.to_string()))?;

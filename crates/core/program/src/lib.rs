@@ -1,39 +1,39 @@
-//! What compilation ends in and what the runtime runs.
+//! Compiled programs: the result of compilation, and the input of the runtime.
 //!
 //! - [`CompiledProgram`]: kernels, steps of the host, entry points. [`program`] has its parts.
 //! - [`archive`]: programs as files.
-//! - [`ProgramSession`]: runs the steps on a [`KernelMachine`].
-//! - [`ProgramValue`]: what entry points take and give; [`read_string`] reads literals of strings.
+//! - [`ProgramSession`]: runs the host's steps on a [`KernelMachine`].
+//! - [`ProgramValue`]: arguments and results of entry points; [`read_string`] reads string literals.
 //! - [`ScalarType`], [`ScalarLiteral`]: types and values of scalars.
 //! - [`ScalarOperator`]: the scalar operators, one table for compilers and for the steps of the host.
 //! - [`ProgramParameter`]: tuning parameters.
-//! - [`ByteRegion`]: the part of a block that a command touches.
+//! - [`ByteRegion`]: the part of a block that a command accesses.
 
 pub mod archive;
-mod blocks;
-mod check;
-mod copy;
-mod escapes;
-mod eval;
+mod block_pool;
+mod byte_region;
+mod copy_call;
+mod evaluate;
+mod heap;
 mod machine;
 mod operator;
-mod parameter;
-mod pool;
 pub mod program;
-mod region;
+mod program_value;
 mod scalar;
 mod session;
-mod value;
+mod string_literal;
+mod tuning_parameter;
+mod validate;
 
-pub use check::ProgramFault;
-pub use escapes::read_string;
+pub use byte_region::ByteRegion;
 pub use machine::{BlockBinding, BlockRead, KernelMachine, LaunchRequest, ProgramError};
 pub use operator::{
     ROWS, ScalarOp, ScalarOpInfo, ScalarOpSignature, ScalarOperator, ScalarTypeClass,
 };
-pub use parameter::{ProgramParameter, SizeClass};
 pub use program::CompiledProgram;
-pub use region::ByteRegion;
+pub use program_value::{ProgramValue, ValueError};
 pub use scalar::{ScalarLiteral, ScalarType};
 pub use session::{CallValue, CompletedCall, PreparedCall, ProgramSession};
-pub use value::{ProgramValue, ValueError};
+pub use string_literal::read_string;
+pub use tuning_parameter::{ProgramParameter, SizeClass};
+pub use validate::ProgramFault;

@@ -1,22 +1,22 @@
-//! What programs run on, and how runs end.
+//! The machine that programs run on, and errors of runs.
 
 use crate::{ByteRegion, ProgramParameter, SizeClass};
 use std::fmt;
 
-/// What executes a program's kernels and holds its blocks.
+/// A machine that runs a program's kernels and owns its device memory.
 pub trait KernelMachine {
     /// A block of device memory.
     type Block: Copy;
-    /// What can go wrong.
+    /// An error of the machine.
     type Error: fmt::Display;
 
-    /// Makes a block of at least so many bytes, with any contents.
+    /// Allocates a block of at least `bytes` bytes, with undefined contents.
     ///
     /// # Errors
     /// When there is no memory for it.
     fn allocate_block(&mut self, bytes: u64) -> Result<Self::Block, Self::Error>;
 
-    /// Takes a block back; launches before may still use it.
+    /// Frees a block; earlier launches may still use it.
     fn free_block(&mut self, block: Self::Block);
 
     /// Copies into a block, after all launches so far.
@@ -37,7 +37,7 @@ pub trait KernelMachine {
         out: &mut [u8],
     ) -> Result<(), Self::Error>;
 
-    /// Copies out of several blocks at once, as [`KernelMachine::read_block`] does out of one.
+    /// Copies out of several blocks at once, as [`KernelMachine::read_block`] does from one.
     ///
     /// # Errors
     /// When the machine fails.
@@ -61,42 +61,42 @@ pub trait KernelMachine {
     /// When the machine fails.
     fn wait_idle(&mut self) -> Result<(), Self::Error>;
 
-    /// Whether blocks are in the host's own memory, so that to read one is no more than a copy.
+    /// Whether blocks are in the host's memory, so that reading one is only a copy.
     fn is_host(&self) -> bool;
 
-    /// Whether blocks that are not used any more may be handed out again, contents and all.
+    /// Whether freed blocks may be reused with their old contents.
     fn reuses_blocks(&self) -> bool {
         true
     }
 
-    /// The value of a tuning parameter. A session asks once, when it begins.
+    /// The value of a tuning parameter. A session reads it once, when it begins.
     fn parameter_value(&self, parameter: &ProgramParameter) -> u64;
 
-    /// A limit, likewise.
+    /// The value of a limit. A session reads it once, when it begins.
     fn limit_value(&self, class: &SizeClass) -> u64;
 }
 
-/// A part of a block to be copied out.
+/// A part of a block that is copied to the host.
 #[derive(Debug)]
 pub struct BlockRead<'a, B> {
     /// The block.
     pub block: B,
     /// The first byte.
     pub at: u64,
-    /// What gets the bytes.
+    /// The destination.
     pub out: &'a mut [u8],
 }
 
-/// A launch with everything that it needs.
+/// A launch with its kernel and data.
 #[derive(Debug)]
 pub struct LaunchRequest<'a, B> {
     /// Number of the kernel.
     pub kernel: usize,
     /// Words of its module.
     pub words: &'a [u32],
-    /// Words of the same module with workgroup memory that is laid out explicitly, if there is one.
+    /// Words of the same module with workgroup memory in an explicit layout, if there is one.
     pub laid_out: Option<&'a [u32]>,
-    /// Workgroups in each dimension, none 0.
+    /// Number of workgroups in each dimension, at least 1.
     pub groups: [u64; 3],
     /// Values of the specialisation constants.
     pub constants: &'a [u64],
@@ -106,23 +106,23 @@ pub struct LaunchRequest<'a, B> {
     pub blocks: &'a [BlockBinding<B>],
 }
 
-/// A block that a launch is given.
+/// A block of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockBinding<B> {
-    /// Where it is bound.
+    /// The binding.
     pub binding: u32,
     /// The block.
     pub block: B,
-    /// What of it the launch touches, where that is known.
+    /// The region that the launch accesses, where that is known.
     pub region: Option<ByteRegion>,
 }
 
-/// Why a program ended early.
+/// The reason why a program ended early.
 #[derive(Debug)]
 pub enum ProgramError<E> {
     /// An assertion did not hold: its message and places in the source of the program.
     Failed(String, String),
-    /// The program asked for what makes no sense.
+    /// The program requested something that makes no sense.
     Invalid(String),
     /// Something cannot be run.
     Unsupported(String),

@@ -1,7 +1,7 @@
-//! The scalar operators: one table of names, types and meanings.
+//! Scalar operators: one table of names, types and semantics.
 //!
-//! Every operator is total: what a target leaves undefined (division by zero without a `safe`
-//! form, shifts beyond the width) has some value here.
+//! Every operator is total. Cases that a target leaves undefined, such as division by zero without a `safe` form and
+//! shifts beyond the width, have some value here.
 
 use crate::ScalarType;
 use serde::{Deserialize, Serialize};
@@ -12,20 +12,20 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ScalarOperator {
-    /// What is done.
+    /// The operation.
     pub op: ScalarOp,
-    /// Type of the operands ([`ScalarOpSignature`] says of which).
+    /// Type of the operands that [`ScalarOpSignature`] names.
     pub from: ScalarType,
     /// Type of the result.
     pub to: ScalarType,
 }
 
-/// How operands and result are typed.
+/// Types of operands and result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScalarOpSignature {
-    /// So many operands of a type, and a result of it.
+    /// This number of operands of a type, and a result of the same type.
     Same(usize),
-    /// So many operands of a type, and a truth value.
+    /// This number of operands of a type, and a truth value.
     Test(usize),
     /// One operand, and a result of another type.
     Convert(ScalarTypeClass),
@@ -37,7 +37,7 @@ pub enum ScalarOpSignature {
     Select,
 }
 
-/// The types that an operator exists at.
+/// Types that an operator exists for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScalarTypeClass {
     /// Integers.
@@ -51,7 +51,7 @@ pub enum ScalarTypeClass {
 }
 
 impl ScalarTypeClass {
-    /// Whether it has this type.
+    /// Whether a type belongs to the class.
     pub fn has_type(self, ty: ScalarType) -> bool {
         match self {
             ScalarTypeClass::Int => ty.is_int(),
@@ -62,14 +62,14 @@ impl ScalarTypeClass {
     }
 }
 
-/// One function of one, two or three operands.
+/// A function of one, two or three operands.
 pub(crate) type FloatFunctions<T> = (
     Option<extern "C" fn(T) -> T>,
     Option<extern "C" fn(T, T) -> T>,
     Option<extern "C" fn(T, T, T) -> T>,
 );
 
-/// What computes an operator.
+/// The semantics of an operator.
 #[derive(Clone, Copy)]
 pub(crate) enum ScalarOpSemantics {
     Int1(extern "C" fn(u64, u32) -> u64),
@@ -83,11 +83,11 @@ pub(crate) enum ScalarOpSemantics {
     UnsignedTest(fn(u64, u64) -> bool),
     Real(FloatFunctions<f32>, FloatFunctions<f64>),
     RealTest(fn(f64, f64) -> bool),
-    /// By an operator of its own, in `eval.rs`.
+    /// A case of its own, in `evaluate.rs`.
     Own,
 }
 
-/// What an operator is, whatever its types.
+/// A row of the table of operators.
 #[derive(Clone, Copy)]
 pub struct ScalarOpInfo {
     /// The operator.
@@ -96,14 +96,14 @@ pub struct ScalarOpInfo {
     pub name: &'static str,
     /// The types of its operands.
     pub class: ScalarTypeClass,
-    /// How many operands, and which result.
+    /// Number of operands, and type of the result.
     pub shape: ScalarOpSignature,
     pub(crate) rule: ScalarOpSemantics,
 }
 
 macro_rules! operators {
     ($($op:ident $name:literal $class:ident $shape:expr => $rule:expr;)*) => {
-        /// The operators; [`ScalarOp::row`] says what each is.
+        /// The operators; [`ScalarOp::row`] describes each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "the table gives names and meanings")]
         pub enum ScalarOp { $($op),* }
@@ -119,7 +119,7 @@ macro_rules! operators {
     };
 }
 
-/// A function on floating-point numbers of so many operands, at both widths.
+/// A function of floating-point numbers with this number of operands, at both widths.
 macro_rules! real {
     (1 $f:ident) => {
         Real(
@@ -336,7 +336,7 @@ fn floor_mod(a: i64, b: i64) -> i64 {
     }
 }
 
-/// By squaring.
+/// The power, by squaring.
 fn pow_by_squaring(base: i64, exponent: i64) -> i64 {
     let (mut base, mut exponent, mut product) = (base, exponent, i64::from(exponent >= 0));
     while exponent > 0 {
@@ -350,7 +350,7 @@ fn pow_by_squaring(base: i64, exponent: i64) -> i64 {
 }
 
 impl ScalarOp {
-    /// Its row.
+    /// The operator's row.
     pub fn row(self) -> &'static ScalarOpInfo {
         &ROWS[self as usize]
     }
@@ -362,7 +362,7 @@ impl ScalarOp {
 }
 
 impl ScalarOperator {
-    /// An operator on operands of a type whose result follows from it: all but conversions.
+    /// An operator whose result type follows from the type of its operands: all but conversions.
     pub fn with_type(op: ScalarOp, ty: ScalarType) -> ScalarOperator {
         let to = match op.row().shape {
             Test(_) => ScalarType::Bool,
@@ -396,7 +396,7 @@ impl ScalarOperator {
         }
     }
 
-    /// Whether there is such an operator: its types fit its row.
+    /// Whether the types fit the operator's row.
     pub fn is_valid(self) -> bool {
         let row = self.op.row();
         row.class.has_type(self.from)
@@ -409,7 +409,7 @@ impl ScalarOperator {
             }
     }
 
-    /// Reads what its `Display` writes.
+    /// Reads the form that `Display` writes.
     pub fn from_text(text: &str) -> Option<ScalarOperator> {
         let mut parts = text.split('.');
         let op = ScalarOp::from_name(parts.next()?)?;

@@ -1,4 +1,4 @@
-//! Programs as the runtime takes them: kernels, the steps of the host, entry points.
+//! Compiled programs: kernels, steps of the host, entry points.
 
 use crate::{ProgramParameter, ScalarLiteral, ScalarOperator, ScalarType, SizeClass};
 use serde::{Deserialize, Serialize};
@@ -11,17 +11,17 @@ pub struct CompiledProgram {
     pub kernels: Vec<ProgramKernel>,
     /// Functions of the host.
     pub functions: Vec<HostFunction>,
-    /// Runs once, before any other function.
+    /// The function that runs once, before any other.
     pub initialise: usize,
     /// Entry points.
     pub entries: Vec<ProgramEntry>,
     /// Tuning parameters.
     pub parameters: Vec<ProgramParameter>,
-    /// Limits that are asked for.
+    /// Limits that steps read.
     pub limits: Vec<SizeClass>,
     /// Messages of assertions.
     pub messages: Vec<ProgramMessage>,
-    /// Functions that copy within device memory, for each size of elements that there are any for.
+    /// Functions that copy within device memory, by the size of elements.
     pub copiers: Vec<CopyKernels>,
     /// Constant data, by number.
     #[serde(skip)]
@@ -32,26 +32,26 @@ pub struct CompiledProgram {
     pub global_memories: u32,
 }
 
-/// Functions that copy elements of a size on the device. Their inputs are scalars, given below, and
-/// then references to the target and the source; scalars are `i32`s but for the first, the number of
-/// workgroups, an `i64`. First elements and strides are in elements.
+/// Functions that copy elements of a size on the device. Their inputs are the scalars listed below, then references to the
+/// target and the source. The first scalar is the number of workgroups, an `i64`; the others are `i32`s. First elements and
+/// strides are in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopyKernels {
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     pub size: u64,
-    /// Copies in four dimensions: number of elements, sizes of the inner three dimensions, then of
-    /// the target and the source the first element and four strides. 256 elements a workgroup.
+    /// Copies in four dimensions, 256 elements a workgroup. Scalars: number of elements, sizes of the inner three
+    /// dimensions; first element and four strides of the target; the same of the source.
     pub strided: usize,
-    /// Transposes matrices by tiles of 32 by 32, one a workgroup: rows, columns, tiles in a column
-    /// and in a row; first element of the target, strides from matrix to matrix and row to row; first
-    /// element of the source, strides from matrix to matrix and column to column.
+    /// Transposes matrices in tiles of 32 by 32, one a workgroup. Scalars: rows, columns, tiles in a column and in a row;
+    /// first element of the target, strides from matrix to matrix and from row to row; first element of the source, strides
+    /// from matrix to matrix and from column to column.
     pub tiled: usize,
 }
 
 impl CopyKernels {
-    /// Number of scalars of the functions.
+    /// Number of scalars of [`CopyKernels::strided`].
     pub const STRIDED: usize = 15;
-    /// The same of the other one.
+    /// Number of scalars of [`CopyKernels::tiled`].
     pub const TILED: usize = 11;
 }
 
@@ -61,32 +61,72 @@ pub struct ProgramKernel {
     /// Words of the module; empty for a kernel that could not be compiled.
     #[serde(skip)]
     pub words: Vec<u32>,
-    /// Words of the same module with workgroup memory that is laid out explicitly, for devices that
-    /// have it; none where that gains nothing.
+    /// Words of the same module with workgroup memory in an explicit layout, for devices that support it; none where that
+    /// gains nothing.
     #[serde(default, with = "presence")]
     pub laid_out: Option<Vec<u32>>,
-    /// Why it could not be compiled.
+    /// The reason why it could not be compiled.
     pub refusal: Option<String>,
-    /// Bytes of each scalar's place: offset and type, in the order of a launch's scalars. The
-    /// number of workgroups stands at offset 0, 32 bits.
+    /// Offset in bytes and type of each scalar, in the order of a launch's scalars. The number of workgroups is at offset 0,
+    /// in 32 bits.
     pub scalars: Vec<(u32, ScalarType)>,
-    /// Bytes of scalars and number of workgroups.
+    /// Size in bytes of the number of workgroups and all scalars.
     pub scalar_bytes: u32,
-    /// Whether scalars are bound as a buffer, after the block for failures; else they are pushed.
+    /// Whether scalars are in a buffer, bound after the block for failures; otherwise they are push constants.
     pub scalars_in_buffer: bool,
     /// Whether the block for failures is bound, after the blocks of the launch.
     pub uses_failures: bool,
-    /// Whether it may fail.
+    /// Whether an assertion of the kernel may fail.
     pub can_fail: bool,
-    /// The blocks that it accesses, by their binding; others need not be bound.
-    pub bound: Vec<bool>,
-    /// Bytes of each of those blocks that its indices of 32 bits reach: 2^32 of the smallest elements that it
-    /// accesses there. Empty in programs of earlier versions.
-    #[serde(default)]
+    /// Bytes of each block, by its binding, that indices of 32 bits reach: 2^32 of the smallest elements that the
+    /// kernel accesses there. It is 0 for blocks that the kernel does not access; they need not be bound.
+    #[serde(flatten, with = "binding_reach")]
     pub reach: Vec<u64>,
 }
 
-/// Whether there are words, which stand elsewhere.
+/// The stored form of [`ProgramKernel::reach`]: which blocks are bound, and their reach. Archives of earlier versions
+/// have no reach; nothing is known to be out of reach then.
+mod binding_reach {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct StoredReach {
+        bound: Vec<bool>,
+        #[serde(default)]
+        reach: Vec<u64>,
+    }
+
+    pub fn serialize<S: Serializer>(reach: &[u64], to: S) -> Result<S::Ok, S::Error> {
+        let is_unknown = reach.contains(&u64::MAX);
+        let stored = StoredReach {
+            bound: reach.iter().map(|reach| *reach > 0).collect(),
+            reach: if is_unknown {
+                Vec::new()
+            } else {
+                reach.to_vec()
+            },
+        };
+        stored.serialize(to)
+    }
+
+    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Vec<u64>, D::Error> {
+        let stored = StoredReach::deserialize(from)?;
+        let known = stored
+            .reach
+            .into_iter()
+            .map(Some)
+            .chain(std::iter::repeat(None));
+        let reach = stored.bound.into_iter().zip(known);
+        let reach = reach.map(|(is_bound, reach)| match reach {
+            _ if !is_bound => 0,
+            Some(reach) => reach,
+            None => u64::MAX,
+        });
+        Ok(reach.collect())
+    }
+}
+
+/// The stored form of optional words: whether there are such. The words are members of the archive.
 mod presence {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -100,7 +140,12 @@ mod presence {
 }
 
 impl ProgramKernel {
-    /// Its modules: the one that runs everywhere, and that for devices that have more.
+    /// Number of blocks that the kernel accesses.
+    pub fn bound_count(&self) -> usize {
+        self.reach.iter().filter(|reach| **reach > 0).count()
+    }
+
+    /// The modules: the one that runs everywhere, and the one with an explicit layout.
     pub fn modules(&self) -> impl Iterator<Item = &Vec<u32>> {
         let first = self.refusal.is_none().then_some(&self.words);
         first.into_iter().chain(&self.laid_out)
@@ -115,10 +160,10 @@ pub struct HostRegister(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct HostMemoryRef(pub u32);
 
-/// Marks what all functions share.
+/// Marks scalars and references that all functions share.
 pub const GLOBAL: u32 = 1 << 31;
 
-/// What a function takes or gives.
+/// An input or output of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HostSlot {
     /// A scalar.
@@ -138,10 +183,10 @@ pub struct HostFunction {
     pub inputs: Vec<HostSlot>,
     /// Outputs.
     pub outputs: Vec<HostSlot>,
-    /// Scalars of its own that it begins with; others are 0.
+    /// Initial values of its own scalars; others are 0.
     #[serde(default)]
     pub constants: Vec<(HostRegister, u64)>,
-    /// Steps; after the last the function ends.
+    /// The steps. The function ends after the last.
     pub steps: Vec<HostStep>,
 }
 
@@ -154,19 +199,19 @@ pub enum HostStep {
     Move(HostRegister, HostRegister),
     /// Applies an operator to as many operands as it has.
     Apply(ScalarOperator, HostRegister, [HostRegister; 3]),
-    /// Asks for a tuning parameter.
+    /// Reads a tuning parameter.
     Parameter(HostRegister, usize),
-    /// Asks for a limit.
+    /// Reads a limit.
     Limit(HostRegister, usize),
-    /// Makes a block of so many bytes.
+    /// Allocates a block whose size in bytes is a scalar.
     Allocate(HostMemoryRef, HostRegister),
-    /// Makes host memory of the constant data with this number.
+    /// Allocates host memory with the constant data of this number.
     Data(HostMemoryRef, usize),
-    /// Lets a reference refer to what another refers to.
+    /// Makes a reference refer to the memory of another.
     Refer(HostMemoryRef, HostMemoryRef),
-    /// Lets a reference refer to nothing.
+    /// Makes a reference refer to nothing.
     Forget(HostMemoryRef),
-    /// Reads an element: to, memory, type, index.
+    /// Reads an element: destination, memory, type, index.
     Read(HostRegister, HostMemoryRef, ScalarType, HostRegister),
     /// Writes an element: memory, type, index, value.
     Write(HostMemoryRef, ScalarType, HostRegister, HostRegister),
@@ -174,37 +219,37 @@ pub enum HostStep {
     Copy(Box<StridedCopy>),
     /// Launches a kernel.
     Launch(Box<LaunchStep>),
-    /// Goes on at a step.
+    /// Continues at a step.
     Jump(usize),
-    /// Goes on at a step where a truth value is false.
+    /// Continues at a step if a truth value is false.
     Unless(HostRegister, usize),
-    /// Calls a function: which, what it takes, what gets what it gives.
+    /// Calls a function: its number, inputs, outputs.
     Call(usize, Vec<HostSlot>, Vec<HostSlot>),
-    /// Fails with a message, whose values are given, where a truth value is false.
+    /// Fails with a message and its values if a truth value is false.
     Assert(HostRegister, usize, Vec<HostRegister>),
-    /// Says a message.
+    /// Traces a message with its values.
     Trace(usize, Vec<HostRegister>),
 }
 
 /// A strided copy; all numbers are `i64`s.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StridedCopy {
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     pub size: u64,
-    /// Elements in each dimension.
+    /// Number of elements in each dimension.
     pub shape: Vec<HostRegister>,
-    /// Where to: memory, first element, strides.
+    /// The target: memory, first element, strides.
     pub to: (HostMemoryRef, HostRegister, Vec<HostRegister>),
-    /// Where from.
+    /// The source: memory, first element, strides.
     pub from: (HostMemoryRef, HostRegister, Vec<HostRegister>),
 }
 
 /// A launch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LaunchStep {
-    /// Which kernel.
+    /// The number of the kernel.
     pub kernel: usize,
-    /// Workgroups in each dimension, `i64`s.
+    /// Numbers of workgroups in each dimension, `i64`s.
     pub groups: Vec<HostRegister>,
     /// Values of the specialisation constants, by their numbers.
     pub constants: Vec<HostRegister>,
@@ -217,9 +262,9 @@ pub struct LaunchStep {
 /// A message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramMessage {
-    /// Texts and the types of values between them.
+    /// Texts, and the types of values between them.
     pub parts: Vec<MessagePart>,
-    /// Places in the source of the program; may be empty.
+    /// Places in the program's source; may be empty.
     pub backtrace: String,
 }
 
@@ -233,7 +278,7 @@ pub enum MessagePart {
 }
 
 impl ProgramMessage {
-    /// The message with its values, given by their bits.
+    /// The text of the message with values, by their bits.
     pub fn format_values(&self, values: &[u64]) -> String {
         let mut values = values.iter();
         let mut out = String::new();
@@ -258,7 +303,7 @@ pub struct ProgramEntry {
     pub name: String,
     /// The function that is called.
     pub function: usize,
-    /// Parameters in the order of the values that users give.
+    /// Parameters, in the order of the users' values.
     pub parameters: Vec<ProgramEntryParameter>,
     /// Results.
     pub results: Vec<EntryResult>,
@@ -269,31 +314,31 @@ pub struct ProgramEntry {
 pub struct ProgramEntryParameter {
     /// Name.
     pub name: String,
-    /// What it is; `None` for a value without an external form.
+    /// The scalar or array; `None` for a value without an external form.
     pub value: Option<EntryValueType>,
-    /// What it is, for a value without an external form.
+    /// The type of a value without an external form.
     pub opaque: Option<EntryOpaque>,
-    /// Its type in the source language, where that says more.
+    /// The type in the source language, where that has more information.
     pub tensor: Option<SourceTensorType>,
 }
 
 /// A result of an entry point.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EntryResult {
-    /// What it is; `None` for a value without an external form.
+    /// The scalar or array; `None` for a value without an external form.
     pub value: Option<EntryValueType>,
-    /// What it is, for a value without an external form.
+    /// The type of a value without an external form.
     pub opaque: Option<EntryOpaque>,
-    /// Its type in the source language, where that says more.
+    /// The type in the source language, where that has more information.
     pub tensor: Option<SourceTensorType>,
 }
 
-/// A value without an external form: only entry points of the same program make and take it.
+/// A value without an external form; only entry points of the same program exchange it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EntryOpaque {
     /// The name of its type.
     pub name: String,
-    /// What it consists of.
+    /// The values that it consists of.
     pub parts: Vec<EntryValueType>,
 }
 
@@ -304,7 +349,7 @@ pub struct EntryValueType {
     pub element: ScalarType,
     /// Whether integers have no sign.
     pub unsigned: bool,
-    /// The scalar, or the block that holds the array.
+    /// The scalar, or the memory of the array.
     pub slot: HostSlot,
     /// Sizes of an array.
     pub shape: Option<Vec<EntrySize>>,
@@ -319,12 +364,12 @@ pub enum EntrySize {
     Known(u64),
 }
 
-/// The type of a tensor in the language that a program comes from. The program holds elements that
-/// it has no type for as their bits, and complex numbers as pairs.
+/// The type of a tensor in the source language. Elements of types that programs do not have are stored as their bits, and
+/// complex numbers as pairs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceTensorType {
-    /// Type of the elements, by its name there: `bf16`, `complex<f32>`.
+    /// Name of the elements' type: `bf16`, `complex<f32>`.
     pub element: String,
-    /// Sizes; none is a dynamic one.
+    /// Sizes; `None` for dynamic ones.
     pub shape: Vec<Option<u64>>,
 }

@@ -5,7 +5,7 @@ use spirula_scalar::convert::{f16_from_f64, f16_to_f32};
 use spirula_scalar::{FloatEncoding, int};
 use std::fmt;
 
-/// The type of a scalar. Integers have no sign: operators say how they take them.
+/// The type of a scalar. Integers have no sign of their own: operators interpret them as signed or unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScalarType {
@@ -25,7 +25,7 @@ pub enum ScalarType {
     F64,
     /// Truth value: bits 0 or 1, one byte in memory.
     Bool,
-    /// The type of one value; takes no room in memory.
+    /// The type with one value; it takes no memory.
     Unit,
 }
 
@@ -48,7 +48,7 @@ impl ScalarType {
         ScalarType::Unit,
     ];
 
-    /// Its name.
+    /// The name.
     pub fn name(self) -> &'static str {
         NAMES[self as usize]
     }
@@ -59,7 +59,7 @@ impl ScalarType {
         Some(ScalarType::ALL[at])
     }
 
-    /// Bytes of a value in memory.
+    /// Size of a value in memory, in bytes.
     pub fn size(self) -> u64 {
         match self {
             ScalarType::Unit => 0,
@@ -70,7 +70,7 @@ impl ScalarType {
         }
     }
 
-    /// Bits of a value: 1 for a truth value, 0 for the unit.
+    /// Number of bits of a value: 1 for a truth value, 0 for the unit.
     pub fn width(self) -> u32 {
         match self {
             ScalarType::Bool => 1,
@@ -98,7 +98,7 @@ impl ScalarType {
         self.format().is_some()
     }
 
-    /// Those of the given bits that a value of this type has.
+    /// The bits that a value of this type has.
     pub fn truncate_bits(self, bits: u64) -> u64 {
         match self {
             ScalarType::Unit => 0,
@@ -113,7 +113,7 @@ impl fmt::Display for ScalarType {
     }
 }
 
-/// A value: its type and its bits, those above the type's width being 0.
+/// A value: its type and its bits. Bits above the type's width are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ScalarLiteral {
     /// Type.
@@ -123,7 +123,7 @@ pub struct ScalarLiteral {
 }
 
 impl ScalarLiteral {
-    /// A value from its bits; those above the type's width are dropped.
+    /// A value from its bits. Bits above the type's width are dropped.
     pub fn new(ty: ScalarType, bits: u64) -> Self {
         let bits = ty.truncate_bits(bits);
         ScalarLiteral { ty, bits }
@@ -144,8 +144,8 @@ impl ScalarLiteral {
         int::sign_extend(self.bits, self.ty.width().max(1))
     }
 
-    /// Reads `5i64`, `-1.5f32`, `f32.nan`, `-f64.inf`, `f32.0x7fc00001`, `true`, `()`. Integers
-    /// have to lie between the type's lowest signed and highest unsigned value.
+    /// Reads a literal such as `5i64`, `-1.5f32`, `f32.nan`, `-f64.inf`, `f32.0x7fc00001`, `true` or `()`. Integers must lie
+    /// between the type's lowest signed and highest unsigned value.
     pub fn from_text(text: &str) -> Option<ScalarLiteral> {
         match text {
             "true" => return Some(ScalarLiteral::new(ScalarType::Bool, 1)),
@@ -178,7 +178,7 @@ fn parse_integer(digits: &str, width: u32) -> Option<u64> {
     fits.then_some(value as u64)
 }
 
-/// Infinities, NaNs, and numbers by their bits.
+/// Reads infinities, NaNs, and numbers by their bits.
 fn parse_special(text: &str) -> Option<ScalarLiteral> {
     let (negative, rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

@@ -24,7 +24,6 @@ fn kernels() -> Vec<ProgramKernel> {
         scalars_in_buffer: false,
         uses_failures: true,
         can_fail: true,
-        bound: vec![true, false],
         reach: vec![4 << 32, 0],
     };
     let refused = ProgramKernel {

@@ -1,19 +1,19 @@
-//! Calls of entry points: arguments in, results out.
+//! Calls of entry points: binding of arguments, and results.
 
 use super::{HostFrame, ProgramSession};
-use crate::blocks::MachineResult;
+use crate::heap::MachineResult;
 use crate::program::{
     EntrySize, EntryValueType, GLOBAL, HostRegister, HostSlot, ProgramEntry, SourceTensorType,
 };
-use crate::value::type_name;
+use crate::program_value::type_name;
 use crate::{KernelMachine, ProgramError, ProgramValue, ScalarType};
 
-/// A type as messages show it, `[][]u8`.
+/// The form of a type in messages, `[][]u8`.
 fn value_type(element: ScalarType, unsigned: bool, rank: usize) -> String {
     "[]".repeat(rank) + &type_name(element, unsigned)
 }
 
-/// Refuses integers that a type of fewer than 8 bits, which elements of 8 bits hold, does not have.
+/// Checks the range of integers of fewer than 8 bits, which are stored in 8 bits.
 fn check_range(tensor: &SourceTensorType, given: &ProgramValue) -> Result<(), String> {
     let unsigned = tensor.element.strip_prefix("ui");
     let digits = unsigned.or_else(|| tensor.element.strip_prefix('i'));
@@ -41,13 +41,12 @@ fn check_range(tensor: &SourceTensorType, given: &ProgramValue) -> Result<(), St
     }
 }
 
-/// A value as calls take and give it.
+/// An argument or result of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallValue {
-    /// One with an external form.
+    /// A value with an external form.
     Plain(ProgramValue),
-    /// One that only entry points of the same program make and take: the name of its type, and what
-    /// it consists of.
+    /// A value that only entry points of the same program exchange: the name of its type, and its parts.
     Opaque(String, Vec<ProgramValue>),
 }
 
@@ -58,7 +57,7 @@ enum CallArgument<'a> {
     Opaque(&'a str, &'a [ProgramValue]),
 }
 
-/// A call whose arguments are on the machine.
+/// A call whose arguments are bound.
 pub struct PreparedCall<'p> {
     entry: &'p ProgramEntry,
     frame: HostFrame<'p>,
@@ -71,7 +70,7 @@ pub struct CompletedCall<'p> {
 }
 
 impl<'p, M: KernelMachine> ProgramSession<'p, M> {
-    /// Calls an entry point; results without an external form are `None`.
+    /// Calls an entry point. Results without an external form are `None`.
     ///
     /// # Errors
     /// When there is no such entry point, the values do not fit it, or it fails.
@@ -85,10 +84,10 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         self.fetch_results(ended)
     }
 
-    /// As [`ProgramSession::call_entry`], with values that have no external form among arguments and results.
+    /// The same with values without an external form among arguments and results.
     ///
     /// # Errors
-    /// As there.
+    /// As [`ProgramSession::call_entry`].
     pub fn call_items(
         &mut self,
         entry: &str,
@@ -115,7 +114,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         Ok(results)
     }
 
-    /// Brings the arguments of a call to the machine: the first part of [`ProgramSession::call_entry`].
+    /// Copies the arguments of a call to the machine: the first part of [`ProgramSession::call_entry`].
     ///
     /// # Errors
     /// When there is no such entry point, or the values do not fit it.
@@ -127,10 +126,10 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         self.bind_call(entry, values.iter().map(CallArgument::Plain).collect())
     }
 
-    /// As [`ProgramSession::prepare_call`], for [`ProgramSession::call_items`].
+    /// The same for [`ProgramSession::call_items`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`ProgramSession::prepare_call`].
     pub fn prepare_items(
         &mut self,
         entry: &str,
@@ -163,7 +162,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         Ok(PreparedCall { entry, frame })
     }
 
-    /// Runs a call until the machine has done all of it: the second part of [`ProgramSession::call_entry`].
+    /// Runs a call until the machine has completed it: the second part of [`ProgramSession::call_entry`].
     ///
     /// # Errors
     /// When it fails.
@@ -184,7 +183,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     /// Fetches the results of a call: the last part of [`ProgramSession::call_entry`].
     ///
     /// # Errors
-    /// When the machine fails, or the program promised what it does not have.
+    /// When the machine fails, or a result has no memory.
     pub fn fetch_results(
         &mut self,
         ended: CompletedCall<'p>,
@@ -201,7 +200,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         Ok(results)
     }
 
-    /// Puts values into the parameters of an entry point.
+    /// Binds values to the parameters of an entry point.
     fn bind_parameters(
         &mut self,
         entry: &ProgramEntry,
@@ -222,13 +221,13 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                         check_range(tensor, given)
                             .map_err(|fault| ProgramError::Invalid(format!("{name} {fault}")))?;
                     }
-                    self.bind_value(name, (value, given), frame, &mut known)?;
+                    self.bind_value(name, value, given, frame, &mut known)?;
                 }
                 (_, Some(opaque), CallArgument::Opaque(ty, parts))
                     if opaque.name == ty && opaque.parts.len() == parts.len() =>
                 {
-                    for both in opaque.parts.iter().zip(parts) {
-                        self.bind_value(name, both, frame, &mut known)?;
+                    for (value, given) in opaque.parts.iter().zip(parts) {
+                        self.bind_value(name, value, given, frame, &mut known)?;
                     }
                 }
                 (None, _, CallArgument::Plain(_)) => {
@@ -244,11 +243,12 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         Ok(())
     }
 
-    /// Puts a value where it is wanted; `known` are the scalars that have their values already.
+    /// Binds a value to its slot. `known` are the scalars that have values already.
     fn bind_value(
         &mut self,
         name: &str,
-        (value, given): (&EntryValueType, &ProgramValue),
+        value: &EntryValueType,
+        given: &ProgramValue,
         frame: &mut HostFrame,
         known: &mut Vec<HostRegister>,
     ) -> MachineResult<(), M> {
@@ -263,7 +263,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         for (size, found) in value.shape.iter().flatten().zip(&given.shape) {
             let wanted = match *size {
                 EntrySize::Known(size) => Some(size),
-                // What the program's initialisation computed is known before all calls.
+                // Values of the program's initialisation are known before all calls.
                 EntrySize::Scalar(reg) if reg.0 & GLOBAL != 0 || known.contains(&reg) => {
                     Some(self.get_scalar(frame, reg))
                 }
@@ -274,7 +274,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                 }
             };
             if let Some(wanted) = wanted.filter(|wanted| wanted != found) {
-                // Programs' tests look for the words of Futhark's own back ends.
+                // Tests of programs compare with the message of Futhark's own back ends.
                 let message = format!(
                     "entry point arguments have invalid sizes: a dimension of {name} is {found}, \
                      expected {wanted}"

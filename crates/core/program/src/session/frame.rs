@@ -1,7 +1,7 @@
-//! What a function that runs has: its place, its scalars, its references to memory.
+//! Frames: the position, scalars and references to memory of a running function.
 //!
-//! Of each scalar it is known whether sums and products that made it were too large for 64 bits: such
-//! a number is no size.
+//! A frame tracks for each scalar whether sums and products that computed it overflowed 64 bits. Such a number is not a
+//! valid size.
 
 use crate::program::{HostFunction, HostMemoryRef, HostRegister, HostSlot};
 use crate::{ByteRegion, ScalarOp, ScalarOperator, ScalarType};
@@ -9,20 +9,20 @@ use crate::{ByteRegion, ScalarOp, ScalarOperator, ScalarType};
 #[derive(Default)]
 pub(super) struct HostFrame<'p> {
     pub function: usize,
-    /// The step at which it goes on, while another one runs.
+    /// The step at which it continues after a call.
     pub next: usize,
     pub scalars: Vec<u64>,
-    /// Whether each scalar is wrapped; nothing until one is.
+    /// Whether each scalar is wrapped; empty until one is.
     wrapped: Vec<bool>,
     pub memories: Vec<Option<usize>>,
-    /// What launches touch of memory, where that is known.
+    /// Regions that launches access, where these are known.
     regions: Vec<(HostMemoryRef, ByteRegion)>,
-    /// Where the caller wants the outputs.
+    /// The caller's slots for the outputs.
     pub outputs: &'p [HostSlot],
 }
 
 impl<'p> HostFrame<'p> {
-    /// Makes it that of a function which begins, whatever it was before.
+    /// Resets the frame to the beginning of a function.
     pub fn begin_function(
         &mut self,
         number: usize,
@@ -42,23 +42,23 @@ impl<'p> HostFrame<'p> {
         self.outputs = outputs;
     }
 
-    /// Takes note of what all launches touch of memory.
+    /// Records the region of memory that all launches of the function access.
     pub fn record_access(&mut self, mem: HostMemoryRef, region: ByteRegion) {
         self.regions.push((mem, region));
     }
 
-    /// What a launch touches of memory, where that is known.
+    /// The region of memory that launches access, where that is known.
     pub fn accessed_region(&self, mem: HostMemoryRef) -> Option<ByteRegion> {
         let known = self.regions.iter().find(|(known, _)| *known == mem);
         known.map(|(_, region)| *region)
     }
 
-    /// Whether a scalar is no longer what its sums and products would be.
+    /// Whether a sum or product that computed a scalar overflowed.
     pub fn is_wrapped(&self, reg: HostRegister) -> bool {
         self.wrapped.get(reg.0 as usize).copied().unwrap_or(false)
     }
 
-    /// Notes it; of scalars of the whole program it is not followed.
+    /// Notes whether a scalar is wrapped. Scalars that all functions share are not tracked.
     #[inline]
     pub fn note_wrapped(&mut self, reg: HostRegister, is_wrapped: bool) {
         if is_wrapped && self.wrapped.is_empty() {
@@ -69,8 +69,8 @@ impl<'p> HostFrame<'p> {
         }
     }
 
-    /// Whether the result of an operator is wrapped: what is computed otherwise than by sums,
-    /// products and choices of the larger or smaller is anew what it is.
+    /// Whether the result of an operator is wrapped. Only sums, products, minima and maxima propagate it; results of other
+    /// operators are exact.
     #[inline]
     pub fn is_result_wrapped(
         &self,

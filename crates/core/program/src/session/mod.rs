@@ -1,22 +1,20 @@
-//! Running the steps of the host on a machine.
+//! Sessions: a program's host steps run on a machine.
 
 mod call;
+mod failure;
 mod frame;
+mod launch;
 
 pub use call::{CallValue, CompletedCall, PreparedCall};
 
-use crate::blocks::MachineResult;
-use crate::blocks::ProgramHeap;
-use crate::copy;
+use crate::copy_call;
+use crate::heap::{MachineResult, ProgramHeap};
 use crate::program::{
-    CompiledProgram, GLOBAL, HostMemoryRef, HostRegister, HostSlot, HostStep, LaunchStep,
-    StridedCopy,
+    CompiledProgram, GLOBAL, HostMemoryRef, HostRegister, HostSlot, HostStep, StridedCopy,
 };
-use crate::{
-    BlockBinding, ByteRegion, KernelMachine, LaunchRequest, ProgramError, ScalarOperator,
-    ScalarType,
-};
+use crate::{ByteRegion, KernelMachine, ProgramError, ScalarOperator, ScalarType};
 use frame::HostFrame;
+use launch::LaunchData;
 use smallvec::SmallVec;
 
 /// Deepest nesting of calls.
@@ -26,43 +24,26 @@ const DEPTH: usize = 1000;
 pub struct ProgramSession<'p, M: KernelMachine> {
     program: &'p CompiledProgram,
     blocks: ProgramHeap<M>,
-    /// What launches are given, for the next one to fill.
+    /// Data of a launch, reused by the next one.
     data: LaunchData<M::Block>,
-    /// Values of the program's parameters and limits.
+    /// Values of the tuning parameters.
     parameters: Vec<u64>,
+    /// Values of the limits.
     limits: Vec<u64>,
+    /// Scalars that all functions share.
     scalars: Vec<u64>,
+    /// References to memory that all functions share.
     memories: Vec<Option<usize>>,
-    /// Frames of functions that have ended, for others.
+    /// Frames of functions that have ended, for reuse.
     spare: Vec<HostFrame<'p>>,
     /// The block for failures.
     failures: Option<usize>,
-    /// Whether a launch since the last look may have failed.
+    /// Whether a launch since the last check may have failed.
     may_have_failed: bool,
-    /// Whether kernels left before their end, so that what they count in the program's blocks is not at its beginning.
+    /// Whether kernels ended early, so that counters in the program's blocks do not have their initial values.
     is_unfinished: bool,
-    /// What was traced.
+    /// Messages that were traced.
     traced: Vec<String>,
-}
-
-/// What a launch is given.
-struct LaunchData<B> {
-    /// Values of specialisation constants.
-    constants: Vec<u64>,
-    /// Scalars.
-    push: Vec<u8>,
-    /// Blocks.
-    blocks: Vec<BlockBinding<B>>,
-}
-
-impl<B> Default for LaunchData<B> {
-    fn default() -> Self {
-        LaunchData {
-            constants: Vec::new(),
-            push: Vec::new(),
-            blocks: Vec::new(),
-        }
-    }
 }
 
 impl<'p, M: KernelMachine> ProgramSession<'p, M> {
@@ -111,12 +92,12 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         &mut self.blocks.machine
     }
 
-    /// What the program traced since this was asked last.
+    /// Takes the messages that were traced since the last call.
     pub fn take_traced(&mut self) -> Vec<String> {
         std::mem::take(&mut self.traced)
     }
 
-    /// A scalar. Those that all functions share have numbers beyond those of any function.
+    /// The value of a scalar. Shared scalars have numbers beyond those of any function.
     #[inline]
     fn get_scalar(&self, frame: &HostFrame, reg: HostRegister) -> u64 {
         match frame.scalars.get(reg.0 as usize) {
@@ -145,7 +126,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         block.ok_or_else(|| ProgramError::Invalid("memory that refers to nothing".to_owned()))
     }
 
-    /// Lets a reference refer to a block, which is kept as long.
+    /// Makes a reference refer to a block, which it keeps alive.
     fn set_reference(&mut self, frame: &mut HostFrame, mem: HostMemoryRef, block: Option<usize>) {
         if let Some(block) = block {
             self.blocks.retain_block(block);
@@ -173,7 +154,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         self.spare.push(frame);
     }
 
-    /// Runs a call to its end; gives its frame.
+    /// Runs a call to its end; returns its frame.
     fn run_frames(&mut self, first: HostFrame<'p>) -> MachineResult<HostFrame<'p>, M> {
         let program = self.program;
         let mut frame = first;
@@ -275,7 +256,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         }
     }
 
-    /// Does a step that stays in its function, and is none of the frequent ones.
+    /// Runs a step that stays in its function and is not one of the frequent ones.
     #[inline(never)]
     fn run_step(&mut self, frame: &mut HostFrame<'p>, step: &HostStep) -> MachineResult<(), M> {
         match step {
@@ -290,7 +271,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                 let bytes = self.get_scalar(frame, reg) as i64;
                 let size = u64::try_from(bytes).ok();
                 let size = size.filter(|_| !frame.is_wrapped(reg));
-                let size = size.ok_or_else(|| no_size(bytes, frame.is_wrapped(reg)))?;
+                let size = size.ok_or_else(|| make_size_error(bytes, frame.is_wrapped(reg)))?;
                 let block = self.blocks.allocate_device(size)?;
                 self.set_reference(frame, *to, Some(block));
                 self.blocks.release_block(block);
@@ -350,16 +331,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         at.ok_or_else(|| ProgramError::Invalid("an element beyond all memory".to_owned()))
     }
 
-    fn make_failure(&self, message: usize, values: &[u64]) -> ProgramError<M::Error> {
-        match self.program.messages.get(message) {
-            Some(message) => {
-                ProgramError::Failed(message.format_values(values), message.backtrace.clone())
-            }
-            None => ProgramError::Invalid("a kernel failed with an unknown message".to_owned()),
-        }
-    }
-
-    /// Copies, or gives the call that does.
+    /// Runs a copy, or returns the frame of the function that runs it.
     fn run_copy(
         &mut self,
         frame: &HostFrame<'p>,
@@ -367,10 +339,11 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     ) -> MachineResult<Option<HostFrame<'p>>, M> {
         let number = |reg: &HostRegister| self.get_scalar(frame, *reg) as i64;
         let shape: SmallVec<[i64; 4]> = step.shape.iter().map(number).collect();
-        let side = |side: &(HostMemoryRef, HostRegister, Vec<HostRegister>)| copy::StridedView {
-            first: number(&side.1),
-            strides: side.2.iter().map(number).collect(),
-        };
+        let side =
+            |side: &(HostMemoryRef, HostRegister, Vec<HostRegister>)| copy_call::StridedView {
+                first: number(&side.1),
+                strides: side.2.iter().map(number).collect(),
+            };
         let (to, from) = (side(&step.to), side(&step.from));
         if shape.iter().any(|size| *size <= 0) {
             return Ok(None);
@@ -382,9 +355,11 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
             ));
         };
         let sides = [(target, &to), (source, &from)];
-        if self.blocks.may_copy_there(step.size, &shape, sides)? {
+        if self.blocks.can_copy_on_device(step.size, &shape, sides)? {
             let copiers = &self.program.copiers;
-            if let Some(call) = copy::select_copier_call(copiers, step.size, &shape, &to, &from) {
+            if let Some(call) =
+                copy_call::select_copier_call(copiers, step.size, &shape, &to, &from)
+            {
                 let touched = sides.map(|(block, side)| {
                     let strides = side.strides.iter().copied();
                     let dimensions = shape.iter().copied().zip(strides);
@@ -400,10 +375,10 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         Ok(None)
     }
 
-    /// The call of a function that copies between such parts of blocks.
+    /// The frame of a copy function for regions of two blocks.
     fn make_copier_frame(
         &mut self,
-        call: &copy::CopyKernelCall,
+        call: &copy_call::CopyKernelCall,
         touched: [(usize, Option<ByteRegion>); 2],
     ) -> HostFrame<'p> {
         let function = &self.program.functions[call.function];
@@ -431,187 +406,13 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         }
         frame
     }
-
-    fn run_launch(&mut self, frame: &HostFrame, launch: &LaunchStep) -> MachineResult<(), M> {
-        let kernel = &self.program.kernels[launch.kernel];
-        let mut groups = [1; 3];
-        for (to, reg) in groups.iter_mut().zip(&launch.groups) {
-            *to = (self.get_scalar(frame, *reg) as i64).max(0) as u64;
-        }
-        if groups.contains(&0) {
-            return Ok(());
-        }
-        if let Some(refusal) = &kernel.refusal {
-            return Err(ProgramError::Unsupported(refusal.clone()));
-        }
-        let mut data = std::mem::take(&mut self.data);
-        let launched = self.launch_with(frame, launch, groups, &mut data);
-        self.data = data;
-        launched
-    }
-
-    /// Launches a kernel of a launch, whose data is put where that of launches before was.
-    fn launch_with(
-        &mut self,
-        frame: &HostFrame,
-        launch: &LaunchStep,
-        groups: [u64; 3],
-        data: &mut LaunchData<M::Block>,
-    ) -> MachineResult<(), M> {
-        let kernel = &self.program.kernels[launch.kernel];
-        let LaunchData {
-            constants,
-            push,
-            blocks,
-        } = data;
-        constants.clear();
-        constants.extend(launch.constants.iter().map(|c| self.get_scalar(frame, *c)));
-        push.clear();
-        push.resize(kernel.scalar_bytes as usize, 0);
-        push[..4].copy_from_slice(&(groups[0] as u32).to_le_bytes());
-        for ((at, ty), reg) in kernel.scalars.iter().zip(&launch.scalars) {
-            let bytes = self.get_scalar(frame, *reg).to_le_bytes();
-            let (at, size) = (*at as usize, (ty.size() as usize).max(4));
-            push[at..at + size].copy_from_slice(&bytes[..size]);
-        }
-        blocks.clear();
-        for (binding, mem) in launch.memories.iter().enumerate() {
-            if kernel.bound.get(binding).is_some_and(|bound| *bound) {
-                let block = match self.find_block(frame, *mem) {
-                    Some(block) => block,
-                    None => self.failure_block()?,
-                };
-                let region = frame.accessed_region(*mem);
-                if let Some(reach) = kernel.reach.get(binding) {
-                    self.check_reach(block, region, *reach)?;
-                }
-                blocks.push(BlockBinding {
-                    binding: binding as u32,
-                    block: self.blocks.device_block(block)?,
-                    region,
-                });
-            }
-        }
-        let mut next = launch.memories.len() as u32;
-        if kernel.uses_failures {
-            let block = self.failure_block()?;
-            blocks.push(self.bind_whole_block(next, block)?);
-        }
-        next += 1;
-        let mut scalars = None;
-        if kernel.scalars_in_buffer {
-            let block = self.blocks.allocate_device(push.len() as u64)?;
-            self.blocks.write_bytes(block, 0, push)?;
-            blocks.push(self.bind_whole_block(next, block)?);
-            scalars = Some(block);
-        }
-        let request = LaunchRequest {
-            kernel: launch.kernel,
-            words: &kernel.words,
-            laid_out: kernel.laid_out.as_deref(),
-            groups,
-            constants,
-            push: if kernel.scalars_in_buffer { &[] } else { push },
-            blocks,
-        };
-        let launched = self.blocks.machine.launch_kernel(&request);
-        if let Some(block) = scalars {
-            self.blocks.release_block(block);
-        }
-        launched.map_err(ProgramError::Machine)?;
-        self.may_have_failed |= kernel.can_fail;
-        Ok(())
-    }
-
-    /// Refuses a launch that would touch more of a block than indices of 32 bits reach.
-    fn check_reach(
-        &self,
-        block: usize,
-        touched: Option<ByteRegion>,
-        reach: u64,
-    ) -> MachineResult<(), M> {
-        let size = self.blocks.block_size(block);
-        let end = touched.and_then(|region| region.end()).unwrap_or(size);
-        if size.min(end) <= reach {
-            return Ok(());
-        }
-        Err(ProgramError::Unsupported(format!(
-            "an array of {size} bytes has more than 2^32 elements, which is more than indices of kernels reach"
-        )))
-    }
-
-    /// A block of which anything may be touched.
-    fn bind_whole_block(
-        &mut self,
-        binding: u32,
-        block: usize,
-    ) -> MachineResult<BlockBinding<M::Block>, M> {
-        Ok(BlockBinding {
-            binding,
-            block: self.blocks.device_block(block)?,
-            region: None,
-        })
-    }
-
-    /// The block for failures, made of zeros when it is first needed.
-    fn failure_block(&mut self) -> MachineResult<usize, M> {
-        if let Some(block) = self.failures {
-            return Ok(block);
-        }
-        let messages = self.program.messages.iter();
-        let values = messages.map(|m| m.parts.len()).max().unwrap_or(0);
-        let bytes = vec![0; 8 + values * 8];
-        let block = self.blocks.allocate_device(bytes.len() as u64)?;
-        self.blocks.write_bytes(block, 0, &bytes)?;
-        self.failures = Some(block);
-        Ok(block)
-    }
-
-    /// Reads a part of a block, and fails if a kernel did since the last look.
-    fn read_checked(&mut self, block: usize, at: u64, out: &mut [u8]) -> MachineResult<(), M> {
-        let Some(failures) = self.failures.filter(|_| self.may_have_failed) else {
-            return self.blocks.read_all(&mut [(block, at, out)]);
-        };
-        let mut code = [0; 4];
-        let mut both = [(failures, 0, &mut code[..]), (block, at, out)];
-        self.blocks.read_all(&mut both)?;
-        self.see_failure(code)
-    }
-
-    /// Fails if a kernel did since the last look.
-    fn check_failures(&mut self) -> MachineResult<(), M> {
-        let Some(failures) = self.failures.filter(|_| self.may_have_failed) else {
-            return Ok(());
-        };
-        let mut code = [0; 4];
-        self.blocks.read_all(&mut [(failures, 0, &mut code)])?;
-        self.see_failure(code)
-    }
-
-    /// Fails if the first word of the block for failures says so; the next call begins anew.
-    fn see_failure(&mut self, code: [u8; 4]) -> MachineResult<(), M> {
-        self.may_have_failed = false;
-        let code = u32::from_le_bytes(code);
-        let Some((message, block)) = code.checked_sub(1).zip(self.failures) else {
-            return Ok(());
-        };
-        self.is_unfinished = true;
-        self.blocks.write_bytes(block, 0, &[0; 4])?;
-        let parts = self.program.messages.get(message as usize);
-        let count = parts.map_or(0, |m| m.parts.len() as u64);
-        let bytes = self.blocks.read_bytes(block, 8, count * 8)?;
-        let words = bytes.chunks_exact(8);
-        let values: Vec<u64> = words
-            .map(|word| word.try_into().map_or(0, u64::from_le_bytes))
-            .collect();
-        Err(self.make_failure(message as usize, &values))
-    }
 }
 
-/// That so many bytes cannot be allocated.
-fn no_size<E>(bytes: i64, is_wrapped: bool) -> ProgramError<E> {
-    ProgramError::Invalid(match is_wrapped {
-        true => "the size of a block of memory has more than 64 bits".to_owned(),
-        false => format!("a block of memory of {bytes} bytes cannot be allocated"),
+/// The error for a size that cannot be allocated.
+fn make_size_error<E>(bytes: i64, is_wrapped: bool) -> ProgramError<E> {
+    ProgramError::Invalid(if is_wrapped {
+        "the size of a block of memory has more than 64 bits".to_owned()
+    } else {
+        format!("a block of memory of {bytes} bytes cannot be allocated")
     })
 }

@@ -47,7 +47,6 @@ fn to_program_kernel(lowered: &Result<LoweredKernel, SourceDiagnostic>) -> Progr
             scalars_in_buffer: lowered.scalars_in_buffer,
             uses_failures: lowered.uses_failures,
             can_fail: lowered.can_fail,
-            bound: lowered.bound.clone(),
             reach: lowered.reach.clone(),
         },
         Err(fault) => ProgramKernel {
@@ -59,7 +58,6 @@ fn to_program_kernel(lowered: &Result<LoweredKernel, SourceDiagnostic>) -> Progr
             scalars_in_buffer: false,
             uses_failures: false,
             can_fail: false,
-            bound: Vec::new(),
             reach: Vec::new(),
         },
     }

@@ -20,9 +20,7 @@ pub struct LoweredKernel {
     pub scalar_bytes: u32,
     /// Whether scalars are passed in a buffer instead of push constants.
     pub scalars_in_buffer: bool,
-    /// For each binding of a block, whether it is accessed.
-    pub bound: Vec<bool>,
-    /// For each binding of a block, the bytes that indices of 32 bits reach.
+    /// For each binding of a block, the bytes that indices of 32 bits reach; 0 if the block is not accessed.
     pub reach: Vec<u64>,
     /// Whether the failure block is bound.
     pub uses_failures: bool,

@@ -114,7 +114,6 @@ fn lower_as(
     lower.lower_block(data.body)?;
     let can_fail = lower.can_fail();
     let failure_binding = lower.failure_binding;
-    let bound = (0..failure_binding).map(|b| lower.is_bound(b)).collect();
     let reach = (0..failure_binding)
         .map(|b| lower.binding_reach(b))
         .collect();
@@ -127,7 +126,6 @@ fn lower_as(
         scalars: scalars.rows,
         scalar_bytes: scalars.bytes,
         scalars_in_buffer: scalars.in_buffer,
-        bound,
         reach,
         uses_failures,
         can_fail,

@@ -19,7 +19,7 @@ pub fn describe_program(program: &CompiledProgram, tensors: Option<&TensorSignat
         let _ = match &kernel.refusal {
             Some(why) => writeln!(out, "kernel {number}: not compiled, {why}"),
             None => {
-                let buffers = kernel.bound.iter().filter(|bound| **bound).count();
+                let buffers = kernel.bound_count();
                 let (words, scalars) = (kernel.words.len(), kernel.scalars.len());
                 let fails = if kernel.can_fail { ", may fail" } else { "" };
                 writeln!(

@@ -1,50 +1,55 @@
-//! Blocks of the device that nothing refers to any more, kept to be used again.
+//! Block pool: blocks of the device without references, kept for reuse.
 //!
-//! Programs make and free blocks of the same sizes over and over, and a device takes longer to make
-//! a large one than to run a kernel on it. What is taken again has the contents that it was left
-//! with. Cost: a search in a tree of sizes.
+//! Programs allocate and free blocks of the same sizes over and over. A device takes longer to allocate a large block than
+//! to run a kernel on it. A reused block has its old contents. Cost: a search in a tree of sizes.
 //!
-//! A launch that overwrites a block has to wait for those that still use what was there before, though they
-//! have nothing to do with each other. Small blocks are therefore left alone for a while where launches run beside
-//! each other, as processors rename registers (Tomasulo, An Efficient Algorithm for Exploiting Multiple Arithmetic
-//! Units, 1967).
+//! A launch that overwrites a block must wait for those that still use its old contents, though they are independent.
+//! Where launches run concurrently, small blocks are therefore not reused for a while, as processors rename registers.
+//! Source: Tomasulo, "An Efficient Algorithm for Exploiting Multiple Arithmetic Units" (1967).
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Bytes that may be kept beyond the most that were ever in use.
+/// Bytes that the pool may keep beyond the most that were ever in use.
 const LEAST: u64 = 256 << 20;
 
-/// Bytes by which a block may be larger than what is asked for, where that is more than its half.
+/// Bytes by which a block may be larger than the request, if that is more than half of it.
 const SLACK: u64 = 4096;
 
-/// Blocks that are kept after one before that is taken again, if it has no more bytes than these.
+/// Number of blocks that are freed after a small one before that is reused.
 const RESTS: u64 = 8;
+/// Most bytes of a small block.
 const SMALL: u64 = 512 << 10;
 
-/// A block of the device as it is handed out.
+/// A block of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PooledBlock<B> {
     /// The block.
     pub block: B,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// Its number in the order in which blocks were made.
+    /// Its number in the order of allocation.
     pub number: u64,
+}
+
+/// A block that rests: it is due once the pool has been given so many blocks in all.
+struct RestingBlock<B> {
+    piece: PooledBlock<B>,
+    due: u64,
 }
 
 /// Blocks by their sizes.
 pub(crate) struct BlockPool<B> {
-    /// Those of a size, the oldest first, with the number of blocks that have to be kept before each is due.
-    pieces: BTreeMap<u64, VecDeque<(PooledBlock<B>, u64)>>,
+    /// Those of a size, the oldest first.
+    pieces: BTreeMap<u64, VecDeque<RestingBlock<B>>>,
     bytes: u64,
-    /// Blocks that were ever kept.
+    /// Number of blocks that the pool was given in all.
     count: u64,
-    /// Whether small blocks rest.
+    /// Whether small blocks rest before they are reused.
     rests: bool,
 }
 
 impl<B> BlockPool<B> {
-    /// None yet, for a machine that runs launches beside each other or does not.
+    /// An empty pool. `rests` says whether the machine runs launches concurrently.
     pub fn new(rests: bool) -> Self {
         BlockPool {
             pieces: BTreeMap::new(),
@@ -54,73 +59,71 @@ impl<B> BlockPool<B> {
         }
     }
 
-    /// The smallest block of at least so many bytes that is not far larger.
-    pub fn take(&mut self, size: u64) -> Option<PooledBlock<B>> {
+    /// Takes the smallest block of at least `size` bytes that is not much larger.
+    pub fn take_piece(&mut self, size: u64) -> Option<PooledBlock<B>> {
         let most = size.saturating_mul(2).max(size.saturating_add(SLACK));
-        let is_due = |pieces: &VecDeque<(PooledBlock<B>, u64)>| {
-            let rested = |(_, due): &(PooledBlock<B>, u64)| *due <= self.count;
-            !self.rests || pieces.front().is_some_and(rested)
+        let is_due = |pieces: &VecDeque<RestingBlock<B>>| {
+            let first = pieces.front();
+            !self.rests || first.is_some_and(|resting| resting.due <= self.count)
         };
         let mut fitting = self.pieces.range(size..=most);
         let (&found, _) = fitting.find(|(_, pieces)| is_due(pieces))?;
-        self.remove(found)
+        self.remove_piece(found)
     }
 
-    /// Keeps a block. Those that are far more than so many bytes, the most that were ever in use, are given
-    /// back: a program that is called again wants as many again, and small ones that rest besides.
+    /// Keeps a block. Returns blocks to be freed, if the pool has much more than `most` bytes, the most that were ever in
+    /// use. A program that is called again needs as many, and small blocks that rest.
     pub fn keep_piece(&mut self, piece: PooledBlock<B>, most: u64) -> Vec<B> {
         let size = piece.size;
         self.count += 1;
-        let due = match size > SMALL {
-            true => 0,
-            false => self.count + RESTS,
-        };
+        let due = if size > SMALL { 0 } else { self.count + RESTS };
         let same = self.pieces.entry(size).or_default();
-        same.push_back((piece, due));
+        same.push_back(RestingBlock { piece, due });
         self.bytes += size;
         let mut excess = Vec::new();
         while self.bytes > most.saturating_add(LEAST)
             && let Some((&largest, _)) = self.pieces.last_key_value()
         {
-            excess.extend(self.remove(largest).map(|piece| piece.block));
+            excess.extend(self.remove_piece(largest).map(|piece| piece.block));
         }
         excess
     }
 
-    /// Takes note that nothing uses any of them any more. They are handed out as if they were new, in the order in which
-    /// they were made: what asks for the same again gets the same.
+    /// Marks all blocks as unused. They are then reused in the order of their allocation, so that equal requests get equal
+    /// blocks.
     pub fn mark_all_unused(&mut self) {
         if !self.rests {
             return;
         }
         for same in self.pieces.values_mut() {
             let same = same.make_contiguous();
-            same.iter_mut().for_each(|(_, due)| *due = 0);
-            same.sort_unstable_by_key(|(piece, _)| piece.number);
+            same.iter_mut().for_each(|resting| resting.due = 0);
+            same.sort_unstable_by_key(|resting| resting.piece.number);
         }
     }
 
-    /// All blocks, which are no longer kept.
+    /// Takes all blocks.
     pub fn drain(&mut self) -> Vec<B> {
         self.bytes = 0;
         let all = std::mem::take(&mut self.pieces);
         all.into_values()
             .flatten()
-            .map(|(piece, _)| piece.block)
+            .map(|resting| resting.piece.block)
             .collect()
     }
 
-    fn remove(&mut self, size: u64) -> Option<PooledBlock<B>> {
+    fn remove_piece(&mut self, size: u64) -> Option<PooledBlock<B>> {
         let same = self.pieces.get_mut(&size)?;
-        let piece = match self.rests {
-            true => same.pop_front(),
-            false => same.pop_back(),
+        let piece = if self.rests {
+            same.pop_front()
+        } else {
+            same.pop_back()
         };
         if same.is_empty() {
             self.pieces.remove(&size);
         }
         self.bytes -= size;
-        piece.map(|(piece, _)| piece)
+        piece.map(|resting| resting.piece)
     }
 }
 
@@ -136,9 +139,9 @@ mod tests {
         }
     }
 
-    /// Takes a block: which, and its size.
+    /// Takes a block; returns it and its size.
     fn take_block<B>(pool: &mut BlockPool<B>, size: u64) -> Option<(B, u64)> {
-        pool.take(size).map(|piece| (piece.block, piece.size))
+        pool.take_piece(size).map(|piece| (piece.block, piece.size))
     }
 
     #[test]
@@ -195,9 +198,9 @@ mod tests {
             );
         }
         for _ in 0..3 {
-            assert_eq!(pool.take(16), None);
+            assert_eq!(pool.take_piece(16), None);
             pool.mark_all_unused();
-            let taken = [0, 1, 2].map(|_| pool.take(16).unwrap());
+            let taken = [0, 1, 2].map(|_| pool.take_piece(16).unwrap());
             assert_eq!(taken.map(|piece| piece.block), [0, 1, 2]);
             for piece in [taken[2], taken[0], taken[1]] {
                 pool.keep_piece(piece, 0);

@@ -1,21 +1,21 @@
-//! The part of a block that a command touches.
+//! Byte regions: the parts of blocks that commands access.
 
-/// Rows of bytes in a block, so far apart each; that of which nothing more is known has one row.
+/// Rows of bytes in a block, at equal distances. A region about which nothing more is known has one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ByteRegion {
     /// The first byte.
     pub first: u64,
-    /// Bytes of a row.
+    /// Number of bytes of a row.
     pub width: u64,
     /// Number of rows.
     pub rows: u64,
-    /// Bytes from the start of a row to that of the next.
+    /// Distance in bytes from the start of a row to that of the next.
     pub stride: u64,
 }
 
 impl ByteRegion {
-    /// What elements of so many bytes lie in: the first, and for each dimension its size and its stride, in elements.
-    /// `None` for what lies before the block or behind all memory.
+    /// The region of elements of `size` bytes. `first` is the first element, and each dimension has a size and a stride in
+    /// elements. `None` if it begins before the block or extends beyond all memory.
     pub fn from_dimensions(
         size: u64,
         first: i64,
@@ -27,13 +27,17 @@ impl ByteRegion {
             let last = count.checked_sub(1)?;
             lowest = lowest.checked_add(last.checked_mul(step.min(0))?)?;
             let step = step.checked_abs()?;
-            // The dimension with the largest stride makes the rows.
-            let (inner, outer) = match step > stride && last > 0 {
-                true => ((rows - 1, stride), (count, step)),
-                false => ((last, step), (rows, stride)),
+            // The dimension with the largest stride becomes the rows.
+            let is_outer = step > stride && last > 0;
+            let (steps, inner) = if is_outer {
+                (rows - 1, stride)
+            } else {
+                (last, step)
             };
-            width = width.checked_add(inner.0.checked_mul(inner.1)?)?;
-            (rows, stride) = outer;
+            width = width.checked_add(steps.checked_mul(inner)?)?;
+            if is_outer {
+                (rows, stride) = (count, step);
+            }
         }
         if stride <= width {
             width = width.checked_add(stride.checked_mul(rows - 1)?)?;
@@ -49,13 +53,13 @@ impl ByteRegion {
         region.end().map(|_| region)
     }
 
-    /// The byte behind the last.
+    /// One past the last byte.
     pub fn end(&self) -> Option<u64> {
         let last = self.stride.checked_mul(self.rows - 1)?;
         self.first.checked_add(last)?.checked_add(self.width)
     }
 
-    /// Whether two may have a byte in common.
+    /// Whether two regions may have a byte in common.
     pub fn can_overlap(&self, other: &ByteRegion) -> bool {
         let ends = self.end().zip(other.end());
         if ends.is_some_and(|(a, b)| a <= other.first || b <= self.first) {
@@ -68,7 +72,7 @@ impl ByteRegion {
         }
     }
 
-    /// Where its rows lie in rows of so many bytes, if all lie in the same columns.
+    /// The columns of its rows in rows of `stride` bytes, if all rows have the same.
     fn column_range(&self, stride: u64) -> Option<std::ops::Range<u64>> {
         let is_aligned = self.rows == 1 || self.stride == stride;
         let start = self.first.checked_rem(stride)?;

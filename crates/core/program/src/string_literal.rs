@@ -1,6 +1,6 @@
-//! Literals of strings, as Haskell writes them (Haskell 2010 Language Report, 2.6), and Futhark with it.
+//! String literals in the syntax of Haskell (Haskell 2010 Language Report, 2.6), which Futhark uses too.
 
-/// Escapes of a letter or sign.
+/// Escapes of one character.
 const SHORT: [(char, char); 10] = [
     ('n', '\n'),
     ('t', '\t'),
@@ -14,7 +14,7 @@ const SHORT: [(char, char); 10] = [
     ('\\', '\\'),
 ];
 
-/// Names of the control characters by their numbers, 127 at the end. SOH stands before SO.
+/// Names of the control characters and their numbers. SOH comes before SO, which is a prefix of it.
 const NAMES: [(&str, u8); 34] = [
     ("NUL", 0),
     ("SOH", 1),
@@ -52,10 +52,11 @@ const NAMES: [(&str, u8); 34] = [
     ("DEL", 127),
 ];
 
-/// Reads a literal with which a text begins: what it stands for, and its bytes in the text.
+/// Reads the literal at the beginning of a text. Returns the string and the length of the literal in bytes.
 ///
 /// # Errors
-/// When the text begins with no quotation mark, the string has no end, or an escape is unknown; the message says which.
+/// When the text does not begin with a quotation mark, the string has no end, or an escape is unknown. The message says
+/// which.
 pub fn read_string(text: &str) -> Result<(String, usize), String> {
     let quoted = text.strip_prefix('"').ok_or("expected a string")?;
     let (mut string, mut at) = (String::new(), 0);
@@ -75,7 +76,7 @@ pub fn read_string(text: &str) -> Result<(String, usize), String> {
     }
 }
 
-/// What stands after a backslash, and its bytes; `\&` is nothing.
+/// Reads an escape after the backslash. Returns its character and its length in bytes; `\&` has no character.
 fn read_escape(rest: &str) -> Result<(Option<char>, usize), String> {
     if rest.starts_with('&') {
         return Ok((None, 1));

@@ -1,6 +1,6 @@
-//! What holds of every program, so that running one needs to look nothing up twice.
+//! Validation of programs: all numbers refer to something that exists.
 //!
-//! Compilers make programs of which this is true; of one from a file it has to be checked.
+//! Compilers produce valid programs; programs from files are checked. A session relies on it.
 
 use crate::program::{
     CompiledProgram, CopyKernels, EntrySize, EntryValueType, GLOBAL, HostFunction, HostMemoryRef,
@@ -9,7 +9,7 @@ use crate::program::{
 use crate::{ScalarOperator, ScalarType};
 use std::fmt;
 
-/// What is wrong with a program, and where.
+/// A fault of a program, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramFault {
     place: String,
@@ -26,17 +26,17 @@ impl std::error::Error for ProgramFault {}
 
 type ProgramCheckResult = Result<(), String>;
 
-/// Most scalars and most references of a function, or that all share; compilers stay far below.
+/// Most scalars or references of a function, or of the whole program; compilers stay far below.
 const MOST: u32 = 1 << 20;
 
 /// Most dimensions of a launch.
 const DIMENSIONS: usize = 3;
 
 impl CompiledProgram {
-    /// Checks that everything which is numbered is there, and that scalars have their places.
+    /// Checks that all numbers refer to something that exists, and that scalars lie within their bytes.
     ///
     /// # Errors
-    /// At the first thing that is not so.
+    /// The first fault.
     pub fn check_references(&self) -> Result<(), ProgramFault> {
         let at = |place: String| move |what: String| ProgramFault { place, what };
         let counts =
@@ -102,32 +102,35 @@ impl CompiledProgram {
 }
 
 fn check_number(number: usize, count: usize, what: &str) -> ProgramCheckResult {
-    match number < count {
-        true => Ok(()),
-        false => Err(format!("there is no {what} {number}")),
+    if number < count {
+        Ok(())
+    } else {
+        Err(format!("there is no {what} {number}"))
     }
 }
 
 fn check_count(count: u32) -> ProgramCheckResult {
-    match count <= MOST {
-        true => Ok(()),
-        false => Err(format!("{count} are more than {MOST}")),
+    if count <= MOST {
+        Ok(())
+    } else {
+        Err(format!("{count} are more than {MOST}"))
     }
 }
 
-/// Scalars lie within their bytes, behind the number of workgroups.
+/// Checks that scalars lie within their bytes, after the number of workgroups.
 fn check_kernel(kernel: &ProgramKernel) -> ProgramCheckResult {
     check_count(kernel.scalar_bytes)?;
     let size = |ty: ScalarType| ty.size().max(4);
     let fits =
         |(at, ty): &(u32, ScalarType)| u64::from(*at) + size(*ty) <= kernel.scalar_bytes.into();
-    match kernel.refusal.is_some() || kernel.scalar_bytes >= 4 && kernel.scalars.iter().all(fits) {
-        true => Ok(()),
-        false => Err("a scalar lies outside of those that are passed".to_owned()),
+    if kernel.refusal.is_some() || kernel.scalar_bytes >= 4 && kernel.scalars.iter().all(fits) {
+        Ok(())
+    } else {
+        Err("a scalar lies outside of those that are passed".to_owned())
     }
 }
 
-/// A function with what it shares with others.
+/// A function and its program.
 struct HostFunctionValidator<'a> {
     program: &'a CompiledProgram,
     function: &'a HostFunction,
@@ -244,16 +247,17 @@ impl<'a> HostFunctionValidator<'a> {
         }
     }
 
-    /// Operands that an operator does not have are read all the same.
+    /// Checks an operator. Operands that it does not have are checked too, because they are read.
     fn check_operator(
         &self,
         operator: ScalarOperator,
         to: HostRegister,
         operands: &[HostRegister; 3],
     ) -> ProgramCheckResult {
-        match operator.is_valid() {
-            true => self.check_reg(to).and_then(|()| self.check_regs(operands)),
-            false => Err(format!("there is no operator {operator}")),
+        if operator.is_valid() {
+            self.check_reg(to).and_then(|()| self.check_regs(operands))
+        } else {
+            Err(format!("there is no operator {operator}"))
         }
     }
 
@@ -261,7 +265,7 @@ impl<'a> HostFunctionValidator<'a> {
         self.check_mem(mem).and_then(|()| self.check_regs(regs))
     }
 
-    /// A step, or the end of the function.
+    /// Checks a target of a jump: a step, or the end of the function.
     fn check_target(&self, to: usize) -> ProgramCheckResult {
         check_number(to, self.function.steps.len() + 1, "step")
     }

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a tuning parameter or a limit is of.
+/// The quantity of a tuning parameter or a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SizeClass {
-    /// Invocations of a workgroup.
+    /// Number of invocations of a workgroup.
     ThreadBlockSize,
-    /// Workgroups of a launch.
+    /// Number of workgroups of a launch.
     GridSize,
     /// Side of a tile.
     TileSize,
@@ -20,10 +20,9 @@ pub enum SizeClass {
     Registers,
     /// Bytes of cache.
     Cache,
-    /// From which size on there is enough parallelism; with a default, and with the comparisons
-    /// on the way to this one.
+    /// The smallest size with enough parallelism. It has a default, and the comparisons on the path to this one.
     Threshold(Option<i64>, String),
-    /// Something else by its name, with a default.
+    /// Another quantity by its name, with a default.
     Bespoke(String, i64),
 }
 
@@ -45,8 +44,7 @@ impl SizeClass {
         row.map(|(_, class)| class.clone())
     }
 
-    /// The name by which all of a class are set at once; thresholds with a default of their own
-    /// have none.
+    /// The name that sets all of a class at once; thresholds with a default have none.
     pub fn name(&self) -> Option<&str> {
         match self {
             SizeClass::Threshold(None, _) => Some("threshold"),
@@ -57,7 +55,7 @@ impl SizeClass {
     }
 }
 
-/// As the text form of kernels writes it.
+/// The form in the text form of kernels.
 impl fmt::Display for SizeClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -74,8 +72,8 @@ impl fmt::Display for SizeClass {
 /// A tuning parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProgramParameter {
-    /// The name by which users set it.
+    /// The name that users set it by.
     pub name: String,
-    /// What it is of.
+    /// The quantity.
     pub class: SizeClass,
 }

@@ -1,38 +1,40 @@
-//! The blocks of a running program, counted by their references.
+//! Reference-counted blocks of a running program.
 
-use crate::copy;
-use crate::pool::{BlockPool, PooledBlock};
+use crate::block_pool::{BlockPool, PooledBlock};
+use crate::copy_call;
 use crate::{BlockRead, KernelMachine, ProgramError};
 use smallvec::SmallVec;
 
-/// A block: on the device, or bytes of the host.
+/// A block with its number of references: on the device, or in the host's memory.
 struct RefCountedBlock<B> {
-    /// That of the device.
+    /// The device's block, if it is there.
     device: Option<PooledBlock<B>>,
+    /// The bytes of a block of the host.
     bytes: Vec<u8>,
     size: u64,
     references: u32,
 }
 
-/// All blocks of a program, and the machine that has them.
+/// All blocks of a program, and the machine that owns the device's.
 pub(crate) struct ProgramHeap<M: KernelMachine> {
     pub machine: M,
     blocks: Vec<RefCountedBlock<M::Block>>,
     unused: Vec<usize>,
     pool: BlockPool<M::Block>,
-    /// Blocks that the machine has made.
+    /// Number of blocks that the machine has allocated.
     made: u64,
-    /// Bytes of the device's blocks that are referred to, and the most that ever were.
+    /// Bytes of the device's blocks that have references.
     in_use: u64,
+    /// The most that there ever were.
     most_in_use: u64,
 }
 
 pub(crate) type MachineResult<T, M> = Result<T, ProgramError<<M as KernelMachine>::Error>>;
 
 /// A side of a copy with its block.
-pub(crate) type BlockView<'a> = (usize, &'a copy::StridedView);
+pub(crate) type BlockView<'a> = (usize, &'a copy_call::StridedView);
 
-/// Smallest size of blocks of the device, and what all sizes are multiples of.
+/// Granularity of the sizes of the device's blocks.
 const GRAIN: u64 = 16;
 
 impl<M: KernelMachine> ProgramHeap<M> {
@@ -61,12 +63,12 @@ impl<M: KernelMachine> ProgramHeap<M> {
         }
     }
 
-    /// A block of the device with one reference, with any contents.
+    /// Allocates a block of the device with one reference and undefined contents.
     pub fn allocate_device(&mut self, bytes: u64) -> MachineResult<usize, M> {
         let size = bytes.max(1).checked_next_multiple_of(GRAIN);
         let size =
             size.ok_or_else(|| ProgramError::Invalid(format!("no memory of {bytes} bytes")))?;
-        let device = match self.pool.take(size) {
+        let device = match self.pool.take_piece(size) {
             Some(kept) => kept,
             None => self.create_piece(size)?,
         };
@@ -80,7 +82,7 @@ impl<M: KernelMachine> ProgramHeap<M> {
         }))
     }
 
-    /// Has the machine make a block, for which it may need the memory of those that are kept.
+    /// Allocates a block of the machine. If that fails, the blocks of the pool are freed first.
     fn create_piece(&mut self, size: u64) -> MachineResult<PooledBlock<M::Block>, M> {
         let number = self.made;
         self.made += 1;
@@ -104,12 +106,12 @@ impl<M: KernelMachine> ProgramHeap<M> {
         made.map_err(ProgramError::Machine)
     }
 
-    /// Takes note that a call begins, when the machine has nothing to do.
+    /// Marks the beginning of a call, when the machine is idle.
     pub fn begin_call(&mut self) {
         self.pool.mark_all_unused();
     }
 
-    /// Makes a block of the host with one reference.
+    /// Allocates a block of the host with one reference.
     pub fn allocate_host(&mut self, bytes: Vec<u8>) -> usize {
         self.insert_block(RefCountedBlock {
             device: None,
@@ -130,9 +132,10 @@ impl<M: KernelMachine> ProgramHeap<M> {
             block.bytes = Vec::new();
             if let Some(device) = block.device.take() {
                 self.in_use -= device.size;
-                let excess = match self.machine.reuses_blocks() {
-                    true => self.pool.keep_piece(device, self.most_in_use),
-                    false => vec![device.block],
+                let excess = if self.machine.reuses_blocks() {
+                    self.pool.keep_piece(device, self.most_in_use)
+                } else {
+                    vec![device.block]
                 };
                 excess.into_iter().for_each(|b| self.machine.free_block(b));
             }
@@ -140,7 +143,7 @@ impl<M: KernelMachine> ProgramHeap<M> {
         }
     }
 
-    /// Bytes of a block.
+    /// The size of a block in bytes.
     pub fn block_size(&self, block: usize) -> u64 {
         self.blocks[block].size
     }
@@ -169,7 +172,7 @@ impl<M: KernelMachine> ProgramHeap<M> {
         Ok(out)
     }
 
-    /// Copies parts of blocks, each from its first byte on, waiting for the device once.
+    /// Copies parts of blocks to the host. It waits for the device once.
     pub fn read_all(&mut self, parts: &mut [(usize, u64, &mut [u8])]) -> MachineResult<(), M> {
         for (block, at, out) in &*parts {
             self.check_range(*block, *at, out.len() as u64)?;
@@ -182,12 +185,12 @@ impl<M: KernelMachine> ProgramHeap<M> {
                 None => out.copy_from_slice(&data.bytes[at as usize..at as usize + out.len()]),
             }
         }
-        match there.is_empty() {
-            true => Ok(()),
-            false => self
-                .machine
+        if there.is_empty() {
+            Ok(())
+        } else {
+            self.machine
                 .read_all(&mut there)
-                .map_err(ProgramError::Machine),
+                .map_err(ProgramError::Machine)
         }
     }
 
@@ -207,12 +210,12 @@ impl<M: KernelMachine> ProgramHeap<M> {
         }
     }
 
-    /// Whether a strided copy of elements of so many bytes, in a shape without zeros, may be done on
-    /// the device: both sides are there, within their blocks, and do not overlap.
+    /// Whether a strided copy can run on the device: both sides are there and do not overlap. `size` is that of an element
+    /// in bytes, and the shape has no zeros.
     ///
     /// # Errors
-    /// When a side reaches beyond its block.
-    pub fn may_copy_there(
+    /// When a side extends beyond its block.
+    pub fn can_copy_on_device(
         &self,
         size: u64,
         shape: &[i64],
@@ -248,9 +251,10 @@ impl<M: KernelMachine> ProgramHeap<M> {
         let count = sizes.try_fold(1i64, |count, size| count.checked_mul(*size));
         let count = count.ok_or_else(range_error)?;
         let is_dense = length as i64 == count;
-        let mut target = match is_dense {
-            true => vec![0; (length * size) as usize],
-            false => self.read_bytes(target_block, first * size, length * size)?,
+        let mut target = if is_dense {
+            vec![0; (length * size) as usize]
+        } else {
+            self.read_bytes(target_block, first * size, length * size)?
         };
         let bytes = size as usize;
         let mut index = vec![0i64; shape.len()];
@@ -278,9 +282,8 @@ fn range_error<E>() -> ProgramError<E> {
     ProgramError::Invalid("a copy reaches beyond all memory".to_owned())
 }
 
-/// The first element of a side and how many there are up to its last; `None` where they are beyond
-/// all memory.
-fn find_extent(shape: &[i64], side: &copy::StridedView) -> Option<(u64, u64)> {
+/// The first element of a side, and the number of elements up to its last; `None` where they are beyond all memory.
+fn find_extent(shape: &[i64], side: &copy_call::StridedView) -> Option<(u64, u64)> {
     let (mut low, mut high) = (side.first, side.first);
     for (size, stride) in shape.iter().zip(&side.strides) {
         let span = size.checked_sub(1)?.checked_mul(*stride)?;
@@ -297,7 +300,7 @@ mod tests {
     use super::*;
     use crate::{LaunchRequest, ProgramParameter, SizeClass};
 
-    /// A machine that only counts.
+    /// A machine that counts its blocks.
     #[derive(Default)]
     struct CountingMachine {
         made: u32,

@@ -1,4 +1,4 @@
-//! Values that entry points take and give, as text and in binary form.
+//! Program values: arguments and results of entry points, in text and binary form.
 //!
 //! The forms are those of Futhark's data format: `5i64`, `-1.5f32`, `[[1, 2], [3, 4]]`,
 //! `empty([0][2]i32)`; binary values begin with `b`, version 2, the number of dimensions, the type
@@ -20,12 +20,12 @@ pub struct ProgramValue {
     pub bytes: Vec<u8>,
 }
 
-/// Why values could not be read: what, and at which byte.
+/// The reason why values could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueError {
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// Where in the input.
+    /// The byte of the input.
     pub at: usize,
 }
 
@@ -56,19 +56,20 @@ impl ProgramValue {
         })
     }
 
-    /// All values of an input, text and binary in any mixture. Integers without a type are `i32`, other numbers `f64`.
+    /// Reads all values of an input, which may mix text and binary forms. Integers without a type are `i32`, other numbers
+    /// `f64`.
     ///
     /// # Errors
-    /// At the first thing that is no value.
+    /// The first fault.
     pub fn read_all(input: &[u8]) -> Result<Vec<ProgramValue>, ValueError> {
         Self::read_all_as(input, &[])
     }
 
-    /// As [`ProgramValue::read_all`]; a number without a type has the one that is wanted of its value, where that is given: a
-    /// scalar type, and whether it has no sign.
+    /// The same, where numbers without a type have the wanted type of their value, if there is one: a scalar type, and
+    /// whether it has no sign.
     ///
     /// # Errors
-    /// As there.
+    /// The first fault.
     pub fn read_all_as(
         input: &[u8],
         wanted: &[Option<(ScalarType, bool)>],
@@ -103,9 +104,10 @@ impl ProgramValue {
 
 /// The name of a type with or without sign.
 pub(crate) fn type_name(element: ScalarType, unsigned: bool) -> String {
-    match unsigned && element.is_int() {
-        true => format!("u{}", element.width()),
-        false => element.name().to_owned(),
+    if unsigned && element.is_int() {
+        format!("u{}", element.width())
+    } else {
+        element.name().to_owned()
     }
 }
 
@@ -159,9 +161,10 @@ impl fmt::Display for ProgramValue {
 
 impl ProgramValue {
     fn element_text(&self, f: &mut fmt::Formatter<'_>, bits: u64) -> fmt::Result {
-        match self.unsigned && self.element.is_int() {
-            true => write!(f, "{bits}{}", self.type_name()),
-            false => write!(f, "{}", crate::ScalarLiteral::new(self.element, bits)),
+        if self.unsigned && self.element.is_int() {
+            write!(f, "{bits}{}", self.type_name())
+        } else {
+            write!(f, "{}", crate::ScalarLiteral::new(self.element, bits))
         }
     }
 }
@@ -169,7 +172,7 @@ impl ProgramValue {
 struct ValueTextReader<'a> {
     input: &'a [u8],
     at: usize,
-    /// The type of numbers that have none in the text.
+    /// The type of numbers without one in the text.
     wanted: Option<(ScalarType, bool)>,
 }
 
@@ -287,7 +290,7 @@ impl ValueTextReader<'_> {
         })
     }
 
-    /// Letters, digits and what else numbers have.
+    /// Reads a word: letters, digits and signs of numbers.
     fn read_word(&mut self) -> String {
         self.skip_blanks();
         let rest = &self.input[self.at..];
@@ -297,7 +300,7 @@ impl ValueTextReader<'_> {
         String::from_utf8_lossy(&rest[..length]).into_owned()
     }
 
-    /// Elements and brackets; gives the shape.
+    /// Reads elements and brackets. Returns the shape.
     fn read_text(
         &mut self,
         value: &mut ProgramValue,
@@ -314,7 +317,7 @@ impl ValueTextReader<'_> {
             let at = self.at;
             self.at += 5;
             let empty = self.read_empty()?;
-            self.note_element_type(value, (empty.element, empty.unsigned), at)?;
+            self.note_element_type(value, empty.element, empty.unsigned, at)?;
             return Ok(empty.shape);
         }
         if !self.eat_byte(b'[') {
@@ -344,7 +347,7 @@ impl ValueTextReader<'_> {
         Ok(shape)
     }
 
-    /// A string is an array of `u8`, in UTF-8.
+    /// Reads a string as an array of `u8`, in UTF-8.
     fn read_string_value(&mut self, value: &mut ProgramValue) -> Result<Vec<u64>, ValueError> {
         let at = self.at;
         let rest = &self.input[at..];
@@ -356,17 +359,18 @@ impl ValueTextReader<'_> {
             Ok(read) => read,
             Err(message) => return self.make_fault(message),
         };
-        self.note_element_type(value, (ScalarType::I8, true), at)?;
+        self.note_element_type(value, ScalarType::I8, true, at)?;
         value.bytes.extend(string.bytes());
         self.at += length;
         Ok(vec![string.len() as u64])
     }
 
-    /// Notes the type of an element that begins at a byte; those before it have to have the same.
+    /// Notes the type of an element that begins at a byte. It must be that of the elements before.
     fn note_element_type(
         &mut self,
         value: &mut ProgramValue,
-        (element, unsigned): (ScalarType, bool),
+        element: ScalarType,
+        unsigned: bool,
         at: usize,
     ) -> Result<(), ValueError> {
         if value.element == ScalarType::Unit {
@@ -383,7 +387,7 @@ impl ValueTextReader<'_> {
     fn read_element(&mut self, value: &mut ProgramValue) -> Result<(), ValueError> {
         let at = self.at;
         let word = self.read_word();
-        // Behind the first element of an array, numbers may be written without its type.
+        // After the first element of an array, numbers may be written without its type.
         let known = match value.element {
             ScalarType::Unit => self.wanted,
             element => Some((element, value.unsigned)),
@@ -393,15 +397,15 @@ impl ValueTextReader<'_> {
             self.at = at;
             return self.make_fault(format!("expected a value, not {word:?}"));
         };
-        self.note_element_type(value, (element, unsigned), at)?;
+        self.note_element_type(value, element, unsigned, at)?;
         let size = element.size() as usize;
         value.bytes.extend(&bits.to_le_bytes()[..size]);
         Ok(())
     }
 }
 
-/// The type, whether it is unsigned, and the bits of an element. Numbers without a type have the
-/// known one; where none is known, integers are `i32` and other numbers `f64`.
+/// The type of an element, whether it has no sign, and its bits. Numbers without a type have the known one. Where none is
+/// known, integers are `i32` and other numbers `f64`.
 fn parse_element(word: &str, known: Option<(ScalarType, bool)>) -> Option<(ScalarType, bool, u64)> {
     let word = word.replace('_', "");
     if word == "true" || word == "false" {

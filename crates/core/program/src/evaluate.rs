@@ -1,4 +1,4 @@
-//! Evaluating operators.
+//! Evaluation of scalar operators.
 
 use crate::operator::{ScalarOpSemantics, floor_div, trunc_div};
 use crate::{ScalarOp, ScalarOperator, ScalarType};
@@ -6,7 +6,7 @@ use spirula_scalar::convert::{float_to_float, float_to_int, int_to_float};
 use spirula_scalar::{FloatEncoding, FloatRounding, int, math};
 
 impl ScalarOperator {
-    /// The result of the operators that sizes and indices are mostly computed with, without a look at the table.
+    /// The result of the operators that sizes and indices mostly use, without a lookup in the table.
     #[inline]
     pub(crate) fn eval_quick(self, a: u64, b: u64) -> Option<u64> {
         let (x, y) = (a as i64, b as i64);
@@ -33,8 +33,8 @@ impl ScalarOperator {
         })
     }
 
-    /// The result on operands given by their bits, those above a type's width being 0; so are the
-    /// result's. Operands that are missing count as 0.
+    /// The result for operands by their bits. Bits above a type's width are 0, in operands and in the result. Missing
+    /// operands count as 0.
     pub fn eval_operands(self, operands: &[u64]) -> u64 {
         let at = |index: usize| operands.get(index).copied().unwrap_or(0);
         let (a, b, c) = (at(0), at(1), at(2));
@@ -81,8 +81,9 @@ impl ScalarOperator {
         from_f32(result, self.from)
     }
 
-    /// Operators that need both types, or no table fits.
-    fn eval_special(self, [a, b, c]: [u64; 3]) -> u64 {
+    /// The result of operators that need both types, or that fit no other rule.
+    fn eval_special(self, operands: [u64; 3]) -> u64 {
+        let [a, b, c] = operands;
         let (from, to) = (self.from.format(), self.to.format());
         let width = self.from.width().max(1);
         let nearest = FloatRounding::NearestEven;
@@ -156,7 +157,7 @@ fn from_f32(value: f32, ty: ScalarType) -> u64 {
     )
 }
 
-/// 1 with the sign of a number; zeros and NaN stay.
+/// 1 with the sign of a number; zeros and NaN are returned unchanged.
 fn signum(bits: u64, format: FloatEncoding) -> u64 {
     let sign = bits & format.sign_bit();
     let magnitude = bits ^ sign;
@@ -166,7 +167,7 @@ fn signum(bits: u64, format: FloatEncoding) -> u64 {
     sign | int_to_float(1, 1, false, format, FloatRounding::NearestEven)
 }
 
-/// The number next to `a` in the direction of `b`, by the order of bits.
+/// The number next to `a` in the direction of `b`.
 fn next_after(a: u64, b: u64, format: FloatEncoding) -> u64 {
     let (sign, infinity) = (format.sign_bit(), format.infinity());
     let (size_a, size_b) = (a & !sign, b & !sign);

@@ -1,38 +1,38 @@
-//! Strided copies as calls of the functions that a program has for them.
+//! Strided copies as calls of a program's copy functions.
 //!
-//! A copy is brought into as few dimensions as possible, the one in which the target's elements
-//! follow each other last; what is then a transposition goes through workgroup memory, so that both
-//! sides are accessed in order (Ruetsch and Micikevicius, Optimizing Matrix Transpose in CUDA,
-//! 2009).
+//! A copy is reduced to as few dimensions as possible; the last is the one in which the target's elements are contiguous.
+//! A transposition goes through workgroup memory, so that accesses of both sides are contiguous.
+//! Source: Ruetsch and Micikevicius, "Optimizing Matrix Transpose in CUDA" (2009).
 
 use crate::program::CopyKernels;
 use smallvec::{SmallVec, smallvec};
 
-/// A side of a copy: its first element, and a stride for each dimension, in elements.
+/// A side of a copy: the first element, and a stride for each dimension, in elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StridedView {
     pub first: i64,
     pub strides: SmallVec<[i64; RANK]>,
 }
 
-/// A call of one of the functions: which, and its scalars.
+/// A call of a copy function: its number, and its scalars.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CopyKernelCall {
     pub function: usize,
     pub scalars: SmallVec<[i64; CopyKernels::STRIDED]>,
 }
 
-/// Elements that a group of the strided kernel copies, and the side of a tile.
+/// Number of elements that a workgroup of the strided kernel copies.
 const GROUP: i64 = 256;
+/// Side of a tile of the tiled kernel.
 const TILE: i64 = 32;
 
-/// Least rows and columns for which tiles are worth it.
+/// Fewest rows and columns that are worth tiles.
 const LEAST: i64 = 8;
 
 /// Most dimensions of the strided kernel.
 const RANK: usize = 4;
 
-/// Size of the elements as which contiguous bytes are copied.
+/// Size in bytes of the elements as which contiguous bytes are copied.
 const WORD: i64 = 4;
 
 /// A dimension: its size, and the strides of the target and the source.
@@ -43,8 +43,8 @@ struct CopyDimension {
     from: i64,
 }
 
-/// The call that does a copy of elements of so many bytes whose reach was checked; `None` where the
-/// program has none for it.
+/// The call for a copy of elements of `size` bytes that lies within its blocks; `None` where the program has no function
+/// for it.
 pub(crate) fn select_copier_call(
     copiers: &[CopyKernels],
     size: u64,
@@ -78,8 +78,8 @@ pub(crate) fn select_copier_call(
     }
 }
 
-/// The dimensions with more than one element, by the target's strides, those that are one made one;
-/// `None` when elements of the target are written twice, in an order that counts.
+/// The dimensions with more than one element, ordered by the target's strides and merged where possible; `None` when
+/// elements of the target are written twice, because the order matters then.
 fn merge_dimensions(
     shape: &[i64],
     to: &StridedView,
@@ -116,7 +116,7 @@ fn merge_dimensions(
     Some(merged)
 }
 
-/// The strided kernel, its dimensions filled up at the front.
+/// The call of the strided kernel; missing dimensions are added at the front.
 fn build_strided_call(
     copier: &CopyKernels,
     dimensions: &[CopyDimension],
@@ -143,8 +143,7 @@ fn build_strided_call(
     })
 }
 
-/// The tiled kernel, where the source's elements follow each other in another dimension than the
-/// target's.
+/// The call of the tiled kernel, where the source is contiguous in another dimension than the target.
 fn build_tiled_call(
     copier: &CopyKernels,
     dimensions: &[CopyDimension],
@@ -189,7 +188,7 @@ fn build_tiled_call(
     })
 }
 
-/// How many groups of so many there are of a positive number.
+/// The quotient of positive numbers, rounded up.
 fn count_groups(number: i64, of: i64) -> i64 {
     (number as u64).div_ceil(of as u64) as i64
 }
