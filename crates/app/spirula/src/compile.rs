@@ -52,7 +52,7 @@ impl ScheduledProgram {
 
     /// The signature of a dispatch: the key by which [`DispatchTuning`] knows it.
     pub fn signature(&self, dispatch: &TensorDispatch) -> String {
-        spirula_tensor::schedule::compute_signature(&self.function, &dispatch.op)
+        spirula_tensor::schedule::compute_signature(&self.function, &dispatch.nest.op)
     }
 }
 

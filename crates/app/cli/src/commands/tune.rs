@@ -20,7 +20,7 @@ use std::time::Duration;
 /// State of the search for a dispatch.
 struct TunedDispatch {
     signature: String,
-    strategy: spirula::ScheduleStrategy,
+    strategy: &'static spirula::ScheduleStrategy,
     profile: ScheduleProfile,
     /// Settings that are faster than those of the profile.
     settings: Vec<(String, u64)>,
@@ -53,7 +53,7 @@ pub fn run_tune(args: &TuneArgs) -> CommandResult {
     for dispatch in &tuner.dispatches {
         let milliseconds = |d: Duration| d.as_secs_f64() * 1e3;
         let (before, best) = (milliseconds(dispatch.before), milliseconds(dispatch.best));
-        let name = dispatch.strategy.name();
+        let name = dispatch.strategy.name;
         print_stderr_line!(
             "{}: {name}, {before:.4} ms, tuned {best:.4} ms",
             dispatch.signature
@@ -142,7 +142,7 @@ impl<'a> ScheduleTuner<'a> {
         let mut tuning = self.options.tuning.clone();
         for dispatch in &self.dispatches {
             let settings = match tried {
-                Some((setting, value)) if setting.of.contains(&dispatch.strategy) => {
+                Some((setting, value)) if dispatch.strategy.has_setting(setting) => {
                     dispatch.settings_with(setting.name, value)
                 }
                 _ => dispatch.settings.clone(),
@@ -181,7 +181,7 @@ impl<'a> ScheduleTuner<'a> {
                 continue;
             };
             for (dispatch, time) in self.dispatches.iter_mut().zip(times) {
-                let is_better = time < dispatch.best && setting.of.contains(&dispatch.strategy);
+                let is_better = time < dispatch.best && dispatch.strategy.has_setting(setting);
                 if is_better && is_new(dispatch) {
                     dispatch.settings = dispatch.settings_with(setting.name, value);
                     dispatch.best = time;
@@ -237,7 +237,7 @@ fn list_tuned_dispatches(scheduled: &ScheduledProgram) -> Vec<TunedDispatch> {
     all.map(|dispatch| TunedDispatch {
         signature: scheduled.signature(dispatch),
         strategy: dispatch.strategy,
-        profile: dispatch.profile,
+        profile: dispatch.nest.profile,
         settings: Vec::new(),
         before: Duration::ZERO,
         best: Duration::ZERO,

@@ -1,4 +1,4 @@
-//! Writing elements.
+//! Writes of elements.
 
 use super::node_emitter::NodeEmitter;
 use crate::ir::{ScalarCombiner, ScalarNode};
@@ -6,24 +6,24 @@ use crate::schedule::match_atomic_op;
 use spirula_kernel::ir::{AtomicStmt, ExprId, MemoryElement, StmtKind, VarId, VariableType};
 use spirula_program::ScalarType;
 
-/// An element to be written.
+/// A write of an element.
 pub(super) struct ElementWrite {
-    /// What.
+    /// The value.
     pub value: ScalarNode,
-    /// Where.
+    /// The memory.
     pub memory: VarId,
-    /// Whether it is written at all.
+    /// Whether the element is written.
     pub inside: ScalarNode,
-    /// Its place in memory.
+    /// The element's place in memory.
     pub at: ScalarNode,
-    /// How what is there and the value are combined.
+    /// Combines the element that is there with the value.
     pub combiner: Option<ScalarCombiner>,
-    /// Whether other invocations may write the same element: one value stays, and which is open.
+    /// Whether other invocations may write the same element. One of the values stays; it is not specified which.
     pub contended: bool,
 }
 
 impl ElementWrite {
-    /// Writes what was put into a variable before in the place of the value.
+    /// Writes a variable in place of the value.
     pub fn write_held(&self, e: &mut NodeEmitter<'_>, held: VarId) {
         e.emit_if(self.inside, |e| {
             let index = e.emit_nodes(&[self.at])[0];
@@ -38,6 +38,7 @@ impl ElementWrite {
         });
     }
 
+    /// Writes the value, if the element is written.
     pub fn write_guarded(&self, e: &mut NodeEmitter<'_>) {
         e.emit_if(self.inside, |e| {
             let emitted = e.emit_nodes(&[self.at, self.value]);
@@ -57,8 +58,8 @@ impl ElementWrite {
     }
 }
 
-/// Combines an element with a value: at once where there is an operation for it, else by reading and
-/// writing, in a kernel of one invocation.
+/// Combines an element with a value: by an atomic operation where there is one, otherwise by a read and a write, in a
+/// kernel of one invocation.
 fn combine_element(
     e: &mut NodeEmitter<'_>,
     element: MemoryElement,
@@ -94,7 +95,7 @@ fn combine_element(
     });
 }
 
-/// Accumulators in the workgroup's memory, one array each.
+/// Accumulators in the workgroup's memory, an array for each.
 pub(super) struct AccumulatorArrays<'a> {
     types: &'a [ScalarType],
     memory: &'a [VarId],

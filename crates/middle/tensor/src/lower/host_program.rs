@@ -1,15 +1,15 @@
-//! Functions to host programs.
+//! Host programs: memory, launches and control flow of a function.
 
 mod dynamic_sizes;
 
-use super::node_emitter::{NodeEmitter, TensorStorage};
-use super::kernel;
 use super::host_scalars::find_host_scalars;
+use super::kernel;
+use super::node_emitter::{NodeEmitter, TensorStorage};
 use crate::ir::{
     MessagePiece, OpKind, RunAssertion, SizeConstraint, StructuredOp, TensorBlock, TensorConstant,
     TensorFunction, TensorValue, YieldDestination,
 };
-use crate::schedule::{ScheduleStrategy, TensorDispatch};
+use crate::schedule::TensorDispatch;
 use rustc_hash::FxHashMap;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{
@@ -19,8 +19,8 @@ use spirula_kernel::ir::{
 };
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
-/// A function as a program with one entry point. Structured operations that run on the device have
-/// their dispatches, by their first results.
+/// A function as a program with one entry point. `dispatches` has the dispatches of structured operations that run on
+/// the device, by their first results.
 pub(super) fn lower_host_program(
     function: &TensorFunction,
     dispatches: &FxHashMap<TensorValue, TensorDispatch>,
@@ -33,12 +33,12 @@ pub(super) fn lower_host_program(
         is_size: dynamic_sizes::mark_sizes(function),
         sources: FxHashMap::default(),
         constants: Vec::new(),
-        last: crate::lower::last_uses::last_uses(function),
+        last: crate::lower::last_uses::find_last_uses(function),
         demands: function.demands.clone(),
-        behind: Vec::new(),
+        extra_kernels: Vec::new(),
     };
     host.lower_function();
-    for kernel in std::mem::take(&mut host.behind) {
+    for kernel in std::mem::take(&mut host.extra_kernels) {
         host.b.add_kernel(kernel);
     }
     host.fill_constants();
@@ -54,11 +54,11 @@ struct HostProgramLowering<'a> {
     sources: FxHashMap<TensorValue, TensorStorage>,
     /// Constants and the globals that hold them.
     constants: Vec<(VarId, &'a TensorConstant)>,
-    /// What has to hold of sizes that have not been compared yet.
+    /// Constraints on sizes that have not been checked yet.
     demands: Vec<SizeConstraint>,
-    /// Kernels that are no dispatches: they have the numbers behind those.
-    behind: Vec<KernelData>,
-    /// Values by the operation after which nothing uses them.
+    /// Kernels that are not dispatches; they are numbered after those.
+    extra_kernels: Vec<KernelData>,
+    /// Values by their last use.
     last: FxHashMap<(TensorBlock, usize), Vec<TensorValue>>,
 }
 
@@ -126,7 +126,7 @@ impl<'a> HostProgramLowering<'a> {
         });
     }
 
-    /// Declares sizes that are known with the arguments.
+    /// Declares sizes that are known from the arguments.
     fn parameter_sizes(&mut self, id: FuncId) {
         let function = self.function;
         for parameter in &function.block(function.body()).parameters {
@@ -141,7 +141,7 @@ impl<'a> HostProgramLowering<'a> {
         }
     }
 
-    /// Declares the results, each with its sizes that are known only when run.
+    /// Declares the results, each with its sizes that are known only at run time.
     fn declare_outputs(&mut self, id: FuncId) -> Vec<(VarId, Vec<VarId>)> {
         let function = self.function;
         let mut outputs = Vec::new();
@@ -162,7 +162,7 @@ impl<'a> HostProgramLowering<'a> {
         outputs
     }
 
-    /// The shape of a parameter or result, with variables for what is known only when run.
+    /// The shape of a parameter or result, with variables for sizes that are known only at run time.
     fn entry_shape(
         &self,
         value: TensorValue,
@@ -199,17 +199,19 @@ impl<'a> HostProgramLowering<'a> {
     }
 
     fn variable_type(&self, value: TensorValue) -> VariableType {
-        match self.is_host[value.index()] {
-            true => VariableType::Scalar(self.function.ty(value).element),
-            false => VariableType::Memory(MemorySpace::Device),
+        if self.is_host[value.index()] {
+            VariableType::Scalar(self.function.ty(value).element)
+        } else {
+            VariableType::Memory(MemorySpace::Device)
         }
     }
 
-    /// Notes where a value is.
+    /// Binds a value to a variable.
     fn bind_value(&mut self, value: TensorValue, var: VarId) {
-        let source = match self.is_host[value.index()] {
-            true => TensorStorage::Scalar(var),
-            false => TensorStorage::Memory(var),
+        let source = if self.is_host[value.index()] {
+            TensorStorage::Scalar(var)
+        } else {
+            TensorStorage::Memory(var)
         };
         self.sources.insert(value, source);
     }
@@ -226,7 +228,7 @@ impl<'a> HostProgramLowering<'a> {
         var
     }
 
-    /// Declares a value and makes its memory.
+    /// Declares a value and allocates its memory.
     fn allocate_value(&mut self, value: TensorValue) -> VarId {
         let var = self.declare_value(value);
         let bytes = self.emit_byte_count(value);
@@ -245,7 +247,7 @@ impl<'a> HostProgramLowering<'a> {
         self.b.apply_op(ScalarOp::Mul, &[count, element])
     }
 
-    /// A value as memory of the device; scalars are written to a block of their own.
+    /// A value as memory of the device. A scalar is written to a new allocation.
     fn as_memory(&mut self, value: TensorValue) -> VarId {
         match self.sources.get(&value) {
             Some(TensorStorage::Memory(var)) => *var,
@@ -273,7 +275,7 @@ impl<'a> HostProgramLowering<'a> {
         }
     }
 
-    /// A value of rank 0 as a scalar; what is in the device's memory is read.
+    /// A value of rank 0 as a scalar; it is read if it is in the device's memory.
     fn as_scalar(&mut self, value: TensorValue) -> ExprId {
         match self.sources.get(&value).copied() {
             Some(TensorStorage::Scalar(var)) => self.b.read_var(var),
@@ -320,7 +322,7 @@ impl<'a> HostProgramLowering<'a> {
                 None => self.lower_scalar_op(op, results),
             },
             OpKind::Reshape(source) => {
-                self.same_size(results[0], *source);
+                self.check_reshape(results[0], *source);
                 self.alias_value(results[0], *source);
             }
             OpKind::If {
@@ -334,7 +336,7 @@ impl<'a> HostProgramLowering<'a> {
                 body,
             } => self.lower_while(initial, *condition, *body, results),
             OpKind::Assert(assertion) => self.lower_assertion(assertion),
-            // Sorting was made structured operations of.
+            // The pass `sort` has replaced sorts.
             OpKind::Sort(_) => {}
         }
     }
@@ -415,13 +417,13 @@ impl<'a> HostProgramLowering<'a> {
         })));
     }
 
-    /// Gives a value what another has.
+    /// Makes a value an alias of another.
     fn alias_value(&mut self, to: TensorValue, from: TensorValue) {
         let var = self.declare_value(to);
         self.assign_value(to, var, from);
     }
 
-    /// Sets a variable that holds one value to another.
+    /// Assigns the value `from` to the variable of the value `to`.
     fn assign_value(&mut self, to: TensorValue, var: VarId, from: TensorValue) {
         if self.is_host[to.index()] {
             let scalar = self.as_scalar(from);
@@ -432,7 +434,7 @@ impl<'a> HostProgramLowering<'a> {
         }
     }
 
-    /// Scalar arithmetic.
+    /// Lowers an operation on scalars to arithmetic of the host.
     fn lower_scalar_op(&mut self, op: &StructuredOp, results: &[TensorValue]) {
         let vars: Vec<VarId> = results.iter().map(|v| self.declare_value(*v)).collect();
         let mut e = NodeEmitter::new(&mut self.b);
@@ -445,7 +447,7 @@ impl<'a> HostProgramLowering<'a> {
         }
     }
 
-    /// Memory for results, with what is scattered into.
+    /// Allocates memory for results, with copies of the tensors that are scattered into.
     fn allocate_results(&mut self, op: &StructuredOp, results: &[TensorValue]) {
         for (result, written) in results.iter().zip(&op.yields) {
             let to = self.allocate_value(*result);
@@ -459,30 +461,25 @@ impl<'a> HostProgramLowering<'a> {
     }
 
     fn emit_launch(&mut self, dispatch: &TensorDispatch) {
-        let looks_back = dispatch.strategy == ScheduleStrategy::LookBack;
-        let progress = looks_back.then(|| self.allocate_look_back_status(dispatch));
-        let progress = progress.as_ref();
-        let data = kernel::lower_dispatch(
-            &mut self.b,
-            self.function,
-            dispatch,
-            &self.sources,
-            progress,
-        );
+        let looks_back = dispatch.plan.looks_back();
+        let status = looks_back.then(|| self.allocate_look_back_status(dispatch));
+        let status = status.as_ref();
+        let data =
+            kernel::lower_dispatch(&mut self.b, self.function, dispatch, &self.sources, status);
         let id = self.b.add_kernel(data);
         self.b.push_statement(StmtKind::Launch(id));
-        if let Some(progress) = progress {
-            progress.free_memory(&mut self.b);
+        if let Some(status) = status {
+            status.free_memory(&mut self.b);
         }
     }
 
-    /// Memory for a scan that looks back.
+    /// Allocates memory for a scan that looks back.
     fn allocate_look_back_status(&mut self, dispatch: &TensorDispatch) -> kernel::LookBackStatus {
-        let number = self.dispatches.len() + self.behind.len();
+        let number = self.dispatches.len() + self.extra_kernels.len();
         let number = self.b.later_kernel(number);
-        let (progress, kernel) = kernel::LookBackStatus::new(&mut self.b, dispatch, number);
-        self.behind.push(kernel);
-        progress
+        let (status, kernel) = kernel::LookBackStatus::new(&mut self.b, dispatch, number);
+        self.extra_kernels.push(kernel);
+        status
     }
 
     fn lower_if(
@@ -510,7 +507,7 @@ impl<'a> HostProgramLowering<'a> {
         });
     }
 
-    /// A loop that asks its condition at the beginning of each round.
+    /// Lowers a loop that evaluates its condition at the beginning of each iteration.
     fn lower_while(
         &mut self,
         initial: &[TensorValue],
@@ -541,7 +538,7 @@ impl<'a> HostProgramLowering<'a> {
         let goes_on = self.as_scalar(self.function.block(condition).results[0]);
         self.b.begin_block();
         self.lower_block(body);
-        self.next_round(body, &vars);
+        self.assign_next_values(body, &vars);
         let then = self.b.end_block();
         self.b.begin_block();
         self.b.push_assignment(on, no);
@@ -559,8 +556,8 @@ impl<'a> HostProgramLowering<'a> {
         });
     }
 
-    /// Gives all carried values their next ones at once.
-    fn next_round(&mut self, body: TensorBlock, vars: &[VarId]) {
+    /// Assigns the next values of all carried values at once.
+    fn assign_next_values(&mut self, body: TensorBlock, vars: &[VarId]) {
         let data = self.function.block(body);
         let mut next = Vec::new();
         for (parameter, result) in data.parameters.iter().zip(&data.results) {

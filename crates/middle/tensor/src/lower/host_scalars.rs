@@ -1,7 +1,8 @@
-//! Which tensors of rank 0 are scalars of the host.
+//! Host scalars: tensors of rank 0 that are variables of the host program.
 //!
-//! Parameters, constants and what is computed of them are; what is folded or read from memory is in
-//! the device's memory. What a loop or a branch gives is a scalar if all that it may be are.
+//! Parameters, constants and values that are computed of them are host scalars. Results of reductions and elements that are
+//! read from memory are in the device's memory. A result of a loop or a branch is a host scalar if all its possible values
+//! are.
 
 use crate::ir::{NodeData, OpKind, StructuredOp, TensorBlock, TensorFunction, TensorValue};
 
@@ -9,12 +10,12 @@ use crate::ir::{NodeData, OpKind, StructuredOp, TensorBlock, TensorFunction, Ten
 pub(super) fn find_host_scalars(function: &TensorFunction) -> Vec<bool> {
     let values = (0..function.value_count()).map(TensorValue::new);
     let mut host: Vec<bool> = values.map(|v| function.ty(v).rank() == 0).collect();
-    // Values only ever leave the host, so this ends; each sweep carries a change through one loop.
+    // Values only ever leave the host, so this ends. Each sweep propagates a change through one loop.
     while sweep_block(function, function.body(), &mut host) {}
     host
 }
 
-/// Moves what cannot be on the host to the device. Whether something moved.
+/// Moves values that cannot be on the host to the device. Returns whether one moved.
 fn sweep_block(function: &TensorFunction, block: TensorBlock, host: &mut [bool]) -> bool {
     let mut moved = false;
     for op in &function.block(block).ops {

@@ -1,16 +1,16 @@
-//! When tensors are used for the last time.
+//! Last uses of tensors, and the memory that they take.
 
 use crate::ir::{OpKind, TensorBlock, TensorFunction, TensorValue};
 use rustc_hash::FxHashMap;
 
-/// Values by the operation of their own block after which nothing uses them. Results of blocks and
-/// constants, which the program keeps, are not among them.
-pub(super) fn last_uses(
+/// Values by the operation of their own block that uses them last. Results of blocks are left out, and constants too,
+/// because the program keeps them.
+pub(super) fn find_last_uses(
     function: &TensorFunction,
 ) -> FxHashMap<(TensorBlock, usize), Vec<TensorValue>> {
     let mut last = TensorLastUses {
         function,
-        made_in: made_in(function),
+        defining_block: find_defining_blocks(function),
         at: vec![None; function.value_count()],
     };
     last.visit_block(function.body(), &mut Vec::new());
@@ -34,22 +34,22 @@ pub(super) fn last_uses(
     lists
 }
 
-/// The block whose operations make each value; parameters are nobody's to free.
-fn made_in(function: &TensorFunction) -> Vec<Option<TensorBlock>> {
-    let mut made_in = vec![None; function.value_count()];
+/// The block that defines each value; none for parameters, which the function does not free.
+fn find_defining_blocks(function: &TensorFunction) -> Vec<Option<TensorBlock>> {
+    let mut defining = vec![None; function.value_count()];
     for block in function.block_ids() {
         for op in &function.block(block).ops {
             for result in &op.results {
-                made_in[result.index()] = Some(block);
+                defining[result.index()] = Some(block);
             }
         }
     }
-    made_in
+    defining
 }
 
 struct TensorLastUses<'a> {
     function: &'a TensorFunction,
-    made_in: Vec<Option<TensorBlock>>,
+    defining_block: Vec<Option<TensorBlock>>,
     at: Vec<Option<(TensorBlock, usize)>>,
 }
 
@@ -75,9 +75,9 @@ impl TensorLastUses<'_> {
         }
     }
 
-    /// A use counts at the operation of the block that made the value.
+    /// Notes a use, at the operation of the block that defines the value.
     fn note_use(&mut self, value: TensorValue, around: &[(TensorBlock, usize)]) {
-        let Some(home) = self.made_in[value.index()] else {
+        let Some(home) = self.defining_block[value.index()] else {
             return;
         };
         if let Some(at) = around.iter().rev().find(|(block, _)| *block == home) {
@@ -86,22 +86,22 @@ impl TensorLastUses<'_> {
     }
 }
 
-/// Bytes of the tensors that a function makes, as far as their sizes are known. What arguments, constants
-/// and scalars of the host take is not counted.
+/// Bytes of the tensors that a function computes, as far as their sizes are known. Arguments, constants and scalars of
+/// the host are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TensorMemoryUse {
-    /// Of all of them.
+    /// Bytes of all of them.
     pub made: u64,
-    /// Most that are there at once, since memory goes on to what comes after the last use.
+    /// Most bytes that are live at once; memory is reused after the last use.
     pub peak: u64,
 }
 
-/// What the tensors of a function take; of loops, what one round makes.
+/// The memory that the tensors of a function take; of loops, that of one iteration.
 pub fn measure_memory_use(function: &TensorFunction) -> TensorMemoryUse {
     let mut count = TensorMemoryCounter {
         function,
         is_host: super::host_scalars::find_host_scalars(function),
-        last: last_uses(function),
+        last: find_last_uses(function),
         roots: (0..function.value_count()).map(TensorValue::new).collect(),
         users: vec![0; function.value_count()],
         live: 0,
@@ -115,8 +115,9 @@ struct TensorMemoryCounter<'a> {
     function: &'a TensorFunction,
     is_host: Vec<bool>,
     last: FxHashMap<(TensorBlock, usize), Vec<TensorValue>>,
-    /// The tensor whose memory each value has, and how many values have that of each.
+    /// The tensor whose memory each value has.
     roots: Vec<TensorValue>,
+    /// Number of values that have the memory of each.
     users: Vec<u32>,
     live: u64,
     memory: TensorMemoryUse,

@@ -1,20 +1,20 @@
 //! Lowering to the imperative IR: kernels, and the host program that launches them.
 //!
-//! Tensors are blocks of device memory, those of rank 0 that need no device scalars of the host.
+//! Tensors are allocations of device memory; those of rank 0 are scalars of the host where possible ([`host_scalars`]).
 //! Constants are globals that are filled once.
 
-mod node_emitter;
+mod element_write;
 mod host_program;
+mod host_scalars;
 mod kernel;
 mod last_uses;
-mod host_scalars;
+mod node_emitter;
 mod vector_access;
-mod element_write;
 
-pub use lifetime::{TensorMemoryUse, measure_memory_use};
+pub use last_uses::{TensorMemoryUse, measure_memory_use};
 
-use crate::ir::{OpKind, StructuredOp, TensorBlock, TensorFunction, TensorValue};
-use crate::schedule::{self, DispatchTuning, ScheduleProfile, TensorDispatch};
+use crate::ir::{OpKind, TensorBlock, TensorFunction, TensorValue};
+use crate::schedule::{DispatchTuning, ScheduleProfile, TensorDispatch, form_dispatch};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_kernel::ir::KernelProgram;
@@ -28,49 +28,49 @@ pub fn form_dispatches(
     profile: ScheduleProfile,
     tuning: &DispatchTuning,
 ) -> Result<Vec<TensorDispatch>, SourceDiagnostic> {
-    let is_host = host_scalars::find_host_scalars(function);
-    let mut dispatches = Vec::new();
-    form_block_dispatches(
+    let mut former = DispatchFormer {
         function,
-        function.body(),
-        &is_host,
-        (profile, tuning),
-        &mut dispatches,
-    )?;
-    Ok(dispatches)
+        is_host: host_scalars::find_host_scalars(function),
+        profile,
+        tuning,
+        dispatches: Vec::new(),
+    };
+    former.visit_block(function.body())?;
+    Ok(former.dispatches)
 }
 
-fn form_block_dispatches(
-    function: &TensorFunction,
-    block: TensorBlock,
-    is_host: &[bool],
-    (profile, tuning): (ScheduleProfile, &DispatchTuning),
-    dispatches: &mut Vec<TensorDispatch>,
-) -> Result<(), SourceDiagnostic> {
-    for op in &function.block(block).ops {
-        for inner in op.kind.blocks() {
-            form_block_dispatches(function, inner, is_host, (profile, tuning), dispatches)?;
+struct DispatchFormer<'a> {
+    function: &'a TensorFunction,
+    is_host: Vec<bool>,
+    profile: ScheduleProfile,
+    tuning: &'a DispatchTuning,
+    dispatches: Vec<TensorDispatch>,
+}
+
+impl DispatchFormer<'_> {
+    /// Forms the dispatches of a block, those of blocks within an operation first.
+    fn visit_block(&mut self, block: TensorBlock) -> Result<(), SourceDiagnostic> {
+        let function = self.function;
+        for op in &function.block(block).ops {
+            for inner in op.kind.blocks() {
+                self.visit_block(inner)?;
+            }
+            let OpKind::Structured(structured) = &op.kind else {
+                continue;
+            };
+            let on_device = op.results.iter().any(|v| !self.is_host[v.index()]);
+            if on_device && !structured.is_empty() {
+                let name = format!("{}.{}", function.name, self.dispatches.len());
+                let profile = self.tuning.profile_for(function, structured, self.profile);
+                let dispatch = form_dispatch(&name, op, function, structured, profile)?;
+                self.dispatches.push(dispatch);
+            }
         }
-        let OpKind::Structured(structured) = &op.kind else {
-            continue;
-        };
-        let structured: &StructuredOp = structured;
-        let on_device = op.results.iter().any(|v| !is_host[v.index()]);
-        if on_device && !structured.is_empty() {
-            let name = format!("{}.{}", function.name, dispatches.len());
-            let profile = tuning.profile_for(function, structured, profile);
-            dispatches.push(schedule::form_dispatch(
-                &name,
-                op,
-                (function, structured),
-                profile,
-            )?);
-        }
+        Ok(())
     }
-    Ok(())
 }
 
-/// A function with its scheduled dispatches as a program.
+/// The program of a function with its scheduled dispatches.
 pub fn lower_to_program(
     function: &TensorFunction,
     dispatches: Vec<TensorDispatch>,

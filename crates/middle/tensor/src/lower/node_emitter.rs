@@ -1,11 +1,10 @@
-//! Nodes to statements and expressions.
+//! Emission of nodes as statements and expressions.
 //!
-//! Nodes are emitted once each, operands first, within the innermost scope that needs them; what is
-//! emitted within a branch or a loop is forgotten at its end. The operand of a [`TensorOp::Cond`] that
-//! reads memory is emitted within a branch of its own.
+//! Each node is emitted once, operands first, within the innermost scope that needs it. Values of a branch or a loop are
+//! dropped at its end. An operand of [`ScalarOp::Cond`] that reads memory is emitted within a branch of its own.
 //!
-//! Index arithmetic whose bounds fit is done with 32 bits, which is what devices are fast at (and
-//! right: NVIDIA's driver 580 computes some 64-bit remainders by constants wrongly).
+//! Index arithmetic whose bounds fit uses 32 bits, because devices are faster with them. NVIDIA's driver 580 also computes
+//! some 64-bit remainders by constants wrongly.
 
 use crate::ir::{NodeData, NodeGraph, ScalarCombiner, ScalarNode, TensorValue};
 use rustc_hash::FxHashMap;
@@ -16,7 +15,7 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 /// Deepest nesting of expressions.
 const DEPTH: u32 = 16;
 
-/// What a tensor is where it is read.
+/// The storage of a tensor that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TensorStorage {
     /// Memory.
@@ -30,24 +29,24 @@ pub(super) struct NodeEmitter<'a> {
     pub b: &'a mut ProgramBuilder,
     /// The nodes; elements have one index each, counted in elements of the memory.
     pub body: NodeGraph,
-    /// What tensors are.
+    /// Storage of the tensors.
     pub sources: FxHashMap<TensorValue, TensorStorage>,
     values: Vec<Option<ExprId>>,
-    /// Nesting of the expressions.
+    /// Nesting depths of the expressions.
     depths: Vec<u32>,
     /// Whether nodes are `i64`s whose values are `i32`s.
     narrow: Vec<bool>,
-    /// Nodes that have values, in the order they got them.
+    /// Nodes that have values, in the order of emission.
     log: Vec<ScalarNode>,
 }
 
-/// What some roots need, by node.
+/// The use of nodes by some roots.
 struct NodeUsage {
     /// Whether it depends on memory that is read only under conditions.
     reads: Vec<bool>,
     /// Whether it is evaluated whatever the conditions.
     always: Vec<bool>,
-    /// How often it is used.
+    /// Number of uses.
     uses: Vec<u32>,
 }
 
@@ -67,13 +66,14 @@ impl<'a> NodeEmitter<'a> {
     /// The type in which a node is computed.
     pub fn computed_type(&mut self, node: ScalarNode) -> ScalarType {
         self.grow_tables();
-        match self.narrow[node.index()] {
-            true => ScalarType::I32,
-            false => self.body.ty(node),
+        if self.narrow[node.index()] {
+            ScalarType::I32
+        } else {
+            self.body.ty(node)
         }
     }
 
-    /// Gives a node a value of the type in which it is computed.
+    /// Sets the value of a node, of the type in which it is computed.
     pub fn set_value(&mut self, node: ScalarNode, value: ExprId) {
         self.grow_tables();
         self.values[node.index()] = Some(value);
@@ -129,20 +129,20 @@ impl<'a> NodeEmitter<'a> {
         Some(self.b.apply_operator(convert, &[value]))
     }
 
-    /// Where a scope begins.
+    /// Begins a scope; returns a mark for its end.
     pub fn begin_scope(&self) -> usize {
         self.log.len()
     }
 
-    /// Ends a scope: what was emitted since is not seen any more.
+    /// Ends a scope: values since the mark are dropped.
     pub fn end_scope(&mut self, mark: usize) {
         for node in self.log.drain(mark..) {
             self.values[node.index()] = None;
         }
     }
 
-    /// Nodes that some roots need, that are fixed and that others which are not are made of: those
-    /// that are needed whatever the conditions, and arithmetic, which does no harm.
+    /// Fixed nodes that some roots need and that are operands of nodes which are not fixed. They are nodes that are needed
+    /// whatever the conditions, and arithmetic, which is safe to evaluate.
     pub fn find_hoistable(
         &mut self,
         roots: &[ScalarNode],
@@ -171,7 +171,7 @@ impl<'a> NodeEmitter<'a> {
         ready
     }
 
-    /// Does something in a scope of its own: what it emits is not seen afterwards.
+    /// Emits code in a scope of its own.
     pub fn emit_in_scope<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
         let mark = self.begin_scope();
         let result = inner(self);
@@ -179,14 +179,14 @@ impl<'a> NodeEmitter<'a> {
         result
     }
 
-    /// A block with what is emitted in a scope of its own.
+    /// Emits code as a block, in a scope of its own.
     pub fn emit_block(&mut self, inner: impl FnOnce(&mut Self)) -> spirula_kernel::ir::StmtBlock {
         self.b.begin_block();
         self.emit_in_scope(inner);
         self.b.end_block()
     }
 
-    /// Statements under a condition, or at once where it is known to hold.
+    /// Emits code under a condition; without one where the condition is known to hold.
     pub fn emit_if(&mut self, condition: ScalarNode, inner: impl FnOnce(&mut Self)) {
         if self.body.as_literal(condition).is_some_and(|l| l.bits != 0) {
             return inner(self);
@@ -201,7 +201,7 @@ impl<'a> NodeEmitter<'a> {
         });
     }
 
-    /// The values of nodes.
+    /// Emits nodes and returns their values.
     pub fn emit_nodes(&mut self, roots: &[ScalarNode]) -> Vec<ExprId> {
         self.grow_tables();
         let NodeUsage {
@@ -220,7 +220,7 @@ impl<'a> NodeEmitter<'a> {
         values
     }
 
-    /// The value of a node in the type in which another of the same type is computed.
+    /// Emits a node and returns its value in the type in which another node of its type is computed.
     pub fn emit_as(&mut self, node: ScalarNode, ty: ScalarType) -> ExprId {
         let whole = self.emit_nodes(&[node])[0];
         match (self.narrow[node.index()], ty) {
@@ -237,8 +237,8 @@ impl<'a> NodeEmitter<'a> {
         }
     }
 
-    /// Elements of memory that some roots need whatever the conditions and that were not read yet, with
-    /// their tensors and indices.
+    /// Elements of memory that some roots need whatever the conditions and that have not been read yet, with their tensors
+    /// and indices.
     pub fn find_unread_elements(
         &mut self,
         roots: &[ScalarNode],
@@ -254,7 +254,7 @@ impl<'a> NodeEmitter<'a> {
         elements.collect()
     }
 
-    /// What roots need. A choice between elements that are read whatever it is needs no branch.
+    /// The use of nodes by roots. A choice between elements that are read in any case needs no branch.
     fn compute_usage(&self, roots: &[ScalarNode]) -> NodeUsage {
         let reads = self.mark_memory_dependent(&[]);
         let (always, uses) = self.mark_unconditional(roots, &reads);
@@ -275,7 +275,7 @@ impl<'a> NodeEmitter<'a> {
         }
     }
 
-    /// Nodes that are evaluated whatever the conditions, and how often each is used.
+    /// Marks nodes that are evaluated whatever the conditions, and counts uses.
     fn mark_unconditional(&self, roots: &[ScalarNode], reads: &[bool]) -> (Vec<bool>, Vec<u32>) {
         let mut always = vec![false; self.body.len()];
         let mut uses = vec![0; self.body.len()];
@@ -297,7 +297,7 @@ impl<'a> NodeEmitter<'a> {
         (always, uses)
     }
 
-    /// Nodes that depend on memory that has not been read yet and is not always read.
+    /// Marks nodes that depend on memory that has not been read yet and is not always read.
     fn mark_memory_dependent(&self, always: &[bool]) -> Vec<bool> {
         let mut reads = vec![false; self.body.len()];
         for node in self.body.node_ids() {
@@ -322,21 +322,26 @@ impl<'a> NodeEmitter<'a> {
     fn emit_node(&mut self, node: ScalarNode, uses: u32, reads: &[bool]) {
         let data = self.body.node(node).clone();
         let value = match data {
-            NodeData::Literal(literal) => match self.narrow[node.index()] {
-                true => self
-                    .b
-                    .make_literal(ScalarLiteral::from_i32(literal.to_signed() as i32)),
-                false => self.b.make_literal(literal),
-            },
+            NodeData::Literal(literal) => {
+                if self.narrow[node.index()] {
+                    self.b
+                        .make_literal(ScalarLiteral::from_i32(literal.to_signed() as i32))
+                } else {
+                    self.b.make_literal(literal)
+                }
+            }
             NodeData::Element(value, position) => {
                 self.emit_element_read(node, value, position.first())
             }
             NodeData::Size(value) => self.emit_element_read(node, value, None),
-            NodeData::Apply(operator, operands) => match self.is_lazy(node, reads) {
-                true => self.emit_select_branch(operator.to, &operands),
-                false => return self.emit_operator(node, operator, &operands, uses),
-            },
-            // Counters, accumulators and arguments were given values before.
+            NodeData::Apply(operator, operands) => {
+                if self.is_lazy(node, reads) {
+                    self.emit_select_branch(operator.to, &operands)
+                } else {
+                    return self.emit_operator(node, operator, &operands, uses);
+                }
+            }
+            // Counters, accumulators and arguments have values already.
             NodeData::Index(_)
             | NodeData::Counter(_)
             | NodeData::Reduced(_)
@@ -374,7 +379,7 @@ impl<'a> NodeEmitter<'a> {
         self.b.read_var(to)
     }
 
-    /// The choice between operands of which at least one reads memory.
+    /// Emits the choice between operands of which at least one reads memory.
     fn emit_select_branch(&mut self, ty: ScalarType, operands: &[ScalarNode]) -> ExprId {
         let result = self
             .b
@@ -403,7 +408,7 @@ impl<'a> NodeEmitter<'a> {
     ) {
         let operator = self.use_unsigned_division(operator, operands);
         let Some((operator, values)) = self.narrow_operator(node, operator, operands) else {
-            // Widening what is computed narrow anyway.
+            // The conversion widens a value that is computed with 32 bits anyway.
             if let Some(value) = self.values[operands[0].index()] {
                 self.set_value(node, value);
             }
@@ -425,8 +430,7 @@ impl<'a> NodeEmitter<'a> {
         self.set_value(node, value);
     }
 
-    /// The operator and operands in the types in which they are computed; none where a conversion
-    /// is none then.
+    /// The operator and operands in the types in which they are computed; none where a conversion becomes the identity.
     fn narrow_operator(
         &mut self,
         node: ScalarNode,
@@ -466,7 +470,7 @@ impl<'a> NodeEmitter<'a> {
         Some((narrow, values.collect()))
     }
 
-    /// Division of what has no sign is cheaper.
+    /// Replaces division of numbers that are not negative by unsigned division, which is cheaper.
     fn use_unsigned_division(
         &self,
         operator: ScalarOperator,
@@ -482,7 +486,7 @@ impl<'a> NodeEmitter<'a> {
         ScalarOperator { op, ..operator }
     }
 
-    /// The results of a combiner on values.
+    /// Emits a combiner on values and returns its results.
     pub fn emit_combiner(
         &mut self,
         combiner: &ScalarCombiner,
@@ -509,7 +513,7 @@ impl<'a> NodeEmitter<'a> {
         combiner.results.iter().filter_map(value).collect()
     }
 
-    /// A value in a variable of its own.
+    /// Assigns a value to a new variable.
     pub fn bind_to_variable(&mut self, value: ExprId, ty: ScalarType) -> ExprId {
         let var = self.b.declare_var("t", VariableType::Scalar(ty), false);
         self.b.push_assignment(var, value);

@@ -1,26 +1,39 @@
-//! Adjacent elements as vectors.
+//! Vector accesses of contiguous elements.
 //!
-//! Points that lie next to each other read and write elements that often do, too. Those that begin at a
-//! multiple of 16 bytes are accessed as one vector.
+//! Adjacent points often read and write contiguous elements. Runs that begin at a multiple of 16 bytes are accessed as one
+//! vector.
 
-use super::node_emitter::{NodeEmitter, TensorStorage};
 use super::element_write::ElementWrite;
+use super::node_emitter::{NodeEmitter, TensorStorage};
 use crate::ir::{AffineSum, NodeData, ScalarNode, TensorValue};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirula_kernel::ir::{MemoryElement, StmtKind, VarId, VariableType};
 
-/// Bytes of a vector.
+/// Number of bytes of a vector.
 const BYTES: u64 = 16;
 
-/// Elements at places that differ by a constant.
+/// The key of elements whose places differ by a constant.
 type ElementGroupKey = (TensorValue, SmallVec<[(ScalarNode, i64); 4]>);
 
+/// A run of elements that can be a vector.
+struct VectorRun {
+    memory: VarId,
+    /// The index of the first.
+    index: ScalarNode,
+    nodes: Vec<ScalarNode>,
+}
+
 impl NodeEmitter<'_> {
-    /// Reads elements that some roots need whatever the conditions, as vectors where they lie so. The
-    /// others are left to [`NodeEmitter::emit_nodes`].
+    /// Reads elements that some roots need whatever the conditions as vectors, where they are contiguous. The others are
+    /// left to [`NodeEmitter::emit_nodes`].
     pub fn vectorise_reads(&mut self, roots: &[ScalarNode]) {
-        for (memory, index, nodes) in self.find_vector_runs(roots) {
+        for run in self.find_vector_runs(roots) {
+            let VectorRun {
+                memory,
+                index,
+                nodes,
+            } = run;
             let ty = self.body.ty(nodes[0]);
             let vars: Vec<VarId> = nodes
                 .iter()
@@ -41,11 +54,8 @@ impl NodeEmitter<'_> {
         }
     }
 
-    /// Runs of elements that can be vectors: their memory, the index of the first, and all of them.
-    fn find_vector_runs(
-        &mut self,
-        roots: &[ScalarNode],
-    ) -> Vec<(VarId, ScalarNode, Vec<ScalarNode>)> {
+    /// Runs of elements that can be vectors.
+    fn find_vector_runs(&mut self, roots: &[ScalarNode]) -> Vec<VectorRun> {
         let mut families: FxHashMap<ElementGroupKey, usize> = FxHashMap::default();
         let mut members: Vec<Vec<(i64, ScalarNode, ScalarNode)>> = Vec::new();
         for (node, value, index) in self.find_unread_elements(roots) {
@@ -77,7 +87,11 @@ impl NodeEmitter<'_> {
                 let mut places = run.iter().zip(start..);
                 if start % count == 0 && places.all(|((at, ..), place)| *at == place) {
                     let nodes = run.iter().map(|(_, node, _)| *node).collect();
-                    runs.push((memory, index, nodes));
+                    runs.push(VectorRun {
+                        memory,
+                        index,
+                        nodes,
+                    });
                 }
             }
         }
@@ -85,8 +99,8 @@ impl NodeEmitter<'_> {
     }
 }
 
-/// Writes results at several points, as vectors where they lie so, from the first to the last or the other way round. The
-/// conditions of all hold; their values are known already.
+/// Writes results at several points, as vectors where they are contiguous, in order or in reverse order. The conditions of
+/// all hold, and their values are known already.
 pub(super) fn write_vectors(e: &mut NodeEmitter<'_>, places: &[ElementWrite]) {
     let mut at = 0;
     while at < places.len() {
@@ -114,7 +128,7 @@ pub(super) fn write_vectors(e: &mut NodeEmitter<'_>, places: &[ElementWrite]) {
     }
 }
 
-/// Places in the order in which they lie next to each other, if they do.
+/// Writes in the order in which they are contiguous, if they are.
 fn order_adjacent_writes<'p>(
     e: &NodeEmitter<'_>,
     places: &'p [ElementWrite],
@@ -127,7 +141,7 @@ fn order_adjacent_writes<'p>(
     is_run(e, &backward).then_some(backward)
 }
 
-/// Whether places lie next to each other, at a multiple of their number.
+/// Whether writes are contiguous and begin at a multiple of their number.
 fn is_run(e: &NodeEmitter<'_>, places: &[&ElementWrite]) -> bool {
     let first = AffineSum::from_node(&e.body, places[0].at);
     let count = places.len() as i64;

@@ -1,35 +1,39 @@
-//! Tiles of contractions whose factors are read where they are.
+//! Direct tiles: tiles of contractions whose factors are read from the device's memory.
 //!
-//! A processor has few registers and large caches: what a workgroup's memory saves there is less than
-//! what waiting costs, as all accumulators have to be put away at each barrier. Without barriers each
-//! invocation keeps its accumulators in registers over the whole fold. That is done where nothing but indices
-//! is computed again, and where tiles are whole. Elements along columns are those of neighbouring
-//! invocations, best next to each other. Elements along rows are the same for them, so that these may be
-//! anywhere, also outside of the tensor, as in convolutions: that is a branch which all take alike.
+//! A processor has few registers and large caches. There staging in the workgroup's memory costs more than it saves,
+//! because all accumulators have to be spilled at each barrier. Without barriers each invocation keeps its
+//! accumulators in registers over the whole reduction.
+//!
+//! Direct tiles are used where nothing but indices is recomputed, and where tiles are whole. Elements along columns
+//! belong to neighbouring invocations, so they are best contiguous. Elements along rows are the same for all
+//! invocations and may be anywhere. They may also be outside of the tensor, as in convolutions: the branch is then
+//! uniform.
 
-use super::ScheduleProfile;
-use super::tile::{ContractionAxes, TileSplit};
+use super::tile_loops::TileSplit;
+use super::{ContractionAxes, ScheduleProfile};
 use crate::ir::{DimExtent, NodeData, NodeGraph, ScalarNode, StructuredOp};
 use spirula_program::{ScalarOp, ScalarType};
 
-/// Tiles of a single row that there should be. Fewer are wider: what is read of the second factor lies
-/// together then, which memory is faster at than registers are at holding the sums.
+/// Number of tiles of a single row that there should be. With fewer, tiles are wider: reads of the second factor are
+/// then contiguous, which gains more from the memory than sums in registers do.
 const TILES: u64 = 8;
 
-/// The tile of a contraction with so many rows and columns; none if its factors are better put into the
-/// workgroup's memory.
+/// The splits of a contraction along its rows and columns, whose numbers are `sizes`; none if its factors should be
+/// staged in the workgroup's memory.
 pub(super) fn choose_direct_splits(
     op: &StructuredOp,
     profile: &ScheduleProfile,
     contraction: &ContractionAxes,
-    [rows, columns]: [u64; 2],
+    sizes: [u64; 2],
 ) -> Option<[TileSplit; 2]> {
+    let [rows, columns] = sizes;
     let most = profile.direct;
     let [lanes, invocations] = profile.tile;
     let [along_rows, along_columns] = contraction.factors;
-    let is_read = is_in_place(&op.body, along_rows) && is_plain(&op.body, along_columns);
-    // Without rows nothing is read twice: only what does not lie as the columns do is worth a copy.
-    let is_shared = !contraction.rows.is_empty() || is_along(op, contraction, along_columns);
+    let is_read = is_in_place(&op.body, along_rows) && is_plain_element(&op.body, along_columns);
+    // Without rows nothing is read twice: a copy pays only for a factor that does not lie as the columns do.
+    let is_shared =
+        !contraction.rows.is_empty() || is_along_columns(op, contraction, along_columns);
     let is_grid = !contraction.columns.is_empty() && is_shared;
     let fits = is_read && is_grid && !contraction.steps.is_empty();
     if most < 2 || !fits || !columns.is_multiple_of(lanes) {
@@ -41,9 +45,9 @@ pub(super) fn choose_direct_splits(
     };
     let across = TileSplit {
         invocations: lanes,
-        points: largest_divisor(columns / lanes, wide),
+        points: find_largest_divisor(columns / lanes, wide),
     };
-    let points = largest_divisor(rows, most);
+    let points = find_largest_divisor(rows, most);
     let others = (invocations / lanes).max(1);
     let down = TileSplit {
         invocations: others.min(1 << (rows / points).trailing_zeros()),
@@ -53,7 +57,7 @@ pub(super) fn choose_direct_splits(
 }
 
 /// Whether a factor is an element at indices of axes.
-fn is_plain(body: &NodeGraph, factor: ScalarNode) -> bool {
+fn is_plain_element(body: &NodeGraph, factor: ScalarNode) -> bool {
     let NodeData::Element(_, position) = body.node(factor) else {
         return false;
     };
@@ -61,8 +65,8 @@ fn is_plain(body: &NodeGraph, factor: ScalarNode) -> bool {
     is_in_place(body, factor) && position.iter().all(is_index)
 }
 
-/// Whether elements of such a factor lie as the columns do.
-pub(crate) fn is_along(
+/// Whether a factor is an element at indices of axes, contiguous along the last column axis.
+pub(crate) fn is_along_columns(
     op: &StructuredOp,
     contraction: &ContractionAxes,
     factor: ScalarNode,
@@ -74,11 +78,11 @@ pub(crate) fn is_along(
         _ => None,
     };
     let columns = contraction.columns.iter().rev().copied().find(is_wide);
-    is_plain(&op.body, factor) && last == columns
+    is_plain_element(&op.body, factor) && last == columns
 }
 
-/// Whether a node is an element, of a type that vectors have, at a position that is computed of indices
-/// alone; or a literal where that is outside.
+/// Whether a node is an element of a type that vectors have, at a position that is computed of indices alone.
+/// It may be a literal where the position is outside.
 pub(crate) fn is_in_place(body: &NodeGraph, node: ScalarNode) -> bool {
     let has_vectors = matches!(
         body.ty(node),
@@ -98,7 +102,7 @@ pub(crate) fn is_in_place(body: &NodeGraph, node: ScalarNode) -> bool {
 }
 
 /// The largest divisor of a number up to a bound.
-pub(super) fn largest_divisor(number: u64, most: u64) -> u64 {
+pub(super) fn find_largest_divisor(number: u64, most: u64) -> u64 {
     let mut divisors = (1..=most.min(number.max(1))).rev();
     divisors
         .find(|divisor| number.is_multiple_of(*divisor))

@@ -15,7 +15,8 @@
 //! ```
 
 use super::{
-    AxisTile, DispatchStep, LoopMapping, PrefetchRound, StagedNode, SubgroupMatmul, TensorDispatch,
+    AxisTile, DispatchStep, LoopMapping, LoopNest, PrefetchRound, StagedNode, SubgroupMatmul,
+    TensorDispatch,
 };
 use crate::text::{NodeNames, format_axes, format_body, format_list};
 use spirula_kernel::ir::FragmentElement;
@@ -29,32 +30,32 @@ pub fn print_all(dispatches: &[TensorDispatch]) -> String {
 
 /// The text of a dispatch.
 pub fn print_dispatch(dispatch: &TensorDispatch) -> String {
+    let nest = &dispatch.nest;
     let results = format_list(&dispatch.results, |v| format!("{v:?}"));
     let mut text = format!("dispatch @{} gives {results} {{\n", dispatch.name);
-    let _ = writeln!(text, "  over {} {{", format_axes(&dispatch.op));
-    for line in format_body(&dispatch.op) {
+    let _ = writeln!(text, "  over {} {{", format_axes(&nest.op));
+    for line in format_body(&nest.op) {
         let _ = writeln!(text, "    {line}");
     }
     text.push_str("  }\n");
     let _ = writeln!(text, "  schedule {}", dispatch.format_attributes());
-    let names = NodeNames::new(&dispatch.points, &[]);
-    for (axis, index) in dispatch.indices.iter().enumerate() {
+    let names = NodeNames::new(&nest.points, &[]);
+    for (axis, index) in nest.indices.iter().enumerate() {
         let _ = writeln!(text, "  d{axis} = {}", names.format_node(*index));
     }
-    for (what, guards) in [
-        ("where", &dispatch.guards),
-        ("fold where", &dispatch.fold_guards),
-    ] {
+    for (what, guards) in [("where", &nest.guards), ("fold where", &nest.fold_guards)] {
         for guard in guards {
             let _ = writeln!(text, "  {what} {}", names.format_node(*guard));
         }
     }
-    if let Some(matrix) = &dispatch.matrix {
-        let _ = writeln!(text, "  {}", format_matrix(matrix));
+    if let Some(matmul) = dispatch.plan.matmul() {
+        let _ = writeln!(text, "  {}", format_matmul(matmul));
     }
-    let body = NodeNames::new(&dispatch.op.body, &[]);
-    for (at, staged) in dispatch.staged.iter().enumerate() {
-        let tiles = staged.tiles.iter().map(|at| &dispatch.tiles[*at]);
+    let body = NodeNames::new(&nest.op.body, &[]);
+    let staging = dispatch.plan.staging();
+    let staged = staging.iter().flat_map(|staging| &staging.nodes);
+    for (at, staged) in staged.enumerate() {
+        let tiles = staged.tiles.iter().map(|at| &nest.tiles[*at]);
         let tiles: Vec<&AxisTile> = tiles.collect();
         let sizes = format_list(&tiles, |tile| tile.size.to_string());
         let of = format_list(&tiles, |tile| {
@@ -65,16 +66,16 @@ pub fn print_dispatch(dispatch: &TensorDispatch) -> String {
             "  s{at}: workgroup {}[{sizes}] = {} at {of}{}",
             staged.ty,
             body.format_node(staged.node),
-            format_layout(dispatch, staged)
+            format_layout(nest, staged)
         );
     }
-    print_steps(dispatch, &dispatch.steps, 1, &mut text);
+    print_steps(nest, &nest.steps, 1, &mut text);
     text.push_str("}\n");
     text
 }
 
 /// How subgroups compute products.
-fn format_matrix(matrix: &SubgroupMatmul) -> String {
+fn format_matmul(matrix: &SubgroupMatmul) -> String {
     let sizes = |sizes: &[u64]| {
         let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
         sizes.join("x")
@@ -98,52 +99,52 @@ fn format_matrix(matrix: &SubgroupMatmul) -> String {
     )
 }
 
-/// How a tile is kept, where that is not as it is read.
-fn format_layout(dispatch: &TensorDispatch, staged: &StagedNode) -> String {
+/// The layout of a tile, where it is not the order in which the tile is read.
+fn format_layout(nest: &LoopNest, staged: &StagedNode) -> String {
     if staged.layout == staged.tiles {
         return String::new();
     }
-    let axes = |at: &usize| format_list(&dispatch.tiles[*at].axes, |axis| format!("d{axis}"));
+    let axes = |at: &usize| format_list(&nest.tiles[*at].axes, |axis| format!("d{axis}"));
     let order = format_list(&staged.layout, axes);
     format!(", kept at {order}, rows {} apart", staged.padding)
 }
 
-fn print_steps(dispatch: &TensorDispatch, list: &[DispatchStep], depth: usize, text: &mut String) {
+fn print_steps(nest: &LoopNest, list: &[DispatchStep], depth: usize, text: &mut String) {
     let indent = "  ".repeat(depth);
     for step in list {
         text.push_str(&indent);
         let _ = match step {
             DispatchStep::For(number, inner) => {
-                let data = dispatch.loops[*number as usize];
+                let data = nest.loops[*number as usize];
                 let run = format_mapping(data.run);
-                let extent = match data.rounds {
-                    Some(rounds) => NodeNames::new(&dispatch.points, &[]).format_node(rounds),
+                let extent = match data.iterations {
+                    Some(number) => NodeNames::new(&nest.points, &[]).format_node(number),
                     None => data.extent.to_string(),
                 };
                 let _ = writeln!(text, "{run} i{number} < {extent} {{");
-                print_steps(dispatch, inner, depth + 1, text);
+                print_steps(nest, inner, depth + 1, text);
                 writeln!(text, "{indent}}}")
             }
             DispatchStep::Initialise => writeln!(text, "initialise"),
             DispatchStep::Accumulate => writeln!(text, "accumulate"),
             DispatchStep::Combine(number) => writeln!(text, "combine over i{number}"),
-            DispatchStep::Carry => writeln!(text, "carry"),
-            DispatchStep::Prefix(number) => writeln!(text, "prefix over i{number}"),
-            DispatchStep::Only(at) => writeln!(text, "reduction {at}"),
-            DispatchStep::Share => writeln!(text, "share"),
+            DispatchStep::InitialiseCarry => writeln!(text, "carry"),
+            DispatchStep::Scan(number) => writeln!(text, "prefix over i{number}"),
+            DispatchStep::SelectReduction(at) => writeln!(text, "reduction {at}"),
+            DispatchStep::Broadcast => writeln!(text, "share"),
             DispatchStep::Store => writeln!(text, "store"),
             DispatchStep::Stage(at) => writeln!(text, "stage s{at}"),
             DispatchStep::Fetch(PrefetchRound::First) => writeln!(text, "fetch first"),
             DispatchStep::Fetch(PrefetchRound::Next) => writeln!(text, "fetch next"),
-            // Where tiles have one place, what was fetched goes there whatever the round.
+            // Where tiles have one place, it is the same for all iterations.
             DispatchStep::Commit(PrefetchRound::First) => writeln!(text, "commit"),
             DispatchStep::Commit(PrefetchRound::Next) => writeln!(text, "commit next"),
             DispatchStep::Clear => writeln!(text, "clear"),
             DispatchStep::Multiply => writeln!(text, "multiply"),
             DispatchStep::Spill => writeln!(text, "spill"),
-            DispatchStep::Take => writeln!(text, "take"),
-            DispatchStep::Keep => writeln!(text, "keep"),
-            DispatchStep::Recall => writeln!(text, "recall"),
+            DispatchStep::TakeRow => writeln!(text, "take"),
+            DispatchStep::Save => writeln!(text, "keep"),
+            DispatchStep::Restore => writeln!(text, "recall"),
             DispatchStep::Barrier => writeln!(text, "barrier"),
         };
     }

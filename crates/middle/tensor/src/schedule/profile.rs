@@ -1,84 +1,84 @@
-//! What schedules are made for.
+//! Schedule profiles: sizes that a kind of device does well with.
 
 use super::MatrixProfile;
 
 /// Sizes that a kind of device does well with.
 ///
-/// They were found by measurement. Schedules stay within 16 KiB of the workgroup's memory, Vulkan's
-/// minimum, but for folds over many accumulators; a GPU's have up to 1024 invocations a workgroup.
+/// They were measured. Schedules use at most 16 KiB of the workgroup's memory, Vulkan's minimum, except reductions with
+/// many accumulators. A GPU's workgroups have up to 1024 invocations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScheduleProfile {
-    /// Invocations of a workgroup that runs a flat space.
+    /// Number of invocations of a workgroup of a flat dispatch.
     pub flat: u64,
-    /// Most invocations of a workgroup that runs a flat space which is large.
+    /// Most invocations of a workgroup of a large flat dispatch.
     pub wide: u64,
-    /// Invocations of a workgroup that folds together; a power of two.
+    /// Number of invocations of a workgroup that reduces together; a power of two.
     pub fold: u64,
-    /// Fewest points of a fold that is worth a workgroup; a quarter is, where subgroups read next to each other and
-    /// fold by shuffles.
+    /// Fewest points of a reduction that are worth a workgroup. A quarter is enough where subgroups have contiguous reads and
+    /// reduce by shuffles.
     pub long: u64,
-    /// Most results of long folds that get a workgroup each.
+    /// Most results of long reductions that get a workgroup each.
     pub folds: u64,
-    /// Workgroups that the long folds of an operation are split for.
+    /// Number of workgroups that long reductions are split for.
     pub chunks: u64,
-    /// Invocations along the columns of a tile, and of a whole tile; powers of two.
+    /// Number of invocations along the columns of a tile, and of a whole tile; powers of two.
     pub tile: [u64; 2],
     /// Most points of an invocation along each side of a tile.
     pub points: u64,
-    /// Most points of an invocation along each side of a tile whose factors are read where they are,
-    /// so that nobody waits; 1 to put them into the workgroup's memory always.
+    /// Most points of an invocation along each side of a tile whose factors are read from the device's memory, without
+    /// barriers; 1 to always stage them in the workgroup's memory.
     pub direct: u64,
-    /// Points that lie next to each other, where an invocation has so many; a power of two.
+    /// Number of adjacent points of an invocation, where it has so many; a power of two.
     pub adjacent: u64,
-    /// Operators that are rather done again than stored by a dispatch of their own.
+    /// Cost of a dispatch in operators: so many are recomputed rather than run by a dispatch of their own.
     pub again: u64,
-    /// Operators that are rather done again than a byte is written to memory, or read from it.
+    /// Cost of writing a byte to memory, or of reading it, in operators.
     pub byte: u64,
-    /// Workgroups that keep the device busy: larger tiles are not taken where there would be fewer.
+    /// Number of workgroups that keep the device busy. Tiles are not made so large that there are fewer.
     pub busy: u64,
-    /// Rows of tiles of a contraction that are computed together, column by column, so that what they read
-    /// stays in caches.
+    /// Number of rows of tiles of a contraction that are computed together, column by column, so that their operands stay in
+    /// caches.
     pub group: u64,
-    /// Sides of the tiles of transpositions, a power of two from 32 on; 1 for no tiles.
+    /// Side of the tiles of transpositions: a power of two of at least 32, or 1 for no tiles.
     pub turn: u64,
     /// Most points of a row that an invocation keeps in its registers.
     pub kept: u64,
-    /// Bytes of the workgroup's memory that tiles may take.
+    /// Most bytes of the workgroup's memory that tiles take.
     pub memory: u64,
-    /// Rounds along the fold of a tile, the best first.
+    /// Sizes of tiles along the reduction, the best first.
     pub steps: &'static [u64],
-    /// Most rounds along the fold of a tile that are written out.
+    /// Most iterations along the reduction of a tile that are unrolled.
     pub unroll: u64,
-    /// Whether a tile is read into registers while the one before is computed with.
+    /// Whether the next tile is read into registers while the current one is used.
     pub prefetch: bool,
-    /// Whether products are added to sums with one rounding; drivers of graphics cards see to that themselves.
+    /// Whether products are added to sums with one rounding. Drivers of graphics cards do so themselves.
     pub fma: bool,
-    /// Bytes of the vectors that adjacent elements are accessed as; 1 for none.
+    /// Size in bytes of vectors of contiguous elements; 1 for none.
     pub vector: u64,
-    /// Most invocations of a workgroup that has a row, for folds of rows that are joined with what is
-    /// computed of the same rows; a power of two, 1 where they are not joined.
+    /// Most invocations of a workgroup that has a row, for reductions of rows that are fused with maps over the same rows; a
+    /// power of two, or 1 for no fusion.
     pub rows: u64,
-    /// Most rows, columns and points of the fold of fragments, where a device multiplies such of `f32` of any size
-    /// that lie in memory.
+    /// Most rows, columns and points of the reduction of fragments, where a device multiplies fragments of `f32` of any size
+    /// that are in memory.
     pub dense: Option<[u64; 3]>,
-    /// Invocations of a subgroup, where they hand values to each other; else 1.
+    /// Number of invocations of a subgroup, where they can exchange values; otherwise 1.
     pub subgroup: u64,
-    /// Whether a workgroup that has begun goes on whatever others do, so that later ones can wait for it.
+    /// Whether a workgroup that has begun makes progress whatever others do, so that later ones can wait for it.
     pub look_back: bool,
-    /// What subgroups multiply matrices with, where they can.
+    /// The matrix units, where there are such.
     pub matrices: Option<MatrixProfile>,
 }
 
 impl ScheduleProfile {
-    /// Sizes of large fragments that do well: two of them fit a processor's nearest cache, or almost.
+    /// Sizes of large fragments that do well: two of them almost fit a processor's nearest cache.
     pub const DENSE: [u64; 3] = [64, 64, 128];
 
-    /// Invocations that keep the device busy.
+    /// The number of invocations that keep the device busy.
     pub(crate) fn busy_invocations(&self) -> u64 {
         self.chunks * self.flat / 2
     }
 
-    /// The sizes for a device whose workgroups have at most so many invocations.
+    /// The profile for a device whose workgroups have at most `invocations` invocations.
     pub fn with_workgroup_limit(mut self, invocations: u64) -> ScheduleProfile {
         let most = 1 << invocations.max(2).ilog2();
         self.flat = self.flat.min(most);
@@ -88,7 +88,7 @@ impl ScheduleProfile {
         self
     }
 
-    /// A few processors with vectors and caches.
+    /// A device of a few processors with vectors and caches.
     pub const CPU: ScheduleProfile = ScheduleProfile {
         flat: 64,
         wide: 128,
@@ -119,7 +119,7 @@ impl ScheduleProfile {
         matrices: None,
     };
 
-    /// Many processors that hide latencies by switching between subgroups.
+    /// A device of many processors that hide latencies by switching between subgroups.
     pub const GPU: ScheduleProfile = ScheduleProfile {
         flat: 256,
         wide: 256,

@@ -1,77 +1,68 @@
-//! Promotion to workgroup memory.
+//! Promotion of the factors of a tiled contraction to workgroup memory.
 //!
-//! The factors of a tiled contraction are computed once for each tile by all invocations together,
-//! into the workgroup's memory, with barriers around. What was fused into a factor is thus done once
-//! for each element of a tile. Factors that are elements as they lie in the device's memory stay there
-//! where the profile asks for it ([`TensorDispatch::is_direct`]). Places of a tile that are outside hold zeros, so that sums need no
-//! guard.
+//! All invocations of a workgroup together compute the factors once for each tile, into the workgroup's memory, with
+//! barriers around. Operations that were fused into a factor are thus computed once for each element of a tile.
+//! Places of a tile that are outside hold zeros, so that sums need no guard.
 
-use super::tile::{ContractionAxes, axes_of, match_contraction};
 use super::{
-    DispatchStep, LoopMapping, PrefetchRound, ScheduleStrategy, StagedNode, SubgroupMatmul,
-    TensorDispatch,
+    ContractionAxes, DispatchStep, LoopMapping, LoopNest, PrefetchLoops, PrefetchRound, StagedNode,
+    StagingPlan, SubgroupMatmul, find_node_axes,
 };
 use crate::ir::{AffineSum, NodeData, ScalarNode};
 
-/// Promotes the factors of a tiled contraction.
-pub(super) fn promote_factors(dispatch: &mut TensorDispatch) {
-    let is_tiled = matches!(
-        dispatch.strategy,
-        ScheduleStrategy::Tiled | ScheduleStrategy::Matrices
-    );
-    if !is_tiled || dispatch.is_direct {
-        return;
-    }
-    let Some(contraction) = match_contraction(&dispatch.op) else {
-        return;
-    };
-    let Some(outer) = dispatch.step_loop else {
-        return;
-    };
-    let factors = dispatch.matrix.map_or(contraction.factors, |m| m.factors);
+/// Promotes the factors of a contraction, at the iterations of the loop `outer` over tiles of the reduced axes.
+pub(super) fn promote_factors(
+    nest: &mut LoopNest,
+    contraction: &ContractionAxes,
+    matmul: Option<&SubgroupMatmul>,
+    outer: u32,
+) -> StagingPlan {
+    let mut staging = StagingPlan::default();
+    let factors = matmul.map_or(contraction.factors, |m| m.factors);
     for factor in factors {
-        let axes = axes_of(&dispatch.op, factor);
-        let depends = |at: &usize| dispatch.tiles[*at].axes.iter().any(|axis| axes[*axis]);
-        let tiles = (0..dispatch.tiles.len()).filter(depends).collect();
-        let tiles = fastest_last(dispatch, factor, tiles);
-        let (layout, padding) = match dispatch.matrix {
-            Some(_) => (
-                tiles.clone(),
-                SubgroupMatmul::row_padding(dispatch.op.body.ty(factor)),
-            ),
-            None => choose_layout(dispatch, &contraction, &tiles),
+        let axes = find_node_axes(&nest.op, factor);
+        let depends = |at: &usize| nest.tiles[*at].axes.iter().any(|axis| axes[*axis]);
+        let tiles = (0..nest.tiles.len()).filter(depends).collect();
+        let tiles = move_fastest_last(nest, factor, tiles);
+        let ty = nest.op.body.ty(factor);
+        let (layout, padding) = match matmul {
+            Some(_) => (tiles.clone(), SubgroupMatmul::row_padding(ty)),
+            None => choose_layout(nest, contraction, &tiles),
         };
-        dispatch.staged.push(StagedNode {
+        staging.nodes.push(StagedNode {
             node: factor,
-            ty: dispatch.op.body.ty(factor),
+            ty,
             tiles,
             layout,
             padding,
         });
     }
-    let steps = std::mem::take(&mut dispatch.steps);
-    let rounds = dispatch.loops[outer as usize].extent;
-    let is_double = dispatch.matrix.is_some_and(|m| m.buffers > 1);
-    dispatch.steps = match dispatch.profile.prefetch && rounds > 1 {
-        true => {
-            dispatch.ahead = Some(dispatch.add_loop(rounds, LoopMapping::Sequential));
-            insert_prefetch(steps, outer, is_double)
-        }
-        false => insert_stages(steps, outer, dispatch.staged.len()),
+    let steps = std::mem::take(&mut nest.steps);
+    let rounds = nest.loop_extent(outer);
+    let is_double = matmul.is_some_and(|m| m.buffers > 1);
+    nest.steps = if nest.profile.prefetch && rounds > 1 {
+        staging.prefetch = Some(PrefetchLoops {
+            current: outer,
+            ahead: nest.add_loop(rounds, LoopMapping::Sequential),
+        });
+        insert_prefetch(steps, outer, is_double)
+    } else {
+        insert_stages(steps, outer, staging.nodes.len())
     };
     // Zeros outside of the operands make sums right without a guard.
-    dispatch.fold_guards.clear();
+    nest.fold_guards.clear();
+    staging
 }
 
-/// Keeps adjacent points next to each other, where invocations have such.
+/// The order of tiles in memory and the padding of rows. Adjacent points are contiguous, where invocations have such.
 fn choose_layout(
-    dispatch: &TensorDispatch,
-    of: &ContractionAxes,
+    nest: &LoopNest,
+    contraction: &ContractionAxes,
     tiles: &[usize],
 ) -> (Vec<usize>, u64) {
     let mut layout = tiles.to_vec();
-    let adjacent = dispatch.profile.adjacent;
-    let is_points = |tile: &usize| dispatch.tiles[*tile].axes != of.steps;
+    let adjacent = nest.profile.adjacent;
+    let is_points = |tile: &usize| nest.tiles[*tile].axes != contraction.steps;
     if adjacent > 1 {
         layout.sort_by_key(is_points);
     }
@@ -79,7 +70,7 @@ fn choose_layout(
     (layout, if is_turned { adjacent } else { 0 })
 }
 
-/// Puts stages and barriers at the beginning and a barrier at the end of a loop.
+/// Inserts stages and a barrier at the beginning of a loop, and a barrier at its end.
 fn insert_stages(steps: Vec<DispatchStep>, at: u32, count: usize) -> Vec<DispatchStep> {
     let each = steps.into_iter().map(|step| match step {
         DispatchStep::For(number, inner) if number == at => {
@@ -97,25 +88,23 @@ fn insert_stages(steps: Vec<DispatchStep>, at: u32, count: usize) -> Vec<Dispatc
     each.collect()
 }
 
-/// The same with the next round's tiles on their way while this round's are used; into memory of their
-/// own where there is such, so that the workgroup waits once a round.
+/// Inserts stages that fetch the next iteration's tiles while this iteration's are used.
+///
+/// With two copies of each tile, the next tiles are committed into the other copy, and the workgroup waits once an
+/// iteration.
 fn insert_prefetch(steps: Vec<DispatchStep>, at: u32, is_double: bool) -> Vec<DispatchStep> {
+    let commit = [
+        DispatchStep::Commit(PrefetchRound::First),
+        DispatchStep::Barrier,
+    ];
     let mut all = Vec::new();
     for step in steps {
         match step {
             DispatchStep::For(number, inner) if number == at => {
                 all.push(DispatchStep::Fetch(PrefetchRound::First));
                 let mut steps = Vec::new();
-                match is_double {
-                    true => all.extend([
-                        DispatchStep::Commit(PrefetchRound::First),
-                        DispatchStep::Barrier,
-                    ]),
-                    false => steps.extend([
-                        DispatchStep::Commit(PrefetchRound::First),
-                        DispatchStep::Barrier,
-                    ]),
-                }
+                let committed = if is_double { &mut all } else { &mut steps };
+                committed.extend(commit.clone());
                 steps.push(DispatchStep::Fetch(PrefetchRound::Next));
                 steps.extend(inner);
                 if is_double {
@@ -134,13 +123,9 @@ fn insert_prefetch(steps: Vec<DispatchStep>, at: u32, is_double: bool) -> Vec<Di
     all
 }
 
-/// The tiles with the one last along which a factor's elements lie next to each other.
-fn fastest_last(
-    dispatch: &TensorDispatch,
-    factor: ScalarNode,
-    mut tiles: Vec<usize>,
-) -> Vec<usize> {
-    let body = &dispatch.op.body;
+/// The tiles in an order whose last is the one along which a factor's elements are contiguous.
+fn move_fastest_last(nest: &LoopNest, factor: ScalarNode, mut tiles: Vec<usize>) -> Vec<usize> {
+    let body = &nest.op.body;
     let needed = body.mark_reachable(&[factor]);
     let contiguous = body
         .node_ids()
@@ -154,7 +139,7 @@ fn fastest_last(
             body.as_index(unit.0)
         });
     let has = |tile: &usize| {
-        let axes = &dispatch.tiles[*tile].axes;
+        let axes = &nest.tiles[*tile].axes;
         contiguous.is_some_and(|axis| axes.contains(&(axis as usize)))
     };
     if let Some(at) = tiles.iter().position(has) {

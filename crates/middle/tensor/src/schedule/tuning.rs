@@ -1,4 +1,4 @@
-//! What tuning found: sizes for single dispatches, by what these compute.
+//! Tuning: settings of single dispatches, by the signatures of what these compute.
 
 use super::{ScheduleProfile, TensorDispatch};
 use crate::ir::{StructuredOp, TensorFunction};
@@ -7,33 +7,33 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// Settings for dispatches, by their signatures.
+/// Settings of dispatches, by their signatures.
 ///
-/// As text a line for each, `SIGNATURE NAME=VALUE,…`; lines that begin with `#` and empty ones say nothing.
+/// The text form has a line for each, `SIGNATURE NAME=VALUE,…`. Empty lines and lines that begin with `#` are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DispatchTuning {
     found: BTreeMap<String, Vec<(String, u64)>>,
 }
 
 impl DispatchTuning {
-    /// Settings for what has a signature. Those that no profile knows are left out when they are used.
+    /// Sets the settings of a signature. Names that no profile knows are ignored when the settings are used.
     pub fn insert_settings(&mut self, signature: &str, settings: Vec<(String, u64)>) {
         self.found.insert(signature.to_owned(), settings);
     }
 
-    /// Whether nothing is known.
+    /// Whether there are no settings.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// The profile for an operation.
+    /// The profile of an operation: `base` with the settings of the operation's signature.
     pub(crate) fn profile_for(
         &self,
         function: &TensorFunction,
         op: &StructuredOp,
-        of: ScheduleProfile,
+        base: ScheduleProfile,
     ) -> ScheduleProfile {
-        let mut profile = of;
+        let mut profile = base;
         if !self.found.is_empty() {
             let settings = self.found.get(&compute_signature(function, op));
             for (name, value) in settings.into_iter().flatten() {
@@ -87,8 +87,8 @@ impl FromStr for DispatchTuning {
     }
 }
 
-/// What an operation computes, for short: sizes of its axes, and a hash of its text in which tensors are
-/// numbered as they are read (FNV-1a). Equal operations of any program have equal ones.
+/// The signature of an operation: sizes of its axes, and a hash of its text (FNV-1a) in which tensors are numbered in
+/// the order of reads. Equal operations have equal signatures in all programs.
 pub fn compute_signature(function: &TensorFunction, op: &StructuredOp) -> String {
     let mut text = renumber_values(&format_axes(op), op);
     for line in format_body(op) {
@@ -108,7 +108,7 @@ pub fn compute_signature(function: &TensorFunction, op: &StructuredOp) -> String
     format!("{}-{hash:016x}", sizes.join("x"))
 }
 
-/// A text with the values in it numbered as they are operands.
+/// A text in which values are numbered by their place among the operands.
 fn renumber_values(text: &str, op: &StructuredOp) -> String {
     let operands = op.collect_operands();
     let mut renamed = String::new();
@@ -130,11 +130,11 @@ fn renumber_values(text: &str, op: &StructuredOp) -> String {
 }
 
 impl TensorDispatch {
-    /// Strategy and sizes of the schedule: `flat(flat=256,vector=16)`.
+    /// Strategy and settings of the schedule: `flat(flat=256,vector=16)`.
     pub fn format_attributes(&self) -> String {
-        let settings = self.profile.settings_of(self.strategy);
+        let settings = self.nest.profile.settings_of(self.strategy);
         let settings: Vec<String> = settings.map(|(s, n)| format!("{}={n}", s.name)).collect();
-        format!("{}({})", self.strategy.name(), settings.join(","))
+        format!("{}({})", self.strategy.name, settings.join(","))
     }
 }
 

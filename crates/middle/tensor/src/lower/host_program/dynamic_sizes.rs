@@ -1,4 +1,4 @@
-//! Sizes that are known only when run: where they are, and what has to hold of them.
+//! Dynamic sizes: the host's variables for sizes that are known only at run time, and checks of them.
 
 use super::super::node_emitter::TensorStorage;
 use super::HostProgramLowering;
@@ -25,7 +25,7 @@ pub(super) fn mark_sizes(function: &TensorFunction) -> Vec<bool> {
 }
 
 impl HostProgramLowering<'_> {
-    /// Number of elements of a value.
+    /// The number of elements of a value.
     pub(super) fn emit_element_count(&mut self, value: TensorValue) -> ExprId {
         let ty = self.function.ty(value);
         if let Some(count) = ty.element_count() {
@@ -40,7 +40,7 @@ impl HostProgramLowering<'_> {
         count
     }
 
-    /// Reads a size that the device has computed, so that launches need not.
+    /// Reads a size that the device has computed, so that launches need not read it.
     pub(super) fn read_size(&mut self, value: TensorValue) {
         if self.is_size[value.index()]
             && let Some(TensorStorage::Memory(_)) = self.sources.get(&value)
@@ -54,7 +54,7 @@ impl HostProgramLowering<'_> {
         }
     }
 
-    /// Fails where a size that was computed is negative.
+    /// Emits an assertion that computed sizes are not negative.
     pub(super) fn check_sizes(&mut self, results: &[TensorValue]) {
         let sizes = results.iter().filter(|v| self.is_size[v.index()]);
         for result in sizes.copied().collect::<Vec<TensorValue>>() {
@@ -69,7 +69,7 @@ impl HostProgramLowering<'_> {
         }
     }
 
-    /// Fails where sizes that are known by now are not as they have to be.
+    /// Emits assertions for the constraints on sizes that are known by now.
     pub(super) fn compare_sizes(&mut self) {
         let has = |host: &Self, dim: DimExtent| {
             dim.as_value().is_none_or(|v| host.sources.contains_key(&v))
@@ -105,7 +105,7 @@ impl HostProgramLowering<'_> {
         }
     }
 
-    /// Fails unless a condition holds, with a text before each of two values.
+    /// Emits an assertion of a condition. Its message has a text before each of two values.
     fn emit_assertion(&mut self, condition: ExprId, texts: [&str; 2], values: [ExprId; 2]) {
         let mut parts = Vec::new();
         for (text, value) in texts.into_iter().zip(values) {
@@ -124,8 +124,8 @@ impl HostProgramLowering<'_> {
             .push_statement(StmtKind::Assert { condition, message });
     }
 
-    /// Fails where a tensor cannot have the shape that it is given, which shows only when run.
-    pub(super) fn same_size(&mut self, to: TensorValue, from: TensorValue) {
+    /// Emits an assertion that a reshaped tensor has as many elements as before, where that is known only at run time.
+    pub(super) fn check_reshape(&mut self, to: TensorValue, from: TensorValue) {
         let (wanted, found) = (self.function.ty(to), self.function.ty(from));
         let is_sized = wanted
             .dynamic_sizes()

@@ -1,4 +1,4 @@
-//! Adding to accumulators.
+//! Accumulation: the values of all unrolled points are added to their accumulators.
 
 use super::DispatchLowering;
 use super::combine_accumulators::fold_into_accumulators;
@@ -8,7 +8,7 @@ use spirula_kernel::ir::{ExprId, VarId};
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 
 impl DispatchLowering<'_> {
-    /// Folds the values of all leaves into their accumulators.
+    /// Accumulates the values of all points.
     pub(super) fn accumulate_leaves(&mut self) {
         let guard = self.leaves[0].fold_guard;
         if self.leaves.iter().any(|leaf| leaf.fold_guard != guard) {
@@ -23,7 +23,7 @@ impl DispatchLowering<'_> {
         let leaves: Vec<(Vec<ScalarNode>, Vec<VarId>, Vec<bool>)> = leaves.collect();
         let reductions = self.active_reductions();
         let is_wide = self.dispatch.has_vectors();
-        let is_exact = !self.dispatch.profile.fma;
+        let is_exact = !self.nest.profile.fma;
         self.e.emit_if(guard, |e| {
             let values: Vec<ScalarNode> = leaves.iter().flat_map(|(v, ..)| v).copied().collect();
             if is_wide {
@@ -39,9 +39,10 @@ impl DispatchLowering<'_> {
                 })
             });
             let terms = each.map(|(reduction, values, vars, is_given)| {
-                let factors = match is_exact || is_given {
-                    true => None,
-                    false => match_fma_factors(e, reduction, values),
+                let factors = if is_exact || is_given {
+                    None
+                } else {
+                    match_fma_factors(e, reduction, values)
                 };
                 (reduction, values, vars, is_given, factors)
             });
@@ -81,7 +82,7 @@ impl DispatchLowering<'_> {
         });
     }
 
-    /// The same under a condition for each of them; their values are there whatever the condition.
+    /// The same under a condition for each point. Its values are computed whatever the condition.
     fn accumulate_each(&mut self) {
         let reductions = self.active_reductions();
         let range = self.accumulator_range();
@@ -103,7 +104,7 @@ impl DispatchLowering<'_> {
     }
 }
 
-/// The factors of a product that is added with one rounding.
+/// The factors of a product that is added to a sum with one rounding.
 fn match_fma_factors(
     e: &NodeEmitter<'_>,
     reduction: &TensorReduction,

@@ -1,20 +1,20 @@
-//! Folding together: the accumulators of a workgroup's invocations into one.
+//! Combination of accumulators: those of a workgroup's invocations into one.
 
-use super::super::node_emitter::NodeEmitter;
 use super::super::element_write::AccumulatorArrays;
+use super::super::node_emitter::NodeEmitter;
 use super::{DispatchLowering, accumulator_types, conjoin_conditions, shuffle_words};
 use crate::ir::{ScalarNode, TensorReduction};
 use crate::schedule::{DispatchStep, LoopMapping};
 use spirula_kernel::ir::{ExprId, StmtKind, VarId, VariableType};
 use spirula_program::{ScalarOp, ScalarType};
 
-/// Accumulators that an invocation folds at a time.
+/// Number of accumulators that an invocation combines at a time.
 const RADIX: u64 = 8;
 
 impl<'a> DispatchLowering<'a> {
-    /// The accumulators that steps are about.
+    /// The accumulators that steps are restricted to.
     pub(super) fn accumulator_range(&self) -> std::ops::Range<usize> {
-        let sizes = self.dispatch.op.reductions.iter().map(|r| r.values.len());
+        let sizes = self.nest.op.reductions.iter().map(|r| r.values.len());
         match self.only {
             None => 0..sizes.sum(),
             Some(at) => {
@@ -25,21 +25,21 @@ impl<'a> DispatchLowering<'a> {
         }
     }
 
-    /// The reductions that steps are about.
+    /// The reductions that steps are restricted to.
     pub(super) fn active_reductions(&self) -> &'a [TensorReduction] {
-        let all = &self.dispatch.op.reductions;
+        let all = &self.nest.op.reductions;
         match self.only {
             None => all,
             Some(at) => &all[at..=at],
         }
     }
 
-    /// What accumulators begin as where several invocations fold together: the first with what is
-    /// asked for, the others with the neutral element, where the operator has one.
+    /// The initial values of accumulators where several invocations accumulate together. The first invocation has
+    /// those of the operation, the others neutral elements, where the operator has such.
     pub(super) fn first_only(&mut self, initial: Vec<ScalarNode>) -> Vec<ScalarNode> {
         let mut first = 0;
         let mut nodes = initial.clone();
-        for reduction in &self.dispatch.op.reductions {
+        for reduction in &self.nest.op.reductions {
             let neutral = reduction
                 .combiner
                 .neutral_element(self.e.body.ty(initial[first]));
@@ -55,14 +55,14 @@ impl<'a> DispatchLowering<'a> {
         nodes
     }
 
-    /// Which accumulators are given their only value, if they begin as stated.
+    /// Which accumulators are assigned their only value, if they have the initial values `initial`.
     pub(super) fn find_single_valued(&self, initial: &[ScalarNode]) -> Vec<bool> {
-        let is_once = !self.adds_again(&self.dispatch.steps);
+        let is_once = !self.adds_again(&self.nest.steps);
         let body = &self.e.body;
         let (mut given, mut first) = (vec![false; initial.len()], 0);
-        for reduction in &self.dispatch.op.reductions {
+        for reduction in &self.nest.op.reductions {
             let neutral = reduction.combiner.neutral_element(body.ty(initial[first]));
-            // Maxima of two numbers are the greater one, of a number and another thing the number.
+            // The maximum of a number and NaN is the number, so the only value may differ from the result.
             let keeps_all = !matches!(
                 reduction.combiner.as_operator(),
                 Some(ScalarOp::FMax | ScalarOp::FMin)
@@ -78,7 +78,7 @@ impl<'a> DispatchLowering<'a> {
     fn adds_again(&self, steps: &[DispatchStep]) -> bool {
         steps.iter().any(|step| match step {
             DispatchStep::For(number, inner) => {
-                let data = self.dispatch.loops[*number as usize];
+                let data = self.nest.loops[*number as usize];
                 let repeats = matches!(data.run, LoopMapping::Sequential | LoopMapping::Repeated);
                 let adds = has_step(inner, &DispatchStep::Accumulate)
                     && !has_step(inner, &DispatchStep::Initialise);
@@ -88,10 +88,10 @@ impl<'a> DispatchLowering<'a> {
         })
     }
 
-    /// What further accumulators of an invocation begin as: neutral elements.
+    /// The initial values of an invocation's further accumulators: neutral elements.
     pub(super) fn neutralise_initial(&mut self, mut initial: Vec<ScalarNode>) -> Vec<ScalarNode> {
         let mut first = 0;
-        for reduction in &self.dispatch.op.reductions {
+        for reduction in &self.nest.op.reductions {
             let body = &mut self.e.body;
             if let Some(neutral) = reduction.combiner.neutral_element(body.ty(initial[first])) {
                 initial[first] = body.intern_literal(neutral);
@@ -101,7 +101,7 @@ impl<'a> DispatchLowering<'a> {
         initial
     }
 
-    /// Folds an invocation's further accumulators into its first, pair by pair, so that none waits for all before.
+    /// Combines an invocation's accumulators into its first, pair by pair, so that the chain of dependencies is short.
     fn combine_leaves(&mut self) {
         let (reductions, range) = (self.active_reductions(), self.accumulator_range());
         let (count, mut distance) = (self.leaves.len(), 1);
@@ -116,18 +116,20 @@ impl<'a> DispatchLowering<'a> {
         }
     }
 
-    /// Folds the accumulators of all invocations of a loop into one, which each of them gets: those of a
-    /// subgroup by shuffles, where the device has them, then [`RADIX`] of what is left at a time in the
-    /// workgroup's memory.
+    /// Combines the accumulators of all invocations of a loop into one, which each of them gets.
+    ///
+    /// Those of a subgroup are combined by shuffles, where the device has them. The rest is combined in the
+    /// workgroup's memory, [`RADIX`] at a time.
     pub(super) fn combine_invocations(&mut self, number: u32) {
         self.combine_leaves();
-        let size = self.dispatch.loops[number as usize].extent;
+        let size = self.nest.loops[number as usize].extent;
         let range = self.accumulator_range();
         let vars = self.leaves[0].accumulators[range.clone()].to_vec();
-        let types = accumulator_types(&self.dispatch.op)[range].to_vec();
+        let types = accumulator_types(&self.nest.op)[range].to_vec();
         let Some(local) = self.local else { return };
         let lanes = self.extent_of(LoopMapping::Lane);
-        self.combine_subgroup(lanes.min(self.dispatch.cluster), &vars, &types);
+        let cluster = self.plan.cluster().unwrap_or(lanes);
+        self.combine_subgroup(lanes.min(cluster), &vars, &types);
         let mut left = size / lanes;
         if left == 1 {
             return;
@@ -137,7 +139,7 @@ impl<'a> DispatchLowering<'a> {
             .map(|ty| self.declare_shared(*ty, left as i64))
             .collect();
         let memory = AccumulatorArrays::new(&types, &memory);
-        self.wait_for_the_round_before();
+        self.wait_for_iteration_before();
         let (place, writes) = self.place_left(local);
         self.e
             .emit_if(writes, |e| memory.write_elements(e, place, &vars));
@@ -148,37 +150,29 @@ impl<'a> DispatchLowering<'a> {
             let limit = self.e.body.intern_i64(next as i64);
             let is_in = self.e.body.apply_op(ScalarOp::SLt, &[local, limit]);
             self.e.emit_if(is_in, |e| {
-                fold_places(e, reductions, &memory, &vars, (local, next), RADIX);
+                fold_places(
+                    e,
+                    reductions,
+                    &memory,
+                    &vars,
+                    PlaceRange::new(local, next, RADIX),
+                );
                 memory.write_elements(e, local, &vars);
             });
             self.emit_barrier();
             left = next;
         }
         let zero = self.e.body.intern_i64(0);
-        fold_places(&mut self.e, reductions, &memory, &vars, (zero, 1), left);
+        fold_places(
+            &mut self.e,
+            reductions,
+            &memory,
+            &vars,
+            PlaceRange::new(zero, 1, left),
+        );
     }
 
-    /// Rounds of the loop that something runs; 1 where it runs none.
-    pub(super) fn extent_of(&self, run: LoopMapping) -> u64 {
-        let mut loops = self.dispatch.loops.iter();
-        loops.find(|l| l.run == run).map_or(1, |l| l.extent)
-    }
-
-    /// The counter of the loop that something runs.
-    pub(super) fn counter_of(&mut self, run: LoopMapping) -> Option<ScalarNode> {
-        let number = self.dispatch.loops.iter().position(|l| l.run == run)?;
-        Some(self.loop_counter(number as u32))
-    }
-
-    /// The number of the invocation among those that have the same result.
-    pub(super) fn place_in_cluster(&mut self) -> Option<ScalarNode> {
-        let lane = self.counter_of(LoopMapping::Lane)?;
-        let body = &mut self.e.body;
-        let size = body.intern_i64(self.dispatch.cluster as i64);
-        Some(body.apply_op(ScalarOp::SMod, &[lane, size]))
-    }
-
-    /// Folds the accumulators of each subgroup, or cluster of it, together, so that all of its invocations have the same.
+    /// Combines the accumulators of each subgroup, or cluster of it, so that all of its invocations have the same.
     fn combine_subgroup(&mut self, lanes: u64, vars: &[VarId], types: &[ScalarType]) {
         let reductions = self.active_reductions();
         let mut mask = lanes as u32 / 2;
@@ -189,7 +183,7 @@ impl<'a> DispatchLowering<'a> {
         }
     }
 
-    /// Where an invocation writes what is left after shuffles, and whether it does.
+    /// The place where an invocation writes its accumulators after shuffles, and whether it does.
     pub(super) fn place_left(&mut self, local: ScalarNode) -> (ScalarNode, ScalarNode) {
         let counters = [LoopMapping::Subgroup, LoopMapping::Lane].map(|run| self.counter_of(run));
         let [Some(subgroup), Some(lane)] = counters else {
@@ -199,19 +193,19 @@ impl<'a> DispatchLowering<'a> {
         (subgroup, self.e.body.apply_op(ScalarOp::Eq, &[lane, zero]))
     }
 
-    /// Has what other invocations still read of a round of the loops around stay.
-    pub(super) fn wait_for_the_round_before(&mut self) {
-        let loops = self.dispatch.loops.iter().enumerate();
+    /// Waits until other invocations have read the values of the previous iteration of the loops around.
+    pub(super) fn wait_for_iteration_before(&mut self) {
+        let loops = self.nest.loops.iter().enumerate();
         let mut open = loops.filter(|(at, _)| self.open & 1 << at != 0);
         if open.any(|(_, data)| data.run == LoopMapping::Sequential) {
             self.emit_barrier();
         }
     }
 
-    /// Gives what was combined to what comes after, as what the reductions gave.
-    pub(super) fn publish_reductions(&mut self) {
+    /// Binds the results of the reductions to the combined accumulators, for the steps that follow.
+    pub(super) fn broadcast_reductions(&mut self) {
         let range = self.accumulator_range();
-        let types = accumulator_types(&self.dispatch.op);
+        let types = accumulator_types(&self.nest.op);
         for leaf in 0..self.leaves.len() {
             for at in range.clone() {
                 let value = self.e.b.read_var(self.leaves[0].accumulators[at]);
@@ -223,7 +217,7 @@ impl<'a> DispatchLowering<'a> {
     }
 }
 
-/// What the invocation whose number in the subgroup differs in a bit has of some variables.
+/// The variables of the invocation whose number in the subgroup differs in the bits of `mask`.
 pub(super) fn shuffle_variables(
     e: &mut NodeEmitter<'_>,
     mask: u32,
@@ -245,14 +239,14 @@ pub(super) fn shuffle_variables(
     others.collect()
 }
 
-/// What the invocation whose number in the subgroup differs in a bit hands over, of 32 bits.
+/// The same of a value of 32 bits.
 fn shuffle_word(e: &mut NodeEmitter<'_>, value: ExprId, ty: ScalarType, mask: u32) -> ExprId {
     let to = e.b.declare_var("other", VariableType::Scalar(ty), false);
     e.b.push_statement(StmtKind::Shuffle { to, value, mask });
     e.b.read_var(to)
 }
 
-/// Whether a step is among others, or in their loops.
+/// Whether a step is among others or in their loops.
 fn has_step(steps: &[DispatchStep], wanted: &DispatchStep) -> bool {
     steps.iter().any(|step| match step {
         DispatchStep::For(_, inner) => has_step(inner, wanted),
@@ -260,7 +254,7 @@ fn has_step(steps: &[DispatchStep], wanted: &DispatchStep) -> bool {
     })
 }
 
-/// Folds values of reductions into their accumulators.
+/// Combines accumulators of reductions with values.
 pub(super) fn fold_into_accumulators(
     e: &mut NodeEmitter<'_>,
     reductions: &[TensorReduction],
@@ -281,19 +275,34 @@ pub(super) fn fold_into_accumulators(
     }
 }
 
-/// Folds what lies in the workgroup's memory into accumulators: so many places from a first one on, a
-/// distance apart.
+/// Places in the workgroup's memory, a distance apart.
+struct PlaceRange {
+    first: ScalarNode,
+    distance: u64,
+    count: u64,
+}
+
+impl PlaceRange {
+    fn new(first: ScalarNode, distance: u64, count: u64) -> PlaceRange {
+        PlaceRange {
+            first,
+            distance,
+            count,
+        }
+    }
+}
+
+/// Sets accumulators to the combination of those at some places of the workgroup's memory.
 fn fold_places(
     e: &mut NodeEmitter<'_>,
     reductions: &[TensorReduction],
     memory: &AccumulatorArrays<'_>,
     vars: &[VarId],
-    (first, distance): (ScalarNode, u64),
-    count: u64,
+    range: PlaceRange,
 ) {
-    let places = (0..count).map(|at| {
-        let offset = e.body.intern_i64((at * distance) as i64);
-        e.body.apply_op(ScalarOp::Add, &[first, offset])
+    let places = (0..range.count).map(|at| {
+        let offset = e.body.intern_i64((at * range.distance) as i64);
+        e.body.apply_op(ScalarOp::Add, &[range.first, offset])
     });
     let places: Vec<ScalarNode> = places.collect();
     let mut read = places.into_iter().map(|at| memory.read_elements(e, at));

@@ -1,16 +1,16 @@
-//! Products of matrices by subgroups.
+//! Fragments: products of matrices by subgroups.
 
 use super::super::node_emitter::TensorStorage;
 use super::DispatchLowering;
 use crate::ir::{AffineSum, NodeData, ScalarNode, unflatten_index};
-use crate::schedule::{SubgroupMatmul, match_matrix_operand};
+use crate::schedule::{FragmentSource, SubgroupMatmul, match_matrix_operand};
 use spirula_kernel::ir::{
     FragmentAddress, FragmentElement, FragmentOp, FragmentOrder, FragmentRole, FragmentType,
     MemoryElement, StmtKind, VarId, VariableType,
 };
 use spirula_program::{ScalarOp, ScalarType};
 
-/// Elements of a vector of 16 bytes, of the type of sums.
+/// Number of elements of a vector of 16 bytes, of the type of sums.
 const VECTOR: usize = 4;
 
 /// The fragments of a subgroup.
@@ -20,13 +20,13 @@ pub(super) struct SubgroupFragments {
     sums: Vec<VarId>,
     left: Vec<VarId>,
     right: Vec<VarId>,
-    /// Where sums are spilled, a fragment for each subgroup.
-    patch: Option<VarId>,
+    /// Memory that sums are spilled to, a fragment for each subgroup.
+    spilled: Option<VarId>,
 }
 
 impl DispatchLowering<'_> {
     /// Declares the fragments of a subgroup.
-    pub(super) fn make_fragments(&mut self, matrix: &SubgroupMatmul) {
+    pub(super) fn declare_fragments(&mut self, matrix: &SubgroupMatmul) {
         let [m, n, k] = matrix.shape.size;
         let [down, across] = matrix.counts;
         let mut declare = |name: &str,
@@ -56,12 +56,12 @@ impl DispatchLowering<'_> {
         let right = declare("right", right, FragmentRole::Right, [k, n], across);
         let subgroups: u64 = matrix.grid.iter().product();
         let ty = matrix.shape.sum.storage_type();
-        let patch = self.declare_shared(ty, (subgroups * u64::from(m * n)) as i64);
+        let spilled = self.declare_shared(ty, (subgroups * u64::from(m * n)) as i64);
         self.fragments = SubgroupFragments {
             sums,
             left,
             right,
-            patch: Some(patch),
+            spilled: Some(spilled),
         };
     }
 
@@ -75,9 +75,9 @@ impl DispatchLowering<'_> {
         }
     }
 
-    /// Loads the fragments of a round's tiles and adds their products.
+    /// Loads the fragments of an iteration's tiles and adds their products.
     pub(super) fn multiply_fragments(&mut self) {
-        let Some(matrix) = self.dispatch.matrix else {
+        let Some(matrix) = self.matmul() else {
             return;
         };
         let left = self.fragments.left.clone();
@@ -85,10 +85,10 @@ impl DispatchLowering<'_> {
         let sums = self.fragments.sums.clone();
         for step in 0..matrix.depth {
             for (at, var) in left.iter().enumerate() {
-                self.load_fragment(&matrix, 0, *var, at as u64, step);
+                self.load_fragment(matrix, 0, *var, at as u64, step);
             }
             for (at, var) in right.iter().enumerate() {
-                self.load_fragment(&matrix, 1, *var, at as u64, step);
+                self.load_fragment(matrix, 1, *var, at as u64, step);
             }
             for (row, a) in left.iter().enumerate() {
                 for (column, b) in right.iter().enumerate() {
@@ -100,30 +100,31 @@ impl DispatchLowering<'_> {
         }
     }
 
-    /// Loads a large fragment of a factor from where it is.
-    fn load_dense(&mut self, matrix: &SubgroupMatmul, side: usize, to: VarId) {
-        let dispatch = self.dispatch;
+    /// Loads a fragment of a factor from the device's memory.
+    fn load_from_memory(&mut self, matrix: &SubgroupMatmul, side: usize, to: VarId) {
+        let nest = self.nest;
         let factor = matrix.factors[side];
         let steps = matrix.tiles[2];
-        let kinds = [matrix.tiles[side], steps].map(|tile| &dispatch.tiles[tile].axes[..]);
-        let Some(patch) = match_matrix_operand(self.function, &dispatch.op, factor, kinds) else {
+        let kinds = [matrix.tiles[side], steps].map(|tile| &nest.tiles[tile].axes[..]);
+        let Some(operand) = match_matrix_operand(self.function, &nest.op, factor, kinds) else {
             return;
         };
-        let Some(TensorStorage::Memory(memory)) = self.e.sources.get(&patch.value).copied() else {
+        let Some(TensorStorage::Memory(memory)) = self.e.sources.get(&operand.value).copied()
+        else {
             return;
         };
         let body = &mut self.e.body;
-        let mut indices = body.import_nodes(&dispatch.points, &dispatch.indices, |_, _, _| None);
+        let mut indices = body.import_nodes(&nest.points, &nest.indices, |_, _, _| None);
         for tile in [matrix.tiles[side], steps] {
-            let tile = &dispatch.tiles[tile];
-            let base = body.import_nodes(&dispatch.points, &[tile.base], |_, _, _| None)[0];
+            let tile = &nest.tiles[tile];
+            let base = body.import_nodes(&nest.points, &[tile.base], |_, _, _| None)[0];
             let first = unflatten_index(body, base, &tile.extents);
             for (axis, index) in tile.axes.iter().zip(first) {
                 indices[*axis] = index;
             }
         }
         let mut body = std::mem::take(&mut self.e.body);
-        let element = self.schedule_nodes(&mut body, &[patch.element], &indices, &[])[0];
+        let element = self.schedule_nodes(&mut body, &[operand.element], &indices, &[])[0];
         self.e.body = body;
         let place = match self.e.body.node(element) {
             NodeData::Element(_, position) => position.first().copied(),
@@ -131,8 +132,8 @@ impl DispatchLowering<'_> {
         };
         let zero = self.e.body.intern_i64(0);
         let index = self.e.emit_nodes(&[place.unwrap_or(zero)])[0];
-        // The first factor's rows are its tile's, the second's those of the fold.
-        let [own, along] = patch.strides;
+        // The first factor's rows are those of its tile, the second's are points of the reduction.
+        let [own, along] = operand.strides;
         let (order, stride) = match (side == 0, along == 1) {
             (true, true) => (FragmentOrder::Rows, own),
             (true, false) => (FragmentOrder::Columns, along),
@@ -140,14 +141,14 @@ impl DispatchLowering<'_> {
             (false, _) => (FragmentOrder::Rows, along),
         };
         let from = FragmentAddress {
-            first: element_of(memory, dispatch.op.body.ty(patch.element), index),
+            first: element_of(memory, nest.op.body.ty(operand.element), index),
             order,
             stride: self.e.b.make_i64(stride as i64),
         };
         self.push_fragment_op(FragmentOp::Load { to, from });
     }
 
-    /// Loads a fragment of a factor: which of the subgroup's, and which along the fold.
+    /// Loads fragment `at` of a subgroup, at `step` along the reduction, of a factor.
     fn load_fragment(
         &mut self,
         matrix: &SubgroupMatmul,
@@ -156,10 +157,10 @@ impl DispatchLowering<'_> {
         at: u64,
         step: u64,
     ) {
-        if self.dispatch.is_direct {
-            return self.load_dense(matrix, side, to);
+        if matrix.source == FragmentSource::InMemory {
+            return self.load_from_memory(matrix, side, to);
         }
-        let staged = &self.dispatch.staged[side];
+        let staged = &self.staged()[side];
         let memory = match self.e.sources.get(&self.staged_value(side)) {
             Some(TensorStorage::Memory(memory)) => *memory,
             _ => return,
@@ -178,17 +179,19 @@ impl DispatchLowering<'_> {
         let locals = locals.map(|tile| if *tile == steps { along } else { first });
         let locals: Vec<ScalarNode> = locals.collect();
         let mut body = std::mem::take(&mut self.e.body);
-        let mut place = self.kept_at(&mut body, staged, &locals);
+        let mut place = self.element_place(&mut body, staged, &locals);
         self.e.body = body;
-        if let (Some(true), Some(current)) = (self.is_double(), self.dispatch.step_loop) {
-            let current = self.loop_counter(current);
+        let prefetch = self.plan.staging().and_then(|staging| staging.prefetch);
+        if let Some(loops) = prefetch.filter(|_| self.has_double_buffers()) {
+            let current = self.loop_counter(loops.current);
             place = self.in_copy(side, place, current);
         }
-        // The first factor's rows are its tile's, the second's those of the fold.
+        // The first factor's rows are those of its tile, the second's are points of the reduction.
         let is_fold_last = staged.tiles.last() == Some(&steps);
-        let order = match is_fold_last == (side == 0) {
-            true => FragmentOrder::Rows,
-            false => FragmentOrder::Columns,
+        let order = if is_fold_last == (side == 0) {
+            FragmentOrder::Rows
+        } else {
+            FragmentOrder::Columns
         };
         let (ty, stride) = (staged.ty, self.row_pitch(staged));
         let from = FragmentAddress {
@@ -204,7 +207,7 @@ impl DispatchLowering<'_> {
         self.push_fragment_op(FragmentOp::Load { to, from });
     }
 
-    /// Which part of a tile's rows, or columns, the subgroup has.
+    /// The number of the part of a tile's rows, or columns, that the subgroup has.
     fn subgroup_share(&mut self, matrix: &SubgroupMatmul, side: usize) -> ScalarNode {
         let subgroup = self.loop_counter(matrix.loops[0]);
         let body = &mut self.e.body;
@@ -217,12 +220,12 @@ impl DispatchLowering<'_> {
         body.apply_op(op, &[subgroup, across])
     }
 
-    /// Takes the sums of the fragment of this round to the accumulators of its points.
+    /// Moves the sums of this iteration's fragment to the accumulators of its points.
     pub(super) fn spill_fragment(&mut self) {
-        let Some(matrix) = self.dispatch.matrix else {
+        let Some(matrix) = self.matmul() else {
             return;
         };
-        let Some(memory) = self.fragments.patch else {
+        let Some(memory) = self.fragments.spilled else {
             return;
         };
         let [_, lane, down, across] = matrix.loops;
@@ -247,7 +250,7 @@ impl DispatchLowering<'_> {
         };
         self.push_fragment_op(FragmentOp::Store { to, from: sum });
         self.emit_barrier();
-        if self.dispatch.is_direct {
+        if matrix.source == FragmentSource::InMemory {
             return;
         }
         let accumulators: Vec<VarId> = self.leaves.iter().map(|l| l.accumulators[0]).collect();
@@ -267,16 +270,14 @@ impl DispatchLowering<'_> {
         }
         self.emit_barrier();
     }
-}
 
-impl DispatchLowering<'_> {
-    /// Takes sums of the large fragment to the accumulators of this row's points.
+    /// Moves sums of a spilled fragment to the accumulators of this row's points.
     pub(super) fn take_row_sums(&mut self) {
-        let (Some(matrix), Some(memory)) = (self.dispatch.matrix, self.fragments.patch) else {
+        let (Some(matrix), Some(memory)) = (self.matmul(), self.fragments.spilled) else {
             return;
         };
         let [_, lane, row, _] = matrix.loops;
-        let lanes = self.dispatch.loops[lane as usize].extent as i64;
+        let lanes = self.nest.loops[lane as usize].extent as i64;
         let (lane, row) = (self.loop_counter(lane), self.loop_counter(row));
         let columns = i64::from(matrix.shape.size[1]);
         let mut first = AffineSum::from_node(&self.e.body, lane);

@@ -1,42 +1,41 @@
-//! Launches: how many workgroups, and what they are given.
+//! Launch arguments: numbers of workgroups, and the host's values that a kernel captures.
 
 use super::super::node_emitter::{NodeEmitter, TensorStorage};
 use crate::ir::{ScalarNode, TensorFunction, TensorValue};
-use crate::schedule::TensorDispatch;
+use crate::schedule::{LoopNest, TensorDispatch};
 use rustc_hash::FxHashMap;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{ExprId, KernelCapture};
 
-/// The rounds of a loop over workgroups, of sizes that the host has.
-pub(super) fn rounds_on_host(
+/// Computes a number of workgroups on the host, from sizes that are known at run time.
+pub(super) fn emit_dynamic_workgroups(
     b: &mut ProgramBuilder,
-    dispatch: &TensorDispatch,
-    rounds: ScalarNode,
+    nest: &LoopNest,
+    count: ScalarNode,
     sources: &FxHashMap<TensorValue, TensorStorage>,
 ) -> ExprId {
     let mut e = NodeEmitter::new(b);
     e.sources = sources.clone();
-    let roots = e
-        .body
-        .import_nodes(&dispatch.points, &[rounds], |_, _, _| None);
+    let roots = e.body.import_nodes(&nest.points, &[count], |_, _, _| None);
     e.emit_nodes(&roots)[0]
 }
 
-/// What a kernel uses of the host: tensors, and sizes that are known only when run.
-pub(super) fn collect_uses(
+/// The values that a kernel captures: tensors, and sizes that are known only at run time.
+pub(super) fn collect_captures(
     function: &TensorFunction,
     dispatch: &TensorDispatch,
     sources: &FxHashMap<TensorValue, TensorStorage>,
 ) -> Vec<KernelCapture> {
-    let read: Vec<TensorValue> = dispatch.op.body.values_read().collect();
-    let mut values = dispatch.op.collect_operands();
+    let op = &dispatch.nest.op;
+    let read: Vec<TensorValue> = op.body.values_read().collect();
+    let mut values = op.collect_operands();
     values.retain(|v| read.contains(v));
     values.extend(&dispatch.results);
     let sized: Vec<TensorValue> = values.clone();
     for value in sized {
         values.extend(function.ty(value).dynamic_sizes());
     }
-    values.extend(dispatch.op.dynamic_sizes());
+    values.extend(op.dynamic_sizes());
     let mut uses = Vec::new();
     for value in values {
         let used = match sources.get(&value) {

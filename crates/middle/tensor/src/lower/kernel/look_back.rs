@@ -1,12 +1,12 @@
-//! Scans whose workgroups look back at those that began before them.
+//! Decoupled look-back: scans whose workgroups read the sums of those that began before them.
 //!
-//! Workgroups take chunks in the order in which they begin, so that nobody waits for one that has not begun. For each
-//! chunk it is told whether nothing is known of it, what it adds up to, or what all up to its end do (Merrill and Garland,
-//! Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016). Each invocation of the first
-//! subgroup asks some chunks before its own at once, and further ones until one of all knows what is before it.
+//! Workgroups take chunks in the order in which they begin, so that none waits for one that has not begun. The status of a
+//! chunk is that nothing is known of it, its own sum, or the sum of all chunks up to its end. Each invocation of the first
+//! subgroup polls some chunks before its own at once. It polls further ones until one has the sum of all before it.
+//! Source: Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016).
 
-use super::super::node_emitter::NodeEmitter;
 use super::super::element_write::AccumulatorArrays;
+use super::super::node_emitter::NodeEmitter;
 use super::combine_accumulators::shuffle_variables;
 use super::workgroup_scan::ScanAccumulators;
 use super::{DispatchLowering, shuffle_words};
@@ -19,58 +19,61 @@ use spirula_kernel::ir::{
 };
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
-/// Where the chunks of a scan say what they have: how many workgroups have begun, then from [`FIRST`] on words of each
-/// chunk for each accumulator, pieces of its bits with what is known in front of each. Words that two writes left
-/// differ there, so that neither fences nor wide accesses are needed.
+/// Memory of the chunks of a scan.
+///
+/// It has the number of workgroups that have begun. From [`FIRST`] on there are words of each chunk for each accumulator:
+/// pieces of its bits, each below a mark that says what it is a piece of. Words of two different writes have different
+/// marks, so that neither fences nor wide accesses are needed.
 pub(crate) struct LookBackStatus {
     memory: VarId,
-    /// How many chunks there are.
+    /// Number of chunks.
     chunks: u64,
 }
 
-/// The first word of the chunks: those that begin and those that ask do not share a line of a cache.
+/// The first word of the chunks. It is in another cache line than the number of workgroups.
 const FIRST: u64 = 32;
 
-/// What is known of a chunk: what it adds up to, or what all up to its end do.
+/// The mark of a chunk's own sum.
 const OWN: i32 = 1;
+/// The mark of the sum of all chunks up to its end.
 const ALL: i32 = 2;
 
-/// Bits of a piece.
+/// Number of bits of a piece.
 const PIECE: i32 = 16;
 
-/// Chunks that an invocation asks at once: the memory's answer takes as long for one.
+/// Number of chunks that an invocation polls at once. The latency is that of one.
 const ASKED: i32 = 8;
 
 impl LookBackStatus {
-    /// Makes memory for the chunks of a scan, of which nothing is known once a kernel of a number has run; and that kernel.
+    /// Allocates memory for the chunks of a scan, and launches the kernel `number`, which clears it. Returns that kernel too.
     pub fn new(
         b: &mut ProgramBuilder,
         dispatch: &TensorDispatch,
         number: KernelId,
     ) -> (LookBackStatus, KernelData) {
-        let chunks = dispatch.workgroups()[0];
-        let types = super::accumulator_types(&dispatch.op);
+        let chunks = dispatch.nest.workgroups()[0];
+        let types = super::accumulator_types(&dispatch.nest.op);
         let pieces = types.iter().map(|ty| count_pieces(*ty) as u64);
         let count = FIRST + pieces.sum::<u64>() * chunks;
         let memory = b.declare_var("progress", VariableType::Memory(MemorySpace::Device), false);
         let bytes = b.make_i64((count * ScalarType::I32.size()) as i64);
         b.push_statement(StmtKind::Alloc { to: memory, bytes });
         b.push_statement(StmtKind::Launch(number));
-        let forgetting = build_clear_kernel(b, memory, count, dispatch);
-        (LookBackStatus { memory, chunks }, forgetting)
+        let clear = build_clear_kernel(b, memory, count, dispatch);
+        (LookBackStatus { memory, chunks }, clear)
     }
 
-    /// What a kernel that looks back uses.
-    pub(super) fn as_use(&self) -> KernelCapture {
+    /// The capture of a kernel that looks back.
+    pub(super) fn as_capture(&self) -> KernelCapture {
         KernelCapture::Memory(self.memory)
     }
 
-    /// Gives the memory back.
+    /// Frees the memory.
     pub fn free_memory(&self, b: &mut ProgramBuilder) {
         b.push_statement(StmtKind::Free(self.memory));
     }
 
-    /// A word, which other workgroups may change.
+    /// A word that other workgroups may change.
     fn word_at(&self, index: ExprId) -> MemoryElement {
         MemoryElement {
             memory: self.memory,
@@ -88,7 +91,7 @@ fn build_clear_kernel(
     count: u64,
     dispatch: &TensorDispatch,
 ) -> KernelData {
-    let invocations = dispatch.profile.flat;
+    let invocations = dispatch.nest.profile.flat;
     b.begin_block();
     let mut position = |name, part| {
         let to = b.declare_var(name, VariableType::Scalar(ScalarType::I32), false);
@@ -140,11 +143,10 @@ fn build_clear_kernel(
 }
 
 impl DispatchLowering<'_> {
-    /// Has the workgroup take the next chunk, where it takes chunks.
+    /// Takes the next chunk for the workgroup, where workgroups take chunks.
     pub(super) fn take_chunk(&mut self) {
         let counter = self.counter_of(LoopMapping::Arrival);
-        let (Some(counter), Some(progress), Some(local)) = (counter, self.progress, self.local)
-        else {
+        let (Some(counter), Some(status), Some(local)) = (counter, self.status, self.local) else {
             return;
         };
         let types = [ScalarType::I32];
@@ -159,7 +161,7 @@ impl DispatchLowering<'_> {
             let value = e.b.make_literal(ScalarLiteral::from_i32(1));
             e.b.push_statement(StmtKind::Atomic(Box::new(AtomicStmt {
                 op: AtomicOp::Add,
-                element: progress.word_at(index),
+                element: status.word_at(index),
                 value,
                 expected: None,
                 old: Some(number),
@@ -171,8 +173,8 @@ impl DispatchLowering<'_> {
         self.bind_counter(counter, number);
     }
 
-    /// Adds what the chunks before it in its row have to what invocations have, where workgroups look back; `all` is what
-    /// its own chunk adds up to.
+    /// Adds the sums of the chunks before it in its row to `before`, where workgroups look back. `all` is the sum of the
+    /// workgroup's own chunk.
     pub(super) fn look_back(
         &mut self,
         sums: &ScanAccumulators<'_>,
@@ -185,19 +187,18 @@ impl DispatchLowering<'_> {
             LoopMapping::Lane,
         ]
         .map(|run| self.counter_of(run));
-        let ([Some(arrival), Some(subgroup), Some(lane)], Some(progress)) =
-            (numbers, self.progress)
+        let ([Some(arrival), Some(subgroup), Some(lane)], Some(status)) = (numbers, self.status)
         else {
             return;
         };
-        let rows = self.dispatch.op.parallel_shape();
+        let rows = self.nest.op.parallel_shape();
         let rows = rows.filter_map(DimExtent::as_static).product::<u64>();
-        let count = self.e.body.intern_i64((progress.chunks / rows) as i64);
+        let count = self.e.body.intern_i64((status.chunks / rows) as i64);
         let number = self.e.body.apply_op(ScalarOp::SMod, &[arrival, count]);
         let initial = self.leaves[0].initial.clone();
         let initial = self.e.emit_nodes(&initial);
         let view = LookBackView {
-            progress,
+            status,
             sums,
             lanes: self.extent_of(LoopMapping::Lane) as i32,
             place: self.e.emit_as(arrival, ScalarType::I32),
@@ -229,27 +230,29 @@ impl DispatchLowering<'_> {
     }
 }
 
-/// What an invocation of the first subgroup sees of the chunks.
+/// The view of the chunks that an invocation of the first subgroup has.
 struct LookBackView<'a> {
-    progress: &'a LookBackStatus,
+    status: &'a LookBackStatus,
     sums: &'a ScanAccumulators<'a>,
-    /// Invocations of a subgroup.
+    /// Number of invocations of a subgroup.
     lanes: i32,
-    /// The number of this workgroup's chunk among all, and in its row.
+    /// The number of this workgroup's chunk among all.
     place: ExprId,
+    /// The number of this workgroup's chunk in its row.
     number: ExprId,
     /// The number of the invocation.
     lane: ExprId,
-    /// What a row begins with.
+    /// The initial values of a row.
     initial: Vec<ExprId>,
 }
 
-/// A chunk that is asked.
+/// A chunk that is polled.
 struct LookBackQuery {
-    /// How far before this workgroup's it is.
+    /// Distance to this workgroup's chunk.
     distance: ExprId,
-    /// Its words, and what was found in them.
+    /// Its words.
     words: Vec<MemoryElement>,
+    /// The values that were read of them.
     found: Vec<VarId>,
 }
 
@@ -268,17 +271,17 @@ impl LookBackView<'_> {
         let count = self.sums.types.iter().map(|ty| count_pieces(*ty)).sum();
         let numbers: std::ops::Range<usize> = 0..count;
         let words = numbers.map(|number| {
-            let first = FIRST + number as u64 * self.progress.chunks;
+            let first = FIRST + number as u64 * self.status.chunks;
             let first = e.b.make_literal(ScalarLiteral::from_i32(first as i32));
             let at = e.b.apply_op(ScalarOp::Add, &[chunk, first]);
             let wide =
                 ScalarOperator::from_conversion(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
-            self.progress.word_at(e.b.apply_operator(wide, &[at]))
+            self.status.word_at(e.b.apply_operator(wide, &[at]))
         });
         words.collect()
     }
 
-    /// Says what this workgroup's chunk has.
+    /// Publishes sums of this workgroup's chunk, with a mark.
     fn publish_sums(&self, e: &mut NodeEmitter<'_>, what: i32, vars: &[VarId]) {
         let mark = e.b.make_literal(ScalarLiteral::from_i32(what << PIECE));
         let mut to = self.chunk_words(e, self.place).into_iter();
@@ -293,7 +296,7 @@ impl LookBackView<'_> {
         }
     }
 
-    /// Adds what the chunks before this have.
+    /// Adds the sums of the chunks before this one.
     fn gather_earlier_sums(&self, e: &mut NodeEmitter<'_>, earlier: &[VarId]) {
         let back =
             e.b.declare_var("back", VariableType::Scalar(ScalarType::I32), false);
@@ -334,7 +337,7 @@ impl LookBackView<'_> {
         e.b.push_statement(StmtKind::While { condition, body });
     }
 
-    /// One of the chunks that an invocation asks. The row's first is asked where there is none.
+    /// One of the chunks that an invocation polls. Beyond the row's beginning it is the first chunk.
     fn make_query(&self, e: &mut NodeEmitter<'_>, begun: ExprId, number: i32) -> LookBackQuery {
         let offset =
             e.b.make_literal(ScalarLiteral::from_i32(number * self.lanes));
@@ -355,7 +358,7 @@ impl LookBackView<'_> {
         }
     }
 
-    /// Reads what is known of some chunks, again where that is nothing: those that are far have told it long ago.
+    /// Reads the status of some chunks until something is known of each. Far chunks have published theirs long ago.
     fn poll_queries(&self, e: &mut NodeEmitter<'_>, asked: &[LookBackQuery]) {
         asked.iter().for_each(|one| one.read_words(e));
         for one in asked.iter().rev() {
@@ -365,7 +368,7 @@ impl LookBackView<'_> {
         }
     }
 
-    /// Whether what was read of a chunk is nothing, or of different times.
+    /// Whether the words of a chunk are not yet written, or are of different writes.
     fn is_open(&self, e: &mut NodeEmitter<'_>, one: &LookBackQuery) -> ExprId {
         let marks = one.found.iter().map(|word| extract_status(e, *word));
         let marks: Vec<ExprId> = marks.collect();
@@ -383,8 +386,8 @@ impl LookBackView<'_> {
         e.b.apply_op(ScalarOp::LogOr, &[is_nothing, is_mixed])
     }
 
-    /// The distance of the nearest chunk that has all before it, or of the row's beginning; the greatest number where all
-    /// asked ones are nearer.
+    /// The distance of the nearest chunk that has the sum of all before it, or of the row's beginning. It is the greatest
+    /// number where neither is among the chunks that are polled.
     fn find_nearest_complete(&self, e: &mut NodeEmitter<'_>, asked: &[LookBackQuery]) -> ExprId {
         let near =
             e.b.declare_var("near", VariableType::Scalar(ScalarType::I32), false);
@@ -408,7 +411,7 @@ impl LookBackView<'_> {
         value
     }
 
-    /// What a chunk has, or what the row begins with before its first.
+    /// The sums of a chunk, or the initial values of the row before its first chunk.
     fn load_sums(&self, e: &mut NodeEmitter<'_>, one: &LookBackQuery) -> Vec<ExprId> {
         let is_before = e.b.apply_op(ScalarOp::SLt, &[self.number, one.distance]);
         let mut found = &one.found[..];
@@ -416,21 +419,21 @@ impl LookBackView<'_> {
         let values = values.map(|(ty, initial)| {
             let (own, others) = found.split_at(count_pieces(*ty));
             found = others;
-            let value = put_together(e, own, *ty);
+            let value = join_pieces(e, own, *ty);
             let value = e.b.apply_op(ScalarOp::Cond, &[is_before, *initial, value]);
             e.bind_to_variable(value, *ty)
         });
         values.collect()
     }
 
-    /// Does something for each bit of the numbers of a subgroup's invocations.
+    /// Calls a function for each bit of the numbers of a subgroup's invocations.
     fn each_bit(&self, mut what: impl FnMut(u32)) {
         let bits = 0..self.lanes.ilog2();
         bits.for_each(|bit| what(1 << bit));
     }
 }
 
-/// Pieces of a number.
+/// Number of pieces of a type.
 fn count_pieces(ty: ScalarType) -> usize {
     ty.width().div_ceil(PIECE as u32) as usize
 }
@@ -449,8 +452,8 @@ fn split_into_pieces(e: &mut NodeEmitter<'_>, value: ExprId, ty: ScalarType) -> 
     cut
 }
 
-/// The number of which pieces were found in some words.
-fn put_together(e: &mut NodeEmitter<'_>, found: &[VarId], ty: ScalarType) -> ExprId {
+/// The number whose pieces some words have.
+fn join_pieces(e: &mut NodeEmitter<'_>, found: &[VarId], ty: ScalarType) -> ExprId {
     let [mask, piece] =
         [(1 << PIECE) - 1, PIECE].map(|n| e.b.make_literal(ScalarLiteral::from_i32(n)));
     let words = found.chunks(2).map(|halves| {
@@ -469,7 +472,7 @@ fn put_together(e: &mut NodeEmitter<'_>, found: &[VarId], ty: ScalarType) -> Exp
     shuffle_words::join_words(e, &words, ty)
 }
 
-/// What a word says is known.
+/// The mark of a word.
 fn extract_status(e: &mut NodeEmitter<'_>, word: VarId) -> ExprId {
     let piece = e.b.make_literal(ScalarLiteral::from_i32(PIECE));
     let word = e.b.read_var(word);

@@ -1,4 +1,4 @@
-//! Accumulators in the workgroup's memory while others are added to.
+//! Saved accumulators: in the workgroup's memory while other points accumulate.
 
 use super::super::element_write::AccumulatorArrays;
 use super::combine_accumulators::fold_into_accumulators;
@@ -7,57 +7,70 @@ use crate::ir::{NodeGraph, ScalarNode};
 use spirula_kernel::ir::VarId;
 use spirula_program::ScalarOp;
 
+/// The accumulators of a point and the place where they are saved.
+struct SavedPoint {
+    place: ScalarNode,
+    accumulators: Vec<VarId>,
+}
+
 impl DispatchLowering<'_> {
-    /// Makes the memory.
-    pub(super) fn make_kept(&mut self) {
-        let Some(kept) = self.dispatch.kept else {
+    /// Declares the memory.
+    pub(super) fn declare_saved(&mut self) {
+        let Some(saved) = self.nest.saved else {
             return;
         };
-        for ty in accumulator_types(&self.dispatch.op) {
-            let memory = self.declare_shared(ty, kept.size as i64);
-            self.kept.push(memory);
+        for ty in accumulator_types(&self.nest.op) {
+            let memory = self.declare_shared(ty, saved.size as i64);
+            self.saved.push(memory);
         }
     }
 
-    /// The place in it of what a leaf has.
-    pub(super) fn kept_place(&self, template: &mut NodeGraph) -> Vec<ScalarNode> {
-        let dispatch = self.dispatch;
-        let place: Vec<ScalarNode> = dispatch.kept.iter().map(|kept| kept.place).collect();
-        template.import_nodes(&dispatch.points, &place, |_, _, _| None)
+    /// The place where the accumulators of a point are saved, if they are.
+    pub(super) fn saved_place(&self, template: &mut NodeGraph) -> Vec<ScalarNode> {
+        let place: Vec<ScalarNode> = self.nest.saved.iter().map(|saved| saved.place).collect();
+        template.import_nodes(&self.nest.points, &place, |_, _, _| None)
     }
 
-    /// Accumulators of all leaves, with their places.
-    fn kept_leaves(&self) -> Vec<(ScalarNode, Vec<VarId>)> {
-        let leaves = self.leaves.iter();
-        let placed = leaves.filter_map(|leaf| Some((leaf.kept?, leaf.accumulators.clone())));
-        placed.collect()
+    fn saved_points(&self) -> Vec<SavedPoint> {
+        let points = self.leaves.iter().filter_map(|leaf| {
+            Some(SavedPoint {
+                place: leaf.saved?,
+                accumulators: leaf.accumulators.clone(),
+            })
+        });
+        points.collect()
     }
 
     pub(super) fn save_accumulators(&mut self) {
-        let (types, memory) = (accumulator_types(&self.dispatch.op), self.kept.clone());
-        for (at, accumulators) in self.kept_leaves() {
-            AccumulatorArrays::new(&types, &memory).write_elements(&mut self.e, at, &accumulators);
+        let (types, memory) = (accumulator_types(&self.nest.op), self.saved.clone());
+        for point in self.saved_points() {
+            AccumulatorArrays::new(&types, &memory).write_elements(
+                &mut self.e,
+                point.place,
+                &point.accumulators,
+            );
         }
     }
 
     pub(super) fn restore_accumulators(&mut self) {
-        let (types, memory) = (accumulator_types(&self.dispatch.op), self.kept.clone());
-        for (at, accumulators) in self.kept_leaves() {
-            let values = AccumulatorArrays::new(&types, &memory).read_elements(&mut self.e, at);
-            for (var, value) in accumulators.iter().zip(values) {
+        let (types, memory) = (accumulator_types(&self.nest.op), self.saved.clone());
+        for point in self.saved_points() {
+            let values =
+                AccumulatorArrays::new(&types, &memory).read_elements(&mut self.e, point.place);
+            for (var, value) in point.accumulators.iter().zip(values) {
                 self.e.b.push_assignment(*var, value);
             }
         }
     }
 
-    /// Folds what the invocations of a loop keep of each leaf into what it begins with.
-    pub(super) fn combine_kept(&mut self, number: u32) {
-        let (types, memory) = (accumulator_types(&self.dispatch.op), self.kept.clone());
+    /// Combines the saved accumulators of the invocations of a loop, for each point, with the initial values.
+    pub(super) fn combine_saved(&mut self, number: u32) {
+        let (types, memory) = (accumulator_types(&self.nest.op), self.saved.clone());
         let counter = self.loop_counter(number);
-        let lanes = self.dispatch.loops[number as usize].extent;
+        let lanes = self.nest.loop_extent(number);
         for leaf in 0..self.leaves.len() {
             let UnrolledPoint {
-                kept: Some(place),
+                saved: Some(place),
                 ref accumulators,
                 ref initial,
                 ..
@@ -78,7 +91,7 @@ impl DispatchLowering<'_> {
                 let values = AccumulatorArrays::new(&types, &memory).read_elements(&mut self.e, at);
                 fold_into_accumulators(
                     &mut self.e,
-                    &self.dispatch.op.reductions,
+                    &self.nest.op.reductions,
                     &accumulators,
                     &values,
                 );

@@ -1,10 +1,10 @@
-//! Numbers as words of 32 bits, which is what invocations of a subgroup hand to each other.
+//! Shuffle words: numbers as words of 32 bits, which is what invocations of a subgroup can exchange.
 
 use super::super::node_emitter::NodeEmitter;
 use spirula_kernel::ir::ExprId;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
-/// The integer with as many bits.
+/// The integer type with as many bits as a type.
 fn to_integer_type(ty: ScalarType) -> ScalarType {
     match ty.width() {
         8 => ScalarType::I8,
@@ -14,22 +14,20 @@ fn to_integer_type(ty: ScalarType) -> ScalarType {
     }
 }
 
-/// Converts, where there is something to convert.
+/// Converts a value between two types, where they differ.
 fn convert_value(
     e: &mut NodeEmitter<'_>,
     op: ScalarOp,
     value: ExprId,
     [from, to]: [ScalarType; 2],
 ) -> ExprId {
-    match from == to {
-        true => value,
-        false => {
-            e.b.apply_operator(ScalarOperator::from_conversion(op, from, to), &[value])
-        }
+    if from == to {
+        return value;
     }
+    e.b.apply_operator(ScalarOperator::from_conversion(op, from, to), &[value])
 }
 
-/// The words of a number, the lowest first; zeros fill up a smaller one.
+/// The words of a number, the lowest first. A smaller number is extended with zeros.
 pub(super) fn split_into_words(
     e: &mut NodeEmitter<'_>,
     value: ExprId,
@@ -53,7 +51,7 @@ pub(super) fn split_into_words(
         .to_vec()
 }
 
-/// The number that has some words.
+/// The number of a type that has some words.
 pub(super) fn join_words(e: &mut NodeEmitter<'_>, words: &[ExprId], ty: ScalarType) -> ExprId {
     let bits = to_integer_type(ty);
     let whole = match words {
@@ -64,7 +62,7 @@ pub(super) fn join_words(e: &mut NodeEmitter<'_>, words: &[ExprId], ty: ScalarTy
             let high = e.b.apply_op(ScalarOp::Shl, &[high, half]);
             e.b.apply_op(ScalarOp::Or, &[low, high])
         }
-        // To fewer bits, the others are cut off.
+        // A conversion to fewer bits truncates.
         _ => convert_value(e, ScalarOp::SExt, words[0], [ScalarType::I32, bits]),
     };
     convert_value(e, ScalarOp::Bits, whole, [bits, ty])

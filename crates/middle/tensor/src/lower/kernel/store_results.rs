@@ -1,77 +1,73 @@
-//! Writing results.
+//! Stores of results.
 
+use super::super::element_write::ElementWrite;
 use super::super::node_emitter::TensorStorage;
 use super::super::vector_access;
-use super::super::element_write::ElementWrite;
+use super::unrolled_points::PointYield;
 use super::{DispatchLowering, conjoin_conditions, flatten_position};
 use crate::ir::{ScalarNode, YieldDestination};
-use crate::schedule::ScheduleStrategy;
+use crate::schedule::FoldSharing;
 use spirula_kernel::ir::VarId;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
 impl DispatchLowering<'_> {
-    /// Writes the results of this point, or these points.
+    /// Writes the results of this point, or of all unrolled points.
     pub(super) fn store_results(&mut self) {
-        let is_flat = self.dispatch.strategy == ScheduleStrategy::Flat;
-        // What folds of rows gave was shared before.
-        let is_rows = matches!(
-            self.dispatch.strategy,
-            ScheduleStrategy::Rows | ScheduleStrategy::SubgroupRows
-        );
-        if !is_rows {
-            self.give_accumulators();
+        let sharing = self.plan.fold_sharing();
+        // Broadcast accumulators are bound already.
+        if sharing != FoldSharing::Broadcast {
+            self.bind_accumulators();
         }
-        let is_scan = matches!(
-            self.dispatch.strategy,
-            ScheduleStrategy::Scan | ScheduleStrategy::LookBack
-        );
-        if is_rows || is_scan {
-            return self.store_points();
-        }
-        let leaves = match self.dispatch.strategy {
-            // They were combined into the first.
-            ScheduleStrategy::Cooperative | ScheduleStrategy::Subgroups => 1,
-            _ => self.leaves.len(),
-        };
-        let mut at = 0;
-        while at < leaves {
-            let guard = self.leaves[at].guard;
-            let same = self.leaves[at..leaves].iter();
-            let same = same.take_while(|l| l.guard == guard || is_flat).count();
-            let count = match self.dispatch.has_vectors() {
-                true => same,
-                false => 1,
-            };
-            let guard = self.leaves[at].guard;
-            self.store_leaves(at, count, guard);
-            at += count;
+        match sharing {
+            FoldSharing::Broadcast | FoldSharing::Scan => self.store_each_point(),
+            // All accumulators were combined into those of the first point.
+            FoldSharing::First => self.store_guarded_points(1),
+            FoldSharing::Alone | FoldSharing::FirstOfEach => {
+                self.store_guarded_points(self.leaves.len());
+            }
         }
     }
 
-    /// Writes what is given at each point of all axes, under one condition for those that have the same.
-    fn store_points(&mut self) {
+    /// Writes the results of the first `count` points, under one condition for neighbours that have the same.
+    fn store_guarded_points(&mut self, count: usize) {
+        let is_guarded = self.plan.has_outer_guard();
+        let mut at = 0;
+        while at < count {
+            let guard = self.leaves[at].guard;
+            let together = if self.dispatch.has_vectors() {
+                let same = self.leaves[at..count].iter();
+                same.take_while(|l| l.guard == guard || is_guarded).count()
+            } else {
+                1
+            };
+            self.store_points(at, together, guard);
+            at += together;
+        }
+    }
+
+    /// Writes the results at each point of all axes, under one condition for neighbours that have the same.
+    fn store_each_point(&mut self) {
         let body = &mut self.e.body;
         let guards = self.leaves.iter();
         let guards = guards.map(|leaf| conjoin_conditions(body, &[leaf.guard, leaf.fold_guard]));
         let guards: Vec<ScalarNode> = guards.collect();
         let mut at = 0;
         for same in guards.chunk_by(|a, b| a == b) {
-            self.store_leaves(at, same.len(), same[0]);
+            self.store_points(at, same.len(), same[0]);
             at += same.len();
         }
     }
 
-    /// Has accumulators be what the reductions gave.
-    fn give_accumulators(&mut self) {
+    /// Binds the results of the reductions to the accumulators.
+    fn bind_accumulators(&mut self) {
         let accumulators: Vec<VarId> = self
             .leaves
             .iter()
             .flat_map(|l| l.accumulators.clone())
             .collect();
         for (number, var) in accumulators.into_iter().enumerate() {
-            let ty = match self.e.b.program().scalar_type(var) {
-                Some(ty) => ty,
-                None => continue,
+            let Some(ty) = self.e.b.program().scalar_type(var) else {
+                continue;
             };
             let node = self.e.body.intern_accumulator(number as u32, ty);
             let value = self.e.b.read_var(var);
@@ -79,19 +75,19 @@ impl DispatchLowering<'_> {
         }
     }
 
-    /// Writes the results of leaves that have one condition.
-    fn store_leaves(&mut self, first: usize, count: usize, mut guard: ScalarNode) {
-        if self.dispatch.strategy == ScheduleStrategy::Flat {
+    /// Writes the results of `count` points that have one condition.
+    fn store_points(&mut self, first: usize, count: usize, mut guard: ScalarNode) {
+        if self.plan.has_outer_guard() {
             guard = self
                 .e
                 .body
                 .intern_literal(ScalarLiteral::new(ScalarType::Bool, 1));
         }
-        let is_one = matches!(
-            self.dispatch.strategy,
-            ScheduleStrategy::Cooperative | ScheduleStrategy::Subgroups | ScheduleStrategy::Across
+        let is_first_alone = matches!(
+            self.plan.fold_sharing(),
+            FoldSharing::First | FoldSharing::FirstOfEach
         );
-        if let Some(place) = self.place.filter(|_| is_one) {
+        if let Some(place) = self.place.filter(|_| is_first_alone) {
             let body = &mut self.e.body;
             let zero = body.intern_i64(0);
             let is_first = body.apply_op(ScalarOp::Eq, &[place, zero]);
@@ -119,11 +115,11 @@ impl DispatchLowering<'_> {
         });
     }
 
-    /// Where results are written.
-    fn collect_writes(&mut self, yields: Vec<(ScalarNode, Vec<ScalarNode>)>) -> Vec<ElementWrite> {
-        let results = self.dispatch.op.yields.iter().zip(&self.dispatch.results);
+    /// The writes of a point's results.
+    fn collect_writes(&mut self, yields: Vec<PointYield>) -> Vec<ElementWrite> {
+        let results = self.nest.op.yields.iter().zip(&self.dispatch.results);
         let mut places = Vec::new();
-        for ((result, id), (value, position)) in results.zip(yields) {
+        for ((result, id), own) in results.zip(yields) {
             let Some(TensorStorage::Memory(memory)) = self.e.sources.get(id).copied() else {
                 continue;
             };
@@ -142,17 +138,17 @@ impl DispatchLowering<'_> {
                 YieldDestination::Scatter { .. } | YieldDestination::Prefix { .. }
             );
             if may_be_outside {
-                for (index, dim) in position.iter().zip(shape) {
+                for (index, dim) in own.position.iter().zip(shape) {
                     let (zero, size) = (body.intern_i64(0), body.intern_size(*dim));
                     inside.push(body.apply_op(ScalarOp::SLe, &[zero, *index]));
                     inside.push(body.apply_op(ScalarOp::SLt, &[*index, size]));
                 }
             }
             places.push(ElementWrite {
-                value,
+                value: own.value,
                 memory,
                 inside: conjoin_conditions(body, &inside),
-                at: flatten_position(body, &position, shape),
+                at: flatten_position(body, &own.position, shape),
                 combiner: by,
                 contended,
             });

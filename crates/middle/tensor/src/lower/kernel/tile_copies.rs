@@ -1,24 +1,25 @@
-//! Tiles for fragments in the workgroup's memory, which are copied 16 bytes at a time.
+//! Tile copies: tiles for fragments, copied into the workgroup's memory 16 bytes at a time.
 //!
-//! Each invocation copies every so-many-th run of elements of a tile. Runs that lie in the device's
-//! memory as they are kept are read as words; of others the elements are computed one by one and put
-//! into words.
+//! Of `n` invocations, invocation `i` copies the runs `i`, `i + n`, … of a tile's elements. Runs that are contiguous in
+//! the device's memory too are read as words. The elements of other runs are computed one by one and packed into
+//! words.
 
 use super::super::node_emitter::{NodeEmitter, TensorStorage};
-use super::{DispatchLowering, conjoin_conditions};
-use crate::ir::{AffineSum, NodeData, NodeGraph, ScalarNode, unflatten_index};
+use super::DispatchLowering;
+use super::tile_staging::GuardedNode;
+use crate::ir::{AffineSum, NodeData, ScalarNode, unflatten_index};
 use crate::schedule::PrefetchRound;
 use spirula_kernel::ir::{ExprId, MemoryElement, StmtKind, VarId, VariableType};
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
-/// Words of a run.
+/// Number of words of a run.
 const WORDS: usize = 4;
 
 /// A run of elements that an invocation copies.
 pub(super) struct TileCopyRun {
-    /// Whether it is within the tile.
+    /// Whether the run is within the tile.
     inside: ScalarNode,
-    /// Where it goes, in words.
+    /// Its place in the workgroup's memory, in words.
     to: ScalarNode,
     memory: VarId,
     from: TileCopySource,
@@ -39,7 +40,7 @@ enum TileCopySource {
 }
 
 impl TileCopyRun {
-    /// Everything that it needs.
+    /// All nodes that the run needs.
     pub(super) fn collect_roots(&self) -> Vec<ScalarNode> {
         let mut roots = vec![self.inside, self.to];
         match &self.from {
@@ -49,7 +50,7 @@ impl TileCopyRun {
         roots
     }
 
-    /// Reads it into its registers.
+    /// Reads the run into its registers.
     fn fetch_to_registers(&self, e: &mut NodeEmitter<'_>) {
         e.emit_if(self.inside, |e| match &self.from {
             TileCopySource::Elements(elements) => {
@@ -142,21 +143,21 @@ fn pack_word(e: &mut NodeEmitter<'_>, ty: ScalarType, parts: &[ExprId]) -> ExprI
 }
 
 impl DispatchLowering<'_> {
-    /// Finds out which runs each invocation copies of each tile.
+    /// Makes the runs of each tile that an invocation copies.
     pub(super) fn make_copies(&mut self) {
-        for at in 0..self.dispatch.staged.len() {
+        for at in 0..self.staged().len() {
             let runs = self.tile_runs(at);
             self.copies.push(runs);
         }
     }
 
-    /// Every so-many-th run of a tile.
+    /// The runs of a tile that an invocation copies.
     fn tile_runs(&mut self, at: usize) -> Vec<TileCopyRun> {
-        let staged = &self.dispatch.staged[at];
+        let staged = &self.staged()[at];
         let count = 16 / staged.ty.size() as i64;
         let sizes: Vec<i64> = staged.tiles.iter().map(|t| self.tile_size(*t)).collect();
         let total: i64 = sizes.iter().product::<i64>() / count;
-        let across = self.dispatch.workgroup_size().iter().product::<u64>() as i64;
+        let across = self.nest.workgroup_size().iter().product::<u64>() as i64;
         let memory = self.e.sources.get(&self.staged_value(at)).copied();
         let (Some(local), Some(TensorStorage::Memory(memory))) = (self.local, memory) else {
             return Vec::new();
@@ -181,7 +182,7 @@ impl DispatchLowering<'_> {
                 }
             }
             let mut body = std::mem::take(&mut self.e.body);
-            let to = self.kept_at(&mut body, staged, &first);
+            let to = self.element_place(&mut body, staged, &first);
             self.e.body = body;
             let to = self.in_round(at, to);
             let words = self.e.body.intern_i64(count / WORDS as i64);
@@ -202,29 +203,29 @@ impl DispatchLowering<'_> {
         runs
     }
 
-    /// A place in the workgroup's memory, in the copy of the round that is fetched.
+    /// A place in the copy of a tile that is fetched into.
     fn in_round(&mut self, at: usize, place: ScalarNode) -> ScalarNode {
-        let (Some(ahead), Some(true)) = (self.dispatch.ahead, self.is_double()) else {
+        let Some(ahead) = self.ahead().filter(|_| self.has_double_buffers()) else {
             return place;
         };
         let ahead = self.loop_counter(ahead);
         self.in_copy(at, place, ahead)
     }
 
-    /// Whether tiles are kept twice; `None` where there are no fragments.
-    pub(super) fn is_double(&self) -> Option<bool> {
-        let matrix = self.dispatch.matrix.as_ref()?;
-        Some(matrix.buffers > 1 && self.dispatch.ahead.is_some())
+    /// Whether there are two copies of each tile, for fragments.
+    pub(super) fn has_double_buffers(&self) -> bool {
+        let buffers = self.matmul().map_or(1, |matmul| matmul.buffers);
+        buffers > 1 && self.ahead().is_some()
     }
 
-    /// A place in the copy of a tile that a round has.
+    /// A place in the copy of a tile that an iteration uses.
     pub(super) fn in_copy(
         &mut self,
         at: usize,
         place: ScalarNode,
         round: ScalarNode,
     ) -> ScalarNode {
-        let size = self.kept_size(&self.dispatch.staged[at]);
+        let size = self.tile_elements(&self.staged()[at]);
         let body = &mut self.e.body;
         let (two, size) = (body.intern_i64(2), body.intern_i64(size));
         let copy = body.apply_op(ScalarOp::SMod, &[round, two]);
@@ -232,15 +233,15 @@ impl DispatchLowering<'_> {
         body.apply_op(ScalarOp::Add, &[first, place])
     }
 
-    /// Where a run comes from; `elements` are conditions and values.
+    /// The source of a run of elements.
     fn find_copy_source(
         &mut self,
         at: usize,
         first: &[ScalarNode],
-        elements: &[(ScalarNode, ScalarNode)],
+        elements: &[GuardedNode],
     ) -> TileCopySource {
         let count = elements.len() as i64;
-        let ty = self.dispatch.staged[at].ty;
+        let ty = self.staged()[at].ty;
         if let Some((memory, index)) = self.match_consecutive(elements, count)
             && self.ends_even(at, first, count)
         {
@@ -249,21 +250,20 @@ impl DispatchLowering<'_> {
             return TileCopySource::Words {
                 memory,
                 at: body.apply_op(ScalarOp::SDiv, &[index, words]),
-                condition: elements[0].0,
+                condition: elements[0].inside,
             };
         }
         let body = &mut self.e.body;
         let zero = body.intern_literal(ScalarLiteral::new(ty, 0));
         let each = elements.iter();
-        let each =
-            each.map(|(inside, value)| body.apply_op(ScalarOp::Cond, &[*inside, *value, zero]));
+        let each = each.map(|e| body.apply_op(ScalarOp::Cond, &[e.inside, e.value, zero]));
         TileCopySource::Elements(each.collect())
     }
 
-    /// The memory and first index of values that lie next to each other, at a multiple of their number.
+    /// The memory and first index of contiguous values that begin at a multiple of their number.
     fn match_consecutive(
         &self,
-        elements: &[(ScalarNode, ScalarNode)],
+        elements: &[GuardedNode],
         count: i64,
     ) -> Option<(VarId, ScalarNode)> {
         let body = &self.e.body;
@@ -271,13 +271,13 @@ impl DispatchLowering<'_> {
             NodeData::Element(value, position) => Some((*value, *position.first()?)),
             _ => None,
         };
-        let (value, index) = element(elements[0].1)?;
+        let (value, index) = element(elements[0].value)?;
         let start = AffineSum::from_node(body, index);
         if !is_multiple(&start, count) {
             return None;
         }
-        for (lane, (_, node)) in elements.iter().enumerate() {
-            let (other, at) = element(*node)?;
+        for (lane, own) in elements.iter().enumerate() {
+            let (other, at) = element(own.value)?;
             let mut expected = start.clone();
             expected.constant += lane as i64;
             if other != value || AffineSum::from_node(body, at) != expected {
@@ -290,28 +290,27 @@ impl DispatchLowering<'_> {
         }
     }
 
-    /// Whether the space does not end within a run.
+    /// Whether no run extends beyond the space.
     fn ends_even(&self, at: usize, first: &[ScalarNode], count: i64) -> bool {
-        let staged = &self.dispatch.staged[at];
+        let staged = &self.staged()[at];
         let (Some(tile), Some(first)) = (staged.tiles.last(), first.last()) else {
             return false;
         };
-        let tile = &self.dispatch.tiles[*tile];
+        let tile = &self.nest.tiles[*tile];
         let is_aligned = is_multiple(&AffineSum::from_node(&self.e.body, *first), count);
         let is_whole = tile.place_count() % count == 0 || self.has_room(at, count);
         is_aligned && is_whole && tile.size as i64 % count == 0
     }
 
-    /// Whether rows of what a tile is read from go on behind the space for the rest of a run. Rows and
-    /// columns of a product that are outside go nowhere, so that they may be anything.
+    /// Whether rows of the tensor that a tile is read from extend beyond the space by the rest of a run. Rows and
+    /// columns of a product that are outside the space are not used, so they may be anything.
     fn has_room(&self, at: usize, count: i64) -> bool {
-        let dispatch = self.dispatch;
-        let staged = &dispatch.staged[at];
-        let body = &dispatch.op.body;
-        let (Some(number), Some(matrix)) = (staged.tiles.last(), &dispatch.matrix) else {
+        let staged = &self.staged()[at];
+        let body = &self.nest.op.body;
+        let (Some(number), Some(matmul)) = (staged.tiles.last(), self.matmul()) else {
             return false;
         };
-        let tile = &dispatch.tiles[*number];
+        let tile = &self.nest.tiles[*number];
         let (NodeData::Element(value, position), [axis]) = (body.node(staged.node), &tile.axes[..])
         else {
             return false;
@@ -320,7 +319,7 @@ impl DispatchLowering<'_> {
         let row = self.function.ty(*value).shape.last();
         let row = row.and_then(|dim| dim.as_static()).unwrap_or(0);
         let wanted = (tile.place_count() as u64).next_multiple_of(count as u64);
-        *number != matrix.tiles[2] && last == Some(*axis as u32) && row >= wanted
+        *number != matmul.tiles[2] && last == Some(*axis as u32) && row >= wanted
     }
 
     /// Copies a tile at once.
@@ -333,7 +332,7 @@ impl DispatchLowering<'_> {
         self.copies = copies;
     }
 
-    /// Reads the tiles of a round into registers, where there is such a round.
+    /// Reads the tiles of an iteration into registers, where there is such an iteration.
     pub(super) fn fetch_runs(&mut self, round: PrefetchRound) {
         let copies = std::mem::take(&mut self.copies);
         self.at_round(round, |e| {
@@ -345,7 +344,8 @@ impl DispatchLowering<'_> {
         self.copies = copies;
     }
 
-    /// Writes what was fetched for a round into the workgroup's memory, where there is such a round.
+    /// Writes the tiles that were fetched for an iteration into the workgroup's memory, where there is such an
+    /// iteration.
     pub(super) fn commit_runs(&mut self, round: PrefetchRound) {
         let copies = std::mem::take(&mut self.copies);
         self.at_round(round, |e| {
@@ -361,44 +361,4 @@ impl DispatchLowering<'_> {
 /// Whether every term is a multiple of a number.
 pub(super) fn is_multiple(sum: &AffineSum, of: i64) -> bool {
     sum.constant % of == 0 && sum.terms.iter().all(|(_, factor)| factor % of == 0)
-}
-
-impl DispatchLowering<'_> {
-    /// The value of an element of a tile, and whether it is inside of the space.
-    pub(super) fn tile_value(
-        &mut self,
-        at: usize,
-        position: &[ScalarNode],
-    ) -> (ScalarNode, ScalarNode) {
-        let dispatch = self.dispatch;
-        let staged = &dispatch.staged[at];
-        let points = &dispatch.points;
-        let round =
-            |body: &mut NodeGraph, _: ScalarNode, data: &NodeData| match (data, dispatch.ahead) {
-                (NodeData::Counter(number), Some(ahead)) if Some(*number) == dispatch.step_loop => {
-                    let extent = dispatch.loops[ahead as usize].extent;
-                    Some(body.intern_counter(ahead, crate::ir::DimExtent::Static(extent)))
-                }
-                _ => None,
-            };
-        let body = &mut self.e.body;
-        let mut indices = body.import_nodes(points, &dispatch.indices, round);
-        let mut inside = Vec::new();
-        for (tile, local) in staged.tiles.iter().zip(position) {
-            let tile = &dispatch.tiles[*tile];
-            let base = body.import_nodes(points, &[tile.base], round)[0];
-            let flat = body.apply_op(ScalarOp::Add, &[base, *local]);
-            let total = body.intern_i64(tile.place_count());
-            inside.push(body.apply_op(ScalarOp::SLt, &[flat, total]));
-            let position = unflatten_index(body, flat, &tile.extents);
-            for (axis, index) in tile.axes.iter().zip(position) {
-                indices[*axis] = index;
-            }
-        }
-        let mut body = std::mem::take(&mut self.e.body);
-        let value = self.schedule_nodes(&mut body, &[staged.node], &indices, &[])[0];
-        let inside = conjoin_conditions(&mut body, &inside);
-        self.e.body = body;
-        (inside, value)
-    }
 }

@@ -1,7 +1,7 @@
-//! Scanning together: what the invocations of a workgroup have up to each point.
+//! Workgroup scans: prefixes of the points that the invocations of a workgroup have.
 
-use super::super::node_emitter::NodeEmitter;
 use super::super::element_write::AccumulatorArrays;
+use super::super::node_emitter::NodeEmitter;
 use super::combine_accumulators::{fold_into_accumulators, shuffle_variables};
 use super::{DispatchLowering, accumulator_types};
 use crate::ir::{ScalarNode, TensorReduction};
@@ -9,7 +9,7 @@ use crate::schedule::LoopMapping;
 use spirula_kernel::ir::{ExprId, VarId, VariableType};
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
-/// Accumulators of reductions, their types, and literals that change nothing.
+/// The reductions of a scan, with the types and neutral elements of their accumulators.
 pub(super) struct ScanAccumulators<'a> {
     reductions: &'a [TensorReduction],
     pub types: Vec<ScalarType>,
@@ -17,7 +17,7 @@ pub(super) struct ScanAccumulators<'a> {
 }
 
 impl ScanAccumulators<'_> {
-    /// Variables that begin as some values.
+    /// Declares variables with initial values.
     pub fn declare_initialised(&self, e: &mut NodeEmitter<'_>, values: &[ExprId]) -> Vec<VarId> {
         let both = self.types.iter().zip(values);
         let vars = both.map(|(ty, value)| {
@@ -28,7 +28,7 @@ impl ScanAccumulators<'_> {
         vars.collect()
     }
 
-    /// Variables that begin as what changes nothing.
+    /// Declares variables whose initial values are neutral elements.
     pub fn declare_neutral(&self, e: &mut NodeEmitter<'_>) -> Vec<VarId> {
         let neutral = self
             .neutral
@@ -38,7 +38,7 @@ impl ScanAccumulators<'_> {
         self.declare_initialised(e, &neutral)
     }
 
-    /// Folds values into accumulators.
+    /// Combines accumulators with values.
     pub fn fold_values(&self, e: &mut NodeEmitter<'_>, into: &[VarId], values: &[ExprId]) {
         fold_into_accumulators(e, self.reductions, into, values);
     }
@@ -67,9 +67,17 @@ impl ScanAccumulators<'_> {
     }
 }
 
+/// A run of adjacent points of an invocation, scanned.
+struct ScannedRun {
+    /// The sum of the points before the run.
+    before: Vec<VarId>,
+    /// The sum of the points up to its end.
+    all: Vec<VarId>,
+}
+
 impl<'a> DispatchLowering<'a> {
     fn make_scan_accumulators(&self) -> ScanAccumulators<'a> {
-        let op = &self.dispatch.op;
+        let op = &self.nest.op;
         let types = accumulator_types(op);
         let neutral = op.reductions.iter().zip(&types);
         let neutral = neutral.filter_map(|(reduction, ty)| reduction.combiner.neutral_element(*ty));
@@ -80,10 +88,11 @@ impl<'a> DispatchLowering<'a> {
         }
     }
 
-    /// What a scan has before its first round: what it begins with, which those who look back find before the first chunk.
+    /// Sets the carry of a scan to its initial values. Workgroups that look back begin with neutral elements and find the
+    /// initial values before the first chunk.
     pub(super) fn initialise_carry(&mut self) {
         let mut initial = self.leaves[0].initial.clone();
-        if self.progress.is_some() {
+        if self.status.is_some() {
             initial = self.neutralise_initial(initial);
         }
         let values = self.e.emit_nodes(&initial);
@@ -92,51 +101,53 @@ impl<'a> DispatchLowering<'a> {
             .declare_initialised(&mut self.e, &values);
     }
 
-    /// Gives each accumulator of each invocation of a loop what those before it have and what the rounds before gave: an
-    /// invocation's own by each other, those of a subgroup by shuffles, and those of subgroups through the workgroup's memory.
-    pub(super) fn scan_prefix(&mut self, number: u32) {
+    /// Adds to each accumulator of each invocation of a loop those before it, and the carry.
+    ///
+    /// An invocation adds its own one after the other, those of a subgroup by shuffles, and those of other subgroups
+    /// through the workgroup's memory.
+    pub(super) fn scan_invocations(&mut self, number: u32) {
         let sums = self.make_scan_accumulators();
         let leaves = self.leaves.iter().map(|leaf| leaf.accumulators.clone());
         let leaves: Vec<Vec<VarId>> = leaves.collect();
         let lanes = self.extent_of(LoopMapping::Lane);
         let runs = self.scan_runs(&sums, lanes, &leaves);
-        let Some((_, all)) = runs.last() else { return };
+        let Some(ScannedRun { all, .. }) = runs.last() else {
+            return;
+        };
         let carried = std::mem::take(&mut self.carried);
         let values = sums.read_values(&mut self.e, &carried);
         let before = sums.declare_initialised(&mut self.e, &values);
-        let subgroups = self.dispatch.loops[number as usize].extent / lanes;
-        match subgroups {
-            1 => {
-                let values = sums.read_values(&mut self.e, all);
-                sums.fold_values(&mut self.e, &carried, &values);
-            }
-            _ => self.scan_subgroups(&sums, subgroups, (&before, &carried), all),
+        let subgroups = self.nest.loops[number as usize].extent / lanes;
+        if subgroups == 1 {
+            let values = sums.read_values(&mut self.e, all);
+            sums.fold_values(&mut self.e, &carried, &values);
+        } else {
+            self.scan_subgroups(&sums, subgroups, &before, &carried, all);
         }
         self.look_back(&sums, &before, &carried);
         self.carried = carried;
         let outside = sums.read_values(&mut self.e, &before);
         let points = leaves.len() / runs.len();
-        for (leaves, (before, _)) in leaves.chunks(points).zip(&runs) {
-            sums.fold_values(&mut self.e, before, &outside);
-            let values = sums.read_values(&mut self.e, before);
+        for (leaves, run) in leaves.chunks(points).zip(&runs) {
+            sums.fold_values(&mut self.e, &run.before, &outside);
+            let values = sums.read_values(&mut self.e, &run.before);
             for leaf in leaves {
                 sums.fold_values(&mut self.e, leaf, &values);
             }
         }
     }
 
-    /// Folds the points of each run, which lie together, up to each; gives what the subgroup has before the invocation's part of a
-    /// run and up to the run's end.
+    /// Scans the adjacent points of each run.
     fn scan_runs(
         &mut self,
         sums: &ScanAccumulators<'_>,
         lanes: u64,
         leaves: &[Vec<VarId>],
-    ) -> Vec<(Vec<VarId>, Vec<VarId>)> {
-        let mut loops = self.dispatch.loops.iter().rev();
+    ) -> Vec<ScannedRun> {
+        let mut loops = self.nest.loops.iter().rev();
         let innermost = loops.find(|l| l.run == LoopMapping::Unrolled);
         let points = innermost.map_or(1, |l| l.extent) as usize;
-        let mut runs: Vec<(Vec<VarId>, Vec<VarId>)> = Vec::new();
+        let mut runs: Vec<ScannedRun> = Vec::new();
         for run in leaves.chunks(points) {
             for pair in run.windows(2) {
                 let values = sums.read_values(&mut self.e, &pair[0]);
@@ -146,18 +157,18 @@ impl<'a> DispatchLowering<'a> {
             let all = sums.declare_initialised(&mut self.e, &own);
             let before = sums.declare_neutral(&mut self.e);
             self.scan_lanes(sums, lanes, &before, &all);
-            if let Some((_, earlier)) = runs.last() {
-                let values = sums.read_values(&mut self.e, earlier);
+            if let Some(earlier) = runs.last() {
+                let values = sums.read_values(&mut self.e, &earlier.all);
                 sums.fold_values(&mut self.e, &before, &values);
                 sums.fold_values(&mut self.e, &all, &values);
             }
-            runs.push((before, all));
+            runs.push(ScannedRun { before, all });
         }
         runs
     }
 
-    /// Adds what the invocations before it in its subgroup have to what an invocation has, and has it know what all of them
-    /// have together: halves of ever larger blocks exchange what they have.
+    /// Adds the sums of the invocations before it in its subgroup to `before`, and those of all of them to `all`: halves
+    /// of ever larger blocks exchange their sums.
     fn scan_lanes(
         &mut self,
         sums: &ScanAccumulators<'_>,
@@ -182,13 +193,13 @@ impl<'a> DispatchLowering<'a> {
         }
     }
 
-    /// Adds what the subgroups before it have to what an invocation has, and what all have together to what the next round
-    /// begins with.
+    /// Adds the sums of the subgroups before it to `before`, and those of all subgroups to the carry.
     fn scan_subgroups(
         &mut self,
         sums: &ScanAccumulators<'_>,
         count: u64,
-        (before, carried): (&[VarId], &[VarId]),
+        before: &[VarId],
+        carried: &[VarId],
         all: &[VarId],
     ) {
         let Some(local) = self.local else { return };
@@ -198,7 +209,7 @@ impl<'a> DispatchLowering<'a> {
             .map(|ty| self.declare_shared(*ty, count as i64))
             .collect();
         let memory = AccumulatorArrays::new(&sums.types, &memory);
-        self.wait_for_the_round_before();
+        self.wait_for_iteration_before();
         self.e
             .emit_if(writes, |e| memory.write_elements(e, subgroup, all));
         self.emit_barrier();

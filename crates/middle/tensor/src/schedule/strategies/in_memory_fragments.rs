@@ -1,156 +1,57 @@
-//! Products by large fragments: factors are read where they are, and a subgroup has a tile as one fragment.
+//! In-memory fragments strategy: products by large fragments that are loaded from the device's memory.
 //!
-//! Processors have no matrix units, but Spirula's CPU device multiplies cooperative matrices of any size that lie in
-//! memory: what loads of fragments do there is the packing of tiles, each once for many uses. A
-//! workgroup is one subgroup; it adds the products of a round of the fold at once, takes the sums through its
-//! memory, and finishes them row by row, an invocation every so-many-th column. Tiles that would go beyond the
-//! space begin earlier, and leave what another tile has to that.
+//! Processors have no matrix units. Spirula's CPU device, however, multiplies cooperative matrices of any size that
+//! lie in memory: loads of fragments pack tiles there, once for many uses.
 //!
-//! Both factors have to be matrices as they lie in memory ([`MatrixOperand`]); `passes/plain` stores those that are not.
+//! A workgroup is one subgroup and has a tile as one fragment. It adds the products of an iteration of the reduction
+//! at once, spills the sums to its memory, and finishes them row by row; invocation `i` of `n` has columns
+//! `i`, `i + n`, …. Tiles that would extend beyond the space begin earlier. They leave out the points that another
+//! tile has.
+//!
+//! Both factors must be matrices in memory ([`match_matrix_operand`]). The pass `materialise_factors` stores those
+//! that are not.
 
-use super::tile::{
-    ContractionAxes, add_batch_loop, add_tile, match_contraction, sum_scaled_counters, tile_of,
-};
-use super::{
-    DispatchStep, FragmentShape, LoopMapping, ScheduleProfile, SubgroupMatmul, TensorDispatch,
-    nest_loops,
-};
 use crate::ir::{
-    AffineSum, AxisKind, DimExtent, NodeData, NodeGraph, ScalarNode, StructuredOp, TensorFunction,
-    TensorValue, YieldDestination, unflatten_index,
+    AxisKind, DimExtent, ScalarNode, StructuredOp, TensorFunction, YieldDestination,
+    unflatten_index,
+};
+use crate::schedule::dispatch::nest_loops;
+use crate::schedule::distribute::{assign_loops, group_tile_rows};
+use crate::schedule::matrix_operand::{FactorStrides, MatrixOperand, strip_widening};
+use crate::schedule::tile_loops::{add_batch_loop, add_tile, sum_scaled_counters};
+use crate::schedule::{
+    AxisTile, ContractionAxes, DispatchStep, FragmentShape, FragmentSource, LoopMapping, LoopNest,
+    SchedulePlan, ScheduleProfile, ScheduleRequest, SubgroupMatmul, match_contraction,
+    match_matrix_operand,
 };
 use spirula_kernel::ir::FragmentElement;
 use spirula_program::{ScalarOp, ScalarType};
 
-/// Invocations of a workgroup.
+/// Number of invocations of a workgroup.
 const LANES: u64 = 8;
 
-/// Numbers of 16 bits at multiples of which rows of them have to begin.
+/// Alignment of rows of numbers of 16 bits, in elements.
 const VECTOR: u64 = 8;
 
-/// Fewer rows than this, or columns than twice this, are not worth packing.
+/// Fewest rows that are worth packing; of columns, twice as many.
 const LEAST: u64 = 8;
 
-/// Fewest rows, columns and points of the fold that are left where others go to loops around.
+/// Fewest rows, columns and points of the reduction that are left for tiles where other axes become loops around them.
 const LEFT: [u64; 3] = [24, 16, 16];
 
-/// A factor as a matrix in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct MatrixOperand {
-    /// The tensor.
-    pub value: TensorValue,
-    /// What it is read as, before it is widened.
-    pub element: ScalarNode,
-    /// Elements from one point of the rows, or columns, to the next, and from one of the fold.
-    pub strides: [u64; 2],
-}
-
-/// How a factor is a matrix in memory: the axes of either kind lie as one, and one kind's elements next to
-/// each other.
-pub(crate) fn match_matrix_operand(
-    function: &TensorFunction,
-    op: &StructuredOp,
-    factor: ScalarNode,
-    kinds: [&[usize]; 2],
-) -> Option<MatrixOperand> {
-    let (value, strides) = compute_strides(function, op, factor)?;
-    let strides = [
-        as_one(op, &strides, kinds[0])?,
-        as_one(op, &strides, kinds[1])?,
-    ];
-    let strides = strides.map(|(stride, _)| stride);
-    strides.contains(&1).then_some(MatrixOperand {
-        value,
-        element: strip_widening(&op.body, factor).0,
-        strides,
-    })
-}
-
-/// What a factor is read as: itself, or a number of 16 bits that it is widened from.
-fn strip_widening(body: &NodeGraph, factor: ScalarNode) -> (ScalarNode, FragmentElement) {
-    match body.as_apply(factor) {
-        Some((how, &[narrow])) if (how.op, how.from) == (ScalarOp::FConv, ScalarType::F16) => {
-            (narrow, FragmentElement::F16)
-        }
-        _ => (factor, FragmentElement::F32),
-    }
-}
-
-/// The tensor that a factor is read of, and elements from one point of each axis to the next.
-fn compute_strides(
-    function: &TensorFunction,
-    op: &StructuredOp,
-    factor: ScalarNode,
-) -> Option<(TensorValue, Vec<u64>)> {
-    let NodeData::Element(value, position) = op.body.node(strip_widening(&op.body, factor).0)
-    else {
-        return None;
-    };
-    let mut strides = vec![0u64; op.axes.len()];
-    let mut stride = 1u64;
-    for (node, dim) in position.iter().zip(&function.ty(*value).shape).rev() {
-        for (term, times) in AffineSum::from_node(&op.body, *node).terms {
-            let own = &mut strides[op.body.as_index(term)? as usize];
-            let step = stride.checked_mul(u64::try_from(times).ok()?)?;
-            *own = own.checked_add(step)?;
-        }
-        stride = stride.checked_mul(dim.as_static()?)?;
-    }
-    Some((*value, strides))
-}
-
-/// The place in memory of the first element that is read.
-fn first_of(
-    function: &TensorFunction,
-    op: &StructuredOp,
-    value: TensorValue,
-    position: &[ScalarNode],
-) -> Option<i64> {
-    let mut first = 0i64;
-    for (node, dim) in position.iter().zip(&function.ty(value).shape) {
-        let size = i64::try_from(dim.as_static()?).ok()?;
-        let constant = AffineSum::from_node(&op.body, *node).constant;
-        first = first.checked_mul(size)?.checked_add(constant)?;
-    }
-    Some(first)
-}
-
-/// The step from one point to the next of axes that lie as one.
-fn as_one(op: &StructuredOp, strides: &[u64], axes: &[usize]) -> Option<(u64, usize)> {
-    let (stride, count) = last_as_one(op, strides, axes)?;
-    (count == axes.len() && stride > 0).then_some((stride, count))
-}
-
-/// The same of as many of the last axes as lie as one, and how many these are.
-fn last_as_one(op: &StructuredOp, strides: &[u64], axes: &[usize]) -> Option<(u64, usize)> {
-    let mut inner: Option<(u64, u64)> = None;
-    for (count, axis) in axes.iter().rev().enumerate() {
-        let extent = op.axes[*axis].extent.as_static()?;
-        if extent == 1 {
-            continue;
-        }
-        let own = strides[*axis];
-        inner = match inner {
-            None => Some((own, own * extent)),
-            Some((first, next)) if next == own => Some((first, own * extent)),
-            Some((first, _)) => return Some((first, count)),
-        };
-    }
-    inner.map(|(first, _)| (first, axes.len()))
-}
-
-/// A product by large fragments.
+/// The tiles of a product by large fragments.
 #[derive(Clone, Debug)]
 pub(crate) struct LargeFragmentPlan {
-    /// Its factors, and the axes that tiles are of: the others are left to loops around.
+    /// Its factors and the axes that are tiled. The other axes become loops around the tiles.
     pub contraction: ContractionAxes,
-    /// Rows, columns and points of the fold, of all and of a tile.
+    /// Numbers of rows, columns and points of the reduction.
     extents: [u64; 3],
+    /// The same of a tile.
     tile: [u64; 3],
 }
 
 impl LargeFragmentPlan {
-    /// The axes of a factor: those of rows or columns, and those of the fold.
+    /// The axes of a factor: those of rows or columns, and those of the reduction.
     pub fn factor_axes(&self, side: usize) -> [&[usize]; 2] {
         let parts = &self.contraction;
         [[&parts.rows, &parts.columns][side], &parts.steps]
@@ -163,7 +64,7 @@ impl LargeFragmentPlan {
             .all(|side| self.match_operand(function, op, *side).is_some())
     }
 
-    /// How a factor is a matrix in memory that fragments can be loaded from.
+    /// A factor as a matrix in memory that fragments can be loaded from.
     pub fn match_operand(
         &self,
         function: &TensorFunction,
@@ -179,15 +80,11 @@ impl LargeFragmentPlan {
         fits.then_some(patch)
     }
 
-    /// Whether all fragments of a factor begin at multiples of vectors, as do their rows.
+    /// Whether all fragments of a factor and their rows begin at multiples of vectors.
     fn is_aligned(&self, function: &TensorFunction, op: &StructuredOp, side: usize) -> bool {
         let factor = self.contraction.factors[side];
-        let Some((value, strides)) = compute_strides(function, op, factor) else {
+        let Some(reads) = FactorStrides::from_factor(function, op, factor) else {
             return false;
-        };
-        let begins = match op.body.node(strip_widening(&op.body, factor).0) {
-            NodeData::Element(_, position) => first_of(function, op, value, position),
-            _ => None,
         };
         let [own, steps] = self.factor_axes(side);
         let is_whole = |axis: &usize| {
@@ -199,34 +96,35 @@ impl LargeFragmentPlan {
         let is_aligned = |axis: usize| {
             let is_one = op.axes[axis].extent == DimExtent::Static(1);
             let is_tiled = own.contains(&axis) || steps.contains(&axis);
-            is_one || strides[axis].is_multiple_of(VECTOR) || (is_tiled && is_whole(&axis))
+            let is_stride_aligned = reads.strides[axis].is_multiple_of(VECTOR);
+            is_one || is_stride_aligned || (is_tiled && is_whole(&axis))
         };
-        begins.is_some_and(|first| first % VECTOR as i64 == 0) && (0..strides.len()).all(is_aligned)
+        reads.first.is_some_and(|first| first % VECTOR as i64 == 0)
+            && (0..reads.strides.len()).all(is_aligned)
     }
 }
 
-/// Leaves those axes to loops around along which factors in memory do not lie as the last ones do, where enough
-/// are left for tiles.
+/// The contraction restricted to those of its last axes whose strides are common, where enough points are left for
+/// tiles.
 fn restrict_axes(
     function: &TensorFunction,
     op: &StructuredOp,
     all: ContractionAxes,
 ) -> ContractionAxes {
-    let [left, right] = all
+    let reads = all
         .factors
-        .map(|factor| compute_strides(function, op, factor));
-    let (Some((_, left)), Some((_, right))) = (left, right) else {
+        .map(|factor| FactorStrides::from_factor(function, op, factor));
+    let [Some(left), Some(right)] = reads else {
         return all;
     };
-    let last = |strides: &[u64], axes: &[usize]| -> usize {
-        last_as_one(op, strides, axes).map_or(0, |(_, count)| count)
-    };
     let end = |axes: &[usize], count: usize| axes[axes.len() - count..].to_vec();
-    let steps = last(&left, &all.steps).min(last(&right, &all.steps));
+    let last_of_left = |axes: &[usize]| left.count_last_axes(op, axes);
+    let last_of_right = |axes: &[usize]| right.count_last_axes(op, axes);
+    let steps = last_of_left(&all.steps).min(last_of_right(&all.steps));
     let narrowed = ContractionAxes {
         factors: all.factors,
-        rows: end(&all.rows, last(&left, &all.rows)),
-        columns: end(&all.columns, last(&right, &all.columns)),
+        rows: end(&all.rows, last_of_left(&all.rows)),
+        columns: end(&all.columns, last_of_right(&all.columns)),
         steps: end(&all.steps, steps),
     };
     let points = |axes: &Vec<usize>| {
@@ -234,13 +132,14 @@ fn restrict_axes(
         extents.fold(1, u64::saturating_mul)
     };
     let left = [&narrowed.rows, &narrowed.columns, &narrowed.steps].map(points);
-    match left.iter().zip(LEFT).all(|(n, least)| *n >= least) {
-        true => narrowed,
-        false => all,
+    if left.iter().zip(LEFT).all(|(n, least)| *n >= least) {
+        narrowed
+    } else {
+        all
     }
 }
 
-/// Sizes of a product, wherever its factors are.
+/// The tiles of a product by large fragments, whether its factors are in memory or not.
 pub(crate) fn plan_large_fragments(
     function: &TensorFunction,
     op: &StructuredOp,
@@ -286,100 +185,140 @@ pub(crate) fn plan_large_fragments(
     })
 }
 
-/// Tiles a product.
-pub(super) fn tile_large_fragments(dispatch: &mut TensorDispatch) {
-    let Some(plan) = dispatch.dense.take() else {
-        return;
-    };
-    let contraction = &plan.contraction;
-    let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
-    dispatch.loops.clear();
-    dispatch.points = NodeGraph::default();
-    dispatch.is_direct = true;
-    let batch = add_batch_loop(dispatch, &contraction.tiled_axes(), &extents);
-    let tiles = [0, 1].map(|at| {
-        let count = plan.extents[at].div_ceil(plan.tile[at]);
-        dispatch.add_loop(count, LoopMapping::Parallel)
-    });
-    let subgroup = dispatch.add_loop(1, LoopMapping::Subgroup);
-    let lane = dispatch.add_loop(LANES, LoopMapping::Invocation(0));
-    let row = dispatch.add_loop(plan.tile[0], LoopMapping::Sequential);
-    let column = dispatch.add_loop(plan.tile[1] / LANES, LoopMapping::Unrolled);
-    let locals = [
-        sum_scaled_counters(dispatch, &[(row, 1)]),
-        sum_scaled_counters(dispatch, &[(column, LANES), (lane, 1)]),
-    ];
-    let axes = [&contraction.rows, &contraction.columns];
-    for at in 0..2 {
-        let first = sum_scaled_counters(dispatch, &[(tiles[at], plan.tile[at])]);
-        let points = &mut dispatch.points;
-        let last = points.intern_i64(plan.extents[at] as i64 - plan.tile[at] as i64);
-        let base = points.apply_op(ScalarOp::SMin, &[first, last]);
-        if !plan.extents[at].is_multiple_of(plan.tile[at]) {
-            // What another tile has, that does.
-            let own = points.apply_op(ScalarOp::Add, &[base, locals[at]]);
-            dispatch
-                .guards
-                .push(points.apply_op(ScalarOp::SLe, &[first, own]));
-        }
-        let tile = tile_of(axes[at], &extents, base, locals[at], plan.tile[at]);
-        let guard = add_tile(dispatch, tile);
-        dispatch.guards.extend(guard);
-    }
-    let outer = add_fold_loop(dispatch, &plan, &extents);
-
-    dispatch.step_loop = Some(outer);
-    dispatch.matrix = Some(SubgroupMatmul {
-        shape: FragmentShape {
-            size: plan.tile.map(|n| n as u32),
-            factors: contraction
-                .factors
-                .map(|f| strip_widening(&dispatch.op.body, f).1),
-            sum: FragmentElement::F32,
-        },
-        factors: contraction.factors,
-        tiles: [0, 1, 2],
-        grid: [1, 1],
-        counts: [1, 1],
-        depth: 1,
-        buffers: 1,
-        loops: [subgroup, lane, row, column],
-        points: plan.tile[1] / LANES,
-    });
-    let mut steps = vec![DispatchStep::Clear];
-    steps.extend(nest_loops(&[outer], vec![DispatchStep::Multiply]));
-    steps.push(DispatchStep::Spill);
-    steps.extend(nest_loops(
-        &[row],
-        vec![DispatchStep::Take, DispatchStep::Store],
-    ));
-    dispatch.grid = Some(tiles);
-    let mut outermost: Vec<u32> = batch.into_iter().collect();
-    outermost.extend(tiles);
-    dispatch.steps = nest_loops(&outermost, steps);
+#[derive(Debug)]
+struct InMemoryPlan {
+    fragments: LargeFragmentPlan,
+    /// The loops over the tiles of rows and of columns, once tiled.
+    grid: Option<[u32; 2]>,
+    matmul: Option<SubgroupMatmul>,
 }
 
-/// One loop for the rounds of the fold and all folded axes that are not tiled: fragments stay where they are in one.
-fn add_fold_loop(dispatch: &mut TensorDispatch, plan: &LargeFragmentPlan, extents: &[u64]) -> u32 {
+/// Suits products whose factors are matrices in memory, on devices that multiply such fragments of any size.
+pub(super) fn plan_in_memory(request: &ScheduleRequest<'_>) -> Option<Box<dyn SchedulePlan>> {
+    let fragments = plan_large_fragments(request.function, request.op, request.profile)?;
+    if !fragments.is_in_memory(request.function, request.op) {
+        return None;
+    }
+    Some(Box::new(InMemoryPlan {
+        fragments,
+        grid: None,
+        matmul: None,
+    }))
+}
+
+impl SchedulePlan for InMemoryPlan {
+    fn tile(&mut self, nest: &mut LoopNest) {
+        let plan = &self.fragments;
+        let contraction = &plan.contraction;
+        let extents = nest.take_extents();
+        let batch = add_batch_loop(nest, &contraction.tiled_axes(), &extents);
+        let grid = [0, 1].map(|at| {
+            let count = plan.extents[at].div_ceil(plan.tile[at]);
+            nest.add_loop(count, LoopMapping::Parallel)
+        });
+        let subgroup = nest.add_loop(1, LoopMapping::Subgroup);
+        let lane = nest.add_loop(LANES, LoopMapping::Invocation(0));
+        let row = nest.add_loop(plan.tile[0], LoopMapping::Sequential);
+        let column = nest.add_loop(plan.tile[1] / LANES, LoopMapping::Unrolled);
+        let locals = [
+            sum_scaled_counters(nest, &[(row, 1)]),
+            sum_scaled_counters(nest, &[(column, LANES), (lane, 1)]),
+        ];
+        for at in 0..2 {
+            add_side_tile(nest, plan, at, grid[at], locals[at], &extents);
+        }
+        let outer = add_fold_loop(nest, plan, &extents);
+        self.matmul = Some(SubgroupMatmul {
+            shape: FragmentShape {
+                size: plan.tile.map(|n| n as u32),
+                factors: contraction
+                    .factors
+                    .map(|f| strip_widening(&nest.op.body, f).1),
+                sum: FragmentElement::F32,
+            },
+            factors: contraction.factors,
+            source: FragmentSource::InMemory,
+            tiles: [0, 1, 2],
+            grid: [1, 1],
+            counts: [1, 1],
+            depth: 1,
+            buffers: 1,
+            loops: [subgroup, lane, row, column],
+            points: plan.tile[1] / LANES,
+        });
+        let mut steps = vec![DispatchStep::Clear];
+        steps.extend(nest_loops(&[outer], vec![DispatchStep::Multiply]));
+        steps.push(DispatchStep::Spill);
+        steps.extend(nest_loops(
+            &[row],
+            vec![DispatchStep::TakeRow, DispatchStep::Store],
+        ));
+        self.grid = Some(grid);
+        let mut outermost: Vec<u32> = batch.into_iter().collect();
+        outermost.extend(grid);
+        nest.steps = nest_loops(&outermost, steps);
+    }
+
+    fn distribute(&mut self, nest: &mut LoopNest) {
+        group_tile_rows(nest, self.grid);
+        assign_loops(nest);
+    }
+
+    fn matmul(&self) -> Option<&SubgroupMatmul> {
+        self.matmul.as_ref()
+    }
+}
+
+/// Adds the tile of the rows, or of the columns, whose tiles the loop `tiles` counts.
+fn add_side_tile(
+    nest: &mut LoopNest,
+    plan: &LargeFragmentPlan,
+    at: usize,
+    tiles: u32,
+    local: ScalarNode,
+    extents: &[u64],
+) {
+    let axes = [&plan.contraction.rows, &plan.contraction.columns][at];
+    let (extent, size) = (plan.extents[at], plan.tile[at]);
+    let first = sum_scaled_counters(nest, &[(tiles, size)]);
+    let points = &mut nest.points;
+    let last = points.intern_i64(extent as i64 - size as i64);
+    let base = points.apply_op(ScalarOp::SMin, &[first, last]);
+    if !extent.is_multiple_of(size) {
+        // Points before `first` belong to the tile before.
+        let own = points.apply_op(ScalarOp::Add, &[base, local]);
+        let guard = points.apply_op(ScalarOp::SLe, &[first, own]);
+        nest.guards.push(guard);
+    }
+    let guard = add_tile(nest, AxisTile::new(axes, extents, base, local, size));
+    nest.guards.extend(guard);
+}
+
+/// One loop for the tiles of the reduction and all reduced axes that are not tiled. In one loop fragments stay where
+/// they are.
+fn add_fold_loop(nest: &mut LoopNest, plan: &LargeFragmentPlan, extents: &[u64]) -> u32 {
     let steps = &plan.contraction.steps;
     let is_other =
-        |at: &usize| dispatch.op.axes[*at].kind == AxisKind::Reduction && !steps.contains(at);
+        |at: &usize| nest.op.axes[*at].kind == AxisKind::Reduction && !steps.contains(at);
     let others: Vec<usize> = (0..extents.len()).filter(is_other).collect();
     let rounds = plan.extents[2] / plan.tile[2];
     let mut sizes: Vec<i64> = others.iter().map(|at| extents[*at] as i64).collect();
     sizes.push(rounds as i64);
-    let number = dispatch.add_loop(
+    let number = nest.add_loop(
         sizes.iter().product::<i64>() as u64,
         LoopMapping::Sequential,
     );
-    let counter = dispatch.loop_counter(number);
-    let points = &mut dispatch.points;
+    let counter = nest.loop_counter(number);
+    let points = &mut nest.points;
     let position = unflatten_index(points, counter, &sizes);
     let (local, depth) = (points.intern_i64(0), points.intern_i64(plan.tile[2] as i64));
     let base = points.apply_op(ScalarOp::Mul, &[position[others.len()], depth]);
     for (axis, index) in others.iter().zip(position) {
-        dispatch.indices[*axis] = index;
+        nest.indices[*axis] = index;
     }
-    add_tile(dispatch, tile_of(steps, extents, base, local, plan.tile[2]));
+    add_tile(
+        nest,
+        AxisTile::new(steps, extents, base, local, plan.tile[2]),
+    );
     number
 }

@@ -1,204 +1,98 @@
-//! Products of matrices by subgroups: which fragments a device multiplies, and tiles of them.
+//! Subgroup matmul strategy: products of narrow numbers by the matrix units of a device.
 //!
-//! A contraction whose factors are narrow numbers is computed in tiles as others are, but a subgroup
-//! has a part of the tile together, as fragments (`spirula_kernel::ir::Fragment`): it loads those of the
-//! factors from the workgroup's memory and adds their products to sums that it keeps. When all are
-//! added, each sum goes through a patch of the workgroup's memory, from where each invocation takes the
-//! points that it finishes as in any other schedule.
+//! The contraction is computed in tiles as others are, but the subgroups of a workgroup share a tile. Each has a part
+//! of it as fragments (`spirula_kernel::ir::Fragment`). It loads the fragments of the factors from the workgroup's
+//! memory and adds their products to sums that it keeps. At the end each sum is spilled to the workgroup's memory,
+//! from where each invocation takes the points that it finishes as in any other schedule.
 
-use super::tile::{add_batch_loop, add_tile, match_contraction, sum_scaled_counters, tile_of};
-use super::{DispatchStep, LoopMapping, ScheduleProfile, TensorDispatch, nest_loops};
 use crate::ir::{NodeGraph, ScalarNode, StructuredOp, unflatten_index};
+use crate::schedule::dispatch::nest_loops;
+use crate::schedule::distribute::{assign_loops, group_tile_rows};
+use crate::schedule::promote::promote_factors;
+use crate::schedule::tile_loops::{add_batch_loop, add_tile, sum_scaled_counters};
+use crate::schedule::{
+    AxisTile, ContractionAxes, DispatchStep, FragmentShape, FragmentSource, LoopMapping, LoopNest,
+    MatrixProfile, SchedulePlan, ScheduleProfile, ScheduleRequest, StagingPlan, SubgroupMatmul,
+    match_contraction,
+};
 use spirula_kernel::ir::FragmentElement;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
-/// Fragments that a device multiplies: sizes and types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FragmentShape {
-    /// Rows, columns, and points of the fold.
-    pub size: [u32; 3],
-    /// Types of the factors.
-    pub factors: [FragmentElement; 2],
-    /// Type of the sums.
-    pub sum: FragmentElement,
-}
-
-/// What a device has for products of matrices, and how it is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MatrixProfile {
-    /// Invocations of a subgroup.
-    pub subgroup: u64,
-    /// Bytes of the workgroup's memory.
-    pub memory: u64,
-    /// Rows, columns and points of the fold of a tile.
-    pub tile: [u64; 3],
-    /// Subgroups down and across a tile.
-    pub grid: [u64; 2],
-    /// Copies of tiles in the workgroup's memory: with two, one is filled while the other is used.
-    pub buffers: u64,
-    /// The size of fragments that is taken where there are several; the largest by default.
-    pub preferred: Option<[u32; 3]>,
-    shapes: [Option<FragmentShape>; MatrixProfile::SHAPES],
-}
-
-impl MatrixProfile {
-    /// Most shapes that are known of a device.
-    pub const SHAPES: usize = 24;
-
-    /// For a device with subgroups of so many invocations and so much of the workgroup's memory; `None`
-    /// where it has no fragments. Shapes beyond [`MatrixProfile::SHAPES`] are left out.
-    pub fn new(
-        subgroup: u64,
-        memory: u64,
-        shapes: impl IntoIterator<Item = FragmentShape>,
-    ) -> Option<MatrixProfile> {
-        let mut matrices = MatrixProfile {
-            subgroup,
-            memory,
-            tile: [128, 128, 32],
-            grid: [2, 2],
-            buffers: 1,
-            preferred: None,
-            shapes: [None; MatrixProfile::SHAPES],
-        };
-        for (to, shape) in matrices.shapes.iter_mut().zip(shapes) {
-            *to = Some(shape);
-        }
-        let is_usable = subgroup.is_power_of_two() && matrices.shapes[0].is_some();
-        is_usable.then_some(matrices)
-    }
-
-    /// The fragments for factors and sums of some types.
-    fn choose_shape(
-        &self,
-        factors: [FragmentElement; 2],
-        sum: FragmentElement,
-    ) -> Option<FragmentShape> {
-        let fits = |shape: &FragmentShape| {
-            let points = u64::from(shape.size[0] * shape.size[1]);
-            // Rows and columns begin at multiples of 16 bytes, whichever lie next to each other.
-            let narrowest = factors.iter().map(|n| n.storage_type().size()).min();
-            let least = 16 / narrowest.unwrap_or(1);
-            shape.factors == factors
-                && shape.sum == sum
-                && shape.size.iter().all(|n| u64::from(*n) >= least)
-                && shape.size.iter().all(|n| n.is_power_of_two())
-                && points.is_multiple_of(self.subgroup)
-        };
-        let all = || self.shapes.iter().flatten().filter(|s| fits(s));
-        let preferred = all().find(|s| Some(s.size) == self.preferred);
-        let largest = || all().max_by_key(|s| s.size.iter().product::<u32>());
-        preferred.or_else(largest).copied()
-    }
-}
-
-/// A product of matrices by subgroups.
-#[derive(Clone, Copy, Debug)]
-pub struct SubgroupMatmul {
-    /// The fragments.
-    pub shape: FragmentShape,
-    /// The factors as they are kept in fragments; nodes of the operation's body.
-    pub factors: [ScalarNode; 2],
-    /// Tiles of the rows, the columns and the folded axes, by their numbers.
-    pub tiles: [usize; 3],
-    /// Subgroups down and across a tile.
-    pub grid: [u64; 2],
-    /// Fragments of a subgroup down and across.
-    pub counts: [u64; 2],
-    /// Fragments along the fold of a tile.
-    pub depth: u64,
-    /// Copies of tiles.
-    pub buffers: u64,
-    /// The loops over the subgroups, over the invocations of one, and over the fragments of one down
-    /// and across.
-    pub loops: [u32; 4],
-    /// Points of a fragment that each invocation finishes.
-    pub points: u64,
-}
-
-impl SubgroupMatmul {
-    /// Elements between rows of a tile in memory that nothing uses, so that rows meet different banks.
-    pub fn row_padding(ty: ScalarType) -> u64 {
-        16 / ty.size()
-    }
-}
-
 /// Whether an operation is a product that a device's subgroups compute.
 pub(crate) fn is_matrix_product(op: &StructuredOp, profile: &ScheduleProfile) -> bool {
-    plan_matmul(&mut op.clone(), profile).is_some()
+    MatmulTiles::from_op(&mut op.clone(), profile).is_some()
 }
 
-/// How many tiles such a product has along rows and columns.
-pub(super) fn count_tiles(op: &StructuredOp, profile: &ScheduleProfile) -> Option<[u64; 2]> {
-    let plan = plan_matmul(&mut op.clone(), profile)?;
-    Some([0, 1].map(|at| plan.extents[at].div_ceil(plan.tile[at])))
+/// Number of tiles of such a product along rows and columns.
+pub(crate) fn count_matrix_tiles(op: &StructuredOp, profile: &ScheduleProfile) -> Option<[u64; 2]> {
+    let tiles = MatmulTiles::from_op(&mut op.clone(), profile)?;
+    Some([0, 1].map(|at| tiles.extents[at].div_ceil(tiles.tile[at])))
 }
 
-/// Sizes of a product by subgroups.
-struct SubgroupMatmulPlan {
+/// The tiles of a product by subgroups.
+struct MatmulTiles {
     shape: FragmentShape,
     factors: [ScalarNode; 2],
-    /// Sizes of rows, columns and folded axes, all of each together.
+    /// Numbers of rows, columns and points of the reduction.
     extents: [u64; 3],
+    /// The same of a tile.
     tile: [u64; 3],
+    /// Number of subgroups down and across a tile.
     grid: [u64; 2],
+    /// Number of copies of each tile.
     buffers: u64,
 }
 
-fn plan_matmul(op: &mut StructuredOp, profile: &ScheduleProfile) -> Option<SubgroupMatmulPlan> {
-    let matrices = profile.matrices?;
-    let contraction = match_contraction(op)?;
-    let initial = op.body.as_literal(op.reductions[0].initial[0])?;
-    let is_zero = initial.bits == 0;
-    let folds = op.axes.len() - op.parallel_rank();
-    if !is_zero || contraction.steps.len() != folds {
-        return None;
+impl MatmulTiles {
+    /// The tiles of an operation, if it is such a product. Narrow factors may become new nodes of its body.
+    fn from_op(op: &mut StructuredOp, profile: &ScheduleProfile) -> Option<MatmulTiles> {
+        let matrices = profile.matrices?;
+        let contraction = match_contraction(op)?;
+        let initial = op.body.as_literal(op.reductions[0].initial[0])?;
+        let is_zero = initial.bits == 0;
+        let folds = op.axes.len() - op.parallel_rank();
+        if !is_zero || contraction.steps.len() != folds {
+            return None;
+        }
+        let sum = match initial.ty {
+            ScalarType::F32 => FragmentElement::F32,
+            ScalarType::I32 => FragmentElement::I32,
+            _ => return None,
+        };
+        let [a, b] = contraction.factors;
+        let (a, a_type) = match_narrow_factor(&mut op.body, a)?;
+        let (b, b_type) = match_narrow_factor(&mut op.body, b)?;
+        let shape = matrices.choose_shape([a_type, b_type], sum)?;
+        let total = |axes: &[usize]| -> Option<u64> {
+            let mut sizes = axes.iter().map(|at| op.axes[*at].extent.as_static());
+            sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
+        };
+        let extents = [
+            total(&contraction.rows)?,
+            total(&contraction.columns)?,
+            total(&contraction.steps)?,
+        ];
+        let all = total(&(0..op.axes.len()).collect::<Vec<_>>())?;
+        let batches = all.checked_div(extents.iter().product())?;
+        let least = shape.size.map(u64::from);
+        let mut pairs = extents.iter().zip(least);
+        if pairs.any(|(extent, least)| *extent < least) {
+            return None;
+        }
+        let mut tiles = MatmulTiles {
+            shape,
+            factors: [a, b],
+            extents,
+            tile: matrices.tile,
+            grid: matrices.grid,
+            buffers: matrices.buffers,
+        };
+        tiles.shrink_to_fit(&matrices, batches, profile.busy);
+        Some(tiles)
     }
-    let sum = match initial.ty {
-        ScalarType::F32 => FragmentElement::F32,
-        ScalarType::I32 => FragmentElement::I32,
-        _ => return None,
-    };
-    let [a, b] = contraction.factors;
-    let (a, b) = (
-        match_narrow_factor(&mut op.body, a)?,
-        match_narrow_factor(&mut op.body, b)?,
-    );
-    let shape = matrices.choose_shape([a.1, b.1], sum)?;
-    let total = |axes: &[usize]| -> Option<u64> {
-        let mut sizes = axes.iter().map(|at| op.axes[*at].extent.as_static());
-        sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
-    };
-    let extents = [
-        total(&contraction.rows)?,
-        total(&contraction.columns)?,
-        total(&contraction.steps)?,
-    ];
-    let all = total(&(0..op.axes.len()).collect::<Vec<_>>())?;
-    let batches = all.checked_div(extents.iter().product())?;
-    let least = shape.size.map(u64::from);
-    if extents
-        .iter()
-        .zip(least)
-        .any(|(extent, least)| *extent < least)
-    {
-        return None;
-    }
-    let mut plan = SubgroupMatmulPlan {
-        shape,
-        factors: [a.0, b.0],
-        extents,
-        tile: matrices.tile,
-        grid: matrices.grid,
-        buffers: matrices.buffers,
-    };
-    plan.fit_tiles(&matrices, batches, profile.busy);
-    Some(plan)
-}
 
-impl SubgroupMatmulPlan {
-    /// Makes tiles smaller until there are enough, and they fit the memory.
-    fn fit_tiles(&mut self, matrices: &MatrixProfile, batches: u64, busy: u64) {
+    /// Shrinks tiles until there are enough of them, and they fit the memory.
+    fn shrink_to_fit(&mut self, matrices: &MatrixProfile, batches: u64, busy: u64) {
         let least = self.shape.size.map(u64::from);
         for (at, least) in least.iter().enumerate() {
             let whole = self.extents[at].next_multiple_of(*least);
@@ -227,19 +121,19 @@ impl SubgroupMatmulPlan {
         }
     }
 
-    /// Bytes of the workgroup's memory that tiles and patches take.
+    /// Bytes of the workgroup's memory that tiles and spilled sums take.
     fn memory_bytes(&self) -> u64 {
         let sizes = self.shape.factors.map(|n| n.storage_type().size());
         let [rows, columns, depth] = self.tile;
-        // A tile may lie either way.
-        let kept = |side: u64, size: u64| (side * depth * size) + side.max(depth) * 16;
-        let tiles = kept(rows, sizes[0]) + kept(columns, sizes[1]);
+        // A tile may be stored either way.
+        let stored = |side: u64, size: u64| (side * depth * size) + side.max(depth) * 16;
+        let tiles = stored(rows, sizes[0]) + stored(columns, sizes[1]);
         let [m, n, _] = self.shape.size.map(u64::from);
         self.buffers * tiles + self.grid[0] * self.grid[1] * m * n * 4
     }
 }
 
-/// A factor as a narrow number that widening gives the factor of.
+/// The narrow number that a factor is widened from, and its type.
 fn match_narrow_factor(
     body: &mut NodeGraph,
     node: ScalarNode,
@@ -274,7 +168,7 @@ fn match_narrow_factor(
     }
 }
 
-/// The 16 bits whose place in a binary32 is the upper half.
+/// The 16 bits that are the upper half of a binary32.
 fn match_bf16_factor(body: &NodeGraph, node: ScalarNode) -> Option<(ScalarNode, FragmentElement)> {
     let (shift, operands) = body.as_apply(node)?;
     let [wide, by] = *operands else { return None };
@@ -284,89 +178,125 @@ fn match_bf16_factor(body: &NodeGraph, node: ScalarNode) -> Option<(ScalarNode, 
     (is_shift && is_widening).then_some((operands[0], FragmentElement::Bf16))
 }
 
-/// Tiles a product for subgroups.
-pub(super) fn tile_matrices(dispatch: &mut TensorDispatch) {
-    let profile = dispatch.profile;
-    let Some(plan) = plan_matmul(&mut dispatch.op, &profile) else {
-        return;
-    };
-    let (Some(contraction), Some(matrices)) = (match_contraction(&dispatch.op), profile.matrices)
-    else {
-        return;
-    };
-    let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
-    let [m, n, k] = plan.shape.size.map(u64::from);
-    let counts = [
-        plan.tile[0] / (plan.grid[0] * m),
-        plan.tile[1] / (plan.grid[1] * n),
-    ];
-    let points = m * n / matrices.subgroup;
-    dispatch.loops.clear();
-    dispatch.points = NodeGraph::default();
-    let batch = add_batch_loop(dispatch, &contraction.tiled_axes(), &extents);
-    let tiles = [0, 1].map(|at| {
-        let count = plan.extents[at].div_ceil(plan.tile[at]);
-        dispatch.add_loop(count, LoopMapping::Parallel)
-    });
-    let subgroups = plan.grid[0] * plan.grid[1];
-    let subgroup = dispatch.add_loop(subgroups, LoopMapping::Subgroup);
-    let lane = dispatch.add_loop(matrices.subgroup, LoopMapping::Lane);
-    let down = dispatch.add_loop(counts[0], LoopMapping::Repeated);
-    let across = dispatch.add_loop(counts[1], LoopMapping::Repeated);
-    let point = dispatch.add_loop(points, LoopMapping::Unrolled);
-    dispatch.add_loop(subgroups * matrices.subgroup, LoopMapping::Invocation(0));
-    let outer = dispatch.add_loop(
-        plan.extents[2].div_ceil(plan.tile[2]),
-        LoopMapping::Sequential,
-    );
+#[derive(Debug, Default)]
+struct MatmulPlan {
+    /// The loops over the tiles of rows and of columns, once tiled.
+    grid: Option<[u32; 2]>,
+    matmul: Option<SubgroupMatmul>,
+    /// The contraction, and the loop over the tiles of its reduced axes.
+    steps: Option<(ContractionAxes, u32)>,
+    staging: Option<StagingPlan>,
+}
 
-    let within = sum_scaled_counters(dispatch, &[(lane, points), (point, 1)]);
-    let within = unflatten_index(&mut dispatch.points, within, &[m as i64, n as i64]);
-    let number = dispatch.loop_counter(subgroup);
-    let grid = plan.grid.map(|n| n as i64);
-    let of_grid = unflatten_index(&mut dispatch.points, number, &grid);
-    let axes = [&contraction.rows, &contraction.columns];
-    let mut numbers = [0; 3];
-    for at in 0..2 {
-        let base = sum_scaled_counters(dispatch, &[(tiles[at], plan.tile[at])]);
-        let size = [m, n][at];
-        let fragment = sum_scaled_counters(dispatch, &[([down, across][at], size)]);
-        let points = &mut dispatch.points;
-        let part = points.intern_i64((counts[at] * size) as i64);
-        let part = points.apply_op(ScalarOp::Mul, &[of_grid[at], part]);
-        let local = points.apply_op(ScalarOp::Add, &[part, fragment]);
-        let local = points.apply_op(ScalarOp::Add, &[local, within[at]]);
-        numbers[at] = dispatch.tiles.len();
-        let tile = tile_of(axes[at], &extents, base, local, plan.tile[at]);
-        let guard = add_tile(dispatch, tile);
-        dispatch.guards.extend(guard);
+/// Suits products of narrow numbers, on devices with matrix units for them.
+pub(super) fn plan_subgroup_matmul(request: &ScheduleRequest<'_>) -> Option<Box<dyn SchedulePlan>> {
+    let suits = is_matrix_product(request.op, request.profile);
+    suits.then(|| Box::new(MatmulPlan::default()) as Box<dyn SchedulePlan>)
+}
+
+impl SchedulePlan for MatmulPlan {
+    fn tile(&mut self, nest: &mut LoopNest) {
+        let profile = nest.profile;
+        let Some(tiles) = MatmulTiles::from_op(&mut nest.op, &profile) else {
+            return;
+        };
+        let (Some(contraction), Some(matrices)) = (match_contraction(&nest.op), profile.matrices)
+        else {
+            return;
+        };
+        let [m, n, k] = tiles.shape.size.map(u64::from);
+        let counts = [
+            tiles.tile[0] / (tiles.grid[0] * m),
+            tiles.tile[1] / (tiles.grid[1] * n),
+        ];
+        let points = m * n / matrices.subgroup;
+        let extents = nest.take_extents();
+        let batch = add_batch_loop(nest, &contraction.tiled_axes(), &extents);
+        let grid = [0, 1].map(|at| {
+            let count = tiles.extents[at].div_ceil(tiles.tile[at]);
+            nest.add_loop(count, LoopMapping::Parallel)
+        });
+        let subgroups = tiles.grid[0] * tiles.grid[1];
+        let subgroup = nest.add_loop(subgroups, LoopMapping::Subgroup);
+        let lane = nest.add_loop(matrices.subgroup, LoopMapping::Lane);
+        let down = nest.add_loop(counts[0], LoopMapping::Repeated);
+        let across = nest.add_loop(counts[1], LoopMapping::Repeated);
+        let point = nest.add_loop(points, LoopMapping::Unrolled);
+        nest.add_loop(subgroups * matrices.subgroup, LoopMapping::Invocation(0));
+        let outer = nest.add_loop(
+            tiles.extents[2].div_ceil(tiles.tile[2]),
+            LoopMapping::Sequential,
+        );
+
+        let within = sum_scaled_counters(nest, &[(lane, points), (point, 1)]);
+        let within = unflatten_index(&mut nest.points, within, &[m as i64, n as i64]);
+        let number = nest.loop_counter(subgroup);
+        let of_grid = unflatten_index(&mut nest.points, number, &tiles.grid.map(|n| n as i64));
+        let axes = [&contraction.rows, &contraction.columns];
+        for at in 0..2 {
+            let base = sum_scaled_counters(nest, &[(grid[at], tiles.tile[at])]);
+            let size = [m, n][at];
+            let fragment = sum_scaled_counters(nest, &[([down, across][at], size)]);
+            let body = &mut nest.points;
+            let part = body.intern_i64((counts[at] * size) as i64);
+            let part = body.apply_op(ScalarOp::Mul, &[of_grid[at], part]);
+            let local = body.apply_op(ScalarOp::Add, &[part, fragment]);
+            let local = body.apply_op(ScalarOp::Add, &[local, within[at]]);
+            let tile = AxisTile::new(axes[at], &extents, base, local, tiles.tile[at]);
+            let guard = add_tile(nest, tile);
+            nest.guards.extend(guard);
+        }
+        let base = sum_scaled_counters(nest, &[(outer, tiles.tile[2])]);
+        let local = nest.points.intern_i64(0);
+        let tile = AxisTile::new(&contraction.steps, &extents, base, local, tiles.tile[2]);
+        add_tile(nest, tile);
+
+        self.matmul = Some(SubgroupMatmul {
+            shape: tiles.shape,
+            factors: tiles.factors,
+            source: FragmentSource::Staged,
+            tiles: [0, 1, 2],
+            grid: tiles.grid,
+            counts,
+            depth: tiles.tile[2] / k,
+            buffers: tiles.buffers,
+            loops: [subgroup, lane, down, across],
+            points,
+        });
+        let mut steps = vec![DispatchStep::Clear];
+        steps.extend(nest_loops(&[outer], vec![DispatchStep::Multiply]));
+        steps.extend(nest_loops(
+            &[down, across],
+            vec![DispatchStep::Spill, DispatchStep::Store],
+        ));
+        self.grid = Some(grid);
+        self.steps = Some((contraction, outer));
+        let mut outermost: Vec<u32> = batch.into_iter().collect();
+        outermost.extend(grid);
+        nest.steps = nest_loops(&outermost, steps);
     }
-    let base = sum_scaled_counters(dispatch, &[(outer, plan.tile[2])]);
-    let local = dispatch.points.intern_i64(0);
-    numbers[2] = dispatch.tiles.len();
-    let tile = tile_of(&contraction.steps, &extents, base, local, plan.tile[2]);
-    add_tile(dispatch, tile);
 
-    dispatch.step_loop = Some(outer);
-    dispatch.matrix = Some(SubgroupMatmul {
-        shape: plan.shape,
-        factors: plan.factors,
-        tiles: numbers,
-        grid: plan.grid,
-        counts,
-        depth: plan.tile[2] / k,
-        buffers: plan.buffers,
-        loops: [subgroup, lane, down, across],
-        points,
-    });
-    let mut steps = vec![DispatchStep::Clear];
-    steps.extend(nest_loops(&[outer], vec![DispatchStep::Multiply]));
-    steps.extend(nest_loops(
-        &[down, across],
-        vec![DispatchStep::Spill, DispatchStep::Store],
-    ));
-    dispatch.grid = Some(tiles);
-    let mut outermost: Vec<u32> = batch.into_iter().collect();
-    outermost.extend(tiles);
-    dispatch.steps = nest_loops(&outermost, steps);
+    fn promote(&mut self, nest: &mut LoopNest) {
+        if let Some((contraction, outer)) = &self.steps {
+            self.staging = Some(promote_factors(
+                nest,
+                contraction,
+                self.matmul.as_ref(),
+                *outer,
+            ));
+        }
+    }
+
+    fn distribute(&mut self, nest: &mut LoopNest) {
+        group_tile_rows(nest, self.grid);
+        assign_loops(nest);
+    }
+
+    fn staging(&self) -> Option<&StagingPlan> {
+        self.staging.as_ref()
+    }
+
+    fn matmul(&self) -> Option<&SubgroupMatmul> {
+        self.matmul.as_ref()
+    }
 }

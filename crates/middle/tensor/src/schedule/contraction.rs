@@ -1,0 +1,134 @@
+//! Contractions: sums of products whose factors each lack one of the parallel axes.
+
+use super::tile_loops::{choose_staged_splits, multiply_extents};
+use super::{CrossLaneAxes, ScheduleProfile, direct_tile, strategies};
+use crate::ir::{AxisKind, NodeData, ScalarNode, StructuredOp};
+use spirula_program::ScalarOp;
+
+/// The axes of a contraction.
+#[derive(Clone, Debug)]
+pub(crate) struct ContractionAxes {
+    /// The factors, nodes of the body.
+    pub factors: [ScalarNode; 2],
+    /// Parallel axes that only the first factor has.
+    pub rows: Vec<usize>,
+    /// Parallel axes that only the second factor has.
+    pub columns: Vec<usize>,
+    /// Reduced axes that both have.
+    pub steps: Vec<usize>,
+}
+
+impl ContractionAxes {
+    /// Rows and columns.
+    pub fn tiled_axes(&self) -> Vec<usize> {
+        [&self.rows[..], &self.columns].concat()
+    }
+}
+
+/// Fewest points of a reduction that are worth tiles.
+const LEAST: u64 = 4;
+
+/// The axes of an operation as a contraction, if it is one.
+pub(crate) fn match_contraction(op: &StructuredOp) -> Option<ContractionAxes> {
+    if op.is_scan() {
+        return None;
+    }
+    let [reduction] = &op.reductions[..] else {
+        return None;
+    };
+    let [value] = reduction.values[..] else {
+        return None;
+    };
+    if !matches!(
+        reduction.combiner.as_operator(),
+        Some(ScalarOp::FAdd | ScalarOp::Add)
+    ) {
+        return None;
+    }
+    let (operator, operands) = op.body.as_apply(value)?;
+    let [a, b] = *operands else { return None };
+    if !matches!(operator.op, ScalarOp::FMul | ScalarOp::Mul) {
+        return None;
+    }
+    let (first, second) = (find_node_axes(op, a), find_node_axes(op, b));
+    let axes = |kind, in_first: bool, in_second: bool| -> Vec<usize> {
+        let has = |at: &usize| {
+            op.axes[*at].kind == kind && first[*at] == in_first && second[*at] == in_second
+        };
+        (0..op.axes.len()).filter(has).collect()
+    };
+    let mut contraction = ContractionAxes {
+        factors: [a, b],
+        rows: axes(AxisKind::Parallel, true, false),
+        columns: axes(AxisKind::Parallel, false, true),
+        steps: axes(AxisKind::Reduction, true, true),
+    };
+    // Columns are contiguous in the result.
+    if contraction.rows.last() > contraction.columns.last() {
+        let ContractionAxes { rows, columns, .. } = &mut contraction;
+        std::mem::swap(rows, columns);
+        contraction.factors = [b, a];
+    }
+    let mut sizes = contraction
+        .steps
+        .iter()
+        .map(|at| op.axes[*at].extent.as_static());
+    let length = sizes.try_fold(1u64, |n, size| n.checked_mul(size?))?;
+    let is_wide = !contraction.rows.is_empty() || !contraction.columns.is_empty();
+    (length >= LEAST && is_wide).then_some(contraction)
+}
+
+/// Whether a node depends on each axis.
+pub(crate) fn find_node_axes(op: &StructuredOp, node: ScalarNode) -> Vec<bool> {
+    let needed = op.body.mark_reachable(&[node]);
+    let mut axes = vec![false; op.axes.len()];
+    for node in op.body.node_ids().filter(|n| needed[n.index()]) {
+        if let NodeData::Index(axis) = op.body.node(node) {
+            axes[*axis as usize] = true;
+        }
+    }
+    axes
+}
+
+/// How the factors of a contraction will be read. Fusion needs it before there are tiles.
+pub(crate) struct ContractionReads {
+    /// The contraction.
+    pub contraction: ContractionAxes,
+    /// Number of tiles along rows and columns.
+    pub tiles: [u64; 2],
+    /// Whether factors are read from the device's memory.
+    pub is_direct: bool,
+    /// Whether subgroups multiply matrices.
+    pub is_in_matrices: bool,
+}
+
+/// How the factors of an operation will be read, if it is a contraction that is tiled.
+pub(crate) fn plan_reads(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ContractionReads> {
+    let extents = op.axes.iter().map(|axis| axis.extent.as_static());
+    let extents: Vec<u64> = extents.collect::<Option<_>>()?;
+    let contraction = match_contraction(op)?;
+    if extents.contains(&0) {
+        return None;
+    }
+    let sizes =
+        [&contraction.rows, &contraction.columns].map(|axes| multiply_extents(&extents, axes));
+    let direct = direct_tile::choose_direct_splits(op, profile, &contraction, sizes);
+    let [down, across] = choose_staged_splits(op, profile, &contraction, &extents);
+    if CrossLaneAxes::from_op(op, profile).is_some() {
+        return Some(ContractionReads {
+            contraction,
+            tiles: sizes,
+            is_direct: true,
+            is_in_matrices: false,
+        });
+    }
+    let matrices = strategies::count_matrix_tiles(op, profile);
+    let tiles =
+        matrices.unwrap_or_else(|| [down.tile_count(sizes[0]), across.tile_count(sizes[1])]);
+    Some(ContractionReads {
+        contraction,
+        tiles,
+        is_direct: direct.is_some(),
+        is_in_matrices: matrices.is_some(),
+    })
+}
