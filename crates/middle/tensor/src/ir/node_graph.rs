@@ -1,11 +1,9 @@
-//! Bodies: scalars computed at the points of an index space.
+//! Node graphs: scalars that are computed at the points of an index space.
 //!
-//! A body is a graph of pure nodes in an arena, operands before what they are operands of, each
-//! node once. Nodes are made simplified: operators on literals are evaluated, index arithmetic is
-//! brought to a normal form ([`super::AffineSum`]).
+//! A graph has pure nodes in an arena, operands before their users, each node once. Nodes are simplified when they are
+//! created: operators on literals are evaluated, and index arithmetic is brought to a normal form ([`super::AffineSum`]).
 //!
-//! The operand of a [`TensorOp::Cond`] that is not chosen is not evaluated, so that it may read outside
-//! of a tensor.
+//! The operand of [`ScalarOp::Cond`] that is not chosen is not evaluated, so it may read outside of a tensor.
 
 use super::{AffineSum, DimExtent, ScalarNode, TensorValue};
 use rustc_hash::FxHashMap;
@@ -15,28 +13,28 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 /// Operands of a node, or the position of an element.
 pub type NodeList = SmallVec<[ScalarNode; 4]>;
 
-/// What a node is.
+/// A node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NodeData {
-    /// A value.
+    /// A literal.
     Literal(ScalarLiteral),
     /// The index along an axis, an `i64`.
     Index(u32),
-    /// The counter of a loop of a schedule, an `i64`.
+    /// The counter of a schedule's loop, an `i64`.
     Counter(u32),
-    /// The value of a tensor of rank 0 that holds an `i64`: the size of a dimension.
+    /// The size of a dimension: the value of a tensor of type `i64[]`.
     Size(TensorValue),
     /// An element of a tensor at a position of `i64`s.
     Element(TensorValue, NodeList),
     /// An operator on operands.
     Apply(ScalarOperator, NodeList),
-    /// An accumulator, after all reduced axes have run; numbered through all reductions.
+    /// An accumulator after the reduction; numbered through all reductions.
     Reduced(u32),
     /// An argument of a combiner.
     Argument(u32),
 }
 
-/// Least and greatest value of an integer node.
+/// The least and the greatest value of an integer node.
 pub type NodeBounds = (i64, i64);
 
 #[derive(Clone, Debug)]
@@ -69,7 +67,7 @@ impl NodeGraph {
         (0..self.nodes.len()).map(ScalarNode::new)
     }
 
-    /// What a node is.
+    /// A node.
     pub fn node(&self, node: ScalarNode) -> &NodeData {
         &self.nodes[node.index()].data
     }
@@ -79,12 +77,12 @@ impl NodeGraph {
         self.nodes[node.index()].ty
     }
 
-    /// Bounds of an integer node, if they are known.
+    /// The bounds of an integer node, if they are known.
     pub fn node_bounds(&self, node: ScalarNode) -> Option<NodeBounds> {
         self.nodes[node.index()].range
     }
 
-    /// The node's value, if it is known.
+    /// The value of a node, if it is a literal.
     pub fn as_literal(&self, node: ScalarNode) -> Option<ScalarLiteral> {
         match self.node(node) {
             NodeData::Literal(literal) => Some(*literal),
@@ -92,7 +90,7 @@ impl NodeGraph {
         }
     }
 
-    /// The number of a combiner's argument.
+    /// The number of an argument, if the node is one.
     pub fn as_argument(&self, node: ScalarNode) -> Option<u32> {
         match self.node(node) {
             NodeData::Argument(number) => Some(*number),
@@ -108,7 +106,7 @@ impl NodeGraph {
         }
     }
 
-    /// Operator and operands of a node.
+    /// Operator and operands of a node, if it has an operator.
     pub fn as_apply(&self, node: ScalarNode) -> Option<(ScalarOperator, &[ScalarNode])> {
         match self.node(node) {
             NodeData::Apply(operator, operands) => Some((*operator, operands)),
@@ -116,7 +114,7 @@ impl NodeGraph {
         }
     }
 
-    /// What a node is made of.
+    /// The operands of a node, or its position.
     pub fn operands(&self, node: ScalarNode) -> &[ScalarNode] {
         match self.node(node) {
             NodeData::Apply(_, operands) | NodeData::Element(_, operands) => operands,
@@ -124,7 +122,7 @@ impl NodeGraph {
         }
     }
 
-    /// Every tensor that is read, in the order of the nodes, with repetitions.
+    /// All tensors that are read, in the order of the nodes, with repetitions.
     pub fn values_read(&self) -> impl Iterator<Item = TensorValue> + '_ {
         self.nodes.iter().filter_map(|info| match info.data {
             NodeData::Element(value, _) | NodeData::Size(value) => Some(value),
@@ -147,25 +145,25 @@ impl NodeGraph {
         node
     }
 
-    /// A value.
+    /// A literal.
     pub fn intern_literal(&mut self, literal: ScalarLiteral) -> ScalarNode {
         let value = literal.to_signed();
         let range = literal.ty.is_int().then_some((value, value));
         self.intern_node(NodeData::Literal(literal), literal.ty, range)
     }
 
-    /// An `i64`.
+    /// A literal of type `i64`.
     pub fn intern_i64(&mut self, value: i64) -> ScalarNode {
         self.intern_literal(ScalarLiteral::from_i64(value))
     }
 
-    /// The index along an axis of some size.
+    /// The index along an axis whose size is `extent`.
     pub fn intern_index(&mut self, axis: u32, extent: DimExtent) -> ScalarNode {
         let range = bound_index(extent);
         self.intern_node(NodeData::Index(axis), ScalarType::I64, Some(range))
     }
 
-    /// The counter of a loop.
+    /// The counter of a loop with `extent` iterations.
     pub fn intern_counter(&mut self, number: u32, extent: DimExtent) -> ScalarNode {
         if extent == DimExtent::Static(1) {
             return self.intern_i64(0);
@@ -195,7 +193,7 @@ impl NodeGraph {
         self.intern_node(NodeData::Element(value, indices.into()), ty, None)
     }
 
-    /// An accumulator after its reduction.
+    /// An accumulator after the reduction.
     pub fn intern_accumulator(&mut self, number: u32, ty: ScalarType) -> ScalarNode {
         self.intern_node(NodeData::Reduced(number), ty, None)
     }
@@ -205,7 +203,7 @@ impl NodeGraph {
         self.intern_node(NodeData::Argument(number), ty, None)
     }
 
-    /// An operator whose types follow from its first operand, or its last (for those that choose).
+    /// An operator whose types follow from its first operand; those of a choice follow from the last.
     pub fn apply_op(&mut self, op: ScalarOp, operands: &[ScalarNode]) -> ScalarNode {
         let typed = match op {
             ScalarOp::Cond => operands.last(),
@@ -223,9 +221,10 @@ impl NodeGraph {
         operand: ScalarNode,
     ) -> ScalarNode {
         let from = self.ty(operand);
-        match from == to && op != ScalarOp::ToBool {
-            true => operand,
-            false => self.apply_operator(ScalarOperator::from_conversion(op, from, to), &[operand]),
+        if from == to && op != ScalarOp::ToBool {
+            operand
+        } else {
+            self.apply_operator(ScalarOperator::from_conversion(op, from, to), &[operand])
         }
     }
 
@@ -259,7 +258,7 @@ impl NodeGraph {
         self.apply_unsimplified(operator, operands)
     }
 
-    /// An operator as it is.
+    /// An operator without simplification, except that known comparisons are evaluated.
     pub(super) fn apply_unsimplified(
         &mut self,
         operator: ScalarOperator,
@@ -275,7 +274,18 @@ impl NodeGraph {
         self.intern_node(data, operator.to, range)
     }
 
-    /// The result on literals.
+    /// An operator exactly as it is: the text form is read back without simplification.
+    pub(crate) fn intern_operator(
+        &mut self,
+        operator: ScalarOperator,
+        operands: &[ScalarNode],
+    ) -> ScalarNode {
+        let range = self.compute_bounds(operator, operands);
+        let data = NodeData::Apply(operator, operands.into());
+        self.intern_node(data, operator.to, range)
+    }
+
+    /// The result of an operator on literals.
     fn fold_constants(
         &mut self,
         operator: ScalarOperator,
@@ -289,8 +299,8 @@ impl NodeGraph {
         Some(self.intern_literal(ScalarLiteral::new(operator.to, result)))
     }
 
-    /// What a product is with in place of a quotient, where the divisor is known and both are the same
-    /// for all numbers: powers of two, infinity, and zero, quotients by which some drivers get wrong.
+    /// The reciprocal of a known divisor, where the product with it equals the quotient for all numbers: powers of two,
+    /// infinity, and zero. Some drivers compute quotients by zero and infinity wrongly.
     fn exact_reciprocal(&mut self, operands: &[ScalarNode]) -> Option<ScalarNode> {
         let divisor = self.as_literal(*operands.get(1)?)?;
         let format = divisor.ty.format()?;
@@ -306,7 +316,7 @@ impl NodeGraph {
         (is_power && is_exact).then(|| self.intern_literal(reciprocal))
     }
 
-    /// What an integer was before it was narrowed, where that lost nothing of what a conversion reads.
+    /// The integer before a narrowing, where the narrowing lost no bits that a conversion reads.
     fn skip_narrowing(
         &self,
         operator: ScalarOperator,
@@ -327,9 +337,10 @@ impl NodeGraph {
         let wide = *wide.first()?;
         let (low, high) = self.node_bounds(wide)?;
         let half = 1i64 << (narrowed.to.width() - 1);
-        let is_kept = match has_sign {
-            true => -half <= low && high < half,
-            false => 0 <= low && high < 2 * half,
+        let is_kept = if has_sign {
+            -half <= low && high < half
+        } else {
+            0 <= low && high < 2 * half
         };
         is_kept.then_some(wide)
     }
@@ -345,7 +356,7 @@ impl NodeGraph {
         Some(if condition.bits != 0 { then } else { otherwise })
     }
 
-    /// A comparison that the bounds decide.
+    /// The result of a comparison, where the bounds decide it.
     fn decide_comparison(&self, op: ScalarOp, operands: &[ScalarNode]) -> Option<bool> {
         let [a, b] = *operands else { return None };
         let ((a_low, a_high), (b_low, b_high)) = (self.node_bounds(a)?, self.node_bounds(b)?);
@@ -359,7 +370,7 @@ impl NodeGraph {
         }
     }
 
-    /// Bounds of an operator's result; none where it may overflow.
+    /// The bounds of an operator's result; none where it may overflow.
     fn compute_bounds(
         &self,
         operator: ScalarOperator,
@@ -391,9 +402,8 @@ impl NodeGraph {
         (fits(range.0) && fits(range.1)).then_some(range)
     }
 
-    /// Copies nodes of another body with everything that they are made of, putting in place of a
-    /// node what `replace` gives for it. It is given the node's id in the other body and what the
-    /// node is, a position of an element in terms of the copies.
+    /// Copies nodes of another graph with all their operands. A node is replaced by the result of `replace`, if there is
+    /// one. The function is given the node's id in the other graph and the node; an element has a position of copies.
     pub fn import_nodes(
         &mut self,
         from: &NodeGraph,
@@ -437,7 +447,7 @@ impl NodeGraph {
         }
     }
 
-    /// Which nodes the roots are made of.
+    /// Marks the nodes that roots depend on.
     pub fn mark_reachable(&self, roots: &[ScalarNode]) -> Vec<bool> {
         let mut needed = vec![false; self.len()];
         for root in roots {
@@ -454,7 +464,7 @@ impl NodeGraph {
     }
 }
 
-/// Bounds of an index below a size.
+/// The bounds of an index below a size.
 fn bound_index(extent: DimExtent) -> NodeBounds {
     match extent {
         DimExtent::Static(size) => (0, (size as i64).saturating_sub(1).max(0)),
@@ -462,11 +472,12 @@ fn bound_index(extent: DimExtent) -> NodeBounds {
     }
 }
 
-fn unite_bounds((a, b): NodeBounds, (c, d): NodeBounds) -> NodeBounds {
-    (a.min(c), b.max(d))
+fn unite_bounds(one: NodeBounds, other: NodeBounds) -> NodeBounds {
+    (one.0.min(other.0), one.1.max(other.1))
 }
 
-fn bound_arithmetic(op: ScalarOp, (a, b): NodeBounds, (c, d): NodeBounds) -> Option<NodeBounds> {
+fn bound_arithmetic(op: ScalarOp, one: NodeBounds, other: NodeBounds) -> Option<NodeBounds> {
+    let ((a, b), (c, d)) = (one, other);
     match op {
         ScalarOp::Add => Some((a.checked_add(c)?, b.checked_add(d)?)),
         ScalarOp::Sub => Some((a.checked_sub(d)?, b.checked_sub(c)?)),
@@ -480,7 +491,7 @@ fn bound_arithmetic(op: ScalarOp, (a, b): NodeBounds, (c, d): NodeBounds) -> Opt
             Some((*corners.iter().min()?, *corners.iter().max()?))
         }
         ScalarOp::SDiv if c == d && c > 0 => Some((a.div_euclid(c), b.div_euclid(c))),
-        // By a size that is known only when run; nobody divides by an empty one.
+        // Division by a size that is known only at run time; it is not 0 where an index exists.
         ScalarOp::SDiv if c < d && a >= 0 && c >= 0 => Some((0, b)),
         ScalarOp::SMod if c < d && a >= 0 && c >= 0 => Some((0, b.min(d - 1))),
         ScalarOp::SMod if c == d && c > 0 && 0 <= a && b < c => Some((a, b)),

@@ -1,6 +1,12 @@
-//! The text form of functions.
+//! The text form of functions: its printer and its parser.
 
+mod build_body;
+mod lexer;
+mod parse;
+mod parse_body;
 mod print;
+mod syntax;
 
-pub use print::print_function;
+pub use parse::parse_function;
 pub(crate) use print::{NodeNames, format_axes, format_body, format_list};
+pub use print::{print_function, write_function};

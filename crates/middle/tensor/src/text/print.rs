@@ -1,4 +1,4 @@
-//! The text of functions, as `--print-after` shows it.
+//! Printer of functions.
 //!
 //! ```text
 //! func @main(%0: f32[32,24], %1: f32[24,16]) -> f32[32,16] {
@@ -12,54 +12,130 @@
 //! }
 //! ```
 //!
-//! Elements and what is used more than once have lines of their own; index arithmetic is written
-//! with operators.
+//! Elements have lines of their own, as have nodes that are used more than once. Index arithmetic is written with
+//! operators.
 
+use super::lexer::is_plain;
 use crate::ir::{
     AxisKind, DimExtent, MessagePiece, NodeData, NodeGraph, OpKind, ScalarCombiner, ScalarNode,
-    StructuredOp, TensorBlock, TensorConstant, TensorFunction, TensorOp, TensorValue,
-    YieldDestination,
+    SizeRelation, StructuredOp, TensorBlock, TensorConstant, TensorFunction, TensorOp,
+    TensorReduction, TensorValue, YieldDestination,
 };
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 use std::fmt::Write;
 
-/// Most elements of a constant that are written.
+/// Most elements of a constant that are shown.
 const ELEMENTS: usize = 16;
 
-/// The text of a function.
+/// The text of a function for people, as `--print-after` shows it: elements of large constants are left out, and how
+/// the function's caller sees it.
 pub fn print_function(function: &TensorFunction) -> String {
-    let mut printer = TensorPrinter {
-        function,
-        text: String::new(),
-        depth: 1,
-    };
-    let body = function.block(function.body());
-    let parameters = printer.format_typed(&body.parameters);
-    let results = format_types(function, &body.results);
-    let name = &function.name;
-    printer.text = format!("func @{name}({parameters}) -> {results} {{\n");
-    printer.print_block(function.body(), "return");
-    printer.text.push_str("}\n");
-    printer.text
+    TensorPrinter::new(function, false).print_function()
+}
+
+/// The whole text of a function, which [`parse_function`](super::parse_function) reads back.
+///
+/// Beyond [`print_function`] it has all elements of constants, names of parameters, integers without a sign, demands on
+/// sizes and origins of assertions:
+///
+/// ```text
+/// func @main(%1 "x": i32[%0] unsigned) -> i32[%0] unsigned {
+///   demand %0 = 4
+///   assert %2 else "negative" from "model.mlir:3"
+///   return %1
+/// }
+/// ```
+pub fn write_function(function: &TensorFunction) -> String {
+    TensorPrinter::new(function, true).print_function()
 }
 
 struct TensorPrinter<'a> {
     function: &'a TensorFunction,
+    /// Whether everything is written.
+    is_whole: bool,
     text: String,
     depth: usize,
 }
 
-fn format_types(function: &TensorFunction, values: &[TensorValue]) -> String {
-    format_list(values, |v| function.ty(*v).to_string())
-}
-
-/// Things with commas between them.
+/// Items with commas between them.
 pub(crate) fn format_list<T>(items: &[T], mut text: impl FnMut(&T) -> String) -> String {
     let texts: Vec<String> = items.iter().map(&mut text).collect();
     texts.join(", ")
 }
 
-impl TensorPrinter<'_> {
+impl<'a> TensorPrinter<'a> {
+    fn new(function: &'a TensorFunction, is_whole: bool) -> Self {
+        TensorPrinter {
+            function,
+            is_whole,
+            text: String::new(),
+            depth: 1,
+        }
+    }
+
+    fn print_function(mut self) -> String {
+        let function = self.function;
+        let results = &function.block(function.body()).results;
+        let results = results.iter().enumerate();
+        let results = results.map(|(at, value)| {
+            let is_unsigned = function.entry.unsigned_results.get(at) == Some(&true);
+            format!("{}{}", function.ty(*value), self.format_sign(is_unsigned))
+        });
+        let results: Vec<String> = results.collect();
+        let (name, parameters) = (self.format_name(), self.format_parameters());
+        let results = results.join(", ");
+        self.text = format!("func @{name}({parameters}) -> {results} {{\n");
+        if self.is_whole {
+            self.print_demands();
+        }
+        self.print_block(function.body(), "return");
+        self.text.push_str("}\n");
+        self.text
+    }
+
+    /// The function's name, in quotes where it needs them to be read back.
+    fn format_name(&self) -> String {
+        let name = &self.function.name;
+        if self.is_whole && !name.chars().all(is_plain) {
+            format!("{name:?}")
+        } else {
+            name.clone()
+        }
+    }
+
+    fn format_parameters(&self) -> String {
+        let function = self.function;
+        let parameters = &function.block(function.body()).parameters;
+        let parameters = parameters.iter().enumerate().map(|(at, value)| {
+            let ty = function.ty(*value);
+            let name = function.entry.parameters.get(at).filter(|_| self.is_whole);
+            let name = name.map_or_else(String::new, |name| format!(" {name:?}"));
+            let is_unsigned = function.entry.unsigned_parameters.get(at) == Some(&true);
+            format!("{value:?}{name}: {ty}{}", self.format_sign(is_unsigned))
+        });
+        let parameters: Vec<String> = parameters.collect();
+        parameters.join(", ")
+    }
+
+    fn format_sign(&self, is_unsigned: bool) -> &'static str {
+        if self.is_whole && is_unsigned {
+            " unsigned"
+        } else {
+            ""
+        }
+    }
+
+    fn print_demands(&mut self) {
+        for demand in &self.function.demands {
+            let [first, second] = demand.sizes.map(format_extent);
+            let relation = match demand.relation {
+                SizeRelation::Equal => "=",
+                SizeRelation::Repeated => "repeats",
+            };
+            self.push_line(&format!("demand {first} {relation} {second}"));
+        }
+    }
+
     fn push_line(&mut self, line: &str) {
         for _ in 0..self.depth {
             self.text.push_str("  ");
@@ -93,10 +169,8 @@ impl TensorPrinter<'_> {
         let results = self.format_typed(&op.results);
         match &op.kind {
             OpKind::Constant(constant) => {
-                self.push_line(&format!(
-                    "{results} = constant {}",
-                    format_elements(constant)
-                ));
+                let elements = self.format_elements(constant);
+                self.push_line(&format!("{results} = constant {elements}"));
             }
             OpKind::Reshape(value) => self.push_line(&format!("{results} = reshape {value:?}")),
             OpKind::Structured(structured) => {
@@ -121,7 +195,10 @@ impl TensorPrinter<'_> {
                     MessagePiece::Text(text) => format!("{text:?}"),
                     MessagePiece::Value(value) => format!("{value:?}"),
                 });
-                self.push_line(&format!("assert {:?} else {message}", assertion.condition));
+                let origin = Some(&assertion.origin).filter(|o| self.is_whole && !o.is_empty());
+                let origin = origin.map_or_else(String::new, |o| format!(" from {o:?}"));
+                let condition = assertion.condition;
+                self.push_line(&format!("assert {condition:?} else {message}{origin}"));
             }
             OpKind::If {
                 condition,
@@ -150,19 +227,27 @@ impl TensorPrinter<'_> {
             }
         }
     }
+
+    fn format_elements(&self, constant: &TensorConstant) -> String {
+        let count = constant.ty.element_count().unwrap_or(0) as usize;
+        let most = if self.is_whole { count } else { ELEMENTS };
+        let shown: Vec<usize> = (0..count.min(most)).collect();
+        let ty = constant.ty.element;
+        let mut text = format_list(&shown, |at| {
+            ScalarLiteral::new(ty, constant.element_bits(*at)).to_string()
+        });
+        if count > most {
+            let _ = write!(text, ", … {} more", count - most);
+        }
+        format!("[{text}]")
+    }
 }
 
-fn format_elements(constant: &TensorConstant) -> String {
-    let count = constant.ty.element_count().unwrap_or(0) as usize;
-    let shown: Vec<usize> = (0..count.min(ELEMENTS)).collect();
-    let ty = constant.ty.element;
-    let mut text = format_list(&shown, |at| {
-        ScalarLiteral::new(ty, constant.element_bits(*at)).to_string()
-    });
-    if count > ELEMENTS {
-        let _ = write!(text, ", … {} more", count - ELEMENTS);
+fn format_extent(extent: DimExtent) -> String {
+    match extent {
+        DimExtent::Static(size) => size.to_string(),
+        DimExtent::Value(value) => format!("{value:?}"),
     }
-    format!("[{text}]")
 }
 
 /// The axes of a space.
@@ -174,10 +259,7 @@ pub(crate) fn format_axes(op: &StructuredOp) -> String {
             AxisKind::Parallel => "",
             AxisKind::Reduction => "fold ",
         };
-        match axis.extent {
-            DimExtent::Static(size) => format!("{fold}d{at} < {size}"),
-            DimExtent::Value(value) => format!("{fold}d{at} < {value:?}"),
-        }
+        format!("{fold}d{at} < {}", format_extent(axis.extent))
     });
     if text.is_empty() {
         "a point".to_owned()
@@ -195,7 +277,7 @@ pub(crate) fn format_body(op: &StructuredOp) -> Vec<String> {
     let mut folds = op.reductions.iter().peekable();
     for node in op.body.node_ids().filter(|n| names.uses[n.index()] > 0) {
         if matches!(op.body.node(node), NodeData::Reduced(0)) {
-            fold_lines(&mut folds, &names, &mut lines);
+            print_folds(&mut folds, &names, &mut lines);
         }
         if names.has_line(node) {
             lines.push(format!("n{number} = {}", names.format_node(node)));
@@ -203,7 +285,7 @@ pub(crate) fn format_body(op: &StructuredOp) -> Vec<String> {
             number += 1;
         }
     }
-    fold_lines(&mut folds, &names, &mut lines);
+    print_folds(&mut folds, &names, &mut lines);
     for result in &op.yields {
         let value = names.format_node(result.value);
         lines.push(match &result.destination {
@@ -233,9 +315,9 @@ pub(crate) fn format_body(op: &StructuredOp) -> Vec<String> {
     lines
 }
 
-/// Folds that are still to be written.
-fn fold_lines<'a>(
-    folds: &mut impl Iterator<Item = &'a crate::ir::TensorReduction>,
+/// Prints the reductions that are not printed yet.
+fn print_folds<'a>(
+    folds: &mut impl Iterator<Item = &'a TensorReduction>,
     names: &NodeNames<'_>,
     lines: &mut Vec<String>,
 ) {
@@ -264,11 +346,11 @@ fn format_combiner(combiner: &ScalarCombiner) -> String {
     format!("{}.{ty}", op.row().name)
 }
 
-/// How nodes are written.
+/// The text of nodes: names of those that have lines.
 pub(crate) struct NodeNames<'a> {
     body: &'a NodeGraph,
     uses: Vec<u32>,
-    /// How deep what is written in place of a node nests.
+    /// Nesting of a node's text.
     depths: Vec<u32>,
     names: Vec<Option<String>>,
 }
@@ -314,7 +396,7 @@ impl<'a> NodeNames<'a> {
         }
     }
 
-    /// A node, as its name or as what it is.
+    /// The text of a node: its name, if it has one.
     pub(crate) fn format_node(&self, node: ScalarNode) -> String {
         if let Some(name) = &self.names[node.index()] {
             return name.clone();
@@ -354,13 +436,14 @@ impl<'a> NodeNames<'a> {
         }
     }
 
-    /// An operand, in brackets where it binds less.
+    /// The text of an operand, in brackets where its precedence is below `level`.
     fn format_operand(&self, node: ScalarNode, level: u32) -> String {
         let text = self.format_node(node);
         let named = self.names[node.index()].is_some();
-        match !named && node_precedence(self.body, node) < level {
-            true => format!("({text})"),
-            false => text,
+        if !named && node_precedence(self.body, node) < level {
+            format!("({text})")
+        } else {
+            text
         }
     }
 }
@@ -369,7 +452,7 @@ fn is_index(op: ScalarOp, ty: ScalarType) -> bool {
     ty == ScalarType::I64 && infix_operator(op).is_some()
 }
 
-/// Sign and precedence of index arithmetic.
+/// Sign and precedence of an operator of index arithmetic.
 fn infix_operator(op: ScalarOp) -> Option<(&'static str, u32)> {
     match op {
         ScalarOp::Add => Some(("+", 1)),

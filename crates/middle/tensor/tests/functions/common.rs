@@ -6,8 +6,12 @@ use spirula_tensor::ir::{
     AxisKind, DenseTensorType, DimExtent, ScalarCombiner, StructuredOp, TensorConstant,
     TensorFunction, TensorReduction, TensorValue,
 };
+use spirula_tensor::passes::PASSES;
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
-use spirula_tensor::{TensorBuilder, compile_function, evaluate_function};
+use spirula_tensor::{
+    TensorBuilder, compile_function, evaluate_function, parse_function, print_function,
+    write_function,
+};
 
 /// A device whose subgroups fold by shuffles; so many invocations are a subgroup of the CPU device.
 pub const SHUFFLING: ScheduleProfile = ScheduleProfile {
@@ -35,9 +39,10 @@ pub fn product(
     let point = op.axis_indices();
     let at = op.add_axis(length, AxisKind::Reduction);
     let left = op.body.intern_element(x, ScalarType::I32, &[point[0], at]);
-    let position = match is_turned {
-        true => [point[1], at],
-        false => [at, point[1]],
+    let position = if is_turned {
+        [point[1], at]
+    } else {
+        [at, point[1]]
     };
     let right = op.body.intern_element(y, ScalarType::I32, &position);
     let product = op.body.apply_op(ScalarOp::Mul, &[left, right]);
@@ -67,13 +72,36 @@ pub fn arguments(shapes: &[Vec<u64>]) -> Vec<TensorConstant> {
     shapes.iter().map(argument).collect()
 }
 
+/// Checks that the text of a function reads back, before the passes and after each.
+pub fn assert_reads_back(function: &TensorFunction, profile: ScheduleProfile) {
+    let mut function = function.clone();
+    assert_text_reads_back(&function);
+    for pass in PASSES {
+        (pass.run)(&mut function, &profile);
+        assert_text_reads_back(&function);
+    }
+}
+
+fn assert_text_reads_back(function: &TensorFunction) {
+    let whole = write_function(function);
+    let read = parse_function(&whole).unwrap_or_else(|e| panic!("{e}\n{whole}"));
+    assert_eq!(write_function(&read), whole);
+    let shown = print_function(function);
+    assert_eq!(print_function(&read), shown);
+    if !shown.contains('…') {
+        let read = parse_function(&shown).unwrap_or_else(|e| panic!("{e}\n{shown}"));
+        assert_eq!(print_function(&read), shown);
+    }
+}
+
 /// What a function gives on the CPU device.
 pub fn run(
     function: TensorFunction,
     profile: ScheduleProfile,
     arguments: &[TensorConstant],
 ) -> Vec<Vec<u8>> {
-    let text = spirula_tensor::print_function(&function);
+    assert_reads_back(&function, profile);
+    let text = print_function(&function);
     let program = compile_function(
         function,
         profile,
@@ -116,6 +144,7 @@ pub fn meaning(function: &TensorFunction, arguments: &[TensorConstant]) -> Vec<V
 
 /// What is printed of a function after a stage, or after the last.
 pub fn stage(function: &TensorFunction, profile: ScheduleProfile, wanted: Option<&str>) -> String {
+    assert_reads_back(function, profile);
     let mut stage = String::new();
     let shown = &mut |name: &str, text: &dyn Fn() -> String| {
         if wanted.is_none_or(|wanted| name == wanted) {
