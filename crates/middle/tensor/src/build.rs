@@ -1,4 +1,4 @@
-//! Making functions.
+//! Builder of functions.
 
 use crate::ir::{
     DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, RunAssertion, ScalarCombiner,
@@ -10,12 +10,11 @@ use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 use spirula_program::{ScalarLiteral, ScalarType};
 
-/// Makes a function. Operations are appended to the innermost block that is open; the function's
-/// own is from the beginning.
+/// Builds a function. Operations are appended to the innermost open block. The function's body is open from the beginning.
 #[derive(Debug)]
 pub struct TensorBuilder {
     function: TensorFunction,
-    /// What values of rank 0 hold, where that is known.
+    /// Literals of values of rank 0, where they are known.
     known: FxHashMap<TensorValue, ScalarLiteral>,
     open: Vec<TensorBlock>,
     place: SourceLocation,
@@ -47,7 +46,7 @@ impl TensorBuilder {
         self.function.ty(value)
     }
 
-    /// What a tensor of rank 0 holds, if that is known: a constant, or what is computed of constants.
+    /// The literal of a tensor of rank 0, if it is a constant or computed of constants.
     pub fn as_literal(&self, value: TensorValue) -> Option<ScalarLiteral> {
         self.known.get(&value).copied()
     }
@@ -73,18 +72,18 @@ impl TensorBuilder {
         value
     }
 
-    /// The size of a dimension of parameters that are added afterwards: known with an argument.
+    /// Adds a size for the types of parameters that are added afterwards. An argument determines it.
     pub fn add_parameter_size(&mut self) -> TensorValue {
         self.function
             .new_value(DenseTensorType::from_scalar(ScalarType::I64))
     }
 
-    /// Demands that two sizes are equal, where only a run can tell.
+    /// Adds the constraint that two sizes are equal, if it can only be checked at run time.
     pub fn demand_equal(&mut self, a: DimExtent, b: DimExtent) {
         self.add_size_constraint([a, b], SizeRelation::Equal);
     }
 
-    /// Demands that a dimension of some size can be repeated to another, where only a run can tell.
+    /// Adds the constraint that a size is 1 or equal to another, if it can only be checked at run time.
     pub fn demand_repeated(&mut self, size: DimExtent, to: DimExtent) {
         if size != DimExtent::Static(1) {
             self.add_size_constraint([size, to], SizeRelation::Repeated);
@@ -99,7 +98,7 @@ impl TensorBuilder {
         }
     }
 
-    /// Adds a result of the function; nothing may be appended afterwards but more results.
+    /// Adds a result of the function. Only more results may be appended afterwards.
     pub fn add_result(&mut self, value: TensorValue, is_unsigned: bool) {
         self.function.entry.unsigned_results.push(is_unsigned);
         let body = self.function.body();
@@ -123,7 +122,7 @@ impl TensorBuilder {
         values
     }
 
-    /// Closes the innermost block. Without one but the function's, gives that.
+    /// Closes the innermost block and returns it. The function's body stays open.
     pub fn end_block(&mut self, results: &[TensorValue]) -> TensorBlock {
         let block = match self.open.len() {
             1 => return self.open[0],
@@ -150,7 +149,7 @@ impl TensorBuilder {
         results
     }
 
-    /// What a result of an operation holds, if that is known and it is of rank 0.
+    /// The literal of an operation's result, if that is known and of rank 0.
     fn find_result_literal(&self, kind: &OpKind, result: usize) -> Option<ScalarLiteral> {
         match kind {
             OpKind::Constant(constant) if constant.ty.rank() == 0 => Some(ScalarLiteral::new(
@@ -178,13 +177,13 @@ impl TensorBuilder {
         self.append_op(kind, vec![ty])[0]
     }
 
-    /// A tensor that is known.
+    /// Adds a constant.
     pub fn add_constant(&mut self, constant: TensorConstant) -> TensorValue {
         let ty = constant.ty.clone();
         self.push_one(OpKind::Constant(Box::new(constant)), ty)
     }
 
-    /// A tensor of equal elements.
+    /// Adds a tensor of equal elements.
     pub fn add_splat(&mut self, literal: ScalarLiteral, shape: &[DimExtent]) -> TensorValue {
         let mut op = StructuredOp::with_parallel_axes(shape);
         let value = op.body.intern_literal(literal);
@@ -192,7 +191,7 @@ impl TensorBuilder {
         self.add_structured(op)[0]
     }
 
-    /// Work over an index space.
+    /// Adds a structured operation.
     pub fn add_structured(&mut self, op: StructuredOp) -> Vec<TensorValue> {
         let shape: TensorShape = op.parallel_shape().collect();
         let types = op.yields.iter().map(|result| match &result.destination {
@@ -210,7 +209,7 @@ impl TensorBuilder {
         self.append_op(OpKind::Structured(Box::new(op)), types)
     }
 
-    /// A function of the elements of tensors of one shape.
+    /// Adds a function of the elements of tensors of one shape.
     pub fn add_elementwise(
         &mut self,
         operands: &[TensorValue],
@@ -234,7 +233,7 @@ impl TensorBuilder {
         self.add_structured(op)[0]
     }
 
-    /// Elements of one tensor at positions computed from the index in a result's shape.
+    /// Adds a gather: elements of a tensor at positions that are computed of the index in the result's shape.
     pub fn add_gather(
         &mut self,
         operand: TensorValue,
@@ -250,7 +249,7 @@ impl TensorBuilder {
         self.add_structured(op)[0]
     }
 
-    /// The same elements in another shape.
+    /// Adds a reshape: the same elements in another shape.
     pub fn add_reshape(&mut self, value: TensorValue, shape: TensorShape) -> TensorValue {
         if self.ty(value).shape == shape {
             return value;
@@ -259,13 +258,13 @@ impl TensorBuilder {
         self.push_one(OpKind::Reshape(value), DenseTensorType { element, shape })
     }
 
-    /// Sorted tensors.
+    /// Adds a sort.
     pub fn add_sort(&mut self, sort: TensorSort) -> Vec<TensorValue> {
         let types = sort.operands.iter().map(|v| self.ty(*v).clone()).collect();
         self.append_op(OpKind::Sort(Box::new(sort)), types)
     }
 
-    /// The results of one of two blocks of equal types.
+    /// Adds a branch between two blocks with results of equal types.
     pub fn add_if(
         &mut self,
         condition: TensorValue,
@@ -282,7 +281,7 @@ impl TensorBuilder {
         self.append_op(kind, types)
     }
 
-    /// A block repeated while a condition holds.
+    /// Adds a loop that repeats a block while a condition holds.
     pub fn add_while(
         &mut self,
         initial: &[TensorValue],
@@ -299,12 +298,12 @@ impl TensorBuilder {
         self.append_op(kind, types)
     }
 
-    /// Ends the run with a message unless a condition holds.
+    /// Adds an assertion.
     pub fn add_assertion(&mut self, assertion: RunAssertion) {
         self.append_op(OpKind::Assert(Box::new(assertion)), Vec::new());
     }
 
-    /// A fold of a tensor over some of its dimensions, from a tensor of rank 0.
+    /// Adds a reduction of tensors over some dimensions, from initial tensors of rank 0.
     pub fn add_reduction(
         &mut self,
         operands: &[TensorValue],
@@ -347,7 +346,7 @@ mod tests {
     use super::*;
     use spirula_program::ScalarOp;
 
-    /// Also at the end of a chain that is longer than any stack.
+    /// The chain of operations is longer than any stack.
     #[test]
     fn what_is_computed_of_constants_is_known() {
         let mut b = TensorBuilder::new("main");

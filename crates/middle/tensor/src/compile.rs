@@ -1,13 +1,13 @@
-//! The pipeline from functions to programs.
+//! Compilation: the pipeline from functions to programs.
 
 use crate::ir::TensorFunction;
-use crate::text::print_function;
 use crate::schedule::{DispatchTuning, PASSES, ScheduleProfile, TensorDispatch};
+use crate::text::print_function;
 use crate::{lower, passes, schedule};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_kernel::ir::KernelProgram;
 
-/// Names of all stages that [`compile_function`] shows, in their order, with what they do.
+/// Names of all stages that [`compile_function`] shows, in their order, with their effects.
 pub fn list_stages() -> impl Iterator<Item = (&'static str, &'static str)> {
     let passes = passes::PASSES.iter().map(|p| (p.name, p.about));
     let form = [(
@@ -18,13 +18,13 @@ pub fn list_stages() -> impl Iterator<Item = (&'static str, &'static str)> {
     passes.chain(form).chain(scheduled)
 }
 
-/// What is told of each stage: its name, and a function for the text of what it left.
+/// An observer of stages. It is given the name of each, and a function that prints its result.
 pub type TensorStageObserver<'a> = dyn FnMut(&str, &dyn Fn() -> String) + 'a;
 
 /// Fuses a function, schedules it for a kind of device and lowers it.
 ///
 /// # Errors
-/// When something has no lowering; the message names it.
+/// When an operation has no lowering; the message names it.
 pub fn compile_function(
     function: TensorFunction,
     profile: ScheduleProfile,
@@ -35,11 +35,11 @@ pub fn compile_function(
     Ok(lower::lower_to_program(&function, dispatches))
 }
 
-/// The first part of [`compile_function`]: the function as it was fused, and its dispatches with their schedules in
-/// the order in which the program numbers its kernels.
+/// The first part of [`compile_function`]: the fused function, and its dispatches with their schedules, in the order in
+/// which the program numbers its kernels.
 ///
 /// # Errors
-/// As there.
+/// As [`compile_function`].
 pub fn schedule_function(
     mut function: TensorFunction,
     profile: ScheduleProfile,
@@ -59,7 +59,7 @@ pub fn schedule_function(
     Ok((function, dispatches))
 }
 
-/// The text of a function after a pass, with what the pass has to say.
+/// The text of a function after a pass, with the pass's remarks.
 fn format_with_notes(
     function: &TensorFunction,
     pass: &passes::TensorPass,

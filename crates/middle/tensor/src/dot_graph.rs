@@ -1,15 +1,13 @@
-//! Drawings of dispatches, in Graphviz's language: what is launched, and which tensors go from one launch
-//! to the next.
+//! Graphs of dispatches in Graphviz's language: launches, and the tensors between them.
 
 use crate::ir::{OpKind, TensorBlock, TensorFunction, TensorOp, TensorValue};
 use crate::lower::measure_memory_use;
-use crate::text::format_axes;
 use crate::schedule::TensorDispatch;
+use crate::text::format_axes;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
-/// The graph of a function whose structured operations have these dispatches; those without are scalars
-/// of the host, or empty.
+/// The graph of a function with its dispatches. Structured operations without one are scalars of the host, or empty.
 pub fn draw_function(function: &TensorFunction, dispatches: &[TensorDispatch]) -> String {
     let keyed = dispatches.iter().map(|d| (d.results[0], d));
     let mut drawing = DispatchDotWriter {
@@ -46,7 +44,7 @@ pub fn draw_function(function: &TensorFunction, dispatches: &[TensorDispatch]) -
 struct DispatchDotWriter<'a> {
     function: &'a TensorFunction,
     dispatches: FxHashMap<TensorValue, &'a TensorDispatch>,
-    /// The node that makes each value.
+    /// The node that defines each value.
     makers: Vec<Option<usize>>,
     nodes: usize,
     text: String,
@@ -62,7 +60,7 @@ impl DispatchDotWriter<'_> {
         self.text.push_str(";\n");
     }
 
-    /// A node with lines of text that makes values.
+    /// Adds a node with lines of text that defines values.
     fn add_node(&mut self, lines: &[String], shape: &str, makes: &[TensorValue]) -> usize {
         let number = self.nodes;
         self.nodes += 1;
@@ -74,7 +72,7 @@ impl DispatchDotWriter<'_> {
         number
     }
 
-    /// An arrow from what makes a value.
+    /// Adds an edge from the node that defines a value.
     fn add_edge(&mut self, value: TensorValue, to: usize) {
         if let Some(from) = self.makers[value.index()] {
             let ty = self.function.ty(value);
@@ -124,8 +122,8 @@ impl DispatchDotWriter<'_> {
         }
     }
 
-    /// A block of an operation, in a frame of its own. What it is given comes from the operation, what it
-    /// gives goes there.
+    /// Draws a block of an operation, in a frame of its own. Its parameters come from the operation, and its results go
+    /// there.
     fn draw_nested_block(&mut self, block: TensorBlock, node: usize) {
         let function = self.function;
         for parameter in &function.block(block).parameters {

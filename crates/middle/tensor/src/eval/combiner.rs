@@ -1,9 +1,9 @@
-//! Functions of scalars, as folds, scatters and sorts call them.
+//! Evaluation of combiners and comparators.
 
 use crate::ir::{NodeData, NodeGraph, ScalarCombiner, ScalarNode};
 use spirula_program::ScalarOperator;
 
-/// A combiner ready to be called.
+/// A combiner that is prepared for calls.
 pub(super) struct CombinerCall<'a> {
     body: &'a NodeGraph,
     results: &'a [ScalarNode],
@@ -40,7 +40,7 @@ impl<'a> CombinerCall<'a> {
     }
 }
 
-/// An operator on the values of its operands.
+/// Applies an operator to the values of its operands.
 pub(super) fn apply_operator(
     operator: ScalarOperator,
     operands: &[ScalarNode],

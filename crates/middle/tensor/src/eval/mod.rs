@@ -1,8 +1,8 @@
-//! Functions run by definition: the oracle that passes and lowerings are compared with.
+//! Interpreter of functions: the oracle that passes and lowerings are compared with.
 //!
-//! One point after the other, one node after the other; only what depends on an axis is evaluated
-//! again when its index changes. All nodes are evaluated, chosen or not, so that a read outside of
-//! a tensor gives a mark instead of a value; the mark is an error only where it reaches a result.
+//! It evaluates point after point and node after node. Only nodes that depend on an axis are evaluated again when its
+//! index changes. All nodes are evaluated, chosen or not. So a read outside of a tensor yields a mark instead of a value,
+//! and the mark is an error only if it reaches a result.
 
 mod combiner;
 mod point;
@@ -18,18 +18,18 @@ use spirula_program::{ScalarLiteral, ScalarType};
 use std::fmt;
 use std::rc::Rc;
 
-/// Why a function could not be run.
+/// The reason why a function could not be evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvalError {
     /// An argument is missing or not of its parameter's type.
     Argument(usize),
     /// An operation reads outside of a tensor.
     Outside(SourceLocation),
-    /// More work than was allowed.
+    /// The function needs more work than allowed.
     Work,
     /// The function is not well formed at an operation.
     Malformed(SourceLocation),
-    /// An assertion does not hold; its message.
+    /// An assertion does not hold. It has the message.
     Failed(String),
 }
 
@@ -47,8 +47,10 @@ impl fmt::Display for EvalError {
 
 impl std::error::Error for EvalError {}
 
-/// Runs a function on arguments of its parameters' types, with at most about `work` nodes
-/// evaluated.
+/// Evaluates a function on arguments of its parameters' types, with at most about `work` evaluations of nodes.
+///
+/// # Errors
+/// When an argument does not fit, a read is outside, an assertion does not hold, or there is too much work.
 pub fn evaluate_function(
     function: &TensorFunction,
     arguments: Vec<TensorConstant>,
@@ -99,8 +101,7 @@ impl TensorEvaluator<'_> {
         self.values[value.index()] = Some(tensor);
     }
 
-    /// Sets the sizes that are known with an argument; whether they agree with those that are known
-    /// already.
+    /// Sets the sizes that are known from an argument. Returns whether they agree with those that are known already.
     fn bind_sizes(&mut self, ty: &DenseTensorType, argument: &DenseTensorType) -> bool {
         let mut pairs = ty.shape.iter().zip(static_sizes(argument));
         pairs.all(|(dim, size)| {
@@ -224,7 +225,7 @@ impl TensorEvaluator<'_> {
         }
     }
 
-    /// The type with its sizes known.
+    /// The type with static sizes.
     fn known_type(&self, ty: &DenseTensorType) -> Result<DenseTensorType, EvalError> {
         let sizes = ty.shape.iter().map(|dim| self.dim_size(*dim));
         let sizes: Vec<u64> = sizes.collect::<Result<_, _>>()?;
@@ -311,7 +312,7 @@ fn set_bits(tensor: &mut TensorConstant, at: usize, bits: u64) {
     tensor.bytes[at * size..(at + 1) * size].copy_from_slice(&bytes[..size]);
 }
 
-/// Stable; the order may be any.
+/// A stable merge sort by any order.
 fn merge_sort(items: Vec<usize>, less: &mut dyn FnMut(usize, usize) -> bool) -> Vec<usize> {
     if items.len() < 2 {
         return items;

@@ -1,4 +1,4 @@
-//! One structured operation: point after point of its index space.
+//! Evaluation of a structured operation: point after point of its index space.
 
 use super::combiner::{CombinerCall, apply_operator};
 use super::{EvalError, SharedTensor, TensorEvaluator, set_bits, static_sizes};
@@ -12,12 +12,11 @@ use spirula_program::ScalarOp;
 /// The state at a point of an index space.
 pub(super) struct PointState<'a> {
     body: &'a NodeGraph,
-    /// Nodes by what they depend on: nothing, the first axis, …, the last axis; then those that
-    /// depend on accumulators.
+    /// Nodes by the last of these that they depend on: nothing, the first axis, …, the last axis, accumulators.
     levels: Vec<Vec<ScalarNode>>,
     indices: Vec<u64>,
     registers: Vec<u64>,
-    /// Which registers hold nothing, for something was read outside.
+    /// Registers without a value, because of a read outside.
     missing: Vec<bool>,
     accumulators: Vec<u64>,
     tensors: Vec<Option<(SharedTensor, Vec<u64>)>>,
@@ -64,7 +63,7 @@ impl<'a> PointState<'a> {
         })
     }
 
-    /// About how many nodes are evaluated at each point.
+    /// The approximate number of nodes that are evaluated at each point.
     pub fn innermost_work(&self) -> u64 {
         let last = self.levels.len() - 2;
         1 + self.levels[last].len() as u64 + u64::from(last == 0)
@@ -109,12 +108,11 @@ impl<'a> PointState<'a> {
                 }
                 Ok(())
             };
-            match op.is_scan() && !op.reductions.is_empty() {
-                true => self.run_folds(&mut combiners, inner, parallel, &mut give)?,
-                false => {
-                    self.run_folds(&mut combiners, inner, parallel, &mut |_| Ok(()))?;
-                    give(self)?;
-                }
+            if op.is_scan() && !op.reductions.is_empty() {
+                self.run_folds(&mut combiners, inner, parallel, &mut give)?
+            } else {
+                self.run_folds(&mut combiners, inner, parallel, &mut |_| Ok(()))?;
+                give(self)?;
             }
             at += 1;
             changed = advance_indices(&mut self.indices[..parallel], outer);
@@ -192,9 +190,10 @@ impl<'a> PointState<'a> {
     }
 
     fn read_value(&self, node: ScalarNode) -> Result<u64, EvalError> {
-        match self.missing[node.index()] {
-            true => Err(EvalError::Outside(self.place)),
-            false => Ok(self.registers[node.index()]),
+        if self.missing[node.index()] {
+            Err(EvalError::Outside(self.place))
+        } else {
+            Ok(self.registers[node.index()])
         }
     }
 
@@ -207,7 +206,7 @@ impl<'a> PointState<'a> {
         }
     }
 
-    /// The value of a node, if it has one.
+    /// Evaluates a node. It has no value if an operand has none, or a read is outside.
     fn evaluate_node(&self, node: ScalarNode) -> Option<u64> {
         let known = |node: &ScalarNode| {
             let is_known = !self.missing[node.index()];
@@ -240,7 +239,7 @@ impl<'a> PointState<'a> {
     }
 }
 
-/// The element at a position, if it is inside.
+/// The row-major place of a position, if it is inside.
 fn element_offset(position: &[u64], shape: &[u64]) -> Option<usize> {
     let mut indices = position.iter().zip(shape);
     indices.try_fold(0, |at, (index, size)| {
@@ -248,7 +247,7 @@ fn element_offset(position: &[u64], shape: &[u64]) -> Option<usize> {
     })
 }
 
-/// Goes to the next point in row-major order; the first axis whose index changed.
+/// Moves to the next point in row-major order. Returns the first axis whose index changed.
 fn advance_indices(indices: &mut [u64], extents: &[u64]) -> Option<usize> {
     for axis in (0..indices.len()).rev() {
         indices[axis] += 1;

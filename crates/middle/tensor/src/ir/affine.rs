@@ -1,9 +1,8 @@
-//! Index arithmetic in normal form.
+//! Affine sums: index arithmetic in normal form.
 //!
-//! Sums of `i64` nodes are kept as one sum of distinct terms with factors, in the order of the
-//! nodes, and a constant. Quotients and remainders by constants are split where the bounds of the
-//! terms allow, so that a reshape of a reshape, or the position in memory of an index that was taken
-//! apart, comes out as it would be written by hand.
+//! A sum of `i64` nodes is one sum of distinct terms with factors, in the order of the nodes, and a constant. Quotients and
+//! remainders by constants are split where the bounds of the terms allow it. So a reshape of a reshape, or the place in
+//! memory of an index that was taken apart, becomes the form that one would write by hand.
 
 use super::{NodeData, NodeGraph, ScalarNode};
 use smallvec::SmallVec;
@@ -12,28 +11,28 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 /// A sum of nodes with factors and a constant, modulo 2^64.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AffineSum {
-    /// Nodes that are no sums, each once, ascending, with factors that are not 0.
+    /// Nodes that are not sums, each once, ascending, with factors that are not 0.
     pub terms: SmallVec<[(ScalarNode, i64); 4]>,
     /// The constant.
     pub constant: i64,
 }
 
 impl AffineSum {
-    /// The sum that a node is.
+    /// The sum of a node.
     pub fn from_node(body: &NodeGraph, node: ScalarNode) -> AffineSum {
         let mut sum = AffineSum::default();
         sum.add_scaled_node(body, node, 1);
         sum
     }
 
-    /// A node as it is.
+    /// The sum of one term.
     fn from_term(node: ScalarNode) -> AffineSum {
         let mut sum = AffineSum::default();
         sum.terms.push((node, 1));
         sum
     }
 
-    /// A known value.
+    /// The sum of a constant.
     pub fn from_constant(value: i64) -> AffineSum {
         AffineSum {
             constant: value,
@@ -69,7 +68,7 @@ impl AffineSum {
         }
     }
 
-    /// Adds a node that is no sum.
+    /// Adds a node that is not a sum, times a factor.
     pub fn add_term(&mut self, node: ScalarNode, factor: i64) {
         match self.terms.binary_search_by_key(&node, |(n, _)| *n) {
             Ok(at) => {
@@ -109,7 +108,7 @@ impl AffineSum {
         Some(sum)
     }
 
-    /// The node that is this sum.
+    /// The node of the sum.
     pub fn into_node(mut self, body: &mut NodeGraph) -> ScalarNode {
         self.merge_quotient_terms(body);
         let mut sum: Option<ScalarNode> = None;
@@ -233,7 +232,7 @@ impl AffineSum {
         remainder
     }
 
-    /// The largest divisor of `by` such that what it does not divide stays between 0 and it:
+    /// The largest divisor `g` of `by` such that the sum of the terms that it does not divide is between 0 and `g`:
     /// `(g·x + r) div (g·m)` is `x div m`, `(g·x + r) mod (g·m)` is `g·(x mod m) + r`.
     fn step_above_the_rest(&self, body: &NodeGraph, by: i64) -> i64 {
         let mut best = 1;
@@ -252,7 +251,7 @@ impl AffineSum {
         best
     }
 
-    /// `quotient·by + rest`, factors and constant of the rest not negative and below `by`.
+    /// `quotient·by + rest`; factors and constant of the rest are not negative and below `by`.
     fn split_quotient(&self, by: i64) -> (AffineSum, AffineSum) {
         let (mut quotient, mut rest) = (AffineSum::default(), AffineSum::default());
         for (node, factor) in &self.terms {
@@ -264,7 +263,7 @@ impl AffineSum {
         (quotient, rest)
     }
 
-    /// Terms whose factors a number divides, divided by it, the constant rounded down.
+    /// The terms whose factors a number divides, divided by it; the constant is rounded down.
     fn scaled_down(mut self, by: i64) -> AffineSum {
         self.terms.retain(|(_, factor)| *factor % by == 0);
         for (_, factor) in &mut self.terms {
@@ -274,7 +273,7 @@ impl AffineSum {
         self
     }
 
-    /// An operator on `i64`s in normal form, if it has one.
+    /// The normal form of an operator on `i64`s, if it has one.
     pub(super) fn simplify_operator(
         body: &mut NodeGraph,
         op: ScalarOp,
@@ -321,15 +320,16 @@ impl AffineSum {
     }
 }
 
-/// The position in a shape of known sizes of the element at a place in row-major order.
+/// The position of the element at a row-major place, in a shape of known sizes.
 pub fn unflatten_index(body: &mut NodeGraph, flat: ScalarNode, sizes: &[i64]) -> Vec<ScalarNode> {
     let mut rest = AffineSum::from_node(body, flat);
     let mut position = Vec::with_capacity(sizes.len());
     for (at, size) in sizes.iter().enumerate().rev() {
         let is_first = at == 0;
-        let index = match is_first {
-            true => rest.clone(),
-            false => rest.reduce_modulo(body, *size),
+        let index = if is_first {
+            rest.clone()
+        } else {
+            rest.reduce_modulo(body, *size)
         };
         position.push(index.into_node(body));
         if !is_first {
@@ -340,14 +340,16 @@ pub fn unflatten_index(body: &mut NodeGraph, flat: ScalarNode, sizes: &[i64]) ->
     position
 }
 
-/// The one of two nodes that the bounds show to be the extreme.
+/// The extreme of two nodes, if the bounds decide it.
 fn choose_extreme(body: &NodeGraph, op: ScalarOp, operands: &[ScalarNode]) -> Option<ScalarNode> {
     let [a, b] = *operands else { return None };
     let ((a_low, a_high), (b_low, b_high)) = (body.node_bounds(a)?, body.node_bounds(b)?);
-    let (low, high) = match () {
-        () if a_high <= b_low => (a, b),
-        () if b_high <= a_low => (b, a),
-        () => return None,
+    let (low, high) = if a_high <= b_low {
+        (a, b)
+    } else if b_high <= a_low {
+        (b, a)
+    } else {
+        return None;
     };
     Some(if op == ScalarOp::SMin { low } else { high })
 }
@@ -379,7 +381,7 @@ mod tests {
     use super::*;
     use crate::ir::DimExtent;
 
-    /// Takes a position apart and puts it together again.
+    /// A position is taken apart and composed again.
     #[test]
     fn a_flattened_index_is_itself_again() {
         let mut body = NodeGraph::default();

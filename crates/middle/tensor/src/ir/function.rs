@@ -1,32 +1,32 @@
-//! Functions: values, blocks, operations.
+//! Functions: values, blocks and operations.
 
 use super::{DenseTensorType, DimExtent, ScalarCombiner, StructuredOp, TensorBlock, TensorValue};
 use spirula_diagnostics::SourceLocation;
 use spirula_program::ScalarType;
 
-/// A function without calls: what an entry point runs.
+/// A function without calls, which an entry point runs.
 #[derive(Clone, Debug, Default)]
 pub struct TensorFunction {
     /// Name.
     pub name: String,
     pub(crate) values: Vec<TensorValueData>,
     pub(crate) blocks: Vec<TensorBlockData>,
-    /// What its caller sees.
+    /// The signature that its caller sees.
     pub entry: TensorEntrySignature,
-    /// What has to hold of sizes, which only a run can tell.
+    /// Constraints on sizes that are checked at run time.
     pub demands: Vec<SizeConstraint>,
 }
 
-/// What has to hold of two sizes.
+/// A constraint on two sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeConstraint {
     /// The sizes.
     pub sizes: [DimExtent; 2],
-    /// How they have to compare.
+    /// The relation that must hold.
     pub relation: SizeRelation,
 }
 
-/// How two sizes have to compare.
+/// A relation of two sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizeRelation {
     /// They are equal.
@@ -35,18 +35,18 @@ pub enum SizeRelation {
     Repeated,
 }
 
-/// How an entry point's parameters and results look from outside, beyond their tensors.
+/// The parameters and results of an entry point as its caller sees them, beyond their types.
 #[derive(Clone, Debug, Default)]
 pub struct TensorEntrySignature {
     /// Names of the parameters.
     pub parameters: Vec<String>,
-    /// Whether a parameter's integers have no sign.
+    /// Whether the integers of a parameter have no sign.
     pub unsigned_parameters: Vec<bool>,
-    /// Whether a result's integers have no sign.
+    /// Whether the integers of a result have no sign.
     pub unsigned_results: Vec<bool>,
 }
 
-/// What a value is.
+/// A value.
 #[derive(Clone, Debug)]
 pub struct TensorValueData {
     /// Type.
@@ -58,7 +58,7 @@ pub struct TensorValueData {
 pub struct TensorBlockData {
     /// Parameters.
     pub parameters: Vec<TensorValue>,
-    /// Operations, each after those whose values it uses.
+    /// Operations, each after those that define its operands.
     pub ops: Vec<TensorOp>,
     /// Results.
     pub results: Vec<TensorValue>,
@@ -67,53 +67,53 @@ pub struct TensorBlockData {
 /// An operation.
 #[derive(Clone, Debug)]
 pub struct TensorOp {
-    /// What it does.
+    /// The kind, with operands and blocks.
     pub kind: OpKind,
-    /// Its values.
+    /// The values that it defines.
     pub results: Vec<TensorValue>,
-    /// Where it was written.
+    /// Place in the source.
     pub place: SourceLocation,
 }
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Clone, Debug)]
 pub enum OpKind {
-    /// A tensor that is known.
+    /// A constant tensor.
     Constant(Box<TensorConstant>),
     /// Work over an index space.
     Structured(Box<StructuredOp>),
     /// The same elements in row-major order in another shape.
     Reshape(TensorValue),
-    /// Sorts along a dimension.
+    /// A sort along a dimension.
     Sort(Box<TensorSort>),
-    /// One of two blocks without parameters.
+    /// A branch: one of two blocks without parameters.
     If {
         /// A truth value of rank 0.
         condition: TensorValue,
-        /// Where it holds.
+        /// The block that runs if it holds.
         then: TensorBlock,
-        /// Where it does not.
+        /// The block that runs if it does not hold.
         otherwise: TensorBlock,
     },
-    /// Repeats a block.
+    /// A loop.
     While {
-        /// What the blocks' parameters begin as.
+        /// Initial values of the blocks' parameters.
         initial: Vec<TensorValue>,
-        /// Gives one truth value of rank 0: whether to go on.
+        /// The block that computes whether to continue: one truth value of rank 0.
         condition: TensorBlock,
-        /// Gives the parameters' next values.
+        /// The block that computes the next values of the parameters.
         body: TensorBlock,
     },
-    /// Ends the run where a condition does not hold.
+    /// An assertion, which ends the run if its condition does not hold.
     Assert(Box<RunAssertion>),
 }
 
-/// A condition that has to hold when the run comes to it, and the error where it does not.
+/// A condition that must hold when it is evaluated, and the error if it does not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunAssertion {
     /// A truth value of rank 0.
     pub condition: TensorValue,
-    /// The error's message.
+    /// The message of the error.
     pub message: Vec<MessagePiece>,
     /// The place of the assertion as text, shown with the message; may be empty.
     pub origin: String,
@@ -128,17 +128,17 @@ pub enum MessagePiece {
     Value(TensorValue),
 }
 
-/// A tensor that is known.
+/// A constant tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorConstant {
-    /// Its type; the shape is static.
+    /// The type; its shape is static.
     pub ty: DenseTensorType,
-    /// Its elements in row-major order, little-endian, [`ScalarType::size`] bytes each.
+    /// The elements in row-major order, little-endian, [`ScalarType::size`] bytes each.
     pub bytes: Vec<u8>,
 }
 
 impl TensorConstant {
-    /// Element `at` by its bits; 0 outside.
+    /// The bits of an element; 0 outside.
     pub fn element_bits(&self, at: usize) -> u64 {
         let size = self.ty.element.size() as usize;
         let bytes = self.bytes.get(at * size..(at + 1) * size).unwrap_or(&[]);
@@ -153,17 +153,17 @@ impl TensorConstant {
     }
 }
 
-/// Sorts tensors of one shape together along a dimension.
+/// A sort of tensors of one shape, together, along a dimension.
 #[derive(Clone, Debug)]
 pub struct TensorSort {
     /// The tensors.
     pub operands: Vec<TensorValue>,
     /// The dimension.
     pub dimension: usize,
-    /// Whether equal elements stay in order.
+    /// Whether equal elements keep their order.
     pub is_stable: bool,
-    /// Whether the first comes before the second: arguments are the two elements of each operand
-    /// in turn; one result, a truth value.
+    /// Whether one element comes before another. The arguments are the two elements of each operand in turn; the result is
+    /// a truth value.
     pub comparator: ScalarCombiner,
 }
 
@@ -193,23 +193,23 @@ impl TensorFunction {
         &self.blocks[block.index()]
     }
 
-    /// A block, to change it.
+    /// A block, mutable.
     pub fn block_mut(&mut self, block: TensorBlock) -> &mut TensorBlockData {
         &mut self.blocks[block.index()]
     }
 
-    /// Ids of all blocks, those within after those around them.
+    /// Ids of all blocks; inner blocks come after those around them.
     pub fn block_ids(&self) -> impl Iterator<Item = TensorBlock> + use<> {
         (0..self.blocks.len()).map(TensorBlock::new)
     }
 
-    /// Makes a value.
+    /// Adds a value.
     pub fn new_value(&mut self, ty: DenseTensorType) -> TensorValue {
         self.values.push(TensorValueData { ty });
         TensorValue::new(self.values.len() - 1)
     }
 
-    /// Makes an empty block.
+    /// Adds an empty block.
     pub fn new_block(&mut self) -> TensorBlock {
         self.blocks.push(TensorBlockData::default());
         TensorBlock::new(self.blocks.len() - 1)
@@ -217,7 +217,7 @@ impl TensorFunction {
 }
 
 impl OpKind {
-    /// Every value that the operation itself uses; what its blocks use is theirs.
+    /// All values that the operation itself uses, without those that its blocks use.
     pub fn collect_operands(&self) -> Vec<TensorValue> {
         match self {
             OpKind::Constant(_) => Vec::new(),
@@ -230,13 +230,12 @@ impl OpKind {
         }
     }
 
-    /// Whether the operation matters even where nothing uses its results: a loop may not end, an
-    /// assertion may fail.
+    /// Whether the operation matters even if nothing uses its results: a loop may not end, and an assertion may fail.
     pub fn has_effect(&self) -> bool {
         matches!(self, OpKind::While { .. } | OpKind::Assert(_))
     }
 
-    /// The blocks within.
+    /// The inner blocks.
     pub fn blocks(&self) -> impl Iterator<Item = TensorBlock> + use<> {
         let (first, second) = match *self {
             OpKind::If {

@@ -1,4 +1,4 @@
-//! Ids: dense `u32` newtypes, the positions of entities in their arenas.
+//! Ids: dense `u32` newtypes, which are positions of entities in their arenas.
 
 use spirula_entity::define_ids;
 

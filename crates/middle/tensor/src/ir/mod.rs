@@ -1,23 +1,23 @@
-//! The data.
+//! The data of the IR.
 //!
-//! A [`TensorFunction`] is a list of operations on values, which are tensors, in blocks; control flow is
-//! operations with blocks of their own. What runs in parallel is a [`StructuredOp`] operation: an
-//! index space and, in its [`NodeGraph`], what is computed at each of its points.
+//! A [`TensorFunction`] has operations on values, which are tensors, in blocks. Control flow is operations with inner
+//! blocks. Parallel work is a [`StructuredOp`]: an index space, and a [`NodeGraph`] with the scalars that are computed at
+//! each of its points.
 
-mod node_graph;
+mod affine;
 mod function;
 mod id;
-mod affine;
+mod node_graph;
 mod structured;
 mod types;
 
-pub use node_graph::{NodeData, NodeGraph, NodeList};
+pub use affine::{AffineSum, unflatten_index};
 pub use function::{
     MessagePiece, OpKind, RunAssertion, SizeConstraint, SizeRelation, TensorBlockData,
     TensorConstant, TensorEntrySignature, TensorFunction, TensorOp, TensorSort, TensorValueData,
 };
 pub use id::{ScalarNode, TensorBlock, TensorValue};
-pub use affine::{AffineSum, unflatten_index};
+pub use node_graph::{NodeData, NodeGraph, NodeList};
 pub use structured::{
     AxisKind, IterationAxis, ScalarCombiner, StructuredOp, StructuredYield, TensorReduction,
     YieldDestination,

@@ -5,64 +5,63 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
 /// Work over an index space: maps, reductions, contractions, gathers, scatters and histograms.
 ///
-/// At every point of the space the body's nodes can be evaluated; they read elements of tensors at
-/// positions that are again nodes, the operands' index maps. What the reductions give is known once
-/// their axes have run; nodes over [`NodeData::Reduced`](super::NodeData::Reduced) are evaluated
-/// once for each point of the parallel axes.
+/// The body's nodes can be evaluated at each point of the space. They read elements of tensors at positions that are nodes
+/// too: the operands' index maps. Results of reductions are known after their axes have run. Nodes over
+/// [`NodeData::Reduced`](super::NodeData::Reduced) are evaluated once for each point of the parallel axes.
 #[derive(Clone, Debug, Default)]
 pub struct StructuredOp {
     /// The dimensions of the space; all parallel axes come before all reduced ones.
     pub axes: Vec<IterationAxis>,
-    /// What is computed at a point.
+    /// The scalars that are computed at a point.
     pub body: NodeGraph,
-    /// Folds over the reduced axes. Values of one may be made of what those before it gave.
+    /// Reductions over the reduced axes. Values of one may depend on the results of those before it.
     pub reductions: Vec<TensorReduction>,
-    /// The results, in the order of the operation's values.
+    /// The results, in the order of the values that the operation defines.
     pub yields: Vec<StructuredYield>,
 }
 
 /// A dimension of an index space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IterationAxis {
-    /// Its size; indices count from 0.
+    /// The size; indices count from 0.
     pub extent: DimExtent,
-    /// How its points depend on each other.
+    /// The dependence of its points.
     pub kind: AxisKind,
 }
 
-/// How the points of an axis depend on each other.
+/// The dependence of the points of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AxisKind {
-    /// Not at all.
+    /// The points are independent.
     Parallel,
-    /// They are folded, in any order.
+    /// The points are reduced, in any order.
     Reduction,
 }
 
-/// A fold over all reduced axes. Accumulators that are combined together form one reduction.
+/// A reduction over all reduced axes. Accumulators that are combined together form one reduction.
 #[derive(Clone, Debug)]
 pub struct TensorReduction {
-    /// Where each accumulator begins, without any index of a reduced axis; a neutral element of the
-    /// combiner or a value that is to be counted once.
+    /// Initial value of each accumulator: a neutral element of the combiner, or a value that counts once. It depends on no
+    /// reduced axis.
     pub initial: Vec<ScalarNode>,
-    /// What is folded into each.
+    /// Values that are accumulated.
     pub values: Vec<ScalarNode>,
-    /// How.
+    /// The combiner.
     pub combiner: ScalarCombiner,
 }
 
 /// An associative and commutative function of accumulators and as many values.
 #[derive(Clone, Debug)]
 pub struct ScalarCombiner {
-    /// Nodes over [`NodeData::Argument`](super::NodeData::Argument)s: accumulators first, then
-    /// values. Reads nothing.
+    /// Nodes over [`NodeData::Argument`](super::NodeData::Argument)s: accumulators first, then values. They read nothing
+    /// else.
     pub body: NodeGraph,
-    /// The accumulators afterwards.
+    /// The new accumulators.
     pub results: Vec<ScalarNode>,
 }
 
 impl ScalarCombiner {
-    /// One accumulator, by an operator.
+    /// The combiner of one accumulator by an operator.
     pub fn from_op(op: ScalarOp, ty: ScalarType) -> Self {
         let mut body = NodeGraph::default();
         let accumulator = body.intern_argument(0, ty);
@@ -74,7 +73,7 @@ impl ScalarCombiner {
         }
     }
 
-    /// The operator, where the function is nothing else.
+    /// The operator, if the combiner is nothing else.
     pub fn as_operator(&self) -> Option<ScalarOp> {
         let [result] = self.results[..] else {
             return None;
@@ -84,9 +83,8 @@ impl ScalarCombiner {
         arguments.eq([Some(0), Some(1)]).then_some(operator.op)
     }
 
-    /// The operator, where one of the arguments is given that is no number, and the operator's result
-    /// otherwise.
-    pub fn of_numbers(&self) -> Option<ScalarOp> {
+    /// The operator, if the combiner returns an argument that is NaN, and the operator's result otherwise.
+    pub fn as_nan_operator(&self) -> Option<ScalarOp> {
         let ([a, b], rest) = self.unless_nan(*self.results.first()?)?;
         let ([other, _], rest) = self.unless_nan(rest)?;
         let (operator, operands) = self.body.as_apply(rest)?;
@@ -94,7 +92,7 @@ impl ScalarCombiner {
         (self.results.len() == 1 && is_both).then_some(operator.op)
     }
 
-    /// An argument that a node gives if it is no number, the other one, and what else it gives.
+    /// An argument that a node returns if it is NaN, the other argument, and the node's value otherwise.
     fn unless_nan(&self, node: ScalarNode) -> Option<([ScalarNode; 2], ScalarNode)> {
         let (select, &[condition, given, rest]) = self.body.as_apply(node)? else {
             return None;
@@ -107,11 +105,11 @@ impl ScalarCombiner {
         asks.then_some(([given, other], rest))
     }
 
-    /// The value that does not change others, where the function is an operator that has one.
+    /// The neutral element, if the combiner is an operator that has one.
     pub fn neutral_element(&self, ty: ScalarType) -> Option<ScalarLiteral> {
         let format = ty.format();
         let sign = 1u64 << (ty.width() - 1);
-        let bits = match self.as_operator().or_else(|| self.of_numbers())? {
+        let bits = match self.as_operator().or_else(|| self.as_nan_operator())? {
             ScalarOp::FAdd => format?.sign_bit(),
             ScalarOp::FMul => ScalarOperator::from_conversion(ScalarOp::SToF, ScalarType::I32, ty)
                 .eval_operands(&[1]),
@@ -131,36 +129,35 @@ impl ScalarCombiner {
 /// A result of a structured operation.
 #[derive(Clone, Debug)]
 pub struct StructuredYield {
-    /// What is written at each point of the parallel axes.
+    /// The value that is written at each point of the parallel axes.
     pub value: ScalarNode,
-    /// Where.
+    /// The place.
     pub destination: YieldDestination,
 }
 
-/// Where a result is written.
+/// The place that a result is written to.
 #[derive(Clone, Debug)]
 pub enum YieldDestination {
-    /// At the point itself: the shape of the result is that of the parallel axes.
+    /// The point itself. The shape of the result is that of the parallel axes.
     Point,
-    /// At a position, once for each point of all axes, after the folds; no two have the same.
+    /// A position for each point of all axes, after the reductions. No two points have the same.
     Each(Vec<ScalarNode>),
-    /// At a position, at each point of all axes, what is folded up to there: the folded axes are run
-    /// in order. A position that is outside is not written.
+    /// A position for each point of all axes, with the value that is reduced up to there: the reduced axes run in order. A
+    /// position that is outside is not written.
     Prefix {
         /// The position; no two points have the same.
         indices: Vec<ScalarNode>,
         /// Sizes of the result.
         shape: TensorShape,
     },
-    /// Into a copy of a tensor, at a computed position; points whose position is outside write
-    /// nothing.
+    /// A computed position in a copy of a tensor. Points whose position is outside write nothing.
     Scatter {
         /// The tensor that is copied.
         base: TensorValue,
         /// The position.
         indices: Vec<ScalarNode>,
-        /// How the element that is there and the value are combined; without one the value
-        /// replaces it, and which of several values for one position stays is open.
+        /// Combines the element that is there with the value. Without it the value replaces the element, and it is not
+        /// specified which of several values for one position stays.
         combiner: Option<ScalarCombiner>,
         /// Whether no two points have the same position.
         distinct: bool,
@@ -168,7 +165,7 @@ pub enum YieldDestination {
 }
 
 impl YieldDestination {
-    /// The position that it says.
+    /// The position; empty for the point itself.
     pub fn indices(&self) -> &[ScalarNode] {
         match self {
             YieldDestination::Point => &[],
@@ -180,7 +177,7 @@ impl YieldDestination {
 }
 
 impl StructuredOp {
-    /// A space of parallel axes with nothing computed yet.
+    /// A space of parallel axes with an empty body.
     pub fn with_parallel_axes(shape: &[DimExtent]) -> Self {
         let mut op = StructuredOp::default();
         for extent in shape {
@@ -189,7 +186,7 @@ impl StructuredOp {
         op
     }
 
-    /// Adds an axis and gives its index.
+    /// Adds an axis and returns its index.
     pub fn add_axis(&mut self, extent: DimExtent, kind: AxisKind) -> ScalarNode {
         let axis = self.axes.len() as u32;
         self.axes.push(IterationAxis { extent, kind });
@@ -203,8 +200,8 @@ impl StructuredOp {
             .collect()
     }
 
-    /// Adds axes for every dimension of a shape, those that are folded after the others, and gives
-    /// their indices in the order of the shape.
+    /// Adds an axis for each dimension of a shape, the reduced ones after the others. Returns their indices in the order of
+    /// the shape.
     pub fn reduced_position(&mut self, shape: &[DimExtent], folded: &[usize]) -> Vec<ScalarNode> {
         let mut position = vec![None; shape.len()];
         for kind in [AxisKind::Parallel, AxisKind::Reduction] {
@@ -217,30 +214,30 @@ impl StructuredOp {
         position.into_iter().flatten().collect()
     }
 
-    /// Sizes of the parallel axes.
+    /// The sizes of the parallel axes.
     pub fn parallel_shape(&self) -> impl Iterator<Item = DimExtent> + '_ {
         let parallel = self.axes.iter().filter(|a| a.kind == AxisKind::Parallel);
         parallel.map(|a| a.extent)
     }
 
-    /// Number of parallel axes, which come first.
+    /// The number of parallel axes, which come first.
     pub fn parallel_rank(&self) -> usize {
         self.parallel_shape().count()
     }
 
-    /// Whether there is no point at which anything is given.
+    /// Whether there is no point.
     pub fn is_empty(&self) -> bool {
         self.parallel_shape()
             .any(|extent| extent == DimExtent::Static(0))
     }
 
-    /// Whether nothing is folded and every result is written at its point.
+    /// Whether there are no reductions and all results are written at their points.
     pub fn is_map(&self) -> bool {
         let at_point = |y: &StructuredYield| matches!(y.destination, YieldDestination::Point);
         self.reductions.is_empty() && self.yields.iter().all(at_point)
     }
 
-    /// Whether results are written while the folded axes are run, which is in order then.
+    /// Whether results are written while the reduced axes run, in order.
     pub fn is_scan(&self) -> bool {
         let is_prefix =
             |y: &StructuredYield| matches!(y.destination, YieldDestination::Prefix { .. });
@@ -255,7 +252,7 @@ impl StructuredOp {
         });
     }
 
-    /// Adds a fold and gives its accumulators as nodes.
+    /// Adds a reduction and returns its accumulators as nodes.
     pub fn add_reduction(&mut self, reduction: TensorReduction) -> Vec<ScalarNode> {
         let first: usize = self.reductions.iter().map(|r| r.values.len()).sum();
         let types: Vec<ScalarType> = reduction
@@ -270,7 +267,7 @@ impl StructuredOp {
             .collect()
     }
 
-    /// Every node that something outside of the body refers to.
+    /// All nodes that reductions and results refer to.
     pub fn collect_roots(&self) -> Vec<ScalarNode> {
         let mut roots = Vec::new();
         for reduction in &self.reductions {
@@ -284,7 +281,7 @@ impl StructuredOp {
         roots
     }
 
-    /// Puts other nodes in the place of the roots, in the order of [`StructuredOp::collect_roots`].
+    /// Replaces the roots by other nodes, in the order of [`StructuredOp::collect_roots`].
     pub fn replace_roots(&mut self, mut next: impl FnMut(ScalarNode) -> Option<ScalarNode>) {
         let mut replace = |node: &mut ScalarNode| {
             if let Some(other) = next(*node) {
@@ -306,12 +303,12 @@ impl StructuredOp {
         }
     }
 
-    /// Sizes of the axes that are known only when run.
+    /// The sizes of axes that are known only at run time.
     pub fn dynamic_sizes(&self) -> impl Iterator<Item = TensorValue> + '_ {
         self.axes.iter().filter_map(|axis| axis.extent.as_value())
     }
 
-    /// Every tensor that is read, each once, in the order of the nodes; those copied, and sizes of axes.
+    /// All tensors that are read, each once, in the order of the nodes; then tensors that are copied, and sizes of axes.
     pub fn collect_operands(&self) -> Vec<TensorValue> {
         let mut operands = Vec::new();
         let mut add = |value: TensorValue| {

@@ -8,10 +8,10 @@ use std::fmt;
 /// The size of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DimExtent {
-    /// Known when compiled.
+    /// Known at compile time.
     Static(u64),
-    /// The value of a tensor of rank 0 with an `i64`, known when run. In the type of a parameter
-    /// it may be a value that nothing computes: the argument's size is what it is then.
+    /// The value of a tensor of type `i64[]`, known at run time. In the type of a parameter it may be a value that nothing
+    /// defines; its value is then the size of the argument.
     Value(TensorValue),
 }
 
@@ -24,7 +24,7 @@ impl DimExtent {
         }
     }
 
-    /// What holds the size, if it is known only when run.
+    /// The value of the size, if it is known only at run time.
     pub fn as_value(self) -> Option<TensorValue> {
         match self {
             DimExtent::Static(_) => None,
@@ -41,7 +41,7 @@ pub type TensorShape = SmallVec<[DimExtent; 4]>;
 pub struct DenseTensorType {
     /// Type of the elements.
     pub element: ScalarType,
-    /// Sizes of the dimensions. Elements lie dense in row-major order.
+    /// Sizes of the dimensions. Elements are dense in row-major order.
     pub shape: TensorShape,
 }
 
@@ -62,12 +62,12 @@ impl DenseTensorType {
         self.shape.len()
     }
 
-    /// What holds the sizes that are known only when run.
+    /// The values of sizes that are known only at run time.
     pub fn dynamic_sizes(&self) -> impl Iterator<Item = TensorValue> + '_ {
         self.shape.iter().filter_map(|dim| dim.as_value())
     }
 
-    /// Number of elements, if it is known and below 2^63.
+    /// The number of elements, if it is known and below 2^63.
     pub fn element_count(&self) -> Option<u64> {
         let mut sizes = self.shape.iter().map(|dim| dim.as_static());
         let product = sizes.try_fold(1u64, |product, size| product.checked_mul(size?));

@@ -1,11 +1,10 @@
-//! Dead code: operations whose values nothing uses, and results of structured operations likewise.
+//! Dead code elimination: operations and results of structured operations that nothing uses.
 //!
-//! Loops are kept: that one ends is nothing that is known here. So are assertions, and branches that
-//! have either.
+//! Loops are kept, because it is not known whether they end. Assertions are kept too, and branches that contain either.
 
 use crate::ir::{OpKind, TensorFunction, TensorOp, TensorValue};
 
-/// Marks what is used from the end of each block backwards, then removes the rest.
+/// Marks used values from the end of each block backwards, then removes the rest.
 pub(super) fn eliminate_dead_code(function: &mut TensorFunction) {
     let mut live = vec![false; function.value_count()];
     for demand in &function.demands {
@@ -23,11 +22,11 @@ pub(super) fn eliminate_dead_code(function: &mut TensorFunction) {
     }
 }
 
-/// Whether each block has, at any depth, an operation that matters without its results.
+/// Whether each block contains, at any depth, an operation with an effect.
 fn blocks_with_effects(function: &TensorFunction) -> Vec<bool> {
     let mut effects = vec![false; function.block_ids().count()];
     let ids: Vec<_> = function.block_ids().collect();
-    // Blocks within stand after those around them.
+    // Inner blocks come after those around them.
     for block in ids.into_iter().rev() {
         let ops = &function.block(block).ops;
         effects[block.index()] = ops.iter().any(|op| has_effect(&op.kind, &effects));
@@ -39,7 +38,7 @@ fn has_effect(kind: &OpKind, effects: &[bool]) -> bool {
     kind.has_effect() || kind.blocks().any(|block| effects[block.index()])
 }
 
-/// A block's blocks are marked with the operation that has them, so that uses come before makers.
+/// Marks used values. The blocks of an operation are marked with it, so that uses are visited before definitions.
 fn mark_block(function: &TensorFunction, effects: &[bool], live: &mut [bool]) {
     let block = function.body();
     let mut open = vec![(block, function.block(block).ops.len())];
@@ -60,7 +59,7 @@ fn mark_block(function: &TensorFunction, effects: &[bool], live: &mut [bool]) {
     }
 }
 
-/// Marks values and what holds their sizes.
+/// Marks values and their sizes.
 fn mark_values(function: &TensorFunction, values: &[TensorValue], live: &mut [bool]) {
     for value in values {
         live[value.index()] = true;

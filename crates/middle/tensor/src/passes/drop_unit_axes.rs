@@ -1,7 +1,7 @@
-//! Folds over single points are no folds.
+//! Unit axes of reductions are dropped.
 //!
-//! Axes of size 1 that are folded go away; a fold without others gives its values combined with what it
-//! begins with.
+//! Reduced axes of size 1 are removed. A reduction without other reduced axes becomes a map of its values combined with
+//! its initial values.
 
 use crate::ir::{
     AxisKind, DimExtent, IterationAxis, NodeData, OpKind, ScalarNode, StructuredOp, TensorFunction,
@@ -20,7 +20,7 @@ pub(super) fn simplify_unit_folds(function: &mut TensorFunction) {
     }
 }
 
-/// An operation without the folded axes of size 1, if it has such.
+/// An operation without reduced axes of size 1, if it has such.
 fn remove_unit_folds(op: &StructuredOp) -> Option<StructuredOp> {
     let is_fold = |axis: &IterationAxis| axis.kind == AxisKind::Reduction;
     let is_single = |axis: &IterationAxis| is_fold(axis) && axis.extent == DimExtent::Static(1);
@@ -32,9 +32,10 @@ fn remove_unit_folds(op: &StructuredOp) -> Option<StructuredOp> {
     let mut simple = StructuredOp::default();
     let mut indices = Vec::with_capacity(op.axes.len());
     for axis in &op.axes {
-        indices.push(match is_single(axis) {
-            true => simple.body.intern_i64(0),
-            false => simple.add_axis(axis.extent, axis.kind),
+        indices.push(if is_single(axis) {
+            simple.body.intern_i64(0)
+        } else {
+            simple.add_axis(axis.extent, axis.kind)
         });
     }
     let mut rest = op.clone();
@@ -63,7 +64,7 @@ fn remove_unit_folds(op: &StructuredOp) -> Option<StructuredOp> {
     Some(simple)
 }
 
-/// Nodes at other indices, with what folds gave where that is known.
+/// Copies nodes at other indices, with known results of reductions.
 fn copy_nodes(
     to: &mut StructuredOp,
     op: &StructuredOp,

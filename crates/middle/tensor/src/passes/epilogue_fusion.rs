@@ -1,9 +1,9 @@
-//! What is computed of the results of a fold, as a part of it.
+//! Epilogue fusion: maps over the results of a reduction become part of it.
 //!
-//! A map that reads what a fold gives at its own point, and alone, is computed after the fold: the bias,
-//! the normalisation, the residual and the activation behind a product or a convolution, or the step of an
-//! optimiser behind a gradient. The map may have the axes in another order, in which the results are then
-//! written, and axes of size 1 make no difference.
+//! A map is fused if it reads the results of a reduction at its own point, and no other operation reads them. Examples
+//! are the bias, the normalisation, the residual and the activation after a product or a convolution, and the step of
+//! an optimiser after a gradient. The map may have the axes in another order; the results are then written in it. Axes
+//! of size 1 make no difference.
 
 use super::use_def::{TensorOpPosition, TensorUses};
 use crate::ir::{
@@ -11,23 +11,23 @@ use crate::ir::{
     TensorFunction, TensorValue, YieldDestination,
 };
 
-/// Most nodes that are computed behind a fold: an invocation that has several points of a tile computes
-/// them for each.
+/// Most nodes of an epilogue. An invocation that has several points of a tile computes them for each.
 const NODES: usize = 192;
 
-/// Whether what an operation computes behind its folds, if it has some, is not too much.
+/// Whether the epilogue of an operation is small enough; without reductions it always is.
 pub(super) fn is_small(op: &StructuredOp) -> bool {
     let yields: Vec<ScalarNode> = op.yields.iter().map(|y| y.value).collect();
     let is_needed = op.body.mark_reachable(&yields).into_iter();
     op.reductions.is_empty() || is_needed.filter(|needed| *needed).count() <= NODES
 }
 
-/// A map with the fold whose results it alone reads, if there is one.
+/// The map at a position with the reduction whose results it alone reads, if there is one.
 pub(super) fn fuse_epilogue(
     function: &TensorFunction,
     uses: &TensorUses,
-    (block, at): TensorOpPosition,
+    position: TensorOpPosition,
 ) -> Option<StructuredOp> {
+    let (block, at) = position;
     let OpKind::Structured(map) = &function.block(block).ops[at].kind else {
         return None;
     };
@@ -52,7 +52,7 @@ pub(super) fn fuse_epilogue(
     joined.next()
 }
 
-/// A fold and the map that follows it over the map's axes and those that are folded.
+/// A reduction and the map that follows it, over the map's axes and the reduced ones.
 fn build_epilogue(
     map: &StructuredOp,
     fold: &StructuredOp,
@@ -106,8 +106,7 @@ fn build_epilogue(
     is_small(&joined).then_some(joined)
 }
 
-/// For each parallel axis of a fold the axis of a map that is it, as the map reads one of the results;
-/// none for those of size 1.
+/// For each parallel axis of a reduction, the axis of the map at which it reads the results; none for axes of size 1.
 fn match_axes(
     map: &StructuredOp,
     fold: &StructuredOp,
@@ -135,7 +134,7 @@ fn match_axes(
     is_open.iter().all(|open| !open).then_some(axes)
 }
 
-/// Whether a map reads tensors only at its own point, of which the axes are given.
+/// Whether a map reads some tensors only at its own point, whose axes are `axes`.
 fn reads_at_point(map: &StructuredOp, values: &[TensorValue], axes: &[Option<usize>]) -> bool {
     map.body.node_ids().all(|node| match map.body.node(node) {
         NodeData::Element(read, position) if values.contains(read) => {

@@ -1,10 +1,10 @@
-//! Sorts as structured operations.
+//! Expansion of sorts to structured operations.
 //!
-//! Short ones, and those whose length is known only when run, by counting: the place of an element is the number of elements that come before it.
-//! Longer ones by a bitonic network, a map for each step: Batcher, "Sorting networks and their
-//! applications" (1968), in the form in which every comparison puts the smaller element first, so
-//! that lengths need not be powers of two. Both are stable, the network since it carries the places
-//! that elements came from.
+//! Short sorts, and those whose length is known only at run time, count: the place of an element is the number of
+//! elements that come before it. Longer sorts are a bitonic network, a map for each step. It has the form in which every
+//! comparison puts the smaller element first, so that lengths need not be powers of two. Both are stable; the network
+//! carries the original places of elements for that.
+//! Source: Batcher, "Sorting networks and their applications" (1968).
 
 use crate::ir::{
     AxisKind, DenseTensorType, DimExtent, NodeGraph, OpKind, ScalarCombiner, ScalarNode,
@@ -14,7 +14,7 @@ use crate::ir::{
 use spirula_diagnostics::SourceLocation;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
-/// Longest sort by counting, whose work is quadratic.
+/// Longest sort by counting; its work is quadratic.
 const COUNTED: u64 = 128;
 
 /// Replaces all sorts.
@@ -56,6 +56,14 @@ fn expand_sort(
     }
 }
 
+/// An element of each tensor that is sorted.
+#[derive(Clone, Copy)]
+struct SortedElement<'a> {
+    values: &'a [ScalarNode],
+    /// The place that orders equal elements.
+    number: ScalarNode,
+}
+
 struct SortExpansion<'a> {
     function: &'a mut TensorFunction,
     sort: &'a TensorSort,
@@ -74,7 +82,7 @@ impl SortExpansion<'_> {
         });
     }
 
-    /// Elements of values at a position whose index along the sorted dimension is given.
+    /// Elements of values at a position that has `index` along the sorted dimension.
     fn read_elements(
         &self,
         body: &mut NodeGraph,
@@ -89,22 +97,23 @@ impl SortExpansion<'_> {
         values.iter().map(element).collect()
     }
 
-    /// Whether one element comes before another; equal ones by what they are numbered.
+    /// Whether one element comes before another. Equal elements are ordered by their numbers.
     fn emit_is_before(
         &self,
         body: &mut NodeGraph,
-        one: (&[ScalarNode], ScalarNode),
-        other: (&[ScalarNode], ScalarNode),
+        one: SortedElement<'_>,
+        other: SortedElement<'_>,
     ) -> ScalarNode {
-        let forwards = emit_comparator(body, &self.sort.comparator, one.0, other.0);
-        let backwards = emit_comparator(body, &self.sort.comparator, other.0, one.0);
-        let earlier = body.apply_op(ScalarOp::SLt, &[one.1, other.1]);
+        let comparator = &self.sort.comparator;
+        let forwards = emit_comparator(body, comparator, one.values, other.values);
+        let backwards = emit_comparator(body, comparator, other.values, one.values);
+        let earlier = body.apply_op(ScalarOp::SLt, &[one.number, other.number]);
         let not_after = body.apply_op(ScalarOp::Not, &[backwards]);
         let equal = body.apply_op(ScalarOp::LogAnd, &[not_after, earlier]);
         body.apply_op(ScalarOp::LogOr, &[forwards, equal])
     }
 
-    /// By counting what comes before each element.
+    /// Sorts by counting the elements that come before each element.
     fn sort_by_counting(&mut self, results: &[TensorValue]) {
         let mut op = StructuredOp::with_parallel_axes(&self.shape);
         let point = op.axis_indices();
@@ -112,7 +121,9 @@ impl SortExpansion<'_> {
         let own = point[self.sort.dimension];
         let mine = self.read_elements(&mut op.body, &self.sort.operands, &point, own);
         let theirs = self.read_elements(&mut op.body, &self.sort.operands, &point, other);
-        let before = self.emit_is_before(&mut op.body, (&theirs, other), (&mine, own));
+        let [theirs, mine] = [(&theirs, other), (&mine, own)]
+            .map(|(values, number)| SortedElement { values, number });
+        let before = self.emit_is_before(&mut op.body, theirs, mine);
         let one = op
             .body
             .apply_conversion(ScalarOp::FromBool, ScalarType::I64, before);
@@ -133,7 +144,7 @@ impl SortExpansion<'_> {
         }
     }
 
-    /// Writes elements where they belong.
+    /// Writes elements to their places.
     fn scatter_elements(&mut self, result: TensorValue, operand: TensorValue, place: TensorValue) {
         let ty = self.function.ty(operand).clone();
         let mut zeros = StructuredOp::with_parallel_axes(&self.shape);
@@ -158,7 +169,7 @@ impl SortExpansion<'_> {
         self.push_structured(op, vec![result]);
     }
 
-    /// By a network of comparisons of elements at a distance.
+    /// Sorts by a network of comparisons of elements at a distance.
     fn sort_by_network(&mut self, length: u64, results: &[TensorValue]) {
         let number = match i32::try_from(length) {
             Ok(_) => ScalarType::I32,
@@ -175,7 +186,7 @@ impl SortExpansion<'_> {
         let steps: Vec<BitonicPartner> = merges.collect();
         for (at, partner) in steps.iter().enumerate() {
             let last = (at + 1 == steps.len()).then_some(results);
-            values = self.compare_exchange(&values, (*partner, length as i64), last);
+            values = self.compare_exchange(&values, *partner, length as i64, last);
         }
     }
 
@@ -193,11 +204,12 @@ impl SortExpansion<'_> {
         value
     }
 
-    /// Each element and its partner in order. One without a partner is its own.
+    /// Puts each element and its partner in order. An element without a partner is its own.
     fn compare_exchange(
         &mut self,
         values: &[TensorValue],
-        (partner, length): (BitonicPartner, i64),
+        partner: BitonicPartner,
+        length: i64,
         last: Option<&[TensorValue]>,
     ) -> Vec<TensorValue> {
         let mut op = StructuredOp::with_parallel_axes(&self.shape);
@@ -209,10 +221,12 @@ impl SortExpansion<'_> {
         let mine = self.read_elements(body, values, &point, own);
         let theirs = self.read_elements(body, values, &point, partner);
         let operands = values.len() - 1;
-        let numbered = |nodes: &[ScalarNode]| (nodes[..operands].to_vec(), nodes[operands]);
-        let ((a, a_number), (b, b_number)) = (numbered(&mine), numbered(&theirs));
-        let theirs_before = self.emit_is_before(body, (&b, b_number), (&a, a_number));
-        // The first of a pair takes what comes before, the second what does not.
+        let [one, other] = [&theirs, &mine].map(|nodes| SortedElement {
+            values: &nodes[..operands],
+            number: nodes[operands],
+        });
+        let theirs_before = self.emit_is_before(body, one, other);
+        // The first of a pair takes the element that comes before, the second the other one.
         let swaps = body.apply_op(ScalarOp::Eq, &[theirs_before, is_first]);
         let mut results = Vec::new();
         let types = values.iter().map(|v| self.function.ty(*v).element);
@@ -235,18 +249,18 @@ impl SortExpansion<'_> {
     }
 }
 
-/// Which element an element is compared with.
+/// The element that an element is compared with.
 #[derive(Clone, Copy)]
 enum BitonicPartner {
-    /// That with the same distance to the middle of so many.
+    /// The one with the same distance to the middle of a block of this size.
     Mirrored(i64),
-    /// That so far away, of pairs of such blocks.
+    /// The one at this distance, in pairs of blocks of this size.
     Away(i64),
 }
 
 impl BitonicPartner {
-    /// The index of an element's partner; its own, where that is not below the length. Distances and
-    /// comparisons are the same for as many neighbours as can be told from the sizes.
+    /// The index of an element's partner; its own, where that is not below the length. Distances and comparisons are
+    /// uniform for as many neighbours as the sizes allow.
     fn emit_index(self, body: &mut NodeGraph, own: ScalarNode, length: i64) -> ScalarNode {
         let (block, partner) = match self {
             BitonicPartner::Mirrored(block) => {
@@ -283,7 +297,7 @@ impl BitonicPartner {
     }
 }
 
-/// How far it is to the other of a pair of blocks.
+/// Distance to the other block of a pair.
 fn pair_distance(body: &mut NodeGraph, own: ScalarNode, distance: i64) -> ScalarNode {
     let [distance, two] = [distance, 2].map(|value| body.intern_i64(value));
     let block = body.apply_op(ScalarOp::SDiv, &[own, distance]);
@@ -293,7 +307,7 @@ fn pair_distance(body: &mut NodeGraph, own: ScalarNode, distance: i64) -> Scalar
     body.apply_op(ScalarOp::Sub, &[distance, back])
 }
 
-/// The comparator on two elements of each operand.
+/// Applies the comparator to two elements of each operand.
 fn emit_comparator(
     body: &mut NodeGraph,
     comparator: &ScalarCombiner,

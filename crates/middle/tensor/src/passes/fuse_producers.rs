@@ -1,17 +1,17 @@
-//! Fusion by use and definition, as the document on IREE's code generation describes it for tensors.
+//! Producer fusion along uses and definitions, as IREE's documentation of code generation describes it for tensors.
 //!
-//! - *Producer into consumer*: an element that a map computes is computed where it is read, with the
-//!   reader's index maps composed with the producer's, where that costs less than storing it
-//!   ([`super::fusion_cost`]).
-//! - *Reshapes* become index maps where these come out without quotients, or where what is reshaped
-//!   is fused in turn.
-//! - *Consumer into fold*: [`super::epilogue_fusion`].
+//! - *Producer into consumer*: the elements of a map are computed where they are read, if that costs less than storing
+//!   them ([`super::fusion_cost`]). The index maps of the reader are composed with those of the producer.
+//! - *Reshapes* become index maps where these need no quotients, or where the operation before the reshape is fused too.
+//! - *Consumer into reduction*: [`super::epilogue_fusion`].
 //!
-//! Operations are visited in order, so that what is fused has been fused itself, and what follows a fold is
-//! part of it before its own readers are looked at.
+//! Operations are visited in order. So producers have been fused themselves before they are fused, and epilogues are
+//! part of a reduction before its readers are visited.
 
 use super::epilogue_fusion;
-use super::fusion_cost::{estimate_fusion_cost, is_fusion_profitable};
+use super::fusion_cost::{
+    FusionConsumer, FusionProducer, estimate_fusion_cost, is_fusion_profitable,
+};
 use super::use_def::{TensorOpPosition, TensorUses};
 use crate::ir::{
     DenseTensorType, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, TensorFunction,
@@ -30,7 +30,7 @@ pub(super) fn fuse_producers(function: &mut TensorFunction, profile: &SchedulePr
     let mut uses = TensorUses::from_function(function);
     for block in function.block_ids() {
         for at in 0..function.block(block).ops.len() {
-            // What was fused into all its readers stays until the end.
+            // Operations without uses are removed at the end.
             let results = &function.block(block).ops[at].results;
             if results.iter().all(|v| uses.use_count(*v) == 0) {
                 continue;
@@ -47,7 +47,7 @@ pub(super) fn fuse_producers(function: &mut TensorFunction, profile: &SchedulePr
     super::dce::eliminate_dead_code(function);
 }
 
-/// The results of maps that were not computed where they are read since that costs more.
+/// Remarks about maps that were not fused into their readers because that costs more.
 pub(super) fn note_unfused_results(
     function: &TensorFunction,
     profile: &ScheduleProfile,
@@ -65,11 +65,18 @@ pub(super) fn note_unfused_results(
                 else {
                     continue;
                 };
-                let price =
-                    estimate_fusion_cost(function, (producer, number), (consumer, value), profile);
-                if let Some(price) = price.filter(|p| producer.is_map() && p.again > p.stored) {
+                let from = FusionProducer {
+                    op: producer,
+                    result: number,
+                };
+                let to = FusionConsumer {
+                    op: consumer,
+                    value,
+                };
+                let cost = estimate_fusion_cost(function, from, to, profile);
+                if let Some(cost) = cost.filter(|c| producer.is_map() && c.again > c.stored) {
                     notes.push(format!(
-                        "{value:?} is stored for {:?}: {price}",
+                        "{value:?} is stored for {:?}: {cost}",
                         op.results[0]
                     ));
                 }
@@ -83,9 +90,10 @@ pub(super) fn note_unfused_results(
 fn fuse_reads(
     function: &TensorFunction,
     uses: &TensorUses,
-    (block, at): TensorOpPosition,
+    position: TensorOpPosition,
     profile: &ScheduleProfile,
 ) -> Option<StructuredOp> {
+    let (block, at) = position;
     let OpKind::Structured(consumer) = &function.block(block).ops[at].kind else {
         return None;
     };
@@ -103,7 +111,7 @@ fn fuse_reads(
     small.next()
 }
 
-/// The consumer without reads of a value, where that pays.
+/// The consumer with the producer of a value fused into it, where that pays.
 fn fuse_value(
     function: &TensorFunction,
     uses: &TensorUses,
@@ -116,16 +124,16 @@ fn fuse_value(
     if !consumer.body.node_ids().any(is_read) {
         return None;
     }
+    let to = FusionConsumer {
+        op: consumer,
+        value,
+    };
+    let pays = |op: &StructuredOp, result: usize| {
+        is_fusion_profitable(function, uses, FusionProducer { op, result }, to, profile)
+    };
     match uses.defining_kind(function, value)? {
         (OpKind::Structured(producer), number) if producer.is_map() => {
-            let pays = is_fusion_profitable(
-                function,
-                uses,
-                (producer, number),
-                (consumer, value),
-                profile,
-            );
-            pays.then(|| inline_producer(consumer, value, producer, number))
+            pays(producer, number).then(|| inline_producer(consumer, value, producer, number))
         }
         (OpKind::Reshape(source), _) => {
             let through = through_reshape(function, consumer, value, *source)?;
@@ -134,14 +142,7 @@ fn fuse_value(
             let source_fuses = || match uses.defining_kind(function, *source) {
                 Some((OpKind::Structured(producer), number)) if producer.is_map() => {
                     let alone = uses.use_count(value) == 1 && uses.use_count(*source) == 1;
-                    alone
-                        && is_fusion_profitable(
-                            function,
-                            uses,
-                            (producer, number),
-                            (consumer, value),
-                            profile,
-                        )
+                    alone && pays(producer, number)
                 }
                 _ => false,
             };
@@ -151,7 +152,7 @@ fn fuse_value(
     }
 }
 
-/// Quotients and remainders of index arithmetic.
+/// Number of quotients and remainders of index arithmetic.
 fn count_divisions(body: &NodeGraph, roots: &[ScalarNode]) -> usize {
     let needed = body.mark_reachable(roots);
     let is_quotient = |node: &ScalarNode| match body.as_apply(*node) {
@@ -162,7 +163,7 @@ fn count_divisions(body: &NodeGraph, roots: &[ScalarNode]) -> usize {
     nodes.filter(is_quotient).count()
 }
 
-/// The consumer with a producer's computation in place of reads of its result.
+/// The consumer with a copy of a producer in place of reads of its result.
 fn inline_producer(
     consumer: &StructuredOp,
     value: TensorValue,
@@ -185,7 +186,7 @@ fn inline_producer(
     })
 }
 
-/// The consumer reading what was reshaped.
+/// The consumer with reads of a reshaped tensor in place of reads of the reshape.
 fn through_reshape(
     function: &TensorFunction,
     consumer: &StructuredOp,
@@ -226,8 +227,8 @@ fn reshape_position(
     crate::ir::unflatten_index(body, flat, to)
 }
 
-/// A structured operation over a copy of its body in which some nodes are replaced. The `replace`
-/// function sees nodes whose operands are those of the copy.
+/// A structured operation over a copy of its body in which some nodes are replaced. `replace` is given nodes whose
+/// operands are those of the copy.
 fn rebuild_op(
     op: &StructuredOp,
     mut replace: impl FnMut(&mut NodeGraph, &NodeData) -> Option<ScalarNode>,

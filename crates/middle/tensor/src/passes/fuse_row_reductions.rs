@@ -1,9 +1,9 @@
-//! Folds of rows and what is computed of their results and the same rows, as one operation.
+//! Row fusion: reductions of rows and the maps over their results and the same rows become one operation.
 //!
-//! A normalisation folds rows, computes with what that gave and the rows again, perhaps folds that, and
-//! writes elements of the rows. Where all these run over the same rows, one workgroup does all of it for
-//! a row, which is read from the device's memory once and from caches afterwards; what folds give never
-//! reaches memory. Maps between are computed again where they are read.
+//! A normalisation reduces rows, computes with the results and the rows again, perhaps reduces those values, and writes
+//! elements of the rows. Where all these run over the same rows, one workgroup does all of it for a row. The row is read
+//! from the device's memory once and from caches afterwards, and results of the reductions never reach memory. Maps in
+//! between are recomputed where they are read.
 
 use super::use_def::{TensorOpPosition, TensorUses};
 use crate::ir::{
@@ -13,18 +13,18 @@ use crate::ir::{
 use crate::schedule::{ScheduleProfile, match_contraction};
 use std::collections::BTreeSet;
 
-/// Most nodes of the joined body.
+/// Most nodes of the fused body.
 const NODES: usize = 4096;
-/// Fewest points of a row that are worth a workgroup, where there are many rows and where there are few.
+/// Fewest points of a row that are worth a workgroup: where there are many rows, and where there are few.
 const SHORTEST: [u64; 2] = [64, 4];
-/// Most rows that are few.
+/// Most rows that count as few.
 const FEW: u64 = 4096;
-/// Most points of a row that one workgroup has where there are less rows than keep a device busy.
+/// Most points of a row for one workgroup, where there are fewer rows than keep a device busy.
 const LONGEST: u64 = 1 << 16;
-/// Most operations that are joined.
+/// Most operations that are fused.
 const MEMBERS: usize = 16;
 
-/// Joins folds of rows with the maps that end in them.
+/// Fuses reductions of rows with the maps that read them.
 pub(super) fn fuse_rows(function: &mut TensorFunction, profile: &ScheduleProfile) {
     if profile.rows == 1 {
         return;
@@ -39,7 +39,7 @@ pub(super) fn fuse_rows(function: &mut TensorFunction, profile: &ScheduleProfile
     }
 }
 
-/// A map with the folds that it reads the results of, if they are over the same rows.
+/// A map with the reductions whose results it reads, if they are over the same rows.
 fn fuse_map_rows(
     function: &TensorFunction,
     uses: &TensorUses,
@@ -66,10 +66,8 @@ fn fuse_map_rows(
     group.join_members(map)
 }
 
-fn structured_at(
-    function: &TensorFunction,
-    (block, at): TensorOpPosition,
-) -> Option<&StructuredOp> {
+fn structured_at(function: &TensorFunction, position: TensorOpPosition) -> Option<&StructuredOp> {
+    let (block, at) = position;
     match &function.block(block).ops.get(at)?.kind {
         OpKind::Structured(op) => Some(op),
         _ => None,
@@ -81,20 +79,20 @@ fn is_fold(op: &StructuredOp) -> bool {
     !op.reductions.is_empty() && op.yields.iter().all(at_point) && match_contraction(op).is_none()
 }
 
-/// Which axes of a map are the rows' and which are along a row; those of size 1 are neither.
+/// The axes of a map: those that number the rows, and those along a row. Axes of size 1 are neither.
 struct RowAxes {
     across: Vec<usize>,
     along: Vec<usize>,
     extents: Vec<DimExtent>,
 }
 
-/// Whether an axis has more than one point, or none.
+/// Whether an axis has more than one point or none.
 fn is_wide(extent: DimExtent) -> bool {
     extent != DimExtent::Static(1)
 }
 
 impl RowAxes {
-    /// By where a map reads the results of a fold.
+    /// The rows of a map that reads the result `value` of a reduction.
     fn from_map(
         map: &StructuredOp,
         fold: &StructuredOp,
@@ -134,7 +132,7 @@ impl RowAxes {
         (is_known && is_worth && rows.has_same_rows(fold)).then_some(rows)
     }
 
-    /// Whether a fold is over the same rows.
+    /// Whether a reduction is over the same rows.
     fn has_same_rows(&self, fold: &StructuredOp) -> bool {
         let of = |kind: AxisKind| {
             let axes = fold.axes.iter().filter(move |axis| axis.kind == kind);
@@ -146,19 +144,19 @@ impl RowAxes {
     }
 }
 
-/// Operations that are joined.
+/// Operations that are fused.
 struct RowFusionGroup<'a> {
     function: &'a TensorFunction,
     uses: &'a TensorUses,
     rows: RowAxes,
-    /// Their places in the block.
+    /// Their numbers in the block.
     members: BTreeSet<usize>,
     at: TensorOpPosition,
 }
 
 impl RowFusionGroup<'_> {
-    /// Adds producers that only members use, from the last on, so that all users of one are known when
-    /// it is looked at.
+    /// Adds producers that only members use. The last are visited first, so that all users of a producer are known when
+    /// it is visited.
     fn gather_producers(&mut self) {
         let mut open: BTreeSet<usize> = self.find_makers(self.at.1);
         while let Some(at) = open.pop_last() {
@@ -175,7 +173,7 @@ impl RowFusionGroup<'_> {
         }
     }
 
-    /// Places of the operations of the block that make what one reads.
+    /// The operations of the block that define the operands of one.
     fn find_makers(&self, at: usize) -> BTreeSet<usize> {
         let op = structured_at(self.function, (self.at.0, at));
         let operands = op.map(StructuredOp::collect_operands).unwrap_or_default();
@@ -186,7 +184,7 @@ impl RowFusionGroup<'_> {
         makers.collect()
     }
 
-    /// Whether only members use what an operation gives.
+    /// Whether only members use the results of an operation.
     fn is_own(&self, at: usize) -> bool {
         let results = &self.function.block(self.at.0).ops[at].results;
         results.iter().all(|value| {
@@ -198,7 +196,7 @@ impl RowFusionGroup<'_> {
         })
     }
 
-    /// The operation that members are together.
+    /// The operation that the members are together.
     fn join_members(&self, map: &StructuredOp) -> Option<StructuredOp> {
         let mut joined = StructuredOp::default();
         let mut indices = vec![None; map.axes.len()];
@@ -228,9 +226,12 @@ impl RowFusionGroup<'_> {
             let op = structured_at(self.function, (self.at.0, *at))?;
             if is_fold(op) {
                 let mut wide = all.iter().copied();
-                let axes = op.axes.iter().map(|axis| match is_wide(axis.extent) {
-                    true => wide.next(),
-                    false => Some(zero),
+                let axes = op.axes.iter().map(|axis| {
+                    if is_wide(axis.extent) {
+                        wide.next()
+                    } else {
+                        Some(zero)
+                    }
                 });
                 let axes: Vec<ScalarNode> = axes.collect::<Option<_>>()?;
                 copier.copy_folds(&mut joined, op, *at, &axes);
@@ -250,19 +251,19 @@ impl RowFusionGroup<'_> {
     }
 }
 
-/// Copies nodes of members into the joined body.
+/// Copies nodes of members into the fused body.
 struct RowFusionCopier<'a> {
     group: &'a RowFusionGroup<'a>,
     /// The indices of a row.
     row: Vec<ScalarNode>,
-    /// What folds give.
+    /// Results of reductions.
     known: Vec<(TensorValue, ScalarNode)>,
-    /// Whether all are read at their own rows.
+    /// Whether all results are read at their own rows.
     fits: bool,
 }
 
 impl RowFusionCopier<'_> {
-    /// Adds the folds of a member; `indices` are those of its axes.
+    /// Adds the reductions of a member; `indices` are those of its axes.
     fn copy_folds(
         &mut self,
         joined: &mut StructuredOp,
@@ -298,7 +299,7 @@ impl RowFusionCopier<'_> {
         self.import_nodes(body, op, roots, indices, 0)
     }
 
-    /// Nodes of an operation at some indices, whose accumulators are numbered from `first` on.
+    /// Copies nodes of an operation at some indices, with accumulators numbered from `first` on.
     fn import_nodes(
         &mut self,
         body: &mut NodeGraph,
@@ -317,7 +318,7 @@ impl RowFusionCopier<'_> {
         })
     }
 
-    /// What a member made, instead of the element that holds it.
+    /// The node that a member computes, in place of the element that holds it.
     fn resolve_element(
         &mut self,
         body: &mut NodeGraph,
@@ -334,7 +335,7 @@ impl RowFusionCopier<'_> {
         let is_member = block == self.group.at.0 && self.group.members.contains(&at);
         let op = structured_at(self.group.function, (block, at)).filter(|_| is_member)?;
         if !op.is_map() || body.len() > NODES {
-            // A fold that has not been added, or too much.
+            // The reduction has not been added, or the body is too large.
             self.fits = false;
             return None;
         }

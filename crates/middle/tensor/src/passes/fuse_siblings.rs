@@ -1,10 +1,9 @@
-//! Operations over equal spaces that need each other at their own points at most, as one.
+//! Sibling fusion: operations over equal spaces become one if they read each other at their own points at most.
 //!
-//! What several operations read is then read once, and there is one launch for all. Only operations whose
-//! elements lie as their points do are joined, so that none spoils how another is run; but a map may join
-//! any fold whose results it reads, which others read, too. An operation goes up to an earlier one where
-//! what else it reads is there already, or an earlier one comes down to where the later one is if nothing
-//! between needs it.
+//! Common operands are then read once, and there is one launch for all. Only operations whose elements lie as their
+//! points do are fused, so that none spoils the schedule of another. A map may also join any reduction whose results it
+//! and others read. An operation moves up to an earlier one if its other operands are defined before that. Otherwise the
+//! earlier one moves down to the later one, if no operation in between needs it.
 
 use super::epilogue_fusion;
 use crate::ir::{
@@ -14,14 +13,14 @@ use crate::ir::{
 use crate::schedule::match_contraction;
 use spirula_program::ScalarType;
 
-/// Most tensors that a joined operation reads or gives.
+/// Most tensors that a fused operation reads and defines.
 const TENSORS: usize = 12;
-/// Most nodes of a joined body.
+/// Most nodes of a fused body.
 const NODES: usize = 2048;
-/// Earlier operations that one is compared with.
+/// Number of earlier operations that one is compared with.
 const RECENT: usize = 8;
 
-/// Joins siblings in all blocks.
+/// Fuses siblings in all blocks.
 pub(super) fn fuse_siblings(function: &mut TensorFunction) {
     for block in function.block_ids() {
         let ops = std::mem::take(&mut function.block_mut(block).ops);
@@ -42,12 +41,23 @@ pub(super) fn fuse_siblings(function: &mut TensorFunction) {
 }
 
 struct SiblingFusion {
-    /// The operation of the block that makes each value, and the first one that uses it.
+    /// The operation of the block that defines each value.
     made: Vec<Option<usize>>,
+    /// The first operation of the block that uses each value.
     used: Vec<Option<usize>>,
     ops: Vec<Option<TensorOp>>,
-    /// Operations that others may join, the last the newest.
+    /// Operations that others may join, the newest last.
     open: Vec<usize>,
+}
+
+/// An earlier operation that one can be fused with.
+struct FoundSibling {
+    /// Its number in the block.
+    other: usize,
+    /// Whether the later operation moves up to it.
+    goes_up: bool,
+    /// Both together.
+    fused: StructuredOp,
 }
 
 impl SiblingFusion {
@@ -66,11 +76,17 @@ impl SiblingFusion {
             self.ops.push(Some(op));
             return;
         };
-        let sibling = match is_plain(own) {
-            true => self.find_sibling(own, at),
-            false => None,
+        let sibling = if is_plain(own) {
+            self.find_sibling(own, at)
+        } else {
+            None
         };
-        let Some((other, goes_up, kind)) = sibling else {
+        let Some(FoundSibling {
+            other,
+            goes_up,
+            fused,
+        }) = sibling
+        else {
             if is_joined_by_others(own) {
                 self.open.push(at);
             }
@@ -80,7 +96,7 @@ impl SiblingFusion {
         let Some(mut joined) = self.ops[other].take() else {
             return;
         };
-        joined.kind = OpKind::Structured(Box::new(kind));
+        joined.kind = OpKind::Structured(Box::new(fused));
         joined.results.extend(op.results);
         let stays = if goes_up { other } else { at };
         for result in &joined.results {
@@ -94,8 +110,8 @@ impl SiblingFusion {
         }
     }
 
-    /// An earlier operation that one can be joined with, whether it goes up to that, and what both are.
-    fn find_sibling(&self, own: &StructuredOp, at: usize) -> Option<(usize, bool, StructuredOp)> {
+    /// An earlier operation that one can be fused with.
+    fn find_sibling(&self, own: &StructuredOp, at: usize) -> Option<FoundSibling> {
         let operands = own.collect_operands();
         let makers = operands.iter().filter_map(|v| self.made[v.index()]);
         let mut candidates: Vec<usize> = makers.filter(|other| *other < at).collect();
@@ -109,15 +125,20 @@ impl SiblingFusion {
             let is_there = |v: &TensorValue| given.contains(v) || self.is_before(*v, other);
             let goes_up = operands.iter().all(is_there);
             let comes_down = given.iter().all(|v| self.is_unused(*v, at));
-            let kind = match goes_up || comes_down {
-                true => join_ops(before, own, given)?,
-                false => return None,
+            let fused = if goes_up || comes_down {
+                join_ops(before, own, given)?
+            } else {
+                return None;
             };
-            Some((other, goes_up, kind))
+            Some(FoundSibling {
+                other,
+                goes_up,
+                fused,
+            })
         })
     }
 
-    /// Whether a value is there before an operation of the block.
+    /// Whether a value is defined before an operation of the block.
     fn is_before(&self, value: TensorValue, at: usize) -> bool {
         self.made[value.index()].is_none_or(|made| made < at)
     }
@@ -128,7 +149,7 @@ impl SiblingFusion {
     }
 }
 
-/// Everything that an operation uses, also in its blocks and as sizes of what it gives.
+/// All values that an operation uses, also in its blocks and as sizes of its results.
 fn collect_used_values(function: &TensorFunction, op: &TensorOp) -> Vec<TensorValue> {
     let mut values = op.kind.collect_operands();
     let sizes = op
@@ -153,7 +174,7 @@ fn collect_used_values(function: &TensorFunction, op: &TensorOp) -> Vec<TensorVa
     values
 }
 
-/// Whether there may be an operation that this one is joined with.
+/// Whether other operations may join this one.
 fn is_joined_by_others(op: &StructuredOp) -> bool {
     let is_fold = !op.reductions.is_empty() && op.yields.iter().all(at_point);
     !op.axes.is_empty() && (is_fold || is_plain(op))
@@ -183,7 +204,7 @@ fn is_plain(op: &StructuredOp) -> bool {
         && match_contraction(op).is_none()
 }
 
-/// Two operations over one space as one, whose results are those of the first, then those of the second.
+/// Two operations over one space as one. Its results are those of the first, then those of the second.
 fn join_ops(
     first: &StructuredOp,
     second: &StructuredOp,
@@ -193,17 +214,14 @@ fn join_ops(
         .body
         .values_read()
         .any(|value| given.contains(&value));
-    let fits = match reads_first {
-        // A map behind a map or a fold.
-        true => {
-            second.reductions.is_empty()
-                && is_joined_by_others(first)
-                && first.parallel_shape().eq(second.parallel_shape())
-        }
-        false => {
-            let are_alike = first.reductions.is_empty() == second.reductions.is_empty();
-            are_alike && first.axes == second.axes && is_plain(first)
-        }
+    let fits = if reads_first {
+        // A map after a map or a reduction.
+        second.reductions.is_empty()
+            && is_joined_by_others(first)
+            && first.parallel_shape().eq(second.parallel_shape())
+    } else {
+        let are_alike = first.reductions.is_empty() == second.reductions.is_empty();
+        are_alike && first.axes == second.axes && is_plain(first)
     };
     if !fits {
         return None;

@@ -1,14 +1,13 @@
-//! What it costs to compute elements where they are read, beside what it costs to store them.
+//! Fusion cost: computing elements where they are read, compared with storing them.
 //!
-//! Computed where it is read, an element is computed as often as that: its operators are run again, and
-//! what it is made of is read again. Stored, it is computed once, written once and read as often by its
-//! reader, for which there is one dispatch more. Both are counted in operators as cheap as an addition;
-//! how many of them a byte is worth, and how many a dispatch, is the profile's ([`ScheduleProfile::byte`],
-//! [`ScheduleProfile::again`]).
+//! An element that is computed where it is read is computed once for each read: its operators run again, and its operands
+//! are read again. An element that is stored is computed once, written once, and read once for each read; there is one
+//! dispatch more. Both costs are in operators as cheap as an addition. The profile has the cost of a byte and that of a
+//! dispatch ([`ScheduleProfile::byte`], [`ScheduleProfile::again`]).
 //!
-//! How often an element is read depends on the reader. A fold reads at all its points, a map at its own.
-//! The factors of a contraction are computed once for each tile that has them; a tile along columns needs
-//! each element of the first factor, so that this is read as often as there are such tiles.
+//! The number of reads depends on the reader. A reduction reads at all its points, a map at its own. The factors of a
+//! contraction are computed once for each tile that has them. A tile along columns needs each element of the first
+//! factor, so this is read as often as there are such tiles.
 
 use super::use_def::TensorUses;
 use crate::ir::{
@@ -21,31 +20,31 @@ use crate::schedule::{
 use spirula_program::{ScalarOp, ScalarType};
 use std::fmt;
 
-/// Work that is done again for several readers rather than stored.
+/// Most work that is repeated for several readers rather than stored.
 const TRIVIAL: u64 = 3;
-/// Work that is done again where nobody knows how often.
+/// Most work that is repeated where the number of reads is not known.
 const CHEAP: u64 = 8;
-/// What is computed behind folds may be one in so many parts of all that its reader does.
+/// Repeated work at points may be one in so many parts of the reader's own work.
 const PART: u64 = 2;
-/// Operators that may stand in a body again because it reads several elements. Rounds that read two each, as
-/// those of sorts, would double with every round otherwise.
+/// Most operators that a body repeats because it reads several elements. Without it, steps that read two elements each,
+/// such as those of sorts, would double with each step.
 const REPEATED: u64 = 64;
-/// What a product by matrices loses where it computes a factor, one operator for so many points: it takes
-/// twice its time on an NVIDIA H200, even for a cast.
+/// Loss of a product by matrices that computes a factor: one operator for so many points. It takes twice the time on an
+/// NVIDIA H200, even for a cast.
 const BY_MATRICES: u64 = 8;
-/// Tensors with so many times fewer elements than what is made of them stay in caches.
+/// Tensors with so many times fewer elements than the result stay in caches.
 const SMALL: u64 = 16;
 
-/// Both costs of a tensor, in operators; what they have in common is in neither.
+/// Both costs of a tensor, in operators. Common parts are in neither.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FusionCost {
-    /// How often its elements are computed if that happens where they are read.
+    /// Number of computations of elements, if they are computed where they are read.
     pub evaluations: u64,
-    /// How many it has.
+    /// Number of elements.
     pub elements: u64,
-    /// What is computed and read again.
+    /// Cost of repeated computations and reads.
     pub again: u64,
-    /// The memory that is written and read, and the dispatch.
+    /// Cost of writes and reads of memory, and of the dispatch.
     pub stored: u64,
 }
 
@@ -59,49 +58,69 @@ impl fmt::Display for FusionCost {
     }
 }
 
-/// Whether computing the elements of a map where they are read beats storing them.
-pub(super) fn is_fusion_profitable(
-    function: &TensorFunction,
-    uses: &TensorUses,
-    (producer, number): (&StructuredOp, usize),
-    (consumer, value): (&StructuredOp, TensorValue),
-    profile: &ScheduleProfile,
-) -> bool {
-    let cost = estimate_node_work(&producer.body, producer.yields[number].value);
-    let is_alone = uses.use_count(value) == 1;
-    if cost > TRIVIAL && !is_alone {
-        return false;
-    }
-    let repeated = read_by(&consumer.body, &consumer.collect_roots(), value).saturating_sub(1);
-    if repeated.saturating_mul(cost) > REPEATED {
-        return false;
-    }
-    match estimate_fusion_cost(function, (producer, number), (consumer, value), profile) {
-        Some(price) => {
-            price.again <= price.stored
-                || (is_alone && is_small_part(consumer, value, price.evaluations, cost))
-        }
-        None => cost <= TRIVIAL || (cost <= CHEAP && !consumer.reductions.is_empty()),
+/// A map and one of its results.
+#[derive(Clone, Copy)]
+pub(super) struct FusionProducer<'a> {
+    pub op: &'a StructuredOp,
+    pub result: usize,
+}
+
+impl FusionProducer<'_> {
+    /// The node of the result.
+    fn root(self) -> ScalarNode {
+        self.op.yields[self.result].value
     }
 }
 
-/// What the result of a map costs its reader either way, where sizes are known.
+/// An operation and a tensor that it reads.
+#[derive(Clone, Copy)]
+pub(super) struct FusionConsumer<'a> {
+    pub op: &'a StructuredOp,
+    pub value: TensorValue,
+}
+
+/// Whether computing the elements of a map where they are read costs less than storing them.
+pub(super) fn is_fusion_profitable(
+    function: &TensorFunction,
+    uses: &TensorUses,
+    producer: FusionProducer<'_>,
+    consumer: FusionConsumer<'_>,
+    profile: &ScheduleProfile,
+) -> bool {
+    let cost = estimate_node_work(&producer.op.body, producer.root());
+    let reader = consumer.op;
+    let is_alone = uses.use_count(consumer.value) == 1;
+    if cost > TRIVIAL && !is_alone {
+        return false;
+    }
+    let reads = count_reads(&reader.body, &reader.collect_roots(), consumer.value);
+    let repeated = reads.saturating_sub(1);
+    if repeated.saturating_mul(cost) > REPEATED {
+        return false;
+    }
+    match estimate_fusion_cost(function, producer, consumer, profile) {
+        Some(both) => {
+            both.again <= both.stored
+                || (is_alone && is_small_part(consumer, both.evaluations, cost))
+        }
+        None => cost <= TRIVIAL || (cost <= CHEAP && !reader.reductions.is_empty()),
+    }
+}
+
+/// Both costs of the result of a map for its reader, where sizes are known.
 pub(super) fn estimate_fusion_cost(
     function: &TensorFunction,
-    (producer, number): (&StructuredOp, usize),
-    (consumer, value): (&StructuredOp, TensorValue),
+    producer: FusionProducer<'_>,
+    consumer: FusionConsumer<'_>,
     profile: &ScheduleProfile,
 ) -> Option<FusionCost> {
-    let root = producer.yields[number].value;
-    let (elements, own) = (
-        function.ty(value).element_count()?,
-        function.ty(value).element.size(),
-    );
-    let evaluations = count_evaluations(consumer, value, profile)?;
+    let (body, root) = (&producer.op.body, producer.root());
+    let ty = function.ty(consumer.value);
+    let (elements, own) = (ty.element_count()?, ty.element.size());
+    let evaluations = count_evaluations(consumer, profile)?;
     let rest = evaluations.saturating_sub(elements);
-    let read = estimate_read_bytes(function, &producer.body, root, elements);
-    let each =
-        estimate_node_work(&producer.body, root).saturating_add(read.saturating_mul(profile.byte));
+    let read = estimate_read_bytes(function, body, root, elements);
+    let each = estimate_node_work(body, root).saturating_add(read.saturating_mul(profile.byte));
     let access = own.saturating_mul(profile.byte).saturating_add(1);
     let stored = evaluations.saturating_add(elements).saturating_mul(access);
     Some(FusionCost {
@@ -109,17 +128,16 @@ pub(super) fn estimate_fusion_cost(
         elements,
         again: rest
             .saturating_mul(each)
-            .saturating_add(estimate_contraction_loss(
-                consumer, value, root, producer, profile,
-            )),
+            .saturating_add(estimate_contraction_loss(producer, consumer, profile)),
         stored: stored.saturating_add(profile.again),
     })
 }
 
-/// What it costs to make a tensor of a node, to read it once, and the dispatch.
+/// The cost of storing a node in a tensor, of reading it once, and of the dispatch.
 pub(super) fn estimate_store_cost(
     function: &TensorFunction,
-    (body, node): (&NodeGraph, ScalarNode),
+    body: &NodeGraph,
+    node: ScalarNode,
     elements: u64,
     profile: &ScheduleProfile,
 ) -> u64 {
@@ -128,43 +146,53 @@ pub(super) fn estimate_store_cost(
     elements.saturating_mul(each).saturating_add(profile.again)
 }
 
-/// What a contraction loses whose factors are no longer elements that are read where they are.
+/// The loss of a contraction whose factors are not read in place any more.
 fn estimate_contraction_loss(
-    consumer: &StructuredOp,
-    value: TensorValue,
-    root: ScalarNode,
-    producer: &StructuredOp,
+    producer: FusionProducer<'_>,
+    consumer: FusionConsumer<'_>,
     profile: &ScheduleProfile,
 ) -> u64 {
+    let FusionConsumer { op, value } = consumer;
     let is_factor = |contraction: &ContractionAxes| {
         let factors = contraction.factors.iter();
-        let mut read = factors.map(|f| read_by(&consumer.body, &[*f], value));
+        let mut read = factors.map(|f| count_reads(&op.body, &[*f], value));
         read.any(|count| count > 0)
     };
-    let stays = is_in_place(&producer.body, root);
-    let Some(reading) = plan_reads(consumer, profile) else {
+    let stays = is_in_place(&producer.op.body, producer.root());
+    let Some(reading) = plan_reads(op, profile) else {
         return 0;
     };
     if stays || !is_factor(&reading.contraction) {
         return 0;
     }
-    let all = count_points(consumer).map_or(0, |(_, all)| all);
-    match (reading.is_direct, reading.is_in_matrices) {
-        (true, _) => all,
-        (_, true) => all / BY_MATRICES,
-        _ => 0,
+    let all = count_points(op).map_or(0, |points| points.all);
+    if reading.is_direct {
+        all
+    } else if reading.is_in_matrices {
+        all / BY_MATRICES
+    } else {
+        0
     }
 }
 
-/// Whether what is computed again for points, not in folds, is a small part of what is done anyway.
-fn is_small_part(consumer: &StructuredOp, value: TensorValue, evaluations: u64, cost: u64) -> bool {
-    let is_folded = read_by(&consumer.body, &collect_folded_values(consumer), value) > 0;
-    let most = own_work(consumer).map(|work| work / PART);
+/// Whether repeated work at points, outside of reductions, is a small part of the reader's own work.
+fn is_small_part(consumer: FusionConsumer<'_>, evaluations: u64, cost: u64) -> bool {
+    let FusionConsumer { op, value } = consumer;
+    let is_folded = count_reads(&op.body, &collect_folded_values(op), value) > 0;
+    let most = estimate_op_work(op).map(|work| work / PART);
     !is_folded && most.is_some_and(|most| evaluations.saturating_mul(cost) <= most)
 }
 
-/// Points of the parallel axes of an operation, and of all, where they are known.
-fn count_points(op: &StructuredOp) -> Option<(u64, u64)> {
+/// Numbers of points of an operation.
+struct PointCounts {
+    /// Points at which results are written.
+    written: u64,
+    /// Points of all axes.
+    all: u64,
+}
+
+/// The numbers of points of an operation, where they are known.
+fn count_points(op: &StructuredOp) -> Option<PointCounts> {
     let product = |is_counted: &dyn Fn(AxisKind) -> bool| {
         let axes = op.axes.iter().filter(|axis| is_counted(axis.kind));
         let mut extents = axes.map(|axis| axis.extent.as_static());
@@ -175,37 +203,36 @@ fn count_points(op: &StructuredOp) -> Option<(u64, u64)> {
         let mut yields = op.yields.iter();
         yields.any(|y| !matches!(y.destination, YieldDestination::Point))
     };
-    match is_row(op) {
-        true => Some((all, all)),
-        false => Some((product(&|kind| kind == AxisKind::Parallel)?, all)),
+    if is_row(op) {
+        Some(PointCounts { written: all, all })
+    } else {
+        let written = product(&|kind| kind == AxisKind::Parallel)?;
+        Some(PointCounts { written, all })
     }
 }
 
-/// Values that are folded.
+/// Values that are reduced.
 fn collect_folded_values(op: &StructuredOp) -> Vec<ScalarNode> {
     let reductions = op.reductions.iter();
     reductions.flat_map(|r| r.values.iter().copied()).collect()
 }
 
-/// How many elements of a tensor some nodes need.
-fn read_by(body: &NodeGraph, roots: &[ScalarNode], value: TensorValue) -> u64 {
+/// Number of elements of a tensor that some nodes need.
+fn count_reads(body: &NodeGraph, roots: &[ScalarNode], value: TensorValue) -> u64 {
     let needed = body.mark_reachable(roots);
     let is_read = |node: &ScalarNode| matches!(body.node(*node), NodeData::Element(read, _) if *read == value);
     let nodes = body.node_ids().filter(|n| needed[n.index()]);
     nodes.filter(is_read).count() as u64
 }
 
-/// How often elements of a tensor are read: once for each tile of a contraction that has them, else in
-/// each round of the folds, or once for each point.
-fn count_evaluations(
-    op: &StructuredOp,
-    value: TensorValue,
-    profile: &ScheduleProfile,
-) -> Option<u64> {
-    let (parallel, all) = count_points(op)?;
-    let all_reads = read_by(&op.body, &op.collect_roots(), value);
-    let in_rounds = read_by(&op.body, &collect_folded_values(op), value);
-    let at_points = (all_reads - in_rounds).saturating_mul(parallel);
+/// Number of reads of a tensor's elements. They are read once for each tile of a contraction that has them, otherwise
+/// in each iteration of the reductions, or once for each point.
+fn count_evaluations(consumer: FusionConsumer<'_>, profile: &ScheduleProfile) -> Option<u64> {
+    let FusionConsumer { op, value } = consumer;
+    let PointCounts { written, all } = count_points(op)?;
+    let all_reads = count_reads(&op.body, &op.collect_roots(), value);
+    let in_rounds = count_reads(&op.body, &collect_folded_values(op), value);
+    let at_points = (all_reads - in_rounds).saturating_mul(written);
     let in_rounds = match plan_reads(op, profile) {
         None => in_rounds.saturating_mul(all),
         Some(ContractionReads {
@@ -220,7 +247,7 @@ fn count_evaluations(
             let tiles = [tiles[1], tiles[0]];
             let factors = contraction.factors.iter().zip(others.iter().zip(tiles));
             let reads = factors.map(|(factor, (others, tiles))| {
-                let reads = read_by(&op.body, &[*factor], value);
+                let reads = count_reads(&op.body, &[*factor], value);
                 reads
                     .saturating_mul(all / (*others).max(1))
                     .saturating_mul(tiles)
@@ -231,19 +258,20 @@ fn count_evaluations(
     Some(at_points.saturating_add(in_rounds))
 }
 
-/// Work of all points of an operation.
-fn own_work(op: &StructuredOp) -> Option<u64> {
-    let (parallel, all) = count_points(op)?;
-    let in_rounds = match op.reductions.is_empty() {
-        true => 0,
-        false => 1 + cost_of(&op.body, &collect_folded_values(op)),
+/// The work of all points of an operation.
+fn estimate_op_work(op: &StructuredOp) -> Option<u64> {
+    let PointCounts { written, all } = count_points(op)?;
+    let in_rounds = if op.reductions.is_empty() {
+        0
+    } else {
+        1 + estimate_work(&op.body, &collect_folded_values(op))
     };
     let yields: Vec<ScalarNode> = op.yields.iter().map(|y| y.value).collect();
-    let at_points = cost_of(&op.body, &yields).saturating_mul(parallel);
+    let at_points = estimate_work(&op.body, &yields).saturating_mul(written);
     Some(in_rounds.saturating_mul(all).saturating_add(at_points))
 }
 
-/// Bytes that are read for an element of a result with so many, but for those that stay in caches.
+/// Bytes that are read for each element of a result of `elements`, without those that stay in caches.
 fn estimate_read_bytes(
     function: &TensorFunction,
     body: &NodeGraph,
@@ -263,13 +291,13 @@ fn estimate_read_bytes(
     read.filter(is_large).map(|ty| ty.element.size()).sum()
 }
 
-/// Work to compute a node: reads, and operators outside of index arithmetic and of what compares indices.
+/// The work of a node: reads, and operators other than index arithmetic and comparisons of indices.
 fn estimate_node_work(body: &NodeGraph, root: ScalarNode) -> u64 {
-    cost_of(body, &[root])
+    estimate_work(body, &[root])
 }
 
-/// The same of several, what they share once.
-fn cost_of(body: &NodeGraph, roots: &[ScalarNode]) -> u64 {
+/// The same of several nodes; shared operands count once.
+fn estimate_work(body: &NodeGraph, roots: &[ScalarNode]) -> u64 {
     let needed = body.mark_reachable(roots);
     let mut is_of_indices = vec![false; body.len()];
     let mut sum = 0;
@@ -291,7 +319,7 @@ fn cost_of(body: &NodeGraph, roots: &[ScalarNode]) -> u64 {
     sum
 }
 
-/// What an operator costs, an addition being 1.
+/// The cost of an operator; that of an addition is 1.
 fn operator_weight(op: ScalarOp) -> u64 {
     use ScalarOp::{
         Abs, Add, And, Cond, Eq, FAbs, FAdd, FConv, FDiv, FLe, FLt, FMax, FMin, FMul, FNeg, FSub,

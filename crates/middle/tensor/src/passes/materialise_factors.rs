@@ -1,9 +1,9 @@
-//! Factors of products that processors read where they are, stored so that they can be.
+//! Materialised factors: factors of products, stored so that processors can read them from memory.
 //!
-//! Invocations that need not wait for each other read factors from the device's memory ([`ScheduleProfile::direct`]):
-//! those along columns have to lie next to each other as the columns do, and nothing but indices may be
-//! computed for either. Where a factor is converted, turned or computed otherwise, a tensor of it costs little
-//! beside a product that uses each of its elements often.
+//! Invocations without barriers read factors from the device's memory ([`ScheduleProfile::direct`]). Elements along
+//! columns must be contiguous as the columns are, and nothing but indices may be computed for either factor. Where a
+//! factor is converted, transposed or computed otherwise, storing it costs little beside a product that uses each of its
+//! elements often.
 
 use super::{fusion_cost, pad_input};
 use crate::ir::{
@@ -11,16 +11,16 @@ use crate::ir::{
     TensorOp, TensorShape,
 };
 use crate::schedule::{
-    ContractionAxes, CrossLaneAxes, ScheduleProfile, axes_of, dense_plan, is_along, is_in_place,
-    match_contraction,
+    ContractionAxes, CrossLaneAxes, ScheduleProfile, find_node_axes, is_along_columns, is_in_place,
+    match_contraction, plan_large_fragments,
 };
 use spirula_diagnostics::SourceLocation;
 use spirula_program::ScalarType;
 
-/// How much more a copy costs whose rows are no multiples of vectors.
+/// Factor of the cost of a copy whose rows are not multiples of vectors.
 const ONE_BY_ONE: u64 = 8;
 
-/// Stores the factors of all products that want it.
+/// Stores the factors of all products for which it pays.
 pub(super) fn materialise_factors(function: &mut TensorFunction, profile: &ScheduleProfile) {
     if profile.direct < 2 {
         return;
@@ -32,7 +32,9 @@ pub(super) fn materialise_factors(function: &mut TensorFunction, profile: &Sched
             if let OpKind::Structured(structured) = &mut op.kind
                 && let Some(parts) = match_contraction(structured)
             {
-                if let Some(framed) = pad_input::store_factor(function, structured, profile, op.place) {
+                if let Some(framed) =
+                    pad_input::store_factor(function, structured, profile, op.place)
+                {
                     stored.extend([framed, op]);
                     continue;
                 }
@@ -50,13 +52,19 @@ pub(super) fn materialise_factors(function: &mut TensorFunction, profile: &Sched
     }
 }
 
-/// The factors that are to be stored, with the axes of the tensors that they are to be.
+/// A factor and the axes of the tensor that it is stored in.
+struct StoredFactor {
+    factor: ScalarNode,
+    axes: Vec<usize>,
+}
+
+/// The factors that are to be stored.
 fn find_unsuitable_factors(
     function: &TensorFunction,
     op: &StructuredOp,
     parts: &ContractionAxes,
     profile: &ScheduleProfile,
-) -> Vec<(ScalarNode, Vec<usize>)> {
+) -> Vec<StoredFactor> {
     let total = |axes: &[usize]| -> Option<u64> {
         axes.iter()
             .map(|at| op.axes[*at].extent.as_static())
@@ -71,7 +79,7 @@ fn find_unsuitable_factors(
     if CrossLaneAxes::from_op(op, profile).is_some() {
         return Vec::new();
     }
-    if let Some(factors) = unlike_memory(function, op, profile) {
+    if let Some(factors) = find_unlike_matrices(function, op, profile) {
         return factors;
     }
     let (Some(all), Some(columns)) = (
@@ -88,35 +96,35 @@ fn find_unsuitable_factors(
     let [rows, columns] = parts.factors;
     let mut factors = Vec::new();
     if !is_in_place(&op.body, rows) {
-        factors.push((
-            rows,
-            order_factor_axes(op, rows, [&parts.rows, &parts.steps]),
-        ));
+        factors.push(StoredFactor {
+            factor: rows,
+            axes: order_factor_axes(op, rows, [&parts.rows, &parts.steps]),
+        });
     }
-    if !is_along(op, parts, columns) {
-        factors.push((
-            columns,
-            order_factor_axes(op, columns, [&parts.steps, &parts.columns]),
-        ));
+    if !is_along_columns(op, parts, columns) {
+        factors.push(StoredFactor {
+            factor: columns,
+            axes: order_factor_axes(op, columns, [&parts.steps, &parts.columns]),
+        });
     }
-    let costs = factors.iter().map(|(factor, axes)| {
-        let elements = total(axes).unwrap_or(u64::MAX);
-        fusion_cost::estimate_store_cost(function, (&op.body, *factor), elements, profile)
+    let costs = factors.iter().map(|stored| {
+        let elements = total(&stored.axes).unwrap_or(u64::MAX);
+        fusion_cost::estimate_store_cost(function, &op.body, stored.factor, elements, profile)
     });
-    match costs.fold(0, u64::saturating_add) <= all {
-        true => factors,
-        false => Vec::new(),
+    if costs.fold(0, u64::saturating_add) <= all {
+        factors
+    } else {
+        Vec::new()
     }
 }
 
-/// The same of a product by large fragments, whose factors have to be matrices in memory; none where it is not
-/// worth it.
-fn unlike_memory(
+/// The same of a product by large fragments, whose factors must be matrices in memory; none where that does not pay.
+fn find_unlike_matrices(
     function: &TensorFunction,
     op: &StructuredOp,
     profile: &ScheduleProfile,
-) -> Option<Vec<(ScalarNode, Vec<usize>)>> {
-    let plan = dense_plan(function, op, profile)?;
+) -> Option<Vec<StoredFactor>> {
+    let plan = plan_large_fragments(function, op, profile)?;
     let all = extents_of(op, &(0..op.axes.len()).collect::<Vec<_>>())?;
     let mut factors = Vec::new();
     let mut cost = 0u64;
@@ -136,40 +144,43 @@ fn unlike_memory(
             },
         );
         let elements = extents_of(op, &axes)?;
-        let each = match extents_of(op, &axes[axes.len() - 1..])?.is_multiple_of(profile.tile[0]) {
-            true => 1,
-            // Neighbours read elements that do not lie next to each other.
-            false => ONE_BY_ONE,
+        let each = if extents_of(op, &axes[axes.len() - 1..])?.is_multiple_of(profile.tile[0]) {
+            1
+        } else {
+            // Neighbours read elements that are not contiguous.
+            ONE_BY_ONE
         };
-        let storing = fusion_cost::estimate_store_cost(function, (&op.body, factor), elements, profile);
+        let storing =
+            fusion_cost::estimate_store_cost(function, &op.body, factor, elements, profile);
         cost = cost.saturating_add(storing.saturating_mul(each));
-        factors.push((factor, axes));
+        factors.push(StoredFactor { factor, axes });
     }
     (cost <= all).then_some(factors)
 }
 
-/// Points of some axes together.
+/// Number of points of some axes together.
 fn extents_of(op: &StructuredOp, axes: &[usize]) -> Option<u64> {
     let mut extents = axes.iter().map(|at| op.axes[*at].extent.as_static());
     extents.try_fold(1u64, |n, extent| n.checked_mul(extent?))
 }
 
-/// The axes that a factor has: those of no kind, then those of two kinds in their order.
+/// The axes of a factor: those of neither kind, then those of the two kinds in their order.
 fn order_factor_axes(op: &StructuredOp, factor: ScalarNode, kinds: [&[usize]; 2]) -> Vec<usize> {
-    let has = axes_of(op, factor);
+    let has = find_node_axes(op, factor);
     let is_other = |at: &usize| kinds.iter().all(|axes| !axes.contains(at));
     let others = (0..op.axes.len()).filter(is_other);
     let kinds = kinds.into_iter().flatten().copied();
     others.chain(kinds).filter(|at| has[*at]).collect()
 }
 
-/// The operation that makes a tensor of a factor.
+/// The operation that stores a factor.
 fn build_factor_copy(
     function: &mut TensorFunction,
     op: &StructuredOp,
-    (factor, axes): &(ScalarNode, Vec<usize>),
+    stored: &StoredFactor,
     place: SourceLocation,
 ) -> TensorOp {
+    let StoredFactor { factor, axes } = stored;
     let shape: TensorShape = axes.iter().map(|at| op.axes[*at].extent).collect();
     let mut map = StructuredOp::with_parallel_axes(&shape);
     let point = map.axis_indices();
@@ -192,17 +203,18 @@ fn build_factor_copy(
     }
 }
 
-/// A product that reads factors from tensors.
+/// A product that reads stored factors.
 fn replace_factors(
     op: &StructuredOp,
-    factors: &[(ScalarNode, Vec<usize>)],
+    factors: &[StoredFactor],
     copies: &[TensorOp],
 ) -> StructuredOp {
     let mut product = op.clone();
     let mut body = NodeGraph::default();
     let nodes = body.import_nodes(&op.body, &op.collect_roots(), |body, node, _| {
         let mut pairs = factors.iter().zip(copies);
-        let ((factor, axes), copy) = pairs.find(|((factor, _), _)| *factor == node)?;
+        let (StoredFactor { factor, axes }, copy) =
+            pairs.find(|(stored, _)| stored.factor == node)?;
         let indices = axes
             .iter()
             .map(|at| body.intern_index(*at as u32, op.axes[*at].extent));

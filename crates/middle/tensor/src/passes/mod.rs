@@ -1,34 +1,34 @@
-//! Passes over functions, one file and one row of [`PASSES`] each.
+//! Passes over functions: one file and one row of [`PASSES`] each.
 
-mod epilogue_fusion;
 mod dce;
-mod pad_input;
+mod drop_unit_axes;
+mod epilogue_fusion;
+mod expand_sorts;
 mod fuse_producers;
+mod fuse_row_reductions;
+mod fuse_siblings;
+mod fusion_cost;
+mod materialise_factors;
 mod pack_constants;
 mod pad_factors;
-mod materialise_factors;
-mod fusion_cost;
-mod fuse_row_reductions;
-mod split_scans;
-mod fuse_siblings;
-mod drop_unit_axes;
-mod expand_sorts;
+mod pad_input;
 mod split_reductions;
+mod split_scans;
 mod use_def;
 
 use crate::ir::TensorFunction;
 use crate::schedule::ScheduleProfile;
 
-/// A pass.
+/// A pass over functions.
 #[derive(Clone, Copy, Debug)]
 pub struct TensorPass {
-    /// Its name.
+    /// Name, as `--print-after` takes it.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// Effect, in a line.
     pub about: &'static str,
-    /// Does it.
+    /// Rewrites a function.
     pub run: fn(&mut TensorFunction, &ScheduleProfile),
-    /// What else there is to be said of what it left, a line each.
+    /// Remarks about the function that it leaves, a line each.
     pub notes: fn(&TensorFunction, &ScheduleProfile) -> Vec<String>,
 }
 

@@ -1,13 +1,12 @@
-//! Constants whose numbers need few bits, kept packed.
+//! Packed constants: large constants whose numbers need few bits.
 //!
-//! A tensor of integers of 4 or 2 bits has a byte for each, as its arguments and results have. What weights
-//! of a model take of memory, and of the time to read them, is what runs such models; large constants are
-//! therefore kept in words of 32 bits, and unpacked where they are read. What kernels write stays as it is,
-//! so that no two invocations write to one word.
+//! A tensor of integers of 4 or 2 bits has a byte for each, as its arguments and results have. Models with such weights
+//! are limited by the memory of the weights and the time to read them. Large constants are therefore stored in words of
+//! 32 bits and unpacked where they are read. Tensors that kernels write are not packed, so that no two invocations write
+//! to one word.
 //!
-//! A word has numbers along one dimension, the one that is folded if there is one. Along the last they lie
-//! [`SIDE`] apart, along others next to each other: either way invocations side by side read words side by side,
-//! and shift all by as much.
+//! A word has numbers along one dimension: the reduced one, if there is one. Along the last dimension they are [`SIDE`]
+//! apart, along others adjacent. Either way neighbouring invocations read adjacent words and shift by the same amount.
 
 use crate::ir::{
     AxisKind, DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
@@ -18,15 +17,15 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
 /// Fewest elements of a constant that is packed.
 const LEAST: u64 = 4096;
-/// Bits of a word.
+/// Number of bits of a word.
 const WORD: u32 = 32;
-/// Neighbours along the last dimension that lie in words of their own.
+/// Number of neighbours along the last dimension that are in different words.
 const SIDE: usize = 8;
 
-/// Bits that numbers are packed in.
+/// Numbers of bits that numbers are packed in.
 const BITS: [u32; 3] = [1, 2, 4];
 
-/// How numbers are packed: as what they are above the least of them, so that none has a sign.
+/// The form of packed numbers: the difference to the least of them, so that none has a sign.
 #[derive(Clone, Copy)]
 struct PackingFormat {
     bits: u32,
@@ -34,24 +33,24 @@ struct PackingFormat {
 }
 
 impl PackingFormat {
-    /// Numbers in a word.
+    /// Number of numbers in a word.
     fn numbers_per_word(self) -> u32 {
         WORD / self.bits
     }
 }
 
-/// How a constant is packed.
+/// The layout of a packed constant.
 #[derive(Clone, Copy)]
 struct PackingLayout {
     format: PackingFormat,
     /// The dimension along which a word's numbers lie.
     dimension: usize,
-    /// How far apart.
+    /// Distance between them.
     apart: usize,
 }
 
 impl PackingLayout {
-    /// Of a tensor of some rank.
+    /// The layout along a dimension of a tensor of some rank.
     fn from_dimension(dimension: usize, rank: usize, format: PackingFormat) -> Self {
         let is_last = dimension + 1 == rank;
         PackingLayout {
@@ -61,21 +60,21 @@ impl PackingLayout {
         }
     }
 
-    /// Numbers of words that are filled together.
+    /// Number of numbers in words that are filled together.
     fn period(self) -> usize {
         self.apart * self.format.numbers_per_word() as usize
     }
 
-    /// Words for so many numbers.
+    /// Number of words for `size` numbers.
     fn word_count(self, size: usize) -> usize {
         size.div_ceil(self.period()) * self.apart
     }
 }
 
-/// A constant that is packed: the words in place of it.
+/// The words of a packed constant.
 type PackedConstant = (TensorValue, PackingLayout);
 
-/// Packs all constants that are worth it.
+/// Packs all constants for which it pays.
 pub(super) fn pack_constants(function: &mut TensorFunction) {
     let layouts = choose_layouts(function);
     if layouts.is_empty() {
@@ -84,7 +83,7 @@ pub(super) fn pack_constants(function: &mut TensorFunction) {
     let mut packed = FxHashMap::default();
     for block in function.block_ids() {
         for at in 0..function.block(block).ops.len() {
-            pack_constant(function, (block, at), &layouts, &mut packed);
+            pack_constant(function, block, at, &layouts, &mut packed);
         }
     }
     for block in function.block_ids() {
@@ -101,7 +100,7 @@ pub(super) fn pack_constants(function: &mut TensorFunction) {
     }
 }
 
-/// The constants to be packed, and how.
+/// The layouts of the constants that are packed.
 fn choose_layouts(function: &TensorFunction) -> FxHashMap<TensorValue, PackingLayout> {
     let mut layouts = FxHashMap::default();
     for block in function.block_ids() {
@@ -148,7 +147,7 @@ fn choose_format(constant: &TensorConstant) -> Option<PackingFormat> {
     Some(PackingFormat { bits, least })
 }
 
-/// Notes along which dimensions constants are folded, and forgets those that are copied whole.
+/// Notes along which dimensions constants are reduced, and removes those that are copied whole.
 fn note_uses(op: &StructuredOp, layouts: &mut FxHashMap<TensorValue, PackingLayout>) {
     for result in &op.yields {
         if let YieldDestination::Scatter { base, .. } = &result.destination {
@@ -169,10 +168,11 @@ fn note_uses(op: &StructuredOp, layouts: &mut FxHashMap<TensorValue, PackingLayo
     }
 }
 
-/// Puts words in the place of a constant, unless they take as much.
+/// Replaces a constant by words, unless they take as much memory.
 fn pack_constant(
     function: &mut TensorFunction,
-    (block, at): (TensorBlock, usize),
+    block: TensorBlock,
+    at: usize,
     layouts: &FxHashMap<TensorValue, PackingLayout>,
     packed: &mut FxHashMap<TensorValue, PackedConstant>,
 ) {
@@ -199,7 +199,7 @@ fn pack_constant(
     packed.insert(result, (words, layout));
 }
 
-/// The words that have a constant's numbers. The last along a dimension are filled up with zeros.
+/// The words that have a constant's numbers. The last along a dimension are padded with zeros.
 fn pack_words(constant: &TensorConstant, layout: PackingLayout, sizes: &[usize]) -> TensorConstant {
     let inner: usize = sizes[layout.dimension + 1..].iter().product();
     let size = sizes[layout.dimension];
@@ -226,7 +226,7 @@ fn pack_words(constant: &TensorConstant, layout: PackingLayout, sizes: &[usize])
     }
 }
 
-/// Has an operation read words.
+/// Replaces reads of packed constants by reads of words.
 fn unpack_reads(op: &mut StructuredOp, packed: &FxHashMap<TensorValue, PackedConstant>) {
     let mut body = NodeGraph::default();
     let nodes = body.import_nodes(&op.body, &op.collect_roots(), |body, _, data| match data {
@@ -241,12 +241,13 @@ fn unpack_reads(op: &mut StructuredOp, packed: &FxHashMap<TensorValue, PackedCon
     op.replace_roots(|_| nodes.next());
 }
 
-/// The number at a position of what was packed.
+/// The number at a position of a packed constant.
 fn unpack_number(
     body: &mut NodeGraph,
-    (words, layout): &PackedConstant,
+    packed: &PackedConstant,
     position: &[ScalarNode],
 ) -> ScalarNode {
+    let (words, layout) = packed;
     let format = layout.format;
     let index = position[layout.dimension];
     let (apart, period) = (

@@ -1,21 +1,21 @@
-//! Factors of large products whose rows begin at odd places, copied so that they do not.
+//! Padded factors: factors of large products, copied so that their rows are aligned.
 //!
-//! Tiles for fragments are copied 16 bytes at a time, which needs rows that begin at multiples of that.
-//! Where they do not, a copy whose rows are longer, with zeros at their ends, costs little beside the
-//! product. The fold goes over the zeros, too, so that only the last tiles of results have bounds.
+//! Tiles for fragments are copied 16 bytes at a time, so rows must begin at multiples of 16 bytes. Where they do not, a
+//! copy whose rows end in zeros costs little beside the product. The reduction includes the zeros, so that only the last
+//! tiles of results have bounds.
 
 use crate::ir::{
     DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
     TensorFunction, TensorOp, TensorShape, TensorValue,
 };
-use crate::schedule::{ContractionAxes, ScheduleProfile, is_for_matrices, match_contraction};
+use crate::schedule::{ContractionAxes, ScheduleProfile, is_matrix_product, match_contraction};
 use spirula_diagnostics::SourceLocation;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
-/// Bytes at multiples of which rows begin.
+/// Alignment of rows in bytes.
 const BYTES: u64 = 16;
 
-/// Pads the factors of all products that want it.
+/// Pads the factors of all products for which it pays.
 pub(super) fn pad_factors(function: &mut TensorFunction, profile: &ScheduleProfile) {
     if profile.matrices.is_none() {
         return;
@@ -46,21 +46,21 @@ struct IndexedFactor {
     axes: Vec<usize>,
 }
 
-/// What is padded of a product.
+/// The factors of a product that are padded.
 struct ProductPadding {
     factors: Vec<IndexedFactor>,
-    /// The folded axis with its size to be, where that changes.
+    /// The reduced axis and its new size, where that changes.
     fold: Option<(usize, u64)>,
 }
 
 impl ProductPadding {
-    /// None where rows begin at even places, or the product is small.
+    /// The padding of an operation; none where rows are aligned, or the product is small.
     fn from_op(
         function: &TensorFunction,
         op: &StructuredOp,
         profile: &ScheduleProfile,
     ) -> Option<ProductPadding> {
-        if !is_for_matrices(op, profile) {
+        if !is_matrix_product(op, profile) {
             return None;
         }
         let parts = match_contraction(op)?;
@@ -69,7 +69,7 @@ impl ProductPadding {
             sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
         };
         let [rows, columns] = [total(&parts.rows)?, total(&parts.columns)?];
-        // An element of a factor that is copied should be used often.
+        // A copied element should be used often.
         if rows.min(columns) < 2 * profile.busy {
             return None;
         }
@@ -99,17 +99,16 @@ impl ProductPadding {
                 Some((fold, size)) if fold == *axis => size,
                 _ => dim.as_static().unwrap_or(0),
             };
-            match at == last {
-                true => {
-                    DimExtent::Static(size.next_multiple_of(vector_elements(factor.ty.element)))
-                }
-                false => DimExtent::Static(size),
+            if at == last {
+                DimExtent::Static(size.next_multiple_of(vector_elements(factor.ty.element)))
+            } else {
+                DimExtent::Static(size)
             }
         });
         padded.collect()
     }
 
-    /// Operations that make the copies.
+    /// The operations that compute the copies.
     fn build_copies(&self, function: &mut TensorFunction, place: SourceLocation) -> Vec<TensorOp> {
         let copies = self.factors.iter().map(|factor| {
             let shape = self.padded_shape(factor);
@@ -172,12 +171,12 @@ impl ProductPadding {
     }
 }
 
-/// Elements of 16 bytes.
+/// Number of elements in 16 bytes.
 fn vector_elements(ty: ScalarType) -> u64 {
     (BYTES / ty.size().max(1)).max(1)
 }
 
-/// The only element that a factor is computed of, whatever the conditions.
+/// The only element that a factor is computed of, if there are no conditions.
 fn match_factor(
     function: &TensorFunction,
     op: &StructuredOp,
@@ -213,8 +212,7 @@ fn match_factor(
     found
 }
 
-/// The folded axis with a size that is a multiple of 16 bytes, where elements of a factor lie next to
-/// each other along it and it is none.
+/// The reduced axis and its size rounded up to a multiple of 16 bytes, where a factor is contiguous along it.
 fn longer_fold(
     op: &StructuredOp,
     parts: &ContractionAxes,

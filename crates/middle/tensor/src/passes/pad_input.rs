@@ -1,44 +1,44 @@
-//! Factors of convolutions, stored once for each position that is read.
+//! Padded inputs: factors of convolutions, stored once for each position that is read.
 //!
-//! What a convolution reads of its input depends on a window's place and on a place in the window, but only by their
-//! sum: outside is a zero, and what lies inside may be computed. A tensor over these sums, the input with a frame of
-//! zeros around it, is hardly larger than the input, where one over both is as large as the window times as much. Rows of windows
-//! lie in it as matrices do, one row overlapping the next, so that large fragments are loaded from it.
+//! A convolution reads its input at the sum of a window's position and a position in the window. Outside of the input it
+//! reads zeros; elements inside may be computed. A tensor over these sums is the input with a frame of zeros around it.
+//! It is hardly larger than the input, while a tensor over both positions is larger by the size of the window. Rows of
+//! windows are matrices in it, one row overlapping the next, so large fragments can be loaded from it.
 
 use super::fusion_cost;
 use crate::ir::{
     AffineSum, DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
     TensorFunction, TensorOp, TensorShape, TensorValue,
 };
-use crate::schedule::{ScheduleProfile, dense_plan};
+use crate::schedule::{ScheduleProfile, plan_large_fragments};
 use spirula_diagnostics::SourceLocation;
 use spirula_program::ScalarOp;
 
-/// A factor by the positions that it is read at.
+/// A factor that depends on indices through positions only.
 struct ConvolutionFactor {
     factor: ScalarNode,
     positions: Vec<WindowPosition>,
 }
 
-/// A position along a dimension: sums of indices of axes times factors.
+/// A position along a dimension: the sum of indices of axes times factors.
 struct WindowPosition {
     node: ScalarNode,
     /// Axes and their factors.
     terms: Vec<(usize, i64)>,
-    /// The least, and how many there are.
+    /// The least position.
     first: i64,
+    /// The number of positions.
     size: u64,
 }
 
-/// Stores a factor of a product so that both are matrices in memory, where they are not and that makes them so;
-/// the operation that does.
+/// Stores a factor of a product, if only then both factors are matrices in memory. Returns the operation that stores it.
 pub(super) fn store_factor(
     function: &mut TensorFunction,
     product: &mut StructuredOp,
     profile: &ScheduleProfile,
     place: SourceLocation,
 ) -> Option<TensorOp> {
-    let plan = dense_plan(function, product, profile)?;
+    let plan = plan_large_fragments(function, product, profile)?;
     if plan.is_in_memory(function, product) {
         return None;
     }
@@ -53,8 +53,9 @@ pub(super) fn store_factor(
         let elements = elements.fold(1, u64::saturating_mul);
         let stored = function.new_value(DenseTensorType { element, shape });
         let framed = frame.build_product(product, stored);
-        let plan = dense_plan(function, &framed, profile);
-        let cost = fusion_cost::estimate_store_cost(function, (&product.body, factor), elements, profile);
+        let plan = plan_large_fragments(function, &framed, profile);
+        let cost =
+            fusion_cost::estimate_store_cost(function, &product.body, factor, elements, profile);
         let points = framed
             .axes
             .iter()
@@ -75,7 +76,7 @@ pub(super) fn store_factor(
 }
 
 impl ConvolutionFactor {
-    /// None where the factor depends on indices otherwise.
+    /// The positions of a factor; none where it depends on indices in other ways.
     fn from_factor(op: &StructuredOp, factor: ScalarNode) -> Option<ConvolutionFactor> {
         let body = &op.body;
         let needed = body.mark_reachable(&[factor]);
@@ -96,7 +97,7 @@ impl ConvolutionFactor {
         depends.then_some(ConvolutionFactor { factor, positions })
     }
 
-    /// What makes the tensor.
+    /// The map that computes the stored tensor.
     fn build_map(&self, body: &NodeGraph) -> StructuredOp {
         let sizes = self.positions.iter().map(|p| DimExtent::Static(p.size));
         let mut map = StructuredOp::with_parallel_axes(&sizes.collect::<TensorShape>());
@@ -114,7 +115,7 @@ impl ConvolutionFactor {
         map
     }
 
-    /// The product that reads it.
+    /// The product that reads the stored tensor.
     fn build_product(&self, op: &StructuredOp, stored: TensorValue) -> StructuredOp {
         let mut product = op.clone();
         let mut body = NodeGraph::default();
@@ -135,7 +136,7 @@ impl ConvolutionFactor {
 }
 
 impl WindowPosition {
-    /// None where it is no sum of indices, each times a factor above zero.
+    /// The position of a node, if it is a sum of indices times positive factors.
     fn from_node(op: &StructuredOp, node: ScalarNode) -> Option<WindowPosition> {
         let sum = AffineSum::from_node(&op.body, node);
         let mut terms = Vec::new();
@@ -155,7 +156,7 @@ impl WindowPosition {
         })
     }
 
-    /// The place in the stored tensor.
+    /// The index in the stored tensor.
     fn stored_index(&self, op: &StructuredOp, body: &mut NodeGraph) -> ScalarNode {
         let mut sum = body.intern_i64(0);
         for (axis, factor) in &self.terms {
@@ -168,7 +169,7 @@ impl WindowPosition {
     }
 }
 
-/// Whether a node depends on indices by some nodes alone.
+/// Whether a node depends on indices through some nodes only.
 fn depends_by(body: &NodeGraph, node: ScalarNode, by: &[ScalarNode]) -> bool {
     let mut seen = vec![false; body.len()];
     let mut open = vec![node];

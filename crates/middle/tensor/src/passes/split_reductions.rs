@@ -1,9 +1,8 @@
-//! Long folds in two rounds.
+//! Split reductions: long reductions in two rounds.
 //!
-//! A fold with few results keeps few workgroups busy. Its points are split into chunks that are
-//! folded side by side, and what they give is folded once more. Chunks of columns are folded by an
-//! invocation each, whose neighbours have the columns beside. Operations that read what a fold
-//! gives stay with the second round.
+//! A reduction with few results keeps few workgroups busy. Its points are split into chunks that are reduced in parallel,
+//! and the results of the chunks are reduced again. Chunks of columns get one invocation each, whose neighbours have the
+//! adjacent columns. The epilogue stays with the second round.
 
 use crate::ir::{
     AxisKind, DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
@@ -13,19 +12,23 @@ use crate::ir::{
 use crate::schedule::{ScheduleProfile, is_adjacent, match_contraction};
 use spirula_program::{ScalarOp, ScalarType};
 
-/// Fewest points of a chunk: below that a workgroup costs more than it saves.
+/// Fewest points of a chunk: with fewer a workgroup costs more than it saves.
 const CHUNK: u64 = 4096;
 
-/// Most chunks of a sum that is rounded at each point: the shorter they are, the less is lost.
+/// Most chunks of a sum that is rounded at each point: shorter chunks lose less accuracy.
 const ROUNDED: u64 = 1024;
 
-/// Fewest columns, points of one's chunk, and points of all that are folded side by side.
-const COLUMNS: (u64, u64, u64) = (32, 128, 1 << 20);
+/// Fewest columns that are reduced in parallel.
+const COLUMNS: u64 = 32;
+/// Fewest points of a chunk of a column.
+const COLUMN_CHUNK: u64 = 128;
+/// Fewest points of all columns.
+const COLUMN_POINTS: u64 = 1 << 20;
 
-/// Most lengths of chunks that are tried, so that all have as many points.
+/// Most lengths of chunks that are tried to find one that divides all points.
 const TRIED: usize = 1 << 12;
 
-/// Splits all long folds.
+/// Splits all long reductions.
 pub(super) fn split_reductions(function: &mut TensorFunction, profile: &ScheduleProfile) {
     for block in function.block_ids() {
         let ops = std::mem::take(&mut function.block_mut(block).ops);
@@ -49,25 +52,25 @@ pub(super) fn split_reductions(function: &mut TensorFunction, profile: &Schedule
     }
 }
 
-/// Whether a fold sums floats.
+/// Whether a reduction sums floats.
 pub(super) fn is_rounded(op: &StructuredOp) -> bool {
     let mut reductions = op.reductions.iter();
     reductions.any(|r| r.combiner.as_operator() == Some(ScalarOp::FAdd))
 }
 
-/// How a fold is split.
+/// The split of a reduction.
 pub(super) struct ReductionSplit {
     /// Sizes of the parallel axes.
     pub parallel: TensorShape,
-    /// Sizes of the folded axes, which are split as one; of one alone where its size is known only
-    /// when run.
+    /// Sizes of the reduced axes, which are split as one. There is one where its size is known only at run time.
     folded: TensorShape,
-    /// Points of all folded axes.
+    /// Number of points of all reduced axes.
     total: DimExtent,
+    /// Number of chunks for each result.
     pub chunks: DimExtent,
-    /// Points of a chunk.
+    /// Number of points of a chunk.
     length: DimExtent,
-    /// Whether the chunks are the slowest of what the first round gives, and not the fastest.
+    /// Whether the chunks are the slowest axis of the first round's results, and not the fastest.
     is_chunk_first: bool,
 }
 
@@ -75,14 +78,14 @@ pub(super) struct ReductionSplit {
 pub(super) struct SplitChunk {
     /// Indices of the parallel axes, and of the chunk.
     pub results: Vec<ScalarNode>,
-    /// Indices along the axes of what is split.
+    /// Indices along the axes of the operation that is split.
     pub indices: Vec<ScalarNode>,
-    /// Whether the point is one of what is split.
+    /// Whether the point is inside.
     pub inside: ScalarNode,
 }
 
 impl ReductionSplit {
-    /// None where a fold is not long, has results enough, or is no plain one.
+    /// The split of an operation; none where it is short, has enough results, or is not a plain reduction.
     fn from_op(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ReductionSplit> {
         let is_row = |y: &StructuredYield| matches!(y.destination, YieldDestination::Each(_));
         let is_plain = !op.reductions.is_empty() && !op.yields.iter().any(is_row);
@@ -92,18 +95,18 @@ impl ReductionSplit {
         match ReductionSplit::from_columns(op, profile) {
             Some(split) => Some(split),
             None => {
-                let most = match is_rounded(op) {
-                    true => profile.chunks.max(ROUNDED),
-                    false => profile.chunks,
+                let most = if is_rounded(op) {
+                    profile.chunks.max(ROUNDED)
+                } else {
+                    profile.chunks
                 };
                 ReductionSplit::with_chunk_limits(op, most, CHUNK, 1)
             }
         }
     }
 
-    /// Chunks of columns that lie side by side, an invocation each: neighbours read neighbours.
+    /// The split of adjacent columns with an invocation for each chunk: neighbours read contiguous elements.
     fn from_columns(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ReductionSplit> {
-        let (least, length, points) = COLUMNS;
         let mut values = op.reductions.iter().flat_map(|r| &r.values);
         let is_wide = values.all(|value| op.body.ty(*value).size() >= 4);
         if !is_wide || !is_adjacent(op) {
@@ -112,12 +115,13 @@ impl ReductionSplit {
         let mut results = op.parallel_shape().map(|dim| dim.as_static());
         let results = results.try_fold(1u64, |n, size| n.checked_mul(size?))?;
         let chunks = profile.busy_invocations().div_ceil(results.max(1));
-        let split = ReductionSplit::with_chunk_limits(op, chunks.checked_mul(results)?, length, 1)?;
-        let is_worth = results >= least && results * split.total.as_static()? >= points;
+        let split =
+            ReductionSplit::with_chunk_limits(op, chunks.checked_mul(results)?, COLUMN_CHUNK, 1)?;
+        let is_worth = results >= COLUMNS && results * split.total.as_static()? >= COLUMN_POINTS;
         is_worth.then(|| split.chunks_first(true))
     }
 
-    /// The same with chunks that are the slowest of what the first round gives, or the fastest.
+    /// The same with chunks as the slowest axis of the first round's results, or as the fastest.
     pub fn chunks_first(self, is_chunk_first: bool) -> ReductionSplit {
         ReductionSplit {
             is_chunk_first,
@@ -125,8 +129,7 @@ impl ReductionSplit {
         }
     }
 
-    /// Into chunks of at least so many points, with at most so many for all results, and multiples of so many points in
-    /// each.
+    /// The split into at most `most` chunks for all results, each of at least `least` points and a multiple of `step`.
     pub fn with_chunk_limits(
         op: &StructuredOp,
         most: u64,
@@ -157,9 +160,8 @@ impl ReductionSplit {
         })
     }
 
-    /// Into chunks of at least so many points, with about so many for all results, where sizes are
-    /// known only when run, and what computes how many chunks there are and how long they are. None
-    /// where several axes are folded.
+    /// The same where sizes are known only at run time, with the operation that computes the number of chunks and their
+    /// length; none where several axes are reduced.
     pub fn with_dynamic_sizes(
         function: &mut TensorFunction,
         op: &StructuredOp,
@@ -200,35 +202,36 @@ impl ReductionSplit {
         Some((split, sizes))
     }
 
-    /// What holds the number of chunks and their length where these are known only when run.
+    /// The values of the number of chunks and of their length, where these are known only at run time.
     pub fn dynamic_sizes(&self) -> Vec<TensorValue> {
         let sizes = [self.chunks, self.length];
         sizes.into_iter().filter_map(DimExtent::as_value).collect()
     }
 
-    /// The type of what all chunks of all results give.
+    /// The type of the first round's results.
     pub fn chunk_type(&self, element: ScalarType) -> DenseTensorType {
         let mut shape = self.parallel.clone();
         shape.insert(self.chunk_at(), self.chunks);
         DenseTensorType { element, shape }
     }
 
-    /// Where the chunks stand among the axes of what the first round gives.
+    /// The axis of the chunks in the first round's results.
     pub fn chunk_at(&self) -> usize {
-        match self.is_chunk_first {
-            true => 0,
-            false => self.parallel.len(),
+        if self.is_chunk_first {
+            0
+        } else {
+            self.parallel.len()
         }
     }
 
-    /// The parallel axes of an operation, with their indices.
+    /// An operation over the parallel axes, with their indices.
     pub fn over_results(&self) -> (StructuredOp, Vec<ScalarNode>) {
         let mut op = StructuredOp::with_parallel_axes(&self.parallel);
         let point = op.axis_indices();
         (op, point)
     }
 
-    /// An axis for the chunks among those of the results, and one for their points.
+    /// An operation over the results and the chunks, with a reduced axis for the points of a chunk.
     pub fn over_chunks(&self) -> (StructuredOp, SplitChunk) {
         let mut shape = self.parallel.clone();
         shape.insert(self.chunk_at(), self.chunks);
@@ -255,7 +258,7 @@ impl ReductionSplit {
         (op, points)
     }
 
-    /// Folds each chunk by itself, from neutral elements.
+    /// The first round: reduces each chunk by itself, from neutral elements.
     pub fn first_round(
         &self,
         function: &mut TensorFunction,
@@ -283,11 +286,13 @@ impl ReductionSplit {
             let neutral = neutral.map(|literal| vec![op.body.intern_literal(literal)]);
             let initial = neutral.unwrap_or_else(|| begun.to_vec());
             let guarded = folded.iter().zip(&initial);
-            let guarded = guarded.map(|(value, initial)| match self.is_even() {
-                true => *value,
-                false => op
-                    .body
-                    .apply_op(ScalarOp::Cond, &[inside, *value, *initial]),
+            let guarded = guarded.map(|(value, initial)| {
+                if self.is_even() {
+                    *value
+                } else {
+                    op.body
+                        .apply_op(ScalarOp::Cond, &[inside, *value, *initial])
+                }
             });
             let guarded = guarded.collect();
             let results = op.add_reduction(TensorReduction {
@@ -313,7 +318,7 @@ impl ReductionSplit {
         }
     }
 
-    /// Folds what the chunks gave.
+    /// The second round: reduces the results of the chunks.
     fn second_round(&self, from: &StructuredOp, values: &[TensorValue]) -> StructuredOp {
         let (mut op, mut position) = self.over_results();
         let chunk = op.add_axis(self.chunks, AxisKind::Reduction);
@@ -328,7 +333,7 @@ impl ReductionSplit {
         }
         let mut roots = from.collect_roots();
         let mut at = 0;
-        // The values of the folds are the only roots that have indices of folded axes.
+        // Only the values of reductions have indices of reduced axes.
         let mut elements = elements.into_iter();
         let mut fixed = Vec::new();
         for reduction in &from.reductions {
@@ -358,8 +363,8 @@ impl ReductionSplit {
     }
 }
 
-/// Points of each of so many chunks, a multiple of a step: where that is not one, so many that all have as many, if less than
-/// twice as many do.
+/// Number of points of each of `chunks` chunks, a multiple of `step`. For a step above 1, the number divides `total` if
+/// such a number below twice as many is found.
 fn chunk_length(total: u64, chunks: u64, step: u64) -> u64 {
     let length = total.div_ceil(chunks).next_multiple_of(step);
     if step == 1 {
@@ -372,7 +377,7 @@ fn chunk_length(total: u64, chunks: u64, step: u64) -> u64 {
     even.unwrap_or(length)
 }
 
-/// A quotient rounded up.
+/// The quotient, rounded up.
 fn quotient_up(body: &mut NodeGraph, whole: ScalarNode, by: ScalarNode) -> ScalarNode {
     let one = body.intern_i64(1);
     let less = body.apply_op(ScalarOp::Sub, &[by, one]);

@@ -1,16 +1,16 @@
-//! Long scans, chunk by chunk.
+//! Split scans: long scans in chunks.
 //!
-//! An invocation that scans alone keeps one processor busy. Where there are few scans, their points
-//! are split into chunks: each is folded, what they give is scanned, and each chunk is scanned from what
-//! those before it gave. The scan of the chunks is split again where it is long. Points are read twice
-//! and written once; those of workgroups that look back at each other are left whole, since they read all once.
+//! An invocation that scans alone keeps one processor busy. Where there are few scans, their points are split into chunks.
+//! Each chunk is reduced, the sums of the chunks are scanned, and each chunk is scanned from the sum of those before it.
+//! The scan of the sums is split again where it is long. Points are read twice and written once. Scans by workgroups that
+//! look back are not split, because they read all points once.
 
 use super::split_reductions::{ReductionSplit, SplitChunk, is_rounded};
 use crate::ir::{
     AxisKind, DenseTensorType, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
     StructuredYield, TensorFunction, TensorOp, TensorReduction, TensorValue, YieldDestination,
 };
-use crate::schedule::{ScheduleProfile, is_adjacent, is_together, looks_back};
+use crate::schedule::{ScheduleProfile, is_adjacent, is_look_back_scan, is_workgroup_scan};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 use spirula_program::{ScalarLiteral, ScalarOp};
@@ -19,13 +19,15 @@ use spirula_program::{ScalarLiteral, ScalarOp};
 const CHUNK: u64 = 64;
 /// Most points of a chunk whose sums are rounded.
 const ROUNDED: u64 = 64;
-/// Fewest points of a chunk that a workgroup scans, and what those of one are a multiple of.
-const TOGETHER: (u64, u64) = (4096, 8);
+/// Fewest points of a chunk that a workgroup scans.
+const WORKGROUP_CHUNK: u64 = 4096;
+/// The points of such a chunk are a multiple of this.
+const WORKGROUP_STEP: u64 = 8;
 /// Fewest chunks of a scan that are worth reading its points twice.
 const FEWEST: u64 = 8;
-/// Fewest chunks that a scan may have whose length is known only when run.
+/// Fewest chunks of a scan whose length is known only at run time.
 const FEWEST_SIZED: u64 = 32;
-/// More points than there are along any axis.
+/// Upper bound of the points along any axis.
 const LONGEST: u64 = 1 << 32;
 
 /// Splits all long scans.
@@ -67,7 +69,7 @@ impl ScanSplitter<'_> {
         });
     }
 
-    /// A scan of at most so many points for each result, in chunks where that is worth it.
+    /// Adds a scan of at most `longest` points for each result, in chunks where that is worth it.
     fn add_scan(&mut self, scan: StructuredOp, results: Vec<TensorValue>, longest: u64) {
         let Some((split, longest)) = self.choose_split(&scan, longest) else {
             return self.push_structured(scan, results);
@@ -84,18 +86,23 @@ impl ScanSplitter<'_> {
         self.push_structured(within, results);
     }
 
-    /// How a scan is split where that is worth it, and the most chunks that there are for each result.
+    /// The split of a scan where it is worth it, and the most chunks for each result.
     fn choose_split(&mut self, scan: &StructuredOp, longest: u64) -> Option<(ReductionSplit, u64)> {
         let most = self.profile.chunks.saturating_mul(self.profile.flat);
-        if looks_back(scan, self.profile) {
+        if is_look_back_scan(scan, self.profile) {
             return None;
         }
         if scan.dynamic_sizes().next().is_none() {
-            let (least, step) = TOGETHER;
-            let split = match is_together(scan, self.profile) {
-                true => ReductionSplit::with_chunk_limits(scan, self.profile.chunks, least, step)?,
-                // Invocations that scan columns which lie side by side are to do so as well.
-                false => Self::choose_chunks(scan, most)?.chunks_first(is_adjacent(scan)),
+            let split = if is_workgroup_scan(scan, self.profile) {
+                ReductionSplit::with_chunk_limits(
+                    scan,
+                    self.profile.chunks,
+                    WORKGROUP_CHUNK,
+                    WORKGROUP_STEP,
+                )?
+            } else {
+                // Neighbouring invocations that scan adjacent columns continue to do so.
+                Self::choose_chunks(scan, most)?.chunks_first(is_adjacent(scan))
             };
             let chunks = split.chunks.as_static()?;
             return (chunks >= FEWEST).then_some((split, chunks));
@@ -110,8 +117,8 @@ impl ScanSplitter<'_> {
         Some((split, longest.min(most)))
     }
 
-    /// Chunks of a scan, with about so many for all results; sums of floats have more of them where those
-    /// would be long, as a sum within a chunk is rounded once for each of its points.
+    /// The split of a scan into about `most` chunks for all results. Sums of floats have more chunks where those would be
+    /// long, because a sum within a chunk is rounded once for each of its points.
     fn choose_chunks(scan: &StructuredOp, most: u64) -> Option<ReductionSplit> {
         let split = ReductionSplit::with_chunk_limits(scan, most, CHUNK, 1)?;
         let rounds = is_rounded(scan);
@@ -123,7 +130,7 @@ impl ScanSplitter<'_> {
         Some(finer.flatten().unwrap_or(split))
     }
 
-    /// The scan of what the chunks give.
+    /// The scan of the chunks' sums.
     fn scan_across_chunks(
         &self,
         split: &ReductionSplit,
@@ -187,13 +194,13 @@ impl ScanSplitter<'_> {
         for mut reduction in copy.reductions {
             for (initial, value) in reduction.initial.iter_mut().zip(&mut reduction.values) {
                 if !split.is_even() {
-                    // Nothing is read outside, and what is folded there is not written.
+                    // Nothing is read outside, and results there are not written.
                     *value = op
                         .body
                         .apply_op(ScalarOp::Cond, &[chunk.inside, *value, *initial]);
                 }
                 if let Some(end) = ends.next() {
-                    *initial = emit_chunk_initial(&mut op, (split, &chunk), *end, *initial);
+                    *initial = emit_chunk_initial(&mut op, split, &chunk, *end, *initial);
                 }
             }
             if let Some(nothing) = rounded_sum(&op.body, &reduction) {
@@ -220,19 +227,19 @@ impl ScanSplitter<'_> {
     }
 }
 
-/// What a sum of floats begins with that counts nothing. Its chunks are summed by themselves, and what is
-/// before a chunk is added to each result: so a result is rounded once where it is large, not once for
-/// each point of the chunk.
+/// The neutral element of a sum of floats. Its chunks are summed by themselves, and the sum before a chunk is added to
+/// each result. So a result is rounded once where it is large, not once for each point of the chunk.
 fn rounded_sum(body: &NodeGraph, reduction: &TensorReduction) -> Option<ScalarLiteral> {
     let is_sum = reduction.combiner.as_operator() == Some(ScalarOp::FAdd);
     let ty = body.ty(*reduction.initial.first()?);
     reduction.combiner.neutral_element(ty).filter(|_| is_sum)
 }
 
-/// What a chunk begins with: the first as the scan does, others where the one before ends.
+/// The initial value of a chunk: that of the scan for the first, otherwise the sum up to the chunk.
 fn emit_chunk_initial(
     op: &mut StructuredOp,
-    (split, chunk): (&ReductionSplit, &SplitChunk),
+    split: &ReductionSplit,
+    chunk: &SplitChunk,
     end: TensorValue,
     initial: ScalarNode,
 ) -> ScalarNode {

@@ -1,21 +1,22 @@
-//! Where values are made and how often they are used, kept right while operations change.
+//! Use-definition information: which operation defines each value, and how often it is used.
+//!
+//! It stays valid while operations are replaced.
 
 use crate::ir::{OpKind, TensorBlock, TensorFunction, TensorValue};
 
-/// An operation by its place in its block.
+/// An operation: its block and its number in the block.
 pub(super) type TensorOpPosition = (TensorBlock, usize);
 
-/// Uses and definitions of the values of a function. Operations stay where they are.
+/// Uses and definitions of the values of a function, while operations keep their positions.
 pub(super) struct TensorUses {
-    /// How many operations use each value, also as a size of what they give; results of blocks count as
-    /// one each.
+    /// Number of operations that use each value, also as a size of their results. A result of a block counts as one.
     counts: Vec<u32>,
-    /// The operation and the number of its result that each value is.
+    /// The operation that defines each value, and the number of its result.
     makers: Vec<Option<(TensorOpPosition, usize)>>,
 }
 
 impl TensorUses {
-    /// Linear in the size of the function.
+    /// Counts the uses, in time linear in the size of the function.
     pub fn from_function(function: &TensorFunction) -> Self {
         let mut uses = TensorUses {
             counts: vec![0; function.value_count()],
@@ -48,12 +49,12 @@ impl TensorUses {
         }
     }
 
-    /// The operation that makes a value, and which of its results it is.
+    /// The operation that defines a value, and the number of its result.
     pub fn defining_op(&self, value: TensorValue) -> Option<(TensorOpPosition, usize)> {
         self.makers[value.index()]
     }
 
-    /// What makes a value, and which of its results it is.
+    /// The same with the kind of the operation.
     pub fn defining_kind<'f>(
         &self,
         function: &'f TensorFunction,
@@ -63,19 +64,19 @@ impl TensorUses {
         Some((&function.block(block).ops[at].kind, number))
     }
 
-    /// How many operations and blocks use a value.
+    /// Number of operations and blocks that use a value.
     pub fn use_count(&self, value: TensorValue) -> u32 {
         self.counts[value.index()]
     }
 
-    /// Gives an operation something else to do. What only served what it did before uses its own
-    /// operands no longer.
+    /// Replaces an operation. Operations that only it used before do not count as users of their operands any more.
     pub fn replace_kind(
         &mut self,
         function: &mut TensorFunction,
-        (block, at): TensorOpPosition,
+        position: TensorOpPosition,
         kind: OpKind,
     ) {
+        let (block, at) = position;
         self.count_uses(&kind.collect_operands());
         let op = &mut function.block_mut(block).ops[at];
         let before = std::mem::replace(&mut op.kind, kind);

@@ -19,9 +19,10 @@ const DEPTH: u64 = 131;
 const COLUMNS: u64 = 40;
 
 fn weights(b: &mut TensorBuilder, weights: &PackedWeights) -> spirula_tensor::ir::TensorValue {
-    let shape = match weights.is_turned {
-        true => [COLUMNS, DEPTH],
-        false => [DEPTH, COLUMNS],
+    let shape = if weights.is_turned {
+        [COLUMNS, DEPTH]
+    } else {
+        [DEPTH, COLUMNS]
     };
     let [low, high] = weights.numbers.map(i64::from);
     let number = |at: u64| (low + (at * 37 / 5) as i64 % (high - low + 1)) as u8;
@@ -73,9 +74,10 @@ fn weights_of_few_bits_are_packed() {
             let expected = meaning(&function, &arguments);
             for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
                 let text = stage(&function, profile, Some("pack"));
-                let ty = match is_turned {
-                    true => format!("i32[{COLUMNS},{}]", words[1]),
-                    false => format!("i32[{},{COLUMNS}]", words[0]),
+                let ty = if is_turned {
+                    format!("i32[{COLUMNS},{}]", words[1])
+                } else {
+                    format!("i32[{},{COLUMNS}]", words[0])
                 };
                 assert!(text.contains(&ty), "no {ty}:\n{text}");
                 assert!(!text.contains("i8"), "{text}");

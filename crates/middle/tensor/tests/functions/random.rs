@@ -171,12 +171,13 @@ impl RandomTensorBuilder {
     fn reshape(&mut self, value: TensorValue, pick: u8) -> TensorValue {
         let count: u64 = self.sizes(value).iter().product();
         let factor = [2, 3, 5, 7][usize::from(pick) % 4];
-        let shape: TensorShape = match count.is_multiple_of(factor) {
-            true => [count / factor, factor]
+        let shape: TensorShape = if count.is_multiple_of(factor) {
+            [count / factor, factor]
                 .map(DimExtent::Static)
                 .into_iter()
-                .collect(),
-            false => [DimExtent::Static(count)].into_iter().collect(),
+                .collect()
+        } else {
+            [DimExtent::Static(count)].into_iter().collect()
         };
         self.b.add_reshape(value, shape)
     }

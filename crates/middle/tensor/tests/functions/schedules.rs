@@ -349,9 +349,10 @@ fn plain_factors_stay_where_they_are() {
     for (rows, length, columns, is_direct) in sizes {
         for is_turned in [false, true] {
             let mut b = TensorBuilder::new("main");
-            let second = match is_turned {
-                true => [columns, length],
-                false => [length, columns],
+            let second = if is_turned {
+                [columns, length]
+            } else {
+                [length, columns]
             };
             let x = parameter(&mut b, &[rows, length]);
             let y = parameter(&mut b, &second);
@@ -379,9 +380,10 @@ fn vector_by_matrix(
     is_turned: bool,
 ) -> (TensorFunction, Vec<Vec<u64>>) {
     let mut b = TensorBuilder::new("main");
-    let matrix = match is_turned {
-        true => vec![batches, columns, length],
-        false => vec![batches, length, columns],
+    let matrix = if is_turned {
+        vec![batches, columns, length]
+    } else {
+        vec![batches, length, columns]
     };
     let shapes = vec![vec![batches, length], matrix, vec![columns]];
     let [x, y, z] = [0, 1, 2].map(|at: usize| parameter(&mut b, &shapes[at]));
@@ -389,9 +391,10 @@ fn vector_by_matrix(
         StructuredOp::with_parallel_axes(&[DimExtent::Static(batches), DimExtent::Static(columns)]);
     let point = op.axis_indices();
     let step = op.add_axis(DimExtent::Static(length), AxisKind::Reduction);
-    let position = match is_turned {
-        true => [point[0], point[1], step],
-        false => [point[0], step, point[1]],
+    let position = if is_turned {
+        [point[0], point[1], step]
+    } else {
+        [point[0], step, point[1]]
     };
     let body = &mut op.body;
     let left = body.intern_element(x, ScalarType::I32, &[point[0], step]);

@@ -20,9 +20,10 @@ fn sorted(length: u64, has_squares: bool) -> TensorFunction {
     });
     comparator.results = vec![body.apply_op(ScalarOp::SLt, &keys)];
     let results = b.add_sort(TensorSort {
-        operands: match has_squares {
-            true => vec![x, squares],
-            false => vec![x],
+        operands: if has_squares {
+            vec![x, squares]
+        } else {
+            vec![x]
         },
         dimension: 1,
         is_stable: true,
