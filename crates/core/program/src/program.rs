@@ -373,3 +373,30 @@ pub struct SourceTensorType {
     /// Sizes; `None` for dynamic ones.
     pub shape: Vec<Option<u64>>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Archives of earlier versions say only which blocks are bound.
+    #[test]
+    fn kernels_without_a_reach_are_read() {
+        let text = |reach: &str| {
+            format!(
+                r#"{{"laid_out":false,"refusal":null,"scalars":[],"scalar_bytes":4,"scalars_in_buffer":false,"uses_failures":false,"can_fail":false,"bound":[true,false]{reach}}}"#
+            )
+        };
+        let read = |text: &str| serde_json::from_str::<ProgramKernel>(text).unwrap();
+        let earlier = read(&text(""));
+        assert_eq!(earlier.reach, [u64::MAX, 0]);
+        assert_eq!(
+            serde_json::to_string(&earlier).unwrap(),
+            text(r#","reach":[]"#)
+        );
+        let later = read(&text(r#","reach":[17179869184,0]"#));
+        assert_eq!(later.reach, [4 << 32, 0]);
+        assert_eq!(later.bound_count(), 1);
+        let stored = serde_json::to_string(&later).unwrap();
+        assert_eq!(stored, text(r#","reach":[17179869184,0]"#));
+    }
+}

@@ -38,17 +38,17 @@ const OPERATIONS: &str = r#"func @main(%0 "a": f32[4,8], %1 "b": i32[8]) -> f32[
   %7: bool[] = constant [false]
   %8: f32[] = constant [f32.nan]
   %9: f32[] = if %7 {
-      give %8
-    } else {
-      give %8
-    }
+    give %8
+  } else {
+    give %8
+  }
   %10: f32[] = while from %9
   condition (%11: f32[]) {
-      give %7
-    }
+    give %7
+  }
   body (%12: f32[]) {
-      give %12
-    }
+    give %12
+  }
   return %2, %3, %4, %6, %10
 }
 "#;

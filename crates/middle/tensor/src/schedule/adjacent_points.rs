@@ -3,7 +3,7 @@
 //! Where the elements that adjacent points read and write are contiguous too, an invocation has as many points as
 //! a vector has elements.
 
-use super::LoopNest;
+use super::TensorLoopNest;
 use crate::ir::{
     AffineSum, AxisKind, IterationAxis, NodeData, NodeGraph, ScalarNode, StructuredOp,
     YieldDestination,
@@ -11,7 +11,7 @@ use crate::ir::{
 
 /// Number of adjacent points of an invocation along the axes of a kind, which are run as one of `total` points.
 /// It divides the last axis.
-pub(super) fn count_points_per_lane(nest: &LoopNest, kind: AxisKind, total: u64) -> u64 {
+pub(super) fn count_points_per_lane(nest: &TensorLoopNest, kind: AxisKind, total: u64) -> u64 {
     let op = &nest.op;
     let of_kind = (0..op.axes.len()).filter(|at| op.axes[*at].kind == kind);
     let mut wide = of_kind.filter(|at| nest.loops[*at].extent > 1);

@@ -18,12 +18,12 @@ pub struct TensorDispatch {
     /// The template's decisions for this operation.
     pub plan: Box<dyn SchedulePlan>,
     /// The operation and its loops.
-    pub nest: LoopNest,
+    pub nest: TensorLoopNest,
 }
 
 /// A structured operation and the loops that run it.
 #[derive(Clone, Debug)]
-pub struct LoopNest {
+pub struct TensorLoopNest {
     /// The operation.
     pub op: StructuredOp,
     /// Sizes that the device does well with.
@@ -51,7 +51,7 @@ pub struct LoopNest {
 pub struct DispatchLoop {
     /// Number of iterations; an upper bound where the number is known only at run time.
     pub extent: u64,
-    /// Number of iterations that is known only at run time: a node of [`LoopNest::points`] over sizes.
+    /// Number of iterations that is known only at run time: a node of [`TensorLoopNest::points`] over sizes.
     pub iterations: Option<ScalarNode>,
     /// What runs the iterations.
     pub run: LoopMapping,
@@ -87,9 +87,9 @@ pub struct AxisTile {
     pub axes: Vec<usize>,
     /// Sizes of the axes.
     pub extents: Vec<i64>,
-    /// Where the tile begins; a node of [`LoopNest::points`].
+    /// Where the tile begins; a node of [`TensorLoopNest::points`].
     pub base: ScalarNode,
-    /// The place within the tile; a node of [`LoopNest::points`].
+    /// The place within the tile; a node of [`TensorLoopNest::points`].
     pub local: ScalarNode,
     /// Number of places in a tile.
     pub size: u64,
@@ -122,7 +122,7 @@ impl AxisTile {
 /// Accumulators in the workgroup's memory, `size` of each reduction.
 #[derive(Clone, Copy, Debug)]
 pub struct SavedAccumulators {
-    /// The element that a point's accumulators have; a node of [`LoopNest::points`].
+    /// The element that a point's accumulators have; a node of [`TensorLoopNest::points`].
     pub place: ScalarNode,
     /// Number of elements.
     pub size: u64,
@@ -189,7 +189,7 @@ impl TensorDispatch {
     }
 }
 
-impl LoopNest {
+impl TensorLoopNest {
     /// Adds a loop and returns its number.
     pub(crate) fn add_loop(&mut self, extent: u64, run: LoopMapping) -> u32 {
         self.loops.push(DispatchLoop {

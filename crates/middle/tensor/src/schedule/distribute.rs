@@ -4,7 +4,7 @@
 //! own, such as the flat one, distribute their loops themselves.
 
 use super::dispatch::nest_loops;
-use super::{DispatchStep, LoopMapping, LoopNest};
+use super::{DispatchStep, LoopMapping, TensorLoopNest};
 use crate::ir::{NodeData, ScalarNode, unflatten_index};
 use spirula_program::ScalarOp;
 
@@ -12,7 +12,7 @@ use spirula_program::ScalarOp;
 const WORKGROUPS: u64 = 65_535;
 
 /// Assigns the loops outside of all steps to workgroups, and those within to invocations.
-pub(super) fn assign_loops(nest: &mut LoopNest) {
+pub(super) fn assign_loops(nest: &mut TensorLoopNest) {
     let mut outer = Vec::new();
     let mut steps = &nest.steps;
     while let [DispatchStep::For(number, inner)] = &steps[..] {
@@ -38,7 +38,7 @@ pub(super) fn assign_loops(nest: &mut LoopNest) {
 /// Groups the tiles of a few rows, column by column, so that workgroups that run at the same time read few rows and
 /// few columns. Those stay in caches where whole matrices do not. `grid` has the loops over the tiles of rows and of
 /// columns.
-pub(super) fn group_tile_rows(nest: &mut LoopNest, grid: Option<[u32; 2]>) {
+pub(super) fn group_tile_rows(nest: &mut TensorLoopNest, grid: Option<[u32; 2]>) {
     let Some(grid) = grid else { return };
     let [down, across] = grid.map(|number| nest.loop_extent(number));
     let most = nest.profile.group.min(down);
@@ -94,7 +94,7 @@ fn merge_loop_pair(steps: Vec<DispatchStep>, loops: [u32; 2], by: u32) -> Vec<Di
 }
 
 /// Adds the loops of steps that are not yet distributed, each once.
-fn collect_parallel_loops(nest: &LoopNest, steps: &[DispatchStep], found: &mut Vec<u32>) {
+fn collect_parallel_loops(nest: &TensorLoopNest, steps: &[DispatchStep], found: &mut Vec<u32>) {
     for step in steps {
         if let DispatchStep::For(number, inner) = step {
             let is_open = nest.loops[*number as usize].run == LoopMapping::Parallel;
@@ -107,7 +107,7 @@ fn collect_parallel_loops(nest: &LoopNest, steps: &[DispatchStep], found: &mut V
 }
 
 /// Joins several loops to one over workgroups.
-fn join_workgroup_loops(nest: &mut LoopNest, outer: &[u32]) {
+fn join_workgroup_loops(nest: &mut TensorLoopNest, outer: &[u32]) {
     let sizes: Vec<i64> = outer.iter().map(|n| nest.loop_extent(*n) as i64).collect();
     let number = nest.add_loop(
         sizes.iter().product::<i64>() as u64,
@@ -125,7 +125,7 @@ fn join_workgroup_loops(nest: &mut LoopNest, outer: &[u32]) {
     nest.substitute_counters(outer, &position);
 }
 
-impl LoopNest {
+impl TensorLoopNest {
     /// Replaces the counters of loops by other nodes.
     fn substitute_counters(&mut self, loops: &[u32], by: &[ScalarNode]) {
         let mut roots = self.indices.clone();

@@ -3,7 +3,7 @@
 use super::dispatch::nest_loops;
 use super::strategies::choose_strategy;
 use super::{
-    DispatchStep, LoopMapping, LoopNest, ScheduleProfile, ScheduleRequest, TensorDispatch,
+    DispatchStep, LoopMapping, ScheduleProfile, ScheduleRequest, TensorDispatch, TensorLoopNest,
 };
 use crate::ir::{
     AxisKind, DimExtent, IterationAxis, NodeData, NodeGraph, ScalarNode, StructuredOp,
@@ -48,14 +48,14 @@ pub fn form_dispatch(
         place: op.place,
         strategy,
         plan,
-        nest: LoopNest::from_op(structured, profile),
+        nest: TensorLoopNest::from_op(structured, profile),
     })
 }
 
-impl LoopNest {
+impl TensorLoopNest {
     /// A loop for each axis: parallel ones around sequential ones.
-    fn from_op(op: StructuredOp, profile: ScheduleProfile) -> LoopNest {
-        let mut nest = LoopNest {
+    fn from_op(op: StructuredOp, profile: ScheduleProfile) -> TensorLoopNest {
+        let mut nest = TensorLoopNest {
             op,
             profile,
             loops: Vec::new(),

@@ -41,8 +41,8 @@ pub(crate) use contraction::{
 };
 pub(crate) use direct_tile::{is_along_columns, is_in_place};
 pub use dispatch::{
-    AxisTile, DispatchLoop, DispatchStep, LoopMapping, LoopNest, PrefetchRound, SavedAccumulators,
-    TensorDispatch,
+    AxisTile, DispatchLoop, DispatchStep, LoopMapping, PrefetchRound, SavedAccumulators,
+    TensorDispatch, TensorLoopNest,
 };
 pub use form_dispatch::form_dispatch;
 pub(crate) use matrix_operand::match_matrix_operand;

@@ -1,6 +1,6 @@
 //! The interface of strategies: the plan of one operation, and what the lowering asks of it.
 
-use super::{FragmentShape, LoopNest, ScheduleProfile, distribute};
+use super::{FragmentShape, ScheduleProfile, TensorLoopNest, distribute};
 use crate::ir::{AxisKind, ScalarNode, StructuredOp, TensorFunction};
 use spirula_program::ScalarType;
 use std::fmt;
@@ -11,18 +11,18 @@ use std::fmt;
 /// The others tell the lowering what differs from a dispatch whose invocations work alone.
 pub trait SchedulePlan: fmt::Debug {
     /// Splits the loops. By default they stay one for each axis.
-    fn tile(&mut self, nest: &mut LoopNest) {
+    fn tile(&mut self, nest: &mut TensorLoopNest) {
         let _ = nest;
     }
 
     /// Promotes operands into the workgroup's memory. By default there are none.
-    fn promote(&mut self, nest: &mut LoopNest) {
+    fn promote(&mut self, nest: &mut TensorLoopNest) {
         let _ = nest;
     }
 
     /// Assigns the parallel loops. By default those outside of all steps go to workgroups, those within to
     /// invocations.
-    fn distribute(&mut self, nest: &mut LoopNest) {
+    fn distribute(&mut self, nest: &mut TensorLoopNest) {
         distribute::assign_loops(nest);
     }
 

@@ -15,8 +15,8 @@
 //! ```
 
 use super::{
-    AxisTile, DispatchStep, LoopMapping, LoopNest, PrefetchRound, StagedNode, SubgroupMatmul,
-    TensorDispatch,
+    AxisTile, DispatchStep, LoopMapping, PrefetchRound, StagedNode, SubgroupMatmul, TensorDispatch,
+    TensorLoopNest,
 };
 use crate::text::{NodeNames, format_axes, format_body, format_list};
 use spirula_kernel::ir::FragmentElement;
@@ -100,7 +100,7 @@ fn format_matmul(matrix: &SubgroupMatmul) -> String {
 }
 
 /// The layout of a tile, where it is not the order in which the tile is read.
-fn format_layout(nest: &LoopNest, staged: &StagedNode) -> String {
+fn format_layout(nest: &TensorLoopNest, staged: &StagedNode) -> String {
     if staged.layout == staged.tiles {
         return String::new();
     }
@@ -109,7 +109,7 @@ fn format_layout(nest: &LoopNest, staged: &StagedNode) -> String {
     format!(", kept at {order}, rows {} apart", staged.padding)
 }
 
-fn print_steps(nest: &LoopNest, list: &[DispatchStep], depth: usize, text: &mut String) {
+fn print_steps(nest: &TensorLoopNest, list: &[DispatchStep], depth: usize, text: &mut String) {
     let indent = "  ".repeat(depth);
     for step in list {
         text.push_str(&indent);

@@ -5,14 +5,14 @@
 //! Places of a tile that are outside hold zeros, so that sums need no guard.
 
 use super::{
-    ContractionAxes, DispatchStep, LoopMapping, LoopNest, PrefetchLoops, PrefetchRound, StagedNode,
-    StagingPlan, SubgroupMatmul, find_node_axes,
+    ContractionAxes, DispatchStep, LoopMapping, PrefetchLoops, PrefetchRound, StagedNode,
+    StagingPlan, SubgroupMatmul, TensorLoopNest, find_node_axes,
 };
 use crate::ir::{AffineSum, NodeData, ScalarNode};
 
 /// Promotes the factors of a contraction, at the iterations of the loop `outer` over tiles of the reduced axes.
 pub(super) fn promote_factors(
-    nest: &mut LoopNest,
+    nest: &mut TensorLoopNest,
     contraction: &ContractionAxes,
     matmul: Option<&SubgroupMatmul>,
     outer: u32,
@@ -56,7 +56,7 @@ pub(super) fn promote_factors(
 
 /// The order of tiles in memory and the padding of rows. Adjacent points are contiguous, where invocations have such.
 fn choose_layout(
-    nest: &LoopNest,
+    nest: &TensorLoopNest,
     contraction: &ContractionAxes,
     tiles: &[usize],
 ) -> (Vec<usize>, u64) {
@@ -124,7 +124,11 @@ fn insert_prefetch(steps: Vec<DispatchStep>, at: u32, is_double: bool) -> Vec<Di
 }
 
 /// The tiles in an order whose last is the one along which a factor's elements are contiguous.
-fn move_fastest_last(nest: &LoopNest, factor: ScalarNode, mut tiles: Vec<usize>) -> Vec<usize> {
+fn move_fastest_last(
+    nest: &TensorLoopNest,
+    factor: ScalarNode,
+    mut tiles: Vec<usize>,
+) -> Vec<usize> {
     let body = &nest.op.body;
     let needed = body.mark_reachable(&[factor]);
     let contiguous = body

@@ -9,7 +9,7 @@
 use super::adjacent_points::has_reversible_accesses;
 use super::tile_loops::{has_neutral_elements, has_shuffles, sum_scaled_nodes};
 use super::workgroup_fold::FEWEST_INVOCATIONS;
-use super::{DispatchStep, LoopMapping, LoopNest, ScheduleProfile};
+use super::{DispatchStep, LoopMapping, ScheduleProfile, TensorLoopNest};
 use crate::ir::{AxisKind, ScalarNode, StructuredOp, YieldDestination};
 use spirula_program::ScalarOp;
 
@@ -129,7 +129,7 @@ impl ScanPartition {
 
     /// Gives each invocation its points of the part of a row with the number `part`. Returns the loop over the
     /// invocations.
-    pub fn split_part(&self, nest: &mut LoopNest, part: ScalarNode) -> u32 {
+    pub fn split_part(&self, nest: &mut TensorLoopNest, part: ScalarNode) -> u32 {
         let rank = nest.op.parallel_rank();
         let total = nest.loops[rank].extent;
         let lanes = nest.profile.subgroup;

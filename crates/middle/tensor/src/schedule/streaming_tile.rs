@@ -10,7 +10,9 @@ use super::dispatch::nest_loops;
 use super::tile_loops::{
     add_batch_loop, add_tile, add_untiled_folds, multiply_extents, sum_scaled_counters,
 };
-use super::{AxisTile, ContractionAxes, DispatchStep, LoopMapping, LoopNest, SavedAccumulators};
+use super::{
+    AxisTile, ContractionAxes, DispatchStep, LoopMapping, SavedAccumulators, TensorLoopNest,
+};
 use crate::ir::StructuredOp;
 
 /// Fewest bytes of a matrix that the nearest caches do not hold.
@@ -64,7 +66,12 @@ impl StreamingTile {
     }
 
     /// Adds the loops of the tile to a nest whose loops were removed.
-    pub fn tile_nest(&self, nest: &mut LoopNest, contraction: &ContractionAxes, extents: &[u64]) {
+    pub fn tile_nest(
+        &self,
+        nest: &mut TensorLoopNest,
+        contraction: &ContractionAxes,
+        extents: &[u64],
+    ) {
         let batch = add_batch_loop(nest, &contraction.tiled_axes(), extents);
         for axis in &contraction.rows {
             nest.indices[*axis] = nest.points.intern_i64(0);

@@ -8,7 +8,7 @@
 use super::dispatch::nest_loops;
 use super::tile_loops::{has_shuffles, sum_scaled_nodes};
 use super::workgroup_fold::{MOST_UNROLLED_NODES, count_fold_lanes};
-use super::{DispatchStep, LoopMapping, LoopNest, ScheduleRequest};
+use super::{DispatchStep, LoopMapping, ScheduleRequest, TensorLoopNest};
 use crate::ir::{AxisKind, ScalarNode, unflatten_index};
 use spirula_program::ScalarOp;
 
@@ -34,7 +34,7 @@ pub(super) struct SubgroupFold {
 impl SubgroupFold {
     /// Splits the reduced axes across the invocations of a subgroup, and the parallel ones across workgroups and
     /// subgroups.
-    pub fn split_loops(nest: &mut LoopNest) -> SubgroupFold {
+    pub fn split_loops(nest: &mut TensorLoopNest) -> SubgroupFold {
         let axes = 0..nest.op.axes.len();
         let is_fold = |at: &usize| nest.op.axes[*at].kind == AxisKind::Reduction;
         let (folds, parallel): (Vec<usize>, Vec<usize>) = axes.partition(is_fold);
@@ -118,7 +118,7 @@ impl SubgroupFold {
 }
 
 /// Sets the indices of axes to the position of a row-major place among them.
-fn set_indices(nest: &mut LoopNest, axes: &[usize], flat: ScalarNode, sizes: &[i64]) {
+fn set_indices(nest: &mut TensorLoopNest, axes: &[usize], flat: ScalarNode, sizes: &[i64]) {
     let position = unflatten_index(&mut nest.points, flat, sizes);
     for (axis, index) in axes.iter().zip(position) {
         nest.indices[*axis] = index;

@@ -1,6 +1,6 @@
 //! Loops of tiles: splits of axes, loops over tiles and over their places, and the indices that follow.
 
-use super::{AxisTile, ContractionAxes, LoopMapping, LoopNest, ScheduleProfile};
+use super::{AxisTile, ContractionAxes, LoopMapping, ScheduleProfile, TensorLoopNest};
 use crate::ir::{AffineSum, AxisKind, NodeGraph, ScalarNode, StructuredOp, unflatten_index};
 use spirula_program::{ScalarOp, ScalarType};
 
@@ -104,7 +104,11 @@ pub(super) fn choose_staged_splits(
 }
 
 /// One loop for all parallel axes that are not tiled.
-pub(super) fn add_batch_loop(nest: &mut LoopNest, tiled: &[usize], extents: &[u64]) -> Option<u32> {
+pub(super) fn add_batch_loop(
+    nest: &mut TensorLoopNest,
+    tiled: &[usize],
+    extents: &[u64],
+) -> Option<u32> {
     let is_batch = |at: &usize| nest.op.axes[*at].kind == AxisKind::Parallel && !tiled.contains(at);
     let axes: Vec<usize> = (0..extents.len()).filter(is_batch).collect();
     if axes.is_empty() {
@@ -125,7 +129,7 @@ pub(super) fn add_batch_loop(nest: &mut LoopNest, tiled: &[usize], extents: &[u6
 /// They are loops over tiles, over invocations, over an invocation's groups of adjacent points, and over the points
 /// of a group. Groups of an invocation lie as far apart as there are invocations.
 pub(super) fn add_tile_loops(
-    nest: &mut LoopNest,
+    nest: &mut TensorLoopNest,
     axes: &[usize],
     extents: &[u64],
     split: &TileSplit,
@@ -162,7 +166,7 @@ pub(super) fn add_tile_loops(
 }
 
 /// The sum of counters times factors.
-pub(super) fn sum_scaled_counters(nest: &mut LoopNest, terms: &[(u32, u64)]) -> ScalarNode {
+pub(super) fn sum_scaled_counters(nest: &mut TensorLoopNest, terms: &[(u32, u64)]) -> ScalarNode {
     let mut sum = AffineSum::default();
     for (number, factor) in terms {
         let counter = nest.loop_counter(*number);
@@ -181,7 +185,7 @@ pub(super) fn sum_scaled_nodes(body: &mut NodeGraph, terms: &[(ScalarNode, u64)]
 }
 
 /// Adds a tile and sets the indices of its axes. Returns a guard where the last tile is not full.
-pub(super) fn add_tile(nest: &mut LoopNest, tile: AxisTile) -> Option<ScalarNode> {
+pub(super) fn add_tile(nest: &mut TensorLoopNest, tile: AxisTile) -> Option<ScalarNode> {
     let points = &mut nest.points;
     let flat = points.apply_op(ScalarOp::Add, &[tile.base, tile.local]);
     let limit = points.intern_i64(tile.place_count());
@@ -196,7 +200,11 @@ pub(super) fn add_tile(nest: &mut LoopNest, tile: AxisTile) -> Option<ScalarNode
 }
 
 /// Sequential loops for the reduced axes that are not tiled.
-pub(super) fn add_untiled_folds(nest: &mut LoopNest, tiled: &[usize], extents: &[u64]) -> Vec<u32> {
+pub(super) fn add_untiled_folds(
+    nest: &mut TensorLoopNest,
+    tiled: &[usize],
+    extents: &[u64],
+) -> Vec<u32> {
     let mut numbers = Vec::new();
     for (axis, extent) in extents.iter().enumerate() {
         let is_fold = nest.op.axes[axis].kind == AxisKind::Reduction;

@@ -3,7 +3,7 @@
 use super::adjacent_points::count_points_per_lane;
 use super::dispatch::nest_loops;
 use super::tile_loops::{has_neutral_elements, has_shuffles, sum_scaled_counters};
-use super::{DispatchStep, LoopMapping, LoopNest};
+use super::{DispatchStep, LoopMapping, TensorLoopNest};
 use crate::ir::{AxisKind, unflatten_index};
 use spirula_program::ScalarOp;
 
@@ -38,8 +38,8 @@ pub(super) struct WorkgroupFold {
 impl WorkgroupFold {
     /// Splits the reduced axes of a nest. `choose` returns the number of invocations, a power of two.
     pub fn split_loops(
-        nest: &mut LoopNest,
-        choose: impl Fn(&LoopNest, &FoldSize) -> u64,
+        nest: &mut TensorLoopNest,
+        choose: impl Fn(&TensorLoopNest, &FoldSize) -> u64,
     ) -> WorkgroupFold {
         let is_fold = |at: &usize| nest.op.axes[*at].kind == AxisKind::Reduction;
         let (folds, parallel): (Vec<usize>, Vec<usize>) =
@@ -106,7 +106,7 @@ impl WorkgroupFold {
 
 /// Adds loops over subgroups, whose invocations combine accumulators by shuffles, where a workgroup consists of
 /// whole subgroups.
-fn add_subgroup_loops(nest: &mut LoopNest, invocations: u64) {
+fn add_subgroup_loops(nest: &mut TensorLoopNest, invocations: u64) {
     let subgroup = nest.profile.subgroup;
     let fit = has_shuffles(&nest.op, &nest.profile);
     if fit && invocations.is_multiple_of(subgroup) {
@@ -117,7 +117,7 @@ fn add_subgroup_loops(nest: &mut LoopNest, invocations: u64) {
 
 /// Number of adjacent points of an invocation in each iteration of a reduction. Each has its own accumulators, which
 /// need neutral elements.
-pub(super) fn count_fold_lanes(nest: &LoopNest, total: u64) -> u64 {
+pub(super) fn count_fold_lanes(nest: &TensorLoopNest, total: u64) -> u64 {
     if has_neutral_elements(&nest.op) {
         count_points_per_lane(nest, AxisKind::Reduction, total)
     } else {

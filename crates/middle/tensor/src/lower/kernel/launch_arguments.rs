@@ -2,7 +2,7 @@
 
 use super::super::node_emitter::{NodeEmitter, TensorStorage};
 use crate::ir::{ScalarNode, TensorFunction, TensorValue};
-use crate::schedule::{LoopNest, TensorDispatch};
+use crate::schedule::{TensorDispatch, TensorLoopNest};
 use rustc_hash::FxHashMap;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{ExprId, KernelCapture};
@@ -10,7 +10,7 @@ use spirula_kernel::ir::{ExprId, KernelCapture};
 /// Computes a number of workgroups on the host, from sizes that are known at run time.
 pub(super) fn emit_dynamic_workgroups(
     b: &mut ProgramBuilder,
-    nest: &LoopNest,
+    nest: &TensorLoopNest,
     count: ScalarNode,
     sources: &FxHashMap<TensorValue, TensorStorage>,
 ) -> ExprId {

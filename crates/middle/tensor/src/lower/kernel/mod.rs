@@ -20,7 +20,7 @@ use crate::ir::{
     AffineSum, DimExtent, NodeGraph, ScalarNode, StructuredOp, TensorFunction, TensorValue,
 };
 use crate::schedule::{
-    LoopMapping, LoopNest, SchedulePlan, StagedNode, SubgroupMatmul, TensorDispatch,
+    LoopMapping, SchedulePlan, StagedNode, SubgroupMatmul, TensorDispatch, TensorLoopNest,
 };
 use fragments::SubgroupFragments;
 use launch_arguments::{collect_captures, emit_dynamic_workgroups};
@@ -101,7 +101,7 @@ struct DispatchLowering<'a> {
     e: NodeEmitter<'a>,
     function: &'a TensorFunction,
     dispatch: &'a TensorDispatch,
-    nest: &'a LoopNest,
+    nest: &'a TensorLoopNest,
     plan: &'a dyn SchedulePlan,
     leaves: Vec<UnrolledPoint>,
     /// The elements of each tile that an invocation writes.

@@ -7,7 +7,7 @@ use crate::schedule::dispatch::nest_loops;
 use crate::schedule::subgroup_fold::is_worth_subgroup;
 use crate::schedule::workgroup_fold::{FEWEST_INVOCATIONS, FoldSize, WorkgroupFold};
 use crate::schedule::{
-    DispatchStep, FoldSharing, LoopNest, SchedulePlan, ScheduleProfile, ScheduleRequest,
+    DispatchStep, FoldSharing, SchedulePlan, ScheduleProfile, ScheduleRequest, TensorLoopNest,
 };
 
 /// Points of a row that one invocation reads as well as several.
@@ -62,7 +62,7 @@ fn has_adjacent_results(op: &StructuredOp, results: u64, profile: &ScheduleProfi
 }
 
 impl SchedulePlan for CooperativePlan {
-    fn tile(&mut self, nest: &mut LoopNest) {
+    fn tile(&mut self, nest: &mut TensorLoopNest) {
         let fold = WorkgroupFold::split_loops(nest, choose_invocations);
         let mut steps = fold.fold_steps();
         steps.push(DispatchStep::Store);
@@ -75,7 +75,7 @@ impl SchedulePlan for CooperativePlan {
 }
 
 /// Number of invocations for a result: as few as can keep a row in their registers where there are many results.
-fn choose_invocations(nest: &LoopNest, size: &FoldSize) -> u64 {
+fn choose_invocations(nest: &TensorLoopNest, size: &FoldSize) -> u64 {
     let most = nest.profile.fold;
     if size.results >= nest.profile.chunks {
         let each = nest.profile.kept.max(size.lanes);

@@ -15,8 +15,8 @@ use crate::schedule::tile_loops::{
     add_batch_loop, add_tile, add_untiled_folds, multiply_extents, sum_scaled_counters,
 };
 use crate::schedule::{
-    AxisTile, DispatchStep, FoldSharing, LoopMapping, LoopNest, SavedAccumulators, SchedulePlan,
-    ScheduleProfile, ScheduleRequest, match_contraction,
+    AxisTile, DispatchStep, FoldSharing, LoopMapping, SavedAccumulators, SchedulePlan,
+    ScheduleProfile, ScheduleRequest, TensorLoopNest, match_contraction,
 };
 
 /// Fewest points of the last reduced axis, where they fill all vectors.
@@ -113,7 +113,7 @@ pub(super) fn plan_cross_lane(request: &ScheduleRequest<'_>) -> Option<Box<dyn S
 }
 
 impl SchedulePlan for CrossLanePlan {
-    fn tile(&mut self, nest: &mut LoopNest) {
+    fn tile(&mut self, nest: &mut TensorLoopNest) {
         let CrossLaneAxes { results, folds } = &self.axes;
         let lanes = nest.profile.tile[0];
         let extents = nest.take_extents();

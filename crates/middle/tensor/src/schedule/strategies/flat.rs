@@ -7,7 +7,7 @@ use crate::ir::{AxisKind, ScalarNode, unflatten_index};
 use crate::schedule::adjacent_points::count_points_per_lane;
 use crate::schedule::dispatch::nest_loops;
 use crate::schedule::{
-    DispatchStep, LoopMapping, LoopNest, SchedulePlan, ScheduleProfile, ScheduleRequest,
+    DispatchStep, LoopMapping, SchedulePlan, ScheduleProfile, ScheduleRequest, TensorLoopNest,
 };
 use spirula_program::ScalarOp;
 
@@ -26,7 +26,7 @@ pub(super) fn plan_flat(_: &ScheduleRequest<'_>) -> Option<Box<dyn SchedulePlan>
 }
 
 impl SchedulePlan for FlatPlan {
-    fn distribute(&mut self, nest: &mut LoopNest) {
+    fn distribute(&mut self, nest: &mut TensorLoopNest) {
         if nest.is_sized() {
             collapse_sized_loops(nest);
         } else {
@@ -40,7 +40,7 @@ impl SchedulePlan for FlatPlan {
 }
 
 /// One loop over all points.
-fn collapse_loops(nest: &mut LoopNest) {
+fn collapse_loops(nest: &mut TensorLoopNest) {
     let axes = find_parallel_axes(nest);
     let sizes: Vec<i64> = axes
         .iter()
@@ -79,7 +79,7 @@ fn choose_workgroup_size(runs: u64, profile: &ScheduleProfile) -> u64 {
     across.min(runs.next_power_of_two())
 }
 
-fn find_parallel_axes(nest: &LoopNest) -> Vec<usize> {
+fn find_parallel_axes(nest: &TensorLoopNest) -> Vec<usize> {
     (0..nest.op.axes.len())
         .filter(|at| nest.op.axes[*at].kind == AxisKind::Parallel)
         .collect()
@@ -87,7 +87,7 @@ fn find_parallel_axes(nest: &LoopNest) -> Vec<usize> {
 
 /// Replaces the loops of axes by loops over workgroups and invocations.
 fn replace_axis_loops(
-    nest: &mut LoopNest,
+    nest: &mut TensorLoopNest,
     axes: &[usize],
     position: &[ScalarNode],
     loops: [u32; 2],
@@ -105,7 +105,7 @@ fn replace_axis_loops(
 }
 
 /// One loop over all points, whose number is known only at run time.
-fn collapse_sized_loops(nest: &mut LoopNest) {
+fn collapse_sized_loops(nest: &mut TensorLoopNest) {
     let axes = find_parallel_axes(nest);
     let across = nest.profile.flat;
     let points = &mut nest.points;

@@ -20,9 +20,9 @@ use crate::schedule::distribute::{assign_loops, group_tile_rows};
 use crate::schedule::matrix_operand::{FactorStrides, MatrixOperand, strip_widening};
 use crate::schedule::tile_loops::{add_batch_loop, add_tile, sum_scaled_counters};
 use crate::schedule::{
-    AxisTile, ContractionAxes, DispatchStep, FragmentShape, FragmentSource, LoopMapping, LoopNest,
-    SchedulePlan, ScheduleProfile, ScheduleRequest, SubgroupMatmul, match_contraction,
-    match_matrix_operand,
+    AxisTile, ContractionAxes, DispatchStep, FragmentShape, FragmentSource, LoopMapping,
+    SchedulePlan, ScheduleProfile, ScheduleRequest, SubgroupMatmul, TensorLoopNest,
+    match_contraction, match_matrix_operand,
 };
 use spirula_kernel::ir::FragmentElement;
 use spirula_program::{ScalarOp, ScalarType};
@@ -207,7 +207,7 @@ pub(super) fn plan_in_memory(request: &ScheduleRequest<'_>) -> Option<Box<dyn Sc
 }
 
 impl SchedulePlan for InMemoryPlan {
-    fn tile(&mut self, nest: &mut LoopNest) {
+    fn tile(&mut self, nest: &mut TensorLoopNest) {
         let plan = &self.fragments;
         let contraction = &plan.contraction;
         let extents = nest.take_extents();
@@ -259,7 +259,7 @@ impl SchedulePlan for InMemoryPlan {
         nest.steps = nest_loops(&outermost, steps);
     }
 
-    fn distribute(&mut self, nest: &mut LoopNest) {
+    fn distribute(&mut self, nest: &mut TensorLoopNest) {
         group_tile_rows(nest, self.grid);
         assign_loops(nest);
     }
@@ -271,7 +271,7 @@ impl SchedulePlan for InMemoryPlan {
 
 /// Adds the tile of the rows, or of the columns, whose tiles the loop `tiles` counts.
 fn add_side_tile(
-    nest: &mut LoopNest,
+    nest: &mut TensorLoopNest,
     plan: &LargeFragmentPlan,
     at: usize,
     tiles: u32,
@@ -296,7 +296,7 @@ fn add_side_tile(
 
 /// One loop for the tiles of the reduction and all reduced axes that are not tiled. In one loop fragments stay where
 /// they are.
-fn add_fold_loop(nest: &mut LoopNest, plan: &LargeFragmentPlan, extents: &[u64]) -> u32 {
+fn add_fold_loop(nest: &mut TensorLoopNest, plan: &LargeFragmentPlan, extents: &[u64]) -> u32 {
     let steps = &plan.contraction.steps;
     let is_other =
         |at: &usize| nest.op.axes[*at].kind == AxisKind::Reduction && !steps.contains(at);

@@ -9,7 +9,7 @@ use crate::ir::unflatten_index;
 use crate::schedule::dispatch::nest_loops;
 use crate::schedule::scan_partition::{ScanPartition, build_part_steps, is_look_back_scan};
 use crate::schedule::{
-    DispatchStep, FoldSharing, LoopMapping, LoopNest, SchedulePlan, ScheduleRequest,
+    DispatchStep, FoldSharing, LoopMapping, SchedulePlan, ScheduleRequest, TensorLoopNest,
 };
 use spirula_program::ScalarOp;
 
@@ -23,7 +23,7 @@ pub(super) fn plan_look_back(request: &ScheduleRequest<'_>) -> Option<Box<dyn Sc
 }
 
 impl SchedulePlan for LookBackPlan {
-    fn tile(&mut self, nest: &mut LoopNest) {
+    fn tile(&mut self, nest: &mut TensorLoopNest) {
         let rank = nest.op.parallel_rank();
         let total = nest.loops[rank].extent;
         let sizes = nest.loops[..rank].iter().map(|l| l.extent as i64);

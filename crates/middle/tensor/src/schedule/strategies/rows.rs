@@ -7,7 +7,7 @@ use crate::schedule::dispatch::nest_loops;
 use crate::schedule::workgroup_fold::{
     FEWEST_INVOCATIONS, FoldSize, WorkgroupFold, fold_each_reduction,
 };
-use crate::schedule::{DispatchStep, FoldSharing, LoopNest, SchedulePlan, ScheduleRequest};
+use crate::schedule::{DispatchStep, FoldSharing, SchedulePlan, ScheduleRequest, TensorLoopNest};
 
 #[derive(Debug)]
 struct RowsPlan;
@@ -24,7 +24,7 @@ pub(super) fn writes_each_point(request: &ScheduleRequest<'_>) -> bool {
 }
 
 impl SchedulePlan for RowsPlan {
-    fn tile(&mut self, nest: &mut LoopNest) {
+    fn tile(&mut self, nest: &mut TensorLoopNest) {
         let fold = WorkgroupFold::split_loops(nest, choose_invocations);
         let mut steps = fold_each_reduction(nest.op.reductions.len(), || fold.fold_steps());
         steps.extend(nest_loops(
@@ -43,7 +43,7 @@ impl SchedulePlan for RowsPlan {
 ///
 /// Where they can keep the row in their registers, they are so few that each has as much of it as it can keep; where
 /// all have as much, at most half of that.
-fn choose_invocations(nest: &LoopNest, size: &FoldSize) -> u64 {
+fn choose_invocations(nest: &TensorLoopNest, size: &FoldSize) -> u64 {
     let profile = &nest.profile;
     let rounds = (profile.kept / (2 * size.lanes)).max(1);
     let (fewest, most) = (FEWEST_INVOCATIONS.min(profile.rows), profile.rows);

@@ -3,7 +3,7 @@
 use crate::schedule::dispatch::nest_loops;
 use crate::schedule::scan_partition::{ScanPartition, build_part_steps, is_workgroup_scan};
 use crate::schedule::{
-    DispatchStep, FoldSharing, LoopMapping, LoopNest, SchedulePlan, ScheduleRequest,
+    DispatchStep, FoldSharing, LoopMapping, SchedulePlan, ScheduleRequest, TensorLoopNest,
 };
 
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(super) fn plan_scan(request: &ScheduleRequest<'_>) -> Option<Box<dyn Schedul
 }
 
 impl SchedulePlan for ScanPlan {
-    fn tile(&mut self, nest: &mut LoopNest) {
+    fn tile(&mut self, nest: &mut TensorLoopNest) {
         let rank = nest.op.parallel_rank();
         let total = nest.loops[rank].extent;
         let partition = ScanPartition::of_row(total, &nest.profile);

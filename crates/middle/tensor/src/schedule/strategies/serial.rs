@@ -3,7 +3,7 @@
 //! It is for scatters whose combiner has no atomic operation: several invocations must not write the same element.
 
 use crate::ir::YieldDestination;
-use crate::schedule::{LoopMapping, LoopNest, SchedulePlan, ScheduleRequest};
+use crate::schedule::{LoopMapping, SchedulePlan, ScheduleRequest, TensorLoopNest};
 use spirula_kernel::ir::AtomicOp;
 use spirula_program::{ScalarOp, ScalarType};
 
@@ -18,7 +18,7 @@ pub(super) fn plan_serial(request: &ScheduleRequest<'_>) -> Option<Box<dyn Sched
 }
 
 impl SchedulePlan for SerialPlan {
-    fn distribute(&mut self, nest: &mut LoopNest) {
+    fn distribute(&mut self, nest: &mut TensorLoopNest) {
         for data in &mut nest.loops {
             data.run = LoopMapping::Sequential;
         }

@@ -11,9 +11,9 @@ use crate::schedule::distribute::{assign_loops, group_tile_rows};
 use crate::schedule::promote::promote_factors;
 use crate::schedule::tile_loops::{add_batch_loop, add_tile, sum_scaled_counters};
 use crate::schedule::{
-    AxisTile, ContractionAxes, DispatchStep, FragmentShape, FragmentSource, LoopMapping, LoopNest,
+    AxisTile, ContractionAxes, DispatchStep, FragmentShape, FragmentSource, LoopMapping,
     MatrixProfile, SchedulePlan, ScheduleProfile, ScheduleRequest, StagingPlan, SubgroupMatmul,
-    match_contraction,
+    TensorLoopNest, match_contraction,
 };
 use spirula_kernel::ir::FragmentElement;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
@@ -195,7 +195,7 @@ pub(super) fn plan_subgroup_matmul(request: &ScheduleRequest<'_>) -> Option<Box<
 }
 
 impl SchedulePlan for MatmulPlan {
-    fn tile(&mut self, nest: &mut LoopNest) {
+    fn tile(&mut self, nest: &mut TensorLoopNest) {
         let profile = nest.profile;
         let Some(tiles) = MatmulTiles::from_op(&mut nest.op, &profile) else {
             return;
@@ -276,7 +276,7 @@ impl SchedulePlan for MatmulPlan {
         nest.steps = nest_loops(&outermost, steps);
     }
 
-    fn promote(&mut self, nest: &mut LoopNest) {
+    fn promote(&mut self, nest: &mut TensorLoopNest) {
         if let Some((contraction, outer)) = &self.steps {
             self.staging = Some(promote_factors(
                 nest,
@@ -287,7 +287,7 @@ impl SchedulePlan for MatmulPlan {
         }
     }
 
-    fn distribute(&mut self, nest: &mut LoopNest) {
+    fn distribute(&mut self, nest: &mut TensorLoopNest) {
         group_tile_rows(nest, self.grid);
         assign_loops(nest);
     }

@@ -4,7 +4,7 @@ use super::rows::writes_each_point;
 use crate::schedule::dispatch::nest_loops;
 use crate::schedule::subgroup_fold::{SubgroupFold, is_worth_subgroup};
 use crate::schedule::workgroup_fold::fold_each_reduction;
-use crate::schedule::{DispatchStep, FoldSharing, LoopNest, SchedulePlan, ScheduleRequest};
+use crate::schedule::{DispatchStep, FoldSharing, SchedulePlan, ScheduleRequest, TensorLoopNest};
 
 #[derive(Debug, Default)]
 struct SubgroupRowsPlan {
@@ -19,7 +19,7 @@ pub(super) fn plan_subgroup_rows(request: &ScheduleRequest<'_>) -> Option<Box<dy
 }
 
 impl SchedulePlan for SubgroupRowsPlan {
-    fn tile(&mut self, nest: &mut LoopNest) {
+    fn tile(&mut self, nest: &mut TensorLoopNest) {
         let fold = SubgroupFold::split_loops(nest);
         let mut steps = fold_each_reduction(nest.op.reductions.len(), || fold.fold_steps());
         steps.extend(nest_loops(

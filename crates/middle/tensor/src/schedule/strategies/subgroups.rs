@@ -3,7 +3,7 @@
 use super::cooperative::is_long_fold;
 use crate::schedule::dispatch::nest_loops;
 use crate::schedule::subgroup_fold::{SubgroupFold, is_worth_subgroup};
-use crate::schedule::{DispatchStep, FoldSharing, LoopNest, SchedulePlan, ScheduleRequest};
+use crate::schedule::{DispatchStep, FoldSharing, SchedulePlan, ScheduleRequest, TensorLoopNest};
 
 #[derive(Debug, Default)]
 struct SubgroupsPlan {
@@ -18,7 +18,7 @@ pub(super) fn plan_subgroups(request: &ScheduleRequest<'_>) -> Option<Box<dyn Sc
 }
 
 impl SchedulePlan for SubgroupsPlan {
-    fn tile(&mut self, nest: &mut LoopNest) {
+    fn tile(&mut self, nest: &mut TensorLoopNest) {
         let fold = SubgroupFold::split_loops(nest);
         let mut steps = fold.fold_steps();
         steps.push(DispatchStep::Store);

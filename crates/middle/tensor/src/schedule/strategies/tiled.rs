@@ -13,8 +13,8 @@ use crate::schedule::tile_loops::{
     choose_step_size, multiply_extents, sum_scaled_counters,
 };
 use crate::schedule::{
-    AxisTile, ContractionAxes, DispatchStep, LoopMapping, LoopNest, SchedulePlan, ScheduleRequest,
-    StagingPlan, direct_tile, match_contraction,
+    AxisTile, ContractionAxes, DispatchStep, LoopMapping, SchedulePlan, ScheduleRequest,
+    StagingPlan, TensorLoopNest, direct_tile, match_contraction,
 };
 
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(super) fn plan_tiled(request: &ScheduleRequest<'_>) -> Option<Box<dyn Schedu
 }
 
 impl SchedulePlan for TiledPlan {
-    fn tile(&mut self, nest: &mut LoopNest) {
+    fn tile(&mut self, nest: &mut TensorLoopNest) {
         let contraction = &self.contraction;
         let extents: Vec<u64> = nest.loops.iter().map(|l| l.extent).collect();
         let sizes =
@@ -92,13 +92,13 @@ impl SchedulePlan for TiledPlan {
         nest.steps = nest_loops(&outermost, steps);
     }
 
-    fn promote(&mut self, nest: &mut LoopNest) {
+    fn promote(&mut self, nest: &mut TensorLoopNest) {
         if let Some(outer) = self.staged_loop {
             self.staging = Some(promote_factors(nest, &self.contraction, None, outer));
         }
     }
 
-    fn distribute(&mut self, nest: &mut LoopNest) {
+    fn distribute(&mut self, nest: &mut TensorLoopNest) {
         group_tile_rows(nest, self.grid);
         assign_loops(nest);
     }
@@ -114,7 +114,7 @@ impl SchedulePlan for TiledPlan {
 }
 
 /// Loops of the reduced axes: one over their tiles, and those over the places of a tile, a few of which are unrolled.
-fn add_step_loops(nest: &mut LoopNest, axes: &[usize], extents: &[u64]) -> (u32, Vec<u32>) {
+fn add_step_loops(nest: &mut TensorLoopNest, axes: &[usize], extents: &[u64]) -> (u32, Vec<u32>) {
     let total = multiply_extents(extents, axes);
     let size = choose_step_size(total, nest.profile.steps);
     let outer = nest.add_loop(total.div_ceil(size), LoopMapping::Sequential);

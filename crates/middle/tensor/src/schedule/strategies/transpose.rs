@@ -8,7 +8,8 @@ use crate::ir::{AffineSum, NodeData, ScalarNode, StructuredOp};
 use crate::schedule::dispatch::nest_loops;
 use crate::schedule::tile_loops::{TileSplit, add_batch_loop, add_tile_loops};
 use crate::schedule::{
-    DispatchStep, LoopNest, SchedulePlan, ScheduleProfile, ScheduleRequest, StagedNode, StagingPlan,
+    DispatchStep, SchedulePlan, ScheduleProfile, ScheduleRequest, StagedNode, StagingPlan,
+    TensorLoopNest,
 };
 use spirula_program::ScalarOp;
 
@@ -129,7 +130,7 @@ pub(super) fn plan_transpose(request: &ScheduleRequest<'_>) -> Option<Box<dyn Sc
 }
 
 impl SchedulePlan for TransposePlan {
-    fn tile(&mut self, nest: &mut LoopNest) {
+    fn tile(&mut self, nest: &mut TensorLoopNest) {
         let TransposedReads { down, across, .. } = self.reads;
         let extents = nest.take_extents();
         let batch = add_batch_loop(nest, &[down, across], &extents);
