@@ -32,57 +32,30 @@
 //! - `guard`: calls of generated code that come back whatever it does.
 //! - `compile`, `launch`, `run`, `count`: the interface. `arguments`, `worker`: one launch. `jit`, `memory`, `pages`: generated code and raw memory.
 
-mod address_arithmetic;
-mod arguments;
-mod bundle;
-mod check;
-mod compile;
-mod constants;
-mod context;
-mod count;
-mod crowded;
-mod dense;
-mod enqueue;
-mod functions;
-mod groups;
-mod guard;
+mod analysis;
+mod codegen;
+mod exec;
+mod host;
 mod image;
-mod jit;
-mod launch;
-mod liveness;
-mod loops;
-mod lower;
+mod layout;
+mod matrix;
 mod memory;
-mod pages;
+mod module;
 mod pipe;
-mod print;
-mod product;
-mod program;
-mod promote;
-mod roots;
-mod run;
-mod schedule;
-mod stream;
-mod suspend;
-mod tally;
-mod thread_memory;
-mod types;
-mod wide;
-mod worker;
+mod sanitizer;
+mod simd;
 
-pub use check::{
-    CheckOptions, FaultReport, InstructionSite, InvocationId, KernelSanitizer, ReportKind,
-};
-pub use compile::{JitKernel, JitOptions};
-pub use count::BlockCount;
-pub use image::{
-    BorderColour, DepthComparison, ImageDimensions, SamplerAddressing, SamplerFilter, SamplerState,
-    TexelFormat,
-};
-pub use image::{HostImage, ImageShape, ImageType};
-pub use launch::{
+pub use analysis::block_counters::BlockCount;
+pub use exec::compile::{JitKernel, JitOptions};
+pub use exec::launch::{
     DescriptorResource, InvocationRange, JitArgument, JitLaunch, LaunchError, MemorySpan,
     ResourceBinding,
 };
-pub use pages::GuardedPages;
+pub use image::{
+    BorderColour, DepthComparison, HostImage, ImageDimensions, ImageShape, ImageType,
+    SamplerAddressing, SamplerFilter, SamplerState, TexelFormat,
+};
+pub use memory::guarded_pages::GuardedPages;
 pub use pipe::PipeShape;
+pub use sanitizer::kernel_sanitizer::{CheckOptions, KernelSanitizer};
+pub use sanitizer::report::{FaultKind as ReportKind, FaultReport, InstructionSite, InvocationId};

@@ -1,0 +1,280 @@
+//! What an invocation has to keep while it is suspended.
+//!
+//! Blocks are cut at suspension points, and at calls of functions that contain some, into segments.
+//! For each id that is used in another segment than its own, one walk backwards from its uses finds
+//! the segments that it is alive in; those that begin at a cut are the answer. Promoted variables
+//! take part: loads use them, stores of the whole define them. Cost: the sum of the live ranges.
+
+use super::promoted_variables::operand_ids;
+use super::reached_functions::ReachedFunctions;
+use super::suspension;
+use crate::module::program::AnalysedModule;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Func, Inst, InstRef};
+
+/// What is alive at the cuts of a function.
+#[derive(Default)]
+pub(crate) struct SuspendLiveness {
+    /// Cut and live ids, sorted by instruction.
+    cuts: Vec<(Inst, Vec<Id>)>,
+    /// By local number: whether an id is alive at any cut.
+    kept: Vec<bool>,
+}
+
+impl SuspendLiveness {
+    /// The ids that are alive behind a cut.
+    pub fn live_after(&self, cut: Inst) -> &[Id] {
+        match self.cuts.binary_search_by_key(&cut, |row| row.0) {
+            Ok(n) => &self.cuts[n].1,
+            Err(_) => &[],
+        }
+    }
+
+    /// Whether the id with this local number is alive at any cut.
+    pub fn is_kept(&self, local: usize) -> bool {
+        self.kept.get(local).copied().unwrap_or(false)
+    }
+}
+
+/// Liveness at the cuts of a function.
+pub(crate) fn compute_liveness(
+    program: &AnalysedModule<'_>,
+    functions: &ReachedFunctions,
+    func: Func,
+) -> SuspendLiveness {
+    let mut pass = SegmentLiveness::new(program, functions, func);
+    pass.scan_segments();
+    pass.solve_dataflow()
+}
+
+struct SegmentLiveness<'a, 'm> {
+    program: &'a AnalysedModule<'m>,
+    functions: &'a ReachedFunctions,
+    func: Func,
+    /// First segment of each block, and one past the last.
+    first: Vec<u32>,
+    /// The cut before each segment.
+    cut: Vec<Option<Inst>>,
+    /// Block of each segment.
+    block: Vec<u32>,
+    /// By local number: id, the segments that define it.
+    ids: Vec<Option<Id>>,
+    defs: Vec<(u32, u32)>,
+    /// Local number and segment of uses that the segment's own definitions do not reach.
+    uses: Vec<(u32, u32)>,
+    /// By local number: the last segment that was seen to define it, for one forward walk.
+    defined_in: Vec<u32>,
+    /// By local number: the promoted variable that a pointer points into.
+    variable: Vec<Option<Id>>,
+    /// Block of the walk.
+    current: u32,
+}
+
+impl<'a, 'm> SegmentLiveness<'a, 'm> {
+    fn new(program: &'a AnalysedModule<'m>, functions: &'a ReachedFunctions, func: Func) -> Self {
+        let info = functions.get(func);
+        let locals = info.locals as usize;
+        SegmentLiveness {
+            program,
+            functions,
+            func,
+            first: Vec::new(),
+            cut: Vec::new(),
+            block: Vec::new(),
+            ids: vec![None; locals],
+            defs: Vec::new(),
+            uses: Vec::new(),
+            defined_in: vec![u32::MAX; locals],
+            variable: vec![None; locals],
+            current: 0,
+        }
+    }
+
+    fn is_cut(&self, inst: InstRef<'_>) -> bool {
+        suspension::is_point(self.program, inst)
+            || (inst.op() == Op::FunctionCall && self.functions.call_suspends(inst.id_operand(0)))
+    }
+
+    /// Numbers the segments, then collects definitions and uses.
+    fn scan_segments(&mut self) {
+        let info = self.functions.get(self.func);
+        let module = self.program.module;
+        for at in 0..info.cfg.len() as u32 {
+            self.first.push(self.cut.len() as u32);
+            self.cut.push(None);
+            self.block.push(at);
+            for inst in module.body(info.cfg.block(at)) {
+                if self.is_cut(inst) {
+                    self.cut.push(Some(inst.handle()));
+                    self.block.push(at);
+                }
+            }
+        }
+        self.first.push(self.cut.len() as u32);
+        for param in &info.params {
+            self.record_definition(*param, 0);
+        }
+        for &at in &info.order {
+            let mut segment = self.first[at as usize];
+            self.current = at;
+            for inst in module.body(info.cfg.block(at)) {
+                self.scan_instruction(inst, &mut segment);
+            }
+        }
+    }
+
+    fn scan_instruction(&mut self, inst: InstRef<'_>, segment: &mut u32) {
+        match inst.op() {
+            Op::Phi => self.scan_phi(inst),
+            Op::Store if self.whole_variable(inst.id_operand(0)).is_some() => {
+                self.record_use(inst.id_operand(1), *segment);
+                self.record_definition(inst.id_operand(0), *segment);
+                return;
+            }
+            Op::LifetimeStart | Op::LifetimeStop => return,
+            _ => operand_ids(inst).for_each(|id| self.record_use(id, *segment)),
+        }
+        if self.is_cut(inst) {
+            *segment += 1;
+            // What an inlined callee does with the variables that it is given happens between its
+            // own cuts, so they are alive across all of those.
+            if inst.op() == Op::FunctionCall {
+                for id in inst.id_operands(1) {
+                    if self.promoted_variable(id).is_some() {
+                        self.record_use(id, *segment);
+                    }
+                }
+            }
+        }
+        let Some(id) = inst.result() else { return };
+        match inst.op() {
+            Op::Variable if self.functions.is_promoted(id) => {
+                self.set_promoted_variable(id, id);
+                self.record_definition(id, *segment);
+            }
+            Op::Variable => {}
+            Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject | Op::Bitcast
+                if self.promoted_variable(inst.id_operand(0)).is_some() =>
+            {
+                if let Some(variable) = self.promoted_variable(inst.id_operand(0)) {
+                    self.set_promoted_variable(id, variable);
+                }
+            }
+            _ => self.record_definition(id, *segment),
+        }
+    }
+
+    /// Operands of a phi are used at the end of the block that they come from.
+    fn scan_phi(&mut self, inst: InstRef<'_>) {
+        let info = self.functions.get(self.func);
+        let module = self.program.module;
+        let mut pairs = inst.id_operands(0);
+        while let (Some(value), Some(label)) = (pairs.next(), pairs.next()) {
+            let from = info.cfg.predecessors(self.current).iter().copied();
+            let from = from
+                .into_iter()
+                .find(|p| module.label(info.cfg.block(*p)) == label);
+            if let Some(from) = from {
+                let last = self.first[from as usize + 1] - 1;
+                if let Some(local) = self.functions.local_index(value) {
+                    // The phi may stand before the definition in the walk, so that nothing can be
+                    // said yet about which segment defines the operand.
+                    self.ids[local] = Some(value);
+                    self.uses.push((local as u32, last));
+                }
+            }
+        }
+    }
+
+    fn promoted_variable(&self, id: Id) -> Option<Id> {
+        match self.functions.local_index(id) {
+            Some(local) => self.variable.get(local).copied().flatten(),
+            None => None,
+        }
+    }
+
+    fn set_promoted_variable(&mut self, id: Id, variable: Id) {
+        if let Some(local) = self.functions.local_index(id) {
+            self.variable[local] = Some(variable);
+        }
+    }
+
+    /// The promoted variable itself, not a part of it.
+    fn whole_variable(&self, id: Id) -> Option<Id> {
+        self.promoted_variable(id)
+            .filter(|variable| *variable == id)
+    }
+
+    fn record_definition(&mut self, id: Id, segment: u32) {
+        if let Some(local) = self.functions.local_index(id) {
+            self.ids[local] = Some(id);
+            self.defined_in[local] = segment;
+            self.defs.push((local as u32, segment));
+        }
+    }
+
+    fn record_use(&mut self, id: Id, segment: u32) {
+        let id = self.promoted_variable(id).unwrap_or(id);
+        if let Some(local) = self.functions.local_index(id)
+            && self.defined_in[local] != segment
+        {
+            self.ids[local] = Some(id);
+            self.uses.push((local as u32, segment));
+        }
+    }
+
+    fn solve_dataflow(mut self) -> SuspendLiveness {
+        self.defs.sort_unstable();
+        self.defs.dedup();
+        self.uses.sort_unstable();
+        self.uses.dedup();
+        let info = self.functions.get(self.func);
+        let segments = self.cut.len();
+        let mut alive: Vec<Vec<Id>> = vec![Vec::new(); segments];
+        let mut seen = vec![u32::MAX; segments];
+        let mut kills = vec![u32::MAX; segments];
+        let mut kept = vec![false; self.ids.len()];
+        let mut next_def = 0;
+        for uses in self.uses.chunk_by(|a, b| a.0 == b.0) {
+            let local = uses[0].0;
+            let Some(id) = self.ids[local as usize] else {
+                continue;
+            };
+            while next_def < self.defs.len() && self.defs[next_def].0 < local {
+                next_def += 1;
+            }
+            let defs = self.defs[next_def..].iter();
+            for def in defs.take_while(|d| d.0 == local) {
+                kills[def.1 as usize] = local;
+            }
+            let variable = self.variable[local as usize].is_some();
+            let mut work: Vec<u32> = uses
+                .iter()
+                .map(|u| u.1)
+                // A phi's operand that its own segment defines.
+                .filter(|s| variable || kills[*s as usize] != local)
+                .collect();
+            while let Some(segment) = work.pop() {
+                let at = segment as usize;
+                if std::mem::replace(&mut seen[at], local) == local {
+                    continue;
+                }
+                let before: Vec<u32> = if self.cut[at].is_some() {
+                    alive[at].push(id);
+                    kept[local as usize] = true;
+                    vec![segment - 1]
+                } else {
+                    let from = info.cfg.predecessors(self.block[at]).iter();
+                    from.map(|p| self.first[*p as usize + 1] - 1).collect()
+                };
+                work.extend(before.into_iter().filter(|s| kills[*s as usize] != local));
+            }
+        }
+        let mut cuts: Vec<(Inst, Vec<Id>)> = (self.cut.iter().zip(alive))
+            .filter_map(|(cut, live)| Some(((*cut)?, live)))
+            .collect();
+        cuts.sort_unstable_by_key(|row| row.0);
+        SuspendLiveness { cuts, kept }
+    }
+}

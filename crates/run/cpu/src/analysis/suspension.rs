@@ -1,0 +1,565 @@
+//! Suspension points: instructions at which an invocation waits for others.
+//!
+//! An invocation that reaches one stores its operands into its frame and returns to the scheduler,
+//! which computes the result for all invocations that take part and lets them go on.
+
+use crate::exec::cooperative_product::CooperativeProduct;
+use crate::layout::launch_context::EXCHANGE_SLOTS;
+use crate::module::program::AnalysedModule;
+use crate::module::types::ScalarRepr;
+use crate::pipe::PipeUse;
+use spirula_diagnostics::SourceLocation;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::Scope;
+use spirula_spirv::ir::InstRef;
+
+/// Who waits for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SyncGroup {
+    /// All invocations of the workgroup.
+    Workgroup,
+    /// The invocations of the subgroup that are at the same point.
+    Subgroup,
+}
+
+/// How two values become one in reductions and scans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScanOperator {
+    IAdd,
+    FAdd,
+    IMul,
+    FMul,
+    SMin,
+    UMin,
+    FMin,
+    SMax,
+    UMax,
+    FMax,
+    And,
+    Or,
+    Xor,
+}
+
+/// What is exchanged at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GroupExchange {
+    /// Nothing: the invocations only wait.
+    Barrier,
+    /// Whether the invocation is the first one.
+    Elect,
+    All,
+    Any,
+    AllEqual,
+    /// The value of the invocation with the given number within the group.
+    Broadcast,
+    BroadcastFirst,
+    Ballot,
+    ShuffleXor,
+    ShuffleUp,
+    ShuffleDown,
+    /// A reduction or a scan; the group operation is the first literal.
+    Reduce(ScanOperator),
+    QuadBroadcast,
+    QuadSwap,
+    QuadAll,
+    QuadAny,
+    Rotate,
+    /// Two values and a number: Intel's shuffles between two registers.
+    ShufflePairUp,
+    ShufflePairDown,
+    /// A copy that the invocations do together.
+    AsyncCopy,
+    /// A product of cooperative matrices.
+    Product,
+    /// Something with a pipe that the invocations do together.
+    Pipe(PipeUse),
+}
+
+/// How a point's operands stand in its instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExchangeOperandForm {
+    /// Scope first.
+    Scoped,
+    /// Scope, then a literal group operation.
+    Operation,
+    /// No scope: subgroups.
+    Subgroup,
+}
+
+struct ExchangeRow(Op, ExchangeOperandForm, GroupExchange);
+
+/// The instructions that are suspension points, but for control barriers.
+const ROWS: &[ExchangeRow] = &[
+    ExchangeRow(
+        Op::GroupAsyncCopy,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::AsyncCopy,
+    ),
+    ExchangeRow(
+        Op::UntypedGroupAsyncCopyKHR,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::AsyncCopy,
+    ),
+    ExchangeRow(
+        Op::GroupWaitEvents,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Barrier,
+    ),
+    ExchangeRow(
+        Op::GroupReserveReadPipePackets,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Pipe(PipeUse::ReserveRead),
+    ),
+    ExchangeRow(
+        Op::GroupReserveWritePipePackets,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Pipe(PipeUse::ReserveWrite),
+    ),
+    ExchangeRow(
+        Op::GroupCommitReadPipe,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Pipe(PipeUse::CommitRead),
+    ),
+    ExchangeRow(
+        Op::GroupCommitWritePipe,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Pipe(PipeUse::CommitWrite),
+    ),
+    ExchangeRow(
+        Op::GroupAll,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::All,
+    ),
+    ExchangeRow(
+        Op::GroupAny,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Any,
+    ),
+    ExchangeRow(
+        Op::GroupBroadcast,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Broadcast,
+    ),
+    ExchangeRow(
+        Op::GroupIAdd,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::IAdd),
+    ),
+    ExchangeRow(
+        Op::GroupFAdd,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FAdd),
+    ),
+    ExchangeRow(
+        Op::GroupFMin,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMin),
+    ),
+    ExchangeRow(
+        Op::GroupUMin,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::UMin),
+    ),
+    ExchangeRow(
+        Op::GroupSMin,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::SMin),
+    ),
+    ExchangeRow(
+        Op::GroupFMax,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMax),
+    ),
+    ExchangeRow(
+        Op::GroupUMax,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::UMax),
+    ),
+    ExchangeRow(
+        Op::GroupSMax,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::SMax),
+    ),
+    ExchangeRow(
+        Op::GroupIMulKHR,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::IMul),
+    ),
+    ExchangeRow(
+        Op::GroupFMulKHR,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMul),
+    ),
+    ExchangeRow(
+        Op::GroupBitwiseAndKHR,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::And),
+    ),
+    ExchangeRow(
+        Op::GroupBitwiseOrKHR,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Or),
+    ),
+    ExchangeRow(
+        Op::GroupBitwiseXorKHR,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Xor),
+    ),
+    ExchangeRow(
+        Op::GroupLogicalAndKHR,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::And),
+    ),
+    ExchangeRow(
+        Op::GroupLogicalOrKHR,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Or),
+    ),
+    ExchangeRow(
+        Op::GroupLogicalXorKHR,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Xor),
+    ),
+    ExchangeRow(
+        Op::GroupIAddNonUniformAMD,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::IAdd),
+    ),
+    ExchangeRow(
+        Op::GroupFAddNonUniformAMD,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FAdd),
+    ),
+    ExchangeRow(
+        Op::GroupFMinNonUniformAMD,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMin),
+    ),
+    ExchangeRow(
+        Op::GroupUMinNonUniformAMD,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::UMin),
+    ),
+    ExchangeRow(
+        Op::GroupSMinNonUniformAMD,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::SMin),
+    ),
+    ExchangeRow(
+        Op::GroupFMaxNonUniformAMD,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMax),
+    ),
+    ExchangeRow(
+        Op::GroupUMaxNonUniformAMD,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::UMax),
+    ),
+    ExchangeRow(
+        Op::GroupSMaxNonUniformAMD,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::SMax),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformElect,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Elect,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformAll,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::All,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformAny,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Any,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformAllEqual,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::AllEqual,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformBroadcast,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Broadcast,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformBroadcastFirst,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::BroadcastFirst,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformBallot,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Ballot,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformShuffle,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Broadcast,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformShuffleXor,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::ShuffleXor,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformShuffleUp,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::ShuffleUp,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformShuffleDown,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::ShuffleDown,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformIAdd,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::IAdd),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformFAdd,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FAdd),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformIMul,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::IMul),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformFMul,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMul),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformSMin,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::SMin),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformUMin,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::UMin),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformFMin,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMin),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformSMax,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::SMax),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformUMax,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::UMax),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformFMax,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::FMax),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformBitwiseAnd,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::And),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformBitwiseOr,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Or),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformBitwiseXor,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Xor),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformLogicalAnd,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::And),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformLogicalOr,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Or),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformLogicalXor,
+        ExchangeOperandForm::Operation,
+        GroupExchange::Reduce(ScanOperator::Xor),
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformQuadBroadcast,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::QuadBroadcast,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformQuadSwap,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::QuadSwap,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformRotateKHR,
+        ExchangeOperandForm::Scoped,
+        GroupExchange::Rotate,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformQuadAllKHR,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::QuadAll,
+    ),
+    ExchangeRow(
+        Op::GroupNonUniformQuadAnyKHR,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::QuadAny,
+    ),
+    ExchangeRow(
+        Op::CooperativeMatrixMulAddKHR,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::Product,
+    ),
+    ExchangeRow(
+        Op::SubgroupBallotKHR,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::Ballot,
+    ),
+    ExchangeRow(
+        Op::SubgroupFirstInvocationKHR,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::BroadcastFirst,
+    ),
+    ExchangeRow(
+        Op::SubgroupAllKHR,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::All,
+    ),
+    ExchangeRow(
+        Op::SubgroupAnyKHR,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::Any,
+    ),
+    ExchangeRow(
+        Op::SubgroupAllEqualKHR,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::AllEqual,
+    ),
+    ExchangeRow(
+        Op::SubgroupReadInvocationKHR,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::Broadcast,
+    ),
+    ExchangeRow(
+        Op::SubgroupShuffleINTEL,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::Broadcast,
+    ),
+    ExchangeRow(
+        Op::SubgroupShuffleXorINTEL,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::ShuffleXor,
+    ),
+    ExchangeRow(
+        Op::SubgroupShuffleDownINTEL,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::ShufflePairDown,
+    ),
+    ExchangeRow(
+        Op::SubgroupShuffleUpINTEL,
+        ExchangeOperandForm::Subgroup,
+        GroupExchange::ShufflePairUp,
+    ),
+];
+
+/// The operations that are suspension points.
+pub(crate) fn list_suspension_ops() -> impl Iterator<Item = Op> {
+    ROWS.iter().map(|row| row.0).chain([Op::ControlBarrier])
+}
+
+/// Shape and exchange of an instruction that is a suspension point in the table.
+pub(crate) fn find_exchange_rule(op: Op) -> Option<(ExchangeOperandForm, GroupExchange)> {
+    let row = ROWS.iter().find(|row| row.0 == op)?;
+    Some((row.1, row.2))
+}
+
+/// Whether an instruction suspends the invocation.
+pub(crate) fn is_point(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
+    match inst.op() {
+        Op::ControlBarrier if program.is_single => false,
+        Op::CooperativeMatrixMulAddKHR if is_dense(program, inst) => false,
+        Op::ControlBarrier => group_of(program, inst).is_some(),
+        op if find_exchange_rule(op).is_some() => group_of(program, inst).is_some(),
+        _ => false,
+    }
+}
+
+/// Whether a product is one of matrices that lie in memory.
+fn is_dense(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
+    inst.result_type().is_some_and(|ty| program.is_dense(ty))
+}
+
+/// Who waits at a point; none where an invocation would wait for itself only.
+pub(crate) fn group_of(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Option<SyncGroup> {
+    if let Some((ExchangeOperandForm::Subgroup, _)) = find_exchange_rule(inst.op()) {
+        return Some(SyncGroup::Subgroup);
+    }
+    match program
+        .constants
+        .get_u64(inst.id_operand(0))
+        .map(|s| Scope(s as u32))
+    {
+        Some(Scope::Invocation) => None,
+        Some(Scope::Subgroup) => Some(SyncGroup::Subgroup),
+        _ => Some(SyncGroup::Workgroup),
+    }
+}
+
+/// A suspension point of a compiled kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct SuspensionPoint {
+    /// Its instruction.
+    pub op: Op,
+    /// Where it stands in the module.
+    pub place: SourceLocation,
+    /// Who waits.
+    pub group: SyncGroup,
+    /// What is exchanged.
+    pub exchange: GroupExchange,
+    /// Type of the value's components.
+    pub scalar: ScalarRepr,
+    /// Components of the value; the operands behind it follow in the exchange slots.
+    pub components: u32,
+    /// Group operation of a reduction; 0 for others.
+    pub operation: u32,
+    /// Invocations that exchange among themselves, where the instruction says.
+    pub cluster: Option<u32>,
+    /// What is multiplied, where matrices are.
+    pub product: Option<CooperativeProduct>,
+    /// Its number as a site, for checks.
+    pub site: u16,
+}
+
+/// Slots that a point needs at least.
+pub(crate) fn count_slots(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> u32 {
+    match find_exchange_rule(inst.op()) {
+        Some((_, GroupExchange::Product)) if is_dense(program, inst) => 0,
+        Some((_, GroupExchange::Product)) => {
+            let types = [0, 1, 2].map(|n| program.type_of(inst.id_operand(n)));
+            let scalars = |ty: Option<Id>| ty.map_or(0, |ty| program.types.scalar_count(ty));
+            let slots: usize = types
+                .into_iter()
+                .map(scalars)
+                .fold(0, usize::saturating_add);
+            u32::try_from(slots).unwrap_or(u32::MAX).max(EXCHANGE_SLOTS)
+        }
+        Some(_) => EXCHANGE_SLOTS,
+        None => 0,
+    }
+}

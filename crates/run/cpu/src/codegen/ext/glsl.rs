@@ -1,0 +1,41 @@
+//! The instructions of GLSL.std.450 that are lowered in place, by number.
+
+use super::ClifExtInstRule::{self, Bits, Real, With};
+use super::{geometry, integers, matrix, reals};
+
+pub(super) const ROWS: &[(u32, ClifExtInstRule)] = &[
+    (1, Real(reals::round_ties_even)),
+    (2, Real(reals::round_ties_even)),
+    (3, Real(reals::trunc)),
+    (4, Real(reals::abs)),
+    (5, Bits(integers::abs)),
+    (8, Real(reals::floor)),
+    (9, Real(reals::ceil)),
+    (10, Real(reals::fractional_part)),
+    (31, Real(reals::sqrt)),
+    (32, Real(reals::inverse_sqrt)),
+    (33, With(matrix::lower_determinant)),
+    (34, With(matrix::lower_inverse)),
+    (37, Real(reals::min)),
+    (38, Bits(integers::min_unsigned)),
+    (39, Bits(integers::min_signed)),
+    (40, Real(reals::max)),
+    (41, Bits(integers::max_unsigned)),
+    (42, Bits(integers::max_signed)),
+    (43, Real(reals::clamp)),
+    (44, Bits(integers::clamp_unsigned)),
+    (45, Bits(integers::clamp_signed)),
+    (46, Real(reals::mix_glsl)),
+    (48, Real(reals::step)),
+    (50, With(super::lower_fma)),
+    (66, With(geometry::lower_length)),
+    (67, With(geometry::lower_distance)),
+    (68, With(geometry::lower_cross)),
+    (69, With(geometry::lower_normalize)),
+    (70, With(geometry::face_forward)),
+    (71, With(geometry::lower_reflect)),
+    (72, With(geometry::lower_refract)),
+    (79, Real(reals::min)),
+    (80, Real(reals::max)),
+    (81, Real(reals::clamp)),
+];

@@ -1,0 +1,278 @@
+//! Large cooperative matrices: in the memory of a workgroup that is one bundle, row by row, as a whole.
+//!
+//! What is done with them is a call with arguments that are the same for all invocations, so that a bundle
+//! makes it once; were it made by each, nothing would change. Each value has memory of its own, with 32 bits for each
+//! component: those of 16 bits are widened when they are loaded.
+
+use super::ClifResult;
+use super::lowering::{ClifLowering, IdLocation};
+use crate::layout::globals::ReachedGlobals;
+use crate::layout::launch_context::at;
+use crate::matrix::in_memory::{self, pack_sizes};
+use crate::module::constants::ConstantScalar;
+use crate::module::types::ScalarRepr;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::CooperativeMatrixLayout;
+use spirula_spirv::ir::InstRef;
+
+/// Bytes at multiples of which matrices begin: those of a line of the cache.
+const LINE: u32 = 64;
+
+/// Where large cooperative matrices begin in the workgroup's memory.
+pub(crate) fn dense_base(globals: &ReachedGlobals) -> u32 {
+    globals.workgroup_bytes.next_multiple_of(LINE)
+}
+
+/// What the address of the workgroup's memory is a multiple of, where matrices take so many bytes of it.
+pub(crate) fn workgroup_align(globals: &ReachedGlobals, dense_bytes: u32) -> u32 {
+    match dense_bytes {
+        0 => globals.workgroup_align,
+        _ => globals.workgroup_align.max(LINE),
+    }
+}
+
+/// `OpCooperativeMatrixLoadKHR`.
+pub(super) fn lower_dense_load(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
+    let [address, stride, by_rows] =
+        lower.dense_place(inst.id_operand(0), inst.id_operand(1), inst.get_id(2))?;
+    let size = lower.dense_size(ty)?;
+    let to = lower.dense_result(inst, ty)?;
+    let size = lower.emit_iconst(types::I64, pack_sizes(size[0], size[1]));
+    let callee = match lower.component_scalar(ty)? {
+        ScalarRepr::F16 => in_memory::load_matrix::<u16> as *const () as usize,
+        _ => in_memory::load_matrix::<f32> as *const () as usize,
+    };
+    let args = [to, address, stride, size, by_rows];
+    lower.call_host(callee, &[types::I64; 5], &[], &args);
+    Ok(())
+}
+
+/// `OpCooperativeMatrixStoreKHR`.
+pub(super) fn lower_dense_store(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
+    let [address, stride, by_rows] =
+        lower.dense_place(inst.id_operand(0), inst.id_operand(2), inst.get_id(3))?;
+    let size = lower.single_size(ty)?;
+    let from = lower.resolve_dense_address(inst.id_operand(1))?;
+    let size = lower.emit_iconst(types::I64, pack_sizes(size[0], size[1]));
+    let callee = in_memory::store_matrix as *const () as usize;
+    let args = [address, from, stride, size, by_rows];
+    lower.call_host(callee, &[types::I64; 5], &[], &args);
+    Ok(())
+}
+
+/// `OpCooperativeMatrixMulAddKHR`.
+pub(super) fn lower_dense_multiply(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let ty = lower.result_type(inst)?;
+    let sizes = [0, 1, 2].map(|n| lower.type_of(inst.id_operand(n)));
+    let [a, b, c] = sizes.map(|ty| ty.and_then(|ty| lower.dense_size(ty)));
+    let ([rows, depth], b, c) = (a?, b?, c?);
+    let size = lower.dense_size(ty)?;
+    if b[0] != depth || [rows, b[1]] != size || c != size {
+        return Err(lower.instruction_fault("its matrices do not fit each other"));
+    }
+    let [a, b, c] = [0, 1, 2].map(|n| lower.resolve_dense_address(inst.id_operand(n)));
+    let (a, b, c) = (a?, b?, c?);
+    let to = lower.dense_result(inst, ty)?;
+    let size = lower.emit_iconst(types::I64, pack_sizes(size[0], size[1]));
+    let depth = lower.emit_iconst(types::I64, depth.into());
+    let callee = in_memory::multiply_matrices as *const () as usize;
+    let args = [to, a, b, c, size, depth];
+    lower.call_host(callee, &[types::I64; 6], &[], &args);
+    Ok(())
+}
+
+/// `OpCompositeConstruct`: all components are one number.
+pub(super) fn lower_dense_construct(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
+    let size = lower.single_size(ty)?;
+    let value = lower.read_value(inst.id_operand(0))?;
+    let to = lower.dense_result(inst, ty)?;
+    lower.emit_dense_fill(to, value, size);
+    Ok(())
+}
+
+/// `OpPhi`: memory that the predecessors copy to.
+pub(super) fn lower_dense_phi(lower: &mut ClifLowering, id: Id, ty: Id) -> ClifResult {
+    lower.dense_room(id, ty).map(|_| ())
+}
+
+/// `OpVariable`.
+pub(super) fn lower_dense_variable(
+    lower: &mut ClifLowering,
+    id: Id,
+    ty: Id,
+    initial: Option<Id>,
+) -> ClifResult {
+    let to = lower.dense_room(id, ty)?;
+    match initial {
+        Some(initial) => lower.copy_to(to, initial, ty),
+        None => Ok(()),
+    }
+}
+
+/// `OpLoad`, of a variable.
+pub(super) fn lower_dense_read(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
+    let to = lower.dense_result(inst, ty)?;
+    lower.copy_to(to, inst.id_operand(0), ty)
+}
+
+/// `OpStore`, to a variable.
+pub(super) fn lower_dense_write(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
+    let to = lower.resolve_dense_address(inst.id_operand(0))?;
+    lower.copy_to(to, inst.id_operand(1), ty)
+}
+
+impl ClifLowering<'_, '_, '_> {
+    /// Whether a value is a matrix that lies in memory.
+    pub(super) fn is_dense(&self, id: Id) -> bool {
+        let ty = self.program.type_of(id);
+        ty.is_some_and(|ty| self.program.is_dense(ty))
+    }
+
+    /// Sets a phi.
+    pub(super) fn copy_dense(&mut self, phi: Id, value: Id, ways: usize) -> ClifResult {
+        let ty = self.type_of(phi)?;
+        let definition = self.program.definitions.get(self.program.module, value);
+        let is_phi = definition.is_some_and(|inst| inst.op() == Op::Phi);
+        // Others may be read after this, on this way or the other.
+        if ways > 1 || (is_phi && phi != value) {
+            return self.fail_unsupported("a phi of such matrices");
+        }
+        if phi == value {
+            return Ok(());
+        }
+        let to = self.dense_room(phi, ty)?;
+        self.copy_to(to, value, ty)
+    }
+
+    /// Copies a matrix.
+    fn copy_to(&mut self, to: Value, from: Id, ty: Id) -> ClifResult {
+        let size = self.dense_size(ty)?;
+        let from = self.resolve_dense_address(from)?;
+        let count = self.emit_iconst(types::I64, i64::from(size[0]) * i64::from(size[1]));
+        let callee = in_memory::copy_matrix as *const () as usize;
+        self.call_host(callee, &[types::I64; 3], &[], &[to, from, count]);
+        Ok(())
+    }
+
+    /// Rows and columns of such a matrix.
+    fn dense_size(&self, ty: Id) -> Result<[u32; 2], SourceDiagnostic> {
+        let program = self.program;
+        let def = program.definitions.get(program.module, ty);
+        let Some(def) = def.filter(|_| program.is_dense(ty)) else {
+            return self.fail_unsupported("a product of small and large matrices");
+        };
+        if !matches!(
+            self.component_scalar(ty)?,
+            ScalarRepr::F16 | ScalarRepr::F32
+        ) {
+            return self.fail_unsupported("a cooperative matrix of so many components");
+        }
+        Ok([
+            self.read_constant(def.id_operand(2))? as u32,
+            self.read_constant(def.id_operand(3))? as u32,
+        ])
+    }
+
+    /// The same of one with components of 32 bits; others are only loaded and multiplied.
+    fn single_size(&self, ty: Id) -> Result<[u32; 2], SourceDiagnostic> {
+        match self.component_scalar(ty)? {
+            ScalarRepr::F32 => self.dense_size(ty),
+            _ => self.fail_unsupported("a cooperative matrix of so many components"),
+        }
+    }
+
+    /// Address, bytes between rows or columns, and whether it lies row by row.
+    fn dense_place(
+        &mut self,
+        pointer: Id,
+        layout: Id,
+        stride: Option<Id>,
+    ) -> Result<[Value; 3], SourceDiagnostic> {
+        let by_rows = match CooperativeMatrixLayout(self.read_constant(layout)? as u32) {
+            CooperativeMatrixLayout::RowMajorKHR => 1,
+            CooperativeMatrixLayout::ColumnMajorKHR => 0,
+            other => return self.fail_unsupported(format!("the layout {other}")),
+        };
+        let base = self.read_pointer(pointer)?;
+        let base = self.address_of(base)?;
+        let stride = self.matrix_stride(pointer, stride, 4)?;
+        let by_rows = self.emit_iconst(types::I64, by_rows);
+        Ok([base, stride, by_rows])
+    }
+
+    /// The address of a matrix.
+    fn resolve_dense_address(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
+        if let IdLocation::Dense(offset) = self.id_location(id) {
+            return Ok(self.dense_address(offset));
+        }
+        if !self.program.constants.contains(id) {
+            return Err(self.instruction_fault(format!("{id} is used before it is defined")));
+        }
+        let ty = self.type_of(id)?;
+        let size = self.single_size(ty)?;
+        let bits = match self.program.constants.scalars(id) {
+            [ConstantScalar::Plain(bits), ..] => *bits,
+            _ => 0,
+        };
+        let offset = self.dense_memory(size)?;
+        let to = self.dense_address(offset);
+        let value = self.scalar_constant(ScalarRepr::F32, bits);
+        self.emit_dense_fill(to, value, size);
+        Ok(to)
+    }
+
+    fn emit_dense_fill(&mut self, to: Value, value: Value, size: [u32; 2]) {
+        let bits = self
+            .builder
+            .ins()
+            .bitcast(types::I32, MemFlagsData::new(), value);
+        let bits = self.builder.ins().uextend(types::I64, bits);
+        let count = self.emit_iconst(types::I64, i64::from(size[0]) * i64::from(size[1]));
+        let callee = in_memory::fill_matrix as *const () as usize;
+        self.call_host(callee, &[types::I64; 3], &[], &[to, bits, count]);
+    }
+
+    fn dense_result(&mut self, inst: InstRef<'_>, ty: Id) -> Result<Value, SourceDiagnostic> {
+        match inst.result() {
+            Some(id) => self.dense_room(id, ty),
+            None => Err(self.instruction_fault("it has no result")),
+        }
+    }
+
+    /// Room for a matrix, where it has none yet; its address.
+    fn dense_room(&mut self, id: Id, ty: Id) -> Result<Value, SourceDiagnostic> {
+        if let IdLocation::Dense(offset) = self.id_location(id) {
+            return Ok(self.dense_address(offset));
+        }
+        let size = self.dense_size(ty)?;
+        let offset = self.dense_memory(size)?;
+        self.set_id_location(id, IdLocation::Dense(offset));
+        Ok(self.dense_address(offset))
+    }
+
+    /// Memory for a matrix.
+    fn dense_memory(&mut self, [rows, columns]: [u32; 2]) -> Result<u32, SourceDiagnostic> {
+        let first = self.shared.dense_bytes;
+        let bytes = rows.checked_mul(columns).and_then(|n| n.checked_mul(4));
+        let end = bytes.and_then(|bytes| first.checked_add(bytes)?.checked_next_multiple_of(LINE));
+        match end {
+            Some(end) if end <= MOST => {
+                self.shared.dense_bytes = end;
+                Ok(first)
+            }
+            _ => self.fail_unsupported("a cooperative matrix of so many components"),
+        }
+    }
+
+    fn dense_address(&mut self, offset: u32) -> Value {
+        let base = self.load_context_field(types::I64, at::WORKGROUP);
+        let offset = dense_base(self.shared.globals) + offset;
+        self.builder.ins().iadd_imm_s(base, i64::from(offset))
+    }
+}
+
+/// Most bytes of all matrices of a workgroup.
+const MOST: u32 = 1 << 24;

@@ -1,0 +1,436 @@
+//! The state of lowering: the function being built, and a scope for each inlined call.
+
+use super::entry::{FrameExtent, ParameterSlot};
+use super::jit::JitCode;
+use super::{ClifResult, ClifScalars};
+use crate::analysis::block_counters::BlockCounters;
+use crate::analysis::non_temporal_stores::NonTemporalStores;
+use crate::analysis::privatised_atomics::PrivatisedAtomics;
+use crate::analysis::suspension::SuspensionPoint;
+use crate::host::printf::PrintfArgument;
+use crate::layout::globals::ReachedGlobals;
+use crate::module::program::AnalysedModule;
+use crate::module::types::{MatrixStrides, ScalarRepr};
+use crate::sanitizer::instrument::strided::StridedCheckResults;
+use crate::sanitizer::instrument::{RowKind, SanitizerAnalysis, VariableShadow};
+use crate::simd::GangEntry;
+use cranelift_codegen::ir::{
+    AbiParam, AliasRegionData, Block, InstBuilder, MemFlagsData, Signature, StackSlot,
+    StackSlotData, StackSlotKind, Type, Value, types,
+};
+use cranelift_frontend::{FunctionBuilder, Variable};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_scalar::wide::WideFunction;
+use spirula_spirv::Id;
+use spirula_spirv::ir::{Func, Inst, InstRef};
+
+/// Most bytes of what is on the stack.
+const MAX_STACK_SLOT: u32 = 1 << 17;
+
+/// What the functions of a kernel have in common while they are lowered.
+pub(crate) struct ClifKernelContext<'a, 'm> {
+    pub program: &'a AnalysedModule<'m>,
+    pub globals: &'a ReachedGlobals,
+    /// Lanes of a subgroup, a power of two.
+    pub subgroup_size: u32,
+    /// The code that is being made.
+    pub code: &'a mut JitCode,
+    /// Suspension points so far.
+    pub points: Vec<SuspensionPoint>,
+    /// Where the code for bundles is entered, where such code is made.
+    pub bundle: Option<GangLoop>,
+    /// Bytes of an invocation's private memory that private variables and the functions made so far take.
+    pub room_bytes: u32,
+    /// Addresses of constants that are kept in memory.
+    pub large_constants: rustc_hash::FxHashMap<Id, usize>,
+    /// Where blocks that run are counted, if they are.
+    pub counters: Option<BlockCounters>,
+    /// What checks need to know, where accesses are checked.
+    pub checking: Option<SanitizerAnalysis>,
+    /// Arguments and bindings, for checks.
+    pub rows: Vec<RowKind>,
+    /// How parameters are passed.
+    pub slots: &'a [ParameterSlot],
+    /// The arguments of each instruction that prints.
+    pub prints: Vec<Vec<PrintfArgument>>,
+    /// Functions of one number that there are of several, by their addresses.
+    pub wide: rustc_hash::FxHashMap<usize, WideFunction>,
+    /// Bytes of the workgroup's memory for large cooperative matrices.
+    pub dense_bytes: u32,
+    /// Whether invocations have to come in their order.
+    pub in_order: bool,
+    /// Memory that is only written.
+    pub streams: NonTemporalStores,
+    /// What is only counted in.
+    pub tallies: PrivatisedAtomics,
+    /// The stores to it, of the code for bundles.
+    pub streamed: rustc_hash::FxHashSet<cranelift_codegen::ir::Inst>,
+    /// Addresses and lengths of formats that are no constants.
+    pub strings: Vec<(u64, u64)>,
+}
+
+/// Whether the loop over the invocations steps by bundles, and where those enter.
+#[derive(Clone, Copy)]
+pub(crate) struct GangLoop {
+    /// Invocations of a bundle.
+    pub width: usize,
+    /// Filled in once the loop is made.
+    pub roots: Option<GangEntry>,
+}
+
+impl GangLoop {
+    /// Bundles of so many invocations.
+    pub fn new(width: usize) -> GangLoop {
+        GangLoop { width, roots: None }
+    }
+}
+
+/// What generated code knows about the invocation that it runs.
+#[derive(Clone, Copy)]
+pub(crate) struct InvocationValues {
+    /// The launch context.
+    pub context: Value,
+    /// Local id, 32 bits each.
+    pub local: [Value; 3],
+    /// Local index, 32 bits.
+    pub linear: Value,
+    /// The invocation's private memory: the module's private variables, then rooms.
+    pub rooms: Value,
+    /// The invocation's frame, in entry functions; one for all where none is suspended.
+    pub frame: Option<Value>,
+}
+
+/// A pointer that is no address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SymbolicPointer {
+    /// Into a promoted variable: its first scalar and its Cranelift variables.
+    Promoted { first: Variable },
+    /// An input variable that holds a built-in value, or a component of it.
+    BuiltIn {
+        variable: Id,
+        component: Option<u32>,
+    },
+    /// An array of bindings.
+    Bindings { binding: u32 },
+}
+
+/// Where the scalars of an id are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum IdLocation {
+    /// Nowhere yet.
+    Unset,
+    /// In the pool of values.
+    Values { start: u32, count: u32 },
+    /// In slots of the frame, as they are alive at suspension points; the variables name the slots.
+    Kept { start: u32, count: u32 },
+    /// In memory, too many for registers.
+    Memory(Value),
+    /// A large constant.
+    Constant(Id),
+    /// The same in the invocation's private memory, at an offset.
+    RoomMemory(u32),
+    /// A large cooperative matrix, at an offset in what the workgroup has for such.
+    Dense(u32),
+    /// An address within the invocation's private memory.
+    RoomAddress(u32),
+    /// A pointer that is no address.
+    Symbol(SymbolicPointer),
+}
+
+/// What is known of a pointer besides its address.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PointeeInfo {
+    /// Strides of the matrix or column that it points to, or of matrices in there.
+    pub strides: Option<MatrixStrides>,
+    /// Whether the scalar is the address of a binding's entry, which holds the address meant.
+    pub is_entry: bool,
+}
+
+/// A function whose body is being lowered into the current one.
+pub(crate) struct InlineScope {
+    pub func: Func,
+    pub held: Vec<IdLocation>,
+    pub pointed: Vec<PointeeInfo>,
+    /// First variable of each phi.
+    pub phis: Vec<Option<Variable>>,
+    /// Cranelift's block of each block.
+    pub blocks: Vec<Block>,
+    /// Position of the block being lowered.
+    pub position: u32,
+    /// Where returns of an inlined function go, with the variables of its result.
+    pub exit: Option<(Block, Vec<Variable>)>,
+    /// The first of the variables that are the result's flags, for checks.
+    pub exit_flags: Option<Variable>,
+    /// The suspension point or suspending call being lowered.
+    pub cut: Option<Inst>,
+    /// Blocks whose lowering has begun.
+    pub begun: Vec<bool>,
+    /// By local number: the first of the variables that say which components are undefined, for checks.
+    pub flags: Vec<Option<Variable>>,
+    /// By phi: the first of the variables that its flags are taken from, for checks.
+    pub arriving: rustc_hash::FxHashMap<Id, Variable>,
+}
+
+/// Lowering of one function of generated code.
+pub(crate) struct ClifLowering<'a, 'b, 'm> {
+    pub shared: &'a mut ClifKernelContext<'b, 'm>,
+    pub program: &'b AnalysedModule<'m>,
+    pub builder: FunctionBuilder<'a>,
+    pub scopes: Vec<InlineScope>,
+    pub item: InvocationValues,
+    /// Layout of the invocations' frames; only in entry functions that suspend.
+    pub frame: FrameExtent,
+    /// Where an invocation's run ends, with its new state as argument.
+    pub item_end: Option<Block>,
+    /// Where it goes on from each suspension point.
+    pub resumes: Vec<Block>,
+    pub pool: Vec<Value>,
+    /// By Cranelift variable: offset and type of its slot in the frame.
+    pub slots: Vec<Option<(i32, Type)>>,
+    /// Variables of promoted module-level variables.
+    pub private: Vec<(Id, Variable)>,
+    /// Whether an instruction gave values that do not fit where they go.
+    pub is_ill_typed: bool,
+    /// The instruction being lowered, for diagnostics.
+    pub current: Option<InstRef<'m>>,
+    /// Where the variables of functions are, for checks.
+    pub rooms: rustc_hash::FxHashMap<Id, VariableShadow>,
+    /// What was asked for loads that are checked together.
+    pub asked: StridedCheckResults,
+    /// By Cranelift variable: another that says whether it was assigned, for checks.
+    pub assigned: Vec<Option<Variable>>,
+}
+
+impl<'a, 'b, 'm> ClifLowering<'a, 'b, 'm> {
+    /// Nothing is lowered yet.
+    pub fn new(
+        shared: &'a mut ClifKernelContext<'b, 'm>,
+        builder: FunctionBuilder<'a>,
+        item: InvocationValues,
+        frame: FrameExtent,
+    ) -> Self {
+        ClifLowering {
+            program: shared.program,
+            shared,
+            builder,
+            scopes: Vec::new(),
+            item,
+            frame,
+            item_end: None,
+            resumes: Vec::new(),
+            pool: Vec::new(),
+            slots: Vec::new(),
+            private: Vec::new(),
+            is_ill_typed: false,
+            current: None,
+            rooms: rustc_hash::FxHashMap::default(),
+            asked: StridedCheckResults::default(),
+            assigned: Vec::new(),
+        }
+    }
+}
+
+impl<'m> ClifLowering<'_, '_, 'm> {
+    /// The scope of the function being lowered.
+    pub fn current_scope(&mut self) -> &mut InlineScope {
+        let last = self.scopes.len() - 1;
+        &mut self.scopes[last]
+    }
+
+    /// A fault of the instruction being lowered.
+    pub fn instruction_fault(&self, message: impl std::fmt::Display) -> SourceDiagnostic {
+        match self.current {
+            Some(inst) => {
+                SourceDiagnostic::error(inst.place(), format!("{}: {message}", inst.op()))
+            }
+            None => SourceDiagnostic::error(
+                spirula_diagnostics::SourceLocation::Unknown,
+                message.to_string(),
+            ),
+        }
+    }
+
+    /// The fault that the instruction cannot be lowered for these operands.
+    pub fn fail_unsupported<T>(&self, what: impl std::fmt::Display) -> Result<T, SourceDiagnostic> {
+        Err(self.instruction_fault(format!("{what} is not supported by the CPU device")))
+    }
+
+    /// The result type of an instruction that has one.
+    pub fn result_type(&self, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
+        inst.result_type()
+            .ok_or_else(|| self.instruction_fault("it has no result type"))
+    }
+
+    /// The type of a value.
+    pub fn type_of(&self, id: Id) -> Result<Id, SourceDiagnostic> {
+        let ty = self.program.type_of(id);
+        ty.ok_or_else(|| self.instruction_fault(format!("{id} is no value")))
+    }
+
+    /// The component type of a value.
+    pub fn scalar_of(&self, id: Id) -> Result<ScalarRepr, SourceDiagnostic> {
+        let ty = self.type_of(id)?;
+        self.component_scalar(ty)
+    }
+
+    /// The component type of a type.
+    pub fn component_scalar(&self, ty: Id) -> Result<ScalarRepr, SourceDiagnostic> {
+        let scalar = self.program.types.component_scalar(ty);
+        scalar.ok_or_else(|| self.instruction_fault(format!("the type {ty} is not supported")))
+    }
+
+    /// The value of a constant operand.
+    pub fn read_constant(&self, id: Id) -> Result<u64, SourceDiagnostic> {
+        let value = self.program.constants.get_u64(id);
+        value.ok_or_else(|| self.instruction_fault(format!("{id} is no constant")))
+    }
+
+    /// A field of the launch context.
+    pub fn load_context_field(&mut self, ty: Type, offset: i32) -> Value {
+        let context = self.item.context;
+        self.builder
+            .ins()
+            .load(ty, invariant_flags(), context, offset)
+    }
+
+    /// Flags of accesses to slots in the frame, which nothing else reaches.
+    pub fn slot_flags(&mut self) -> MemFlagsData {
+        let region = AliasRegionData {
+            user_id: 0,
+            description: "slots".into(),
+        };
+        let region = self.builder.func.dfg.alias_regions.insert(region);
+        MemFlagsData::trusted().with_alias_region(Some(region))
+    }
+
+    /// An integer constant.
+    pub fn emit_iconst(&mut self, ty: Type, value: i64) -> Value {
+        // Cranelift wants the bits above the type to be zero.
+        let bits = match ty.bits() {
+            64.. => value,
+            bits => value & ((1 << bits) - 1),
+        };
+        self.builder.ins().iconst(ty, bits)
+    }
+
+    /// Room on the function's stack.
+    pub fn stack_slot(&mut self, bytes: u64) -> Result<StackSlot, SourceDiagnostic> {
+        let size = u32::try_from(bytes).ok().filter(|b| *b <= MAX_STACK_SLOT);
+        let Some(size) = size else {
+            return self.fail_unsupported(format!("a variable of {bytes} bytes"));
+        };
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size.max(1), 4);
+        Ok(self.builder.create_sized_stack_slot(data))
+    }
+
+    /// Room in the invocation's private memory, which lies between guards: the stack would not survive an index that
+    /// is out of bounds.
+    pub fn allocate_private_memory(&mut self, bytes: u64) -> Result<IdLocation, SourceDiagnostic> {
+        match self.frame.open_room(bytes) {
+            Some(offset) => Ok(IdLocation::RoomAddress(offset)),
+            None => self.fail_unsupported(format!("a variable of {bytes} bytes")),
+        }
+    }
+
+    /// The address of room.
+    pub fn room_address(&mut self, room: IdLocation) -> Value {
+        match room {
+            IdLocation::RoomAddress(offset) | IdLocation::RoomMemory(offset) => {
+                let rooms = self.item.rooms;
+                self.builder.ins().iadd_imm_s(rooms, i64::from(offset))
+            }
+            _ => self.emit_iconst(types::I64, 0),
+        }
+    }
+
+    /// Calls a function of the host.
+    pub fn call_host(
+        &mut self,
+        address: usize,
+        params: &[Type],
+        results: &[Type],
+        args: &[Value],
+    ) -> ClifScalars {
+        let mut signature = Signature::new(self.shared.code.host_convention());
+        signature
+            .params
+            .extend(params.iter().map(|t| AbiParam::new(*t)));
+        signature
+            .returns
+            .extend(results.iter().map(|t| AbiParam::new(*t)));
+        let signature = self.builder.import_signature(signature);
+        let callee = self.emit_iconst(types::I64, address as i64);
+        let call = self.builder.ins().call_indirect(signature, callee, args);
+        self.builder.inst_results(call).iter().copied().collect()
+    }
+
+    /// Adds one to the counter of a block, where blocks are counted.
+    fn count_block(&mut self, func: Func, at: u32) {
+        let Some(counters) = &self.shared.counters else {
+            return;
+        };
+        let offset = counters.counter_index(func, at) as i32 * 8;
+        let counters =
+            self.load_context_field(types::I64, crate::layout::launch_context::at::COUNTERS);
+        let flags = MemFlagsData::trusted();
+        let ins = self.builder.ins();
+        let runs = ins.load(types::I64, flags, counters, offset);
+        let runs = self.builder.ins().iadd_imm_s(runs, 1);
+        self.builder.ins().store(flags, runs, counters, offset);
+    }
+
+    /// Lowers the blocks of the innermost scope's function.
+    pub fn lower_body(&mut self) -> ClifResult {
+        let func = self.current_scope().func;
+        let program = self.program;
+        let info = program.functions.get(func);
+        for &at in &info.order {
+            let block = self.current_scope().blocks[at as usize];
+            self.current_scope().position = at;
+            self.current_scope().begun[at as usize] = true;
+            self.builder.switch_to_block(block);
+            self.count_block(func, at);
+            for inst in program.module.body(info.cfg.block(at)) {
+                self.current = Some(inst);
+                super::instruction_table::lower_instruction(self, inst)?;
+                self.follow_undefined(inst);
+                if self.is_ill_typed {
+                    return Err(self.instruction_fault("the types of its operands do not fit"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Flags of accesses to memory that never changes during a call.
+pub(crate) fn invariant_flags() -> MemFlagsData {
+    MemFlagsData::trusted().with_readonly().with_can_move()
+}
+
+/// Flags of plain accesses to the program's memory.
+pub(crate) fn plain_flags() -> MemFlagsData {
+    MemFlagsData::new().with_notrap()
+}
+
+/// How Cranelift holds a scalar.
+pub(crate) fn clif_type(scalar: ScalarRepr) -> Type {
+    match scalar {
+        ScalarRepr::Bool | ScalarRepr::Int(8) | ScalarRepr::E4M3 | ScalarRepr::E5M2 => types::I8,
+        ScalarRepr::Int(16) | ScalarRepr::F16 | ScalarRepr::BF16 => types::I16,
+        ScalarRepr::Int(32) => types::I32,
+        ScalarRepr::F32 => types::F32,
+        ScalarRepr::F64 => types::F64,
+        ScalarRepr::Int(_) | ScalarRepr::Pointer => types::I64,
+    }
+}
+
+/// The integer type of a size in bytes.
+pub(crate) fn int_of(bytes: u32) -> Type {
+    match bytes {
+        1 => types::I8,
+        2 => types::I16,
+        4 => types::I32,
+        _ => types::I64,
+    }
+}

@@ -1,0 +1,492 @@
+//! Loads, stores and copies.
+
+use super::lowering::{ClifLowering, IdLocation, SymbolicPointer, clif_type, plain_flags};
+use super::values::PointerOperand;
+use super::{ClifResult, ClifScalars};
+use crate::layout::globals::variable_initialiser;
+use crate::module::types::{LoweredTypeKind, MatrixStrides, ScalarLeaf};
+use crate::sanitizer::instrument::{GuardedAccess, MemoryAccessKind};
+use cranelift_codegen::ir::{Inst, InstBuilder, MemFlagsData, Opcode, Value, types};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
+use spirula_spirv::ir::InstRef;
+
+/// Most scalars of an access that is made both where it should be and where it is made instead.
+const MAX_MADE_TWICE: usize = 4;
+
+/// `OpVariable` of a function.
+pub(crate) fn lower_variable(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let Some(id) = inst.result() else {
+        return Ok(());
+    };
+    let Some(ty) = lower.program.variable_type(id) else {
+        return lower.fail_unsupported("a variable of this type");
+    };
+    let initialiser = variable_initialiser(inst);
+    if lower.program.is_dense(ty) {
+        return super::in_memory_matrix::lower_dense_variable(lower, id, ty, initialiser);
+    }
+    if lower.program.functions.is_promoted(id) {
+        let first = match lower.id_location(id) {
+            IdLocation::Symbol(SymbolicPointer::Promoted { first }) => first,
+            _ => {
+                let first = lower.declare_variables(ty).0;
+                let func = lower.current_scope().func;
+                let live = &lower.program.functions.get(func).live;
+                let local = lower.program.functions.local_index(id);
+                if local.is_some_and(|local| live.is_kept(local)) {
+                    lower.keep_variable(first, ty);
+                }
+                first
+            }
+        };
+        lower.set_id_location(id, IdLocation::Symbol(SymbolicPointer::Promoted { first }));
+        let values = match initialiser {
+            Some(init) => lower.read_values(init)?,
+            None => lower.emit_zeros(ty),
+        };
+        lower.assign_variables(first, &values);
+        if initialiser.is_none() {
+            lower.note_unassigned(first, values.len() as u32);
+        }
+        return Ok(());
+    }
+    let bytes = lower.program.types.layouts.get(ty).size;
+    let address = lower.open_room(id, bytes)?;
+    if let Some(init) = initialiser {
+        lower.store_to(PointerOperand::Address(address, None), ty, init)?;
+        lower.define_room(id);
+    }
+    Ok(())
+}
+
+/// `OpLoad`.
+pub(crate) fn lower_load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let ty = lower.result_type(inst)?;
+    if lower.program.is_dense(ty) {
+        return super::in_memory_matrix::lower_dense_read(lower, inst, ty);
+    }
+    lower.check_depends(inst.id_operand(0));
+    let pointer = lower.read_pointer(inst.id_operand(0))?;
+    // A variable of a kernel's own has what was stored, whatever that is.
+    let is_own = is_function_variable(lower, inst.id_operand(0))?;
+    if let LoweredTypeKind::Handle { count } = lower.program.types.kind(ty)
+        && !is_own
+    {
+        let address = lower.address_of(pointer)?;
+        let values = lower.load_handle(address, count);
+        return lower.set_result(inst.result(), &values);
+    }
+    let volatile = is_volatile(inst.operands().get(1));
+    if lower.is_large(ty) {
+        let address = lower.address_of(pointer)?;
+        let extent = lower.program.types.get(ty).extent;
+        let address =
+            lower.guard_range(inst.id_operand(0), address, extent, MemoryAccessKind::Read)?;
+        return lower.set_large(inst, ty, address);
+    }
+    lower.begin_flags(inst.result());
+    if let PointerOperand::Symbol(SymbolicPointer::Promoted { first }) = pointer {
+        lower.check_assigned(
+            inst.id_operand(0),
+            first,
+            lower.program.types.scalar_count(ty) as u32,
+        );
+    }
+    let how = match volatile {
+        true => MemoryAccessKind::Volatile { writes: false },
+        false => MemoryAccessKind::Read,
+    };
+    let values = match pointer {
+        PointerOperand::Symbol(_) => lower.load_from(pointer, ty, volatile)?,
+        _ => {
+            let strides = strides_of(pointer);
+            let load = |lower: &mut ClifLowering, at| lower.load_at(at, ty, strides, volatile);
+            lower.guard_access(inst.id_operand(0), pointer, ty, how, &[], load)?
+        }
+    };
+    lower.set_result(inst.result(), &values)
+}
+
+/// Whether a pointer is to memory of the invocation.
+fn is_function_variable(lower: &ClifLowering, pointer: Id) -> Result<bool, SourceDiagnostic> {
+    let ty = lower.type_of(pointer)?;
+    Ok(matches!(
+        lower.program.types.kind(ty),
+        LoweredTypeKind::Pointer {
+            class: StorageClass::Function,
+            ..
+        }
+    ))
+}
+
+/// `OpStore`.
+pub(crate) fn lower_store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let ty = lower.type_of(inst.id_operand(1))?;
+    if lower.program.is_dense(ty) {
+        return super::in_memory_matrix::lower_dense_write(lower, inst, ty);
+    }
+    let pointer = lower.read_pointer(inst.id_operand(0))?;
+    if !lower.is_checking() || matches!(pointer, PointerOperand::Symbol(_)) {
+        let before = lower.builder.func.dfg.num_insts();
+        lower.store_to(pointer, ty, inst.id_operand(1))?;
+        lower.note_streamed(inst.id_operand(0), before);
+        if let PointerOperand::Symbol(SymbolicPointer::Promoted { first }) = pointer {
+            lower.assign_flags(first);
+        }
+        return Ok(());
+    }
+    lower.check_depends(inst.id_operand(0));
+    lower.check_shared(inst.id_operand(0), inst.id_operand(1));
+    let volatile = is_volatile(inst.operands().get(2));
+    let how = match volatile && !lower.is_plain_update(inst) {
+        true => MemoryAccessKind::Volatile { writes: true },
+        false => MemoryAccessKind::Write,
+    };
+    if lower.is_large(ty) {
+        let address = lower.address_of(pointer)?;
+        let extent = lower.program.types.get(ty).extent;
+        let address = lower.guard_range(inst.id_operand(0), address, extent, how)?;
+        return lower.store_to(
+            PointerOperand::Address(address, None),
+            ty,
+            inst.id_operand(1),
+        );
+    }
+    let values = lower.read_values(inst.id_operand(1))?;
+    let strides = strides_of(pointer);
+    let store = |lower: &mut ClifLowering, at| {
+        lower.store_at(at, ty, strides, &values);
+        ClifScalars::new()
+    };
+    lower.guard_access(inst.id_operand(0), pointer, ty, how, &values, store)?;
+    Ok(())
+}
+
+/// `OpCopyMemory`.
+pub(crate) fn copy_memory(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let known = |id| lower.program.pointee_of(id);
+    let Some(ty) = known(inst.id_operand(0)).or_else(|| known(inst.id_operand(1))) else {
+        return lower.fail_unsupported("a copy through untyped pointers");
+    };
+    let (to, from) = (
+        lower.read_pointer(inst.id_operand(0))?,
+        lower.read_pointer(inst.id_operand(1))?,
+    );
+    if lower.is_large(ty) {
+        let (to, from) = (lower.address_of(to)?, lower.address_of(from)?);
+        let extent = lower.program.types.get(ty).extent;
+        if lower.is_checking() {
+            let bytes = lower.emit_iconst(types::I64, extent as i64);
+            lower.guarded_copy(
+                [(inst.id_operand(0), to), (inst.id_operand(1), from)],
+                bytes,
+            )?;
+        } else {
+            lower.copy_bytes(to, from, extent);
+        }
+        return Ok(());
+    }
+    let from = lower.guard_value(inst.id_operand(1), from, ty, MemoryAccessKind::Read, &[])?;
+    let values = lower.load_from(from, ty, false)?;
+    let to = lower.guard_value(inst.id_operand(0), to, ty, MemoryAccessKind::Write, &values)?;
+    lower.store_values(to, ty, &values)
+}
+
+/// `OpCopyMemorySized`.
+pub(crate) fn copy_memory_sized(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let (to, from) = (
+        lower.read_pointer(inst.id_operand(0))?,
+        lower.read_pointer(inst.id_operand(1))?,
+    );
+    let (to, from) = (lower.address_of(to)?, lower.address_of(from)?);
+    if lower.is_checking() {
+        let size = lower.read_value(inst.id_operand(2))?;
+        let size = lower.extend_to(size, types::I64, false);
+        return lower.guarded_copy([(inst.id_operand(0), to), (inst.id_operand(1), from)], size);
+    }
+    if let Some(bytes) = lower.program.constants.get_u64(inst.id_operand(2)) {
+        lower.copy_bytes(to, from, bytes);
+        return Ok(());
+    }
+    let size = lower.read_value(inst.id_operand(2))?;
+    let mut size = lower.extend_to(size, types::I64, false);
+    if [0, 1]
+        .iter()
+        .any(|n| lower.is_in_guarded_memory(inst.id_operand(*n)))
+    {
+        // Copies may begin at the end, which is not to be behind the guard.
+        let most = lower.emit_iconst(types::I64, i64::from(u32::MAX));
+        size = lower.builder.ins().umin(size, most);
+    }
+    let config = lower.shared.code.frontend_config();
+    lower.builder.call_memmove(config, to, from, size);
+    Ok(())
+}
+
+fn is_volatile(access: Option<&u32>) -> bool {
+    access.is_some_and(|mask| mask & MemoryAccess::Volatile.0 != 0)
+}
+
+impl ClifLowering<'_, '_, '_> {
+    /// Gives a variable, or a parameter with a copy of its own, room of so many bytes; its address.
+    pub fn open_room(&mut self, id: Id, bytes: u64) -> Result<Value, SourceDiagnostic> {
+        let room = if self.is_checking() {
+            // The flags of defined bytes stand behind them.
+            let padded = bytes.next_multiple_of(16);
+            let room = self.allocate_private_memory(padded.saturating_mul(2))?;
+            self.note_room(id, room, bytes, padded);
+            room
+        } else {
+            self.allocate_private_memory(bytes)?
+        };
+        self.set_id_location(id, room);
+        Ok(self.room_address(room))
+    }
+
+    /// The address that a pointer has.
+    pub fn address_of(&mut self, pointer: PointerOperand) -> Result<Value, SourceDiagnostic> {
+        match pointer {
+            PointerOperand::Address(address, _) => Ok(address),
+            PointerOperand::Entry(entry) => Ok(self.entry_address(entry)),
+            PointerOperand::Symbol(symbol) => self.materialise_pointer(symbol),
+        }
+    }
+
+    /// The scalars of a value of a type behind a pointer.
+    fn leaves_behind(&self, pointer: PointerOperand, ty: Id) -> Vec<ScalarLeaf> {
+        let mut leaves = Vec::new();
+        let strides = strides_of(pointer);
+        self.program
+            .types
+            .append_leaves(ty, 0, strides, &mut leaves);
+        leaves
+    }
+
+    /// Checks an access to a value of a type; the pointer to use.
+    pub fn guard_value(
+        &mut self,
+        id: Id,
+        pointer: PointerOperand,
+        ty: Id,
+        how: MemoryAccessKind,
+        values: &[Value],
+    ) -> Result<PointerOperand, SourceDiagnostic> {
+        if !self.is_checking() {
+            return Ok(pointer);
+        }
+        let leaves = self.leaves_behind(pointer, ty);
+        self.sanitize_pointer_access(id, pointer, &leaves, how, values)
+    }
+
+    /// Checks an access to a value of a type, and makes it: what `make` gives at the address to use.
+    pub fn guard_access(
+        &mut self,
+        id: Id,
+        pointer: PointerOperand,
+        ty: Id,
+        how: MemoryAccessKind,
+        values: &[Value],
+        make: impl Fn(&mut Self, Value) -> ClifScalars,
+    ) -> Result<ClifScalars, SourceDiagnostic> {
+        let address = self.address_of(pointer)?;
+        if !self.is_checking() {
+            return Ok(make(self, address));
+        }
+        let leaves = self.leaves_behind(pointer, ty);
+        if leaves.is_empty() {
+            return Ok(make(self, address));
+        }
+        if leaves.len() > MAX_MADE_TWICE {
+            let address = self.guard_address(id, address, &leaves, how, values)?;
+            return Ok(make(self, address));
+        }
+        let access = GuardedAccess { id, address, how };
+        self.guard_leaves(access, &leaves, values, make)
+    }
+
+    /// Loads a value of at most 64 scalars.
+    pub fn load_from(
+        &mut self,
+        pointer: PointerOperand,
+        ty: Id,
+        volatile: bool,
+    ) -> Result<ClifScalars, SourceDiagnostic> {
+        match pointer {
+            PointerOperand::Symbol(SymbolicPointer::Promoted { first }) => {
+                Ok(self.read_variables(first, self.program.types.scalar_count(ty)))
+            }
+            PointerOperand::Symbol(SymbolicPointer::BuiltIn {
+                variable,
+                component,
+            }) => self.read_builtin(variable, component),
+            _ => {
+                let strides = strides_of(pointer);
+                let address = self.address_of(pointer)?;
+                Ok(self.load_at(address, ty, strides, volatile))
+            }
+        }
+    }
+
+    /// Loads the scalars of a type from an address.
+    pub fn load_at(
+        &mut self,
+        address: Value,
+        ty: Id,
+        strides: Option<MatrixStrides>,
+        volatile: bool,
+    ) -> ClifScalars {
+        let mut leaves = Vec::new();
+        self.program
+            .types
+            .append_leaves(ty, 0, strides, &mut leaves);
+        leaves
+            .iter()
+            .map(|leaf| self.load_leaf(address, *leaf, volatile))
+            .collect()
+    }
+
+    fn load_leaf(&mut self, address: Value, leaf: ScalarLeaf, volatile: bool) -> Value {
+        let ty = clif_type(leaf.scalar);
+        if volatile {
+            // An atomic load of the same width is what no optimisation merges with another.
+            let at = self.builder.ins().iadd_imm_s(address, leaf.offset as i64);
+            let int = super::lowering::int_of(leaf.scalar.bytes());
+            let bits = self.builder.ins().atomic_load(int, plain_flags(), at);
+            return self.bits_to(leaf.scalar, bits);
+        }
+        let (address, offset) = self.split_offset(address, leaf.offset);
+        self.builder.ins().load(ty, plain_flags(), address, offset)
+    }
+
+    /// Stores a value.
+    pub fn store_to(&mut self, pointer: PointerOperand, ty: Id, value: Id) -> ClifResult {
+        if self.is_large(ty) {
+            let to = self.address_of(pointer)?;
+            let extent = self.program.types.get(ty).extent;
+            if self.program.constants.is_zero(value) {
+                self.zero_bytes(to, extent);
+                return Ok(());
+            }
+            let from = self.large_value_address(value)?;
+            self.copy_bytes(to, from, extent);
+            return Ok(());
+        }
+        let values = self.read_values(value)?;
+        self.store_values(pointer, ty, &values)
+    }
+
+    /// Notes which of the instructions made since there were so many store to memory that is only written.
+    fn note_streamed(&mut self, pointer: Id, before: usize) {
+        let shared = &mut *self.shared;
+        if shared.bundle.is_none() || !shared.streams.pointers.contains(&pointer) {
+            return;
+        }
+        let dfg = &self.builder.func.dfg;
+        let made = (before..dfg.num_insts()).map(|at| Inst::from_u32(at as u32));
+        let stores = made.filter(|inst| dfg.insts[*inst].opcode() == Opcode::Store);
+        shared.streamed.extend(stores);
+    }
+
+    /// Stores scalars.
+    pub fn store_values(
+        &mut self,
+        pointer: PointerOperand,
+        ty: Id,
+        values: &[Value],
+    ) -> ClifResult {
+        match pointer {
+            PointerOperand::Symbol(SymbolicPointer::Promoted { first }) => {
+                self.assign_variables(first, values)
+            }
+            PointerOperand::Symbol(_) => return self.fail_unsupported("a store to an input"),
+            _ => {
+                let strides = strides_of(pointer);
+                let address = self.address_of(pointer)?;
+                self.store_at(address, ty, strides, values);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores the scalars of a type to an address.
+    pub fn store_at(
+        &mut self,
+        address: Value,
+        ty: Id,
+        strides: Option<MatrixStrides>,
+        values: &[Value],
+    ) {
+        let mut leaves = Vec::new();
+        self.program
+            .types
+            .append_leaves(ty, 0, strides, &mut leaves);
+        for (leaf, value) in leaves.iter().zip(values) {
+            let (address, offset) = self.split_offset(address, leaf.offset);
+            self.builder
+                .ins()
+                .store(plain_flags(), *value, address, offset);
+        }
+    }
+
+    fn split_offset(&mut self, address: Value, offset: u64) -> (Value, i32) {
+        match i32::try_from(offset) {
+            Ok(offset) => (address, offset),
+            Err(_) => (self.builder.ins().iadd_imm_s(address, offset as i64), 0),
+        }
+    }
+
+    /// Copies bytes between places that do not overlap, or are the same.
+    pub fn copy_bytes(&mut self, to: Value, from: Value, bytes: u64) {
+        let config = self.shared.code.frontend_config();
+        let size = self.emit_iconst(types::I64, bytes as i64);
+        self.builder.call_memmove(config, to, from, size);
+    }
+
+    /// Clears bytes.
+    pub fn zero_bytes(&mut self, to: Value, bytes: u64) {
+        let config = self.shared.code.frontend_config();
+        let size = self.emit_iconst(types::I64, bytes as i64);
+        let zero = self.emit_iconst(types::I8, 0);
+        self.builder.call_memset(config, to, zero, size);
+    }
+
+    /// Makes a copy of a value in memory the result.
+    pub fn set_large(&mut self, inst: InstRef<'_>, ty: Id, from: Value) -> ClifResult {
+        let address = self.large_result(inst, ty)?;
+        self.copy_bytes(address, from, self.program.types.get(ty).extent);
+        Ok(())
+    }
+
+    /// Room for a result that is kept in memory, and its address.
+    pub fn large_result(&mut self, inst: InstRef<'_>, ty: Id) -> Result<Value, SourceDiagnostic> {
+        let room = self.allocate_private_memory(self.program.types.layouts.get(ty).size)?;
+        let address = self.room_address(room);
+        if let Some(id) = inst.result() {
+            let held = match room {
+                IdLocation::RoomAddress(offset) => IdLocation::RoomMemory(offset),
+                _ => IdLocation::Memory(address),
+            };
+            self.set_id_location(id, held);
+        }
+        Ok(address)
+    }
+
+    /// The number with the given bits.
+    pub fn bits_to(&mut self, scalar: crate::module::types::ScalarRepr, bits: Value) -> Value {
+        let ty = clif_type(scalar);
+        if ty.is_float() {
+            self.builder.ins().bitcast(ty, MemFlagsData::new(), bits)
+        } else {
+            bits
+        }
+    }
+}
+
+fn strides_of(pointer: PointerOperand) -> Option<MatrixStrides> {
+    match pointer {
+        PointerOperand::Address(_, strides) => strides,
+        _ => None,
+    }
+}

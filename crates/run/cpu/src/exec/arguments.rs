@@ -1,0 +1,279 @@
+//! Where a launch's arguments and bindings stand for generated code.
+
+use super::compile::JitKernel;
+use super::launch::{DescriptorResource, JitArgument, JitLaunch, LaunchError, ResourceBinding};
+use crate::analysis::privatised_atomics::PrivatisedMemory;
+use crate::codegen::entry::{ParameterSlot, SlotKind};
+use crate::image::{HostImage, ImageType, TextureView};
+use crate::layout::globals::ParameterResource;
+use crate::pipe;
+
+/// Most bytes of a workgroup's memory.
+const MAX_WORKGROUP: u64 = 1 << 30;
+
+/// What the address of workgroup memory that a launch gives is a multiple of: room for a vector of 16 doubles.
+const ARGUMENT_ALIGN: usize = 128;
+
+/// What all workgroups of a launch share.
+pub(crate) struct MarshalledArguments {
+    pub args: Vec<u64>,
+    /// Offsets in `args` of pointers to workgroup memory, and where they point to there.
+    pub locals: Vec<(usize, u64)>,
+    pub bindings: Vec<[u64; 2]>,
+    /// Keeps the tables of arrays of bindings alive.
+    _tables: Vec<Vec<[u64; 2]>>,
+    /// What images are, at addresses that generated code is given.
+    #[expect(clippy::vec_box, reason = "addresses stay while there come more")]
+    textures: Vec<Box<TextureView>>,
+    pub push: Vec<u64>,
+    pub workgroup_bytes: u64,
+    /// What the address of the workgroup's memory is a multiple of.
+    pub workgroup_align: usize,
+    /// Whether what is only written is stored past the caches.
+    pub streams: bool,
+    /// What threads count in by themselves, if they do.
+    pub counted: Option<Vec<PrivatisedMemory>>,
+}
+
+impl JitKernel {
+    /// Places what a launch is given.
+    ///
+    /// # Errors
+    /// When it does not fit the kernel.
+    pub(crate) fn marshal_arguments(
+        &self,
+        launch: &JitLaunch<'_>,
+    ) -> Result<MarshalledArguments, LaunchError> {
+        let mut shared = MarshalledArguments {
+            args: Vec::new(),
+            locals: Vec::new(),
+            bindings: Vec::new(),
+            _tables: Vec::new(),
+            textures: Vec::new(),
+            push: words_of(launch.push, self.push_bytes),
+            workgroup_bytes: self.workgroup_bytes.into(),
+            workgroup_align: self.workgroup_align as usize,
+            streams: false,
+            counted: None,
+        };
+        self.place_arguments(launch, &mut shared)?;
+        self.place_bindings(launch, &mut shared)?;
+        if shared.workgroup_bytes > MAX_WORKGROUP {
+            let bytes = shared.workgroup_bytes;
+            let message = format!("{bytes} bytes of workgroup memory are too many");
+            return Err(LaunchError::Launch(message));
+        }
+        Ok(shared)
+    }
+
+    fn place_arguments(
+        &self,
+        launch: &JitLaunch<'_>,
+        shared: &mut MarshalledArguments,
+    ) -> Result<(), LaunchError> {
+        if launch.arguments.len() != self.slots.len() {
+            return Err(LaunchError::Launch(format!(
+                "{} takes {} arguments, {} are given",
+                self.name,
+                self.slots.len(),
+                launch.arguments.len()
+            )));
+        }
+        let bytes = self
+            .slots
+            .last()
+            .map_or(0, |s| u64::from(s.offset) + s.bytes);
+        let mut block = vec![0u8; (bytes as usize).next_multiple_of(16)];
+        for (n, (slot, argument)) in self.slots.iter().zip(launch.arguments).enumerate() {
+            let at = slot.offset as usize;
+            let passed = match (slot.what, argument) {
+                (ParameterResource::Image(ty), JitArgument::Image(image)) => {
+                    let texture = shared.add_texture(ty, image);
+                    let texture = texture.map_err(|problem| {
+                        let name = &self.name;
+                        LaunchError::Launch(format!("argument {n} of {name}: {problem}"))
+                    })?;
+                    Some(ArgumentPayload::Address(texture))
+                }
+                (ParameterResource::Sampler, JitArgument::Sampler(sampler)) => {
+                    Some(ArgumentPayload::Address(sampler.encode_word()))
+                }
+                (ParameterResource::Pipe, JitArgument::Memory(memory)) => {
+                    if !pipe::is_pipe(memory) {
+                        let name = &self.name;
+                        let message = format!("argument {n} of {name} is no pipe");
+                        return Err(LaunchError::Launch(message));
+                    }
+                    Some(ArgumentPayload::Address(memory.address as u64))
+                }
+                _ => argument_bytes(slot, argument),
+            };
+            match passed {
+                Some(ArgumentPayload::Bytes(bytes)) => {
+                    block[at..at + bytes.len()].copy_from_slice(bytes)
+                }
+                Some(ArgumentPayload::Address(address)) => {
+                    block[at..at + 8].copy_from_slice(&address.to_le_bytes());
+                }
+                Some(ArgumentPayload::Local(bytes)) => {
+                    let offset = shared
+                        .workgroup_bytes
+                        .next_multiple_of(ARGUMENT_ALIGN as u64);
+                    shared.workgroup_align = ARGUMENT_ALIGN;
+                    shared.locals.push((at / 8, offset));
+                    shared.workgroup_bytes = offset.saturating_add(bytes);
+                }
+                None => {
+                    let message = format!("argument {n} of {} is of another kind", self.name);
+                    return Err(LaunchError::Launch(message));
+                }
+            }
+        }
+        shared.args = words_of(&block, 0);
+        Ok(())
+    }
+
+    fn place_bindings(
+        &self,
+        launch: &JitLaunch<'_>,
+        shared: &mut MarshalledArguments,
+    ) -> Result<(), LaunchError> {
+        for slot in &self.bindings {
+            let bound = |index: u32| {
+                let mut all = launch.bindings.iter();
+                all.find(|b| (b.set, b.binding, b.index) == (slot.set, slot.binding, index))
+            };
+            let Some(count) = slot.count else {
+                let Some(found) = bound(0) else {
+                    return Err(unbound_error(slot.set, slot.binding, 0));
+                };
+                let entry = shared.marshal_binding(slot.what, found)?;
+                shared.bindings.push(entry);
+                continue;
+            };
+            let same = |b: &&ResourceBinding| (b.set, b.binding) == (slot.set, slot.binding);
+            let given = launch
+                .bindings
+                .iter()
+                .filter(same)
+                .map(|b| b.index + 1)
+                .max();
+            let count = if count == 0 {
+                given.unwrap_or(0)
+            } else {
+                count.min(given.unwrap_or(0).max(1))
+            };
+            let mut table = Vec::with_capacity(count as usize);
+            for n in 0..count {
+                table.push(match bound(n) {
+                    Some(found) => shared.marshal_binding(slot.what, found)?,
+                    None => [0; 2],
+                });
+            }
+            shared.bindings.push([table.as_ptr() as u64, count.into()]);
+            shared._tables.push(table);
+        }
+        Ok(())
+    }
+}
+
+impl MarshalledArguments {
+    /// The entry of a binding: what is bound must be what it takes.
+    fn marshal_binding(
+        &mut self,
+        what: ParameterResource,
+        bound: &ResourceBinding,
+    ) -> Result<[u64; 2], LaunchError> {
+        let bad = |problem: String| {
+            let ResourceBinding {
+                set,
+                binding,
+                index,
+                ..
+            } = bound;
+            let place = format!("set {set} binding {binding} element {index}");
+            LaunchError::Launch(format!("{place}: {problem}"))
+        };
+        Ok(match (what, &bound.resource) {
+            (ParameterResource::Memory, DescriptorResource::Memory(memory)) => {
+                [memory.address as u64, memory.length]
+            }
+            (
+                ParameterResource::Image(ty) | ParameterResource::Both(ty),
+                DescriptorResource::Image(image),
+            ) => [self.add_texture(ty, image).map_err(bad)?, 0],
+            (ParameterResource::Sampler, DescriptorResource::Sampler(sampler)) => {
+                [sampler.encode_word(), 0]
+            }
+            (ParameterResource::Memory, _) => return Err(bad("it takes a buffer".to_owned())),
+            (ParameterResource::Sampler, _) => return Err(bad("it takes a sampler".to_owned())),
+            _ => return Err(bad("it takes an image".to_owned())),
+        })
+    }
+
+    /// The address of what an image is.
+    fn add_texture(&mut self, ty: ImageType, image: &HostImage) -> Result<u64, String> {
+        if let Some(problem) = ty.find_mismatch(&image.shape) {
+            return Err(problem);
+        }
+        let bytes = image.shape.total_bytes().unwrap_or(u64::MAX);
+        if bytes > image.memory.length {
+            let length = image.memory.length;
+            return Err(format!("its texels take {bytes} bytes, it has {length}"));
+        }
+        let texture = Box::new(TextureView::new(image));
+        let address: *const TextureView = &*texture;
+        self.textures.push(texture);
+        Ok(address as u64)
+    }
+}
+
+fn unbound_error(set: u32, binding: u32, index: u32) -> LaunchError {
+    LaunchError::Launch(format!(
+        "no memory is bound to set {set} binding {binding} element {index}"
+    ))
+}
+
+enum ArgumentPayload<'a> {
+    Bytes(&'a [u8]),
+    Address(u64),
+    Local(u64),
+}
+
+fn argument_bytes<'a>(
+    slot: &ParameterSlot,
+    argument: &JitArgument<'a>,
+) -> Option<ArgumentPayload<'a>> {
+    match (slot.kind, argument) {
+        (SlotKind::ByValue | SlotKind::Copy, JitArgument::Bytes(bytes))
+            if bytes.len() as u64 <= slot.bytes =>
+        {
+            Some(ArgumentPayload::Bytes(bytes))
+        }
+        (SlotKind::Buffer, JitArgument::Memory(memory)) => {
+            Some(ArgumentPayload::Address(memory.address as u64))
+        }
+        (SlotKind::Buffer, JitArgument::Bytes(bytes)) if bytes.len() == 8 => {
+            Some(ArgumentPayload::Bytes(bytes))
+        }
+        (SlotKind::Local, JitArgument::Local(bytes)) => Some(ArgumentPayload::Local(*bytes)),
+        _ => None,
+    }
+}
+
+/// Bytes in words, with zeros up to a size.
+fn words_of(bytes: &[u8], least: u64) -> Vec<u64> {
+    let mut words: Vec<u64> = bytes
+        .chunks(8)
+        .map(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_ne_bytes(word)
+        })
+        .collect();
+    let least = (least as usize).div_ceil(8).max(1);
+    if words.len() < least {
+        words.resize(least, 0);
+    }
+    words
+}

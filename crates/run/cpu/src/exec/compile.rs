@@ -1,0 +1,532 @@
+//! From a module to a kernel that runs.
+
+use super::exchange::FrameLayout;
+use crate::analysis::block_counters::BlockCounters;
+use crate::analysis::non_temporal_stores::NonTemporalStores;
+use crate::analysis::privatised_atomics::PrivatisedAtomics;
+use crate::analysis::suspension::{SuspensionPoint, SyncGroup};
+use crate::codegen::entry::{self, FrameExtent, ParameterSlot};
+use crate::codegen::jit::JitCode;
+use crate::codegen::lowering::{ClifKernelContext, GangLoop};
+use crate::codegen::{call, ext, in_memory_matrix, instruction_table};
+use crate::host::printf::PrintfSites;
+use crate::layout::globals::{BindingSlot, PlacedVariables, ReachedGlobals};
+use crate::module::program::{AnalysedModule, EntryInfo, EntrySelector};
+use crate::module::types::LoweredTypeKind;
+use crate::sanitizer::SanitizerInfo;
+use crate::sanitizer::instrument::{RowKind, SanitizerAnalysis};
+use crate::simd;
+use cranelift_codegen::ir::{Function, UserFuncName};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use rustc_hash::FxHashSet;
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_spirv::Id;
+use spirula_spirv::analysis::function_name;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{ExecutionMode, ExecutionModel, StorageClass};
+use spirula_spirv::ir::{Func, InstRef, ModuleSection, SpirvModule};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Most faults that are reported at once.
+const MAX_FAULTS: usize = 20;
+
+/// How kernels are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JitOptions {
+    /// Invocations of a subgroup: a power of two from 1 to 64; others are rounded to one.
+    pub subgroup_size: u32,
+    /// Whether neighbouring invocations may run at once, in vectors.
+    pub bundles: bool,
+    /// Whether the blocks that run are counted ([`JitKernel::block_counts`]); then there are no vectors.
+    pub count: bool,
+    /// Whether what the kernel does is checked ([`JitKernel::run_checked`]); then there are no vectors.
+    pub check: bool,
+}
+
+impl Default for JitOptions {
+    /// Subgroups of 8; in vectors.
+    fn default() -> Self {
+        JitOptions {
+            subgroup_size: 8,
+            bundles: true,
+            count: false,
+            check: false,
+        }
+    }
+}
+
+impl JitOptions {
+    /// Invocations of a subgroup.
+    fn lanes_per_subgroup(&self) -> u32 {
+        self.subgroup_size.clamp(1, 64).next_power_of_two()
+    }
+}
+
+/// An entry point, compiled for the host.
+pub struct JitKernel {
+    pub(crate) code: JitCode,
+    pub(crate) name: String,
+    pub(crate) local_size: Option<[u32; 3]>,
+    pub(crate) subgroup_size: u32,
+    pub(crate) points: Vec<SuspensionPoint>,
+    /// Of invocations that run one by one.
+    pub(crate) frame: FrameLayout,
+    /// Invocations of a bundle.
+    pub(crate) bundle_width: usize,
+    /// Of bundles.
+    pub(crate) bundle_frame: FrameLayout,
+    /// Bytes of an invocation's private memory, in the code for single ones and in that for bundles.
+    pub(crate) room_bytes: [u32; 2],
+    pub(crate) slots: Vec<ParameterSlot>,
+    pub(crate) bindings: Vec<BindingSlot>,
+    pub(crate) workgroup_bytes: u32,
+    pub(crate) workgroup_align: u32,
+    pub(crate) zero_workgroup: bool,
+    pub(crate) push_bytes: u64,
+    pub(crate) counters: BlockCounters,
+    pub(crate) prints: PrintfSites,
+    /// What it only writes.
+    pub(crate) streams: NonTemporalStores,
+    /// What is only counted in.
+    pub(crate) tallies: PrivatisedAtomics,
+    /// Whether workgroups may wait for each other.
+    pub(crate) may_wait: bool,
+    /// What it enqueues, and what that does, by the functions' numbers.
+    pub(crate) blocks: Vec<(u64, JitKernel)>,
+    /// The entry points that run once before it, in their order. Its variables lie in their memory, too.
+    initialisers: Vec<JitKernel>,
+    /// Where its variables at module level are.
+    variables: PlacedVariables,
+    /// What checks know of it, if it is checked.
+    pub(crate) checks: Option<SanitizerInfo>,
+}
+
+impl JitKernel {
+    /// Compiles an entry point. `spec` gives the values of specialisation constants by `SpecId`.
+    ///
+    /// # Errors
+    /// When the module has no such entry point, when its code is malformed, or when it needs what
+    /// the CPU device does not support: each such instruction is named with its place.
+    pub fn compile_entry_point(
+        module: &SpirvModule,
+        entry_point: &str,
+        model: ExecutionModel,
+        spec: &[(u32, u64)],
+        options: &JitOptions,
+    ) -> Result<JitKernel, Vec<SourceDiagnostic>> {
+        let start = EntrySelector::Entry(entry_point, model);
+        let mut variables = PlacedVariables::default();
+        let mut initialisers = Vec::new();
+        let (first, surrounds) = initialisers_of(module, entry_point);
+        for name in first.iter().filter(|_| !surrounds) {
+            let start = EntrySelector::Entry(name, ExecutionModel::Kernel);
+            let (made, _) = compile_one(module, start, spec, options, &variables)?;
+            variables.extend(made.variables.iter().map(|(id, place)| (*id, *place)));
+            initialisers.push(made);
+        }
+        let (mut kernel, mut wanted) = compile_one(module, start, spec, options, &variables)?;
+        kernel.initialisers = initialisers;
+        variables.extend(kernel.variables.iter().map(|(id, place)| (*id, *place)));
+        while let Some(func) = wanted.pop() {
+            let number = module.function_id(func).index() as u64;
+            if kernel.blocks.iter().all(|b| b.0 != number) {
+                let start = EntrySelector::Block(func);
+                let (block, more) = compile_one(module, start, spec, options, &variables)?;
+                variables.extend(block.variables.iter().map(|(id, place)| (*id, *place)));
+                kernel.blocks.push((number, block));
+                wanted.extend(more);
+            }
+        }
+        Ok(kernel)
+    }
+
+    /// The entry points with the mode `Initializer`, which have to run once, by one invocation, before this one
+    /// runs first.
+    pub fn initialisers(&self) -> &[JitKernel] {
+        &self.initialisers
+    }
+
+    /// Whether neighbouring invocations run at once, in vectors, where their number allows it.
+    pub fn runs_bundles(&self) -> bool {
+        self.code.has_entry(true)
+    }
+
+    /// The size of workgroups, where the module fixes it.
+    pub fn workgroup_size(&self) -> Option<[u32; 3]> {
+        self.local_size
+    }
+
+    /// Bytes of workgroup memory, besides that of arguments.
+    pub fn workgroup_memory(&self) -> u32 {
+        self.workgroup_bytes
+    }
+
+    /// Invocations of a subgroup.
+    pub fn subgroup_size(&self) -> u32 {
+        self.subgroup_size
+    }
+}
+
+/// The entry points of a module that run before all others, and whether one runs before or after all others
+/// itself.
+fn initialisers_of(module: &SpirvModule, entry_point: &str) -> (Vec<String>, bool) {
+    let with = |mode: ExecutionMode| -> FxHashSet<Id> {
+        let modes = module.section_insts(ModuleSection::ExecutionModes);
+        let those = modes.filter(|m| m.operands().get(1) == Some(&mode.0));
+        those.map(|m| m.id_operand(0)).collect()
+    };
+    let (before, after) = (
+        with(ExecutionMode::Initializer),
+        with(ExecutionMode::Finalizer),
+    );
+    let mut found = Vec::new();
+    let mut surrounds = false;
+    for point in module.section_insts(ModuleSection::EntryPoints) {
+        let (id, name) = (point.id_operand(1), point.string_operand(2));
+        let first = before.contains(&id);
+        surrounds |= name == entry_point && (first || after.contains(&id));
+        found.extend(first.then_some(name));
+    }
+    (found, surrounds)
+}
+
+/// A kernel, and the functions that it enqueues.
+fn compile_one(
+    module: &SpirvModule,
+    start: EntrySelector<'_>,
+    spec: &[(u32, u64)],
+    options: &JitOptions,
+    variables: &PlacedVariables,
+) -> Result<(JitKernel, Vec<Func>), Vec<SourceDiagnostic>> {
+    // Whoever is alone with a bundle waits for nobody; where there can be no bundle, all is as ever.
+    let is_plain = options.bundles && !options.count && !options.check;
+    if is_plain && let Some(made) = compile_for(module, start, spec, options, variables, true)? {
+        return Ok(made);
+    }
+    let made = compile_for(module, start, spec, options, variables, false)?;
+    made.ok_or_else(Vec::new)
+}
+
+/// The same; none where it is for bundles alone and cannot be.
+fn compile_for(
+    module: &SpirvModule,
+    start: EntrySelector<'_>,
+    spec: &[(u32, u64)],
+    options: &JitOptions,
+    variables: &PlacedVariables,
+    bundles: bool,
+) -> Result<Option<(JitKernel, Vec<Func>)>, Vec<SourceDiagnostic>> {
+    let program = AnalysedModule::new(module, start, spec, options.lanes_per_subgroup(), bundles);
+    let program = program.map_err(|fault| vec![fault])?;
+    check_supported_instructions(&program)?;
+    // What is not valid may still confuse the code generator, whose assertions are panics.
+    let built = catch_unwind(AssertUnwindSafe(|| {
+        build_kernel(&program, options, variables)
+    }));
+    let built = built.unwrap_or_else(|_| {
+        let message = format!("no code could be made for {}", program.entry.name);
+        let hint = "validate the module; if it is valid, this is a bug in the CPU device";
+        Err(SourceDiagnostic::error(SourceLocation::Unknown, message).with_hint(hint))
+    });
+    let Some(kernel) = built.map_err(|fault| vec![fault])? else {
+        return Ok(None);
+    };
+    let blocks = find_enqueued_kernels(&program).map_err(|fault| vec![fault])?;
+    Ok(Some((kernel, blocks)))
+}
+
+/// The functions that a kernel enqueues.
+fn find_enqueued_kernels(program: &AnalysedModule<'_>) -> Result<Vec<Func>, SourceDiagnostic> {
+    let module = program.module;
+    let mut found = Vec::new();
+    for func in &program.functions.bottom_up {
+        let insts = module.function_insts(*func);
+        for inst in insts.filter(|inst| inst.op() == Op::EnqueueKernel) {
+            let invoked = inst.id_operand(6);
+            let mut all = module.functions().iter().copied();
+            let block = all.find(|f| module.function_id(*f) == invoked);
+            let block = block.filter(|f| !module.function(*f).blocks.is_empty());
+            found.push(block.ok_or_else(|| {
+                let name = function_name(module, invoked);
+                let message = format!("{name} is enqueued, but has no body");
+                SourceDiagnostic::error(inst.place(), message)
+            })?);
+        }
+    }
+    Ok(found)
+}
+
+/// Refuses what no row of the tables can lower, before anything is lowered.
+fn check_supported_instructions(program: &AnalysedModule<'_>) -> Result<(), Vec<SourceDiagnostic>> {
+    let mut faults = Vec::new();
+    for func in &program.functions.bottom_up {
+        let info = program.functions.get(*func);
+        for at in &info.order {
+            for inst in program.module.body(info.cfg.block(*at)) {
+                let what = if !instruction_table::is_supported(inst.op()) {
+                    inst.op().to_string()
+                } else if inst.op() == Op::ExtInst
+                    && let Err(what) = ext::check_ext_inst(program, inst)
+                {
+                    what
+                } else {
+                    continue;
+                };
+                let message = format!("{what} is not supported by the CPU device");
+                faults.push(SourceDiagnostic::error(inst.place(), message));
+                if faults.len() == MAX_FAULTS {
+                    return Err(faults);
+                }
+            }
+        }
+    }
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(faults)
+    }
+}
+
+/// The kernel; none where it can be for bundles alone, and there can be none.
+fn build_kernel(
+    program: &AnalysedModule<'_>,
+    options: &JitOptions,
+    variables: &PlacedVariables,
+) -> Result<Option<JitKernel>, SourceDiagnostic> {
+    let bug = |message: String| SourceDiagnostic::error(SourceLocation::Unknown, message);
+    let mut code = JitCode::new().map_err(bug)?;
+    let globals = ReachedGlobals::from_program(program, &mut code, variables)?;
+    let slots = entry::parameter_slots(program)?;
+    let subgroup_size = options.lanes_per_subgroup();
+    let checking = options
+        .check
+        .then(|| SanitizerAnalysis::new(program, &globals));
+    let rows = checking
+        .as_ref()
+        .map(|c| c.collect_row_kinds(program, &globals));
+    let room_bytes = entry::private_room(&globals, checking.is_some());
+    let room_bytes = room_bytes.ok_or_else(|| {
+        let bytes = globals.private_bytes;
+        bug(format!(
+            "private memory of {bytes} bytes is not supported by the CPU device"
+        ))
+    })?;
+    let mut shared = ClifKernelContext {
+        checking,
+        rows: rows.unwrap_or_default(),
+        slots: &slots,
+        program,
+        globals: &globals,
+        subgroup_size,
+        code: &mut code,
+        points: Vec::new(),
+        bundle: None,
+        room_bytes,
+        large_constants: rustc_hash::FxHashMap::default(),
+        counters: options.count.then(|| BlockCounters::new(program)),
+        prints: Vec::new(),
+        wide: rustc_hash::FxHashMap::default(),
+        dense_bytes: 0,
+        in_order: false,
+        streams: NonTemporalStores::from_program(program, &globals),
+        tallies: PrivatisedAtomics::from_program(program, &globals),
+        streamed: FxHashSet::default(),
+        strings: Vec::new(),
+    };
+    let mut builders = FunctionBuilderContext::new();
+    for func in &program.functions.bottom_up {
+        if *func != program.entry.func && !program.functions.get(*func).inline {
+            lower_one(&mut shared, &mut builders, *func, false)?;
+        }
+    }
+    let bundle = if options.bundles && !options.count && !options.check {
+        lower_bundle(&mut shared)
+    } else {
+        None
+    };
+    if program.is_single && bundle.is_none() {
+        return Ok(None);
+    }
+    let mut frame = FrameExtent::new(0, 0);
+    // A shader of which every workgroup divides into bundles needs no other code.
+    let alone = bundle.is_none() || program.entry.is_kernel;
+    if alone {
+        shared.bundle = None;
+        shared.points.clear();
+        let is_deferred = bundle.is_some();
+        let entry = program.entry.func;
+        frame = lower_one(&mut shared, &mut builders, entry, is_deferred)?;
+    }
+    let points = shared.points;
+    let workgroup_align = in_memory_matrix::workgroup_align(&globals, shared.dense_bytes);
+    let workgroup_bytes = match shared.dense_bytes {
+        0 => globals.workgroup_bytes,
+        dense => in_memory_matrix::dense_base(&globals) + dense,
+    };
+    let counters = shared.counters.unwrap_or_default();
+    let (streams, tallies) = (shared.streams, shared.tallies);
+    let constants = globals.data.iter().copied();
+    let prints = PrintfSites::new(shared.prints, constants.chain(shared.strings).collect());
+    let checks = shared
+        .checking
+        .map(|checking| build_sanitizer_info(checking, &shared.rows, &globals));
+    code.make_callable(alone.then_some(program.entry.func))
+        .map_err(bug)?;
+    let bundle = bundle.unwrap_or(FrameExtent::new(0, 0));
+    Ok(Some(JitKernel {
+        code,
+        name: program.entry.name.clone(),
+        local_size: program.entry.local_size,
+        subgroup_size,
+        points,
+        frame: FrameLayout::new(frame.below, frame.above),
+        bundle_width: bundle_width(&program.entry).unwrap_or(1),
+        bundle_frame: FrameLayout::new(bundle.below, bundle.above),
+        room_bytes: [frame.room_stride(), bundle.room_stride()],
+        slots,
+        bindings: globals.bindings.clone(),
+        workgroup_bytes,
+        workgroup_align,
+        zero_workgroup: globals.zero_workgroup,
+        push_bytes: globals.push_bytes,
+        counters,
+        prints,
+        streams,
+        may_wait: may_wait(program, &tallies),
+        tallies,
+        blocks: Vec::new(),
+        initialisers: Vec::new(),
+        variables: globals.variables.clone(),
+        checks,
+    }))
+}
+
+/// What launches need to know to check.
+fn build_sanitizer_info(
+    checking: SanitizerAnalysis,
+    rows: &[RowKind],
+    globals: &ReachedGlobals,
+) -> SanitizerInfo {
+    SanitizerInfo {
+        number: next_number(),
+        unknown_granule: checking.provenance.unknown_granule(),
+        sites: checking.sites,
+        group_granule: checking.group_granule,
+        granules: rows.iter().map(|r| r.granule).collect(),
+        constants: globals.data.clone(),
+        largest: checking.largest,
+    }
+}
+
+/// Whether workgroups may wait for each other: whether a kernel has pipes, or atomics that are for more than counting, on memory
+/// that workgroups share.
+fn may_wait(program: &AnalysedModule<'_>, tallies: &PrivatisedAtomics) -> bool {
+    let waits = |inst: InstRef<'_>| {
+        let op = inst.op();
+        match inst.get_id(0).filter(|_| op.is_atomic()) {
+            Some(pointer) => {
+                !tallies.pointers.contains(&pointer) && !is_workgroups(program, pointer)
+            }
+            None => op.is_atomic() || op.is_pipe(),
+        }
+    };
+    let mut functions = program.functions.bottom_up.iter();
+    functions.any(|f| program.module.function_insts(*f).any(waits))
+}
+
+/// Whether a pointer is to memory that each workgroup has for itself.
+fn is_workgroups(program: &AnalysedModule<'_>, pointer: Id) -> bool {
+    let ty = program.type_of(pointer).map(|ty| program.types.kind(ty));
+    matches!(
+        ty,
+        Some(LoweredTypeKind::Pointer {
+            class: StorageClass::Workgroup,
+            ..
+        })
+    )
+}
+
+/// A number that no other kernel has.
+fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Neighbouring invocations that run at once, where they can.
+fn bundle_width(entry: &EntryInfo) -> Option<usize> {
+    simd::choose_gang_width(entry.local_size.map(|size| size[0]))
+}
+
+/// Makes code that runs neighbouring invocations at once; none where that cannot be. Whatever goes
+/// wrong, the code for single invocations is there to find out.
+fn lower_bundle(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent> {
+    let program = shared.program;
+    if program.functions.slots > 0 {
+        return None;
+    }
+    let width = bundle_width(&program.entry)?;
+    shared.bundle = Some(GangLoop::new(width));
+    let made = catch_unwind(AssertUnwindSafe(|| bundle_function(shared)));
+    made.unwrap_or(None)
+}
+
+fn bundle_function(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent> {
+    let entry = shared.program.entry.func;
+    let signature = entry::entry_signature(shared.code.host_convention());
+    let mut func = Function::with_name_signature(UserFuncName::user(0, 0), signature);
+    let mut builders = FunctionBuilderContext::new();
+    let builder = FunctionBuilder::new(&mut func, &mut builders);
+    let mut frame = entry::lower_entry(shared, builder, entry).ok()?;
+    if shared.in_order || shared.points.iter().any(|p| p.group == SyncGroup::Subgroup) {
+        return None;
+    }
+    let entered = shared.bundle?;
+    let roots = entered.roots?;
+    frame.below = frame.below.checked_mul(roots.width as u32)?;
+    let streaming = match shared.streamed.is_empty() {
+        true => None,
+        false => shared.code.get_streaming_stub(&mut func),
+    };
+    let made = simd::GangSupport {
+        target: shared.code.bundle_target(),
+        several: &shared.wide,
+        streaming,
+        streamed: &shared.streamed,
+    };
+    let mut builders = FunctionBuilderContext::new();
+    let func = simd::vectorise_gang_loop(&func, roots, &made, &mut builders).ok()?;
+    shared.streamed.clear();
+    shared.code.define_bundle(func).ok()?;
+    Some(frame)
+}
+
+/// Lowers a function and compiles it, at once or when it is needed.
+fn lower_one(
+    shared: &mut ClifKernelContext<'_, '_>,
+    builders: &mut FunctionBuilderContext,
+    func: Func,
+    is_deferred: bool,
+) -> Result<FrameExtent, SourceDiagnostic> {
+    let program = shared.program;
+    let convention = shared.code.host_convention();
+    let signature = if func == program.entry.func {
+        entry::entry_signature(convention)
+    } else {
+        call::build_signature(program, func, convention)
+    };
+    let def = program.module.inst(program.module.function(func).def);
+    let bug = |message: String| {
+        let message = format!("bug in the CPU device: {message}");
+        SourceDiagnostic::error(def.place(), message)
+    };
+    let mut context = shared.code.begin_function(func, signature).map_err(bug)?;
+    let builder = FunctionBuilder::new(&mut context.func, builders);
+    let frame = entry::lower_entry(shared, builder, func)?;
+    let made = match is_deferred {
+        true => shared.code.defer_function(func, context),
+        false => shared.code.define_function(func, &mut context),
+    };
+    made.map_err(bug)?;
+    Ok(frame)
+}

@@ -1,0 +1,402 @@
+//! What invocations exchange at suspension points.
+//!
+//! Operands and results stand in the invocations' frames; everything here is computed by the
+//! scheduler between two runs of generated code.
+
+use super::cooperative_product::SubgroupLanes;
+use crate::analysis::suspension::{GroupExchange, ScanOperator, SuspensionPoint};
+use crate::layout::launch_context::{DONE, EXCHANGE, STATE};
+use crate::module::types::ScalarRepr;
+use spirula_scalar::{FloatEncoding, FloatRounding, convert};
+use spirula_spirv::grammar::Op;
+
+/// The layout of the frames of a workgroup's invocations, in words of 8 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FrameLayout {
+    /// Words from the memory's beginning to the first frame's address.
+    pub bias: usize,
+    /// Words from a frame to the next.
+    pub stride: usize,
+}
+
+impl FrameLayout {
+    /// From the bytes before and behind a frame's address.
+    pub fn new(below: u32, above: u32) -> Self {
+        let bias = (below as usize).div_ceil(16) * 2;
+        FrameLayout {
+            bias,
+            stride: bias + (above as usize).div_ceil(16) * 2,
+        }
+    }
+}
+
+/// The frames of a workgroup.
+pub(crate) struct WorkgroupFrames<'a> {
+    pub words: &'a mut [u64],
+    pub layout: FrameLayout,
+}
+
+impl WorkgroupFrames<'_> {
+    fn word_index(&self, lane: usize, bytes: i32) -> usize {
+        self.layout.bias + lane * self.layout.stride + bytes as usize / 8
+    }
+
+    /// The state of an invocation.
+    pub fn lane_state(&self, lane: usize) -> u32 {
+        self.words[self.word_index(lane, STATE)] as u32
+    }
+
+    /// How many of the first invocations have ended.
+    pub fn count_ended(&self, count: usize) -> usize {
+        (0..count)
+            .filter(|lane| self.lane_state(*lane) == DONE)
+            .count()
+    }
+
+    /// Slot `n` of an invocation.
+    pub fn read_slot(&self, lane: usize, n: usize) -> u64 {
+        self.words[self.word_index(lane, EXCHANGE) + n]
+    }
+
+    /// Sets slot `n` of an invocation.
+    pub fn set_slot(&mut self, lane: usize, n: usize, value: u64) {
+        let at = self.word_index(lane, EXCHANGE) + n;
+        self.words[at] = value;
+    }
+}
+
+/// Computes the results of a point for the active invocations, in order. `first` is the number of
+/// the group's first invocation, `size` the number of invocations in a full group.
+pub(crate) fn exchange_values(
+    frames: &mut WorkgroupFrames<'_>,
+    point: &SuspensionPoint,
+    active: &[usize],
+    first: usize,
+    size: usize,
+) {
+    let components = point.components as usize;
+    match point.exchange {
+        GroupExchange::Barrier | GroupExchange::AsyncCopy | GroupExchange::Pipe(_) => {}
+        GroupExchange::Elect => {
+            for (n, lane) in active.iter().enumerate() {
+                frames.set_slot(*lane, 0, u64::from(n == 0));
+            }
+        }
+        GroupExchange::All
+        | GroupExchange::Any
+        | GroupExchange::QuadAll
+        | GroupExchange::QuadAny => {
+            compute_votes(frames, point.exchange, active, first);
+        }
+        GroupExchange::AllEqual => {
+            let value = |frames: &WorkgroupFrames<'_>, lane: usize| -> Vec<u64> {
+                let bits = (0..components).map(|n| frames.read_slot(lane, n));
+                bits.map(|b| to_comparable_bits(b, point.scalar)).collect()
+            };
+            let want = active.first().map(|lane| value(frames, *lane));
+            let equal = active.iter().all(|l| Some(value(frames, *l)) == want);
+            for lane in active {
+                frames.set_slot(*lane, 0, u64::from(equal));
+            }
+        }
+        GroupExchange::Ballot => compute_ballot(frames, active, first),
+        GroupExchange::Reduce(combine) => {
+            for n in 0..components {
+                reduce_component(frames, point, combine, active, first, n);
+            }
+        }
+        GroupExchange::Product => {
+            let lanes = SubgroupLanes {
+                active,
+                first,
+                size,
+            };
+            if let Some(product) = point.product {
+                product.compute_for_lanes(frames, lanes);
+            }
+        }
+        GroupExchange::ShufflePairUp | GroupExchange::ShufflePairDown => {
+            shuffle_pair(frames, point, active, first, size);
+        }
+        _ => shuffle_values(frames, point, active, first, size),
+    }
+}
+
+/// The bits of a value such that equal values have equal ones: both zeros are equal.
+fn to_comparable_bits(bits: u64, scalar: ScalarRepr) -> u64 {
+    let bits = truncate_to_width(bits, scalar);
+    let sign = 1u64 << (scalar.bits() - 1);
+    if scalar.is_float() && bits == sign {
+        0
+    } else {
+        bits
+    }
+}
+
+fn truncate_to_width(bits: u64, scalar: ScalarRepr) -> u64 {
+    bits & (u64::MAX >> (64 - scalar.bytes() * 8))
+}
+
+fn compute_votes(
+    frames: &mut WorkgroupFrames<'_>,
+    exchange: GroupExchange,
+    active: &[usize],
+    first: usize,
+) {
+    let quads = matches!(exchange, GroupExchange::QuadAll | GroupExchange::QuadAny);
+    let all = matches!(exchange, GroupExchange::All | GroupExchange::QuadAll);
+    let votes: Vec<bool> = active
+        .iter()
+        .map(|lane| frames.read_slot(*lane, 0) & 1 != 0)
+        .collect();
+    let results: Vec<bool> = active
+        .iter()
+        .map(|lane| {
+            let quad = (lane - first) / 4;
+            let mut peers = active
+                .iter()
+                .zip(&votes)
+                .filter(|(other, _)| !quads || (*other - first) / 4 == quad)
+                .map(|(_, vote)| *vote);
+            if all {
+                peers.all(|v| v)
+            } else {
+                peers.any(|v| v)
+            }
+        })
+        .collect();
+    for (lane, result) in active.iter().zip(results) {
+        frames.set_slot(*lane, 0, u64::from(result));
+    }
+}
+
+fn compute_ballot(frames: &mut WorkgroupFrames<'_>, active: &[usize], first: usize) {
+    let mut mask = 0u64;
+    for lane in active {
+        let bit = frames.read_slot(*lane, 0) & 1;
+        mask |= bit << ((lane - first) % 64);
+    }
+    for lane in active {
+        let words = [mask & 0xffff_ffff, mask >> 32, 0, 0];
+        for (n, word) in words.into_iter().enumerate() {
+            frames.set_slot(*lane, n, word);
+        }
+    }
+}
+
+/// A reduction or scan of component `n`.
+fn reduce_component(
+    frames: &mut WorkgroupFrames<'_>,
+    point: &SuspensionPoint,
+    combine: ScanOperator,
+    active: &[usize],
+    first: usize,
+    n: usize,
+) {
+    let scalar = point.scalar;
+    let cluster = point.cluster.filter(|_| point.operation == 3);
+    let cluster = cluster.unwrap_or(u32::MAX).max(1) as usize;
+    let of = |lane: usize| (lane - first) / cluster;
+    for group in active.chunk_by(|a, b| of(*a) == of(*b)) {
+        let mut total = scan_identity(combine, scalar);
+        let mut is_first = true;
+        for lane in group {
+            let own = truncate_to_width(frames.read_slot(*lane, n), scalar);
+            let before = total;
+            total = if is_first {
+                own
+            } else {
+                combine_values(combine, scalar, total, own)
+            };
+            is_first = false;
+            match point.operation {
+                1 => frames.set_slot(*lane, n, total),
+                2 => frames.set_slot(*lane, n, before),
+                _ => {}
+            }
+        }
+        if !matches!(point.operation, 1 | 2) {
+            for lane in group {
+                frames.set_slot(*lane, n, total);
+            }
+        }
+    }
+}
+
+/// The value that changes none it is combined with.
+fn scan_identity(combine: ScanOperator, scalar: ScalarRepr) -> u64 {
+    let bits = scalar.bits();
+    let ones = u64::MAX >> (64 - bits);
+    let sign = 1u64 << (bits - 1);
+    match combine {
+        ScanOperator::IAdd
+        | ScanOperator::Or
+        | ScanOperator::Xor
+        | ScanOperator::UMax
+        | ScanOperator::FAdd => 0,
+        ScanOperator::IMul => 1,
+        ScanOperator::FMul => of_f64(1.0, scalar),
+        ScanOperator::And | ScanOperator::UMin => ones,
+        ScanOperator::SMin => ones ^ sign,
+        ScanOperator::SMax => sign,
+        ScanOperator::FMin => of_f64(f64::INFINITY, scalar),
+        ScanOperator::FMax => of_f64(f64::NEG_INFINITY, scalar),
+    }
+}
+
+fn combine_values(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> u64 {
+    let unused = 64 - scalar.bits();
+    let signed = |v: u64| (v << unused) as i64 >> unused;
+    let bits = match combine {
+        ScanOperator::IAdd => a.wrapping_add(b),
+        ScanOperator::IMul => a.wrapping_mul(b),
+        ScanOperator::SMin => signed(a).min(signed(b)) as u64,
+        ScanOperator::SMax => signed(a).max(signed(b)) as u64,
+        ScanOperator::UMin => a.min(b),
+        ScanOperator::UMax => a.max(b),
+        ScanOperator::And => a & b,
+        ScanOperator::Or => a | b,
+        ScanOperator::Xor => a ^ b,
+        _ => return combined_float(combine, scalar, a, b),
+    };
+    truncate_to_width(bits, scalar)
+}
+
+/// Sums and products are computed in the type itself: a double holds those of the narrower types
+/// well enough to round them once more.
+fn combined_float(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> u64 {
+    let (x, y) = (to_f64(a, scalar), to_f64(b, scalar));
+    let value = match combine {
+        ScanOperator::FAdd => x + y,
+        ScanOperator::FMul => x * y,
+        ScanOperator::FMin => x.min(y),
+        _ => x.max(y),
+    };
+    of_f64(value, scalar)
+}
+
+fn float_format(scalar: ScalarRepr) -> FloatEncoding {
+    scalar.float_format().unwrap_or(FloatEncoding::F64)
+}
+
+/// The number that bits of a floating-point type are.
+pub(crate) fn number_from_bits(bits: u64, scalar: ScalarRepr) -> f64 {
+    to_f64(truncate_to_width(bits, scalar), scalar)
+}
+
+/// The bits of a number, rounded to a floating-point type.
+pub(crate) fn of_number(value: f64, scalar: ScalarRepr) -> u64 {
+    of_f64(value, scalar)
+}
+
+fn to_f64(bits: u64, scalar: ScalarRepr) -> f64 {
+    let rounding = FloatRounding::NearestEven;
+    f64::from_bits(convert::float_to_float(
+        bits,
+        float_format(scalar),
+        FloatEncoding::F64,
+        rounding,
+    ))
+}
+
+fn of_f64(value: f64, scalar: ScalarRepr) -> u64 {
+    let rounding = FloatRounding::NearestEven;
+    convert::float_to_float(
+        value.to_bits(),
+        FloatEncoding::F64,
+        float_format(scalar),
+        rounding,
+    )
+}
+
+/// Whether all invocations have to take the same one's value.
+pub(crate) fn is_broadcast(op: Op) -> bool {
+    matches!(op, Op::GroupNonUniformBroadcast | Op::GroupBroadcast)
+}
+
+/// Whose value an invocation gets at a point where values go from one to another; none where it is nobody's.
+/// The group is given by its first invocation and the number of those in a full one.
+pub(crate) fn find_source_lane(
+    frames: &WorkgroupFrames<'_>,
+    point: &SuspensionPoint,
+    active: &[usize],
+    (first, size): (usize, usize),
+    lane: usize,
+) -> Option<usize> {
+    let own = lane - first;
+    let operand = frames.read_slot(lane, point.components as usize) as u32 as usize;
+    let other = match point.exchange {
+        GroupExchange::Broadcast => operand,
+        GroupExchange::BroadcastFirst => return active.first().copied(),
+        GroupExchange::ShuffleXor => own ^ operand,
+        GroupExchange::ShuffleUp => own.checked_sub(operand)?,
+        GroupExchange::ShuffleDown => own + operand,
+        GroupExchange::QuadBroadcast => own & !3 | operand & 3,
+        GroupExchange::QuadSwap => own ^ (operand + 1).min(3),
+        GroupExchange::Rotate => {
+            let cluster = point.cluster.map_or(size, |c| c as usize).max(1);
+            own / cluster * cluster + (own % cluster + operand) % cluster
+        }
+        _ => return None,
+    };
+    Some(first + other)
+}
+
+/// Each invocation gets the value of another one; that of one which is not there is its own.
+fn shuffle_values(
+    frames: &mut WorkgroupFrames<'_>,
+    point: &SuspensionPoint,
+    active: &[usize],
+    first: usize,
+    size: usize,
+) {
+    let components = point.components as usize;
+    let values: Vec<Vec<u64>> = active
+        .iter()
+        .map(|lane| {
+            let from = find_source_lane(frames, point, active, (first, size), *lane);
+            let from = from.filter(|from| active.binary_search(from).is_ok());
+            let from = from.unwrap_or(*lane);
+            (0..components).map(|n| frames.read_slot(from, n)).collect()
+        })
+        .collect();
+    for (lane, values) in active.iter().zip(values) {
+        for (n, value) in values.into_iter().enumerate() {
+            frames.set_slot(*lane, n, value);
+        }
+    }
+}
+
+/// Intel's shuffles between two registers: the lanes of both stand in a row, the first operand's
+/// before the second's, and each invocation looks `delta` lanes down or up from its own.
+fn shuffle_pair(
+    frames: &mut WorkgroupFrames<'_>,
+    point: &SuspensionPoint,
+    active: &[usize],
+    first: usize,
+    size: usize,
+) {
+    let components = point.components as usize;
+    let values: Vec<Vec<u64>> = active
+        .iter()
+        .map(|lane| {
+            let delta = frames.read_slot(*lane, 2 * components) as u32 as usize;
+            let own = lane - first;
+            let at = match point.exchange {
+                GroupExchange::ShufflePairDown => own + delta,
+                _ => (own + size).saturating_sub(delta),
+            };
+            let (register, other) = (at / size, first + at % size);
+            let found = register < 2 && active.binary_search(&other).is_ok();
+            let (register, from) = if found { (register, other) } else { (0, *lane) };
+            (0..components)
+                .map(|n| frames.read_slot(from, register * components + n))
+                .collect()
+        })
+        .collect();
+    for (lane, values) in active.iter().zip(values) {
+        for (n, value) in values.into_iter().enumerate() {
+            frames.set_slot(*lane, n, value);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! One thread of a launch: its workgroup's memory and its invocations' frames.
+
+use super::arguments::MarshalledArguments;
+use super::compile::JitKernel;
+use super::launch::LaunchError;
+use super::run::LaunchGrid;
+use super::workgroup_scheduler;
+use crate::analysis::privatised_atomics::PrivatisedCopy;
+use crate::host::launch_queue::LaunchQueue;
+use crate::host::printf::PrintfRecorder;
+use crate::layout::launch_context::LaunchContext;
+use crate::memory::thread_memory::ThreadMemory;
+use crate::sanitizer::kernel_sanitizer::KernelSanitizer;
+use crate::sanitizer::runtime::ArgumentShadow;
+use crate::sanitizer::workgroup_state::WorkgroupState;
+
+/// What the address of an invocation's private memory is a multiple of.
+const PRIVATE_ALIGN: usize = 16;
+
+/// What one thread needs to run workgroups.
+pub(crate) struct LaunchWorker<'a> {
+    kernel: &'a JitKernel,
+    grid: &'a LaunchGrid,
+    context: LaunchContext,
+    /// Arguments with pointers to this thread's workgroup memory, and to what it counts in; bindings likewise.
+    _args: Vec<u64>,
+    _bindings: Vec<[u64; 2]>,
+    /// What it counts in by itself.
+    own: Vec<PrivatisedCopy>,
+    workgroup: ThreadMemory,
+    /// The private memory of the invocations.
+    _private: ThreadMemory,
+    frames: Vec<u64>,
+    /// Runs of blocks, where they are counted.
+    counters: Vec<u64>,
+    printer: Box<PrintfRecorder>,
+    /// What checks know; null where nothing is checked.
+    live: *mut WorkgroupState,
+}
+
+impl<'a> LaunchWorker<'a> {
+    /// For one thread of a launch.
+    pub fn new(
+        kernel: &'a JitKernel,
+        shared: &MarshalledArguments,
+        grid: &'a LaunchGrid,
+        queue: &'a LaunchQueue,
+    ) -> Self {
+        let bytes = shared.workgroup_bytes as usize;
+        let workgroup = ThreadMemory::new_zeroed(bytes, shared.workgroup_align);
+        let base = workgroup.first_byte();
+        let private = ThreadMemory::new_zeroed(kernel.private_bytes(grid.local), PRIVATE_ALIGN);
+        let mut args = shared.args.clone();
+        for (at, offset) in &shared.locals {
+            args[*at] = base as u64 + offset;
+        }
+        let mut bindings = shared.bindings.clone();
+        let counted = shared.counted.iter().flatten();
+        let own: Option<Vec<PrivatisedCopy>> =
+            counted.map(|counted| counted.allocate_copy()).collect();
+        // Where there is no memory for it, the thread counts where all do.
+        let counts_alone = shared.counted.is_some() && own.is_some();
+        let mut own = own.unwrap_or_default();
+        for own in &mut own {
+            let word = |at: usize| kernel.slots[at].offset as usize / 8;
+            own.redirect_arguments(word, &mut args, &mut bindings);
+        }
+        let mut frames = vec![0u64; kernel.frame_words(grid.local)];
+        let mut counters = vec![0; kernel.counters.len()];
+        let mut printer = Box::new(PrintfRecorder::new(kernel));
+        let context = LaunchContext {
+            args: args.as_ptr().cast(),
+            bindings: bindings.as_ptr(),
+            push: shared.push.as_ptr().cast(),
+            workgroup: base,
+            workgroup_bytes: bytes as u64,
+            private: [private.first_byte() as u64, private.size() as u64],
+            workgroup_span: workgroup.guarded_range(),
+            private_span: private.guarded_range(),
+            frames: frames.as_mut_ptr().cast(),
+            frame_stride: 0,
+            group: [0; 3],
+            groups: grid.groups,
+            base: [0; 3],
+            local: grid.local,
+            enqueued: grid.local,
+            global: grid.global,
+            offset: grid.offset,
+            dimensions: grid.dimensions.into(),
+            streams: shared.streams.into(),
+            tallies: counts_alone.into(),
+            counters: counters.as_mut_ptr(),
+            check: std::ptr::null_mut(),
+            printer: &mut *printer,
+            queue,
+        };
+        LaunchWorker {
+            kernel,
+            grid,
+            context,
+            _args: args,
+            _bindings: bindings,
+            own,
+            workgroup,
+            _private: private,
+            frames,
+            counters,
+            printer,
+            live: std::ptr::null_mut(),
+        }
+    }
+
+    /// Address of the workgroup's memory.
+    pub fn workgroup_memory(&self) -> u64 {
+        self.context.workgroup as u64
+    }
+
+    /// What each workgroup printed.
+    pub fn take_printed(&mut self) -> Vec<(u64, Vec<u8>)> {
+        self.printer.take_output()
+    }
+
+    /// How often each block ran.
+    pub fn counters(&self) -> &[u64] {
+        &self.counters
+    }
+
+    /// Adds what the thread counted by itself to what is counted in.
+    ///
+    /// # Safety
+    /// As [`JitKernel::run_launch`].
+    #[allow(unsafe_code)]
+    pub unsafe fn merge_privatised(&mut self) {
+        // SAFETY: the caller's promise.
+        self.own
+            .iter_mut()
+            .for_each(|own| unsafe { own.merge_into_memory() });
+    }
+
+    /// Has what it runs checked. The rows of workgroup memory have offsets instead of the addresses of
+    /// cells. The checker lives as long as the worker.
+    pub fn enable_sanitizer(
+        &mut self,
+        checker: *mut KernelSanitizer,
+        rows: Vec<ArgumentShadow>,
+        phase: u64,
+    ) {
+        // What is accessed beside a variable is told where its pointer is known.
+        let bytes = self.workgroup.size().next_multiple_of(16);
+        let group = (self.workgroup_memory(), bytes as u64);
+        let live = WorkgroupState::new(checker, self.kernel, rows, phase, group);
+        let live = Box::into_raw(live);
+        self.live = live;
+        self.context.check = live;
+    }
+
+    /// Runs the workgroup with a number.
+    ///
+    /// # Safety
+    /// As [`JitKernel::run_launch`].
+    #[allow(unsafe_code)]
+    pub unsafe fn run_workgroup(&mut self, ticket: u64) -> Result<(), LaunchError> {
+        let grid = self.grid;
+        let [x, y, _] = grid.groups;
+        let group = [ticket % x, ticket / x % y, ticket / x / y];
+        let context = &mut self.context;
+        let mut count = 1u64;
+        context.group = group;
+        for (n, number) in group.into_iter().enumerate() {
+            let first = number * grid.local[n];
+            context.base[n] = first + grid.offset[n];
+            context.local[n] = grid.local[n].min(grid.global[n] - first);
+            count *= context.local[n];
+        }
+        let whole = |n: u64| n.is_multiple_of(self.kernel.bundle_width as u64);
+        let bundles =
+            self.kernel.code.has_entry(true) && whole(context.local[0]) && whole(context.base[0]);
+        let layout = self.kernel.frame_layout(bundles);
+        context.frames = self.frames.as_mut_ptr().wrapping_add(layout.bias).cast();
+        context.frame_stride = layout.stride as u64 * 8;
+        if self.kernel.zero_workgroup {
+            self.workgroup.clear();
+        }
+        if !self.kernel.prints.sites.is_empty() {
+            self.printer.begin_workgroup(ticket);
+        }
+        // SAFETY: it is null, or was made by `check` and is used by this thread alone.
+        if let Some(live) = unsafe { self.live.as_mut() } {
+            live.begin_group(group);
+        }
+        // SAFETY: the caller's promise; the context describes memory of this worker and the launch.
+        unsafe {
+            workgroup_scheduler::run_group(
+                self.kernel,
+                &self.context,
+                &mut self.frames,
+                count as u32,
+                bundles,
+            )
+        }
+    }
+}
+
+impl Drop for LaunchWorker<'_> {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        if !self.live.is_null() {
+            // SAFETY: it was made of a box, and generated code runs no more.
+            drop(unsafe { Box::from_raw(self.live) });
+        }
+    }
+}

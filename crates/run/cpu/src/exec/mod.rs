@@ -1,0 +1,13 @@
+//! Execution: compiled kernels, launches, worker threads and the scheduler of a workgroup.
+
+pub(crate) mod arguments;
+pub(crate) mod async_copy;
+pub(crate) mod checked_launch;
+pub(crate) mod compile;
+pub(crate) mod cooperative_product;
+pub(crate) mod exchange;
+pub(crate) mod guard;
+pub(crate) mod launch;
+pub(crate) mod launch_worker;
+pub(crate) mod run;
+pub(crate) mod workgroup_scheduler;

@@ -1,0 +1,260 @@
+//! Kernels that kernels enqueue (OpenCL C 2.0, section 6.13.17).
+//!
+//! What a launch enqueues is noted while it runs, and run when it has ended, in the order in which it was
+//! enqueued, but for what waits for events of others. This is as late as each of the flags allows. All
+//! kernels that a launch may enqueue are compiled with it.
+//!
+//! # Unsafe code
+//! [`enqueue_kernel`] and [`mark_event`] get the launch context that the code was called with, whose queue outlives it,
+//! and read and write where the program could as well. Nothing is locked while they do, as a fault there ends
+//! the call.
+#![allow(unsafe_code)]
+
+use crate::exec::compile::JitKernel;
+use crate::exec::guard::TrapReason;
+use crate::exec::launch::{InvocationRange, JitArgument, JitLaunch, LaunchError, MemorySpan};
+use crate::layout::launch_context::LaunchContext;
+use crate::sanitizer::kernel_sanitizer::KernelSanitizer;
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Most kernels that wait to be run.
+const MOST: usize = 1 << 20;
+/// Most bytes of what a kernel is given.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What `enqueue` gives where it is done, and where it cannot be (`CLK_ENQUEUE_FAILURE`).
+const SUCCESS: i32 = 0;
+const FAILURE: i32 = -101;
+
+/// What generated code passes, a word each; the sizes of workgroup memory stand elsewhere.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EnqueueRequest {
+    /// The function's number; 0 for a marker.
+    pub function: u64,
+    pub dimensions: u64,
+    pub offset: [u64; 3],
+    pub global: [u64; 3],
+    pub local: [u64; 3],
+    /// Events to wait for: their number, and where they stand.
+    pub waits: u64,
+    pub wait_for: u64,
+    /// Where the event goes; 0 for nowhere.
+    pub event: u64,
+    /// What the function is given: address and bytes.
+    pub param: u64,
+    pub bytes: u64,
+    /// Sizes of workgroup memory: their number, and where they stand.
+    pub locals: u64,
+    pub sizes: u64,
+}
+
+/// Words of a request.
+pub(crate) const WORDS: usize = size_of::<EnqueueRequest>() / 8;
+
+/// A launch that waits for its turn.
+pub(crate) struct EnqueuedLaunch {
+    function: u64,
+    size: InvocationRange,
+    param: Vec<u128>,
+    bytes: u64,
+    locals: Vec<u64>,
+    waits: Vec<u64>,
+    event: usize,
+}
+
+/// What the launches of a device have enqueued.
+#[derive(Default)]
+pub(crate) struct LaunchQueue {
+    state: Mutex<LaunchQueueState>,
+}
+
+#[derive(Default)]
+struct LaunchQueueState {
+    pending: Vec<EnqueuedLaunch>,
+    /// By number, from 1 on: whether what an event is of has ended.
+    events: Vec<bool>,
+}
+
+impl LaunchQueueState {
+    fn new_event(&mut self) -> usize {
+        self.events.push(false);
+        self.events.len()
+    }
+
+    fn is_over(&self, event: u64) -> bool {
+        let at = (event as usize).wrapping_sub(1);
+        self.events.get(at).copied().unwrap_or(true)
+    }
+}
+
+/// What is to be run next.
+enum NextLaunch {
+    Launch(EnqueuedLaunch),
+    /// What is left waits for what does not come.
+    Stuck,
+    Nothing,
+}
+
+impl LaunchQueue {
+    fn with_state<T>(&self, f: impl FnOnce(&mut LaunchQueueState) -> T) -> T {
+        let mut state = match self.state.lock() {
+            Ok(state) => state,
+            Err(poisoned) => poisoned.into_inner(),
+        };
+        f(&mut state)
+    }
+
+    fn complete_event(&self, event: usize) {
+        self.with_state(|state| {
+            if let Some(over) = state.events.get_mut(event.wrapping_sub(1)) {
+                *over = true;
+            }
+        });
+    }
+
+    fn take_next_launch(&self) -> NextLaunch {
+        self.with_state(|state| {
+            let ready = |e: &EnqueuedLaunch| e.waits.iter().all(|event| state.is_over(*event));
+            match state.pending.iter().position(ready) {
+                Some(at) => NextLaunch::Launch(state.pending.remove(at)),
+                None if state.pending.is_empty() => NextLaunch::Nothing,
+                None => NextLaunch::Stuck,
+            }
+        })
+    }
+
+    /// Adds a request of which everything was read: its event, where there is room.
+    fn add_launch(&self, mut enqueued: EnqueuedLaunch) -> Option<usize> {
+        self.with_state(|state| {
+            if state.pending.len() >= MOST {
+                return None;
+            }
+            enqueued.event = state.new_event();
+            let event = enqueued.event;
+            state.pending.push(enqueued);
+            Some(event)
+        })
+    }
+}
+
+/// `OpEnqueueKernel` and `OpEnqueueMarker`.
+pub(crate) extern "C" fn enqueue_kernel(
+    context: *const LaunchContext,
+    request: *const EnqueueRequest,
+) -> i32 {
+    // SAFETY: generated code passes its context and a request on its stack.
+    let (queue, request) = unsafe { (&*(*context).queue, *request) };
+    if request.bytes > MOST_BYTES || request.waits > MOST as u64 || request.locals > MOST as u64 {
+        return FAILURE;
+    }
+    // SAFETY: the program says that so many words stand there.
+    let words = |at: u64, count: u64| -> Vec<u64> {
+        (0..count)
+            .map(|n| unsafe { (at as *const u64).add(n as usize).read_unaligned() })
+            .collect()
+    };
+    let mut param = vec![0u128; (request.bytes as usize).div_ceil(16).max(1)];
+    // SAFETY: as above, bytes; the vector has as many.
+    unsafe {
+        std::ptr::copy(
+            request.param as *const u8,
+            param.as_mut_ptr().cast(),
+            request.bytes as usize,
+        );
+    }
+    let chosen = request.local.iter().all(|n| *n > 0);
+    let local = chosen.then(|| request.local.map(|n| u32::try_from(n).unwrap_or(u32::MAX)));
+    let enqueued = EnqueuedLaunch {
+        function: request.function,
+        size: InvocationRange::Items {
+            global: request.global,
+            local,
+            offset: request.offset,
+            dimensions: request.dimensions as u32,
+        },
+        param,
+        bytes: request.bytes,
+        locals: words(request.sizes, request.locals),
+        waits: words(request.wait_for, request.waits),
+        event: 0,
+    };
+    let Some(event) = queue.add_launch(enqueued) else {
+        return FAILURE;
+    };
+    if request.event != 0 {
+        // SAFETY: the program says that an event may be written there.
+        unsafe { (request.event as *mut u64).write_unaligned(event as u64) };
+    }
+    SUCCESS
+}
+
+/// `OpCreateUserEvent` where the event is 0: gives one; `OpSetUserEventStatus` otherwise.
+pub(crate) extern "C" fn mark_event(context: *const LaunchContext, event: u64, status: i64) -> u64 {
+    // SAFETY: generated code passes its context.
+    let queue = unsafe { &*(*context).queue };
+    if event == 0 {
+        return queue.with_state(LaunchQueueState::new_event) as u64;
+    }
+    // `CL_COMPLETE`, or an error.
+    if status <= 0 {
+        queue.complete_event(event as usize);
+    }
+    0
+}
+
+impl JitKernel {
+    /// Runs what a launch of this kernel has enqueued, and what that enqueues.
+    ///
+    /// # Errors
+    /// When one of them fails, waits for what does not happen, or all together take longer than the launch may.
+    ///
+    /// # Safety
+    /// As [`JitKernel::run_launch`], of the memory that the launch was given.
+    pub(crate) unsafe fn run_enqueued(
+        &self,
+        launch: &JitLaunch<'_>,
+        queue: &LaunchQueue,
+        mut checker: Option<&mut KernelSanitizer>,
+    ) -> Result<(), LaunchError> {
+        let begun = Instant::now();
+        loop {
+            if launch.timeout.is_some_and(|most| begun.elapsed() > most) {
+                return Err(LaunchError::from_trap(TrapReason::Late, &self.name));
+            }
+            let mut next = match queue.take_next_launch() {
+                NextLaunch::Launch(next) => next,
+                NextLaunch::Nothing => return Ok(()),
+                NextLaunch::Stuck => {
+                    let name = &self.name;
+                    let message =
+                        format!("what {name} has enqueued waits for events that nothing sets");
+                    return Err(LaunchError::Launch(message));
+                }
+            };
+            let block = self.blocks.iter().find(|b| b.0 == next.function);
+            if let Some((_, kernel)) = block {
+                let param = MemorySpan {
+                    address: next.param.as_mut_ptr().cast(),
+                    length: next.bytes,
+                };
+                let mut arguments = vec![JitArgument::Memory(param)];
+                arguments.extend(next.locals.iter().map(|bytes| JitArgument::Local(*bytes)));
+                let launch = JitLaunch {
+                    size: next.size,
+                    arguments: &arguments,
+                    bindings: &[],
+                    push: &[],
+                    ..*launch
+                };
+                // SAFETY: the caller's promise; what it is given lives until it has ended.
+                match &mut checker {
+                    Some(checker) => unsafe { kernel.run_checked_on(&launch, checker, queue)? },
+                    None => unsafe { kernel.run_on(&launch, queue)? },
+                }
+            }
+            queue.complete_event(next.event);
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Cooperative matrices: what generated code calls for them.
+
+pub(crate) mod in_memory;

@@ -1,0 +1,300 @@
+//! Memory between pages that nothing may touch.
+//!
+//! Accesses of kernels to addresses are not checked. A buffer in the middle of other data would let one that goes
+//! past its end destroy what belongs to the process; between guarded pages it ends the launch ([`crate::exec::guard`]).
+//! The last byte is near the guard behind it, so that short ways beyond the end are noticed, too. Cost: address
+//! space, of which there is plenty, and a page for each buffer at least.
+//!
+//! # Unsafe code
+//! The memory is mapped by this module alone, and unmapped when its owner is dropped.
+#![allow(unsafe_code)]
+
+/// Zeroed memory with guards before and behind it, where the system has such.
+#[derive(Debug)]
+pub struct GuardedPages {
+    #[cfg(target_os = "linux")]
+    map: system::GuardedMapping,
+    size: usize,
+}
+
+/// What the first byte's address is a multiple of.
+const ALIGN: usize = 128;
+
+impl GuardedPages {
+    /// So many bytes, aligned to 128; `None` where there is no memory for them, there are no guards, or
+    /// thousands are guarded already: systems bound the number of mappings, which a process needs for
+    /// more than this.
+    pub fn new_zeroed(size: usize) -> Option<GuardedPages> {
+        #[cfg(target_os = "linux")]
+        {
+            let map = system::GuardedMapping::new(size.checked_next_multiple_of(ALIGN)?)?;
+            Some(GuardedPages { map, size })
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = (size, ALIGN);
+            None
+        }
+    }
+
+    /// Number of bytes.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The bytes.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        #[cfg(target_os = "linux")]
+        {
+            // SAFETY: the map has as many bytes from there on, all initialised, which only this owns.
+            unsafe { std::slice::from_raw_parts_mut(self.map.first_byte(), self.size) }
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            debug_assert_eq!(self.size, 0);
+            &mut []
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) use system::GuardedReservation;
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::ptr::null_mut;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    /// Bytes of each guard at least.
+    const GUARD: usize = 256 << 20;
+    /// Bytes of the guards before and behind a mapping which indices of 32 bits, with a sign or without, do not reach across,
+    /// where elements have 16 bytes at most.
+    const WIDE: [usize; 2] = [40 << 30, 72 << 30];
+    /// Most mappings with guards so wide: all the addresses of a process are 2^47 bytes.
+    const MOST_WIDE: usize = 1 << 8;
+    /// Bytes that a reservation has before and behind its end, from what is wished to what there is room for everywhere.
+    const REACHES: [[usize; 2]; 3] = [
+        [96 << 30, 160 << 30],
+        [6 << 30, 10 << 30],
+        [512 << 20, GUARD],
+    ];
+    /// From this size on, memory is worth large pages.
+    const LARGE: usize = 4 << 20;
+    /// Most mappings at a time, each of which counts as three; Linux allows 65,530 unless told otherwise.
+    pub const MOST: usize = 1 << 12;
+
+    static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+    /// A mapping: a guard, pages, a guard.
+    #[derive(Debug)]
+    pub struct GuardedMapping {
+        start: *mut u8,
+        /// Bytes of the guards before and behind.
+        guards: [usize; 2],
+        /// Bytes of the pages in the middle.
+        pages: usize,
+        /// Bytes in use, at the end of those.
+        used: usize,
+    }
+
+    // SAFETY: the mapping belongs to whoever owns the value, on any thread.
+    unsafe impl Send for GuardedMapping {}
+    // SAFETY: nothing is reached through a shared reference.
+    unsafe impl Sync for GuardedMapping {}
+
+    impl GuardedMapping {
+        pub fn new(used: usize) -> Option<GuardedMapping> {
+            let live = LIVE.load(Relaxed);
+            if live >= MOST {
+                return None;
+            }
+            let pages = whole_pages(used)?;
+            let wishes = [(live < MOST_WIDE).then_some(WIDE), Some([GUARD; 2])];
+            let (start, guards) = wishes.into_iter().flatten().find_map(|guards| {
+                let start =
+                    reserve_addresses(guards[0].checked_add(pages)?.checked_add(guards[1])?)?;
+                Some((start, guards))
+            })?;
+            LIVE.fetch_add(1, Relaxed);
+            let map = GuardedMapping {
+                start,
+                guards,
+                pages,
+                used,
+            };
+            map.open_middle().then_some(map)
+        }
+
+        /// Lets the pages in the middle be accessed.
+        fn open_middle(&self) -> bool {
+            let middle = self.middle_address();
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            // SAFETY: the range is within the mapping.
+            let done = unsafe { libc::mprotect(middle, self.pages, access) };
+            if self.pages >= LARGE {
+                // SAFETY: as above; it is a wish.
+                unsafe { libc::madvise(middle, self.pages, libc::MADV_HUGEPAGE) };
+            }
+            done == 0
+        }
+
+        fn middle_address(&self) -> *mut libc::c_void {
+            self.start.wrapping_add(self.guards[0]).cast()
+        }
+
+        /// The first byte in use.
+        pub fn first_byte(&self) -> *mut u8 {
+            let end = self.guards[0] + self.pages;
+            self.start.wrapping_add(end - self.used)
+        }
+    }
+
+    /// The least number of bytes in whole pages that is no less.
+    fn whole_pages(bytes: usize) -> Option<usize> {
+        // SAFETY: it only asks.
+        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
+        bytes.checked_next_multiple_of(page.max(1))
+    }
+
+    /// Addresses that nothing may access.
+    fn reserve_addresses(bytes: usize) -> Option<*mut u8> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new mapping at any address, which nothing may access yet.
+        let start = unsafe { libc::mmap(null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
+        (start != libc::MAP_FAILED).then_some(start.cast())
+    }
+
+    /// A mapping of which the pages before an address in its middle are open, as many as are asked for.
+    #[derive(Debug)]
+    pub(crate) struct GuardedReservation {
+        start: *mut u8,
+        /// Bytes before the address, and behind it.
+        reach: [usize; 2],
+        /// Bytes that may be accessed.
+        open: usize,
+    }
+
+    impl GuardedReservation {
+        /// One that may have so many bytes open, with the widest guards that there is room for.
+        pub fn new(bytes: usize) -> Option<GuardedReservation> {
+            REACHES.into_iter().find_map(|[before, behind]| {
+                let reach = [before.max(whole_pages(bytes)?.checked_add(GUARD)?), behind];
+                let start = reserve_addresses(reach[0].checked_add(reach[1])?)?;
+                let open = 0;
+                Some(GuardedReservation { start, reach, open })
+            })
+        }
+
+        /// Whether so many bytes may be open.
+        pub fn has_room(&self, bytes: usize) -> bool {
+            bytes <= self.reach[0] - GUARD
+        }
+
+        /// Whether just the pages of so many bytes are open.
+        pub fn is_open_for(&self, bytes: usize) -> bool {
+            whole_pages(bytes) == Some(self.open)
+        }
+
+        /// The address up to which memory may be accessed.
+        pub fn end_address(&self) -> *mut u8 {
+            self.start.wrapping_add(self.reach[0])
+        }
+
+        /// The addresses that are reserved: the first, and the one behind the last.
+        pub fn reserved_range(&self) -> [u64; 2] {
+            let bytes = self.reach[0] + self.reach[1];
+            [self.start as u64, self.start.wrapping_add(bytes) as u64]
+        }
+
+        /// Opens the pages of so many bytes, all zero, and no others; those of more than `most` bytes are asked of the
+        /// system anew. False where it has none.
+        pub fn open_pages(&mut self, bytes: usize, most: usize) -> bool {
+            let Some(wanted) = whole_pages(bytes) else {
+                return false;
+            };
+            let kept = self.open.min(wanted);
+            if kept > most {
+                self.discard_pages(self.open);
+            } else {
+                // SAFETY: so many bytes are open, which nothing else uses.
+                unsafe { libc::memset(self.before_end(kept), 0, kept) };
+            }
+            let done = match wanted >= self.open {
+                true => self.protect_pages(wanted, self.open, libc::PROT_READ | libc::PROT_WRITE),
+                false => self.close_above(wanted),
+            };
+            self.open = wanted;
+            done
+        }
+
+        /// Gives the memory of more open bytes than `most` back, which are zero then.
+        pub fn trim_open_pages(&self, most: usize) {
+            if self.open > most {
+                self.discard_pages(self.open);
+            }
+        }
+
+        /// Leaves so many bytes open, and gives the memory of the others back.
+        fn close_above(&mut self, kept: usize) -> bool {
+            self.discard_pages(self.open - kept);
+            self.protect_pages(self.open, kept, libc::PROT_NONE)
+        }
+
+        /// Gives the memory of the first open bytes back, which are zero then.
+        fn discard_pages(&self, bytes: usize) {
+            let first = self.before_end(self.open);
+            // SAFETY: the pages are the reservation's.
+            unsafe { libc::madvise(first, bytes, libc::MADV_DONTNEED) };
+        }
+
+        /// Says how the pages may be accessed that are between so many bytes and fewer before the end.
+        fn protect_pages(&self, far: usize, near: usize, access: libc::c_int) -> bool {
+            // SAFETY: the range is within the mapping.
+            far == near || unsafe { libc::mprotect(self.before_end(far), far - near, access) == 0 }
+        }
+
+        fn before_end(&self, bytes: usize) -> *mut libc::c_void {
+            self.end_address().wrapping_sub(bytes).cast()
+        }
+    }
+
+    impl Drop for GuardedReservation {
+        fn drop(&mut self) {
+            // SAFETY: the whole mapping, of which nothing is borrowed any more.
+            unsafe { libc::munmap(self.start.cast(), self.reach[0] + self.reach[1]) };
+        }
+    }
+
+    impl Drop for GuardedMapping {
+        fn drop(&mut self) {
+            let [before, behind] = self.guards;
+            // SAFETY: the whole mapping, of which nothing is borrowed any more.
+            unsafe { libc::munmap(self.start.cast(), before + self.pages + behind) };
+            LIVE.fetch_sub(1, Relaxed);
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_zeroed_and_aligned() {
+        for size in [0, 1, 128, 4095, 4096, 4097, 5 << 20] {
+            let mut pages = GuardedPages::new_zeroed(size).expect("there is as much memory");
+            let bytes = pages.bytes_mut();
+            assert_eq!(bytes.len(), size);
+            assert_eq!(bytes.as_ptr() as usize % ALIGN, 0);
+            assert!(bytes.iter().all(|b| *b == 0));
+            bytes.fill(1);
+        }
+        assert!(GuardedPages::new_zeroed(usize::MAX).is_none());
+        let many: Vec<_> = (0..=system::MOST)
+            .map_while(|_| GuardedPages::new_zeroed(1))
+            .collect();
+        assert_eq!(many.len(), system::MOST, "there are mappings left");
+        drop(many);
+        assert!(GuardedPages::new_zeroed(1).is_some());
+    }
+}

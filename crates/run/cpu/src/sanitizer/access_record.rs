@@ -1,0 +1,97 @@
+//! An access that generated code passes on, and who makes it.
+//!
+//! # Unsafe code
+//! Memory is only read where it was found to be inside of what the launch may use.
+#![allow(unsafe_code)]
+
+use super::checked_copy::COPIER;
+use super::report::InvocationId;
+use super::runtime::info;
+use super::shadow_cell::{CellAccess, ShadowPhases};
+use crate::layout::launch_context::LaunchContext;
+
+/// An access that was passed on by generated code.
+#[derive(Clone, Copy)]
+pub(super) struct AccessRecord {
+    pub address: u64,
+    pub bytes: u64,
+    pub site: u16,
+    pub reads: bool,
+    pub writes: bool,
+    pub atomic: bool,
+    pub acquires: bool,
+    pub releases: bool,
+    pub cleared: bool,
+    pub granule: Option<u32>,
+    value: Option<u64>,
+}
+
+impl AccessRecord {
+    pub fn new(address: u64, what: u64, value: u64) -> AccessRecord {
+        let has = |bit: u64| what & bit != 0;
+        AccessRecord {
+            address,
+            bytes: what >> info::BYTES_SHIFT,
+            site: what as u16,
+            reads: has(info::READ) || !has(info::WRITE),
+            writes: has(info::WRITE),
+            atomic: has(info::ATOMIC),
+            acquires: has(info::ACQUIRE),
+            releases: has(info::RELEASE),
+            cleared: has(info::CLEARED),
+            granule: has(info::GRANULE).then_some((what >> info::GRANULE_SHIFT & 3) as u32),
+            value: has(info::VALUE).then_some(value),
+        }
+    }
+
+    /// Whether it is inside of memory, given by address and length.
+    pub fn is_within(&self, [base, length]: [u64; 2]) -> bool {
+        let offset = self.address.wrapping_sub(base);
+        offset < length && self.bytes <= length - offset
+    }
+
+    /// It as cells know it.
+    pub fn make_cell_access(&self, phases: ShadowPhases, linear: u32, strict: bool) -> CellAccess {
+        CellAccess {
+            owner: phases.now | u64::from(linear),
+            site: self.site,
+            writes: self.writes,
+            atomic: self.atomic,
+            strict,
+        }
+    }
+
+    /// What it does, as a word.
+    pub fn verb(&self) -> &'static str {
+        if self.writes { "writes" } else { "reads" }
+    }
+
+    /// Whether memory has the value already. Only called for memory that is there.
+    pub fn writes_what_is_there(&self) -> bool {
+        let Some(value) = self.value.filter(|_| self.bytes <= 8) else {
+            return false;
+        };
+        let mut have = [0u8; 8];
+        for (n, byte) in have.iter_mut().enumerate().take(self.bytes as usize) {
+            // SAFETY: the access was found to be inside of memory of the launch.
+            *byte = unsafe { *(self.address as *const u8).add(n) };
+        }
+        let unused = 64 - 8 * self.bytes.max(1) as u32;
+        u64::from_le_bytes(have) == value << unused >> unused
+    }
+}
+
+pub(super) fn local_id(context: &LaunchContext, linear: u32) -> [u64; 3] {
+    let [x, y, _] = context.local.map(|n| n.max(1));
+    let n = u64::from(linear);
+    [n % x, n / x % y, n / x / y]
+}
+
+/// Who runs; of what all invocations do together, the first.
+pub(super) fn current_invocation(context: &LaunchContext, linear: u32) -> InvocationId {
+    let linear = if linear == COPIER { 0 } else { linear };
+    InvocationId {
+        group: context.group,
+        local: local_id(context, linear),
+    }
+}

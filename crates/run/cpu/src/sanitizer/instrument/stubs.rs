@@ -1,0 +1,155 @@
+//! Calls of what checks seldom need.
+//!
+//! They go through functions that keep all registers as they are, so that code which does not call them is as
+//! good as if the calls were not there.
+
+use super::ClifLowering;
+use super::shadow_state::{CellBlocks, ShadowCodegen, SharedAccess, cell_flags};
+use crate::codegen::ClifScalars;
+use crate::codegen::jit::{JitCode, PreserveAllStub};
+use crate::layout::launch_context::at;
+use crate::sanitizer::runtime::{self, info};
+use crate::sanitizer::shadow_cell::SITE_SHIFT;
+use cranelift_codegen::ir::{
+    AbiParam, FuncRef, Function, InstBuilder, MemFlagsData, Signature, Type, Value, types,
+};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+
+impl ClifLowering<'_, '_, '_> {
+    /// Calls a function of the host whose first parameter is the context, and which gives 64 bits.
+    pub(super) fn call_quietly(&mut self, address: usize, args: &[Value]) -> Value {
+        let params: Vec<Type> = args.iter().map(|arg| self.value_type(*arg)).collect();
+        let callee = keeping_host(self.shared.code, address, &params, self.builder.func);
+        let Some(callee) = callee else {
+            return self.call_host(address, &params, &[types::I64], args)[0];
+        };
+        self.builder.ins().call(callee, args);
+        let live = self.load_context_field(types::I64, at::CHECK);
+        let flags = MemFlagsData::trusted();
+        let ins = self.builder.ins();
+        ins.load(types::I64, flags, live, runtime::at::RESULT)
+    }
+
+    /// Calls the function that decides about an access to a scalar, given by its address and its cell.
+    pub(super) fn call_decide(
+        &mut self,
+        deed: SharedAccess,
+        [address, cell]: [Value; 2],
+        what: u64,
+        value: Option<Value>,
+    ) {
+        let make = |code: &mut JitCode| build_decide_stub(code, deed);
+        let code = &mut *self.shared.code;
+        match code.get_preserving_stub(
+            PreserveAllStub::Deed(deed.variant_index()),
+            make,
+            self.builder.func,
+        ) {
+            Some(callee) => {
+                let touch = self.touch_args(address, what, value);
+                let args = [&touch[..], &[cell]].concat();
+                self.builder.ins().call(callee, &args);
+            }
+            None => _ = self.call_touch(address, what, value),
+        }
+    }
+}
+
+/// The function that calls one of the host and keeps all registers.
+fn keeping_host(
+    code: &mut JitCode,
+    address: usize,
+    params: &[Type],
+    within: &mut Function,
+) -> Option<FuncRef> {
+    let make = |code: &mut JitCode| {
+        let (host, config) = (code.host_convention(), code.frontend_config());
+        build_preserving_stub(address, params, host, config)
+    };
+    code.get_preserving_stub(PreserveAllStub::Host(address), make, within)
+}
+
+/// A function that decides about accesses of a kind as is done in place, from what is passed on of others and the
+/// address of the cell.
+fn build_decide_stub(code: &mut JitCode, deed: SharedAccess) -> Function {
+    let mut func = Function::new();
+    func.signature = Signature::new(CallConv::PreserveAll);
+    let touch = [types::I64, types::I32, types::I64, types::I64, types::I64];
+    let params = touch.iter().chain(&[types::I64]);
+    func.signature.params = params.copied().map(AbiParam::new).collect();
+    let host = runtime::sanitize_access as *const () as usize;
+    let callee = keeping_host(code, host, &touch, &mut func);
+    let mut builders = FunctionBuilderContext::new();
+    let mut builder = FunctionBuilder::new(&mut func, &mut builders);
+    let entry = builder.create_block();
+    builder.append_block_params_for_function_params(entry);
+    builder.switch_to_block(entry);
+    let args: ClifScalars = builder.block_params(entry).into();
+    let site = builder.ins().band_imm_u(args[3], info::SITE as i64);
+    let site = builder.ins().ishl_imm_u(site, i64::from(SITE_SHIFT));
+    let [done, slow, store] = [(); 3].map(|()| builder.create_block());
+    let new = builder.append_block_param(store, types::I64);
+    let mut state = ShadowCodegen {
+        builder: &mut builder,
+        context: args[0],
+        linear: args[1],
+    };
+    let blocks = CellBlocks {
+        done,
+        slow,
+        store,
+        released: None,
+    };
+    state.decide_rest(deed, args[5], site, &blocks);
+    builder.switch_to_block(slow);
+    if let Some(callee) = callee {
+        builder.ins().call(callee, &args[..5]);
+    }
+    builder.ins().jump(done, &[]);
+    builder.switch_to_block(store);
+    builder.ins().store(cell_flags(), new, args[5], 0);
+    builder.ins().jump(done, &[]);
+    builder.switch_to_block(done);
+    builder.ins().return_(&[]);
+    builder.seal_all_blocks();
+    builder.finalize(code.frontend_config());
+    func
+}
+
+/// A function that calls another one, notes what it gives, and keeps all registers.
+fn build_preserving_stub(
+    address: usize,
+    params: &[Type],
+    host: CallConv,
+    config: cranelift_codegen::isa::TargetFrontendConfig,
+) -> Function {
+    let mut signature = Signature::new(CallConv::PreserveAll);
+    signature
+        .params
+        .extend(params.iter().copied().map(AbiParam::new));
+    let mut called = signature.clone();
+    called.call_conv = host;
+    called.returns.push(AbiParam::new(types::I64));
+    let mut func = Function::new();
+    func.signature = signature;
+    let mut builders = FunctionBuilderContext::new();
+    let mut builder = FunctionBuilder::new(&mut func, &mut builders);
+    let block = builder.create_block();
+    builder.append_block_params_for_function_params(block);
+    builder.switch_to_block(block);
+    let args: ClifScalars = builder.block_params(block).into();
+    let called = builder.import_signature(called);
+    let callee = builder.ins().iconst(types::I64, address as i64);
+    let call = builder.ins().call_indirect(called, callee, &args);
+    let result = builder.inst_results(call)[0];
+    let flags = MemFlagsData::trusted();
+    let live = builder.ins().load(types::I64, flags, args[0], at::CHECK);
+    builder
+        .ins()
+        .store(flags, result, live, runtime::at::RESULT);
+    builder.ins().return_(&[]);
+    builder.seal_all_blocks();
+    builder.finalize(config);
+    func
+}

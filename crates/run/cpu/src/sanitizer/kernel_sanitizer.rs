@@ -1,0 +1,118 @@
+//! What lasts over launches: memory, options and reports.
+
+use super::report::{FaultKind, FaultReport};
+use super::shadow_memory::ShadowMemory;
+use crate::exec::launch::MemorySpan;
+use rustc_hash::FxHashMap;
+
+/// Most different faults that are told.
+const MAX_REPORTS: usize = 1000;
+/// Rounds of loops that an invocation may make without waiting for others.
+const LOOPS: u64 = 1 << 30;
+
+/// How kernels are checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckOptions {
+    /// Invocations of a workgroup run in an order that depends on this number; in order without one.
+    pub seed: Option<u64>,
+    /// After so many rounds of loops an invocation is taken never to end.
+    pub loops: u64,
+    /// What is not reported: a kind by its name, or `*`; or that with `:TEXT` behind, for what has
+    /// the text in the kernel's name or in one of the sites.
+    pub suppressed: Vec<String>,
+    /// Whether faults are told that programs often have without harm: single reads of what others change by
+    /// atomics, searches in a structure that changes meanwhile, neighbours in a scan that are not there.
+    pub strict: bool,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        CheckOptions {
+            seed: None,
+            loops: LOOPS,
+            suppressed: Vec::new(),
+            strict: false,
+        }
+    }
+}
+
+/// What checking has to know between launches, and what it found.
+#[derive(Default)]
+pub struct KernelSanitizer {
+    pub(crate) options: CheckOptions,
+    pub(crate) regions: ShadowMemory,
+    reports: Vec<FaultReport>,
+    /// Reports by kernel, kind and sites.
+    known: FxHashMap<FaultKey, Option<usize>>,
+}
+
+/// What makes two faults the same.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct FaultKey {
+    /// The kernel's number.
+    pub kernel: u64,
+    pub kind: FaultKind,
+    pub site: u16,
+    pub other: u16,
+}
+
+impl KernelSanitizer {
+    /// One that has seen nothing.
+    pub fn new(options: CheckOptions) -> KernelSanitizer {
+        KernelSanitizer {
+            options,
+            ..KernelSanitizer::default()
+        }
+    }
+
+    /// Says that kernels may use memory, also by addresses that they compute.
+    pub fn add_memory(&mut self, memory: MemorySpan) {
+        self.regions
+            .add_region(memory.address as u64, memory.length);
+    }
+
+    /// Says that they may not any more.
+    pub fn remove_memory(&mut self, address: *const u8) {
+        self.regions.remove_region(address as u64);
+    }
+
+    /// All faults so far, in the order in which they were found.
+    pub fn reports(&self) -> &[FaultReport] {
+        &self.reports
+    }
+
+    /// Takes the reports out.
+    pub fn take_reports(&mut self) -> Vec<FaultReport> {
+        self.known.clear();
+        std::mem::take(&mut self.reports)
+    }
+
+    pub(super) fn record_fault(&mut self, fault: FaultKey, make: impl FnOnce() -> FaultReport) {
+        if let Some(known) = self.known.get(&fault) {
+            if let Some(at) = *known {
+                self.reports[at].times += 1;
+            }
+            return;
+        }
+        let report = make();
+        let wanted = self.reports.len() < MAX_REPORTS && !self.is_suppressed(&report);
+        self.known
+            .insert(fault, wanted.then_some(self.reports.len()));
+        if wanted {
+            self.reports.push(report);
+        }
+    }
+
+    fn is_suppressed(&self, report: &FaultReport) -> bool {
+        let has = |text: &str| {
+            let other = report.other.as_ref().map(|o| o.0.to_string());
+            report.kernel.contains(text)
+                || report.site.to_string().contains(text)
+                || other.is_some_and(|o| o.contains(text))
+        };
+        self.options.suppressed.iter().any(|rule| {
+            let (kind, text) = rule.split_once(':').unwrap_or((rule, ""));
+            (kind == "*" || kind == report.kind.name()) && has(text)
+        })
+    }
+}

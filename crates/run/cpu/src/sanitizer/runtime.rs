@@ -1,0 +1,338 @@
+//! What generated code calls when an access is not of the usual kind, or is a fault.
+//!
+//! # Unsafe code
+//! The functions get the launch context that the code was called with; its `check` is the [`WorkgroupState`] of
+//! the thread, which nothing else uses while generated code runs.
+#![allow(unsafe_code)]
+
+use super::access_record::{AccessRecord, current_invocation};
+use super::report::FaultKind;
+use super::workgroup_state::{PrivateShadow, WorkgroupState};
+use crate::layout::launch_context::LaunchContext;
+use std::mem::offset_of;
+
+/// An argument or binding as generated code sees it: offsets are from the address that the kernel is given.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ArgumentShadow {
+    /// Address of its first cell.
+    pub cells: u64,
+    /// Offsets from which on an access of 1, 2, 4, 8 and 16 bytes is outside.
+    pub ends: [u64; 5],
+    /// Address of what was released at its first cell.
+    pub released: u64,
+    /// Address and length of the memory that may be used: also before the address that the kernel is given.
+    pub memory: [u64; 2],
+}
+
+impl ArgumentShadow {
+    /// Of memory with its cells, given by its first address.
+    pub fn new(base: u64, length: u64, [cells, released]: [u64; 2]) -> ArgumentShadow {
+        let end = |n: u32| (length + 1).saturating_sub(1 << n);
+        ArgumentShadow {
+            cells,
+            ends: [0, 1, 2, 3, 4].map(end),
+            released,
+            memory: [base, length],
+        }
+    }
+
+    /// Of the same memory, given by an address in it.
+    pub fn starting_at(self, address: u64, granule: u32) -> ArgumentShadow {
+        let before = address - self.memory[0];
+        let cells = before >> granule << 3;
+        // Cells do not begin where other addresses are: none of them is decided in place.
+        let is_whole = before.is_multiple_of(1 << granule);
+        ArgumentShadow {
+            cells: self.cells + cells,
+            ends: self.ends.map(|end| match is_whole {
+                true => end.saturating_sub(before),
+                false => 0,
+            }),
+            released: self.released + cells,
+            memory: self.memory,
+        }
+    }
+}
+
+/// What an access is, in the number that generated code passes: the site in the lowest 16 bits,
+/// these, and from bit 32 on the number of bytes.
+pub(crate) mod info {
+    pub const SITE: u64 = 0xffff;
+    pub const WRITE: u64 = 1 << 16;
+    pub const ATOMIC: u64 = 1 << 17;
+    /// The value written is given.
+    pub const VALUE: u64 = 1 << 18;
+    pub const ACQUIRE: u64 = 1 << 19;
+    pub const RELEASE: u64 = 1 << 20;
+    /// It reads as well.
+    pub const READ: u64 = 1 << 21;
+    /// The memory may be read before it is written.
+    pub const CLEARED: u64 = 1 << 22;
+    /// The granule is known: its logarithm follows in two bits.
+    pub const GRANULE: u64 = 1 << 23;
+    pub const GRANULE_SHIFT: u32 = 24;
+    /// The kind of a fault.
+    pub const KIND_SHIFT: u32 = 26;
+    /// Behind the kind: a value is at fault, not the memory that is read.
+    pub const DEPENDS: u64 = 1 << 29;
+    /// Behind the kind: a result is more than its type holds.
+    pub const OVERFLOW: u64 = 1 << 30;
+    pub const BYTES_SHIFT: u32 = 32;
+}
+
+/// Offsets of what generated code reads.
+pub(crate) mod at {
+    use super::{ArgumentShadow, WorkgroupState, offset_of};
+
+    pub const NOW: i32 = offset_of!(WorkgroupState, now) as i32;
+    pub const NOW_WITH: i32 = offset_of!(WorkgroupState, now_with) as i32;
+    pub const WIDE: i32 = offset_of!(WorkgroupState, wide) as i32;
+    pub const LAUNCH: i32 = offset_of!(WorkgroupState, launch) as i32;
+    pub const GROUP: i32 = offset_of!(WorkgroupState, group) as i32;
+    pub const BUDGET: i32 = offset_of!(WorkgroupState, budget) as i32;
+    pub const BUDGET_FULL: i32 = offset_of!(WorkgroupState, budget_full) as i32;
+    pub const ROWS: i32 = offset_of!(WorkgroupState, rows) as i32;
+    pub const GROUP_CELLS: i32 = offset_of!(WorkgroupState, group_cells) as i32;
+    pub const QUIET: i32 = offset_of!(WorkgroupState, quiet) as i32;
+    pub const READ_BY_MANY: i32 = offset_of!(WorkgroupState, read_by_many) as i32;
+    pub const CHANGED: i32 = offset_of!(WorkgroupState, changed) as i32;
+    pub const FENCED: i32 = offset_of!(WorkgroupState, order.fenced) as i32;
+    pub const ACQUIRED: i32 = offset_of!(WorkgroupState, order.acquired) as i32;
+    pub const RESULT: i32 = offset_of!(WorkgroupState, result) as i32;
+    pub const ROW: i32 = size_of::<ArgumentShadow>() as i32;
+    pub const CELLS: i32 = offset_of!(ArgumentShadow, cells) as i32;
+    pub const ENDS: i32 = offset_of!(ArgumentShadow, ends) as i32;
+    pub const RELEASED: i32 = offset_of!(ArgumentShadow, released) as i32;
+}
+
+/// The live state of a context.
+///
+/// # Safety
+/// The context is that of a launch that is checked, and generated code is running.
+unsafe fn borrow_live_state<'a>(
+    context: *const LaunchContext,
+) -> (&'a LaunchContext, &'a mut WorkgroupState) {
+    // SAFETY: the caller's promise.
+    unsafe { (&*context, &mut *(*context).check) }
+}
+
+/// An access of which only the address is known, or that is atomic: the address to use.
+pub(crate) extern "C" fn sanitize_access(
+    context: *const LaunchContext,
+    linear: u32,
+    address: u64,
+    what: u64,
+    value: u64,
+) -> u64 {
+    // SAFETY: generated code passes the context that it was called with.
+    let (context, live) = unsafe { borrow_live_state(context) };
+    live.record_access(context, linear, AccessRecord::new(address, what, value))
+}
+
+/// Loads of workgroup memory that are inside, from an address on; `series` has their number, and for each how far it is from
+/// there and what it is.
+pub(crate) extern "C" fn read_series(
+    context: *const LaunchContext,
+    linear: u32,
+    address: u64,
+    series: *const u64,
+) -> u64 {
+    // SAFETY: as above; generated code passes what was kept for it, which has so many pairs behind their number.
+    let (context, live, series) = unsafe {
+        let (context, live) = borrow_live_state(context);
+        let members =
+            std::slice::from_raw_parts(series.add(1).cast::<[u64; 2]>(), *series as usize);
+        (context, live, members)
+    };
+    live.read_series(context, linear, address, series);
+    0
+}
+
+/// An access that may be outside of the variable that its pointer comes from: the address to use.
+pub(crate) extern "C" fn sanitize_out_of_bounds(
+    context: *const LaunchContext,
+    linear: u32,
+    address: u64,
+    what: u64,
+    base: u64,
+    length: u64,
+) -> u64 {
+    // SAFETY: as above.
+    let (context, live) = unsafe { borrow_live_state(context) };
+    let access = AccessRecord::new(address, what, 0);
+    if access.is_within([base, length]) {
+        return live.record_access(context, linear, access);
+    }
+    tell_outside(context, live, linear, access, [base, length])
+}
+
+/// An access that is not at one of the offsets of a row: the address to use.
+pub(crate) extern "C" fn outside_row(
+    context: *const LaunchContext,
+    linear: u32,
+    address: u64,
+    what: u64,
+    row: u64,
+) -> u64 {
+    // SAFETY: as above.
+    let (context, live) = unsafe { borrow_live_state(context) };
+    let access = AccessRecord::new(address, what, 0);
+    let row = live.argument_shadow(row as usize);
+    if access.is_within(row.memory) {
+        return live.record_access(context, linear, access);
+    }
+    tell_outside(context, live, linear, access, row.memory)
+}
+
+fn tell_outside(
+    context: &LaunchContext,
+    live: &mut WorkgroupState,
+    linear: u32,
+    access: AccessRecord,
+    [base, length]: [u64; 2],
+) -> u64 {
+    let address = access.address;
+    let by = (current_invocation(context, linear), access.site);
+    live.report_fault(FaultKind::OutOfBounds, by, None, |live| {
+        let (verb, bytes, object) = (
+            access.verb(),
+            access.bytes,
+            live.object_description(access.site),
+        );
+        let offset = address.wrapping_sub(base) as i64;
+        if address >> 48 == BEYOND >> 48 {
+            format!("{verb} {bytes} bytes of {object} by an index that its array does not have")
+        } else if offset < 0 {
+            let before = offset.unsigned_abs();
+            format!("{verb} {bytes} bytes, {before} bytes before the beginning of {object}")
+        } else {
+            format!("{verb} {bytes} bytes at offset {offset} of {object}, which has {length} bytes")
+        }
+    });
+    live.scratch.as_ptr() as u64
+}
+
+/// Address of what is behind an index that an array does not have.
+pub(crate) const BEYOND: u64 = 0x7bad_0000_0000_0000;
+
+/// A fault of an instruction that is no access. Gives 1 if the launch has to end.
+pub(crate) extern "C" fn report_fault(
+    context: *const LaunchContext,
+    linear: u32,
+    what: u64,
+) -> u64 {
+    // SAFETY: as above.
+    let (context, live) = unsafe { borrow_live_state(context) };
+    let kind = FaultKind::ALL[(what >> info::KIND_SHIFT & 7) as usize % FaultKind::ALL.len()];
+    let by = (current_invocation(context, linear), what as u16);
+    let loops = live.budget_full;
+    live.report_fault(kind, by, None, |live| match kind {
+        FaultKind::Division if what & info::OVERFLOW != 0 => {
+            "divides the least number by -1, which gives more than its type holds".to_owned()
+        }
+        FaultKind::Division => "divides by zero".to_owned(),
+        FaultKind::Shift if live.instruction_name(what as u16).starts_with("OpBitField") => {
+            "takes bits that the value does not have".to_owned()
+        }
+        FaultKind::Shift => "shifts by as many bits as the value has, or more".to_owned(),
+        FaultKind::OutOfBounds
+            if live
+                .instruction_name(what as u16)
+                .starts_with("OpFunctionPointer") =>
+        {
+            "calls what is no function of that type".to_owned()
+        }
+        FaultKind::OutOfBounds => "takes a component that the vector does not have".to_owned(),
+        FaultKind::EndlessLoop => format!("goes round loops more than {loops} times"),
+        FaultKind::Uninitialised if what & info::DEPENDS != 0 => {
+            "depends on a value that is not defined".to_owned()
+        }
+        FaultKind::Uninitialised => {
+            let object = live.object_description(what as u16);
+            format!("reads {object} before anything is written to it")
+        }
+        _ => "does what is not defined".to_owned(),
+    });
+    if kind == FaultKind::EndlessLoop {
+        live.stopped = true;
+        (live.budget, live.budget_full) = (0, 0);
+    }
+    u64::from(live.stopped)
+}
+
+/// A fence.
+pub(crate) extern "C" fn note_fence(context: *const LaunchContext, linear: u32) {
+    // SAFETY: as above.
+    let (_, live) = unsafe { borrow_live_state(context) };
+    live.record_fence(u64::from(linear));
+}
+
+/// Says that there is private memory, with its definedness behind it.
+pub(crate) extern "C" fn register_private_memory(
+    context: *const LaunchContext,
+    base: u64,
+    length: u64,
+    defined: u64,
+) {
+    // SAFETY: as above.
+    let (_, live) = unsafe { borrow_live_state(context) };
+    if let Some(known) = live.private.get(&base)
+        && known.length == length
+        && known.defined == defined
+    {
+        return;
+    }
+    let end = base + length;
+    while let Some((at, _)) = live
+        .private
+        .range(..end)
+        .next_back()
+        .filter(|(at, p)| *at + p.length > base)
+    {
+        let at = *at;
+        live.private.remove(&at);
+    }
+    live.private.insert(base, PrivateShadow { length, defined });
+}
+
+/// A copy of bytes, made if both sides are memory.
+pub(crate) extern "C" fn sanitize_copy(
+    context: *const LaunchContext,
+    linear: u32,
+    to: u64,
+    from: u64,
+    bytes: u64,
+    site: u64,
+) {
+    // SAFETY: as above.
+    let (context, live) = unsafe { borrow_live_state(context) };
+    live.sanitize_copy(context, linear, [to, from, bytes], site as u16);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_of_a_row_begin_where_the_pointer_is() {
+        let row = ArgumentShadow::new(0x1000, 64, [0x8000, 0x9000]);
+        assert_eq!(row.ends, [64, 63, 61, 57, 49]);
+        let within = row.starting_at(0x1010, 2);
+        assert_eq!(within.ends, [48, 47, 45, 41, 33]);
+        assert_eq!((within.cells, within.released), (0x8020, 0x9020));
+        // Where cells would begin elsewhere than addresses, nothing is decided in place.
+        assert_eq!(row.starting_at(0x1012, 2).ends, [0; 5]);
+        let at = |address: u64| AccessRecord::new(address, 4 << info::BYTES_SHIFT, 0);
+        assert!(
+            [0x1000, 0x103c]
+                .iter()
+                .all(|n| at(*n).is_within(within.memory))
+        );
+        assert!(
+            ![0xffc, 0x103d]
+                .iter()
+                .any(|n| at(*n).is_within(within.memory))
+        );
+    }
+}

@@ -1,0 +1,625 @@
+//! What is known of a workgroup while it is checked: phases, what atomics have ordered, private memory;
+//! and what becomes of an access that is not of the usual kind.
+//!
+//! # Unsafe code
+//! Checker and kernel outlive the launch, and are used by its thread alone. Memory of the program is
+//! only touched where it was found to be inside of what the launch may use.
+#![allow(unsafe_code)]
+
+use super::access_record::{AccessRecord, current_invocation, local_id};
+use super::checked_copy::COPIER;
+use super::happens_before::HappensBefore;
+use super::kernel_sanitizer::{FaultKey, KernelSanitizer};
+use super::report::{FaultKind, FaultReport, InvocationId};
+use super::runtime::ArgumentShadow;
+use super::shadow_cell::{
+    self, ATOMIC, CellAccess, CellConflict, FLAGS, HALF, INVOCATION, KEPT, MANY, PHASE_SHIFT,
+    ShadowPhases, WRITTEN, site_of,
+};
+use super::shadow_memory::CellGranules;
+use crate::codegen::entry::SlotKind;
+use crate::exec::compile::JitKernel;
+use crate::layout::launch_context::LaunchContext;
+use std::collections::BTreeMap;
+
+/// Rounds of loops that waiting for others counts as.
+const ROUNDS_OF_A_WAIT: u64 = 256;
+/// Bytes that stand in for memory which must not be accessed.
+const SCRATCH: usize = 1 << 16;
+
+/// What is known of a thread's workgroup while it is checked. The first fields are read by generated
+/// code.
+#[repr(C)]
+pub(crate) struct WorkgroupState {
+    /// The phases, in a cell's place.
+    pub(super) now: u64,
+    /// The same with each combination of flags, in the order of their bits.
+    pub(super) now_with: [u64; FLAGS],
+    /// That since which a cell of workgroup memory may be of another subgroup.
+    pub(super) wide: u64,
+    pub(super) launch: u64,
+    pub(super) group: u64,
+    /// Rounds of loops that the invocation has left, and that each has.
+    pub(super) budget: u64,
+    pub(super) budget_full: u64,
+    pub(super) rows: *const ArgumentShadow,
+    pub(super) group_cells: *mut u64,
+    /// Not zero while relaxed atomics on workgroup memory order nothing.
+    pub(super) quiet: u64,
+    /// Upper half of a cell of workgroup memory that many have read in this phase, and nobody has written.
+    pub(super) read_by_many: u32,
+    /// That of one that was last changed by an atomic of this phase; of none while such atomics order something.
+    pub(super) changed: u32,
+    /// What the last function called for a check gave.
+    pub(super) result: u64,
+    pub(super) order: HappensBefore,
+    checker: *mut KernelSanitizer,
+    kernel: *const JitKernel,
+    pub(super) cells: Vec<u64>,
+    kept_rows: Vec<ArgumentShadow>,
+    pub(super) group_base: u64,
+    pub(super) private: BTreeMap<u64, PrivateShadow>,
+    pub(super) scratch: Box<[u128]>,
+    /// First phase of each workgroup.
+    groups: Vec<(u64, [u64; 3])>,
+    pub(super) stopped: bool,
+    random: Option<u64>,
+    /// Times that invocations of the workgroup may still wait for each other.
+    waits: u64,
+}
+
+/// Private memory of invocations, with where its definedness stands.
+pub(super) struct PrivateShadow {
+    pub length: u64,
+    pub defined: u64,
+}
+
+impl WorkgroupState {
+    /// For a thread that runs workgroups of a kernel; checker and kernel outlive it.
+    pub fn new(
+        checker: *mut KernelSanitizer,
+        kernel: &JitKernel,
+        mut rows: Vec<ArgumentShadow>,
+        launch_phase: u64,
+        group: (u64, u64),
+    ) -> Box<WorkgroupState> {
+        let (group_base, group_bytes) = group;
+        let checks = kernel.checks.as_ref();
+        let granule = checks.map_or(2, |c| c.group_granule);
+        let largest = checks.map_or(0, |c| c.largest);
+        // SAFETY: the checker lives as long as the launch.
+        let options = unsafe { &(*checker).options };
+        let launch = launch_phase << PHASE_SHIFT;
+        let mut live = Box::new(WorkgroupState {
+            now: launch,
+            now_with: [0; FLAGS],
+            wide: launch,
+            launch,
+            group: launch,
+            budget: options.loops,
+            budget_full: options.loops,
+            rows: std::ptr::null(),
+            group_cells: std::ptr::null_mut(),
+            quiet: 0,
+            read_by_many: u32::MAX,
+            changed: u32::MAX,
+            result: 0,
+            checker,
+            kernel,
+            cells: vec![0; (group_bytes as usize >> granule) + 2],
+            kept_rows: Vec::new(),
+            group_base,
+            private: BTreeMap::new(),
+            scratch: vec![0; (largest as usize).div_ceil(16).max(SCRATCH / 16)].into_boxed_slice(),
+            order: HappensBefore::default(),
+            groups: Vec::new(),
+            stopped: false,
+            random: options.seed,
+            waits: 0,
+        });
+        live.group_cells = live.cells.as_mut_ptr();
+        for (row, slot) in rows.iter_mut().zip(&kernel.slots) {
+            if slot.kind == SlotKind::Local {
+                let first = row.cells as usize >> granule;
+                row.cells = live.group_cells.wrapping_add(first) as u64;
+            }
+        }
+        live.rows = rows.as_ptr();
+        live.kept_rows = rows;
+        live
+    }
+
+    /// Begins a workgroup.
+    pub fn begin_group(&mut self, group: [u64; 3]) {
+        // SAFETY: the checker lives as long as the launch, and is used by this thread alone.
+        let rounds = unsafe { (*self.checker).options.loops };
+        self.waits = rounds / ROUNDS_OF_A_WAIT + 1;
+        self.begin_phase();
+        self.group = self.now;
+        self.groups.push((self.now, group));
+        self.order.begin_group(self.launch);
+    }
+
+    /// Begins a phase, as all invocations have waited for each other.
+    pub fn begin_phase(&mut self) {
+        self.begin_subgroup_phase();
+        self.wide = self.now;
+        self.order.begin_phase();
+        self.quiet = 1;
+        self.changed = ((self.now | WRITTEN | KEPT | ATOMIC) >> HALF) as u32;
+    }
+
+    /// Begins a phase, as the invocations of a subgroup have waited for each other.
+    pub fn begin_subgroup_phase(&mut self) {
+        // SAFETY: as in `begin_group`.
+        let (phase, forgot) = unsafe { (*self.checker).regions.next_phase() };
+        self.now = phase << PHASE_SHIFT;
+        self.now_with = std::array::from_fn(|flags| self.now + WRITTEN * flags as u64);
+        self.read_by_many = ((self.now | MANY | KEPT) >> HALF) as u32;
+        if forgot {
+            (self.launch, self.group, self.wide) = (self.now, self.now, self.now);
+            self.order.acquired = self.now;
+            self.cells.fill(0);
+        }
+        self.record_fence(0);
+    }
+
+    /// A fence; `owner` is the invocation, in a cell's place.
+    pub fn record_fence(&mut self, owner: u64) {
+        let phases = self.phases();
+        self.order.apply_fence(phases, phases.now | owner);
+        self.relaxed_order();
+    }
+
+    /// From now on relaxed atomics on workgroup memory order something.
+    fn relaxed_order(&mut self) {
+        (self.quiet, self.changed) = (0, u32::MAX);
+    }
+
+    /// An order of so many invocations, if one was asked for.
+    pub fn shuffle_order(&mut self, count: u32) -> Option<Vec<u32>> {
+        let mut state = self.random?;
+        let mut next = || {
+            state = state
+                .wrapping_mul(0x5851_f42d_4c95_7f2d)
+                .wrapping_add(0x14057b7ef767814f);
+            (state >> 33) as u32
+        };
+        let mut order: Vec<u32> = (0..count).collect();
+        for n in (1..count).rev() {
+            order.swap(n as usize, (next() % (n + 1)) as usize);
+        }
+        self.random = Some(state);
+        Some(order)
+    }
+
+    /// Notes that invocations have waited at a point; the launch has to end if they do for ever.
+    pub fn count_wait(&mut self, context: &LaunchContext, linear: u32, site: u16) {
+        self.waits = self.waits.saturating_sub(1);
+        if self.waits == 0 && !self.stopped {
+            self.stopped = true;
+            let by = (current_invocation(context, linear), site);
+            self.report_fault(FaultKind::EndlessLoop, by, None, |_| {
+                "waits for the other invocations again and again".to_owned()
+            });
+        }
+    }
+
+    /// Whether the launch has to end, as a loop does not.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// A row of the table of arguments and bindings.
+    pub(super) fn argument_shadow(&self, n: usize) -> ArgumentShadow {
+        self.kept_rows.get(n).copied().unwrap_or_default()
+    }
+
+    pub(super) fn phases(&self) -> ShadowPhases {
+        ShadowPhases {
+            launch: self.launch,
+            group: self.group,
+            wide: self.wide,
+            now: self.now,
+            lanes: self.kernel().subgroup_size.trailing_zeros(),
+        }
+    }
+
+    pub(super) fn kernel(&self) -> &JitKernel {
+        // SAFETY: the kernel outlives its launches.
+        unsafe { &*self.kernel }
+    }
+
+    /// Adds a report.
+    pub(super) fn report_fault(
+        &mut self,
+        kind: FaultKind,
+        (invocation, site): (InvocationId, u16),
+        other: Option<(u16, Option<InvocationId>)>,
+        message: impl FnOnce(&WorkgroupState) -> String,
+    ) {
+        let kernel = self.kernel();
+        let Some(checks) = &kernel.checks else { return };
+        let fault = FaultKey {
+            kernel: checks.number,
+            kind,
+            site,
+            other: other.map_or(0, |o| o.0),
+        };
+        let make = || FaultReport {
+            kind,
+            message: message(self),
+            kernel: kernel.name.clone(),
+            site: checks.sites.get(site).clone(),
+            invocation,
+            other: other.map(|(site, by)| (checks.sites.get(site).clone(), by)),
+            times: 1,
+        };
+        // SAFETY: as in `begin_group`.
+        unsafe { (*self.checker).record_fault(fault, make) };
+    }
+
+    /// Tells of a read of what nothing was written to.
+    fn tell_uninitialised(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) {
+        let by = (current_invocation(context, linear), access.site);
+        self.report_fault(FaultKind::Uninitialised, by, None, |live| {
+            let object = live.object_description(access.site);
+            let bytes = access.bytes;
+            format!("reads {bytes} bytes of {object} that nothing was written to")
+        });
+    }
+
+    /// Tells of invocations that do not all arrive.
+    pub fn tell_divergence(
+        &mut self,
+        context: &LaunchContext,
+        linear: u32,
+        site: u16,
+        message: String,
+    ) {
+        let by = current_invocation(context, linear);
+        self.report_fault(FaultKind::Divergence, (by, site), None, |_| message);
+    }
+
+    /// An access to workgroup memory that is not of the usual kind.
+    fn touch_group(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) {
+        let Some(checks) = &self.kernel().checks else {
+            return;
+        };
+        let granule = checks.group_granule;
+        let offset = access.address - self.group_base;
+        let (first, last) = (
+            offset >> granule,
+            (offset + access.bytes.max(1) - 1) >> granule,
+        );
+        let phases = self.phases();
+        let mut made = access.make_cell_access(phases, linear, true);
+        made.atomic |= !access.writes && self.is_trial(access.site);
+        let mut empty = access.reads && !access.cleared;
+        let mut found = CellConflict::Ordered;
+        for n in first..=last {
+            let old = self.cells.get(n as usize).copied().unwrap_or(0);
+            let tried = old & WRITTEN == 0 && self.is_trial(site_of(old));
+            let Some(cell) = self.cells.get_mut(n as usize) else {
+                continue;
+            };
+            empty &= *cell < phases.group || *cell & KEPT == 0;
+            *cell |= if tried { ATOMIC } else { 0 };
+            let what = made.on_workgroup(cell, phases);
+            if access.reads {
+                *cell |= KEPT;
+            }
+            if what != CellConflict::Ordered {
+                found = what;
+            }
+        }
+        if empty {
+            self.tell_uninitialised(context, linear, access);
+        }
+        self.report_if_race(context, linear, access, made, found);
+    }
+
+    /// Reads of what is in the workgroup's memory, each of a cell of its own, given by how far they are from an address and
+    /// what they are.
+    pub(super) fn read_series(
+        &mut self,
+        context: &LaunchContext,
+        linear: u32,
+        address: u64,
+        series: &[[u64; 2]],
+    ) {
+        let granule = self.kernel().checks.as_ref().map_or(2, |c| c.group_granule);
+        let first = address.wrapping_sub(self.group_base);
+        let phases = self.phases();
+        let owner = phases.now | u64::from(linear);
+        for [distance, what] in series {
+            let at = (first.wrapping_add(*distance) >> granule) as usize;
+            let cell = self.cells.get(at).copied().unwrap_or(0);
+            match shadow_cell::read_usually(cell, owner, *what, phases) {
+                Some(next) => self.cells[at] = next,
+                None => {
+                    let access = AccessRecord::new(address.wrapping_add(*distance), *what, 0);
+                    self.record_access(context, linear, access);
+                }
+            }
+        }
+    }
+
+    /// The same of memory that all workgroups share; false where there is no such memory.
+    fn touch_global(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) -> bool {
+        let phases = self.phases();
+        let made = access.make_cell_access(phases, linear, self.is_strict());
+        let checks = self.kernel().checks.as_ref();
+        let unknown_granule = checks.map_or(2, |c| c.unknown_granule);
+        // SAFETY: as in `begin_group`.
+        let checker = unsafe { &mut *self.checker };
+        let Some(region) = checker.regions.find_region(access.address) else {
+            return false;
+        };
+        if access.address - region.base + access.bytes > region.length {
+            return false;
+        }
+        let mut found = CellConflict::Ordered;
+        let granules = match access.granule {
+            Some(granule) => CellGranules::One(granule),
+            None => CellGranules::UpTo(unknown_granule),
+        };
+        region.each_cell(access.address, access.bytes, granules, |_, cell, prior| {
+            let what = made.on_global(cell, prior, phases);
+            if what != CellConflict::Ordered {
+                found = what;
+            }
+        });
+        self.report_if_race(context, linear, access, made, found);
+        true
+    }
+
+    /// Decides whether a conflict is a race, and tells.
+    fn report_if_race(
+        &mut self,
+        context: &LaunchContext,
+        linear: u32,
+        access: AccessRecord,
+        made: CellAccess,
+        found: CellConflict,
+    ) {
+        let other = match found {
+            CellConflict::Ordered => return,
+            CellConflict::Same(_) if self.order.invocation == made.owner => return,
+            CellConflict::Other(other) if other < self.order.acquired => return,
+            CellConflict::Same(other) | CellConflict::Other(other) => other,
+        };
+        if other & WRITTEN != 0 && access.writes && access.writes_what_is_there() {
+            return;
+        }
+        if self.is_meant(access, other) {
+            return;
+        }
+        let local = (other & INVOCATION) as u32;
+        let by = match found {
+            CellConflict::Other(_) => self.group_of(other).map(|group| InvocationId {
+                group,
+                local: local_id(context, local),
+            }),
+            _ if local == linear || local == COPIER => None,
+            _ => Some(current_invocation(context, local)),
+        };
+        // A read that counts takes the place of the invocation's own atomic in the cell.
+        let is_load = self.instruction_name(site_of(other)).starts_with("OpLoad");
+        let did = match other & WRITTEN != 0 && !is_load {
+            true => "writes",
+            false => "reads",
+        };
+        let whose = match found {
+            CellConflict::Other(_) => "an invocation of another workgroup",
+            _ => "another invocation",
+        };
+        let at = (current_invocation(context, linear), access.site);
+        self.report_fault(FaultKind::Race, at, Some((site_of(other), by)), |live| {
+            format!(
+                "{} {} bytes of {}, which {whose} {did} without anything that orders the two",
+                access.verb(),
+                access.bytes,
+                live.object_description(access.site)
+            )
+        });
+    }
+
+    /// Whether a read, by its site, only tries what an atomic then does: what it gives is compared. Other plain reads of
+    /// what atomics change count in memory of the workgroup, where a barrier would have been cheap.
+    fn is_trial(&self, site: u16) -> bool {
+        let checks = self.kernel().checks.as_ref();
+        !self.is_strict() && checks.is_some_and(|c| c.sites.is_compared(site))
+    }
+
+    /// Whether a conflict is of a kind that algorithms are often meant to have.
+    fn is_meant(&self, access: AccessRecord, other: u64) -> bool {
+        if self.is_strict() {
+            return false;
+        }
+        let Some(checks) = &self.kernel().checks else {
+            return false;
+        };
+        let everywhere = !self.is_group(&access);
+        let searches = |site: u16| checks.sites.is_search(site);
+        let tries = |site: u16| everywhere || self.is_trial(site);
+        let writes = (access.writes, other & WRITTEN != 0);
+        match writes {
+            (false, true) => other & ATOMIC != 0 && tries(access.site) || searches(access.site),
+            (true, false) => access.atomic && tries(site_of(other)) || searches(site_of(other)),
+            _ => false,
+        }
+    }
+
+    /// Whether what is often meant is told, too.
+    pub fn is_strict(&self) -> bool {
+        // SAFETY: as in `begin_group`.
+        unsafe { (*self.checker).options.strict }
+    }
+
+    fn group_of(&self, cell: u64) -> Option<[u64; 3]> {
+        let at = self.groups.partition_point(|g| g.0 <= cell);
+        self.groups.get(at.checked_sub(1)?).map(|g| g.1)
+    }
+
+    /// The name of the instruction at a site.
+    pub(super) fn instruction_name(&self, site: u16) -> &str {
+        let checks = self.kernel().checks.as_ref();
+        checks.map_or("", |c| &c.sites.get(site).instruction)
+    }
+
+    pub(super) fn object_description(&self, site: u16) -> String {
+        let checks = self.kernel().checks.as_ref();
+        checks.map_or_else(String::new, |c| c.sites.object_description(site).to_owned())
+    }
+
+    /// What atomics order.
+    fn synchronise_atomic(&mut self, access: AccessRecord, linear: u32) {
+        let phases = self.phases();
+        let owner = phases.now | u64::from(linear);
+        let within = self.is_group(&access);
+        let fenced = match within {
+            true => self.order.fenced_within,
+            false => self.order.fenced != 0,
+        };
+        let releases = access.writes && (access.releases || fenced);
+        let released = match within {
+            true => self.release_within(access.address, owner, releases),
+            false => self.release_global(access, owner, releases),
+        };
+        if released < phases.launch || released == owner || !access.reads {
+            return;
+        }
+        if access.acquires || fenced {
+            self.order.acquire_phase(released, phases, owner);
+        } else {
+            self.order.pending.push(released);
+        }
+    }
+
+    /// Who released last at an address of the workgroup's memory; notes that somebody does now.
+    fn release_within(&mut self, address: u64, owner: u64, releases: bool) -> u64 {
+        let within = &mut self.order.within;
+        let released = within.get(&address).copied().unwrap_or(0);
+        if releases {
+            within.insert(address, owner);
+            self.relaxed_order();
+        }
+        released
+    }
+
+    /// The same of memory that all workgroups share.
+    fn release_global(&mut self, access: AccessRecord, owner: u64, releases: bool) -> u64 {
+        // SAFETY: as in `begin_group`.
+        let checker = unsafe { &mut *self.checker };
+        let Some(region) = checker.regions.find_region(access.address) else {
+            return 0;
+        };
+        let released = region.last_release(access.address, access.granule);
+        if releases {
+            region.record_release(access.address, access.granule, owner);
+        }
+        released
+    }
+
+    pub(super) fn is_group(&self, access: &AccessRecord) -> bool {
+        access.address >= self.group_base
+            && access.address.saturating_add(access.bytes) <= self.group_base + self.group_length()
+    }
+
+    /// Bytes of the workgroup's memory.
+    fn group_length(&self) -> u64 {
+        let granule = self.kernel().checks.as_ref().map_or(2, |c| c.group_granule);
+        (self.cells.len() as u64 - 2) << granule
+    }
+
+    /// An access to private memory by a pointer of which only the address is known; false where
+    /// there is no such memory.
+    fn touch_private(
+        &mut self,
+        context: &LaunchContext,
+        linear: u32,
+        access: AccessRecord,
+    ) -> bool {
+        let Some(defined) = self.private_definedness(access.address, access.bytes) else {
+            return false;
+        };
+        let empty = access.reads && defined.iter().all(|d| *d == 0);
+        if access.writes || empty {
+            defined.fill(0xff);
+        }
+        if empty {
+            self.tell_uninitialised(context, linear, access);
+        }
+        true
+    }
+
+    /// Any access: the address to use.
+    pub(super) fn record_access(
+        &mut self,
+        context: &LaunchContext,
+        linear: u32,
+        access: AccessRecord,
+    ) -> u64 {
+        let address = self.dispatch_access(context, linear, access);
+        // What an atomic acquires by the access is not ordered before the access itself.
+        if access.atomic {
+            self.synchronise_atomic(access, linear);
+        }
+        address
+    }
+
+    fn dispatch_access(
+        &mut self,
+        context: &LaunchContext,
+        linear: u32,
+        access: AccessRecord,
+    ) -> u64 {
+        if self.is_group(&access) {
+            self.touch_group(context, linear, access);
+            return access.address;
+        }
+        let constant = self.kernel().checks.as_ref().is_some_and(|c| {
+            let inside = |(base, length): &(u64, u64)| {
+                access.address >= *base
+                    && access.address.saturating_add(access.bytes) <= base.saturating_add(*length)
+            };
+            c.constants.iter().any(inside)
+        });
+        if constant
+            || self.touch_global(context, linear, access)
+            || self.touch_private(context, linear, access)
+        {
+            return access.address;
+        }
+        let by = (current_invocation(context, linear), access.site);
+        self.report_fault(FaultKind::OutOfBounds, by, None, |live| {
+            let (verb, bytes, address) = (access.verb(), access.bytes, access.address);
+            match live.memory_before(address) {
+                Some((what, [base, length])) => format!(
+                    "{verb} {bytes} bytes at offset {} of {what} of {length} bytes",
+                    address - base
+                ),
+                None => format!("{verb} {bytes} bytes at address {address:#x}, where no memory is"),
+            }
+        });
+        self.scratch.as_ptr() as u64
+    }
+
+    /// The memory that ends nearest before an address, with where it begins and how long it is.
+    fn memory_before(&self, address: u64) -> Option<(&'static str, [u64; 2])> {
+        const NEAR: u64 = 1 << 20;
+        // SAFETY: as in `begin_group`.
+        let buffer = unsafe { (*self.checker).regions.preceding_region(address) };
+        let buffer = buffer.map(|(base, length)| ("a buffer", [base, length]));
+        let group = (
+            "a workgroup's memory",
+            [self.group_base, self.group_length()],
+        );
+        let is_near = |(_, [base, length]): &(&str, [u64; 2])| {
+            address >= *base && *length > 0 && address - base < length + NEAR
+        };
+        let known = buffer.into_iter().chain([group]).filter(is_near);
+        known.max_by_key(|(_, [base, _])| *base)
+    }
+}

@@ -1,0 +1,474 @@
+//! Regions that invocations run one after the other, where a branch differs between them.
+//!
+//! The lanes of what the region needs are written to rooms on the stack; a loop over the lanes loads
+//! them, runs a copy of the region's original code, and writes what the region gives to rooms, from
+//! where the bundle takes it again.
+
+use super::GangRefusal;
+use super::access::slot_form;
+use super::divergence::{block_call_arguments, branch_block_calls};
+use super::flow_graph::BranchRegion;
+use super::lane_layout::{LaneLayout, LaneValues};
+use super::vectorise::GangVectoriser;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    Block, BlockArg, BlockCall, Inst, InstBuilder, MemFlagsData, Opcode, StackSlotData,
+    StackSlotKind, Type, Value, types,
+};
+use cranelift_frontend::Variable;
+
+/// A region being copied.
+struct SerialisedRegion<'r> {
+    region: &'r BranchRegion,
+    /// Number of the lane, 64 bits.
+    lane: Value,
+    /// The copies of the region's blocks, in its order.
+    blocks: Vec<Block>,
+    /// Where the ways meet.
+    exit: Block,
+}
+
+impl GangVectoriser<'_> {
+    /// A branch that invocations take differently: where they happen to agree, all take it;
+    /// otherwise they go under a mask or each alone until their ways meet.
+    pub fn rewrite_divergent_branch(&mut self, at: u32, inst: Inst) -> Result<(), GangRefusal> {
+        let region = self.graph.find_branch_region(at).ok_or(GangRefusal)?;
+        let selector = self.old.dfg.inst_args(inst)[0];
+        let apart = self.builder.create_block();
+        let mut bits = None;
+        if self.opcode(inst) == Opcode::Brif {
+            bits = Some(self.branch_on_agreement(inst, selector, apart));
+        } else {
+            self.agree_on_case(inst, selector, apart);
+        }
+        self.builder.switch_to_block(apart);
+        if self.go_masked(at, inst, &region)? {
+            return Ok(());
+        }
+        self.builder.set_cold_block(apart);
+        self.go_alone(at, inst, &region, bits)
+    }
+
+    /// Takes a conditional branch where all lanes agree; the lanes' conditions in bits.
+    fn branch_on_agreement(&mut self, inst: Inst, condition: Value, apart: Block) -> Value {
+        let mask = self.emit_mask(condition);
+        let mut bits = self.builder.ins().vhigh_bits(types::I32, mask[0]);
+        for (n, part) in mask.iter().enumerate().skip(1) {
+            let more = self.builder.ins().vhigh_bits(types::I32, *part);
+            let more = self.builder.ins().ishl_imm_u(more, 4 * n as i64);
+            bits = self.builder.ins().bor(bits, more);
+        }
+        let mut edges = Vec::new();
+        let calls = branch_block_calls(self.old, inst);
+        let taken = self.split_edge(calls[0], &mut edges);
+        let other = self.split_edge(calls[1], &mut edges);
+        let some = self.builder.create_block();
+        let all = (1i64 << self.width()) - 1;
+        let is_all = self.builder.ins().icmp_imm_u(IntCC::Equal, bits, all);
+        self.builder.ins().brif(is_all, taken, &[], some, &[]);
+        self.builder.switch_to_block(some);
+        self.builder.ins().brif(bits, apart, &[], other, &[]);
+        for (block, call) in edges {
+            self.builder.switch_to_block(block);
+            self.jump_to_block(call);
+        }
+        bits
+    }
+
+    /// Takes one of many ways where all lanes choose the same.
+    fn agree_on_case(&mut self, inst: Inst, selector: Value, apart: Block) {
+        let lanes = self.extract_lanes(selector);
+        let mut differ = self.builder.ins().bxor(lanes[0], lanes[1]);
+        for lane in &lanes[2..] {
+            let other = self.builder.ins().bxor(lanes[0], *lane);
+            differ = self.builder.ins().bor(differ, other);
+        }
+        let together = self.builder.create_block();
+        self.builder.ins().brif(differ, apart, &[], together, &[]);
+        self.builder.switch_to_block(together);
+        self.rewrite_uniform_branch(inst, lanes[0]);
+    }
+
+    fn go_alone(
+        &mut self,
+        at: u32,
+        inst: Inst,
+        region: &BranchRegion,
+        bits: Option<Value>,
+    ) -> Result<(), GangRefusal> {
+        self.regions += 1;
+        let outs = self.find_region_outputs(at, region);
+        let ins = self.find_region_inputs(at, inst, region, &outs)?;
+        for (n, value) in ins.iter().enumerate() {
+            self.write_lanes(n, *value);
+        }
+        let head = self.builder.create_block();
+        let lane = self.builder.append_block_param(head, types::I64);
+        let zero = self.builder.ins().iconst(types::I64, 0);
+        self.builder.ins().jump(head, &[BlockArg::Value(zero)]);
+        self.builder.switch_to_block(head);
+        let exit = self.builder.create_block();
+        let blocks = region.blocks.iter().map(|_| self.builder.create_block());
+        let copied = SerialisedRegion {
+            region,
+            lane,
+            blocks: blocks.collect(),
+            exit,
+        };
+        for (n, value) in ins.iter().enumerate() {
+            let scalar = self.read_lane(n, *value, lane);
+            self.set_alone(*value, scalar);
+        }
+        let selector = match bits {
+            Some(bits) => {
+                let bit = self.builder.ins().ushr(bits, lane);
+                self.builder.ins().band_imm_u(bit, 1)
+            }
+            None => self.get_alone(self.old.dfg.inst_args(inst)[0]),
+        };
+        self.branch_alone(&copied, inst, selector);
+        for (n, block) in region.blocks.iter().enumerate() {
+            self.builder.switch_to_block(copied.blocks[n]);
+            for inst in self.graph.block_insts(self.old, *block) {
+                self.inst_alone(&copied, inst);
+            }
+        }
+        self.builder.switch_to_block(exit);
+        let first = ins.len();
+        for (n, value) in outs.iter().enumerate() {
+            self.write_lane(first + n, *value, lane);
+        }
+        let next = self.builder.ins().iadd_imm_s(lane, 1);
+        let after = self.builder.create_block();
+        let last = self.width() as i64;
+        let more = self.builder.ins().icmp_imm_u(IntCC::NotEqual, next, last);
+        let again = [BlockArg::Value(next)];
+        self.builder.ins().brif(more, head, &again, after, &[]);
+        self.builder.switch_to_block(after);
+        for (n, value) in outs.iter().enumerate() {
+            let held = self.read_lanes(first + n, *value);
+            self.set_lane_values(*value, &held);
+        }
+        self.rejoin_region(at, region);
+        Ok(())
+    }
+
+    /// Goes on where the ways meet. Parameters that get the same from all ways are set here.
+    pub fn rejoin_region(&mut self, at: u32, region: &BranchRegion) {
+        let join = self.graph.blocks[region.join as usize];
+        for (n, param) in self.old.dfg.block_params(join).iter().enumerate() {
+            if !matches!(self.lane_layout(*param), LaneLayout::Base(_)) {
+                continue;
+            }
+            let same = self.shapes.same_argument(self.graph, at, region, n);
+            let Some(same) = same else { continue };
+            let value = match self.shapes.integer_constant(same) {
+                Some(constant) => {
+                    let ty = self.old.dfg.value_type(*param);
+                    self.builder.ins().iconst(ty, constant)
+                }
+                None => self.get_lane_values(same)[0],
+            };
+            self.set_lane_values(*param, &[value]);
+        }
+        let block = self.blocks[region.join as usize];
+        self.builder.ins().jump(block, &[]);
+    }
+
+    /// What a region gives: the parameters of the block where its ways meet, and what is defined
+    /// within and used behind.
+    pub fn find_region_outputs(&self, at: u32, region: &BranchRegion) -> Vec<Value> {
+        let join = self.graph.blocks[region.join as usize];
+        let varies = |v: &&Value| !matches!(self.lane_layout(**v), LaneLayout::Base(_));
+        let params = self.old.dfg.block_params(join).iter().filter(varies);
+        let mut outs: Vec<Value> = params.copied().collect();
+        if !region.is_loop {
+            return outs;
+        }
+        debug_assert!(region.contains(at));
+        for block in &region.blocks {
+            let params = self
+                .old
+                .dfg
+                .block_params(self.graph.blocks[*block as usize]);
+            outs.extend(params.iter().filter(|v| self.is_used_outside(**v, region)));
+            for inst in self.graph.block_insts(self.old, *block) {
+                let results = self.old.dfg.inst_results(inst).iter();
+                outs.extend(results.filter(|v| self.is_used_outside(**v, region)));
+            }
+        }
+        outs
+    }
+
+    fn is_used_outside(&self, value: Value, region: &BranchRegion) -> bool {
+        let mut uses = self.uses[value.as_u32() as usize].iter();
+        uses.any(|at| !region.contains(*at))
+    }
+
+    /// What a region needs: values from before the branch that it uses.
+    fn find_region_inputs(
+        &mut self,
+        at: u32,
+        branch: Inst,
+        region: &BranchRegion,
+        outs: &[Value],
+    ) -> Result<Vec<Value>, GangRefusal> {
+        let mut used: Vec<Value> = self.old.dfg.inst_values(branch).collect();
+        let mut count = 0;
+        for block in &region.blocks {
+            for inst in self.graph.block_insts(self.old, *block) {
+                used.extend(self.old.dfg.inst_values(inst));
+                count += 1;
+            }
+        }
+        let left = self.budget.checked_sub(count);
+        self.budget = left.ok_or(GangRefusal)?;
+        used.extend(outs);
+        for value in &mut used {
+            *value = self.old.dfg.resolve_aliases(*value);
+        }
+        used.sort_unstable();
+        used.dedup();
+        used.retain(|value| {
+            let block = self.shapes.block_of(self.graph, *value);
+            block.is_some_and(|b| self.graph.is_dominator(b, at))
+        });
+        Ok(used)
+    }
+
+    fn alone_variable(&mut self, value: Value) -> Variable {
+        let at = value.as_u32() as usize;
+        if self.alone[at].0 != self.regions {
+            let ty = self.old.dfg.value_type(value);
+            self.alone[at] = (self.regions, self.builder.declare_var(ty).as_u32());
+        }
+        Variable::from_u32(self.alone[at].1)
+    }
+
+    fn set_alone(&mut self, value: Value, scalar: Value) {
+        let value = self.old.dfg.resolve_aliases(value);
+        if self.locals[value.as_u32() as usize] {
+            self.alone[value.as_u32() as usize] = (self.regions, scalar.as_u32());
+            return;
+        }
+        let variable = self.alone_variable(value);
+        self.builder.def_var(variable, scalar);
+    }
+
+    fn get_alone(&mut self, value: Value) -> Value {
+        let value = self.old.dfg.resolve_aliases(value);
+        if self.locals[value.as_u32() as usize] {
+            return Value::from_u32(self.alone[value.as_u32() as usize].1);
+        }
+        let variable = self.alone_variable(value);
+        self.builder.use_var(variable)
+    }
+
+    fn inst_alone(&mut self, copied: &SerialisedRegion<'_>, inst: Inst) {
+        let args = self.old.dfg.inst_args(inst);
+        match self.opcode(inst) {
+            Opcode::Jump => {
+                let call = branch_block_calls(self.old, inst)[0];
+                self.jump_alone(copied, call);
+            }
+            Opcode::Brif | Opcode::BrTable => {
+                let selector = self.get_alone(args[0]);
+                self.branch_alone(copied, inst, selector);
+            }
+            Opcode::StackAddr => {
+                let result = self.old.dfg.first_result(inst);
+                let stride = self.old.dfg.insts[inst].stack_slot();
+                let stride = stride.map_or(0, |slot| self.shapes.slot_stride(slot));
+                let first = self.copy_instruction(inst, &[])[0];
+                let offset = self.builder.ins().imul_imm_s(copied.lane, stride);
+                let address = self.builder.ins().iadd(first, offset);
+                self.set_alone(result, address);
+            }
+            _ if self.shapes.frame_slot(inst).is_some() => self.kept_alone(copied, inst),
+            _ => {
+                let args: LaneValues = args.iter().map(|arg| self.get_alone(*arg)).collect();
+                let made = self.copy_instruction(inst, &args);
+                for (result, value) in self.old.dfg.inst_results(inst).iter().zip(made) {
+                    self.set_alone(*result, value);
+                }
+            }
+        }
+    }
+
+    /// An access of one lane to what is kept over barriers.
+    fn kept_alone(&mut self, copied: &SerialisedRegion<'_>, inst: Inst) {
+        let Some(slot) = self.shapes.frame_slot(inst) else {
+            return;
+        };
+        let args = self.old.dfg.inst_args(inst);
+        let is_load = self.opcode(inst) == Opcode::Load;
+        let value = if is_load {
+            self.old.dfg.first_result(inst)
+        } else {
+            args[0]
+        };
+        let ty = self.old.dfg.value_type(value);
+        let form = slot_form(slot, ty);
+        let bytes = match form {
+            LaneLayout::Base(_) => 0,
+            LaneLayout::Mask => 4,
+            _ => i64::from(ty.bytes()),
+        };
+        let frame = self.get_alone(*args.last().unwrap_or(&value));
+        let offset = self.builder.ins().imul_imm_s(copied.lane, bytes);
+        let address = self.builder.ins().iadd(frame, offset);
+        let flags = MemFlagsData::new().with_notrap();
+        let at = slot.offset * self.width() as i32;
+        if is_load {
+            let stored = if form == LaneLayout::Mask {
+                types::I32
+            } else {
+                ty
+            };
+            let mut scalar = self.builder.ins().load(stored, flags, address, at);
+            if form == LaneLayout::Mask {
+                scalar = self.bool_of(scalar);
+            } else if let super::divergence::LaneVariance::Affine { stride, .. } = slot.shape {
+                scalar = self.lane_of(scalar, ty, stride, copied.lane);
+            }
+            self.set_alone(value, scalar);
+        } else {
+            let mut scalar = self.get_alone(value);
+            if form == LaneLayout::Mask {
+                scalar = self.all_bits(scalar);
+            }
+            self.builder.ins().store(flags, scalar, address, at);
+        }
+    }
+
+    /// A lane's value from the first one's.
+    fn lane_of(&mut self, first: Value, ty: Type, stride: i64, lane: Value) -> Value {
+        if stride == 0 || !ty.is_int() {
+            return first;
+        }
+        let mut steps = self.builder.ins().imul_imm_s(lane, stride);
+        if ty.bits() < 64 {
+            steps = self.builder.ins().ireduce(ty, steps);
+        }
+        self.builder.ins().iadd(first, steps)
+    }
+
+    fn branch_alone(&mut self, copied: &SerialisedRegion<'_>, inst: Inst, selector: Value) {
+        let mut edges = Vec::new();
+        let targets: Vec<Block> = branch_block_calls(self.old, inst)
+            .iter()
+            .map(|call| {
+                if call.len(&self.old.dfg.value_lists) == 0 {
+                    return self.copy_of(copied, *call);
+                }
+                let block = self.builder.create_block();
+                edges.push((block, *call));
+                block
+            })
+            .collect();
+        self.branch_to(inst, selector, &targets);
+        for (block, call) in edges {
+            self.builder.switch_to_block(block);
+            self.jump_alone(copied, call);
+        }
+    }
+
+    fn copy_of(&self, copied: &SerialisedRegion<'_>, call: BlockCall) -> Block {
+        match copied
+            .region
+            .blocks
+            .binary_search(&self.target_position(call))
+        {
+            Ok(n) => copied.blocks[n],
+            Err(_) => copied.exit,
+        }
+    }
+
+    fn jump_alone(&mut self, copied: &SerialisedRegion<'_>, call: BlockCall) {
+        let target = call.block(&self.old.dfg.value_lists);
+        let params = self.old.dfg.block_params(target);
+        let args: LaneValues = block_call_arguments(self.old, call)
+            .map(|arg| self.get_alone(arg))
+            .collect();
+        for (param, value) in params.iter().zip(args) {
+            self.set_alone(*param, value);
+        }
+        let block = self.copy_of(copied, call);
+        self.builder.ins().jump(block, &[]);
+    }
+
+    /// Room number `n`, for the lanes of one value.
+    fn emit_spill_address(&mut self, n: usize) -> Value {
+        while self.rooms.len() <= n {
+            let bytes = 8 * self.width() as u32;
+            let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4);
+            let slot = self.builder.create_sized_stack_slot(data);
+            self.rooms.push(slot);
+        }
+        let slot = self.rooms[n];
+        self.builder.ins().stack_addr(types::I64, slot, 0)
+    }
+
+    fn write_lanes(&mut self, n: usize, value: Value) {
+        let form = self.lane_layout(value);
+        if let LaneLayout::Base(_) = form {
+            return;
+        }
+        let (_, ty) = self.layout_values(form);
+        let room = self.emit_spill_address(n);
+        for (part, held) in self.get_lane_values(value).into_iter().enumerate() {
+            let at = part as i32 * ty.bytes() as i32;
+            let flags = MemFlagsData::trusted();
+            self.builder.ins().store(flags, held, room, at);
+        }
+    }
+
+    fn read_lanes(&mut self, n: usize, value: Value) -> LaneValues {
+        let (count, ty) = self.layout_values(self.lane_layout(value));
+        let room = self.emit_spill_address(n);
+        (0..count as i32)
+            .map(|part| {
+                let at = part * ty.bytes() as i32;
+                let flags = MemFlagsData::trusted();
+                self.builder.ins().load(ty, flags, room, at)
+            })
+            .collect()
+    }
+
+    /// Where the lane's scalar of a value is, and the type that it is written as.
+    fn lane_room(&mut self, n: usize, value: Value, lane: Value) -> (Value, Type) {
+        let ty = match self.lane_layout(value) {
+            LaneLayout::Mask => types::I32,
+            _ => self.old.dfg.value_type(value),
+        };
+        let room = self.emit_spill_address(n);
+        let bytes = i64::from(ty.bytes());
+        let offset = self.builder.ins().imul_imm_s(lane, bytes);
+        (self.builder.ins().iadd(room, offset), ty)
+    }
+
+    fn read_lane(&mut self, n: usize, value: Value, lane: Value) -> Value {
+        if let LaneLayout::Base(ty) = self.lane_layout(value) {
+            let first = self.get_lane_values(value)[0];
+            let stride = self.lane_stride(value);
+            return self.lane_of(first, ty, stride, lane);
+        }
+        let (address, ty) = self.lane_room(n, value, lane);
+        let flags = MemFlagsData::trusted();
+        let scalar = self.builder.ins().load(ty, flags, address, 0);
+        if self.lane_layout(value) == LaneLayout::Mask {
+            return self.bool_of(scalar);
+        }
+        scalar
+    }
+
+    fn write_lane(&mut self, n: usize, value: Value, lane: Value) {
+        let mut scalar = self.get_alone(value);
+        if self.lane_layout(value) == LaneLayout::Mask {
+            scalar = self.all_bits(scalar);
+        }
+        let (address, _) = self.lane_room(n, value, lane);
+        let flags = MemFlagsData::trusted();
+        self.builder.ins().store(flags, scalar, address, 0);
+    }
+}
