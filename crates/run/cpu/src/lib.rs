@@ -46,16 +46,16 @@ mod sanitizer;
 mod simd;
 
 pub use analysis::block_counters::BlockCount;
-pub use exec::compile::{JitKernel, JitOptions};
-pub use exec::launch::{
-    DescriptorResource, InvocationRange, JitArgument, JitLaunch, LaunchError, MemorySpan,
-    ResourceBinding,
-};
+pub use exec::compile::JitOptions;
+pub use exec::jit_kernel::JitKernel;
+pub use exec::launch::{DescriptorResource, JitArgument, JitLaunch, LaunchError, ResourceBinding};
 pub use image::{
     BorderColour, DepthComparison, HostImage, ImageDimensions, ImageShape, ImageType,
     SamplerAddressing, SamplerFilter, SamplerState, TexelFormat,
 };
+pub use layout::invocation_range::InvocationRange;
 pub use memory::guarded_pages::GuardedPages;
+pub use memory::memory_span::MemorySpan;
 pub use pipe::PipeShape;
 pub use sanitizer::kernel_sanitizer::{CheckOptions, KernelSanitizer};
 pub use sanitizer::report::{FaultKind as ReportKind, FaultReport, InstructionSite, InvocationId};

@@ -12,7 +12,7 @@
 //! several threads use is locked by a word of the header.
 #![allow(unsafe_code)]
 
-use crate::exec::launch::MemorySpan;
+use crate::memory::memory_span::MemorySpan;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the memory of a pipe begins with.

@@ -1,10 +1,10 @@
-//! Counting what runs: how often each block of a kernel did.
+//! Block counters: how often each block of a kernel runs.
 //!
-//! Code that counts adds one to a counter at the beginning of each block; from that follows how many
-//! instructions ran, without a cost for each of them. Every thread has counters of its own.
+//! Code that counts adds one to a counter at the beginning of each block. The number of instructions that ran follows
+//! from the counters, so that no instruction is counted by itself. Each thread has its own counters.
 
-use crate::exec::compile::JitKernel;
-use crate::module::program::{AnalysedModule, ExtSet};
+use crate::analysis::analysed_module::AnalysedModule;
+use crate::module::typed_module::ExtSet;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Func, InstRef};
@@ -17,10 +17,10 @@ pub struct BlockCount {
     pub function: Id,
     /// Its label.
     pub block: Id,
-    /// How many invocations came through, each as often as it did.
+    /// How often invocations ran it.
     pub runs: u64,
-    /// Its instructions that do something when they run: all but labels, phis, variables, merge
-    /// instructions and debug information.
+    /// Its instructions that do something at run time. Labels, phis, variables, merge instructions and debug
+    /// information do nothing.
     pub instructions: u32,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct BlockCounters {
 }
 
 impl BlockCounters {
-    /// One for each block that can be reached.
+    /// Counters for each block that can be reached.
     pub fn new(program: &AnalysedModule<'_>) -> BlockCounters {
         let mut counters = BlockCounters::default();
         for func in &program.functions.bottom_up {
@@ -63,12 +63,23 @@ impl BlockCounters {
         self.blocks.len()
     }
 
+    /// The totals of all launches so far.
+    pub fn totals(&self) -> Vec<BlockCount> {
+        let totals = self.totals.lock();
+        let totals = totals.map(|t| t.clone()).unwrap_or_default();
+        let with = |(block, runs): (&BlockCount, &u64)| BlockCount {
+            runs: *runs,
+            ..*block
+        };
+        self.blocks.iter().zip(&totals).map(with).collect()
+    }
+
     /// The counter of a function's block by its position.
     pub fn counter_index(&self, func: Func, at: u32) -> usize {
         (self.firsts[func.index()] + at) as usize
     }
 
-    /// Adds what a thread counted.
+    /// Adds the counters of a thread.
     pub fn add_counts(&self, counted: &[u64]) {
         if let Ok(mut totals) = self.totals.lock() {
             for (total, runs) in totals.iter_mut().zip(counted) {
@@ -78,36 +89,12 @@ impl BlockCounters {
     }
 }
 
-/// Whether an instruction is work for whoever runs it.
+/// Whether an instruction does something at run time.
 fn does_something(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     match inst.op() {
         Op::Label | Op::Phi | Op::Variable | Op::UntypedVariableKHR => false,
         Op::Nop | Op::LoopMerge | Op::SelectionMerge | Op::LoopControlINTEL => false,
         Op::ExtInst => program.sets[inst.id_operand(0)] != Some(ExtSet::NonSemantic),
         op => !op.is_line(),
-    }
-}
-
-impl JitKernel {
-    /// How often each block ran in all launches so far; empty unless the kernel was compiled to
-    /// count.
-    pub fn block_counts(&self) -> Vec<BlockCount> {
-        let totals = self.counters.totals.lock();
-        let totals = totals.map(|t| t.clone()).unwrap_or_default();
-        let with = |(block, runs): (&BlockCount, &u64)| BlockCount {
-            runs: *runs,
-            ..*block
-        };
-        self.counters.blocks.iter().zip(&totals).map(with).collect()
-    }
-
-    /// Number of instructions that ran in all launches so far, by all invocations together; 0 unless
-    /// the kernel was compiled to count.
-    pub fn instruction_count(&self) -> u64 {
-        let of = |b: BlockCount| b.runs.saturating_mul(b.instructions.into());
-        self.block_counts()
-            .into_iter()
-            .map(of)
-            .fold(0, u64::saturating_add)
     }
 }

@@ -5,41 +5,18 @@
 //! the segments that it is alive in; those that begin at a cut are the answer. Promoted variables
 //! take part: loads use them, stores of the whole define them. Cost: the sum of the live ranges.
 
-use super::promoted_variables::operand_ids;
+use super::function_info::SuspendLiveness;
 use super::reached_functions::ReachedFunctions;
 use super::suspension;
-use crate::module::program::AnalysedModule;
+use crate::module::operand_ids::operand_ids;
+use crate::module::typed_module::TypedModule;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Func, Inst, InstRef};
 
-/// What is alive at the cuts of a function.
-#[derive(Default)]
-pub(crate) struct SuspendLiveness {
-    /// Cut and live ids, sorted by instruction.
-    cuts: Vec<(Inst, Vec<Id>)>,
-    /// By local number: whether an id is alive at any cut.
-    kept: Vec<bool>,
-}
-
-impl SuspendLiveness {
-    /// The ids that are alive behind a cut.
-    pub fn live_after(&self, cut: Inst) -> &[Id] {
-        match self.cuts.binary_search_by_key(&cut, |row| row.0) {
-            Ok(n) => &self.cuts[n].1,
-            Err(_) => &[],
-        }
-    }
-
-    /// Whether the id with this local number is alive at any cut.
-    pub fn is_kept(&self, local: usize) -> bool {
-        self.kept.get(local).copied().unwrap_or(false)
-    }
-}
-
 /// Liveness at the cuts of a function.
 pub(crate) fn compute_liveness(
-    program: &AnalysedModule<'_>,
+    program: &TypedModule<'_>,
     functions: &ReachedFunctions,
     func: Func,
 ) -> SuspendLiveness {
@@ -49,7 +26,7 @@ pub(crate) fn compute_liveness(
 }
 
 struct SegmentLiveness<'a, 'm> {
-    program: &'a AnalysedModule<'m>,
+    program: &'a TypedModule<'m>,
     functions: &'a ReachedFunctions,
     func: Func,
     /// First segment of each block, and one past the last.
@@ -72,7 +49,7 @@ struct SegmentLiveness<'a, 'm> {
 }
 
 impl<'a, 'm> SegmentLiveness<'a, 'm> {
-    fn new(program: &'a AnalysedModule<'m>, functions: &'a ReachedFunctions, func: Func) -> Self {
+    fn new(program: &'a TypedModule<'m>, functions: &'a ReachedFunctions, func: Func) -> Self {
         let info = functions.get(func);
         let locals = info.locals as usize;
         SegmentLiveness {

@@ -1,31 +1,52 @@
-//! What pointers of a kernel point into, as far as one look at each instruction tells.
+//! Pointer roots: the argument or bound variable that each pointer points into.
+//!
+//! One pass over the instructions finds them. A pointer that passes through memory, a phi or a call has no known root.
 
-use crate::layout::globals::ReachedGlobals;
-use crate::module::program::AnalysedModule;
+use crate::analysis::analysed_module::AnalysedModule;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
-/// By pointer: the argument or bound variable that it points into.
+/// A module-level variable that is bound to a descriptor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BoundVariable {
+    /// The variable.
+    pub id: Id,
+    /// Its row in the table of bindings.
+    pub row: u32,
+    /// Whether the row is an array of bindings.
+    pub is_array: bool,
+}
+
+/// Positions of a kernel's memory among its parameters.
+#[derive(Default)]
+pub(crate) struct ParameterPositions {
+    /// Positions among the arguments.
+    pub arguments: Vec<usize>,
+    /// Rows of the table of bindings.
+    pub bindings: Vec<usize>,
+}
+
+/// Maps each pointer to the argument or bound variable that it points into.
 #[derive(Default)]
 pub(crate) struct PointerRoots(FxHashMap<Id, Id>);
 
 impl PointerRoots {
-    /// The arguments and bound variables themselves.
-    pub fn new(program: &AnalysedModule<'_>, globals: &ReachedGlobals) -> PointerRoots {
+    /// The arguments and bound variables, each its own root.
+    pub fn new(program: &AnalysedModule<'_>, bound: &[BoundVariable]) -> PointerRoots {
         let entry = program.functions.get(program.entry.func);
-        let bound = globals.bound.iter().map(|(id, _)| *id);
+        let bound = bound.iter().map(|variable| variable.id);
         let all = entry.params.iter().copied().chain(bound);
         PointerRoots(all.map(|id| (id, id)).collect())
     }
 
-    /// What a pointer points into, where that is known.
+    /// The root of a pointer, where it is known.
     pub fn get(&self, pointer: Id) -> Option<Id> {
         self.0.get(&pointer).copied()
     }
 
-    /// Whether an instruction only makes a pointer of another one, which is taken note of.
+    /// Whether an instruction only derives a pointer from another one. Its result then gets the same root.
     pub fn follow_pointer(&mut self, inst: InstRef<'_>) -> bool {
         let Some(result) = inst.result() else {
             return false;
@@ -35,25 +56,21 @@ impl PointerRoots {
         if makes && let Some(root) = self.get(inst.id_operand(0)) {
             self.0.insert(result, root);
         }
-        makes
+        is_derived
     }
 }
 
-/// Where those that something holds for stand among a kernel's arguments, and in its table of bindings, that of arrays of
-/// bindings left out.
+/// The positions of the arguments and bound variables for which `holds` is true. Arrays of bindings are left out.
 pub(crate) fn find_parameter_positions(
     program: &AnalysedModule<'_>,
-    globals: &ReachedGlobals,
+    bound: &[BoundVariable],
     holds: impl Fn(Id) -> bool,
-) -> [Vec<usize>; 2] {
+) -> ParameterPositions {
     let params = program.functions.get(program.entry.func).params.iter();
     let params = params.enumerate().filter(|(_, id)| holds(**id));
-    let plain = globals.bound.iter().filter(|(id, row)| {
-        let slot = globals.bindings.get(*row as usize);
-        holds(*id) && slot.is_some_and(|slot| slot.count.is_none())
-    });
-    [
-        params.map(|(at, _)| at).collect(),
-        plain.map(|(_, row)| *row as usize).collect(),
-    ]
+    let bound = bound.iter().filter(|b| !b.is_array && holds(b.id));
+    ParameterPositions {
+        arguments: params.map(|(at, _)| at).collect(),
+        bindings: bound.map(|b| b.row as usize).collect(),
+    }
 }

@@ -6,11 +6,12 @@
 //! what it holds. Linear in the instructions of the reached functions.
 
 use super::reached_functions::ReachedFunctions;
-use crate::module::program::AnalysedModule;
+use crate::module::operand_ids::operand_ids;
+use crate::module::typed_module::TypedModule;
 use crate::module::types::LoweredTypeKind;
 use rustc_hash::{FxHashMap, FxHashSet};
+use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
-use spirula_spirv::grammar::{Op, OperandCategory};
 use spirula_spirv::ir::{Func, InstRef};
 use spirula_spirv::{Id, IdMap};
 
@@ -19,7 +20,7 @@ pub(crate) const MAX_SCALARS: usize = 64;
 
 /// The promoted variables; fills in the functions' direct parameters.
 pub(crate) fn promote_variables(
-    program: &AnalysedModule<'_>,
+    program: &TypedModule<'_>,
     functions: &mut ReachedFunctions,
 ) -> IdMap<bool> {
     let bound = program.module.bound();
@@ -60,7 +61,7 @@ pub(crate) fn promote_variables(
 const MOST_PAIRS: usize = 1 << 19;
 
 struct PromotionAnalysis<'a, 'm> {
-    program: &'a AnalysedModule<'m>,
+    program: &'a TypedModule<'m>,
     /// The variable or parameter that a pointer points into.
     roots: IdMap<Option<Id>>,
     /// Variables and parameters whose address is used otherwise.
@@ -226,27 +227,11 @@ impl PromotionAnalysis<'_, '_> {
     }
 
     fn is_non_semantic(&self, inst: InstRef<'_>) -> bool {
-        self.program.sets[inst.id_operand(0)] == Some(crate::module::program::ExtSet::NonSemantic)
+        self.program.sets[inst.id_operand(0)]
+            == Some(crate::module::typed_module::ExtSet::NonSemantic)
     }
 }
 
 fn is_special(access: Option<&u32>) -> bool {
     access.is_some_and(|mask| mask & MemoryAccess::Volatile.0 != 0)
-}
-
-/// The ids among an instruction's operands; those of the cases of an `OpSwitch` left out.
-pub(crate) fn operand_ids(inst: InstRef<'_>) -> impl Iterator<Item = Id> + '_ {
-    let typed = inst.result_type().is_some();
-    // Cases are labels behind literals whose width the grammar does not know.
-    let most = if inst.op() == Op::Switch {
-        2
-    } else {
-        usize::MAX
-    };
-    inst.parse_operands()
-        .filter_map(Result::ok)
-        .filter(|o| o.kind.info().category == OperandCategory::Id)
-        .skip(usize::from(typed) + usize::from(inst.result().is_some()))
-        .take(most)
-        .filter_map(|o| Id::new(o.words[0]))
 }

@@ -5,9 +5,9 @@
 //! calls give, results from what functions return, phis and selections from all their operands.
 //! A few rounds over the instructions; what has not settled then counts as unknown.
 
-use super::promoted_variables::operand_ids;
+use crate::analysis::analysed_module::AnalysedModule;
 use crate::module::constants::ConstantScalar;
-use crate::module::program::AnalysedModule;
+use crate::module::operand_ids::operand_ids;
 use crate::module::types::LoweredTypeKind;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;

@@ -6,10 +6,10 @@
 //! function can do. Others are inlined where that is cheap, as it lets the variables whose addresses
 //! they are given become SSA values.
 
-use super::liveness::{self, SuspendLiveness};
-use super::promoted_variables::{self, operand_ids};
+use super::function_info::{FunctionInfo, SuspendLiveness};
 use super::suspension;
-use crate::module::program::AnalysedModule;
+use crate::module::operand_ids::operand_ids;
+use crate::module::typed_module::TypedModule;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::{BlockDominators, FlowGraph, function_name};
 use spirula_spirv::grammar::Op;
@@ -24,26 +24,6 @@ const GROWN_SIZE: u64 = 40_000;
 const MAX_SIZE: u64 = 1 << 21;
 /// Deepest chain of calls.
 const MAX_DEPTH: u32 = 100;
-
-/// What is known about a function.
-pub(crate) struct FunctionInfo {
-    /// Its parameters.
-    pub params: Vec<Id>,
-    /// Ids that it defines, labels included: the size of tables by local number.
-    pub locals: u32,
-    /// Whether an invocation can be suspended within.
-    pub suspends: bool,
-    /// Whether its calls are replaced by its body.
-    pub inline: bool,
-    /// Its blocks.
-    pub cfg: FlowGraph,
-    /// Positions of its reachable blocks in the order of lowering.
-    pub order: Vec<u32>,
-    /// Parameters whose pointer is used for plain loads and stores only.
-    pub direct_params: Vec<bool>,
-    /// What has to be kept where; empty for functions that do not suspend.
-    pub live: SuspendLiveness,
-}
 
 /// The functions that an entry point reaches.
 #[derive(Default)]
@@ -68,9 +48,7 @@ impl ReachedFunctions {
     /// # Errors
     /// On recursion, on calls of functions without a body, and on call chains that are too deep or
     /// too large to expand.
-    pub fn from_program(
-        program: &AnalysedModule<'_>,
-    ) -> Result<ReachedFunctions, SourceDiagnostic> {
+    pub fn from_program(program: &TypedModule<'_>) -> Result<ReachedFunctions, SourceDiagnostic> {
         let module = program.module;
         let mut by_id = IdMap::new(module.bound(), None);
         for func in module.functions() {
@@ -94,14 +72,6 @@ impl ReachedFunctions {
         }
         functions.check_owners(program)?;
         functions.decide_inlining(program, &calls)?;
-        let promoted = promoted_variables::promote_variables(program, &mut functions);
-        functions.promoted = Some(promoted);
-        for func in &calls.bottom_up {
-            if functions.get(*func).suspends {
-                let live = liveness::compute_liveness(program, &functions, *func);
-                functions.get_mut(*func).live = live;
-            }
-        }
         Ok(functions)
     }
 
@@ -130,7 +100,7 @@ impl ReachedFunctions {
     }
 
     /// The functions that a call of a pointer may go to.
-    pub fn find_call_targets(&self, program: &AnalysedModule<'_>, call: InstRef<'_>) -> Vec<Func> {
+    pub fn find_call_targets(&self, program: &TypedModule<'_>, call: InstRef<'_>) -> Vec<Func> {
         let fits = |func: &&Func| is_compatible_callee(program, **func, call);
         self.pointed.iter().filter(fits).copied().collect()
     }
@@ -146,6 +116,11 @@ impl ReachedFunctions {
         self.promoted.as_ref().is_some_and(|table| table[variable])
     }
 
+    /// Sets the variables that are kept as SSA values.
+    pub fn set_promoted(&mut self, promoted: IdMap<bool>) {
+        self.promoted = Some(promoted);
+    }
+
     /// Whether a call goes to a function that can suspend.
     pub fn call_suspends(&self, callee: Id) -> bool {
         self.by_id(callee).is_some_and(|f| self.get(f).suspends)
@@ -153,7 +128,7 @@ impl ReachedFunctions {
 
     fn analyse_function(
         &mut self,
-        program: &AnalysedModule<'_>,
+        program: &TypedModule<'_>,
         func: Func,
     ) -> Result<FunctionInfo, SourceDiagnostic> {
         let module = program.module;
@@ -196,7 +171,7 @@ impl ReachedFunctions {
     }
 
     /// Refuses functions that use what another one defines.
-    fn check_owners(&self, program: &AnalysedModule<'_>) -> Result<(), SourceDiagnostic> {
+    fn check_owners(&self, program: &TypedModule<'_>) -> Result<(), SourceDiagnostic> {
         let mut owners: IdMap<Option<Func>> = IdMap::new(program.module.bound(), None);
         for func in &self.bottom_up {
             for inst in program.module.function_insts(*func) {
@@ -219,7 +194,7 @@ impl ReachedFunctions {
 
     fn decide_inlining(
         &mut self,
-        program: &AnalysedModule<'_>,
+        program: &TypedModule<'_>,
         calls: &ReachedCallGraph,
     ) -> Result<(), SourceDiagnostic> {
         let mut sizes = vec![0u64; self.info.len()];
@@ -271,7 +246,7 @@ fn pointed_functions(module: &SpirvModule, by_id: &IdMap<Option<Func>>) -> Vec<F
 
 /// Whether a function takes and gives what a call of a pointer does. What pointers point to does not
 /// matter: a module has pointers to functions of any such type, and front ends infer pointees one by one.
-fn is_compatible_callee(program: &AnalysedModule<'_>, func: Func, call: InstRef<'_>) -> bool {
+fn is_compatible_callee(program: &TypedModule<'_>, func: Func, call: InstRef<'_>) -> bool {
     let module = program.module;
     let def = module.inst(module.function(func).def);
     let params = module.list_insts(module.function(func).params);
@@ -296,7 +271,7 @@ impl ReachedCallGraph {
 
     /// Depth-first from the entry point.
     fn from_program(
-        program: &AnalysedModule<'_>,
+        program: &TypedModule<'_>,
         by_id: &IdMap<Option<Func>>,
         pointed: &[Func],
     ) -> Result<ReachedCallGraph, SourceDiagnostic> {
@@ -350,7 +325,7 @@ impl ReachedCallGraph {
 
     fn scan_calls(
         &mut self,
-        program: &AnalysedModule<'_>,
+        program: &TypedModule<'_>,
         by_id: &IdMap<Option<Func>>,
         pointed: &[Func],
         func: Func,

@@ -3,9 +3,8 @@
 //! An invocation that reaches one stores its operands into its frame and returns to the scheduler,
 //! which computes the result for all invocations that take part and lets them go on.
 
-use crate::exec::cooperative_product::CooperativeProduct;
-use crate::layout::launch_context::EXCHANGE_SLOTS;
-use crate::module::program::AnalysedModule;
+use crate::matrix::cooperative_product::CooperativeProduct;
+use crate::module::typed_module::TypedModule;
 use crate::module::types::ScalarRepr;
 use crate::pipe::PipeUse;
 use spirula_diagnostics::SourceLocation;
@@ -14,7 +13,11 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Scope;
 use spirula_spirv::ir::InstRef;
 
-/// Who waits for each other.
+/// Slots of 8 bytes for the operands and results of an exchange: two vectors of 16 and two more. Products of matrices
+/// take more.
+const EXCHANGE_SLOTS: u32 = 34;
+
+/// The invocations that wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SyncGroup {
     /// All invocations of the workgroup.
@@ -490,7 +493,7 @@ pub(crate) fn find_exchange_rule(op: Op) -> Option<(ExchangeOperandForm, GroupEx
 }
 
 /// Whether an instruction suspends the invocation.
-pub(crate) fn is_point(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
+pub(crate) fn is_point(program: &TypedModule<'_>, inst: InstRef<'_>) -> bool {
     match inst.op() {
         Op::ControlBarrier if program.is_single => false,
         Op::CooperativeMatrixMulAddKHR if is_dense(program, inst) => false,
@@ -501,12 +504,12 @@ pub(crate) fn is_point(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool 
 }
 
 /// Whether a product is one of matrices that lie in memory.
-fn is_dense(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
+fn is_dense(program: &TypedModule<'_>, inst: InstRef<'_>) -> bool {
     inst.result_type().is_some_and(|ty| program.is_dense(ty))
 }
 
 /// Who waits at a point; none where an invocation would wait for itself only.
-pub(crate) fn group_of(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Option<SyncGroup> {
+pub(crate) fn group_of(program: &TypedModule<'_>, inst: InstRef<'_>) -> Option<SyncGroup> {
     if let Some((ExchangeOperandForm::Subgroup, _)) = find_exchange_rule(inst.op()) {
         return Some(SyncGroup::Subgroup);
     }
@@ -547,7 +550,7 @@ pub(crate) struct SuspensionPoint {
 }
 
 /// Slots that a point needs at least.
-pub(crate) fn count_slots(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> u32 {
+pub(crate) fn count_slots(program: &TypedModule<'_>, inst: InstRef<'_>) -> u32 {
     match find_exchange_rule(inst.op()) {
         Some((_, GroupExchange::Product)) if is_dense(program, inst) => 0,
         Some((_, GroupExchange::Product)) => {

@@ -100,7 +100,7 @@ impl ClifLowering<'_, '_, '_> {
         let Some((_, source)) = ROWS.iter().find(|row| row.0 == builtin) else {
             return self.fail_unsupported(format!("the built-in variable {builtin}"));
         };
-        let Some((scalar, count)) = crate::layout::globals::builtin_type(self.shared, variable)
+        let Some((scalar, count)) = crate::layout::globals::builtin_type(self.program, variable)
         else {
             return self.fail_unsupported(format!("the type of the built-in variable {builtin}"));
         };
@@ -126,7 +126,7 @@ impl ClifLowering<'_, '_, '_> {
             return self.fail_unsupported("this use of a pointer");
         };
         let values = self.read_builtin(variable, component)?;
-        let (scalar, _) = crate::layout::globals::builtin_type(self.shared, variable)
+        let (scalar, _) = crate::layout::globals::builtin_type(self.program, variable)
             .unwrap_or((ScalarRepr::Int(32), 1));
         let slot = self.stack_slot(u64::from(scalar.bytes()) * 4)?;
         let address = self.builder.ins().stack_addr(types::I64, slot, 0);

@@ -1,14 +1,14 @@
 //! Function calls: inlined ones, and ones of generated functions.
 
-use super::entry::FrameExtent;
 use super::lowering::{
     ClifKernelContext, ClifLowering, IdLocation, InlineScope, InvocationValues, PointeeInfo,
     clif_type,
 };
 use super::values::PointerOperand;
 use super::{ClifResult, ClifScalars};
+use crate::analysis::analysed_module::AnalysedModule;
 use crate::analysis::promoted_variables::MAX_SCALARS;
-use crate::module::program::AnalysedModule;
+use crate::layout::frames::FrameExtent;
 use crate::module::types::LoweredTypeKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Type, Value, types};

@@ -1,10 +1,10 @@
 //! Cooperative matrices: each invocation of a subgroup holds every so many-th component, as a vector.
-//! [`crate::exec::cooperative_product`] says which.
+//! [`crate::matrix::cooperative_product`] says which.
 
 use super::ClifResult;
 use super::lowering::{ClifLowering, clif_type, plain_flags};
 use crate::analysis::suspension::SuspensionPoint;
-use crate::exec::cooperative_product::CooperativeProduct;
+use crate::matrix::cooperative_product::CooperativeProduct;
 use crate::module::types::{LoweredTypeKind, ScalarLeaf, ScalarRepr};
 use crate::sanitizer::instrument::MemoryAccessKind;
 use cranelift_codegen::ir::condcodes::IntCC;

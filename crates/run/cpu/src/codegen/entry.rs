@@ -6,15 +6,16 @@
 
 use super::ClifResult;
 use super::call::lower_function;
+use super::gang_loop::{GangEntry, GangLoop};
 use super::lowering::{
-    ClifKernelContext, ClifLowering, GangLoop, InlineScope, InvocationValues, PointeeInfo,
-    clif_type, invariant_flags,
+    ClifKernelContext, ClifLowering, InlineScope, InvocationValues, PointeeInfo, clif_type,
+    invariant_flags,
 };
 use super::values::PointerOperand;
-use crate::layout::globals::{GlobalLocation, ParameterResource, ReachedGlobals};
-use crate::layout::launch_context::{EXCHANGE, START, STATE, at};
-use crate::module::types::LoweredTypeKind;
-use crate::simd::GangEntry;
+use crate::layout::frames::FrameExtent;
+use crate::layout::globals::GlobalLocation;
+use crate::layout::launch_context::{START, STATE, at};
+use crate::layout::parameters::{SlotKind, parameter_slots};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockArg, InstBuilder, InstructionData, JumpTableData, MemFlagsData, Opcode,
@@ -23,63 +24,10 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::Func;
 
 /// Most bytes of an invocation's frame.
 const MAX_FRAME: u64 = 1 << 22;
-/// Most bytes of an invocation's private memory.
-const MAX_ROOMS: u64 = 1 << 22;
-
-/// What offsets in private memory are multiples of.
-const ROOM_ALIGN: u32 = 16;
-
-/// The layout of the frames of a kernel's invocations.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FrameExtent {
-    /// Bytes from the frame's address to its end.
-    pub above: u32,
-    /// Bytes before the frame's address.
-    pub below: u32,
-    /// Bytes of the invocation's private memory, which lies elsewhere: the program's indices reach it.
-    pub rooms: u32,
-}
-
-impl FrameExtent {
-    /// Room for the state, and for exchanges where there are any: barriers alone need none; so many bytes of private
-    /// memory.
-    pub fn new(slots: u32, rooms: u32) -> Self {
-        FrameExtent {
-            above: (EXCHANGE as u32).saturating_add(slots.saturating_mul(8)),
-            below: 0,
-            rooms,
-        }
-    }
-
-    /// Room in private memory that stays for the invocation's whole run: its offset; none where there is too much.
-    pub fn open_room(&mut self, bytes: u64) -> Option<u32> {
-        let offset = self.rooms.next_multiple_of(ROOM_ALIGN);
-        let end = u64::from(offset).checked_add(bytes)?;
-        if end > MAX_ROOMS {
-            return None;
-        }
-        self.rooms = end as u32;
-        Some(offset)
-    }
-
-    /// Bytes from an invocation's private memory to the next's.
-    pub fn room_stride(&self) -> u32 {
-        self.rooms.next_multiple_of(ROOM_ALIGN)
-    }
-}
-
-/// Bytes of private memory that the module's private variables take; none where there is too much.
-pub(crate) fn private_room(globals: &ReachedGlobals, is_checking: bool) -> Option<u32> {
-    let bytes = u64::from(globals.private_bytes).next_multiple_of(ROOM_ALIGN.into());
-    // Checks keep behind it what is defined.
-    let room = if is_checking { 2 * bytes } else { bytes };
-    (room <= MAX_ROOMS).then_some(room as u32)
-}
 
 /// The signature of entry functions.
 pub(crate) fn entry_signature(convention: CallConv) -> Signature {
@@ -504,87 +452,4 @@ fn back_edge(linear: Value, next: [Value; 3], least: Value, greatest: Value) -> 
     [linear, next[0], next[1], next[2], least, greatest]
         .map(BlockArg::Value)
         .into()
-}
-
-/// How a kernel's parameter is passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SlotKind {
-    /// Its bytes.
-    ByValue,
-    /// Its bytes; the kernel gets the address of a copy of its own.
-    Copy,
-    /// An address.
-    Buffer,
-    /// An address in the workgroup's memory.
-    Local,
-    /// An image's address, or a sampler's word.
-    Handle,
-}
-
-/// Where a kernel's parameter stands in the block of arguments.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ParameterSlot {
-    pub kind: SlotKind,
-    pub what: ParameterResource,
-    pub offset: u32,
-    /// Bytes of the value; 8 for addresses.
-    pub bytes: u64,
-}
-
-/// The layout of the block of arguments.
-pub(crate) fn parameter_slots(
-    program: &crate::module::program::AnalysedModule<'_>,
-) -> Result<Vec<ParameterSlot>, SourceDiagnostic> {
-    let mut end = 0u64;
-    let mut slots = Vec::new();
-    for (n, param) in program
-        .functions
-        .get(program.entry.func)
-        .params
-        .iter()
-        .enumerate()
-    {
-        let ty = program.type_of(*param);
-        let (kind, bytes) = match ty.map(|ty| (program.types.kind(ty), ty)) {
-            // What is enqueued is given what it captures in memory of its own.
-            Some(_) if program.entry.is_block && n == 0 => (SlotKind::Buffer, 8),
-            Some((LoweredTypeKind::Pointer { class, pointee }, _)) => match class {
-                StorageClass::Workgroup => (SlotKind::Local, 8),
-                StorageClass::CrossWorkgroup | StorageClass::UniformConstant
-                    if !program.is_by_value(*param) =>
-                {
-                    (SlotKind::Buffer, 8)
-                }
-                _ => {
-                    let size = pointee.map_or(0, |ty| program.types.layouts.get(ty).size);
-                    (SlotKind::Copy, size)
-                }
-            },
-            Some((LoweredTypeKind::Handle { .. }, _)) => (SlotKind::Handle, 8),
-            Some((_, ty))
-                if ParameterResource::from_type(program, ty) == ParameterResource::Pipe =>
-            {
-                (SlotKind::Handle, 8)
-            }
-            Some((_, ty)) => (SlotKind::ByValue, program.types.layouts.get(ty).size),
-            None => (SlotKind::ByValue, 0),
-        };
-        let offset = end.next_multiple_of(16);
-        end = offset.saturating_add(bytes);
-        if end > 1 << 16 {
-            let def = program.module.function(program.entry.func).def;
-            let place = program.module.inst(def).place();
-            let message = "the kernel's parameters take more than 64 KiB";
-            return Err(SourceDiagnostic::error(place, message));
-        }
-        slots.push(ParameterSlot {
-            kind,
-            what: ty.map_or(ParameterResource::Memory, |ty| {
-                ParameterResource::from_type(program, ty)
-            }),
-            offset: offset as u32,
-            bytes,
-        });
-    }
-    Ok(slots)
 }

@@ -339,7 +339,7 @@ impl ClifLowering<'_, '_, '_> {
 }
 
 fn promoted_variables(
-    program: &crate::module::program::AnalysedModule<'_>,
+    program: &crate::analysis::analysed_module::AnalysedModule<'_>,
     id: Id,
     first: Variable,
 ) -> impl Iterator<Item = Variable> {

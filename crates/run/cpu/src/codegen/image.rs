@@ -5,7 +5,6 @@ use super::lowering::{ClifLowering, clif_type, invariant_flags, plain_flags};
 use super::{ClifResult, ClifScalars};
 use crate::image::access::{self, TextureQuery, ask, at};
 use crate::image::{ImageType, SAMPLER};
-use crate::module::program::AnalysedModule;
 use crate::module::types::ScalarRepr;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use spirula_diagnostics::SourceDiagnostic;
@@ -22,15 +21,6 @@ const IGNORED: u32 = ImageOperands::MakeTexelAvailable.0
     | ImageOperands::SignExtend.0
     | ImageOperands::ZeroExtend.0
     | ImageOperands::Nontemporal.0;
-
-/// What a type of images says; also of one with a sampler.
-pub(crate) fn image_type(program: &AnalysedModule<'_>, ty: Id) -> Option<ImageType> {
-    let mut def = program.definitions.get(program.module, ty)?;
-    if def.op() == Op::TypeSampledImage {
-        def = program.definitions.get(program.module, def.id_operand(0))?;
-    }
-    (def.op() == Op::TypeImage).then(|| ImageType::from_definition(def))
-}
 
 /// `OpSampledImage`.
 pub(crate) fn lower_sampled_image(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
@@ -210,7 +200,7 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     fn request_of(&mut self, ty: Id) -> Result<ImageRequestSlot, SourceDiagnostic> {
-        let Some(image) = image_type(self.program, ty) else {
+        let Some(image) = self.program.image_type(ty) else {
             return Err(self.instruction_fault(format!("{ty} is no type of images")));
         };
         if image.multisampled {

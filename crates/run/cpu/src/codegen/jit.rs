@@ -1,20 +1,20 @@
-//! Machine code: the one module that talks to Cranelift's JIT, and that calls what it made.
+//! JIT code: compiles functions through Cranelift's JIT and keeps their machine code.
+//!
+//! The entry function for single invocations may be compiled when it is first needed. Most launches of kernels that
+//! have code for gangs run nothing else.
 //!
 //! # Unsafe code
-//! - Calling generated code: the address is that of a function with the signature of
-//!   [`JitCode::call_range`], as only entry functions are registered with it, and the memory it lies in
-//!   lives as long as the `Code`. What generated code does to memory is the caller's promise.
-//! - Freeing generated code: `Code` is dropped when nothing can call it any more, as every call
-//!   borrows it.
-//!
-//! The entry function for single invocations may be compiled when it is first needed, as most launches of
-//! kernels that have code for bundles run nothing else.
+//! - An address becomes a function pointer ([`CompiledEntry`]). The function has the signature of [`EntryFn`], as only
+//!   entry functions are registered, and its memory lives as long as the [`JitCode`].
+//! - Machine code is freed when the [`JitCode`] is dropped. Every call borrows it, so that none is running then.
 #![allow(unsafe_code)]
 
 use super::crowded_functions::is_crowded;
+use super::gang_loop::GangTarget;
 use super::loop_exits::leave_first;
-use crate::exec::guard::{self, EntryFn, TrapReason};
-use crate::layout::launch_context::LaunchContext;
+use super::non_temporal_stub::CODE;
+use crate::layout::launch_context::EntryFn;
+use crate::memory::kept_memory::KeptMemory;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{AbiParam, FuncRef, Function, Signature, UserFuncName, types};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetFrontendConfig};
@@ -25,45 +25,48 @@ use spirula_spirv::ir::Func;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Generated code and the data that it refers to.
+/// Generated code and the memory that it refers to.
 pub(crate) struct JitCode {
-    /// None once it is dropped.
+    /// None after the code is dropped.
     module: Mutex<Option<JITModule>>,
     functions: Vec<(Func, FuncId)>,
-    /// The entry function for bundles, until it is finished.
+    /// The entry function for gangs before it is finished.
     bundle_id: Option<FuncId>,
-    kept: Vec<Box<[u128]>>,
-    /// For invocations one by one; why there is none where it could not be compiled.
+    /// Memory that the code refers to.
+    pub memory: KeptMemory,
+    /// The entry function for single invocations, or the reason why it could not be compiled.
     alone: OnceLock<Result<CompiledEntry, String>>,
-    /// The same, before it is compiled.
+    /// The entry function for single invocations before it is compiled.
     deferred: Mutex<Option<(FuncId, Box<cranelift_codegen::Context>)>>,
     has_alone: bool,
     bundle: Option<CompiledEntry>,
-    /// Sizes of the functions that were compiled.
+    /// Sizes in bytes of the compiled functions.
     sizes: Vec<(FuncId, usize)>,
-    /// Functions that keep all registers.
+    /// Functions that preserve all registers.
     keeping: Vec<(PreserveAllStub, FuncId)>,
 }
 
-/// What a function that keeps all registers is for.
+/// The purpose of a function that preserves all registers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PreserveAllStub {
-    /// It calls the host's function at an address.
+    /// Calls the host function at an address.
     Host(usize),
-    /// It decides about accesses of a kind, by its number.
+    /// Decides about accesses of one kind, by its number.
     Deed(u8),
-    /// It stores past the caches.
+    /// Stores past the caches.
     Stream,
 }
 
-/// An entry function that can be called, and where it and what it calls lie.
-struct CompiledEntry {
-    entry: EntryFn,
-    pieces: Vec<(usize, usize)>,
+/// An entry function that can be called.
+pub(crate) struct CompiledEntry {
+    /// The function.
+    pub entry: EntryFn,
+    /// Address ranges of its code and of the functions that it calls.
+    pub pieces: Vec<(usize, usize)>,
 }
 
 impl JitCode {
-    /// No code yet, for the host.
+    /// Empty code for the host.
     ///
     /// # Errors
     /// When Cranelift does not support the host.
@@ -76,7 +79,7 @@ impl JitCode {
             module: Mutex::new(Some(JITModule::new(builder))),
             functions: Vec::new(),
             bundle_id: None,
-            kept: Vec::new(),
+            memory: KeptMemory::default(),
             alone: OnceLock::new(),
             deferred: Mutex::new(None),
             has_alone: false,
@@ -98,12 +101,12 @@ impl JitCode {
         self.module().isa().default_call_conv()
     }
 
-    /// What Cranelift's front end has to know of the target.
+    /// The target's configuration for Cranelift's front end.
     pub fn frontend_config(&mut self) -> TargetFrontendConfig {
         self.module().target_config()
     }
 
-    /// A context for a function to be made.
+    /// Declares a function. Returns the context in which it is built.
     pub fn begin_function(
         &mut self,
         func: Func,
@@ -120,7 +123,10 @@ impl JitCode {
         Ok(context)
     }
 
-    /// Compiles the entry function for bundles, if the target can.
+    /// Compiles the entry function for gangs.
+    ///
+    /// # Errors
+    /// When the target cannot compile it.
     pub fn define_bundle(&mut self, func: Function) -> Result<(), String> {
         let module = self.module();
         let id = module
@@ -137,7 +143,8 @@ impl JitCode {
         Ok(())
     }
 
-    /// A function that keeps all registers; made where there is none yet. None where the target has no such functions.
+    /// Declares in `within` a function that preserves all registers. `make` builds it on first use. None where the
+    /// target has no such functions.
     pub fn get_preserving_stub(
         &mut self,
         kept: PreserveAllStub,
@@ -168,9 +175,9 @@ impl JitCode {
         Some(self.declare_far(id, within))
     }
 
-    /// The function that stores two vectors past the caches, to be called by another one; none where the target has none.
+    /// Declares in `within` the function that stores two vectors past the caches; none where the target has none.
     pub fn get_streaming_stub(&mut self, within: &mut Function) -> Option<FuncRef> {
-        let code = crate::analysis::non_temporal_stores::CODE?;
+        let code = CODE?;
         let known = self
             .keeping
             .iter()
@@ -193,26 +200,29 @@ impl JitCode {
         Some(self.declare_far(id, within))
     }
 
-    /// A function to be called by another one, wherever the two come to lie: large functions get memory of
-    /// their own, which may be farther away than near calls reach.
+    /// Declares a function in another one by a far call. Large functions get memory of their own, which may be farther
+    /// away than near calls reach.
     fn declare_far(&mut self, id: FuncId, within: &mut Function) -> FuncRef {
         let callee = self.module().declare_func_in_func(id, within);
         within.dfg.ext_funcs[callee].colocated = false;
         callee
     }
 
-    /// What the target can do for bundles.
-    pub fn bundle_target(&mut self) -> crate::simd::GangTarget {
+    /// Properties of the target that the code for gangs depends on.
+    pub fn bundle_target(&mut self) -> GangTarget {
         let module = self.module();
         let flags = module.isa().isa_flags();
         let fma = flags.iter().find(|flag| flag.name == "has_fma");
-        crate::simd::GangTarget {
+        GangTarget {
             config: module.target_config(),
             has_fma: fma.is_none_or(|flag| flag.as_bool() == Some(true)),
         }
     }
 
     /// Compiles a function that was begun.
+    ///
+    /// # Errors
+    /// When its IR is invalid or cannot be compiled.
     pub fn define_function(
         &mut self,
         func: Func,
@@ -229,10 +239,10 @@ impl JitCode {
         Ok(())
     }
 
-    /// Keeps a function that was begun, the entry function for invocations one by one, until it is needed.
+    /// Keeps the entry function for single invocations uncompiled until it is needed.
     ///
     /// # Errors
-    /// When it could not be compiled.
+    /// When its IR is invalid.
     pub fn defer_function(
         &mut self,
         func: Func,
@@ -247,7 +257,10 @@ impl JitCode {
         Ok(())
     }
 
-    /// Makes the code callable. `entry` has none where only bundles are run.
+    /// Makes the code callable. `entry` is none where only gangs run.
+    ///
+    /// # Errors
+    /// When there is no entry function, or memory for the code cannot be had.
     pub fn make_callable(&mut self, entry: Option<Func>) -> Result<(), String> {
         let id = entry.and_then(|entry| self.function_id(entry));
         let bundle = self.bundle_id;
@@ -270,13 +283,13 @@ impl JitCode {
         Ok(())
     }
 
-    /// Sees to it that there is code for invocations one by one, where there is any.
+    /// Compiles the entry function for single invocations if it was deferred.
     ///
     /// # Errors
     /// When it cannot be compiled.
     pub fn prepare_serialised(&self) -> Result<(), String> {
         let made = self.alone.get_or_init(|| {
-            // What the code generator does not expect ends in a panic.
+            // The code generator panics on input that it does not expect.
             let compile = || self.compile_deferred();
             let made = catch_unwind(AssertUnwindSafe(compile));
             made.unwrap_or_else(|_| Err("no code could be made".to_owned()))
@@ -298,11 +311,12 @@ impl JitCode {
         Ok(CompiledEntry::new(module, id, &sizes))
     }
 
-    /// Whether there is code for bundles, and for invocations one by one, be it only once it is needed.
+    /// Whether there is code for gangs or for single invocations. Deferred code counts.
     pub fn has_entry(&self, bundles: bool) -> bool {
-        match bundles {
-            true => self.bundle.is_some(),
-            false => self.has_alone,
+        if bundles {
+            self.bundle.is_some()
+        } else {
+            self.has_alone
         }
     }
 
@@ -311,73 +325,25 @@ impl JitCode {
         row.map(|row| row.1)
     }
 
-    /// A function made before, to be called by another one.
+    /// Declares a function that was begun before in another one, which may then call it.
     pub fn reference_function(&mut self, func: Func, within: &mut Function) -> Option<FuncRef> {
         let id = self.function_id(func)?;
         Some(self.declare_far(id, within))
     }
 
-    /// Runs the invocations `lo..hi` that are at the point `resume`, one by one or in bundles.
-    ///
-    /// # Safety
-    /// The context describes memory that the code may use as the program says. The code exists, and was
-    /// prepared.
-    /// Bundles divide the workgroup's size in x, `lo`, `hi` and the first global id in x.
-    ///
-    /// # Errors
-    /// When the code does not come to its end.
-    pub unsafe fn call_range(
-        &self,
-        context: &LaunchContext,
-        [lo, hi]: [u32; 2],
-        resume: u32,
-        bundles: bool,
-    ) -> Result<u64, TrapReason> {
-        let form = match bundles {
-            true => self.bundle.as_ref(),
-            false => self.alone.get().and_then(|alone| alone.as_ref().ok()),
-        };
-        match form {
-            // SAFETY: the entry function lives as long as `self`; its use of memory is the caller's
-            // promise.
-            Some(form) => unsafe {
-                guard::call_guarded(form.entry, context, [lo, hi, resume], &form.pieces)
-            },
-            None => Ok(0),
-        }
-    }
-
-    /// Zeroed memory that lives as long as the code, aligned to 16; its address.
-    pub fn keep_zeros(&mut self, bytes: u64) -> usize {
-        let block = vec![0u128; (bytes as usize).div_ceil(16).max(1)].into_boxed_slice();
-        self.kept.push(block);
-        self.kept.last().map_or(0, |b| b.as_ptr() as usize)
-    }
-
-    /// Memory with these contents, likewise.
-    pub fn keep_bytes(&mut self, bytes: &[u8]) -> usize {
-        let address = self.keep_zeros(bytes.len() as u64);
-        self.fill_kept(address, bytes);
-        address
-    }
-
-    /// Sets the contents of memory that was kept.
-    pub fn fill_kept(&mut self, address: usize, bytes: &[u8]) {
-        let block = self
-            .kept
-            .iter_mut()
-            .find(|b| b.as_ptr() as usize == address);
-        let Some(block) = block else { return };
-        for (to, from) in block.iter_mut().zip(bytes.chunks(16)) {
-            let mut word = [0; 16];
-            word[..from.len()].copy_from_slice(from);
-            *to = u128::from_ne_bytes(word);
+    /// The entry function for gangs, or that for single invocations; none where there is none or it is not compiled
+    /// yet.
+    pub fn entry(&self, bundles: bool) -> Option<&CompiledEntry> {
+        if bundles {
+            self.bundle.as_ref()
+        } else {
+            self.alone.get().and_then(|alone| alone.as_ref().ok())
         }
     }
 }
 
 impl CompiledEntry {
-    /// An entry function that was compiled, as were all functions whose sizes are given.
+    /// An entry function and the code ranges of all compiled functions. `sizes` has their sizes in bytes.
     fn new(module: &JITModule, entry: FuncId, sizes: &[(FuncId, usize)]) -> CompiledEntry {
         let piece = |(id, size): &(FuncId, usize)| {
             let start = module.get_finalized_function(*id) as usize;
@@ -396,12 +362,12 @@ fn get_locked_mut<T>(mutex: &mut Mutex<T>) -> &mut T {
     mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Refuses what modules whose types do not fit are lowered to.
+/// Refuses invalid IR, which modules with mismatched types are lowered to.
 fn verify_function(context: &cranelift_codegen::Context, module: &JITModule) -> Result<(), String> {
     context.verify(module.isa()).map_err(|e| format!("{e:?}"))
 }
 
-/// Compiles a function, with the allocator that suits it.
+/// Compiles a function with the register allocator that suits it.
 fn compile_function(
     module: &mut JITModule,
     id: FuncId,
@@ -427,7 +393,7 @@ fn compile_function(
     defined.map_err(|e| format!("{e:?}"))
 }
 
-/// Bytes of code that was compiled.
+/// Bytes of a compiled function.
 fn code_size(context: &cranelift_codegen::Context) -> usize {
     let code = context.compiled_code();
     code.map_or(0, |code| code.code_info().total_size as usize)
@@ -445,13 +411,13 @@ impl Drop for JitCode {
 /// How registers are allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RegisterAllocator {
-    /// By moving what was placed before: the better code.
+    /// Moves values that were placed before. It gives the better code.
     Backtracking,
-    /// In time that is linear in the code.
+    /// Takes time linear in the size of the code.
     SinglePass,
 }
 
-/// The host's instruction set with all that the processor has.
+/// The host's instruction set with all features of the processor.
 fn build_host_isa(allocator: RegisterAllocator) -> Result<OwnedTargetIsa, String> {
     static ISAS: [OnceLock<Result<OwnedTargetIsa, String>>; 2] = [const { OnceLock::new() }; 2];
     let algorithm = match allocator {
@@ -465,12 +431,12 @@ fn build_host_isa(allocator: RegisterAllocator) -> Result<OwnedTargetIsa, String
                 ("regalloc_algorithm", algorithm),
                 ("opt_level", "speed"),
                 ("is_pic", "false"),
-                // A stack that is used up has to be noticed, however large a function's frame is.
+                // Probes notice an exhausted stack, however large a frame is.
                 ("enable_probestack", "true"),
                 ("probestack_strategy", "inline"),
                 ("use_colocated_libcalls", "false"),
                 ("enable_multi_ret_implicit_sret", "true"),
-                // What comes of modules is verified once instead, before it is compiled.
+                // Each function is verified once before it is compiled instead.
                 ("enable_verifier", "false"),
             ] {
                 flags.set(name, value).map_err(|e| e.to_string())?;

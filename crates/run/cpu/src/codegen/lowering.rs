@@ -1,19 +1,20 @@
 //! The state of lowering: the function being built, and a scope for each inlined call.
 
-use super::entry::{FrameExtent, ParameterSlot};
+use super::gang_loop::GangLoop;
 use super::jit::JitCode;
 use super::{ClifResult, ClifScalars};
+use crate::analysis::analysed_module::AnalysedModule;
 use crate::analysis::block_counters::BlockCounters;
 use crate::analysis::non_temporal_stores::NonTemporalStores;
 use crate::analysis::privatised_atomics::PrivatisedAtomics;
 use crate::analysis::suspension::SuspensionPoint;
 use crate::host::printf::PrintfArgument;
+use crate::layout::frames::FrameExtent;
 use crate::layout::globals::ReachedGlobals;
-use crate::module::program::AnalysedModule;
+use crate::layout::parameters::ParameterSlot;
 use crate::module::types::{MatrixStrides, ScalarRepr};
 use crate::sanitizer::instrument::strided::StridedCheckResults;
 use crate::sanitizer::instrument::{RowKind, SanitizerAnalysis, VariableShadow};
-use crate::simd::GangEntry;
 use cranelift_codegen::ir::{
     AbiParam, AliasRegionData, Block, InstBuilder, MemFlagsData, Signature, StackSlot,
     StackSlotData, StackSlotKind, Type, Value, types,
@@ -67,22 +68,6 @@ pub(crate) struct ClifKernelContext<'a, 'm> {
     pub streamed: rustc_hash::FxHashSet<cranelift_codegen::ir::Inst>,
     /// Addresses and lengths of formats that are no constants.
     pub strings: Vec<(u64, u64)>,
-}
-
-/// Whether the loop over the invocations steps by bundles, and where those enter.
-#[derive(Clone, Copy)]
-pub(crate) struct GangLoop {
-    /// Invocations of a bundle.
-    pub width: usize,
-    /// Filled in once the loop is made.
-    pub roots: Option<GangEntry>,
-}
-
-impl GangLoop {
-    /// Bundles of so many invocations.
-    pub fn new(width: usize) -> GangLoop {
-        GangLoop { width, roots: None }
-    }
 }
 
 /// What generated code knows about the invocation that it runs.

@@ -466,6 +466,6 @@ impl ClifLowering<'_, '_, '_> {
         let block =
             crate::layout::globals::constant_bytes(self.program, self.shared.globals, id, ty);
         let block = block.map_err(|message| self.instruction_fault(message))?;
-        Ok(self.shared.code.keep_bytes(&block))
+        Ok(self.shared.code.memory.keep_bytes(&block))
     }
 }

@@ -1,11 +1,11 @@
 //! Where a launch's arguments and bindings stand for generated code.
 
-use super::compile::JitKernel;
 use super::launch::{DescriptorResource, JitArgument, JitLaunch, LaunchError, ResourceBinding};
-use crate::analysis::privatised_atomics::PrivatisedMemory;
-use crate::codegen::entry::{ParameterSlot, SlotKind};
+use crate::exec::jit_kernel::JitKernel;
+use crate::exec::privatised_memory::PrivatisedMemory;
 use crate::image::{HostImage, ImageType, TextureView};
 use crate::layout::globals::ParameterResource;
+use crate::layout::parameters::{ParameterSlot, SlotKind};
 use crate::pipe;
 
 /// Most bytes of a workgroup's memory.

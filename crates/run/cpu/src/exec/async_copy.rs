@@ -7,19 +7,8 @@
 #![allow(unsafe_code)]
 
 use super::guard::{self, TrapReason};
+use crate::layout::async_copy::AsyncCopyRequest;
 use crate::layout::launch_context::LaunchContext;
-
-/// Elements to copy; one side's are `stride` elements apart.
-#[derive(Clone, Copy)]
-pub(crate) struct AsyncCopyRequest {
-    pub to: u64,
-    pub from: u64,
-    pub count: u64,
-    /// Bytes of an element.
-    pub size: u64,
-    pub stride: u64,
-    pub strided_source: bool,
-}
 
 /// Copies elements.
 ///

@@ -1,13 +1,14 @@
 //! Launches that are checked.
 
 use super::arguments::MarshalledArguments;
-use super::compile::JitKernel;
 use super::guard::{CallWatchdog, TrapReason};
-use super::launch::{JitArgument, JitLaunch, LaunchError, MemorySpan};
+use super::launch::{JitArgument, JitLaunch, LaunchError};
 use super::launch_worker::LaunchWorker;
-use super::run::checked_product;
-use crate::codegen::entry::SlotKind;
+use crate::exec::jit_kernel::JitKernel;
+use crate::exec::launch_grid::checked_product;
 use crate::host::launch_queue::LaunchQueue;
+use crate::layout::parameters::SlotKind;
+use crate::memory::memory_span::MemorySpan;
 use crate::sanitizer::kernel_sanitizer::KernelSanitizer;
 use crate::sanitizer::runtime::ArgumentShadow;
 
@@ -51,7 +52,7 @@ impl JitKernel {
         checker: &mut KernelSanitizer,
         queue: &LaunchQueue,
     ) -> Result<(), LaunchError> {
-        if self.checks.is_none() {
+        if self.sanitizer.is_none() {
             let message = format!("{} was not compiled to be checked", self.name);
             return Err(LaunchError::Launch(message));
         }
@@ -95,7 +96,7 @@ impl JitKernel {
         workgroup: u64,
         checker: &mut KernelSanitizer,
     ) -> Vec<ArgumentShadow> {
-        let granules = self.checks.as_ref().map_or(&[][..], |c| &c.granules);
+        let granules = self.sanitizer.as_ref().map_or(&[][..], |c| &c.granules);
         let mut rows = Vec::new();
         for (n, slot) in self.slots.iter().enumerate() {
             let at = slot.offset as usize / 8;

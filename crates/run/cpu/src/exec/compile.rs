@@ -1,17 +1,20 @@
 //! From a module to a kernel that runs.
 
-use super::exchange::FrameLayout;
+use super::jit_kernel::JitKernel;
+use crate::analysis::analysed_module::AnalysedModule;
 use crate::analysis::block_counters::BlockCounters;
 use crate::analysis::non_temporal_stores::NonTemporalStores;
 use crate::analysis::privatised_atomics::PrivatisedAtomics;
-use crate::analysis::suspension::{SuspensionPoint, SyncGroup};
-use crate::codegen::entry::{self, FrameExtent, ParameterSlot};
+use crate::analysis::suspension::SyncGroup;
+use crate::codegen::gang_loop::GangLoop;
 use crate::codegen::jit::JitCode;
-use crate::codegen::lowering::{ClifKernelContext, GangLoop};
-use crate::codegen::{call, ext, in_memory_matrix, instruction_table};
+use crate::codegen::lowering::ClifKernelContext;
+use crate::codegen::{call, entry, ext, in_memory_matrix, instruction_table};
 use crate::host::printf::PrintfSites;
-use crate::layout::globals::{BindingSlot, PlacedVariables, ReachedGlobals};
-use crate::module::program::{AnalysedModule, EntryInfo, EntrySelector};
+use crate::layout::frames::{FrameExtent, FrameLayout, private_room};
+use crate::layout::globals::{PlacedVariables, ReachedGlobals};
+use crate::layout::parameters::{ParameterSlot, SlotKind, parameter_slots};
+use crate::module::entry_point::EntrySelector;
 use crate::module::types::LoweredTypeKind;
 use crate::sanitizer::SanitizerInfo;
 use crate::sanitizer::instrument::{RowKind, SanitizerAnalysis};
@@ -63,45 +66,6 @@ impl JitOptions {
     }
 }
 
-/// An entry point, compiled for the host.
-pub struct JitKernel {
-    pub(crate) code: JitCode,
-    pub(crate) name: String,
-    pub(crate) local_size: Option<[u32; 3]>,
-    pub(crate) subgroup_size: u32,
-    pub(crate) points: Vec<SuspensionPoint>,
-    /// Of invocations that run one by one.
-    pub(crate) frame: FrameLayout,
-    /// Invocations of a bundle.
-    pub(crate) bundle_width: usize,
-    /// Of bundles.
-    pub(crate) bundle_frame: FrameLayout,
-    /// Bytes of an invocation's private memory, in the code for single ones and in that for bundles.
-    pub(crate) room_bytes: [u32; 2],
-    pub(crate) slots: Vec<ParameterSlot>,
-    pub(crate) bindings: Vec<BindingSlot>,
-    pub(crate) workgroup_bytes: u32,
-    pub(crate) workgroup_align: u32,
-    pub(crate) zero_workgroup: bool,
-    pub(crate) push_bytes: u64,
-    pub(crate) counters: BlockCounters,
-    pub(crate) prints: PrintfSites,
-    /// What it only writes.
-    pub(crate) streams: NonTemporalStores,
-    /// What is only counted in.
-    pub(crate) tallies: PrivatisedAtomics,
-    /// Whether workgroups may wait for each other.
-    pub(crate) may_wait: bool,
-    /// What it enqueues, and what that does, by the functions' numbers.
-    pub(crate) blocks: Vec<(u64, JitKernel)>,
-    /// The entry points that run once before it, in their order. Its variables lie in their memory, too.
-    initialisers: Vec<JitKernel>,
-    /// Where its variables at module level are.
-    variables: PlacedVariables,
-    /// What checks know of it, if it is checked.
-    pub(crate) checks: Option<SanitizerInfo>,
-}
-
 impl JitKernel {
     /// Compiles an entry point. `spec` gives the values of specialisation constants by `SpecId`.
     ///
@@ -139,32 +103,6 @@ impl JitKernel {
             }
         }
         Ok(kernel)
-    }
-
-    /// The entry points with the mode `Initializer`, which have to run once, by one invocation, before this one
-    /// runs first.
-    pub fn initialisers(&self) -> &[JitKernel] {
-        &self.initialisers
-    }
-
-    /// Whether neighbouring invocations run at once, in vectors, where their number allows it.
-    pub fn runs_bundles(&self) -> bool {
-        self.code.has_entry(true)
-    }
-
-    /// The size of workgroups, where the module fixes it.
-    pub fn workgroup_size(&self) -> Option<[u32; 3]> {
-        self.local_size
-    }
-
-    /// Bytes of workgroup memory, besides that of arguments.
-    pub fn workgroup_memory(&self) -> u32 {
-        self.workgroup_bytes
-    }
-
-    /// Invocations of a subgroup.
-    pub fn subgroup_size(&self) -> u32 {
-        self.subgroup_size
     }
 }
 
@@ -296,8 +234,8 @@ fn build_kernel(
 ) -> Result<Option<JitKernel>, SourceDiagnostic> {
     let bug = |message: String| SourceDiagnostic::error(SourceLocation::Unknown, message);
     let mut code = JitCode::new().map_err(bug)?;
-    let globals = ReachedGlobals::from_program(program, &mut code, variables)?;
-    let slots = entry::parameter_slots(program)?;
+    let globals = ReachedGlobals::from_program(program, &mut code.memory, variables)?;
+    let slots = parameter_slots(program)?;
     let subgroup_size = options.lanes_per_subgroup();
     let checking = options
         .check
@@ -305,7 +243,7 @@ fn build_kernel(
     let rows = checking
         .as_ref()
         .map(|c| c.collect_row_kinds(program, &globals));
-    let room_bytes = entry::private_room(&globals, checking.is_some());
+    let room_bytes = private_room(&globals, checking.is_some());
     let room_bytes = room_bytes.ok_or_else(|| {
         let bytes = globals.private_bytes;
         bug(format!(
@@ -329,8 +267,8 @@ fn build_kernel(
         wide: rustc_hash::FxHashMap::default(),
         dense_bytes: 0,
         in_order: false,
-        streams: NonTemporalStores::from_program(program, &globals),
-        tallies: PrivatisedAtomics::from_program(program, &globals),
+        streams: NonTemporalStores::from_program(program, &globals.bound),
+        tallies: PrivatisedAtomics::from_program(program, &globals.bound),
         streamed: FxHashSet::default(),
         strings: Vec::new(),
     };
@@ -368,9 +306,16 @@ fn build_kernel(
     let (streams, tallies) = (shared.streams, shared.tallies);
     let constants = globals.data.iter().copied();
     let prints = PrintfSites::new(shared.prints, constants.chain(shared.strings).collect());
-    let checks = shared
-        .checking
-        .map(|checking| build_sanitizer_info(checking, &shared.rows, &globals));
+    let sanitizer = shared.checking.map(|checking| {
+        build_sanitizer_info(
+            checking,
+            &shared.rows,
+            &globals,
+            &slots,
+            program,
+            subgroup_size,
+        )
+    });
     code.make_callable(alone.then_some(program.entry.func))
         .map_err(bug)?;
     let bundle = bundle.unwrap_or(FrameExtent::new(0, 0));
@@ -381,7 +326,7 @@ fn build_kernel(
         subgroup_size,
         points,
         frame: FrameLayout::new(frame.below, frame.above),
-        bundle_width: bundle_width(&program.entry).unwrap_or(1),
+        bundle_width: program.entry.gang_width().unwrap_or(1),
         bundle_frame: FrameLayout::new(bundle.below, bundle.above),
         room_bytes: [frame.room_stride(), bundle.room_stride()],
         slots,
@@ -398,7 +343,7 @@ fn build_kernel(
         blocks: Vec::new(),
         initialisers: Vec::new(),
         variables: globals.variables.clone(),
-        checks,
+        sanitizer,
     }))
 }
 
@@ -407,9 +352,15 @@ fn build_sanitizer_info(
     checking: SanitizerAnalysis,
     rows: &[RowKind],
     globals: &ReachedGlobals,
+    slots: &[ParameterSlot],
+    program: &AnalysedModule<'_>,
+    subgroup_size: u32,
 ) -> SanitizerInfo {
     SanitizerInfo {
         number: next_number(),
+        kernel: program.entry.name.clone(),
+        subgroup_size,
+        is_local: slots.iter().map(|s| s.kind == SlotKind::Local).collect(),
         unknown_granule: checking.provenance.unknown_granule(),
         sites: checking.sites,
         group_granule: checking.group_granule,
@@ -453,11 +404,6 @@ fn next_number() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Neighbouring invocations that run at once, where they can.
-fn bundle_width(entry: &EntryInfo) -> Option<usize> {
-    simd::choose_gang_width(entry.local_size.map(|size| size[0]))
-}
-
 /// Makes code that runs neighbouring invocations at once; none where that cannot be. Whatever goes
 /// wrong, the code for single invocations is there to find out.
 fn lower_bundle(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent> {
@@ -465,7 +411,7 @@ fn lower_bundle(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent> {
     if program.functions.slots > 0 {
         return None;
     }
-    let width = bundle_width(&program.entry)?;
+    let width = program.entry.gang_width()?;
     shared.bundle = Some(GangLoop::new(width));
     let made = catch_unwind(AssertUnwindSafe(|| bundle_function(shared)));
     made.unwrap_or(None)

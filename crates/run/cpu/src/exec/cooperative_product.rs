@@ -4,23 +4,11 @@
 //! computed by the scheduler when all have arrived: sums of floats in `f32`, or in `f64` where the result
 //! has that, from the first product on, and rounded at last; integers exactly.
 
-use super::exchange::{WorkgroupFrames, number_from_bits, of_number};
+use super::exchange::{number_from_bits, of_number};
+use crate::layout::frames::WorkgroupFrames;
+use crate::matrix::cooperative_product::CooperativeProduct;
 use crate::module::types::ScalarRepr;
 use spirula_spirv::grammar::enumerants::CooperativeMatrixOperands as Operands;
-
-/// What is multiplied: `rows` by `depth` components with `depth` by `columns`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CooperativeProduct {
-    pub rows: u32,
-    pub columns: u32,
-    pub depth: u32,
-    /// Components of the factors, the summand and the result.
-    pub scalars: [ScalarRepr; 4],
-    /// Components that each invocation has of the factors and the summand.
-    pub parts: [u32; 3],
-    /// Which of them have signs, and whether the result saturates.
-    pub operands: u32,
-}
 
 /// Invocations of a subgroup.
 #[derive(Clone, Copy)]

@@ -5,65 +5,10 @@
 
 use super::cooperative_product::SubgroupLanes;
 use crate::analysis::suspension::{GroupExchange, ScanOperator, SuspensionPoint};
-use crate::layout::launch_context::{DONE, EXCHANGE, STATE};
+use crate::layout::frames::WorkgroupFrames;
 use crate::module::types::ScalarRepr;
 use spirula_scalar::{FloatEncoding, FloatRounding, convert};
 use spirula_spirv::grammar::Op;
-
-/// The layout of the frames of a workgroup's invocations, in words of 8 bytes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FrameLayout {
-    /// Words from the memory's beginning to the first frame's address.
-    pub bias: usize,
-    /// Words from a frame to the next.
-    pub stride: usize,
-}
-
-impl FrameLayout {
-    /// From the bytes before and behind a frame's address.
-    pub fn new(below: u32, above: u32) -> Self {
-        let bias = (below as usize).div_ceil(16) * 2;
-        FrameLayout {
-            bias,
-            stride: bias + (above as usize).div_ceil(16) * 2,
-        }
-    }
-}
-
-/// The frames of a workgroup.
-pub(crate) struct WorkgroupFrames<'a> {
-    pub words: &'a mut [u64],
-    pub layout: FrameLayout,
-}
-
-impl WorkgroupFrames<'_> {
-    fn word_index(&self, lane: usize, bytes: i32) -> usize {
-        self.layout.bias + lane * self.layout.stride + bytes as usize / 8
-    }
-
-    /// The state of an invocation.
-    pub fn lane_state(&self, lane: usize) -> u32 {
-        self.words[self.word_index(lane, STATE)] as u32
-    }
-
-    /// How many of the first invocations have ended.
-    pub fn count_ended(&self, count: usize) -> usize {
-        (0..count)
-            .filter(|lane| self.lane_state(*lane) == DONE)
-            .count()
-    }
-
-    /// Slot `n` of an invocation.
-    pub fn read_slot(&self, lane: usize, n: usize) -> u64 {
-        self.words[self.word_index(lane, EXCHANGE) + n]
-    }
-
-    /// Sets slot `n` of an invocation.
-    pub fn set_slot(&mut self, lane: usize, n: usize, value: u64) {
-        let at = self.word_index(lane, EXCHANGE) + n;
-        self.words[at] = value;
-    }
-}
 
 /// Computes the results of a point for the active invocations, in order. `first` is the number of
 /// the group's first invocation, `size` the number of invocations in a full group.

@@ -2,18 +2,11 @@
 
 use super::guard::TrapReason;
 use crate::image::{HostImage, SamplerState};
+use crate::layout::invocation_range::InvocationRange;
 use crate::layout::launch_context::LaunchContext;
+use crate::memory::memory_span::MemorySpan;
 use std::fmt;
 use std::time::Duration;
-
-/// Memory that a kernel is given.
-#[derive(Clone, Copy, Debug)]
-pub struct MemorySpan {
-    /// Its first byte.
-    pub address: *mut u8,
-    /// Its size in bytes.
-    pub length: u64,
-}
 
 /// An argument of a `Kernel`.
 #[derive(Clone, Copy, Debug)]
@@ -63,24 +56,6 @@ pub struct ResourceBinding {
     pub index: u32,
     /// What is bound.
     pub resource: DescriptorResource,
-}
-
-/// How many invocations run.
-#[derive(Clone, Copy, Debug)]
-pub enum InvocationRange {
-    /// So many workgroups of the size that the module fixes.
-    Groups([u32; 3]),
-    /// So many invocations.
-    Items {
-        /// Invocations in each dimension.
-        global: [u64; 3],
-        /// Invocations of a workgroup; chosen where there is none. Need not divide `global`.
-        local: Option<[u32; 3]>,
-        /// Global id of the first invocation.
-        offset: [u64; 3],
-        /// Number of dimensions, 1 to 3.
-        dimensions: u32,
-    },
 }
 
 /// One launch of a kernel.

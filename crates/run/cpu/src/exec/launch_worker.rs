@@ -1,11 +1,11 @@
 //! One thread of a launch: its workgroup's memory and its invocations' frames.
 
 use super::arguments::MarshalledArguments;
-use super::compile::JitKernel;
 use super::launch::LaunchError;
-use super::run::LaunchGrid;
 use super::workgroup_scheduler;
-use crate::analysis::privatised_atomics::PrivatisedCopy;
+use crate::exec::jit_kernel::JitKernel;
+use crate::exec::launch_grid::LaunchGrid;
+use crate::exec::privatised_memory::PrivatisedCopy;
 use crate::host::launch_queue::LaunchQueue;
 use crate::host::printf::PrintfRecorder;
 use crate::layout::launch_context::LaunchContext;
@@ -67,7 +67,7 @@ impl<'a> LaunchWorker<'a> {
         }
         let mut frames = vec![0u64; kernel.frame_words(grid.local)];
         let mut counters = vec![0; kernel.counters.len()];
-        let mut printer = Box::new(PrintfRecorder::new(kernel));
+        let mut printer = Box::new(PrintfRecorder::new(&kernel.prints));
         let context = LaunchContext {
             args: args.as_ptr().cast(),
             bindings: bindings.as_ptr(),
@@ -90,9 +90,9 @@ impl<'a> LaunchWorker<'a> {
             streams: shared.streams.into(),
             tallies: counts_alone.into(),
             counters: counters.as_mut_ptr(),
-            check: std::ptr::null_mut(),
-            printer: &mut *printer,
-            queue,
+            sanitizer: std::ptr::null_mut(),
+            printer: std::ptr::from_mut(&mut *printer).cast(),
+            queue: std::ptr::from_ref(queue).cast(),
         };
         LaunchWorker {
             kernel,
@@ -146,12 +146,15 @@ impl<'a> LaunchWorker<'a> {
         phase: u64,
     ) {
         // What is accessed beside a variable is told where its pointer is known.
+        let Some(info) = &self.kernel.sanitizer else {
+            return;
+        };
         let bytes = self.workgroup.size().next_multiple_of(16);
         let group = (self.workgroup_memory(), bytes as u64);
-        let live = WorkgroupState::new(checker, self.kernel, rows, phase, group);
+        let live = WorkgroupState::new(checker, info, rows, phase, group);
         let live = Box::into_raw(live);
         self.live = live;
-        self.context.check = live;
+        self.context.sanitizer = live.cast();
     }
 
     /// Runs the workgroup with a number.

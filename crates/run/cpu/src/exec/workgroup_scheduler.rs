@@ -4,11 +4,13 @@
 //! Within a subgroup the lanes at the earliest point go first, as code is lowered with the bodies of
 //! loops before what follows them: lanes that went different ways meet again where the ways meet.
 
-use super::async_copy::{self, AsyncCopyRequest};
-use super::compile::JitKernel;
-use super::exchange::{self, WorkgroupFrames};
+use super::guard::call_guarded;
 use super::launch::LaunchError;
+use super::{async_copy, exchange};
 use crate::analysis::suspension::{GroupExchange, SuspensionPoint, SyncGroup};
+use crate::exec::jit_kernel::JitKernel;
+use crate::layout::async_copy::AsyncCopyRequest;
+use crate::layout::frames::WorkgroupFrames;
 use crate::layout::launch_context::{DONE, LaunchContext, START};
 use crate::pipe::{self, PipeOperands};
 use crate::sanitizer::workgroup_state::WorkgroupState;
@@ -32,7 +34,7 @@ pub(crate) unsafe fn run_group(
         count,
         bundles,
         active: Vec::new(),
-        live: context.check,
+        live: context.sanitizer.cast(),
     };
     // SAFETY: the caller's promise.
     unsafe { group.run_invocations() }
@@ -156,11 +158,13 @@ impl WorkgroupScheduler<'_> {
         hi: u32,
         resume: u32,
     ) -> Result<(u32, u32), LaunchError> {
-        // SAFETY: the caller's promise.
+        let Some(compiled) = self.kernel.code.entry(self.bundles) else {
+            return Ok((START, START));
+        };
+        // SAFETY: the entry function lives as long as the kernel; its use of memory is the caller's promise.
         let summary = unsafe {
-            self.kernel
-                .code
-                .call_range(self.context, [lo, hi], resume, self.bundles)
+            let range = [lo, hi, resume];
+            call_guarded(compiled.entry, self.context, range, &compiled.pieces)
         };
         let summary = summary.map_err(|trap| {
             LaunchError::from_trap_in_context(self.context, trap, &self.kernel.name)

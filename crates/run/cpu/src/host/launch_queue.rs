@@ -10,13 +10,9 @@
 //! the call.
 #![allow(unsafe_code)]
 
-use crate::exec::compile::JitKernel;
-use crate::exec::guard::TrapReason;
-use crate::exec::launch::{InvocationRange, JitArgument, JitLaunch, LaunchError, MemorySpan};
+use crate::layout::invocation_range::InvocationRange;
 use crate::layout::launch_context::LaunchContext;
-use crate::sanitizer::kernel_sanitizer::KernelSanitizer;
 use std::sync::Mutex;
-use std::time::Instant;
 
 /// Most kernels that wait to be run.
 const MOST: usize = 1 << 20;
@@ -55,13 +51,20 @@ pub(crate) const WORDS: usize = size_of::<EnqueueRequest>() / 8;
 
 /// A launch that waits for its turn.
 pub(crate) struct EnqueuedLaunch {
-    function: u64,
-    size: InvocationRange,
-    param: Vec<u128>,
-    bytes: u64,
-    locals: Vec<u64>,
+    /// Number of the function.
+    pub function: u64,
+    /// The invocations that run.
+    pub size: InvocationRange,
+    /// The bytes that the function is passed, in aligned words.
+    pub param: Vec<u128>,
+    /// Number of these bytes.
+    pub bytes: u64,
+    /// Sizes of workgroup memory, one for each argument of this kind.
+    pub locals: Vec<u64>,
+    /// The events that have to be complete before it runs.
     waits: Vec<u64>,
-    event: usize,
+    /// The event that is complete after it has run.
+    pub event: usize,
 }
 
 /// What the launches of a device have enqueued.
@@ -90,7 +93,7 @@ impl LaunchQueueState {
 }
 
 /// What is to be run next.
-enum NextLaunch {
+pub(crate) enum NextLaunch {
     Launch(EnqueuedLaunch),
     /// What is left waits for what does not come.
     Stuck,
@@ -106,7 +109,8 @@ impl LaunchQueue {
         f(&mut state)
     }
 
-    fn complete_event(&self, event: usize) {
+    /// Marks an event as complete.
+    pub fn complete_event(&self, event: usize) {
         self.with_state(|state| {
             if let Some(over) = state.events.get_mut(event.wrapping_sub(1)) {
                 *over = true;
@@ -114,7 +118,8 @@ impl LaunchQueue {
         });
     }
 
-    fn take_next_launch(&self) -> NextLaunch {
+    /// Removes the first launch whose events are all complete.
+    pub fn take_next_launch(&self) -> NextLaunch {
         self.with_state(|state| {
             let ready = |e: &EnqueuedLaunch| e.waits.iter().all(|event| state.is_over(*event));
             match state.pending.iter().position(ready) {
@@ -145,7 +150,7 @@ pub(crate) extern "C" fn enqueue_kernel(
     request: *const EnqueueRequest,
 ) -> i32 {
     // SAFETY: generated code passes its context and a request on its stack.
-    let (queue, request) = unsafe { (&*(*context).queue, *request) };
+    let (queue, request) = unsafe { (&*(*context).queue.cast::<LaunchQueue>(), *request) };
     if request.bytes > MOST_BYTES || request.waits > MOST as u64 || request.locals > MOST as u64 {
         return FAILURE;
     }
@@ -193,7 +198,7 @@ pub(crate) extern "C" fn enqueue_kernel(
 /// `OpCreateUserEvent` where the event is 0: gives one; `OpSetUserEventStatus` otherwise.
 pub(crate) extern "C" fn mark_event(context: *const LaunchContext, event: u64, status: i64) -> u64 {
     // SAFETY: generated code passes its context.
-    let queue = unsafe { &*(*context).queue };
+    let queue = unsafe { &*(*context).queue.cast::<LaunchQueue>() };
     if event == 0 {
         return queue.with_state(LaunchQueueState::new_event) as u64;
     }
@@ -202,59 +207,4 @@ pub(crate) extern "C" fn mark_event(context: *const LaunchContext, event: u64, s
         queue.complete_event(event as usize);
     }
     0
-}
-
-impl JitKernel {
-    /// Runs what a launch of this kernel has enqueued, and what that enqueues.
-    ///
-    /// # Errors
-    /// When one of them fails, waits for what does not happen, or all together take longer than the launch may.
-    ///
-    /// # Safety
-    /// As [`JitKernel::run_launch`], of the memory that the launch was given.
-    pub(crate) unsafe fn run_enqueued(
-        &self,
-        launch: &JitLaunch<'_>,
-        queue: &LaunchQueue,
-        mut checker: Option<&mut KernelSanitizer>,
-    ) -> Result<(), LaunchError> {
-        let begun = Instant::now();
-        loop {
-            if launch.timeout.is_some_and(|most| begun.elapsed() > most) {
-                return Err(LaunchError::from_trap(TrapReason::Late, &self.name));
-            }
-            let mut next = match queue.take_next_launch() {
-                NextLaunch::Launch(next) => next,
-                NextLaunch::Nothing => return Ok(()),
-                NextLaunch::Stuck => {
-                    let name = &self.name;
-                    let message =
-                        format!("what {name} has enqueued waits for events that nothing sets");
-                    return Err(LaunchError::Launch(message));
-                }
-            };
-            let block = self.blocks.iter().find(|b| b.0 == next.function);
-            if let Some((_, kernel)) = block {
-                let param = MemorySpan {
-                    address: next.param.as_mut_ptr().cast(),
-                    length: next.bytes,
-                };
-                let mut arguments = vec![JitArgument::Memory(param)];
-                arguments.extend(next.locals.iter().map(|bytes| JitArgument::Local(*bytes)));
-                let launch = JitLaunch {
-                    size: next.size,
-                    arguments: &arguments,
-                    bindings: &[],
-                    push: &[],
-                    ..*launch
-                };
-                // SAFETY: the caller's promise; what it is given lives until it has ended.
-                match &mut checker {
-                    Some(checker) => unsafe { kernel.run_checked_on(&launch, checker, queue)? },
-                    None => unsafe { kernel.run_on(&launch, queue)? },
-                }
-            }
-            queue.complete_event(next.event);
-        }
-    }
 }

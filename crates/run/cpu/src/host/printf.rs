@@ -9,7 +9,6 @@
 //! thread alone, and as many words as its site says.
 #![allow(unsafe_code)]
 
-use crate::exec::compile::JitKernel;
 use crate::layout::launch_context::LaunchContext;
 use rustc_hash::FxHashMap;
 use spirula_scalar::printf::{PrintfTemplate, PrintfValue};
@@ -48,7 +47,7 @@ pub(crate) struct PrintfSites {
 
 /// What a thread prints.
 pub(crate) struct PrintfRecorder {
-    kernel: *const JitKernel,
+    sites: *const PrintfSites,
     templates: FxHashMap<u64, PrintfTemplate>,
     /// Numbers of workgroups, and what each printed.
     groups: Vec<(u64, Vec<u8>)>,
@@ -56,10 +55,10 @@ pub(crate) struct PrintfRecorder {
 }
 
 impl PrintfRecorder {
-    /// For a thread that runs workgroups of a kernel, which outlives it.
-    pub fn new(kernel: &JitKernel) -> PrintfRecorder {
+    /// For a thread that runs workgroups of a kernel, whose sites outlive it.
+    pub fn new(sites: &PrintfSites) -> PrintfRecorder {
         PrintfRecorder {
-            kernel,
+            sites,
             templates: FxHashMap::default(),
             groups: Vec::new(),
             bytes: 0,
@@ -80,7 +79,7 @@ impl PrintfRecorder {
 
     fn record_print(&mut self, site: usize, format: u64, words: &[u64]) {
         // SAFETY: the kernel outlives its launches.
-        let prints = unsafe { &(*self.kernel).prints };
+        let prints = unsafe { &*self.sites };
         let Some(arguments) = prints.sites.get(site) else {
             return;
         };
@@ -138,27 +137,20 @@ impl PrintfSites {
         Some(&bytes[..end.unwrap_or(rest)])
     }
 
+    /// The output of the launches since the last call.
+    pub fn take_output(&self) -> Vec<u8> {
+        let taken = self.taken.lock();
+        taken
+            .map(|mut t| std::mem::take(&mut *t))
+            .unwrap_or_default()
+    }
+
     /// Adds what the workgroups of a launch printed, in their order.
     pub fn append_output(&self, mut groups: Vec<(u64, Vec<u8>)>) {
         groups.sort_by_key(|g| g.0);
         if let Ok(mut taken) = self.taken.lock() {
             groups.iter().for_each(|g| taken.extend(&g.1));
         }
-    }
-}
-
-impl JitKernel {
-    /// What the launches since the last call printed, in the order of workgroups;
-    /// that of kernels which they enqueued comes last.
-    pub fn take_printed(&self) -> Vec<u8> {
-        let taken = self.prints.taken.lock();
-        let mut all = taken
-            .map(|mut t| std::mem::take(&mut *t))
-            .unwrap_or_default();
-        for (_, block) in &self.blocks {
-            all.extend(block.take_printed());
-        }
-        all
     }
 }
 
@@ -171,8 +163,8 @@ pub(crate) extern "C" fn print_formatted(
 ) {
     // SAFETY: generated code passes its context, and as many words as its site has components.
     unsafe {
-        let printer = &mut *(*context).printer;
-        let sites = &(*printer.kernel).prints.sites;
+        let printer = &mut *(*context).printer.cast::<PrintfRecorder>();
+        let sites = &(*printer.sites).sites;
         let arguments = sites.get(site as usize).map_or(&[][..], Vec::as_slice);
         let count: u32 = arguments.iter().map(|a| a.count).sum();
         let words = std::slice::from_raw_parts(words, count as usize);

@@ -17,7 +17,7 @@ mod sampler;
 pub use format::TexelFormat;
 pub use sampler::{BorderColour, DepthComparison, SamplerAddressing, SamplerFilter, SamplerState};
 
-use crate::exec::launch::MemorySpan;
+use crate::memory::memory_span::MemorySpan;
 use spirula_spirv::grammar::enumerants::{Dim, ImageFormat};
 use spirula_spirv::ir::InstRef;
 use std::mem::offset_of;

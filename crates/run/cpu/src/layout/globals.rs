@@ -1,13 +1,12 @@
 //! Module-level variables: where each lives.
 
-use crate::analysis::promoted_variables::operand_ids;
-use crate::codegen::image::image_type;
-use crate::codegen::jit::JitCode;
-use crate::codegen::lowering::ClifKernelContext;
+use crate::analysis::analysed_module::AnalysedModule;
+use crate::analysis::pointer_roots::BoundVariable;
 use crate::image::ImageType;
+use crate::memory::kept_memory::KeptMemory;
 use crate::module::address_arithmetic::ComputedAddresses;
 use crate::module::constants::ConstantScalar;
-use crate::module::program::AnalysedModule;
+use crate::module::operand_ids::operand_ids;
 use crate::module::types::{LoweredTypeKind, ScalarRepr};
 use crate::pipe::PipeShape;
 use rustc_hash::FxHashMap;
@@ -63,7 +62,7 @@ pub(crate) enum ParameterResource {
 impl ParameterResource {
     /// By the type.
     pub fn from_type(program: &AnalysedModule<'_>, ty: Id) -> ParameterResource {
-        let image = image_type(program, ty);
+        let image = program.image_type(ty);
         match (program.types.kind(ty), image) {
             (LoweredTypeKind::Handle { count: 1 }, Some(image)) => ParameterResource::Image(image),
             (LoweredTypeKind::Handle { .. }, Some(image)) => ParameterResource::Both(image),
@@ -108,8 +107,8 @@ pub(crate) struct ReachedGlobals {
     pub push_bytes: u64,
     /// Workgroup variables.
     pub workgroup: Vec<Id>,
-    /// Variables that are bound, with the rows of the table.
-    pub bound: Vec<(Id, u32)>,
+    /// Variables that are bound to descriptors.
+    pub bound: Vec<BoundVariable>,
     /// Constants in memory: addresses and sizes.
     pub data: Vec<(u64, u64)>,
     /// Variables that have one address for all invocations.
@@ -122,7 +121,7 @@ impl ReachedGlobals {
     /// Places the variables that the reached functions use; those that other kernels have already stay there.
     pub fn from_program(
         program: &AnalysedModule<'_>,
-        code: &mut JitCode,
+        kept: &mut KeptMemory,
         placed: &PlacedVariables,
     ) -> Result<ReachedGlobals, SourceDiagnostic> {
         let mut globals = ReachedGlobals {
@@ -141,7 +140,7 @@ impl ReachedGlobals {
             computed: ComputedAddresses::default(),
         };
         let used = used_ids(program);
-        globals.place_pipes(program, code, &used, placed)?;
+        globals.place_pipes(program, kept, &used, placed)?;
         let mut data = Vec::new();
         for inst in program.module.section_insts(ModuleSection::Globals) {
             let is_variable = matches!(inst.op(), Op::Variable | Op::UntypedVariableKHR);
@@ -151,7 +150,7 @@ impl ReachedGlobals {
                 continue;
             };
             let known = placed.get(&id).copied();
-            let global = globals.place_variable(program, code, inst, id, known)?;
+            let global = globals.place_variable(program, kept, inst, id, known)?;
             globals.rows.set(id, Some(global));
             if let GlobalLocation::Data { address } = global {
                 globals.variables.insert(id, address);
@@ -174,7 +173,7 @@ impl ReachedGlobals {
             };
             let bytes = constant_bytes(program, &globals, init, ty)
                 .map_err(|message| SourceDiagnostic::error(inst.place(), message))?;
-            code.fill_kept(address, &bytes);
+            kept.fill_kept(address, &bytes);
         }
         Ok(globals)
     }
@@ -183,7 +182,7 @@ impl ReachedGlobals {
     fn place_pipes(
         &mut self,
         program: &AnalysedModule<'_>,
-        code: &mut JitCode,
+        kept: &mut KeptMemory,
         used: &IdMap<bool>,
         placed: &PlacedVariables,
     ) -> Result<(), SourceDiagnostic> {
@@ -205,8 +204,8 @@ impl ReachedGlobals {
                 let message = format!("the pipe {id} holds no packet, or is too large");
                 return Err(SourceDiagnostic::error(inst.place(), message));
             };
-            let address = code.keep_zeros(bytes);
-            code.fill_kept(address, &shape.encode_header());
+            let address = kept.keep_zeros(bytes);
+            kept.fill_kept(address, &shape.encode_header());
             self.variables.insert(id, address);
             self.rows.set(id, Some(GlobalLocation::Data { address }));
         }
@@ -236,7 +235,7 @@ impl ReachedGlobals {
     fn place_variable(
         &mut self,
         program: &AnalysedModule<'_>,
-        code: &mut JitCode,
+        kept: &mut KeptMemory,
         inst: InstRef<'_>,
         id: Id,
         known: Option<usize>,
@@ -314,7 +313,7 @@ impl ReachedGlobals {
                 {
                     return Ok(GlobalLocation::BuiltIn);
                 }
-                let address = known.unwrap_or_else(|| code.keep_zeros(room.size));
+                let address = known.unwrap_or_else(|| kept.keep_zeros(room.size));
                 self.data.push((address as u64, room.size));
                 GlobalLocation::Data { address }
             }
@@ -352,7 +351,11 @@ impl ReachedGlobals {
             self.bindings.push(slot);
             self.bindings.len() - 1
         }) as u32;
-        self.bound.push((id, index));
+        self.bound.push(BoundVariable {
+            id,
+            row: index,
+            is_array: count.is_some(),
+        });
         match count {
             Some(_) => GlobalLocation::Bindings { index },
             None => GlobalLocation::Binding { index },
@@ -470,13 +473,12 @@ pub(crate) fn constant_bytes(
 
 /// The scalars of types of module-level variables that hold built-in values.
 pub(crate) fn builtin_type(
-    shared: &ClifKernelContext<'_, '_>,
+    program: &AnalysedModule<'_>,
     variable: Id,
 ) -> Option<(ScalarRepr, usize)> {
-    let program = shared.program;
     let ty = program.variable_type(variable)?;
     Some((
-        shared.program.types.component_scalar(ty)?,
-        shared.program.types.scalar_count(ty),
+        program.types.component_scalar(ty)?,
+        program.types.scalar_count(ty),
     ))
 }

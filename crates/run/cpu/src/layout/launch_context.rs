@@ -1,8 +1,6 @@
-//! What generated code is given: the layout of the launch context and of invocations' frames.
+//! Launch context: the facts that generated code reads at fixed offsets, and the layout of an invocation's frame.
 
-use crate::host::launch_queue::LaunchQueue;
-use crate::host::printf::PrintfRecorder;
-use crate::sanitizer::workgroup_state::WorkgroupState;
+use std::ffi::c_void;
 use std::mem::offset_of;
 
 /// Facts about the launch and the workgroup, read by generated code at fixed offsets.
@@ -13,23 +11,23 @@ use std::mem::offset_of;
 pub(crate) struct LaunchContext {
     /// The block of kernel arguments.
     pub args: *const u8,
-    /// Address and length of each binding; of the table of an array of bindings and its length.
+    /// Address and length of each binding. An array of bindings has the address of its own table and its length.
     pub bindings: *const [u64; 2],
     /// Push constants.
     pub push: *const u8,
     /// The workgroup's memory.
     pub workgroup: *mut u8,
-    /// Its bytes.
+    /// Bytes of the workgroup's memory.
     pub workgroup_bytes: u64,
     /// Address and bytes of the private memory of all invocations.
     pub private: [u64; 2],
-    /// The addresses around the workgroup's memory that lead to nothing else.
+    /// Range of addresses around the workgroup's memory in which there is nothing else.
     pub workgroup_span: [u64; 2],
-    /// Those around private memory.
+    /// Range of addresses around private memory in which there is nothing else.
     pub private_span: [u64; 2],
-    /// The frame of the first invocation; only for kernels that suspend.
+    /// The frame of the first invocation. Only kernels that suspend use it.
     pub frames: *mut u8,
-    /// Bytes from a frame to the next.
+    /// Bytes from one frame to the next.
     pub frame_stride: u64,
     /// Workgroup id.
     pub group: [u64; 3],
@@ -39,7 +37,7 @@ pub(crate) struct LaunchContext {
     pub base: [u64; 3],
     /// Size of this workgroup.
     pub local: [u64; 3],
-    /// Size of all workgroups but those at the end.
+    /// Size of every workgroup that is not cut off at the end of the range.
     pub enqueued: [u64; 3],
     /// Number of invocations.
     pub global: [u64; 3],
@@ -47,19 +45,23 @@ pub(crate) struct LaunchContext {
     pub offset: [u64; 3],
     /// Dimensions.
     pub dimensions: u64,
-    /// Whether what is only written is stored past the caches; 0 or 1.
+    /// Whether memory that is only written takes non-temporal stores; 0 or 1.
     pub streams: u64,
-    /// Whether nobody else sees what is only counted in; 0 or 1.
+    /// Whether the thread counts in private copies, so that updates need not be atomic; 0 or 1.
     pub tallies: u64,
-    /// How often each block ran; only for kernels that count.
+    /// How often each block ran. Only kernels that count blocks use it.
     pub counters: *mut u64,
-    /// What checks know; only for kernels that are checked.
-    pub check: *mut WorkgroupState,
-    /// What is printed.
-    pub printer: *mut PrintfRecorder,
-    /// What is enqueued.
-    pub queue: *const LaunchQueue,
+    /// The sanitizer's `WorkgroupState`; null where nothing is checked.
+    pub sanitizer: *mut c_void,
+    /// The thread's `PrintfRecorder`.
+    pub printer: *mut c_void,
+    /// The launch's `LaunchQueue`.
+    pub queue: *const c_void,
 }
+
+/// An entry function of generated code, or any function with its signature. The arguments after the context are the
+/// first invocation, the end of the range, and the suspension point to resume.
+pub(crate) type EntryFn = unsafe extern "C" fn(*const LaunchContext, u32, u32, u32) -> u64;
 
 /// Offsets of the context's fields.
 pub(crate) mod at {
@@ -84,18 +86,15 @@ pub(crate) mod at {
     pub const STREAMS: i32 = offset_of!(LaunchContext, streams) as i32;
     pub const TALLIES: i32 = offset_of!(LaunchContext, tallies) as i32;
     pub const COUNTERS: i32 = offset_of!(LaunchContext, counters) as i32;
-    pub const CHECK: i32 = offset_of!(LaunchContext, check) as i32;
+    pub const SANITIZER: i32 = offset_of!(LaunchContext, sanitizer) as i32;
 }
 
-/// State of an invocation that has not begun: the resume argument that begins it.
+/// State of an invocation that has not begun; the resume argument that begins it.
 pub(crate) const START: u32 = 0;
 /// State of an invocation that has ended.
 pub(crate) const DONE: u32 = u32::MAX;
-/// Offset of the state in a frame. What stays for the whole run lies behind the exchange slots, what
-/// is kept over one suspension lies before the frame's address.
+/// Offset of the state in a frame. Values for the whole run lie after the exchange slots. Values that are kept over
+/// one suspension lie before the frame's address.
 pub(crate) const STATE: i32 = 0;
 /// Offset of the first exchange slot.
 pub(crate) const EXCHANGE: i32 = 8;
-/// Slots of 8 bytes for operands and results at suspension points, where any exchanges values: two
-/// vectors of 16 and two more. Products of matrices take more.
-pub(crate) const EXCHANGE_SLOTS: u32 = 34;

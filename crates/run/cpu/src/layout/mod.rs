@@ -1,4 +1,8 @@
 //! Layouts that generated code and its caller share: launch context, frames, parameters, variables.
 
+pub(crate) mod async_copy;
+pub(crate) mod frames;
 pub(crate) mod globals;
+pub(crate) mod invocation_range;
 pub(crate) mod launch_context;
+pub(crate) mod parameters;

@@ -4,7 +4,7 @@
 //! Cost: linear in the operations on addresses.
 
 use super::constants::{ConstantScalar, evaluate_scalar_op, lane_of};
-use super::program::AnalysedModule;
+use super::typed_module::TypedModule;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -18,7 +18,7 @@ pub(crate) struct ComputedAddresses {
 
 impl ComputedAddresses {
     /// Computes all operations in their order. `address` says where a variable is.
-    pub fn from_program(program: &AnalysedModule<'_>, address: impl Fn(Id) -> Option<u64>) -> Self {
+    pub fn from_program(program: &TypedModule<'_>, address: impl Fn(Id) -> Option<u64>) -> Self {
         let mut computed = ComputedAddresses::default();
         for &id in program.constants.address_dependent_ids() {
             for bits in program.constants.scalars(id) {
@@ -51,7 +51,7 @@ impl ComputedAddresses {
 
     fn evaluate_lane(
         &self,
-        program: &AnalysedModule<'_>,
+        program: &TypedModule<'_>,
         id: Id,
         lane: usize,
         address: &impl Fn(Id) -> Option<u64>,

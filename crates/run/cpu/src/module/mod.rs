@@ -2,5 +2,7 @@
 
 pub(crate) mod address_arithmetic;
 pub(crate) mod constants;
-pub(crate) mod program;
+pub(crate) mod entry_point;
+pub(crate) mod operand_ids;
+pub(crate) mod typed_module;
 pub(crate) mod types;

@@ -8,7 +8,7 @@ use super::access_record::AccessRecord;
 use super::runtime::info;
 use super::shadow_cell::KEPT;
 use super::workgroup_state::WorkgroupState;
-use crate::exec::async_copy::AsyncCopyRequest;
+use crate::layout::async_copy::AsyncCopyRequest;
 use crate::layout::launch_context::LaunchContext;
 
 /// Who makes the copies of a workgroup, in an invocation's place. They run beside all invocations until these have
@@ -73,7 +73,7 @@ impl WorkgroupState {
         &self,
         access: &AccessRecord,
     ) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
-        let granule = self.kernel().checks.as_ref().map_or(2, |c| c.group_granule);
+        let granule = self.info().group_granule;
         let (offset, bytes) = (access.address - self.group_base, access.bytes);
         let last = (offset + bytes.max(1) - 1) >> granule;
         (offset >> granule..=last).map(move |cell| {

@@ -5,9 +5,10 @@
 //! arithmetic that works on each component by itself; a dot product reads all.
 
 use super::definedness::{DefinednessFlow, classify_flow};
-use crate::analysis::promoted_variables::{MAX_SCALARS, operand_ids};
+use crate::analysis::analysed_module::AnalysedModule;
+use crate::analysis::promoted_variables::MAX_SCALARS;
 use crate::analysis::provenance::is_private;
-use crate::module::program::AnalysedModule;
+use crate::module::operand_ids::operand_ids;
 use crate::module::types::LoweredTypeKind;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;

@@ -2,7 +2,7 @@
 //!
 //! Whoever races with such a load races with the store, too, so that the store alone need be looked at.
 
-use crate::module::program::AnalysedModule;
+use crate::analysis::analysed_module::AnalysedModule;
 use rustc_hash::FxHashMap;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;

@@ -6,9 +6,10 @@
 //! only where nothing else is done with them than copying and choosing. Cost:
 //! linear in the instructions of modules that have anything undefined, nothing otherwise.
 
-use crate::analysis::promoted_variables::{MAX_SCALARS, operand_ids};
+use crate::analysis::analysed_module::AnalysedModule;
+use crate::analysis::promoted_variables::MAX_SCALARS;
 use crate::analysis::provenance::is_private;
-use crate::module::program::AnalysedModule;
+use crate::module::operand_ids::operand_ids;
 use crate::module::types::LoweredTypeKind;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Func, InstRef, ModuleSection};

@@ -2,7 +2,8 @@
 
 use super::load_purpose::LoadPurpose;
 use super::report::InstructionSite;
-use crate::module::program::{AnalysedModule, ExtSet};
+use crate::analysis::analysed_module::AnalysedModule;
+use crate::module::typed_module::ExtSet;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;

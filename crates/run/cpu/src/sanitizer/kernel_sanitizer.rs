@@ -2,7 +2,7 @@
 
 use super::report::{FaultKind, FaultReport};
 use super::shadow_memory::ShadowMemory;
-use crate::exec::launch::MemorySpan;
+use crate::memory::memory_span::MemorySpan;
 use rustc_hash::FxHashMap;
 
 /// Most different faults that are told.

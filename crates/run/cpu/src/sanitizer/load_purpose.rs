@@ -4,8 +4,8 @@
 //! with something. Whether it sees a value or the one that takes its place makes no difference to an
 //! algorithm that goes on until nothing changes. In workgroup memory a barrier would have been cheap.
 
-use crate::analysis::promoted_variables::operand_ids;
-use crate::module::program::AnalysedModule;
+use crate::analysis::analysed_module::AnalysedModule;
+use crate::module::operand_ids::operand_ids;
 use crate::module::types::LoweredTypeKind;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;

@@ -47,19 +47,26 @@ pub(crate) mod workgroup_state;
 
 use instruction_sites::SiteTable;
 
-/// What a kernel that is checked keeps for it.
+/// Facts about a kernel that its checked launches need.
 pub(crate) struct SanitizerInfo {
-    /// A number of its own.
+    /// A number that no other kernel has.
     pub number: u64,
+    /// The kernel's name.
+    pub kernel: String,
+    /// Invocations of a subgroup.
+    pub subgroup_size: u32,
+    /// The instructions that reports name.
     pub sites: SiteTable,
     /// Logarithm of the bytes that a cell of workgroup memory stands for.
     pub group_granule: u32,
-    /// Of each argument and binding: logarithm of the bytes of a cell.
+    /// Logarithm of the bytes of a cell, for each argument and binding.
     pub granules: Vec<u32>,
-    /// The same of memory of which only the address is known.
+    /// Logarithm of the bytes of a cell of memory of which only the address is known.
     pub unknown_granule: u32,
-    /// Constants in memory: addresses and sizes.
+    /// Whether each argument is workgroup memory.
+    pub is_local: Vec<bool>,
+    /// Addresses and sizes of constants in memory.
     pub constants: Vec<(u64, u64)>,
-    /// Most bytes that are accessed at once.
+    /// Most bytes of one access.
     pub largest: u64,
 }

@@ -114,7 +114,12 @@ unsafe fn borrow_live_state<'a>(
     context: *const LaunchContext,
 ) -> (&'a LaunchContext, &'a mut WorkgroupState) {
     // SAFETY: the caller's promise.
-    unsafe { (&*context, &mut *(*context).check) }
+    unsafe {
+        (
+            &*context,
+            &mut *(*context).sanitizer.cast::<WorkgroupState>(),
+        )
+    }
 }
 
 /// An access of which only the address is known, or that is atomic: the address to use.

@@ -4,7 +4,7 @@
 //! What is to be known of all of them is asked at the first: each then needs no more than the answer.
 
 use super::covered_loads::is_ordering_op;
-use crate::module::program::AnalysedModule;
+use crate::analysis::analysed_module::AnalysedModule;
 use crate::module::types::{LoweredTypeKind, MatrixStrides};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

@@ -5,9 +5,9 @@
 
 use super::covered_loads::is_volatile;
 use super::load_purpose::LoadPurpose;
-use crate::analysis::promoted_variables::operand_ids;
+use crate::analysis::analysed_module::AnalysedModule;
 use crate::analysis::provenance::is_private;
-use crate::module::program::AnalysedModule;
+use crate::module::operand_ids::operand_ids;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 use spirula_spirv::{Id, IdMap};

@@ -6,6 +6,7 @@
 //! only touched where it was found to be inside of what the launch may use.
 #![allow(unsafe_code)]
 
+use super::SanitizerInfo;
 use super::access_record::{AccessRecord, current_invocation, local_id};
 use super::checked_copy::COPIER;
 use super::happens_before::HappensBefore;
@@ -17,8 +18,6 @@ use super::shadow_cell::{
     ShadowPhases, WRITTEN, site_of,
 };
 use super::shadow_memory::CellGranules;
-use crate::codegen::entry::SlotKind;
-use crate::exec::compile::JitKernel;
 use crate::layout::launch_context::LaunchContext;
 use std::collections::BTreeMap;
 
@@ -54,7 +53,7 @@ pub(crate) struct WorkgroupState {
     pub(super) result: u64,
     pub(super) order: HappensBefore,
     checker: *mut KernelSanitizer,
-    kernel: *const JitKernel,
+    info: *const SanitizerInfo,
     pub(super) cells: Vec<u64>,
     kept_rows: Vec<ArgumentShadow>,
     pub(super) group_base: u64,
@@ -78,15 +77,13 @@ impl WorkgroupState {
     /// For a thread that runs workgroups of a kernel; checker and kernel outlive it.
     pub fn new(
         checker: *mut KernelSanitizer,
-        kernel: &JitKernel,
+        info: &SanitizerInfo,
         mut rows: Vec<ArgumentShadow>,
         launch_phase: u64,
         group: (u64, u64),
     ) -> Box<WorkgroupState> {
         let (group_base, group_bytes) = group;
-        let checks = kernel.checks.as_ref();
-        let granule = checks.map_or(2, |c| c.group_granule);
-        let largest = checks.map_or(0, |c| c.largest);
+        let granule = info.group_granule;
         // SAFETY: the checker lives as long as the launch.
         let options = unsafe { &(*checker).options };
         let launch = launch_phase << PHASE_SHIFT;
@@ -105,12 +102,13 @@ impl WorkgroupState {
             changed: u32::MAX,
             result: 0,
             checker,
-            kernel,
+            info,
             cells: vec![0; (group_bytes as usize >> granule) + 2],
             kept_rows: Vec::new(),
             group_base,
             private: BTreeMap::new(),
-            scratch: vec![0; (largest as usize).div_ceil(16).max(SCRATCH / 16)].into_boxed_slice(),
+            scratch: vec![0; (info.largest as usize).div_ceil(16).max(SCRATCH / 16)]
+                .into_boxed_slice(),
             order: HappensBefore::default(),
             groups: Vec::new(),
             stopped: false,
@@ -118,8 +116,8 @@ impl WorkgroupState {
             waits: 0,
         });
         live.group_cells = live.cells.as_mut_ptr();
-        for (row, slot) in rows.iter_mut().zip(&kernel.slots) {
-            if slot.kind == SlotKind::Local {
+        for (row, is_local) in rows.iter_mut().zip(&info.is_local) {
+            if *is_local {
                 let first = row.cells as usize >> granule;
                 row.cells = live.group_cells.wrapping_add(first) as u64;
             }
@@ -221,13 +219,13 @@ impl WorkgroupState {
             group: self.group,
             wide: self.wide,
             now: self.now,
-            lanes: self.kernel().subgroup_size.trailing_zeros(),
+            lanes: self.info().subgroup_size.trailing_zeros(),
         }
     }
 
-    pub(super) fn kernel(&self) -> &JitKernel {
+    pub(super) fn info(&self) -> &SanitizerInfo {
         // SAFETY: the kernel outlives its launches.
-        unsafe { &*self.kernel }
+        unsafe { &*self.info }
     }
 
     /// Adds a report.
@@ -238,10 +236,9 @@ impl WorkgroupState {
         other: Option<(u16, Option<InvocationId>)>,
         message: impl FnOnce(&WorkgroupState) -> String,
     ) {
-        let kernel = self.kernel();
-        let Some(checks) = &kernel.checks else { return };
+        let info = self.info();
         let fault = FaultKey {
-            kernel: checks.number,
+            kernel: info.number,
             kind,
             site,
             other: other.map_or(0, |o| o.0),
@@ -249,10 +246,10 @@ impl WorkgroupState {
         let make = || FaultReport {
             kind,
             message: message(self),
-            kernel: kernel.name.clone(),
-            site: checks.sites.get(site).clone(),
+            kernel: info.kernel.clone(),
+            site: info.sites.get(site).clone(),
             invocation,
-            other: other.map(|(site, by)| (checks.sites.get(site).clone(), by)),
+            other: other.map(|(site, by)| (info.sites.get(site).clone(), by)),
             times: 1,
         };
         // SAFETY: as in `begin_group`.
@@ -283,10 +280,7 @@ impl WorkgroupState {
 
     /// An access to workgroup memory that is not of the usual kind.
     fn touch_group(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) {
-        let Some(checks) = &self.kernel().checks else {
-            return;
-        };
-        let granule = checks.group_granule;
+        let granule = self.info().group_granule;
         let offset = access.address - self.group_base;
         let (first, last) = (
             offset >> granule,
@@ -328,7 +322,7 @@ impl WorkgroupState {
         address: u64,
         series: &[[u64; 2]],
     ) {
-        let granule = self.kernel().checks.as_ref().map_or(2, |c| c.group_granule);
+        let granule = self.info().group_granule;
         let first = address.wrapping_sub(self.group_base);
         let phases = self.phases();
         let owner = phases.now | u64::from(linear);
@@ -349,8 +343,7 @@ impl WorkgroupState {
     fn touch_global(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) -> bool {
         let phases = self.phases();
         let made = access.make_cell_access(phases, linear, self.is_strict());
-        let checks = self.kernel().checks.as_ref();
-        let unknown_granule = checks.map_or(2, |c| c.unknown_granule);
+        let unknown_granule = self.info().unknown_granule;
         // SAFETY: as in `begin_group`.
         let checker = unsafe { &mut *self.checker };
         let Some(region) = checker.regions.find_region(access.address) else {
@@ -428,8 +421,7 @@ impl WorkgroupState {
     /// Whether a read, by its site, only tries what an atomic then does: what it gives is compared. Other plain reads of
     /// what atomics change count in memory of the workgroup, where a barrier would have been cheap.
     fn is_trial(&self, site: u16) -> bool {
-        let checks = self.kernel().checks.as_ref();
-        !self.is_strict() && checks.is_some_and(|c| c.sites.is_compared(site))
+        !self.is_strict() && self.info().sites.is_compared(site)
     }
 
     /// Whether a conflict is of a kind that algorithms are often meant to have.
@@ -437,11 +429,9 @@ impl WorkgroupState {
         if self.is_strict() {
             return false;
         }
-        let Some(checks) = &self.kernel().checks else {
-            return false;
-        };
+        let info = self.info();
         let everywhere = !self.is_group(&access);
-        let searches = |site: u16| checks.sites.is_search(site);
+        let searches = |site: u16| info.sites.is_search(site);
         let tries = |site: u16| everywhere || self.is_trial(site);
         let writes = (access.writes, other & WRITTEN != 0);
         match writes {
@@ -464,13 +454,11 @@ impl WorkgroupState {
 
     /// The name of the instruction at a site.
     pub(super) fn instruction_name(&self, site: u16) -> &str {
-        let checks = self.kernel().checks.as_ref();
-        checks.map_or("", |c| &c.sites.get(site).instruction)
+        &self.info().sites.get(site).instruction
     }
 
     pub(super) fn object_description(&self, site: u16) -> String {
-        let checks = self.kernel().checks.as_ref();
-        checks.map_or_else(String::new, |c| c.sites.object_description(site).to_owned())
+        self.info().sites.object_description(site).to_owned()
     }
 
     /// What atomics order.
@@ -529,7 +517,7 @@ impl WorkgroupState {
 
     /// Bytes of the workgroup's memory.
     fn group_length(&self) -> u64 {
-        let granule = self.kernel().checks.as_ref().map_or(2, |c| c.group_granule);
+        let granule = self.info().group_granule;
         (self.cells.len() as u64 - 2) << granule
     }
 
@@ -579,13 +567,11 @@ impl WorkgroupState {
             self.touch_group(context, linear, access);
             return access.address;
         }
-        let constant = self.kernel().checks.as_ref().is_some_and(|c| {
-            let inside = |(base, length): &(u64, u64)| {
-                access.address >= *base
-                    && access.address.saturating_add(access.bytes) <= base.saturating_add(*length)
-            };
-            c.constants.iter().any(inside)
-        });
+        let inside = |(base, length): &(u64, u64)| {
+            access.address >= *base
+                && access.address.saturating_add(access.bytes) <= base.saturating_add(*length)
+        };
+        let constant = self.info().constants.iter().any(inside);
         if constant
             || self.touch_global(context, linear, access)
             || self.touch_private(context, linear, access)

@@ -1,10 +1,10 @@
 //! Loads and stores of bundles.
 
-use super::WIDEST;
 use super::divergence::{FrameSlot, LaneVariance};
 use super::lane_layout::{LaneLayout, LaneValues, vector_of};
 use super::vectorise::GangVectoriser;
 use crate::layout::launch_context::at;
+use crate::module::entry_point::MAX_GANG_WIDTH;
 use cranelift_codegen::ir::{
     Endianness, FuncRef, Inst, InstBuilder, MemFlagsData, Opcode, Type, Value, types,
 };
@@ -194,7 +194,7 @@ pub(super) fn slot_form(slot: FrameSlot, ty: Type) -> LaneLayout {
 }
 
 /// Offsets of so many lanes' accesses; none where they do not fit.
-fn lane_offsets(width: usize, offset: i32, stride: i64) -> Option<SmallVec<[i32; WIDEST]>> {
+fn lane_offsets(width: usize, offset: i32, stride: i64) -> Option<SmallVec<[i32; MAX_GANG_WIDTH]>> {
     let last = i64::from(offset).checked_add(stride.checked_mul(width as i64)?)?;
     i32::try_from(last).ok()?;
     let offsets = (0..width as i64).map(|n| offset.wrapping_add((n * stride) as i32));

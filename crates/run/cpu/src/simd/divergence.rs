@@ -5,8 +5,9 @@
 //! Where a branch differs between invocations, what the ways give to the block in which they meet
 //! varies, and so does what a loop that is left at different times leaves behind.
 
+use super::GangRefusal;
 use super::flow_graph::{BranchRegion, ClifFlowGraph, find_use_blocks};
-use super::{GangEntry, GangRefusal};
+use crate::codegen::gang_loop::GangEntry;
 use cranelift_codegen::ir::{
     BlockCall, Function, Inst, InstructionData, Opcode, StackSlot, Type, Value, ValueDef, types,
 };

@@ -1,15 +1,15 @@
 //! How the rewritten code holds a value, and conversions between the forms.
 
-use super::WIDEST;
 use super::divergence::LaneVariance;
 use super::vectorise::GangVectoriser;
+use crate::module::entry_point::MAX_GANG_WIDTH;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::Variable;
 use smallvec::SmallVec;
 
 /// The values that hold one of the original code.
-pub(super) type LaneValues = SmallVec<[Value; WIDEST]>;
+pub(super) type LaneValues = SmallVec<[Value; MAX_GANG_WIDTH]>;
 
 /// How a value is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

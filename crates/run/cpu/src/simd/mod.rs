@@ -28,45 +28,18 @@ pub(crate) mod serialised;
 pub(crate) mod vectorise;
 pub(crate) mod wide_functions;
 
-use cranelift_codegen::ir::{Block, FuncRef, Function, Inst, Value};
-use cranelift_codegen::isa::TargetFrontendConfig;
+use crate::codegen::gang_loop::{GangEntry, GangTarget};
+use cranelift_codegen::ir::{FuncRef, Function, Inst};
 use cranelift_frontend::FunctionBuilderContext;
-
-/// Most invocations of a bundle.
-pub(crate) const WIDEST: usize = 8;
 
 /// Most values that a block takes from those before it: merging them under a mask takes time with the square of their
 /// number, and they do not fit registers by far.
 const MOST_PARAMETERS: usize = 1 << 10;
 
-/// Invocations of a bundle for workgroups of this size in x, or of one that is not known; none where bundles do not fill
-/// workgroups.
-pub(crate) fn choose_gang_width(size: Option<u32>) -> Option<usize> {
-    let mut widths = [WIDEST, 4].into_iter();
-    widths.find(|width| size.is_none_or(|size| size.is_multiple_of(*width as u32)))
-}
-
 /// The code cannot be rewritten: the ways out of a branch need not meet, invocations would be
 /// suspended at different points, may wait for each other in a loop, or the code would grow too much.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GangRefusal;
-
-/// Where invocations enter the code.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct GangEntry {
-    /// Invocations of a bundle, at most [`WIDEST`].
-    pub width: usize,
-    /// The launch context.
-    pub context: Value,
-    /// The context's field that holds the global id of the workgroup's first invocation in x, a
-    /// multiple of the bundle's width.
-    pub base_offset: i32,
-    /// A block whose parameters are numbers of the bundle's first invocation; the other invocations
-    /// have the ones that follow.
-    pub lanes: Block,
-    /// The frame of the bundle. What is kept over barriers lies before it, as many times as far.
-    pub frame: Option<Value>,
-}
 
 /// Functions of one number that there are of several, by their addresses.
 pub(crate) type WideFunctionMap = rustc_hash::FxHashMap<usize, spirula_scalar::wide::WideFunction>;
@@ -79,14 +52,6 @@ pub(crate) struct GangSupport<'a> {
     pub streaming: Option<FuncRef>,
     /// The stores that may pass the caches by.
     pub streamed: &'a rustc_hash::FxHashSet<Inst>,
-}
-
-/// What the target can do.
-#[derive(Clone, Copy)]
-pub(crate) struct GangTarget {
-    pub config: TargetFrontendConfig,
-    /// Whether there are fused multiplications and additions of vectors.
-    pub has_fma: bool,
 }
 
 /// Rewrites a function whose loop steps by bundles.

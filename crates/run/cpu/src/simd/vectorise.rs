@@ -3,7 +3,8 @@
 use super::divergence::{LaneVariance, VarianceAnalysis, block_call_arguments, branch_block_calls};
 use super::flow_graph::ClifFlowGraph;
 use super::lane_layout::{LaneLayout, LaneValues, vector_of};
-use super::{GangRefusal, GangSupport, GangTarget, WideFunctionMap};
+use super::{GangRefusal, GangSupport, WideFunctionMap};
+use crate::codegen::gang_loop::GangTarget;
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockCall, FuncRef, Function, Inst, InstBuilder, JumpTableData, MemFlagsData,

@@ -2,8 +2,8 @@
 
 use crate::codegen::lowering::{ClifLowering, plain_flags};
 use crate::codegen::{ClifResult, ClifScalars};
-use crate::module::types::ScalarRepr;
 use crate::host::printf::{self, PrintedKind, PrintfArgument};
+use crate::module::types::ScalarRepr;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
@@ -27,7 +27,7 @@ pub(super) fn lower_debug_printf(lower: &mut ClifLowering, inst: InstRef) -> Cli
     };
     let mut bytes = format.string_operand(0).into_bytes();
     bytes.push(0);
-    let address = lower.shared.code.keep_bytes(&bytes) as u64;
+    let address = lower.shared.code.memory.keep_bytes(&bytes) as u64;
     lower.shared.strings.push((address, bytes.len() as u64));
     let format = lower.emit_iconst(types::I64, address as i64);
     lower.emit_printf(inst, format)

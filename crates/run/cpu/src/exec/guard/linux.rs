@@ -9,8 +9,8 @@
 //! - Threads are only sent signals between `join` and `leave`, while they exist.
 #![allow(unsafe_code)]
 
-use super::{EntryFn, TrapReason};
-use crate::layout::launch_context::LaunchContext;
+use super::TrapReason;
+use crate::layout::launch_context::{EntryFn, LaunchContext};
 use std::arch::naked_asm;
 use std::cell::Cell;
 use std::mem::MaybeUninit;

@@ -37,7 +37,3 @@ pub(crate) enum TrapReason {
     /// It was taking too long.
     Late,
 }
-
-/// An entry function of generated code, or anything that is called like one.
-pub(crate) type EntryFn =
-    unsafe extern "C" fn(*const crate::layout::launch_context::LaunchContext, u32, u32, u32) -> u64;

@@ -4,8 +4,8 @@
 //! The caller's promise is passed on.
 #![allow(unsafe_code)]
 
-use super::{EntryFn, TrapReason};
-use crate::layout::launch_context::LaunchContext;
+use super::TrapReason;
+use crate::layout::launch_context::{EntryFn, LaunchContext};
 use std::time::Duration;
 
 /// Calls a function.

@@ -1,11 +1,11 @@
 //! What an access is compared with: where its pointer comes from.
 
 use super::{ClifLowering, RowKind};
-use crate::codegen::entry::SlotKind;
+use crate::analysis::analysed_module::AnalysedModule;
 use crate::codegen::lowering::invariant_flags;
 use crate::layout::globals::GlobalLocation;
 use crate::layout::launch_context::at;
-use crate::module::program::AnalysedModule;
+use crate::layout::parameters::SlotKind;
 use crate::sanitizer::instruction_sites;
 use crate::sanitizer::runtime::{self, info};
 use cranelift_codegen::ir::{InstBuilder, Value, types};

@@ -132,7 +132,7 @@ impl ClifLowering<'_, '_, '_> {
     /// Gives the invocation its rounds of loops.
     pub fn reset_budget(&mut self) {
         if self.shared.checking.as_ref().is_some_and(|c| c.loops) {
-            let live = self.load_context_field(types::I64, at::CHECK);
+            let live = self.load_context_field(types::I64, at::SANITIZER);
             let flags = MemFlagsData::trusted();
             let ins = self.builder.ins();
             let full = ins.load(types::I64, flags, live, runtime::at::BUDGET_FULL);
@@ -143,7 +143,7 @@ impl ClifLowering<'_, '_, '_> {
 
     /// Takes one round off; `leave` ends the invocation where none is left.
     pub fn count_round(&mut self, leave: impl FnOnce(&mut Self)) {
-        let live = self.load_context_field(types::I64, at::CHECK);
+        let live = self.load_context_field(types::I64, at::SANITIZER);
         let flags = MemFlagsData::trusted();
         let at = runtime::at::BUDGET;
         let left = self.builder.ins().load(types::I64, flags, live, at);

@@ -22,11 +22,11 @@ use super::load_purpose::{LoadPurpose, classify_load_purposes};
 use super::runtime::{self, info};
 use super::strided_group::AllSeries;
 use super::volatile_updates::{can_invocations_wait, is_update};
+use crate::analysis::analysed_module::AnalysedModule;
 use crate::analysis::provenance::PointerProvenance;
 use crate::codegen::ClifScalars;
 use crate::codegen::lowering::{ClifLowering, IdLocation, invariant_flags};
 use crate::codegen::values::PointerOperand;
-use crate::module::program::AnalysedModule;
 use crate::module::types::{LoweredTypeKind, ScalarLeaf};
 use accessed_object::{AccessedObject, ObjectLength, ShadowKind};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -232,8 +232,8 @@ impl SanitizerAnalysis {
         let params = &program.functions.get(program.entry.func).params;
         let mut rows: Vec<RowKind> = params.iter().map(|p| row(*p)).collect();
         for index in 0..globals.bindings.len() as u32 {
-            let same = globals.bound.iter().filter(|b| b.1 == index);
-            let kinds = same.map(|b| row(b.0));
+            let same = globals.bound.iter().filter(|b| b.row == index);
+            let kinds = same.map(|b| row(b.id));
             let none = RowKind {
                 granule: 2,
                 races: false,
@@ -600,7 +600,8 @@ impl ClifLowering<'_, '_, '_> {
 
     /// A field of a row of the table of arguments and bindings.
     fn row_field(&mut self, row: usize, at: i32) -> Value {
-        let live = self.load_context_field(types::I64, crate::layout::launch_context::at::CHECK);
+        let live =
+            self.load_context_field(types::I64, crate::layout::launch_context::at::SANITIZER);
         let ins = self.builder.ins();
         let rows = ins.load(types::I64, invariant_flags(), live, runtime::at::ROWS);
         let flags = cell_flags();

@@ -76,7 +76,7 @@ impl ShadowCodegen<'_, '_> {
 
     fn load_typed_field(&mut self, ty: Type, offset: i32) -> Value {
         let ins = self.builder.ins();
-        let live = ins.load(types::I64, invariant_flags(), self.context, at::CHECK);
+        let live = ins.load(types::I64, invariant_flags(), self.context, at::SANITIZER);
         let ins = self.builder.ins();
         ins.load(ty, cell_flags(), live, offset)
     }

@@ -177,6 +177,6 @@ impl ClifLowering<'_, '_, '_> {
             }
         }
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        self.shared.code.keep_bytes(&bytes)
+        self.shared.code.memory.keep_bytes(&bytes)
     }
 }

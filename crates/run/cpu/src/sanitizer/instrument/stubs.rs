@@ -25,7 +25,7 @@ impl ClifLowering<'_, '_, '_> {
             return self.call_host(address, &params, &[types::I64], args)[0];
         };
         self.builder.ins().call(callee, args);
-        let live = self.load_context_field(types::I64, at::CHECK);
+        let live = self.load_context_field(types::I64, at::SANITIZER);
         let flags = MemFlagsData::trusted();
         let ins = self.builder.ins();
         ins.load(types::I64, flags, live, runtime::at::RESULT)
@@ -144,7 +144,9 @@ fn build_preserving_stub(
     let call = builder.ins().call_indirect(called, callee, &args);
     let result = builder.inst_results(call)[0];
     let flags = MemFlagsData::trusted();
-    let live = builder.ins().load(types::I64, flags, args[0], at::CHECK);
+    let live = builder
+        .ins()
+        .load(types::I64, flags, args[0], at::SANITIZER);
     builder
         .ins()
         .store(flags, result, live, runtime::at::RESULT);

@@ -1,17 +1,15 @@
-//! A module with everything that is known about it before one of its entry points is lowered.
+//! Typed module: a SPIR-V module with its types, constants, decorations and the selected entry point.
 
 use super::constants::SpirvConstants;
+use super::entry_point::{EntryInfo, EntrySelector};
 use super::types::{LoweredTypeKind, LoweredTypeTable, ScalarRepr};
-use crate::analysis::reached_functions::ReachedFunctions;
-use crate::simd;
+use crate::image::ImageType;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_scalar::table::ScalarExtSet;
 use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{
-    AddressingModel, BuiltIn, Decoration, ExecutionMode, ExecutionModel, FunctionParameterAttribute,
-};
-use spirula_spirv::ir::{Func, InstRef, ModuleSection, SpirvModule};
+use spirula_spirv::grammar::enumerants::{AddressingModel, Decoration, FunctionParameterAttribute};
+use spirula_spirv::ir::{InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// An extended instruction set by what is done with it.
@@ -27,32 +25,8 @@ pub(crate) enum ExtSet {
     Unknown,
 }
 
-/// The entry point that is compiled.
-#[derive(Clone, Debug)]
-pub(crate) struct EntryInfo {
-    /// Its function.
-    pub func: Func,
-    /// Its name.
-    pub name: String,
-    /// Whether it is a `Kernel`; a `GLCompute` shader otherwise.
-    pub is_kernel: bool,
-    /// Whether it is no entry point, but enqueued by one.
-    pub is_block: bool,
-    /// Size of its workgroups, where the module says.
-    pub local_size: Option<[u32; 3]>,
-}
-
-/// Where a kernel begins.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum EntrySelector<'a> {
-    /// An entry point.
-    Entry(&'a str, ExecutionModel),
-    /// A function that a kernel enqueues.
-    Block(Func),
-}
-
-/// A module and the analyses that lowering asks.
-pub(crate) struct AnalysedModule<'a> {
+/// A module as all analyses and the lowering read it.
+pub(crate) struct TypedModule<'a> {
     pub module: &'a SpirvModule,
     pub definitions: IdDefinitions,
     pub decorations: IdDecorations,
@@ -60,27 +34,30 @@ pub(crate) struct AnalysedModule<'a> {
     pub constants: SpirvConstants,
     pub sets: IdMap<Option<ExtSet>>,
     pub entry: EntryInfo,
-    pub functions: ReachedFunctions,
-    /// Whether every workgroup is one bundle, whose invocations go on together, so that none waits for
-    /// another one: barriers are nothing then, and large cooperative matrices lie in memory.
+    /// Whether every workgroup is one gang. Its invocations go on together, so that none waits for another one.
+    /// Therefore barriers do nothing, and large cooperative matrices lie in memory.
     pub is_single: bool,
 }
 
-impl<'a> AnalysedModule<'a> {
-    /// Analyses a module for one of its entry points, or for a function that one enqueues; for bundles
-    /// alone, where workgroups are such.
+impl<'a> TypedModule<'a> {
+    /// Reads a module for one of its entry points, or for a function that a kernel enqueues. `spec` gives the values of
+    /// specialisation constants by `SpecId`. With `bundles` the code is for gangs alone, where each workgroup is one.
+    ///
+    /// # Errors
+    /// When the module has no memory model or a 32-bit one, when a type or constant is malformed, or when there is no
+    /// such entry point.
     pub fn new(
         module: &'a SpirvModule,
         start: EntrySelector<'_>,
         spec: &[(u32, u64)],
         subgroup_size: u32,
         bundles: bool,
-    ) -> Result<AnalysedModule<'a>, SourceDiagnostic> {
+    ) -> Result<TypedModule<'a>, SourceDiagnostic> {
         check_addressing(module)?;
         let definitions = IdDefinitions::from_module(module);
         let decorations = IdDecorations::from_module(module);
-        // Lengths of arrays may be operations on specialisation constants, and those are typed: the
-        // first round is for the lengths alone.
+        // Lengths of arrays may be operations on specialisation constants, which have types. The first pass is for
+        // the lengths alone.
         let draft = LoweredTypeTable::from_module(
             module,
             &definitions,
@@ -99,24 +76,18 @@ impl<'a> AnalysedModule<'a> {
         )?;
         let constants =
             SpirvConstants::from_module(module, &definitions, &decorations, &types, spec)?;
-        let entry = match start {
-            EntrySelector::Entry(name, model) => find_entry(module, &constants, name, model)?,
-            EntrySelector::Block(func) => block_entry(module, &constants, func),
-        };
-        let is_single = bundles && is_bundle(&entry, subgroup_size);
-        let mut program = AnalysedModule {
+        let entry = EntryInfo::from_module(module, &constants, start)?;
+        let is_single = bundles && entry.is_gang(subgroup_size);
+        Ok(TypedModule {
             is_single,
             sets: extended_sets(module),
-            functions: ReachedFunctions::default(),
             module,
             definitions,
             decorations,
             types,
             constants,
             entry,
-        };
-        program.functions = ReachedFunctions::from_program(&program)?;
-        Ok(program)
+        })
     }
 
     /// The type of a value.
@@ -201,6 +172,15 @@ impl<'a> AnalysedModule<'a> {
         self.types.component_scalar(self.type_of(id)?)
     }
 
+    /// The description of an image type, also of one that is combined with a sampler; none for other types.
+    pub fn image_type(&self, ty: Id) -> Option<ImageType> {
+        let mut def = self.definitions.get(self.module, ty)?;
+        if def.op() == Op::TypeSampledImage {
+            def = self.definitions.get(self.module, def.id_operand(0))?;
+        }
+        (def.op() == Op::TypeImage).then(|| ImageType::from_definition(def))
+    }
+
     /// The operand of a decoration of an id that takes one.
     pub fn decoration_operand(&self, id: Id, what: Decoration) -> Option<u32> {
         self.decorations
@@ -255,104 +235,4 @@ fn extended_sets(module: &SpirvModule) -> IdMap<Option<ExtSet>> {
         sets.set(id, Some(set));
     }
     sets
-}
-
-/// A function that is enqueued.
-fn block_entry(module: &SpirvModule, constants: &SpirvConstants, func: Func) -> EntryInfo {
-    let function = module.function_id(func);
-    let mut names = module.section_insts(ModuleSection::Names);
-    let name = names.find(|n| n.op() == Op::Name && n.id_operand(0) == function);
-    EntryInfo {
-        func,
-        name: name.map_or_else(|| function.to_string(), |n| n.string_operand(1)),
-        is_kernel: true,
-        is_block: true,
-        local_size: local_size(module, constants, function),
-    }
-}
-
-fn find_entry(
-    module: &SpirvModule,
-    constants: &SpirvConstants,
-    name: &str,
-    model: ExecutionModel,
-) -> Result<EntryInfo, SourceDiagnostic> {
-    let mut points = module.section_insts(ModuleSection::EntryPoints);
-    let point = points
-        .find(|p| p.operand_word(0) == model.0 && p.string_operand(2) == name)
-        .ok_or_else(|| {
-            let message = format!("the module has no entry point {name} of model {model}");
-            SourceDiagnostic::error(SourceLocation::Unknown, message)
-        })?;
-    if model != ExecutionModel::Kernel && model != ExecutionModel::GLCompute {
-        let message = format!("the execution model {model} is not supported by the CPU device");
-        return Err(SourceDiagnostic::error(point.place(), message));
-    }
-    let function = point.id_operand(1);
-    let func = module
-        .functions()
-        .iter()
-        .copied()
-        .find(|f| module.function_id(*f) == function);
-    let func = func.filter(|f| !module.function(*f).blocks.is_empty());
-    let func = func.ok_or_else(|| {
-        let message = format!("the entry point {name} has no body");
-        SourceDiagnostic::error(point.place(), message)
-    })?;
-    let is_kernel = model == ExecutionModel::Kernel;
-    let declared = local_size(module, constants, function);
-    Ok(EntryInfo {
-        func,
-        name: name.to_owned(),
-        is_kernel,
-        is_block: false,
-        local_size: if is_kernel {
-            declared
-        } else {
-            Some(declared.unwrap_or([1; 3]))
-        },
-    })
-}
-
-/// The constant decorated `WorkgroupSize` counts above the execution modes.
-fn local_size(module: &SpirvModule, constants: &SpirvConstants, function: Id) -> Option<[u32; 3]> {
-    for inst in module.section_insts(ModuleSection::Annotations) {
-        if let (Op::Decorate, [target, decoration, builtin]) = (inst.op(), inst.operands())
-            && *decoration == Decoration::BuiltIn.0
-            && *builtin == BuiltIn::WorkgroupSize.0
-            && let Some(id) = Id::new(*target)
-        {
-            let bits = |n: usize| match constants.scalars(id).get(n) {
-                Some(super::constants::ConstantScalar::Plain(bits)) => Some(*bits as u32),
-                _ => None,
-            };
-            // Of kernels it is a variable, which demands no size.
-            if let (Some(x), Some(y), Some(z)) = (bits(0), bits(1), bits(2)) {
-                return Some([x, y, z]);
-            }
-        }
-    }
-    let modes = module.section_insts(ModuleSection::ExecutionModes);
-    for mode in modes.filter(|m| m.id_operand(0) == function) {
-        let [_, kind, x, y, z] = *mode.operands() else {
-            continue;
-        };
-        if kind == ExecutionMode::LocalSize.0 {
-            return Some([x, y, z]);
-        }
-        if kind == ExecutionMode::LocalSizeId.0 {
-            let value = |word| constants.get_u64(Id::new(word)?).map(|v| v as u32);
-            return Some([value(x)?, value(y)?, value(z)?]);
-        }
-    }
-    None
-}
-
-/// Whether the workgroups of a shader are one bundle each, and one subgroup.
-fn is_bundle(entry: &EntryInfo, subgroup_size: u32) -> bool {
-    let Some(size @ [x, y, z]) = entry.local_size else {
-        return false;
-    };
-    let width = simd::choose_gang_width(Some(x)).filter(|width| *width as u32 == x);
-    !entry.is_kernel && width.is_some() && [y, z] == [1, 1] && size[0] <= subgroup_size
 }

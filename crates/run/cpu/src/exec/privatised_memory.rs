@@ -1,0 +1,310 @@
+//! Privatised memory: the copies that the threads of a launch update instead of shared memory, and their merge.
+//!
+//! [`crate::analysis::privatised_atomics`] finds the memory for which this is allowed.
+
+use super::arguments::MarshalledArguments;
+use super::jit_kernel::JitKernel;
+use super::launch::{JitArgument, JitLaunch};
+use super::launch_grid::{LaunchGrid, checked_product};
+use crate::analysis::privatised_atomics::{ParameterIndex, PrivatisedOperator, PrivatisedUpdate};
+use crate::memory::guarded_pages::GuardedPages;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Fewest invocations for each element of each thread's copy. With fewer, merging costs more than it saves.
+const LEAST_UPDATES: u64 = 4;
+
+/// Most bytes of a copy.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// Fewest invocations for which mapping memory pays.
+const LEAST_INVOCATIONS: u64 = 1 << 14;
+
+/// Memory of a launch that each thread has a copy of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PrivatisedMemory {
+    index: ParameterIndex,
+    update: PrivatisedUpdate,
+    /// Address and bytes.
+    memory: [u64; 2],
+}
+
+/// One thread's copy.
+pub(crate) struct PrivatisedCopy {
+    source: PrivatisedMemory,
+    /// The numbers lie between guard pages, as the memory of the launch does: an access past the end must end the
+    /// launch.
+    numbers: GuardedPages,
+}
+
+impl JitKernel {
+    /// The memory of a launch that threads count in by themselves; none where they do not. A single thread updates
+    /// the memory itself: the list is empty then.
+    pub(crate) fn plan_privatised_memory(
+        &self,
+        launch: &JitLaunch<'_>,
+        grid: &LaunchGrid,
+        threads: usize,
+        shared: &MarshalledArguments,
+    ) -> Option<Vec<PrivatisedMemory>> {
+        if self.tallies.parameters.is_empty() {
+            return None;
+        }
+        if threads <= 1 {
+            return Some(Vec::new());
+        }
+        let arguments = launch.arguments.iter().map(|argument| match argument {
+            JitArgument::Memory(memory) => Some([memory.address as u64, memory.length]),
+            _ => None,
+        });
+        let arguments: Vec<Option<[u64; 2]>> = arguments.collect();
+        let all_memory = arguments.iter().flatten().chain(&shared.bindings);
+        let overlaps = |memory: [u64; 2]| {
+            let meets = |other: &&[u64; 2]| {
+                memory[0] < other[0].saturating_add(other[1])
+                    && other[0] < memory[0].saturating_add(memory[1])
+            };
+            // One of them is the memory itself.
+            all_memory.clone().filter(meets).count() > 1
+        };
+        let invocations = checked_product(grid.global)?;
+        let mut elements = 0;
+        let mut all = Vec::new();
+        for (index, update) in &self.tallies.parameters {
+            let memory = match index {
+                ParameterIndex::Argument(at) => (*arguments.get(*at)?)?,
+                ParameterIndex::Binding(row) => *shared.bindings.get(*row)?,
+            };
+            let is_whole = memory.iter().all(|n| n.is_multiple_of(update.bytes));
+            if !is_whole || memory[1] > MAX_BYTES || overlaps(memory) {
+                return None;
+            }
+            elements += memory[1] / update.bytes;
+            all.push(PrivatisedMemory {
+                index: *index,
+                update: *update,
+                memory,
+            });
+        }
+        let least = elements.saturating_mul(LEAST_UPDATES * threads as u64);
+        (invocations >= least.max(LEAST_INVOCATIONS)).then_some(all)
+    }
+}
+
+impl PrivatisedMemory {
+    /// A copy for one thread, filled with the neutral element. None where memory cannot be allocated.
+    pub fn allocate_copy(self) -> Option<PrivatisedCopy> {
+        let mut numbers = GuardedPages::new_zeroed(self.memory[1] as usize)?;
+        let neutral = self.update.neutral_element().to_ne_bytes();
+        if neutral != [0; 8] {
+            let number = &neutral[..self.update.bytes as usize];
+            let each = numbers.bytes_mut().chunks_exact_mut(number.len());
+            each.for_each(|bytes| bytes.copy_from_slice(number));
+        }
+        Some(PrivatisedCopy {
+            source: self,
+            numbers,
+        })
+    }
+}
+
+impl PrivatisedCopy {
+    /// Replaces the memory by the copy in a thread's arguments and bindings. `offsets` maps the position of an argument
+    /// to its word.
+    pub fn redirect_arguments(
+        &mut self,
+        offsets: impl Fn(usize) -> usize,
+        args: &mut [u64],
+        bindings: &mut [[u64; 2]],
+    ) {
+        let address = self.numbers.bytes_mut().as_ptr() as u64;
+        match self.source.index {
+            ParameterIndex::Argument(at) => args[offsets(at)] = address,
+            ParameterIndex::Binding(row) => bindings[row][0] = address,
+        }
+    }
+
+    /// Merges the copy into the memory of the launch.
+    ///
+    /// # Safety
+    /// The memory of the launch is valid, and used by its threads alone.
+    #[allow(unsafe_code)]
+    pub unsafe fn merge_into_memory(&mut self) {
+        let PrivatisedMemory { update, memory, .. } = self.source;
+        let neutral = update.neutral_element();
+        let size = update.bytes as usize;
+        for (n, bytes) in self.numbers.bytes_mut().chunks_exact(size).enumerate() {
+            let at = memory[0] as usize + n * size;
+            match *bytes {
+                [a, b, c, d] => {
+                    let own = u32::from_ne_bytes([a, b, c, d]);
+                    if own != neutral as u32 {
+                        // SAFETY: the memory has as many numbers, and all threads of the launch update them atomically.
+                        update
+                            .operator
+                            .add_32(unsafe { AtomicU32::from_ptr(at as *mut u32) }, own);
+                    }
+                }
+                [a, b, c, d, e, f, g, h] => {
+                    let own = u64::from_ne_bytes([a, b, c, d, e, f, g, h]);
+                    if own != neutral {
+                        // SAFETY: as above.
+                        update
+                            .operator
+                            .add_64(unsafe { AtomicU64::from_ptr(at as *mut u64) }, own);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl PrivatisedUpdate {
+    /// The operator's neutral element. One of 32 bits stands in both halves.
+    fn neutral_element(self) -> u64 {
+        let number = match self.operator {
+            PrivatisedOperator::Add
+            | PrivatisedOperator::Or
+            | PrivatisedOperator::Xor
+            | PrivatisedOperator::UMax => 0,
+            PrivatisedOperator::And | PrivatisedOperator::UMin => u64::MAX,
+            PrivatisedOperator::SMin => (u64::MAX >> 1) >> (64 - 8 * self.bytes),
+            PrivatisedOperator::SMax => 1 << (8 * self.bytes - 1),
+        };
+        match self.bytes {
+            4 => number & 0xffff_ffff | number << 32,
+            _ => number,
+        }
+    }
+}
+
+/// Defines the atomic update of numbers of one width.
+macro_rules! define_update {
+    ($name:ident, $atomic:ty, $unsigned:ty, $signed:ty) => {
+        fn $name(self, to: &$atomic, own: $unsigned) {
+            let order = Ordering::Relaxed;
+            let signed = |choose: fn($signed, $signed) -> $signed| {
+                let combine =
+                    |old: $unsigned| Some(choose(old as $signed, own as $signed) as $unsigned);
+                to.fetch_update(order, order, combine).unwrap_or_default()
+            };
+            match self {
+                PrivatisedOperator::Add => to.fetch_add(own, order),
+                PrivatisedOperator::And => to.fetch_and(own, order),
+                PrivatisedOperator::Or => to.fetch_or(own, order),
+                PrivatisedOperator::Xor => to.fetch_xor(own, order),
+                PrivatisedOperator::UMin => to.fetch_min(own, order),
+                PrivatisedOperator::UMax => to.fetch_max(own, order),
+                PrivatisedOperator::SMin => signed(Ord::min),
+                PrivatisedOperator::SMax => signed(Ord::max),
+            };
+        }
+    };
+}
+
+impl PrivatisedOperator {
+    define_update!(add_32, AtomicU32, u32, i32);
+    define_update!(add_64, AtomicU64, u64, i64);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::JitOptions;
+    use spirula_spirv::grammar::enumerants::ExecutionModel;
+    use spirula_spirv::ir::SpirvModule;
+    use spirula_spirv::text::{ParseOptions, parse_assembly};
+
+    /// Whether a kernel only counts in its argument.
+    fn is_counted(body: &str) -> bool {
+        let text = format!(
+            "OpCapability Addresses
+            OpCapability Kernel
+            OpCapability Int64
+            OpMemoryModel Physical64 OpenCL
+            OpEntryPoint Kernel %main \"main\"
+            %void = OpTypeVoid
+            %uint = OpTypeInt 32 0
+            %global = OpTypePointer CrossWorkgroup %uint
+            %type = OpTypeFunction %void %global %uint
+            %device = OpConstant %uint 1
+            %relaxed = OpConstant %uint 0
+            %release = OpConstant %uint 4
+            %ulong = OpTypeInt 64 0
+            %address = OpConstant %ulong 4096
+            %main = OpFunction %void None %type
+            %x = OpFunctionParameter %global
+            %n = OpFunctionParameter %uint
+            %entry = OpLabel
+            %to = OpInBoundsPtrAccessChain %global %x %n
+            {body}
+            OpReturn
+            OpFunctionEnd"
+        );
+        let words =
+            parse_assembly(&text, &ParseOptions::default()).unwrap_or_else(|f| panic!("{}", f[0]));
+        let module = SpirvModule::from_words(words).expect("what the assembler writes is a module");
+        let options = JitOptions::default();
+        let kernel =
+            JitKernel::compile_entry_point(&module, "main", ExecutionModel::Kernel, &[], &options);
+        let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
+        assert_eq!(
+            kernel.may_wait,
+            kernel.tallies.parameters.is_empty(),
+            "{body}"
+        );
+        kernel.tallies.parameters == [(ParameterIndex::Argument(0), ADDED)]
+    }
+
+    const ADDED: PrivatisedUpdate = PrivatisedUpdate {
+        operator: PrivatisedOperator::Add,
+        bytes: 4,
+    };
+
+    #[test]
+    fn memory_that_is_only_counted_in_is_found() {
+        let add = "%a = OpAtomicIAdd %uint %to %device %relaxed %n";
+        let count = "%b = OpAtomicIIncrement %uint %x %device %relaxed";
+        assert!(is_counted(add));
+        assert!(is_counted(&format!("{add}\n{count}")));
+        for other in [
+            "%b = OpLoad %uint %x",
+            "OpStore %x %n",
+            "%b = OpIAdd %uint %a %n",
+            "%b = OpAtomicOr %uint %x %device %relaxed %n",
+            "%b = OpAtomicIAdd %uint %x %device %release %n",
+            "%b = OpConvertUToPtr %global %address\n%c = OpLoad %uint %b",
+        ] {
+            assert!(!is_counted(&format!("{add}\n{other}")), "{other}");
+        }
+    }
+
+    /// What changes nothing changes nothing, and what is counted is added as it says.
+    #[test]
+    fn numbers_of_both_widths_are_added() {
+        use PrivatisedOperator::{Add, And, Or, SMax, SMin, UMax, UMin, Xor};
+        let numbers = [0, 1, 77, 1 << 31, 1 << 63, u64::MAX, u64::MAX - 5];
+        for operator in [Add, And, Or, Xor, SMin, UMin, SMax, UMax] {
+            let neutral = |bytes| PrivatisedUpdate { operator, bytes }.neutral_element();
+            for number in numbers {
+                let (narrow, wide) = (AtomicU32::new(number as u32), AtomicU64::new(number));
+                operator.add_32(&narrow, neutral(4) as u32);
+                operator.add_64(&wide, neutral(8));
+                let found = (narrow.into_inner(), wide.into_inner());
+                assert_eq!(found, (number as u32, number), "{operator:?}");
+            }
+            let (narrow, wide) = (AtomicU32::new(77), AtomicU64::new(77));
+            operator.add_32(&narrow, 5);
+            operator.add_64(&wide, 5);
+            let wanted = match operator {
+                Add => 82,
+                And | SMin | UMin => 5,
+                Or => 77 | 5,
+                Xor => 77 ^ 5,
+                SMax | UMax => 77,
+            };
+            let found = (narrow.into_inner(), wide.into_inner());
+            assert_eq!(found, (wanted, u64::from(wanted)), "{operator:?}");
+        }
+    }
+}
