@@ -1,36 +1,40 @@
-//! Runs SPIR-V compute entry points on the CPU.
+//! CPU device: runs SPIR-V compute entry points as machine code that Cranelift's JIT compiles.
 //!
-//! [`JitKernel::compile_entry_point`] turns an entry point of a module, `Kernel` or `GLCompute`, into machine code
-//! through Cranelift's JIT; [`JitKernel::run_launch`] launches it. Everything that is not supported is found by
-//! the former.
+//! [`JitKernel::compile_entry_point`] turns an entry point of a module, a `Kernel` or `GLCompute` shader, into machine
+//! code. [`JitKernel::run_launch`] launches it. The former reports everything that is not supported.
 //!
 //! # How it works
 //!
-//! The entry function is generated with a loop over the invocations of a workgroup around it. One
-//! thread runs a workgroup; threads take workgroups in order. Where invocations wait for each other
-//! (barriers, group and subgroup operations), the code returns to a scheduler: each invocation keeps
-//! what is alive in a frame of its own and goes on when the scheduler calls it again. So barriers may
-//! stand in any control flow, and subgroup operations see the lanes that are at the same point.
+//! A loop over the invocations of a workgroup is generated around the entry function. One thread runs a workgroup, and
+//! threads take workgroups in order. Where invocations wait for each other (barriers, group and subgroup operations),
+//! the code returns to a scheduler: each invocation keeps its live values in a frame of its own, and goes on when the
+//! scheduler calls it again. Therefore barriers may stand in any control flow, and subgroup operations see the lanes
+//! that are at the same point.
 //!
 //! # Semantics
 //!
-//! What SPIR-V leaves undefined is defined as in `spirula_scalar`: no instruction on values traps.
-//! Floating-point operations are never contracted. Accesses to memory are not checked, but those to
-//! addresses where no memory is end the launch, not the process.
+//! Behaviour that SPIR-V leaves undefined is defined as in `spirula_scalar`: no instruction on values traps.
+//! Floating-point operations are never contracted. Accesses to memory are not checked. An access to an address without
+//! memory ends the launch, not the process.
 //!
-//! # Map
+//! # Layers
 //!
-//! - `program`, `types`, `constants`, `functions`, `promote`, `liveness`: what is known of a module
-//!   before code is made.
-//! - `lower`: from instructions to Cranelift's IR, one file for each class of instructions.
-//! - `bundle`: from the code of one invocation to that of several at once, in vectors. `loops`: what compilers want
-//!   of either.
-//! - `check`: the checking mode, which tells what kernels do wrong.
-//! - `image`: images and samplers. `pipe`: pipes. `enqueue`: kernels
-//!   that kernels enqueue. `print`: what kernels print.
-//! - `suspend`, `context`, `groups`, `product`, `schedule`: suspension points, frames, exchanges, workgroups.
-//! - `guard`: calls of generated code that come back whatever it does.
-//! - `compile`, `launch`, `run`, `count`: the interface. `arguments`, `worker`: one launch. `jit`, `memory`, `pages`: generated code and raw memory.
+//! Each folder is a layer. It imports only the layers of its row; `cargo xtask test` checks this (`xtask/src/tidy/layers.rs`).
+//!
+//! | Layer | Contents | Imports |
+//! | --- | --- | --- |
+//! | `memory` | memory spans, guard pages, memory of threads and of code | none |
+//! | `image` | images, samplers, and their functions that generated code calls | `memory` |
+//! | `pipe` | pipes, and their functions that generated code calls | `memory` |
+//! | `module` | a SPIR-V module with its types, constants and entry point | `image` |
+//! | `matrix` | cooperative matrices, and their functions that generated code calls | `module` |
+//! | `analysis` | analyses of the functions that an entry point reaches | `module`, `matrix`, `pipe` |
+//! | `layout` | launch context, frames, parameters, places of variables | `analysis` and what it imports, `memory`, `image` |
+//! | `host` | `printf` and device-side enqueue, which generated code calls | `layout` |
+//! | `codegen` | lowering of instructions to Cranelift's IR, JIT compilation | all above |
+//! | `simd` | vectorisation of that IR for SIMD gangs | `module`, `layout`, `codegen` |
+//! | `sanitizer` | checks that the lowering emits through hooks, shadow memory, reports | `memory`, `module`, `analysis`, `layout`, `codegen` |
+//! | `exec` | compiled kernels, launches, threads, the scheduler of a workgroup | all above |
 
 mod analysis;
 mod codegen;

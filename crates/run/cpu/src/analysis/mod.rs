@@ -1,4 +1,7 @@
-//! Analyses of a module for one entry point, before code is generated.
+//! Analyses of the functions that an entry point reaches.
+//!
+//! They run before code is generated: which functions are inlined, which variables become SSA values, what is live at
+//! suspension points, where pointers come from, and which memory is only written or only updated.
 
 pub(crate) mod analysed_module;
 pub(crate) mod block_counters;

@@ -8,8 +8,7 @@ use super::lanes::LaneTypes;
 use super::lowering::{ClifLowering, clif_type, plain_flags};
 use super::values::PointerOperand;
 use crate::layout::launch_context::at;
-use crate::module::types::{LoweredTypeKind, ScalarLeaf, ScalarRepr};
-use crate::sanitizer::instrument::MemoryAccessKind;
+use crate::module::types::{LoweredTypeKind, ScalarRepr};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AliasRegionData, AtomicRmwOp, BlockArg, InstBuilder, MemFlagsData, Type, Value, types,
@@ -161,7 +160,7 @@ pub(crate) fn modify_float(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
 
 /// `OpMemoryBarrier`.
 pub(crate) fn memory_barrier(lower: &mut ClifLowering, _: InstRef) -> ClifResult {
-    lower.check_fence();
+    lower.hooks().before_fence(lower);
     lower.builder.ins().fence();
     Ok(())
 }
@@ -182,7 +181,7 @@ impl ClifLowering<'_, '_, '_> {
         };
         let id = pointer;
         let pointer: PointerOperand = self.read_pointer(pointer)?;
-        let pointer = self.guard_atomic(id, pointer)?;
+        let pointer = self.hooks().before_atomic(self, id, pointer)?;
         let flags = match private && self.shared.bundle.is_some() {
             true => self.unseen_flags(),
             false => plain_flags(),
@@ -225,61 +224,6 @@ impl ClifLowering<'_, '_, '_> {
         self.exchange_op(place, op, operand);
         self.builder.ins().jump(done, &[]);
         self.builder.switch_to_block(done);
-    }
-
-    /// Checks the atomic access that is being lowered.
-    fn guard_atomic(
-        &mut self,
-        id: Id,
-        pointer: PointerOperand,
-    ) -> Result<PointerOperand, SourceDiagnostic> {
-        let Some(inst) = self.current.filter(|_| self.is_checking()) else {
-            return Ok(pointer);
-        };
-        let flag = matches!(inst.op(), Op::AtomicFlagTestAndSet | Op::AtomicFlagClear);
-        let value = match inst.op() {
-            Op::AtomicStore => Some(self.scalar_of(inst.id_operand(3))?),
-            _ => inst
-                .result_type()
-                .and_then(|ty| self.program.types.component_scalar(ty)),
-        };
-        let leaf = ScalarLeaf {
-            scalar: value.filter(|_| !flag).unwrap_or(ScalarRepr::Int(32)),
-            offset: 0,
-        };
-        let how = MemoryAccessKind::Atomic {
-            reads: !matches!(inst.op(), Op::AtomicStore | Op::AtomicFlagClear)
-                && !self.only_clears(inst),
-            writes: inst.op() != Op::AtomicLoad,
-            semantics: self.program.constants.get_u64(inst.id_operand(2)),
-        };
-        if let Some(byte) = self.program.byte_in_word(id) {
-            return self.guard_byte(byte, how);
-        }
-        self.sanitize_pointer_access(id, pointer, &[leaf], how, &[])
-    }
-
-    /// Checks an atomic access to a word that is made for one of its bytes: the others stay what they are.
-    fn guard_byte(
-        &mut self,
-        byte: Id,
-        how: MemoryAccessKind,
-    ) -> Result<PointerOperand, SourceDiagnostic> {
-        let leaf = ScalarLeaf {
-            scalar: ScalarRepr::Int(8),
-            offset: 0,
-        };
-        let pointer = self.read_pointer(byte)?;
-        let pointer = self.sanitize_pointer_access(byte, pointer, &[leaf], how, &[])?;
-        let address = self.address_of(pointer)?;
-        let word = self.builder.ins().band_imm_s(address, !3);
-        Ok(PointerOperand::Address(word, None))
-    }
-
-    /// Whether an atomic instruction makes bits zero and nothing sees the others: so values that are
-    /// narrower than the memory's elements are stored.
-    fn only_clears(&self, inst: InstRef) -> bool {
-        inst.op() == Op::AtomicAnd && self.used_components() == 0
     }
 
     fn atomic_read(&mut self, place: &AtomicAddress, ty: Type) -> Value {

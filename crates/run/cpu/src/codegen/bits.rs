@@ -7,13 +7,13 @@ use cranelift_codegen::ir::{InstBuilder, Opcode, Type, Value, ValueDef, types};
 
 /// `OpShiftLeftLogical`; amounts are taken modulo the width.
 pub(crate) fn emit_shl(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    lower.check_shift(v[0], v[1]);
+    lower.hooks().before_shift(lower, v[0], v[1]);
     lower.builder.ins().ishl(v[0], v[1])
 }
 
 /// `OpShiftRightLogical`.
 pub(crate) fn emit_lshr(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    lower.check_shift(v[0], v[1]);
+    lower.hooks().before_shift(lower, v[0], v[1]);
     match lower.truncate_shifted(v[0], v[1]) {
         Some(low) => lower.extend_to(low, lower.value_type(v[0]), false),
         None => lower.builder.ins().ushr(v[0], v[1]),
@@ -22,7 +22,7 @@ pub(crate) fn emit_lshr(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> 
 
 /// `OpShiftRightArithmetic`.
 pub(crate) fn emit_ashr(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    lower.check_shift(v[0], v[1]);
+    lower.hooks().before_shift(lower, v[0], v[1]);
     match lower.truncate_shifted(v[0], v[1]) {
         Some(low) => lower.extend_to(low, lower.value_type(v[0]), true),
         None => lower.builder.ins().sshr(v[0], v[1]),
@@ -76,7 +76,7 @@ pub(crate) fn emit_bitfield_insert(
     lane: LaneTypes,
     v: &[Value],
 ) -> Value {
-    lower.check_field(v[0], v[2], v[3]);
+    lower.hooks().before_bit_field(lower, v[0], v[2], v[3]);
     let mask = lower.low_bits(lane, v[3]);
     let offset = lower.resize_integer(v[2], types::I32, false);
     let field = lower.builder.ins().band(v[1], mask);
@@ -89,7 +89,7 @@ pub(crate) fn emit_bitfield_insert(
 
 /// `OpBitFieldUExtract`: base, offset, count.
 pub(crate) fn extract_unsigned(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
-    lower.check_field(v[0], v[1], v[2]);
+    lower.hooks().before_bit_field(lower, v[0], v[1], v[2]);
     let mask = lower.low_bits(lane, v[2]);
     let offset = lower.resize_integer(v[1], types::I32, false);
     let shifted = lower.builder.ins().ushr(v[0], offset);
@@ -100,7 +100,7 @@ pub(crate) fn extract_unsigned(lower: &mut ClifLowering, lane: LaneTypes, v: &[V
 
 /// `OpBitFieldSExtract`: a field that reaches beyond the width ends there, its sign included.
 pub(crate) fn extract_signed(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
-    lower.check_field(v[0], v[1], v[2]);
+    lower.hooks().before_bit_field(lower, v[0], v[1], v[2]);
     let width = lower.emit_iconst(types::I32, lane.to.bits().into());
     let offset = lower.resize_integer(v[1], types::I32, false);
     let offset = lower.select_by_comparison(IntCC::UnsignedLessThan, offset, width);

@@ -1,5 +1,6 @@
 //! Function calls: inlined ones, and ones of generated functions.
 
+use super::access_hooks::CopyOperand;
 use super::lowering::{
     ClifKernelContext, ClifLowering, IdLocation, InlineScope, InvocationValues, PointeeInfo,
     clif_type,
@@ -75,7 +76,7 @@ pub(crate) fn lower_call(lower: &mut ClifLowering, inst: InstRef) -> ClifResult 
             lower.instruction_fault("the number of arguments is not that of the parameters")
         );
     }
-    lower.begin_flags(inst.result());
+    lower.hooks().begin_result(lower, inst.result());
     if info.inline {
         inline_call(lower, inst, func)
     } else {
@@ -118,7 +119,7 @@ pub(crate) fn call_pointer(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
         lower.builder.ins().jump(done, &[]);
         lower.builder.switch_to_block(next);
     }
-    lower.check_callee();
+    lower.hooks().on_invalid_callee(lower);
     lower.builder.ins().jump(done, &[]);
     lower.builder.switch_to_block(done);
     let values = lower.read_variables(first, count as usize);
@@ -165,9 +166,8 @@ fn inline_call(lower: &mut ClifLowering, inst: InstRef, func: Func) -> ClifResul
     }
     let (first, count) = lower.declare_variables(result);
     let variables = (0..count).map(|n| Variable::from_u32(first.as_u32() + n));
-    let mut scope = InlineScope::new(lower, func, Some((exit, variables.collect())));
-    scope.cut = None;
-    scope.exit_flags = lower.result_flags(inst);
+    let scope = InlineScope::new(lower, func, Some((exit, variables.collect())));
+    lower.hooks().begin_inlined_call(lower, inst);
     if info.suspends {
         lower.current_scope().cut = Some(inst.handle());
     }
@@ -192,6 +192,7 @@ fn inline_call(lower: &mut ClifLowering, inst: InstRef, func: Func) -> ClifResul
     lower.builder.ins().jump(entry, &[]);
     lower.lower_body()?;
     lower.scopes.pop();
+    lower.hooks().end_inlined_call();
     lower.current = Some(program.module.inst(inst.handle()));
     lower.builder.switch_to_block(exit);
     let values = lower.read_variables(first, count as usize);
@@ -212,12 +213,10 @@ fn copy_by_value(lower: &mut ClifLowering, param: Id, source: Id) -> ClifResult 
     let bytes = program.types.layouts.get(ty).size;
     let to = lower.open_room(param, bytes)?;
     lower.set_pointee_info(param, PointeeInfo::default());
-    if lower.is_checking() {
-        let bytes = lower.emit_iconst(types::I64, bytes as i64);
-        return lower.guarded_copy([(param, to), (source, from)], bytes);
-    }
-    lower.copy_bytes(to, from, bytes);
-    Ok(())
+    let size = lower.emit_iconst(types::I64, bytes as i64);
+    let [to, from] =
+        [(param, to), (source, from)].map(|(pointer, address)| CopyOperand { pointer, address });
+    lower.hooks().copy_memory(lower, to, from, size)
 }
 
 enum InlinedArgument {
@@ -289,11 +288,8 @@ impl InlineScope {
                 .collect(),
             position: 0,
             exit,
-            exit_flags: None,
             cut: None,
             begun: vec![false; info.cfg.len()],
-            flags: Vec::new(),
-            arriving: rustc_hash::FxHashMap::default(),
         }
     }
 }

@@ -125,7 +125,9 @@ pub(crate) fn lower_vector_shuffle(lower: &mut ClifLowering, inst: InstRef) -> C
 pub(crate) fn extract_dynamic(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let values = lower.read_values(inst.id_operand(0))?;
     let index = lower.read_value(inst.id_operand(1))?;
-    lower.check_component(index, values.len() as u64);
+    lower
+        .hooks()
+        .before_component(lower, index, values.len() as u64);
     let picked = lower.pick_by_index(&values, index);
     lower.set_result(inst.result(), &[picked])
 }
@@ -135,7 +137,9 @@ pub(crate) fn insert_dynamic(lower: &mut ClifLowering, inst: InstRef) -> ClifRes
     let values = lower.read_values(inst.id_operand(0))?;
     let component = lower.read_value(inst.id_operand(1))?;
     let index = lower.read_value(inst.id_operand(2))?;
-    lower.check_component(index, values.len() as u64);
+    lower
+        .hooks()
+        .before_component(lower, index, values.len() as u64);
     let mut out = ClifScalars::new();
     for (n, value) in values.iter().enumerate() {
         let here = lower

@@ -28,7 +28,7 @@ pub(crate) fn lower_phi(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 /// `OpBranch`.
 pub(crate) fn lower_branch(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let target = lower.assign_phis(&[inst.id_operand(0)])?[0];
-    lower.check_round();
+    lower.note_back_edge();
     lower.builder.ins().jump(target, &[]);
     Ok(())
 }
@@ -36,9 +36,9 @@ pub(crate) fn lower_branch(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
 /// `OpBranchConditional`.
 pub(crate) fn branch_conditional(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let condition = lower.read_value(inst.id_operand(0))?;
-    lower.check_depends(inst.id_operand(0));
+    lower.hooks().before_branch(lower, inst.id_operand(0));
     let targets = lower.assign_phis(&[inst.id_operand(1), inst.id_operand(2)])?;
-    lower.check_round();
+    lower.note_back_edge();
     lower
         .builder
         .ins()
@@ -49,7 +49,7 @@ pub(crate) fn branch_conditional(lower: &mut ClifLowering, inst: InstRef) -> Cli
 /// `OpSwitch`.
 pub(crate) fn lower_switch(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let selector = lower.read_value(inst.id_operand(0))?;
-    lower.check_depends(inst.id_operand(0));
+    lower.hooks().before_branch(lower, inst.id_operand(0));
     let ty = lower.builder.func.dfg.value_type(selector);
     let definitions = &lower.program.definitions;
     let words = lower.program.module.switch_literal_words(definitions, inst);
@@ -58,7 +58,7 @@ pub(crate) fn lower_switch(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
         .chain(cases.iter().map(|c| c.1))
         .collect();
     let targets = lower.assign_phis(&labels)?;
-    lower.check_round();
+    lower.note_back_edge();
     let mut switch = Switch::new();
     let mut seen = rustc_hash::FxHashSet::default();
     for ((literal, _), target) in cases.iter().zip(&targets[1..]) {
@@ -87,7 +87,7 @@ pub(crate) fn return_value(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
         return lower.fail_unsupported("a result of more than 64 scalars");
     }
     let values = lower.read_values(inst.id_operand(0))?;
-    lower.return_flags(inst.id_operand(0));
+    lower.hooks().before_return(lower, inst.id_operand(0));
     lower.return_from_function(&values)
 }
 
@@ -109,31 +109,29 @@ impl ClifLowering<'_, '_, '_> {
         }
     }
 
-    /// Where a loop may go round once more, checks that it does not do so for ever.
-    fn check_round(&mut self) {
-        if !self.is_checking() {
-            return;
-        }
+    /// Calls the hook of back edges where a successor may run again.
+    fn note_back_edge(&mut self) {
         let program = self.program;
         let scope = self.current_scope();
-        let successors = program
-            .functions
-            .get(scope.func)
-            .cfg
-            .successors(scope.position);
-        if successors.iter().any(|at| scope.begun[*at as usize]) {
-            self.count_round(|lower| {
-                if let Some(end) = lower.item_end {
-                    let done = lower.emit_iconst(types::I32, DONE.into());
-                    lower.builder.ins().jump(end, &[BlockArg::Value(done)]);
-                } else {
-                    // Inlined functions have given their result to the outermost one by now.
-                    let inner = lower.scopes.split_off(1);
-                    let values = lower.no_result();
-                    lower.scopes.extend(inner);
-                    lower.builder.ins().return_(&values);
-                }
-            });
+        let cfg = &program.functions.get(scope.func).cfg;
+        let mut successors = cfg.successors(scope.position).iter();
+        if successors.any(|at| scope.begun[*at as usize]) {
+            self.hooks()
+                .before_back_edge(self, &|lower| lower.end_invocation());
+        }
+    }
+
+    /// Ends the invocation from within any function.
+    fn end_invocation(&mut self) {
+        if let Some(end) = self.item_end {
+            let done = self.emit_iconst(types::I32, DONE.into());
+            self.builder.ins().jump(end, &[BlockArg::Value(done)]);
+        } else {
+            // The result of the outermost function is that of the generated one; inlined functions have none by now.
+            let inner = self.scopes.split_off(1);
+            let values = self.no_result();
+            self.scopes.extend(inner);
+            self.builder.ins().return_(&values);
         }
     }
 
@@ -186,7 +184,7 @@ impl ClifLowering<'_, '_, '_> {
         let here = program.module.label(info.cfg.block(scope.position));
         let successors = info.cfg.successors(scope.position).to_vec();
         let mut assignments = Vec::new();
-        let mut flags = Vec::new();
+        let mut states = Vec::new();
         for (n, at) in successors.iter().enumerate() {
             if successors[..n].contains(at) {
                 continue;
@@ -203,7 +201,8 @@ impl ClifLowering<'_, '_, '_> {
                     if label == here {
                         let (first, _) = self.phi_variables(phi, id)?;
                         assignments.push((first, self.read_values(value)?));
-                        flags.extend(self.phi_flags(id, value).map(|f| (id, f)));
+                        let state = self.hooks().read_phi_operand(self, id, value);
+                        states.extend(state.map(|state| (id, state)));
                         break;
                     }
                 }
@@ -213,8 +212,8 @@ impl ClifLowering<'_, '_, '_> {
         for (first, values) in assignments {
             self.assign_variables(first, &values);
         }
-        for (id, flags) in flags {
-            self.assign_phi_flags(id, &flags);
+        for (id, state) in states {
+            self.hooks().assign_phi(self, id, &state);
         }
         let scope = self.current_scope();
         let blocks = successors.iter().map(|at| scope.blocks[*at as usize]);

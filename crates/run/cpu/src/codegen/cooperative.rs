@@ -2,11 +2,11 @@
 //! [`crate::matrix::cooperative_product`] says which.
 
 use super::ClifResult;
+use super::access_hooks::{MemoryAccess, MemoryAccessKind};
 use super::lowering::{ClifLowering, clif_type, plain_flags};
 use crate::analysis::suspension::SuspensionPoint;
 use crate::matrix::cooperative_product::CooperativeProduct;
 use crate::module::types::{LoweredTypeKind, ScalarLeaf, ScalarRepr};
-use crate::sanitizer::instrument::MemoryAccessKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
 use spirula_diagnostics::SourceDiagnostic;
@@ -49,8 +49,14 @@ pub(crate) fn lower_cooperative_load(lower: &mut ClifLowering, inst: InstRef) ->
         let zero = lower.scalar_constant(shape.scalar, 0);
         let value = lower.where_there(there, Some(zero), |lower| {
             let leaves = [shape.component_leaf()];
-            let address =
-                lower.guard_address(pointer, address, &leaves, MemoryAccessKind::Read, &[])?;
+            let access = MemoryAccess {
+                pointer,
+                address,
+                kind: MemoryAccessKind::Read,
+            };
+            let address = lower
+                .hooks()
+                .before_scalar_access(lower, access, &leaves, &[])?;
             let ty = clif_type(shape.scalar);
             Ok(Some(lower.builder.ins().load(
                 ty,
@@ -78,13 +84,14 @@ pub(crate) fn lower_cooperative_store(lower: &mut ClifLowering, inst: InstRef) -
         let value = values[n as usize];
         lower.where_there(there, None, |lower| {
             let leaves = [shape.component_leaf()];
-            let address = lower.guard_address(
+            let access = MemoryAccess {
                 pointer,
                 address,
-                &leaves,
-                MemoryAccessKind::Write,
-                &[value],
-            )?;
+                kind: MemoryAccessKind::Write,
+            };
+            let address = lower
+                .hooks()
+                .before_scalar_access(lower, access, &leaves, &[value])?;
             lower.builder.ins().store(plain_flags(), value, address, 0);
             Ok(None)
         })?;

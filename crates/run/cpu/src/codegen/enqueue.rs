@@ -1,10 +1,10 @@
 //! Device-side enqueue: calls of [`crate::host::launch_queue`].
 
+use super::access_hooks::{MemoryAccess, MemoryAccessKind};
 use super::lowering::{ClifLowering, plain_flags};
 use super::{ClifResult, ClifScalars};
 use crate::host::launch_queue::{self, WORDS};
 use crate::module::types::LoweredTypeKind;
-use crate::sanitizer::instrument::MemoryAccessKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use spirula_diagnostics::SourceDiagnostic;
@@ -185,7 +185,12 @@ impl ClifLowering<'_, '_, '_> {
             false => {
                 let pointer = self.read_pointer(ids[2])?;
                 let address = self.address_of(pointer)?;
-                self.guard_range(ids[2], address, 8, MemoryAccessKind::Write)?
+                let access = MemoryAccess {
+                    pointer: ids[2],
+                    address,
+                    kind: MemoryAccessKind::Write,
+                };
+                self.hooks().before_range_access(self, access, 8)?
             }
         };
         self.current = Some(self.program.module.inst(inst.handle()));
@@ -196,10 +201,15 @@ impl ClifLowering<'_, '_, '_> {
     fn pointed_to(&mut self, id: Id, bytes: Option<u64>) -> Result<Value, SourceDiagnostic> {
         let pointer = self.read_pointer(id)?;
         let address = self.address_of(pointer)?;
-        match bytes {
-            Some(bytes) => self.guard_range(id, address, bytes, MemoryAccessKind::Read),
-            None => Ok(address),
-        }
+        let Some(bytes) = bytes else {
+            return Ok(address);
+        };
+        let access = MemoryAccess {
+            pointer: id,
+            address,
+            kind: MemoryAccessKind::Read,
+        };
+        self.hooks().before_range_access(self, access, bytes)
     }
 
     /// The address of words on the stack.

@@ -189,7 +189,7 @@ impl ClifLowering<'_, '_, '_> {
             self.enter_bundle(entered.width, suspends);
         }
         self.place_rooms(suspends, room_stride);
-        self.reset_budget();
+        self.hooks().begin_invocation(self);
         let end = self.builder.create_block();
         self.builder.append_block_param(end, types::I32);
         self.item_end = Some(end);
@@ -204,7 +204,7 @@ impl ClifLowering<'_, '_, '_> {
     /// Puts where the loop ends into memory where code has checks, and so too few registers: it would be stored and
     /// loaded again by each invocation, which waits for the one before then.
     fn keep_last(&mut self, hi: Value) -> Option<StackSlot> {
-        if !self.is_checking() {
+        if !self.hooks().takes_registers() {
             return None;
         }
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 4, 2);
@@ -284,7 +284,7 @@ impl ClifLowering<'_, '_, '_> {
     /// Where an invocation starts: parameters and private variables.
     fn start_item(&mut self) -> ClifResult {
         self.bind_parameters()?;
-        self.begin_private();
+        self.hooks().begin_private_memory(self);
         for (id, init) in self.shared.globals.private.clone() {
             let Some(ty) = self.program.variable_type(id) else {
                 continue;
@@ -303,7 +303,8 @@ impl ClifLowering<'_, '_, '_> {
                     };
                     self.assign_variables(first, &values);
                     if init.is_none() {
-                        self.note_unassigned(first, values.len() as u32);
+                        self.hooks()
+                            .begin_promoted(self, first, values.len() as u32);
                     }
                 }
                 Some(GlobalLocation::Private { offset }) => {
@@ -311,7 +312,9 @@ impl ClifLowering<'_, '_, '_> {
                     let base = self.item.rooms;
                     let address = self.builder.ins().iadd_imm_s(base, i64::from(offset));
                     self.store_to(PointerOperand::Address(address, None), ty, init)?;
-                    self.define_private(offset, self.program.types.layouts.get(ty).size);
+                    let bytes = self.program.types.layouts.get(ty).size;
+                    self.hooks()
+                        .after_private_initialisation(self, offset, bytes);
                 }
                 _ => {}
             }
@@ -350,7 +353,7 @@ impl ClifLowering<'_, '_, '_> {
                     let to = self.open_room(*param, slot.bytes)?;
                     let from = self.builder.ins().iadd_imm_s(args, i64::from(offset));
                     self.copy_bytes(to, from, slot.bytes);
-                    self.define_room(*param);
+                    self.hooks().after_initialisation(self, *param);
                 }
                 SlotKind::Buffer | SlotKind::Local | SlotKind::Handle => {
                     let value =

@@ -1,11 +1,11 @@
 //! Suspension points: what an invocation leaves behind, and how it goes on.
 
+use super::access_hooks::{CopyOperand, GroupCopy};
 use super::lowering::{ClifLowering, IdLocation, SymbolicPointer, clif_type};
 use super::{ClifResult, ClifScalars};
 use crate::analysis::suspension::{self, ExchangeOperandForm, GroupExchange, SuspensionPoint};
 use crate::layout::launch_context::{EXCHANGE, at};
 use crate::module::types::{LoweredTypeKind, ScalarRepr};
-use crate::sanitizer::instrument::copies::CopySide;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, Value, types};
 use cranelift_frontend::Variable;
@@ -54,7 +54,7 @@ pub(crate) fn lower_suspension(lower: &mut ClifLowering, inst: InstRef) -> ClifR
         },
         cluster: None,
         product: None,
-        site: lower.current_site(),
+        site: lower.hooks().site(lower),
     };
     let operands: Vec<Id> = match exchange {
         GroupExchange::Barrier | GroupExchange::Elect | GroupExchange::Product => Vec::new(),
@@ -219,36 +219,24 @@ impl ClifLowering<'_, '_, '_> {
         );
         point.components = u32::try_from(bytes).unwrap_or(u32::MAX);
         point.operation = u32::from(to_local);
-        let ids = [to, from];
-        let (to, from) = (self.read_value(to)?, self.read_value(from)?);
+        let [to, from] = [to, from].map(|pointer| {
+            let address = self.read_value(pointer)?;
+            Ok(CopyOperand { pointer, address })
+        });
+        let (to, from) = (to?, from?);
         let (count, stride) = (self.read_value(count)?, self.read_value(stride)?);
         let count = self.extend_to(count, types::I64, false);
         let stride = self.extend_to(stride, types::I64, false);
-        if self.is_checking() {
-            let size = self.emit_iconst(types::I64, bytes as i64);
-            let local = self.builder.ins().imul(count, size);
-            let global = self.strided_bytes(count, stride, size);
-            let side = |at: usize, address, is_local| CopySide {
-                id: ids[at],
-                address,
-                bytes: if is_local { local } else { global },
-                writes: at == 0,
-            };
-            self.check_sides([side(0, to, to_local), side(1, from, !to_local)])?;
-        }
-        Ok([to, from, count, stride].into())
-    }
-
-    /// Bytes from the first to the last of elements that are so many elements apart.
-    fn strided_bytes(&mut self, count: Value, stride: Value, size: Value) -> Value {
-        let one = self.emit_iconst(types::I64, 1);
-        let stride = self.builder.ins().umax(stride, one);
-        let steps = self.builder.ins().iadd_imm_s(count, -1);
-        let steps = self.builder.ins().imul(steps, stride);
-        let all = self.builder.ins().iadd_imm_s(steps, 1);
-        let bytes = self.builder.ins().imul(all, size);
-        let none = self.builder.ins().icmp_imm_u(IntCC::Equal, count, 0);
-        self.builder.ins().select(none, count, bytes)
+        let copy = GroupCopy {
+            to,
+            from,
+            count,
+            stride,
+            bytes,
+            to_local,
+        };
+        self.hooks().before_group_copy(self, copy)?;
+        Ok([to.address, from.address, count, stride].into())
     }
 
     fn store_slots(&mut self, slots: &[Value]) {
@@ -304,8 +292,10 @@ impl ClifLowering<'_, '_, '_> {
         for (id, first) in &self.private {
             live.extend(promoted_variables(program, *id, *first));
         }
-        let flags: Vec<Variable> = live.iter().filter_map(|v| self.flag_of(*v)).collect();
-        live.extend(flags);
+        let hooks = self.hooks();
+        let companions = live.iter().filter_map(|v| hooks.companion_variable(*v));
+        let companions: Vec<Variable> = companions.collect();
+        live.extend(companions);
         live
     }
 

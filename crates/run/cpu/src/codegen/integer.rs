@@ -73,7 +73,7 @@ impl ClifLowering<'_, '_, '_> {
         if self.find_integer_constant(divisor).is_some_and(|d| d != 0) {
             return divisor;
         }
-        self.check_divisor(divisor);
+        self.hooks().before_division(self, divisor);
         let one = self.one_like(divisor);
         let zero = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, 0);
         self.builder.ins().select(zero, one, divisor)
@@ -86,14 +86,14 @@ impl ClifLowering<'_, '_, '_> {
         if known.is_some_and(|d| d != 0 && d != ones) {
             return divisor;
         }
-        self.check_divisor(divisor);
+        self.hooks().before_division(self, divisor);
         let one = self.one_like(divisor);
         let least = self.emit_iconst(ty, i64::MIN >> (64 - ty.bits()));
         let zero = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, 0);
         let minus = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, -1);
         let lowest = self.builder.ins().icmp(IntCC::Equal, dividend, least);
         let wraps = self.builder.ins().band(minus, lowest);
-        self.check_quotient(wraps);
+        self.hooks().before_quotient(self, wraps);
         let bad = self.builder.ins().bor(zero, wraps);
         self.builder.ins().select(bad, one, divisor)
     }

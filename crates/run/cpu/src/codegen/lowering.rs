@@ -1,5 +1,6 @@
 //! The state of lowering: the function being built, and a scope for each inlined call.
 
+use super::access_hooks::AccessHooks;
 use super::gang_loop::GangLoop;
 use super::jit::JitCode;
 use super::{ClifResult, ClifScalars};
@@ -13,8 +14,6 @@ use crate::layout::frames::FrameExtent;
 use crate::layout::globals::ReachedGlobals;
 use crate::layout::parameters::ParameterSlot;
 use crate::module::types::{MatrixStrides, ScalarRepr};
-use crate::sanitizer::instrument::strided::StridedCheckResults;
-use crate::sanitizer::instrument::{RowKind, SanitizerAnalysis, VariableShadow};
 use cranelift_codegen::ir::{
     AbiParam, AliasRegionData, Block, InstBuilder, MemFlagsData, Signature, StackSlot,
     StackSlotData, StackSlotKind, Type, Value, types,
@@ -46,10 +45,8 @@ pub(crate) struct ClifKernelContext<'a, 'm> {
     pub large_constants: rustc_hash::FxHashMap<Id, usize>,
     /// Where blocks that run are counted, if they are.
     pub counters: Option<BlockCounters>,
-    /// What checks need to know, where accesses are checked.
-    pub checking: Option<SanitizerAnalysis>,
-    /// Arguments and bindings, for checks.
-    pub rows: Vec<RowKind>,
+    /// Hooks at accesses and at instructions that may fault.
+    pub hooks: &'a dyn AccessHooks,
     /// How parameters are passed.
     pub slots: &'a [ParameterSlot],
     /// The arguments of each instruction that prints.
@@ -144,16 +141,10 @@ pub(crate) struct InlineScope {
     pub position: u32,
     /// Where returns of an inlined function go, with the variables of its result.
     pub exit: Option<(Block, Vec<Variable>)>,
-    /// The first of the variables that are the result's flags, for checks.
-    pub exit_flags: Option<Variable>,
     /// The suspension point or suspending call being lowered.
     pub cut: Option<Inst>,
     /// Blocks whose lowering has begun.
     pub begun: Vec<bool>,
-    /// By local number: the first of the variables that say which components are undefined, for checks.
-    pub flags: Vec<Option<Variable>>,
-    /// By phi: the first of the variables that its flags are taken from, for checks.
-    pub arriving: rustc_hash::FxHashMap<Id, Variable>,
 }
 
 /// Lowering of one function of generated code.
@@ -178,12 +169,6 @@ pub(crate) struct ClifLowering<'a, 'b, 'm> {
     pub is_ill_typed: bool,
     /// The instruction being lowered, for diagnostics.
     pub current: Option<InstRef<'m>>,
-    /// Where the variables of functions are, for checks.
-    pub rooms: rustc_hash::FxHashMap<Id, VariableShadow>,
-    /// What was asked for loads that are checked together.
-    pub asked: StridedCheckResults,
-    /// By Cranelift variable: another that says whether it was assigned, for checks.
-    pub assigned: Vec<Option<Variable>>,
 }
 
 impl<'a, 'b, 'm> ClifLowering<'a, 'b, 'm> {
@@ -194,6 +179,7 @@ impl<'a, 'b, 'm> ClifLowering<'a, 'b, 'm> {
         item: InvocationValues,
         frame: FrameExtent,
     ) -> Self {
+        shared.hooks.begin_function();
         ClifLowering {
             program: shared.program,
             shared,
@@ -208,10 +194,14 @@ impl<'a, 'b, 'm> ClifLowering<'a, 'b, 'm> {
             private: Vec::new(),
             is_ill_typed: false,
             current: None,
-            rooms: rustc_hash::FxHashMap::default(),
-            asked: StridedCheckResults::default(),
-            assigned: Vec::new(),
         }
+    }
+}
+
+impl<'b> ClifLowering<'_, 'b, '_> {
+    /// The hooks of the kernel.
+    pub fn hooks(&self) -> &'b dyn AccessHooks {
+        self.shared.hooks
     }
 }
 
@@ -347,44 +337,6 @@ impl<'m> ClifLowering<'_, '_, 'm> {
         let callee = self.emit_iconst(types::I64, address as i64);
         let call = self.builder.ins().call_indirect(signature, callee, args);
         self.builder.inst_results(call).iter().copied().collect()
-    }
-
-    /// Adds one to the counter of a block, where blocks are counted.
-    fn count_block(&mut self, func: Func, at: u32) {
-        let Some(counters) = &self.shared.counters else {
-            return;
-        };
-        let offset = counters.counter_index(func, at) as i32 * 8;
-        let counters =
-            self.load_context_field(types::I64, crate::layout::launch_context::at::COUNTERS);
-        let flags = MemFlagsData::trusted();
-        let ins = self.builder.ins();
-        let runs = ins.load(types::I64, flags, counters, offset);
-        let runs = self.builder.ins().iadd_imm_s(runs, 1);
-        self.builder.ins().store(flags, runs, counters, offset);
-    }
-
-    /// Lowers the blocks of the innermost scope's function.
-    pub fn lower_body(&mut self) -> ClifResult {
-        let func = self.current_scope().func;
-        let program = self.program;
-        let info = program.functions.get(func);
-        for &at in &info.order {
-            let block = self.current_scope().blocks[at as usize];
-            self.current_scope().position = at;
-            self.current_scope().begun[at as usize] = true;
-            self.builder.switch_to_block(block);
-            self.count_block(func, at);
-            for inst in program.module.body(info.cfg.block(at)) {
-                self.current = Some(inst);
-                super::instruction_table::lower_instruction(self, inst)?;
-                self.follow_undefined(inst);
-                if self.is_ill_typed {
-                    return Err(self.instruction_fault("the types of its operands do not fit"));
-                }
-            }
-        }
-        Ok(())
     }
 }
 

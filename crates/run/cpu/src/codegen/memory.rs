@@ -1,19 +1,16 @@
 //! Loads, stores and copies.
 
+use super::access_hooks::{CopyOperand, EmitAccess, MemoryAccess, MemoryAccessKind};
 use super::lowering::{ClifLowering, IdLocation, SymbolicPointer, clif_type, plain_flags};
 use super::values::PointerOperand;
 use super::{ClifResult, ClifScalars};
 use crate::layout::globals::variable_initialiser;
 use crate::module::types::{LoweredTypeKind, MatrixStrides, ScalarLeaf};
-use crate::sanitizer::instrument::{GuardedAccess, MemoryAccessKind};
 use cranelift_codegen::ir::{Inst, InstBuilder, MemFlagsData, Opcode, Value, types};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 use spirula_spirv::ir::InstRef;
-
-/// Most scalars of an access that is made both where it should be and where it is made instead.
-const MAX_MADE_TWICE: usize = 4;
 
 /// `OpVariable` of a function.
 pub(crate) fn lower_variable(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
@@ -48,7 +45,9 @@ pub(crate) fn lower_variable(lower: &mut ClifLowering, inst: InstRef) -> ClifRes
         };
         lower.assign_variables(first, &values);
         if initialiser.is_none() {
-            lower.note_unassigned(first, values.len() as u32);
+            lower
+                .hooks()
+                .begin_promoted(lower, first, values.len() as u32);
         }
         return Ok(());
     }
@@ -56,7 +55,7 @@ pub(crate) fn lower_variable(lower: &mut ClifLowering, inst: InstRef) -> ClifRes
     let address = lower.open_room(id, bytes)?;
     if let Some(init) = initialiser {
         lower.store_to(PointerOperand::Address(address, None), ty, init)?;
-        lower.define_room(id);
+        lower.hooks().after_initialisation(lower, id);
     }
     Ok(())
 }
@@ -67,10 +66,11 @@ pub(crate) fn lower_load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult 
     if lower.program.is_dense(ty) {
         return super::in_memory_matrix::lower_dense_read(lower, inst, ty);
     }
-    lower.check_depends(inst.id_operand(0));
-    let pointer = lower.read_pointer(inst.id_operand(0))?;
-    // A variable of a kernel's own has what was stored, whatever that is.
-    let is_own = is_function_variable(lower, inst.id_operand(0))?;
+    let id = inst.id_operand(0);
+    lower.hooks().before_load(lower, id);
+    let pointer = lower.read_pointer(id)?;
+    // A variable of the kernel's own holds the stored bits, whatever their type is.
+    let is_own = is_function_variable(lower, id)?;
     if let LoweredTypeKind::Handle { count } = lower.program.types.kind(ty)
         && !is_own
     {
@@ -80,31 +80,32 @@ pub(crate) fn lower_load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult 
     }
     let volatile = is_volatile(inst.operands().get(1));
     if lower.is_large(ty) {
-        let address = lower.address_of(pointer)?;
         let extent = lower.program.types.get(ty).extent;
-        let address =
-            lower.guard_range(inst.id_operand(0), address, extent, MemoryAccessKind::Read)?;
+        let access = MemoryAccess {
+            pointer: id,
+            address: lower.address_of(pointer)?,
+            kind: MemoryAccessKind::Read,
+        };
+        let address = lower.hooks().before_range_access(lower, access, extent)?;
         return lower.set_large(inst, ty, address);
     }
-    lower.begin_flags(inst.result());
+    lower.hooks().begin_result(lower, inst.result());
     if let PointerOperand::Symbol(SymbolicPointer::Promoted { first }) = pointer {
-        lower.check_assigned(
-            inst.id_operand(0),
-            first,
-            lower.program.types.scalar_count(ty) as u32,
-        );
+        let count = lower.program.types.scalar_count(ty) as u32;
+        lower.hooks().before_promoted_load(lower, id, first, count);
     }
-    let how = match volatile {
-        true => MemoryAccessKind::Volatile { writes: false },
-        false => MemoryAccessKind::Read,
-    };
-    let values = match pointer {
-        PointerOperand::Symbol(_) => lower.load_from(pointer, ty, volatile)?,
-        _ => {
-            let strides = strides_of(pointer);
-            let load = |lower: &mut ClifLowering, at| lower.load_at(at, ty, strides, volatile);
-            lower.guard_access(inst.id_operand(0), pointer, ty, how, &[], load)?
-        }
+    let values = if let PointerOperand::Symbol(_) = pointer {
+        lower.load_from(pointer, ty, volatile)?
+    } else {
+        let kind = if volatile {
+            MemoryAccessKind::Volatile { writes: false }
+        } else {
+            MemoryAccessKind::Read
+        };
+        let strides = strides_of(pointer);
+        lower.access_value(id, pointer, ty, kind, &[], &|lower, address| {
+            lower.load_at(address, ty, strides, volatile)
+        })?
     };
     lower.set_result(inst.result(), &values)
 }
@@ -127,40 +128,41 @@ pub(crate) fn lower_store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult
     if lower.program.is_dense(ty) {
         return super::in_memory_matrix::lower_dense_write(lower, inst, ty);
     }
-    let pointer = lower.read_pointer(inst.id_operand(0))?;
-    if !lower.is_checking() || matches!(pointer, PointerOperand::Symbol(_)) {
-        let before = lower.builder.func.dfg.num_insts();
-        lower.store_to(pointer, ty, inst.id_operand(1))?;
-        lower.note_streamed(inst.id_operand(0), before);
-        if let PointerOperand::Symbol(SymbolicPointer::Promoted { first }) = pointer {
-            lower.assign_flags(first);
+    let (id, value) = (inst.id_operand(0), inst.id_operand(1));
+    let pointer = lower.read_pointer(id)?;
+    let before = lower.builder.func.dfg.num_insts();
+    if let PointerOperand::Symbol(symbol) = pointer {
+        lower.store_to(pointer, ty, value)?;
+        lower.note_streamed(id, before);
+        if let SymbolicPointer::Promoted { first } = symbol {
+            lower.hooks().after_promoted_store(lower, first);
         }
         return Ok(());
     }
-    lower.check_depends(inst.id_operand(0));
-    lower.check_shared(inst.id_operand(0), inst.id_operand(1));
-    let volatile = is_volatile(inst.operands().get(2));
-    let how = match volatile && !lower.is_plain_update(inst) {
-        true => MemoryAccessKind::Volatile { writes: true },
-        false => MemoryAccessKind::Write,
+    lower.hooks().before_store(lower, id, value);
+    let kind = if is_volatile(inst.operands().get(2)) {
+        MemoryAccessKind::Volatile { writes: true }
+    } else {
+        MemoryAccessKind::Write
     };
     if lower.is_large(ty) {
-        let address = lower.address_of(pointer)?;
         let extent = lower.program.types.get(ty).extent;
-        let address = lower.guard_range(inst.id_operand(0), address, extent, how)?;
-        return lower.store_to(
-            PointerOperand::Address(address, None),
-            ty,
-            inst.id_operand(1),
-        );
+        let access = MemoryAccess {
+            pointer: id,
+            address: lower.address_of(pointer)?,
+            kind,
+        };
+        let address = lower.hooks().before_range_access(lower, access, extent)?;
+        lower.store_to(PointerOperand::Address(address, None), ty, value)?;
+    } else {
+        let values = lower.read_values(value)?;
+        let strides = strides_of(pointer);
+        lower.access_value(id, pointer, ty, kind, &values, &|lower, address| {
+            lower.store_at(address, ty, strides, &values);
+            ClifScalars::new()
+        })?;
     }
-    let values = lower.read_values(inst.id_operand(1))?;
-    let strides = strides_of(pointer);
-    let store = |lower: &mut ClifLowering, at| {
-        lower.store_at(at, ty, strides, &values);
-        ClifScalars::new()
-    };
-    lower.guard_access(inst.id_operand(0), pointer, ty, how, &values, store)?;
+    lower.note_streamed(id, before);
     Ok(())
 }
 
@@ -175,23 +177,33 @@ pub(crate) fn copy_memory(lower: &mut ClifLowering, inst: InstRef) -> ClifResult
         lower.read_pointer(inst.id_operand(1))?,
     );
     if lower.is_large(ty) {
-        let (to, from) = (lower.address_of(to)?, lower.address_of(from)?);
+        let (to, from) = read_copy_operands(lower, inst, to, from)?;
         let extent = lower.program.types.get(ty).extent;
-        if lower.is_checking() {
-            let bytes = lower.emit_iconst(types::I64, extent as i64);
-            lower.guarded_copy(
-                [(inst.id_operand(0), to), (inst.id_operand(1), from)],
-                bytes,
-            )?;
-        } else {
-            lower.copy_bytes(to, from, extent);
-        }
-        return Ok(());
+        let size = lower.emit_iconst(types::I64, extent as i64);
+        return lower.hooks().copy_memory(lower, to, from, size);
     }
-    let from = lower.guard_value(inst.id_operand(1), from, ty, MemoryAccessKind::Read, &[])?;
+    let from = lower.begin_access(inst.id_operand(1), from, ty, MemoryAccessKind::Read, &[])?;
     let values = lower.load_from(from, ty, false)?;
-    let to = lower.guard_value(inst.id_operand(0), to, ty, MemoryAccessKind::Write, &values)?;
+    let to = lower.begin_access(inst.id_operand(0), to, ty, MemoryAccessKind::Write, &values)?;
     lower.store_values(to, ty, &values)
+}
+
+/// The operands of a copy, with the addresses of its pointers.
+fn read_copy_operands(
+    lower: &mut ClifLowering,
+    inst: InstRef,
+    to: PointerOperand,
+    from: PointerOperand,
+) -> Result<(CopyOperand, CopyOperand), SourceDiagnostic> {
+    let to = CopyOperand {
+        pointer: inst.id_operand(0),
+        address: lower.address_of(to)?,
+    };
+    let from = CopyOperand {
+        pointer: inst.id_operand(1),
+        address: lower.address_of(from)?,
+    };
+    Ok((to, from))
 }
 
 /// `OpCopyMemorySized`.
@@ -200,15 +212,10 @@ pub(crate) fn copy_memory_sized(lower: &mut ClifLowering, inst: InstRef) -> Clif
         lower.read_pointer(inst.id_operand(0))?,
         lower.read_pointer(inst.id_operand(1))?,
     );
-    let (to, from) = (lower.address_of(to)?, lower.address_of(from)?);
-    if lower.is_checking() {
-        let size = lower.read_value(inst.id_operand(2))?;
-        let size = lower.extend_to(size, types::I64, false);
-        return lower.guarded_copy([(inst.id_operand(0), to), (inst.id_operand(1), from)], size);
-    }
+    let (to, from) = read_copy_operands(lower, inst, to, from)?;
     if let Some(bytes) = lower.program.constants.get_u64(inst.id_operand(2)) {
-        lower.copy_bytes(to, from, bytes);
-        return Ok(());
+        let size = lower.emit_iconst(types::I64, bytes as i64);
+        return lower.hooks().copy_memory(lower, to, from, size);
     }
     let size = lower.read_value(inst.id_operand(2))?;
     let mut size = lower.extend_to(size, types::I64, false);
@@ -220,9 +227,7 @@ pub(crate) fn copy_memory_sized(lower: &mut ClifLowering, inst: InstRef) -> Clif
         let most = lower.emit_iconst(types::I64, i64::from(u32::MAX));
         size = lower.builder.ins().umin(size, most);
     }
-    let config = lower.shared.code.frontend_config();
-    lower.builder.call_memmove(config, to, from, size);
-    Ok(())
+    lower.hooks().copy_memory(lower, to, from, size)
 }
 
 fn is_volatile(access: Option<&u32>) -> bool {
@@ -232,15 +237,9 @@ fn is_volatile(access: Option<&u32>) -> bool {
 impl ClifLowering<'_, '_, '_> {
     /// Gives a variable, or a parameter with a copy of its own, room of so many bytes; its address.
     pub fn open_room(&mut self, id: Id, bytes: u64) -> Result<Value, SourceDiagnostic> {
-        let room = if self.is_checking() {
-            // The flags of defined bytes stand behind them.
-            let padded = bytes.next_multiple_of(16);
-            let room = self.allocate_private_memory(padded.saturating_mul(2))?;
-            self.note_room(id, room, bytes, padded);
-            room
-        } else {
-            self.allocate_private_memory(bytes)?
-        };
+        let hooks = self.hooks();
+        let room = self.allocate_private_memory(hooks.private_bytes(bytes))?;
+        hooks.after_allocation(self, id, room, bytes);
         self.set_id_location(id, room);
         Ok(self.room_address(room))
     }
@@ -264,46 +263,47 @@ impl ClifLowering<'_, '_, '_> {
         leaves
     }
 
-    /// Checks an access to a value of a type; the pointer to use.
-    pub fn guard_value(
+    /// Begins an access to a value of a type. Returns the pointer to use.
+    pub fn begin_access(
         &mut self,
         id: Id,
         pointer: PointerOperand,
         ty: Id,
-        how: MemoryAccessKind,
+        kind: MemoryAccessKind,
         values: &[Value],
     ) -> Result<PointerOperand, SourceDiagnostic> {
-        if !self.is_checking() {
+        if let PointerOperand::Symbol(_) = pointer {
             return Ok(pointer);
         }
+        let access = MemoryAccess {
+            pointer: id,
+            address: self.address_of(pointer)?,
+            kind,
+        };
         let leaves = self.leaves_behind(pointer, ty);
-        self.sanitize_pointer_access(id, pointer, &leaves, how, values)
+        let hooks = self.hooks();
+        let address = hooks.before_scalar_access(self, access, &leaves, values)?;
+        Ok(PointerOperand::Address(address, strides_of(pointer)))
     }
 
-    /// Checks an access to a value of a type, and makes it: what `make` gives at the address to use.
-    pub fn guard_access(
+    /// Makes an access to a value of a type. Returns the scalars that `emit` loads.
+    fn access_value(
         &mut self,
         id: Id,
         pointer: PointerOperand,
         ty: Id,
-        how: MemoryAccessKind,
+        kind: MemoryAccessKind,
         values: &[Value],
-        make: impl Fn(&mut Self, Value) -> ClifScalars,
+        emit: &EmitAccess<'_>,
     ) -> Result<ClifScalars, SourceDiagnostic> {
-        let address = self.address_of(pointer)?;
-        if !self.is_checking() {
-            return Ok(make(self, address));
-        }
-        let leaves = self.leaves_behind(pointer, ty);
-        if leaves.is_empty() {
-            return Ok(make(self, address));
-        }
-        if leaves.len() > MAX_MADE_TWICE {
-            let address = self.guard_address(id, address, &leaves, how, values)?;
-            return Ok(make(self, address));
-        }
-        let access = GuardedAccess { id, address, how };
-        self.guard_leaves(access, &leaves, values, make)
+        let access = MemoryAccess {
+            pointer: id,
+            address: self.address_of(pointer)?,
+            kind,
+        };
+        let leaves = |lower: &ClifLowering<'_, '_, '_>| lower.leaves_behind(pointer, ty);
+        self.hooks()
+            .access_scalars(self, access, &leaves, values, emit)
     }
 
     /// Loads a value of at most 64 scalars.
@@ -437,10 +437,15 @@ impl ClifLowering<'_, '_, '_> {
         }
     }
 
-    /// Copies bytes between places that do not overlap, or are the same.
+    /// Copies bytes between memory that may overlap.
     pub fn copy_bytes(&mut self, to: Value, from: Value, bytes: u64) {
-        let config = self.shared.code.frontend_config();
         let size = self.emit_iconst(types::I64, bytes as i64);
+        self.emit_memmove(to, from, size);
+    }
+
+    /// Copies `size` bytes, a value of 64 bits, between memory that may overlap.
+    pub fn emit_memmove(&mut self, to: Value, from: Value, size: Value) {
+        let config = self.shared.code.frontend_config();
         self.builder.call_memmove(config, to, from, size);
     }
 

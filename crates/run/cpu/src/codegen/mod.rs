@@ -1,8 +1,10 @@
-//! From SPIR-V to Cranelift's IR, one function at a time.
+//! Code generation: from SPIR-V to Cranelift's IR, one function at a time, and to machine code.
 //!
-//! A value is a list of scalars; vectors and small aggregates are taken apart. What instructions do
-//! is in the tables of [`table`]; which invocation runs is the business of [`entry`] alone.
+//! A value is a list of scalars: vectors and small aggregates are split. The rows of [`instruction_table`] say how each
+//! instruction is lowered. Only [`entry`] knows which invocation runs. [`access_hooks`] has the events at which other
+//! layers may add code.
 
+pub(crate) mod access_hooks;
 pub(crate) mod arithmetic;
 pub(crate) mod atomic;
 pub(crate) mod bits;
@@ -18,6 +20,7 @@ pub(crate) mod enqueue;
 pub(crate) mod entry;
 pub(crate) mod exchange;
 pub(crate) mod ext;
+pub(crate) mod function_body;
 pub(crate) mod gang_loop;
 pub(crate) mod generic_pointer;
 pub(crate) mod half;
@@ -42,5 +45,5 @@ use spirula_diagnostics::SourceDiagnostic;
 
 /// The scalars of a value.
 pub(crate) type ClifScalars = SmallVec<[Value; 4]>;
-/// What lowering an instruction gives.
+/// The result of lowering an instruction.
 pub(crate) type ClifResult = Result<(), SourceDiagnostic>;

@@ -1,9 +1,9 @@
 //! Pipes: calls of [`crate::pipe`].
 
 use super::ClifResult;
+use super::access_hooks::{MemoryAccess, MemoryAccessKind};
 use super::lowering::{ClifLowering, plain_flags};
 use crate::pipe::{self, PipeOperands, PipeUse};
-use crate::sanitizer::instrument::MemoryAccessKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use spirula_diagnostics::SourceDiagnostic;
@@ -133,12 +133,17 @@ impl ClifLowering<'_, '_, '_> {
         let held = self.read_pointer(pointer)?;
         let address = self.address_of(held)?;
         let bytes = self.read_constant(size)?;
-        let how = if is_read {
+        let kind = if is_read {
             MemoryAccessKind::Write
         } else {
             MemoryAccessKind::Read
         };
-        self.guard_range(pointer, address, bytes, how)
+        let access = MemoryAccess {
+            pointer,
+            address,
+            kind,
+        };
+        self.hooks().before_range_access(self, access, bytes)
     }
 
     fn operate_pipe(

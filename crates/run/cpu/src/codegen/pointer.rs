@@ -129,7 +129,7 @@ impl ClifLowering<'_, '_, '_> {
                 ..
             })
         );
-        guarded && !self.is_checking()
+        guarded && !self.hooks().finds_outside_accesses()
     }
 
     /// The lower half of a number of 64 bits, with its sign; the number itself where it was made of a narrower one.
@@ -190,7 +190,11 @@ impl ClifLowering<'_, '_, '_> {
             };
             let signed = self.is_index_signed(index);
             self.step_by_index(walk, (index, signed), stride)?;
-            self.check_step(walk, index, count)?;
+            if let Some(count) = count {
+                walk.address = self
+                    .hooks()
+                    .before_index(self, walk.address, index, count)?;
+            }
         }
         match next {
             Some(ty) => walk.ty = ty,
@@ -199,9 +203,10 @@ impl ClifLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// Whether an index into an array may be below zero; checks tell of one that wrapped as of one below.
+    /// Whether an index into an array may be below zero. Where outside accesses are found, an index that wrapped counts as
+    /// one below zero.
     fn is_index_signed(&self, index: Id) -> bool {
-        self.is_checking() || self.program.is_index_signed(index)
+        self.hooks().finds_outside_accesses() || self.program.is_index_signed(index)
     }
 
     /// Goes on by so many strides as an index says, which may have a sign.
@@ -233,30 +238,6 @@ impl ClifLowering<'_, '_, '_> {
             bytes = self.cut_to_half(bytes);
         }
         walk.address = self.builder.ins().iadd(walk.address, bytes);
-        Ok(())
-    }
-
-    /// Checks an index into an array of known length.
-    fn check_step(
-        &mut self,
-        walk: &mut AccessChainWalk,
-        index: Id,
-        count: Option<u64>,
-    ) -> ClifResult {
-        let Some(count) = count.filter(|_| self.is_checking()) else {
-            return Ok(());
-        };
-        let signed = self.is_index_signed(index);
-        if self
-            .program
-            .constant_index(index, signed)
-            .is_some_and(|n| (n as u64) < count)
-        {
-            return Ok(());
-        }
-        let index = self.read_value(index)?;
-        let index = self.extend_to(index, types::I64, signed);
-        walk.address = self.check_index(walk.address, index, count);
         Ok(())
     }
 

@@ -372,7 +372,7 @@ impl ClifLowering<'_, '_, '_> {
                 self.is_ill_typed = true;
             } else {
                 self.save_to_slot(variable, *value);
-                self.mark_assigned(variable, true);
+                self.hooks().after_assignment(self, variable);
             }
         }
     }

@@ -9,8 +9,8 @@ use crate::exec::launch_grid::checked_product;
 use crate::host::launch_queue::LaunchQueue;
 use crate::layout::parameters::SlotKind;
 use crate::memory::memory_span::MemorySpan;
+use crate::sanitizer::argument_shadow::ArgumentShadow;
 use crate::sanitizer::kernel_sanitizer::KernelSanitizer;
-use crate::sanitizer::runtime::ArgumentShadow;
 
 impl JitKernel {
     /// Runs a launch as [`JitKernel::run_launch`] does, on one thread, and tells what it does wrong. Accesses

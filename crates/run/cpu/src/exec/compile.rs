@@ -6,6 +6,7 @@ use crate::analysis::block_counters::BlockCounters;
 use crate::analysis::non_temporal_stores::NonTemporalStores;
 use crate::analysis::privatised_atomics::PrivatisedAtomics;
 use crate::analysis::suspension::SyncGroup;
+use crate::codegen::access_hooks::{AccessHooks, PlainHooks};
 use crate::codegen::gang_loop::GangLoop;
 use crate::codegen::jit::JitCode;
 use crate::codegen::lowering::ClifKernelContext;
@@ -17,7 +18,8 @@ use crate::layout::parameters::{ParameterSlot, SlotKind, parameter_slots};
 use crate::module::entry_point::EntrySelector;
 use crate::module::types::LoweredTypeKind;
 use crate::sanitizer::SanitizerInfo;
-use crate::sanitizer::instrument::{RowKind, SanitizerAnalysis};
+use crate::sanitizer::instrument::analysis::SanitizerAnalysis;
+use crate::sanitizer::instrument::{InstrumentedKernel, SanitizerHooks};
 use crate::simd;
 use cranelift_codegen::ir::{Function, UserFuncName};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -237,13 +239,16 @@ fn build_kernel(
     let globals = ReachedGlobals::from_program(program, &mut code.memory, variables)?;
     let slots = parameter_slots(program)?;
     let subgroup_size = options.lanes_per_subgroup();
-    let checking = options
-        .check
-        .then(|| SanitizerAnalysis::new(program, &globals));
-    let rows = checking
-        .as_ref()
-        .map(|c| c.collect_row_kinds(program, &globals));
-    let room_bytes = private_room(&globals, checking.is_some());
+    let sanitizer = options.check.then(|| {
+        let analysis = SanitizerAnalysis::new(program, &globals);
+        let rows = analysis.collect_row_kinds(program, &globals);
+        SanitizerHooks::new(analysis, rows)
+    });
+    let hooks: &dyn AccessHooks = match &sanitizer {
+        Some(hooks) => hooks,
+        None => &PlainHooks,
+    };
+    let room_bytes = private_room(&globals, sanitizer.is_some());
     let room_bytes = room_bytes.ok_or_else(|| {
         let bytes = globals.private_bytes;
         bug(format!(
@@ -251,8 +256,7 @@ fn build_kernel(
         ))
     })?;
     let mut shared = ClifKernelContext {
-        checking,
-        rows: rows.unwrap_or_default(),
+        hooks,
         slots: &slots,
         program,
         globals: &globals,
@@ -306,15 +310,8 @@ fn build_kernel(
     let (streams, tallies) = (shared.streams, shared.tallies);
     let constants = globals.data.iter().copied();
     let prints = PrintfSites::new(shared.prints, constants.chain(shared.strings).collect());
-    let sanitizer = shared.checking.map(|checking| {
-        build_sanitizer_info(
-            checking,
-            &shared.rows,
-            &globals,
-            &slots,
-            program,
-            subgroup_size,
-        )
+    let sanitizer = sanitizer.map(|hooks| {
+        build_sanitizer_info(hooks.finish(), program, &globals, &slots, subgroup_size)
     });
     code.make_callable(alone.then_some(program.entry.func))
         .map_err(bug)?;
@@ -347,26 +344,25 @@ fn build_kernel(
     }))
 }
 
-/// What launches need to know to check.
+/// The facts that checked launches of a kernel need.
 fn build_sanitizer_info(
-    checking: SanitizerAnalysis,
-    rows: &[RowKind],
+    kernel: InstrumentedKernel,
+    program: &AnalysedModule<'_>,
     globals: &ReachedGlobals,
     slots: &[ParameterSlot],
-    program: &AnalysedModule<'_>,
     subgroup_size: u32,
 ) -> SanitizerInfo {
     SanitizerInfo {
         number: next_number(),
         kernel: program.entry.name.clone(),
         subgroup_size,
+        unknown_granule: kernel.analysis.provenance.unknown_granule(),
+        sites: kernel.sites,
+        group_granule: kernel.analysis.group_granule,
+        granules: kernel.rows.iter().map(|r| r.granule).collect(),
         is_local: slots.iter().map(|s| s.kind == SlotKind::Local).collect(),
-        unknown_granule: checking.provenance.unknown_granule(),
-        sites: checking.sites,
-        group_granule: checking.group_granule,
-        granules: rows.iter().map(|r| r.granule).collect(),
         constants: globals.data.clone(),
-        largest: checking.largest,
+        largest: kernel.largest,
     }
 }
 

@@ -4,7 +4,7 @@
 //! computed by the scheduler when all have arrived: sums of floats in `f32`, or in `f64` where the result
 //! has that, from the first product on, and rounded at last; integers exactly.
 
-use super::exchange::{number_from_bits, of_number};
+use super::slot_numbers::{encode_float, number_from_bits};
 use crate::layout::frames::WorkgroupFrames;
 use crate::matrix::cooperative_product::CooperativeProduct;
 use crate::module::types::ScalarRepr;
@@ -100,7 +100,7 @@ impl ProductArithmetic for F32Arithmetic {
     }
 
     fn encode_component(&self, sum: f32) -> u64 {
-        of_number(sum.into(), self.0[3])
+        encode_float(sum.into(), self.0[3])
     }
 }
 
@@ -118,7 +118,7 @@ impl ProductArithmetic for F64Arithmetic {
     }
 
     fn encode_component(&self, sum: f64) -> u64 {
-        of_number(sum, self.0[3])
+        encode_float(sum, self.0[3])
     }
 }
 

@@ -4,10 +4,10 @@
 //! scheduler between two runs of generated code.
 
 use super::cooperative_product::SubgroupLanes;
+use super::slot_numbers::{decode_float, encode_float, truncate_to_width};
 use crate::analysis::suspension::{GroupExchange, ScanOperator, SuspensionPoint};
 use crate::layout::frames::WorkgroupFrames;
 use crate::module::types::ScalarRepr;
-use spirula_scalar::{FloatEncoding, FloatRounding, convert};
 use spirula_spirv::grammar::Op;
 
 /// Computes the results of a point for the active invocations, in order. `first` is the number of
@@ -76,10 +76,6 @@ fn to_comparable_bits(bits: u64, scalar: ScalarRepr) -> u64 {
     } else {
         bits
     }
-}
-
-fn truncate_to_width(bits: u64, scalar: ScalarRepr) -> u64 {
-    bits & (u64::MAX >> (64 - scalar.bytes() * 8))
 }
 
 fn compute_votes(
@@ -180,12 +176,12 @@ fn scan_identity(combine: ScanOperator, scalar: ScalarRepr) -> u64 {
         | ScanOperator::UMax
         | ScanOperator::FAdd => 0,
         ScanOperator::IMul => 1,
-        ScanOperator::FMul => of_f64(1.0, scalar),
+        ScanOperator::FMul => encode_float(1.0, scalar),
         ScanOperator::And | ScanOperator::UMin => ones,
         ScanOperator::SMin => ones ^ sign,
         ScanOperator::SMax => sign,
-        ScanOperator::FMin => of_f64(f64::INFINITY, scalar),
-        ScanOperator::FMax => of_f64(f64::NEG_INFINITY, scalar),
+        ScanOperator::FMin => encode_float(f64::INFINITY, scalar),
+        ScanOperator::FMax => encode_float(f64::NEG_INFINITY, scalar),
     }
 }
 
@@ -210,48 +206,14 @@ fn combine_values(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> 
 /// Sums and products are computed in the type itself: a double holds those of the narrower types
 /// well enough to round them once more.
 fn combined_float(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> u64 {
-    let (x, y) = (to_f64(a, scalar), to_f64(b, scalar));
+    let (x, y) = (decode_float(a, scalar), decode_float(b, scalar));
     let value = match combine {
         ScanOperator::FAdd => x + y,
         ScanOperator::FMul => x * y,
         ScanOperator::FMin => x.min(y),
         _ => x.max(y),
     };
-    of_f64(value, scalar)
-}
-
-fn float_format(scalar: ScalarRepr) -> FloatEncoding {
-    scalar.float_format().unwrap_or(FloatEncoding::F64)
-}
-
-/// The number that bits of a floating-point type are.
-pub(crate) fn number_from_bits(bits: u64, scalar: ScalarRepr) -> f64 {
-    to_f64(truncate_to_width(bits, scalar), scalar)
-}
-
-/// The bits of a number, rounded to a floating-point type.
-pub(crate) fn of_number(value: f64, scalar: ScalarRepr) -> u64 {
-    of_f64(value, scalar)
-}
-
-fn to_f64(bits: u64, scalar: ScalarRepr) -> f64 {
-    let rounding = FloatRounding::NearestEven;
-    f64::from_bits(convert::float_to_float(
-        bits,
-        float_format(scalar),
-        FloatEncoding::F64,
-        rounding,
-    ))
-}
-
-fn of_f64(value: f64, scalar: ScalarRepr) -> u64 {
-    let rounding = FloatRounding::NearestEven;
-    convert::float_to_float(
-        value.to_bits(),
-        FloatEncoding::F64,
-        float_format(scalar),
-        rounding,
-    )
+    encode_float(value, scalar)
 }
 
 /// Whether all invocations have to take the same one's value.

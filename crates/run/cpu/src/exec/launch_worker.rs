@@ -10,8 +10,8 @@ use crate::host::launch_queue::LaunchQueue;
 use crate::host::printf::PrintfRecorder;
 use crate::layout::launch_context::LaunchContext;
 use crate::memory::thread_memory::ThreadMemory;
+use crate::sanitizer::argument_shadow::ArgumentShadow;
 use crate::sanitizer::kernel_sanitizer::KernelSanitizer;
-use crate::sanitizer::runtime::ArgumentShadow;
 use crate::sanitizer::workgroup_state::WorkgroupState;
 
 /// What the address of an invocation's private memory is a multiple of.

@@ -1,4 +1,4 @@
-//! Execution: compiled kernels, launches, worker threads and the scheduler of a workgroup.
+//! Execution: compiled kernels, launches, threads and the scheduler of a workgroup.
 
 pub(crate) mod arguments;
 pub(crate) mod async_copy;
@@ -15,5 +15,6 @@ pub(crate) mod launch_worker;
 pub(crate) mod non_temporal;
 pub(crate) mod privatised_memory;
 pub(crate) mod run;
+pub(crate) mod slot_numbers;
 pub(crate) mod workgroup_scheduler;
 pub(crate) mod workgroup_tickets;

@@ -2,7 +2,6 @@
 //!
 //! [`crate::analysis::privatised_atomics`] finds the memory for which this is allowed.
 
-use super::arguments::MarshalledArguments;
 use super::jit_kernel::JitKernel;
 use super::launch::{JitArgument, JitLaunch};
 use super::launch_grid::{LaunchGrid, checked_product};
@@ -44,7 +43,7 @@ impl JitKernel {
         launch: &JitLaunch<'_>,
         grid: &LaunchGrid,
         threads: usize,
-        shared: &MarshalledArguments,
+        bindings: &[[u64; 2]],
     ) -> Option<Vec<PrivatisedMemory>> {
         if self.tallies.parameters.is_empty() {
             return None;
@@ -57,7 +56,7 @@ impl JitKernel {
             _ => None,
         });
         let arguments: Vec<Option<[u64; 2]>> = arguments.collect();
-        let all_memory = arguments.iter().flatten().chain(&shared.bindings);
+        let all_memory = arguments.iter().flatten().chain(bindings);
         let overlaps = |memory: [u64; 2]| {
             let meets = |other: &&[u64; 2]| {
                 memory[0] < other[0].saturating_add(other[1])
@@ -72,7 +71,7 @@ impl JitKernel {
         for (index, update) in &self.tallies.parameters {
             let memory = match index {
                 ParameterIndex::Argument(at) => (*arguments.get(*at)?)?,
-                ParameterIndex::Binding(row) => *shared.bindings.get(*row)?,
+                ParameterIndex::Binding(row) => *bindings.get(*row)?,
             };
             let is_whole = memory.iter().all(|n| n.is_multiple_of(update.bytes));
             if !is_whole || memory[1] > MAX_BYTES || overlaps(memory) {

@@ -1,4 +1,4 @@
-//! Functions of the host that generated code calls, beside those for images, matrices and pipes.
+//! Host functions that generated code calls for `printf` and for device-side enqueue.
 
 pub(crate) mod launch_queue;
 pub(crate) mod printf;

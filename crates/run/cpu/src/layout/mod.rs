@@ -1,4 +1,4 @@
-//! Layouts that generated code and its caller share: launch context, frames, parameters, variables.
+//! Layouts that generated code and its caller share: launch context, frames, parameters, places of variables.
 
 pub(crate) mod async_copy;
 pub(crate) mod frames;

@@ -1,4 +1,4 @@
-//! Memory of launches: spans that the caller lends, and allocations between guard pages.
+//! Memory: spans that a caller lends, allocations between guard pages, and blocks that code refers to.
 
 pub(crate) mod guarded_pages;
 pub(crate) mod kept_memory;

@@ -1,4 +1,4 @@
-//! SPIR-V module: its types, constants and entry points as the lowering sees them.
+//! Typed module: a SPIR-V module with its types, constants and entry point.
 
 pub(crate) mod address_arithmetic;
 pub(crate) mod constants;

@@ -4,11 +4,14 @@
 //! Memory is only read where it was found to be inside of what the launch may use.
 #![allow(unsafe_code)]
 
-use super::checked_copy::COPIER;
+use super::access_info as info;
 use super::report::InvocationId;
-use super::runtime::info;
 use super::shadow_cell::{CellAccess, ShadowPhases};
 use crate::layout::launch_context::LaunchContext;
+
+/// Who makes the copies of a workgroup, in an invocation's place. They run beside all invocations until these have
+/// waited for them.
+pub(super) const COPIER: u32 = 0xffff;
 
 /// An access that was passed on by generated code.
 #[derive(Clone, Copy)]

@@ -4,16 +4,12 @@
 //! Memory is only copied where it was found to be inside of what the launch may use.
 #![allow(unsafe_code)]
 
-use super::access_record::AccessRecord;
-use super::runtime::info;
+use super::access_info as info;
+use super::access_record::{AccessRecord, COPIER};
 use super::shadow_cell::KEPT;
 use super::workgroup_state::WorkgroupState;
 use crate::layout::async_copy::AsyncCopyRequest;
 use crate::layout::launch_context::LaunchContext;
-
-/// Who makes the copies of a workgroup, in an invocation's place. They run beside all invocations until these have
-/// waited for them.
-pub(super) const COPIER: u32 = 0xffff;
 
 impl WorkgroupState {
     /// Copies elements for all invocations together, one side's `stride` elements apart.

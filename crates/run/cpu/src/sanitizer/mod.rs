@@ -27,7 +27,9 @@
 //! An access that reads no byte that was written is reported, unless it only puts the rest of a vector beside a
 //! component that is assigned; reading some that were and some that were not is what copies of structures do.
 
+pub(crate) mod access_info;
 pub(crate) mod access_record;
+pub(crate) mod argument_shadow;
 pub(crate) mod checked_copy;
 pub(crate) mod component_uses;
 pub(crate) mod covered_loads;

@@ -5,81 +5,13 @@
 //! the thread, which nothing else uses while generated code runs.
 #![allow(unsafe_code)]
 
+use super::access_info as info;
 use super::access_record::{AccessRecord, current_invocation};
+use super::argument_shadow::ArgumentShadow;
 use super::report::FaultKind;
 use super::workgroup_state::{PrivateShadow, WorkgroupState};
 use crate::layout::launch_context::LaunchContext;
 use std::mem::offset_of;
-
-/// An argument or binding as generated code sees it: offsets are from the address that the kernel is given.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ArgumentShadow {
-    /// Address of its first cell.
-    pub cells: u64,
-    /// Offsets from which on an access of 1, 2, 4, 8 and 16 bytes is outside.
-    pub ends: [u64; 5],
-    /// Address of what was released at its first cell.
-    pub released: u64,
-    /// Address and length of the memory that may be used: also before the address that the kernel is given.
-    pub memory: [u64; 2],
-}
-
-impl ArgumentShadow {
-    /// Of memory with its cells, given by its first address.
-    pub fn new(base: u64, length: u64, [cells, released]: [u64; 2]) -> ArgumentShadow {
-        let end = |n: u32| (length + 1).saturating_sub(1 << n);
-        ArgumentShadow {
-            cells,
-            ends: [0, 1, 2, 3, 4].map(end),
-            released,
-            memory: [base, length],
-        }
-    }
-
-    /// Of the same memory, given by an address in it.
-    pub fn starting_at(self, address: u64, granule: u32) -> ArgumentShadow {
-        let before = address - self.memory[0];
-        let cells = before >> granule << 3;
-        // Cells do not begin where other addresses are: none of them is decided in place.
-        let is_whole = before.is_multiple_of(1 << granule);
-        ArgumentShadow {
-            cells: self.cells + cells,
-            ends: self.ends.map(|end| match is_whole {
-                true => end.saturating_sub(before),
-                false => 0,
-            }),
-            released: self.released + cells,
-            memory: self.memory,
-        }
-    }
-}
-
-/// What an access is, in the number that generated code passes: the site in the lowest 16 bits,
-/// these, and from bit 32 on the number of bytes.
-pub(crate) mod info {
-    pub const SITE: u64 = 0xffff;
-    pub const WRITE: u64 = 1 << 16;
-    pub const ATOMIC: u64 = 1 << 17;
-    /// The value written is given.
-    pub const VALUE: u64 = 1 << 18;
-    pub const ACQUIRE: u64 = 1 << 19;
-    pub const RELEASE: u64 = 1 << 20;
-    /// It reads as well.
-    pub const READ: u64 = 1 << 21;
-    /// The memory may be read before it is written.
-    pub const CLEARED: u64 = 1 << 22;
-    /// The granule is known: its logarithm follows in two bits.
-    pub const GRANULE: u64 = 1 << 23;
-    pub const GRANULE_SHIFT: u32 = 24;
-    /// The kind of a fault.
-    pub const KIND_SHIFT: u32 = 26;
-    /// Behind the kind: a value is at fault, not the memory that is read.
-    pub const DEPENDS: u64 = 1 << 29;
-    /// Behind the kind: a result is more than its type holds.
-    pub const OVERFLOW: u64 = 1 << 30;
-    pub const BYTES_SHIFT: u32 = 32;
-}
 
 /// Offsets of what generated code reads.
 pub(crate) mod at {

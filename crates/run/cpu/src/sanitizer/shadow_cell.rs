@@ -5,7 +5,7 @@
 //! invocation is the lowest, so that a cell is a sum of what is at hand. A cell of an earlier launch is as good as none,
 //! so that launches need not clear anything.
 
-use super::runtime::info;
+use super::access_info as info;
 
 /// Where the site begins.
 pub(crate) const SITE_SHIFT: u32 = 16;

@@ -7,12 +7,11 @@
 #![allow(unsafe_code)]
 
 use super::SanitizerInfo;
-use super::access_record::{AccessRecord, current_invocation, local_id};
-use super::checked_copy::COPIER;
+use super::access_record::{AccessRecord, COPIER, current_invocation, local_id};
+use super::argument_shadow::ArgumentShadow;
 use super::happens_before::HappensBefore;
 use super::kernel_sanitizer::{FaultKey, KernelSanitizer};
 use super::report::{FaultKind, FaultReport, InvocationId};
-use super::runtime::ArgumentShadow;
 use super::shadow_cell::{
     self, ATOMIC, CellAccess, CellConflict, FLAGS, HALF, INVOCATION, KEPT, MANY, PHASE_SHIFT,
     ShadowPhases, WRITTEN, site_of,

@@ -22,6 +22,7 @@ pub(crate) mod access;
 pub(crate) mod copied_instructions;
 pub(crate) mod divergence;
 pub(crate) mod flow_graph;
+pub(crate) mod lane_conversion;
 pub(crate) mod lane_layout;
 pub(crate) mod predication;
 pub(crate) mod serialised;

@@ -1,10 +1,10 @@
 //! Calls of the scalar library, one for each component.
 
 use super::vectors;
+use crate::codegen::access_hooks::MemoryAccessKind;
 use crate::codegen::lowering::{ClifLowering, clif_type, plain_flags};
 use crate::codegen::{ClifResult, ClifScalars};
 use crate::module::types::{LoweredTypeKind, ScalarRepr};
-use crate::sanitizer::instrument::MemoryAccessKind;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::table::{ExtInstBody, HalfFn, IntegerFn, PackingFn, RealFn, ScalarExtInst};
@@ -201,7 +201,7 @@ fn store_results(
         Some(pointee) => {
             let seconds = lower.fit_to_components(pointee, seconds)?;
             let pointer = lower.read_pointer(pointer_id)?;
-            let pointer = lower.guard_value(
+            let pointer = lower.begin_access(
                 pointer_id,
                 pointer,
                 pointee,
@@ -240,7 +240,7 @@ fn store_untyped(
         .collect();
     let pointer = lower.read_pointer(pointer_id)?;
     let address = lower.address_of(pointer)?;
-    vectors::store_row(lower, pointer_id, (address, scalar), &values)
+    vectors::store_row(lower, pointer_id, address, scalar, &values)
 }
 
 impl ClifLowering<'_, '_, '_> {

@@ -1,9 +1,9 @@
 //! OpenCL's loads and stores of vectors and halves, its shuffles and its selection.
 
+use crate::codegen::access_hooks::{MemoryAccess, MemoryAccessKind};
 use crate::codegen::lowering::{ClifLowering, clif_type, plain_flags};
 use crate::codegen::{ClifResult, ClifScalars};
 use crate::module::types::{ScalarLeaf, ScalarRepr};
-use crate::sanitizer::instrument::MemoryAccessKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use spirula_diagnostics::SourceDiagnostic;
@@ -30,7 +30,26 @@ fn vector_address(
     Ok(lower.builder.ins().iadd(base, offset))
 }
 
-/// So many scalars in a row.
+/// Calls the hook of an access to scalars in a row. Returns the address to use.
+fn before_row_access(
+    lower: &mut ClifLowering,
+    pointer: Id,
+    address: Value,
+    kind: MemoryAccessKind,
+    leaves: &[ScalarLeaf],
+    values: &[Value],
+) -> Result<Value, SourceDiagnostic> {
+    let access = MemoryAccess {
+        pointer,
+        address,
+        kind,
+    };
+    lower
+        .hooks()
+        .before_scalar_access(lower, access, leaves, values)
+}
+
+/// `count` scalars in a row.
 fn consecutive_leaves(scalar: ScalarRepr, count: u64) -> Vec<ScalarLeaf> {
     let leaf = |n: u64| ScalarLeaf {
         scalar,
@@ -47,11 +66,12 @@ pub(super) fn lower_vload(lower: &mut ClifLowering, inst: InstRef) -> ClifResult
     let bytes = u64::from(scalar.bytes());
     let address = vector_address(lower, inst.id_operand(2), inst.id_operand(3), count * bytes)?;
     let leaves = consecutive_leaves(scalar, count);
-    let address = lower.guard_address(
+    let address = before_row_access(
+        lower,
         inst.id_operand(3),
         address,
-        &leaves,
         MemoryAccessKind::Read,
+        &leaves,
         &[],
     )?;
     let clif = clif_type(scalar);
@@ -73,19 +93,26 @@ pub(super) fn lower_vstore(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
     let scalar = lower.scalar_of(inst.id_operand(2))?;
     let size = values.len() as u64 * u64::from(scalar.bytes());
     let address = vector_address(lower, inst.id_operand(3), inst.id_operand(4), size)?;
-    store_row(lower, inst.id_operand(4), (address, scalar), &values)
+    store_row(lower, inst.id_operand(4), address, scalar, &values)
 }
 
 /// Stores scalars in a row, at an address that a pointer leads to.
 pub(super) fn store_row(
     lower: &mut ClifLowering,
     pointer: Id,
-    (address, scalar): (Value, ScalarRepr),
+    address: Value,
+    scalar: ScalarRepr,
     values: &[Value],
 ) -> ClifResult {
     let leaves = consecutive_leaves(scalar, values.len() as u64);
-    let address =
-        lower.guard_address(pointer, address, &leaves, MemoryAccessKind::Write, values)?;
+    let address = before_row_access(
+        lower,
+        pointer,
+        address,
+        MemoryAccessKind::Write,
+        &leaves,
+        values,
+    )?;
     for (value, leaf) in values.iter().zip(&leaves) {
         let offset = leaf.offset as i32;
         lower
@@ -112,11 +139,12 @@ pub(super) fn load_half(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let stride = half_stride(inst.operand_word(1), count);
     let address = vector_address(lower, inst.id_operand(2), inst.id_operand(3), stride)?;
     let leaves = consecutive_leaves(ScalarRepr::F16, count as u64);
-    let address = lower.guard_address(
+    let address = before_row_access(
+        lower,
         inst.id_operand(3),
         address,
-        &leaves,
         MemoryAccessKind::Read,
+        &leaves,
         &[],
     )?;
     let values: ClifScalars = (0..count)
@@ -138,11 +166,12 @@ pub(super) fn store_half(lower: &mut ClifLowering, inst: InstRef) -> ClifResult 
     let stride = half_stride(number, values.len());
     let address = vector_address(lower, inst.id_operand(3), inst.id_operand(4), stride)?;
     let leaves = consecutive_leaves(ScalarRepr::F16, values.len() as u64);
-    let address = lower.guard_address(
+    let address = before_row_access(
+        lower,
         inst.id_operand(4),
         address,
-        &leaves,
         MemoryAccessKind::Write,
+        &leaves,
         &[],
     )?;
     let rounding = match number {

@@ -1,13 +1,13 @@
 //! What an access is compared with: where its pointer comes from.
 
-use super::{ClifLowering, RowKind};
+use super::analysis::RowKind;
+use super::{ClifLowering, SanitizerHooks};
 use crate::analysis::analysed_module::AnalysedModule;
 use crate::codegen::lowering::invariant_flags;
 use crate::layout::globals::GlobalLocation;
 use crate::layout::launch_context::at;
 use crate::layout::parameters::SlotKind;
-use crate::sanitizer::instruction_sites;
-use crate::sanitizer::runtime::{self, info};
+use crate::sanitizer::{access_info as info, instruction_sites, runtime};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
@@ -64,60 +64,59 @@ impl AccessedObject {
     }
 }
 
-impl ClifLowering<'_, '_, '_> {
+impl SanitizerHooks {
     /// What a pointer comes from, where that is known here.
     pub(super) fn find_accessed_object(
-        &mut self,
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
         pointer: Id,
     ) -> Result<Option<AccessedObject>, SourceDiagnostic> {
         let Some(root) = self.find_pointer_root(pointer) else {
             return Ok(None);
         };
-        let place = self.place_of(root)?;
+        let place = self.place_of(lower, root)?;
         if place.is_some() {
-            let site = self.current_site();
-            let program = self.program;
-            if let Some(checking) = &mut self.shared.checking {
-                checking
-                    .sites
-                    .name_object(site, || describe_root(program, root));
-            }
+            let site = self.current_site(lower);
+            let describe = || describe_root(lower.program, root);
+            self.sites.borrow_mut().name_object(site, describe);
         }
         Ok(place)
     }
 
     /// The variable or argument that a pointer comes from.
     pub(super) fn find_pointer_root(&self, pointer: Id) -> Option<Id> {
-        let checking = self.shared.checking.as_ref();
-        checking.and_then(|c| c.provenance.find_root(pointer))
+        self.analysis.provenance.find_root(pointer)
     }
 
     /// What pointers to a variable or argument come from.
     pub(super) fn place_of(
-        &mut self,
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
         root: Id,
     ) -> Result<Option<AccessedObject>, SourceDiagnostic> {
-        let place = if let Some(room) = self.rooms.get(&root).copied() {
+        let room = self.state.borrow().rooms.get(&root).copied();
+        let place = if let Some(room) = room {
             Some(AccessedObject {
-                base: self.room_address(room.held),
+                base: lower.room_address(room.held),
                 length: ObjectLength::Known(room.bytes),
                 space: ShadowKind::Private(room.defined),
             })
-        } else if let Some(global) = self.shared.globals.get(root) {
-            self.global_place(root, global)
+        } else if let Some(global) = lower.shared.globals.get(root) {
+            self.global_place(lower, root, global)
         } else {
-            self.argument_place(root)
+            self.argument_place(lower, root)
         };
         Ok(place)
     }
 
     pub(super) fn global_place(
-        &mut self,
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
         root: Id,
         global: GlobalLocation,
     ) -> Option<AccessedObject> {
-        let size = self.program.variable_type(root);
-        let size = size.map_or(0, |ty| self.program.types.layouts.get(ty).size);
+        let size = lower.program.variable_type(root);
+        let size = size.map_or(0, |ty| lower.program.types.layouts.get(ty).size);
         let known = |base: Value, space: ShadowKind| AccessedObject {
             base,
             length: ObjectLength::Known(size),
@@ -125,61 +124,71 @@ impl ClifLowering<'_, '_, '_> {
         };
         Some(match global {
             GlobalLocation::Data { address } => known(
-                self.emit_iconst(types::I64, address as i64),
+                lower.emit_iconst(types::I64, address as i64),
                 ShadowKind::Nothing,
             ),
             GlobalLocation::Push => known(
-                self.load_context_field(types::I64, at::PUSH),
+                lower.load_context_field(types::I64, at::PUSH),
                 ShadowKind::Nothing,
             ),
             GlobalLocation::Private { offset } => {
-                let base = self.item.rooms;
-                let base = self.builder.ins().iadd_imm_s(base, i64::from(offset));
-                let all = u64::from(self.shared.globals.private_bytes).next_multiple_of(16);
+                let base = lower.item.rooms;
+                let base = lower.builder.ins().iadd_imm_s(base, i64::from(offset));
+                let all = u64::from(lower.shared.globals.private_bytes).next_multiple_of(16);
                 known(base, ShadowKind::Private(all))
             }
             GlobalLocation::Workgroup { offset } => {
-                let base = self.load_context_field(types::I64, at::WORKGROUP);
-                let base = self.builder.ins().iadd_imm_s(base, i64::from(offset));
+                let base = lower.load_context_field(types::I64, at::WORKGROUP);
+                let base = lower.builder.ins().iadd_imm_s(base, i64::from(offset));
                 let granule = self.group_granule();
                 let cells = ShadowBase::Group(i64::from(offset >> granule) * 8);
-                let cleared = self.shared.globals.zero_workgroup;
+                let cleared = lower.shared.globals.zero_workgroup;
                 known(base, ShadowKind::Group { cells, cleared })
             }
             GlobalLocation::Binding { index } => {
-                let params = self
+                let params = lower
                     .program
                     .functions
-                    .get(self.program.entry.func)
+                    .get(lower.program.entry.func)
                     .params
                     .len();
-                let base = self.binding_address(index);
-                self.row_place(base, params + index as usize, false)
+                let base = lower.binding_address(index);
+                self.row_place(lower, base, params + index as usize, false)
             }
             _ => return None,
         })
     }
 
-    pub(super) fn argument_place(&mut self, root: Id) -> Option<AccessedObject> {
-        let params = &self.program.functions.get(self.program.entry.func).params;
+    pub(super) fn argument_place(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        root: Id,
+    ) -> Option<AccessedObject> {
+        let params = &self.program.functions.get(lower.program.entry.func).params;
         let index = params.iter().position(|p| *p == root)?;
-        let slot = self.shared.slots.get(index)?;
+        let slot = lower.shared.slots.get(index)?;
         let is_group = match slot.kind {
             SlotKind::Buffer => false,
             SlotKind::Local => true,
             _ => return None,
         };
-        let args = self.load_context_field(types::I64, at::ARGS);
+        let args = lower.load_context_field(types::I64, at::ARGS);
         let offset = slot.offset as i32;
-        let base = self
+        let base = lower
             .builder
             .ins()
             .load(types::I64, invariant_flags(), args, offset);
-        Some(self.row_place(base, index, is_group))
+        Some(self.row_place(lower, base, index, is_group))
     }
 
-    fn row_place(&mut self, base: Value, row: usize, is_group: bool) -> AccessedObject {
-        let kind = self.shared.rows.get(row).copied();
+    fn row_place(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        base: Value,
+        row: usize,
+        is_group: bool,
+    ) -> AccessedObject {
+        let kind = self.rows.get(row).copied();
         let kind = kind.unwrap_or(RowKind {
             granule: 2,
             races: false,
@@ -203,18 +212,22 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// The address of the first cell.
-    pub(super) fn first_cell(&mut self, cells: ShadowBase) -> Value {
+    pub(super) fn first_cell(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        cells: ShadowBase,
+    ) -> Value {
         match cells {
-            ShadowBase::Row(row) => self.row_field(row, runtime::at::CELLS),
+            ShadowBase::Row(row) => self.row_field(lower, row, runtime::at::CELLS),
             ShadowBase::Group(first) => {
-                let cells = self.load_workgroup_field(runtime::at::GROUP_CELLS);
-                self.builder.ins().iadd_imm_s(cells, first)
+                let cells = self.load_workgroup_field(lower, runtime::at::GROUP_CELLS);
+                lower.builder.ins().iadd_imm_s(cells, first)
             }
         }
     }
 
     pub(super) fn group_granule(&self) -> u32 {
-        self.shared.checking.as_ref().map_or(2, |c| c.group_granule)
+        self.analysis.group_granule
     }
 }
 

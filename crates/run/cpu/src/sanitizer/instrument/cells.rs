@@ -2,27 +2,31 @@
 
 use super::accessed_object::{AccessedObject, ObjectLength, ShadowKind};
 use super::shadow_state::{CellBlocks, ShadowCodegen, SharedAccess, cell_flags};
-use super::{ClifLowering, MemoryAccessKind};
+use super::{ClifLowering, SanitizerHooks, info_bits, is_plain, is_write};
+use crate::codegen::access_hooks::MemoryAccessKind;
 use crate::module::types::ScalarLeaf;
-use crate::sanitizer::runtime::{self, info};
 use crate::sanitizer::shadow_cell::{ATOMIC, KEPT, SITE_SHIFT, WRITTEN};
+use crate::sanitizer::{access_info as info, runtime};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
 
-impl<'a> ClifLowering<'a, '_, '_> {
-    /// What is known of shared memory where code is made now.
-    pub(super) fn shadow_codegen(&mut self) -> ShadowCodegen<'_, 'a> {
-        ShadowCodegen {
-            builder: &mut self.builder,
-            context: self.item.context,
-            linear: self.item.linear,
-        }
+/// The state of shared memory where code is emitted now.
+pub(super) fn shadow_codegen<'s, 'f>(
+    lower: &'s mut ClifLowering<'f, '_, '_>,
+) -> ShadowCodegen<'s, 'f> {
+    ShadowCodegen {
+        builder: &mut lower.builder,
+        context: lower.item.context,
+        linear: lower.item.linear,
     }
+}
 
+impl SanitizerHooks {
     /// The cells of scalars that invocations share, by the address and the offset that theirs are counted from.
     pub(super) fn check_cells(
-        &mut self,
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
         place: &AccessedObject,
         at: [Value; 2],
         leaves: &[ScalarLeaf],
@@ -30,12 +34,13 @@ impl<'a> ClifLowering<'a, '_, '_> {
         values: &[Value],
     ) {
         for (n, leaf) in leaves.iter().enumerate() {
-            self.check_cell(place, at, leaf, how, values.get(n).copied());
+            self.check_cell(lower, place, at, leaf, how, values.get(n).copied());
         }
     }
 
     fn check_cell(
-        &mut self,
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
         place: &AccessedObject,
         [address, offset]: [Value; 2],
         leaf: &ScalarLeaf,
@@ -48,69 +53,73 @@ impl<'a> ClifLowering<'a, '_, '_> {
             _ => return,
         };
         let deed = SharedAccess {
-            writes: how.is_write(),
+            writes: is_write(how),
             group: group.is_some(),
             cleared: group == Some(true),
-            volatile: !how.is_plain(),
+            volatile: !is_plain(how),
         };
         let bytes = u64::from(leaf.scalar.bytes());
-        let site = u64::from(self.current_site());
-        let what = site | how.info_bits() | bytes << info::BYTES_SHIFT | place.cleared_flag();
+        let site = u64::from(self.current_site(lower));
+        let what = site | info_bits(how) | bytes << info::BYTES_SHIFT | place.cleared_flag();
         let what = what | self.granule_bits(place);
-        let address = self.builder.ins().iadd_imm_s(address, leaf.offset as i64);
+        let address = lower.builder.ins().iadd_imm_s(address, leaf.offset as i64);
         if bytes != 1 << granule {
-            self.call_touch(address, what, value);
+            self.call_touch(lower, address, what, value);
             return;
         }
-        let offset = self.builder.ins().iadd_imm_s(offset, leaf.offset as i64);
-        let step = self.cell_step(offset, granule, leaf);
-        let cells = self.first_cell(cells);
-        let at = self.builder.ins().iadd(cells, step);
-        let site = self.emit_iconst(types::I64, (site << SITE_SHIFT) as i64);
+        let offset = lower.builder.ins().iadd_imm_s(offset, leaf.offset as i64);
+        let step = self.cell_step(lower, offset, granule, leaf);
+        let cells = self.first_cell(lower, cells);
+        let at = lower.builder.ins().iadd(cells, step);
+        let site = lower.emit_iconst(types::I64, (site << SITE_SHIFT) as i64);
         let released = match deed.volatile {
-            true => self.released_at(place, step),
+            true => self.released_at(lower, place, step),
             false => None,
         };
         if deed.volatile && !deed.group && released.is_none() {
-            self.call_touch(address, what, value);
+            self.call_touch(lower, address, what, value);
             return;
         }
         let blocks = CellBlocks {
-            done: self.builder.create_block(),
-            slow: self.cold_block(),
-            store: self.builder.create_block(),
+            done: lower.builder.create_block(),
+            slow: self.cold_block(lower),
+            store: lower.builder.create_block(),
             released,
         };
-        let new = self.builder.append_block_param(blocks.store, types::I64);
-        let in_place = self.shared.checking.as_ref().is_none_or(|c| c.in_place);
+        let new = lower.builder.append_block_param(blocks.store, types::I64);
+        let in_place = self.analysis.in_place;
         match in_place {
-            true => self.shadow_codegen().decide_access(deed, at, site, &blocks),
-            false => self
-                .shadow_codegen()
-                .decide_at_once(deed, at, site, &blocks),
+            true => shadow_codegen(lower).decide_access(deed, at, site, &blocks),
+            false => shadow_codegen(lower).decide_at_once(deed, at, site, &blocks),
         }
-        self.builder.switch_to_block(blocks.slow);
+        lower.builder.switch_to_block(blocks.slow);
         // What may order something is not decided behind the first test alone.
         match in_place || deed.volatile {
-            true => _ = self.call_touch(address, what, value),
-            false => self.call_decide(deed, [address, at], what, value),
+            true => _ = self.call_touch(lower, address, what, value),
+            false => self.call_decide(lower, deed, [address, at], what, value),
         }
-        self.builder.ins().jump(blocks.done, &[]);
-        self.builder.switch_to_block(blocks.store);
+        lower.builder.ins().jump(blocks.done, &[]);
+        lower.builder.switch_to_block(blocks.store);
         if let Some(released) = blocks.released.filter(|_| deed.writes) {
-            let owner = self.shadow_codegen().emit_owner();
-            self.shadow_codegen().note_release(released, owner);
+            let owner = shadow_codegen(lower).emit_owner();
+            shadow_codegen(lower).note_release(released, owner);
         }
-        self.builder.ins().store(cell_flags(), new, at, 0);
-        self.builder.ins().jump(blocks.done, &[]);
-        self.builder.switch_to_block(blocks.done);
+        lower.builder.ins().store(cell_flags(), new, at, 0);
+        lower.builder.ins().jump(blocks.done, &[]);
+        lower.builder.switch_to_block(blocks.done);
     }
 
     /// Bytes from the first cell to that of an offset. Offsets that are whole multiples by what the program promises
     /// of its pointers are not rounded first.
-    fn cell_step(&mut self, offset: Value, granule: u32, leaf: &ScalarLeaf) -> Value {
+    fn cell_step(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        offset: Value,
+        granule: u32,
+        leaf: &ScalarLeaf,
+    ) -> Value {
         let bytes = u64::from(leaf.scalar.bytes());
-        let access = self.current.and_then(|inst| match inst.op() {
+        let access = lower.current.and_then(|inst| match inst.op() {
             Op::Load => inst.operands().get(1..),
             Op::Store => inst.operands().get(2..),
             _ => None,
@@ -123,18 +132,19 @@ impl<'a> ClifLowering<'a, '_, '_> {
             _ => false,
         };
         if aligned && leaf.offset.is_multiple_of(bytes) {
-            return self
+            return lower
                 .builder
                 .ins()
                 .ishl_imm_u(offset, 3 - i64::from(granule));
         }
-        let number = self.builder.ins().ushr_imm_u(offset, i64::from(granule));
-        self.builder.ins().ishl_imm_u(number, 3)
+        let number = lower.builder.ins().ushr_imm_u(offset, i64::from(granule));
+        lower.builder.ins().ishl_imm_u(number, 3)
     }
 
     /// A relaxed atomic change of memory that invocations share: what is usual is decided in place.
     pub(super) fn check_relaxed_change(
-        &mut self,
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
         place: &AccessedObject,
         [offset, address]: [Value; 2],
         bytes: u32,
@@ -147,60 +157,67 @@ impl<'a> ClifLowering<'a, '_, '_> {
             _ => return,
         };
         if u64::from(bytes) != 1 << granule {
-            self.call_touch(address, what, value);
+            self.call_touch(lower, address, what, value);
             return;
         }
-        let number = self.builder.ins().ushr_imm_u(offset, i64::from(granule));
-        let step = self.builder.ins().ishl_imm_u(number, 3);
-        let cells = self.first_cell(cells);
-        let at = self.builder.ins().iadd(cells, step);
-        let released = self.released_at(place, step);
-        let [usual, done] = [(); 2].map(|()| self.builder.create_block());
-        let slow = self.cold_block();
+        let number = lower.builder.ins().ushr_imm_u(offset, i64::from(granule));
+        let step = lower.builder.ins().ishl_imm_u(number, 3);
+        let cells = self.first_cell(lower, cells);
+        let at = lower.builder.ins().iadd(cells, step);
+        let released = self.released_at(lower, place, step);
+        let [usual, done] = [(); 2].map(|()| lower.builder.create_block());
+        let slow = self.cold_block(lower);
         let site = (what & info::SITE) << SITE_SHIFT;
-        let site = self.emit_iconst(types::I64, site as i64);
+        let site = lower.emit_iconst(types::I64, site as i64);
         let fine = match released {
-            Some(released) => self.shadow_codegen().is_usual_global_change(at, released),
+            Some(released) => shadow_codegen(lower).is_usual_global_change(at, released),
             None => {
-                let again = self.shadow_codegen().has_half(at, runtime::at::CHANGED);
-                let [same, first] = [(); 2].map(|()| self.builder.create_block());
-                self.builder.ins().brif(again, same, &[], first, &[]);
-                self.builder.switch_to_block(same);
-                self.shadow_codegen().store_who(at, site);
-                self.builder.ins().jump(done, &[]);
-                self.builder.switch_to_block(first);
-                self.shadow_codegen().is_usual_group_change(at)
+                let again = shadow_codegen(lower).has_half(at, runtime::at::CHANGED);
+                let [same, first] = [(); 2].map(|()| lower.builder.create_block());
+                lower.builder.ins().brif(again, same, &[], first, &[]);
+                lower.builder.switch_to_block(same);
+                shadow_codegen(lower).store_who(at, site);
+                lower.builder.ins().jump(done, &[]);
+                lower.builder.switch_to_block(first);
+                shadow_codegen(lower).is_usual_group_change(at)
             }
         };
-        self.builder.ins().brif(fine, usual, &[], slow, &[]);
-        self.builder.switch_to_block(slow);
-        self.call_touch(address, what, value);
-        self.builder.ins().jump(done, &[]);
-        self.builder.switch_to_block(usual);
+        lower.builder.ins().brif(fine, usual, &[], slow, &[]);
+        lower.builder.switch_to_block(slow);
+        self.call_touch(lower, address, what, value);
+        lower.builder.ins().jump(done, &[]);
+        lower.builder.switch_to_block(usual);
         if let Some(released) = released {
-            let owner = self.shadow_codegen().emit_owner();
-            self.shadow_codegen().note_release(released, owner);
+            let owner = shadow_codegen(lower).emit_owner();
+            shadow_codegen(lower).note_release(released, owner);
         }
-        let record = self
-            .shadow_codegen()
-            .emit_cell_record(WRITTEN | ATOMIC | kept, site);
-        self.builder.ins().store(cell_flags(), record, at, 0);
-        self.builder.ins().jump(done, &[]);
-        self.builder.switch_to_block(done);
+        let record = shadow_codegen(lower).emit_cell_record(WRITTEN | ATOMIC | kept, site);
+        lower.builder.ins().store(cell_flags(), record, at, 0);
+        lower.builder.ins().jump(done, &[]);
+        lower.builder.switch_to_block(done);
     }
 
     /// Where it stands who released last at a cell of memory that workgroups share.
-    fn released_at(&mut self, place: &AccessedObject, step: Value) -> Option<Value> {
+    fn released_at(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        place: &AccessedObject,
+        step: Value,
+    ) -> Option<Value> {
         let (ShadowKind::Global { .. }, ObjectLength::Row(row)) = (place.space, place.length)
         else {
             return None;
         };
-        let first = self.row_field(row, runtime::at::RELEASED);
-        Some(self.builder.ins().iadd(first, step))
+        let first = self.row_field(lower, row, runtime::at::RELEASED);
+        Some(lower.builder.ins().iadd(first, step))
     }
 
     /// A field of what is known of the workgroup.
-    pub(super) fn load_workgroup_field(&mut self, offset: i32) -> Value {
-        self.shadow_codegen().load_workgroup_field(offset)
+    pub(super) fn load_workgroup_field(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        offset: i32,
+    ) -> Value {
+        shadow_codegen(lower).load_workgroup_field(offset)
     }
 }

@@ -1,10 +1,13 @@
 //! Faults of instructions that access no memory: divisors, shifts, loops, indexes.
 
-use super::{ClifLowering, info};
+use super::{ClifLowering, SanitizerHooks, info};
+use crate::codegen::access_hooks::EmitExit;
 use crate::layout::launch_context::at;
 use crate::sanitizer::runtime;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_spirv::Id;
 
 /// The number of the kind of fault.
 const OUT_OF_BOUNDS: u64 = 0;
@@ -15,162 +18,186 @@ const SHIFT: u64 = 5;
 /// Beside a kind: a result is more than its type holds.
 const OVERFLOW: u64 = info::OVERFLOW >> info::KIND_SHIFT;
 
-impl ClifLowering<'_, '_, '_> {
+impl SanitizerHooks {
     /// Tells of a fault; whether the launch has to end.
-    pub(super) fn call_fault(&mut self, kind: u64, site: u64) -> Value {
-        let what = self.emit_iconst(types::I64, (kind << info::KIND_SHIFT | site) as i64);
-        let args = [self.item.context, self.item.linear, what];
-        self.call_quietly(runtime::report_fault as *const () as usize, &args)
+    pub(super) fn call_fault(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        kind: u64,
+        site: u64,
+    ) -> Value {
+        let what = lower.emit_iconst(types::I64, (kind << info::KIND_SHIFT | site) as i64);
+        let args = [lower.item.context, lower.item.linear, what];
+        self.call_quietly(lower, runtime::report_fault as *const () as usize, &args)
     }
 
-    pub(super) fn fault_if(&mut self, bad: Value, kind: u64) {
-        let site = u64::from(self.current_site());
-        let told = self.cold_block();
-        let next = self.builder.create_block();
-        self.builder.ins().brif(bad, told, &[], next, &[]);
-        self.builder.switch_to_block(told);
-        self.call_fault(kind, site);
-        self.builder.ins().jump(next, &[]);
-        self.builder.switch_to_block(next);
+    pub(super) fn fault_if(&self, lower: &mut ClifLowering<'_, '_, '_>, bad: Value, kind: u64) {
+        let site = u64::from(self.current_site(lower));
+        let told = self.cold_block(lower);
+        let next = lower.builder.create_block();
+        lower.builder.ins().brif(bad, told, &[], next, &[]);
+        lower.builder.switch_to_block(told);
+        self.call_fault(lower, kind, site);
+        lower.builder.ins().jump(next, &[]);
+        lower.builder.switch_to_block(next);
     }
 
     /// Whether anything but a selection uses the result that is being computed.
-    pub(super) fn result_counts(&self) -> bool {
-        let result = self.current.and_then(|i| i.result());
-        let checking = self.shared.checking.as_ref();
-        checking
-            .zip(result)
-            .is_some_and(|(c, id)| c.provenance.is_direct(id))
+    pub(super) fn result_counts(&self, lower: &mut ClifLowering<'_, '_, '_>) -> bool {
+        let result = lower.current.and_then(|i| i.result());
+        result.is_some_and(|id| self.analysis.provenance.is_direct(id))
     }
 
     /// Checks a divisor.
-    pub fn check_divisor(&mut self, divisor: Value) {
-        if self.result_counts() {
-            let bad = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, 0);
-            self.fault_if(bad, DIVISION);
+    pub fn check_divisor(&self, lower: &mut ClifLowering<'_, '_, '_>, divisor: Value) {
+        if self.result_counts(lower) {
+            let bad = lower.builder.ins().icmp_imm_s(IntCC::Equal, divisor, 0);
+            self.fault_if(lower, bad, DIVISION);
         }
     }
 
     /// Checks that a quotient is one that its type has, by what says that it is not.
-    pub fn check_quotient(&mut self, wraps: Value) {
-        if self.result_counts() {
-            self.fault_if(wraps, DIVISION | OVERFLOW);
+    pub fn check_quotient(&self, lower: &mut ClifLowering<'_, '_, '_>, wraps: Value) {
+        if self.result_counts(lower) {
+            self.fault_if(lower, wraps, DIVISION | OVERFLOW);
         }
     }
 
     /// Checks the amount of a shift.
-    pub fn check_shift(&mut self, value: Value, amount: Value) {
-        let bits = i64::from(self.value_type(value).bits());
-        if self.result_counts()
-            && self
+    pub fn check_shift(&self, lower: &mut ClifLowering<'_, '_, '_>, value: Value, amount: Value) {
+        let bits = i64::from(lower.value_type(value).bits());
+        if self.result_counts(lower)
+            && lower
                 .find_integer_constant(amount)
                 .is_none_or(|n| n as u64 >= bits as u64)
         {
             let least = IntCC::UnsignedGreaterThanOrEqual;
-            let bad = self.builder.ins().icmp_imm_u(least, amount, bits);
-            self.fault_if(bad, SHIFT);
+            let bad = lower.builder.ins().icmp_imm_u(least, amount, bits);
+            self.fault_if(lower, bad, SHIFT);
         }
     }
 
     /// Checks where a field of bits begins and how many it has.
-    pub fn check_field(&mut self, value: Value, offset: Value, count: Value) {
-        if !self.result_counts() {
+    pub fn check_field(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        value: Value,
+        offset: Value,
+        count: Value,
+    ) {
+        if !self.result_counts(lower) {
             return;
         }
-        let bits = i64::from(self.value_type(value).bits());
+        let bits = i64::from(lower.value_type(value).bits());
         let known = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
-        let both =
-            known(self.find_integer_constant(offset)).zip(known(self.find_integer_constant(count)));
+        let both = known(lower.find_integer_constant(offset))
+            .zip(known(lower.find_integer_constant(count)));
         if both.is_some_and(|(offset, count)| offset.saturating_add(count) <= bits as u64) {
             return;
         }
-        let offset = self.extend_to(offset, types::I64, false);
-        let count = self.extend_to(count, types::I64, false);
-        let end = self.builder.ins().iadd(offset, count);
-        let bad = self
+        let offset = lower.extend_to(offset, types::I64, false);
+        let count = lower.extend_to(count, types::I64, false);
+        let end = lower.builder.ins().iadd(offset, count);
+        let bad = lower
             .builder
             .ins()
             .icmp_imm_u(IntCC::UnsignedGreaterThan, end, bits);
-        self.fault_if(bad, SHIFT);
+        self.fault_if(lower, bad, SHIFT);
     }
 
     /// Checks the index of a component that is chosen when run.
-    pub fn check_component(&mut self, index: Value, count: u64) {
-        if self.result_counts()
-            && self
+    pub fn check_component(&self, lower: &mut ClifLowering<'_, '_, '_>, index: Value, count: u64) {
+        if self.result_counts(lower)
+            && lower
                 .find_integer_constant(index)
                 .is_none_or(|n| n as u64 >= count)
         {
             let least = IntCC::UnsignedGreaterThanOrEqual;
-            let bad = self.builder.ins().icmp_imm_u(least, index, count as i64);
-            self.fault_if(bad, OUT_OF_BOUNDS);
+            let bad = lower.builder.ins().icmp_imm_u(least, index, count as i64);
+            self.fault_if(lower, bad, OUT_OF_BOUNDS);
         }
     }
 
     /// Tells of a call of what is no function.
-    pub fn check_callee(&mut self) {
-        if self.is_checking() {
-            let site = u64::from(self.current_site());
-            self.call_fault(OUT_OF_BOUNDS, site);
-        }
+    pub fn check_callee(&self, lower: &mut ClifLowering<'_, '_, '_>) {
+        let site = u64::from(self.current_site(lower));
+        self.call_fault(lower, OUT_OF_BOUNDS, site);
     }
 
     /// A fence.
-    pub fn check_fence(&mut self) {
-        if self.is_checking() {
-            let args = [self.item.context, self.item.linear];
-            let params = [types::I64, types::I32];
-            self.call_host(
-                runtime::note_fence as *const () as usize,
-                &params,
-                &[],
-                &args,
-            );
-        }
+    pub fn check_fence(&self, lower: &mut ClifLowering<'_, '_, '_>) {
+        let args = [lower.item.context, lower.item.linear];
+        let params = [types::I64, types::I32];
+        let callee = runtime::note_fence as *const () as usize;
+        lower.call_host(callee, &params, &[], &args);
     }
 
     /// Gives the invocation its rounds of loops.
-    pub fn reset_budget(&mut self) {
-        if self.shared.checking.as_ref().is_some_and(|c| c.loops) {
-            let live = self.load_context_field(types::I64, at::SANITIZER);
+    pub fn reset_budget(&self, lower: &mut ClifLowering<'_, '_, '_>) {
+        if self.analysis.loops {
+            let live = lower.load_context_field(types::I64, at::SANITIZER);
             let flags = MemFlagsData::trusted();
-            let ins = self.builder.ins();
+            let ins = lower.builder.ins();
             let full = ins.load(types::I64, flags, live, runtime::at::BUDGET_FULL);
             let at = runtime::at::BUDGET;
-            self.builder.ins().store(flags, full, live, at);
+            lower.builder.ins().store(flags, full, live, at);
         }
     }
 
-    /// Takes one round off; `leave` ends the invocation where none is left.
-    pub fn count_round(&mut self, leave: impl FnOnce(&mut Self)) {
-        let live = self.load_context_field(types::I64, at::SANITIZER);
+    /// Takes one round off; `exit` ends the invocation where none is left.
+    pub fn count_round(&self, lower: &mut ClifLowering<'_, '_, '_>, exit: &EmitExit<'_>) {
+        let live = lower.load_context_field(types::I64, at::SANITIZER);
         let flags = MemFlagsData::trusted();
         let at = runtime::at::BUDGET;
-        let left = self.builder.ins().load(types::I64, flags, live, at);
-        let next = self.builder.create_block();
-        let none = self.cold_block();
-        self.builder.ins().brif(left, next, &[], none, &[]);
-        self.builder.switch_to_block(none);
+        let left = lower.builder.ins().load(types::I64, flags, live, at);
+        let next = lower.builder.create_block();
+        let none = self.cold_block(lower);
+        lower.builder.ins().brif(left, next, &[], none, &[]);
+        lower.builder.switch_to_block(none);
         const ENDLESS: u64 = 6;
-        let site = u64::from(self.current_site());
-        self.call_fault(ENDLESS, site);
-        leave(self);
-        self.builder.switch_to_block(next);
-        let left = self.builder.ins().iadd_imm_s(left, -1);
-        self.builder.ins().store(flags, left, live, at);
+        let site = u64::from(self.current_site(lower));
+        self.call_fault(lower, ENDLESS, site);
+        exit(lower);
+        lower.builder.switch_to_block(next);
+        let left = lower.builder.ins().iadd_imm_s(left, -1);
+        lower.builder.ins().store(flags, left, live, at);
+    }
+
+    /// Checks an index into an array of `count` elements. Returns the address to go on from.
+    pub(super) fn check_array_index(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        address: Value,
+        index: Id,
+        count: u64,
+    ) -> Result<Value, SourceDiagnostic> {
+        // Indices count as signed, so that one that wrapped is reported as below zero.
+        let known = lower.program.constant_index(index, true);
+        if known.is_some_and(|n| (n as u64) < count) {
+            return Ok(address);
+        }
+        let index = lower.read_value(index)?;
+        let index = lower.extend_to(index, types::I64, true);
+        Ok(self.check_index(lower, address, index, count))
     }
 
     /// An address that stays as it is while an index is one that an array has.
-    pub fn check_index(&mut self, address: Value, index: Value, count: u64) -> Value {
-        if !self.is_checking() || self.program.entry.is_kernel {
+    pub fn check_index(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        address: Value,
+        index: Value,
+        count: u64,
+    ) -> Value {
+        if lower.program.entry.is_kernel {
             return address;
         }
-        let count = self.emit_iconst(types::I64, count as i64);
-        let inside = self
+        let count = lower.emit_iconst(types::I64, count as i64);
+        let inside = lower
             .builder
             .ins()
             .icmp(IntCC::UnsignedLessThan, index, count);
-        let beyond = self.emit_iconst(types::I64, runtime::BEYOND as i64);
-        self.builder.ins().select(inside, address, beyond)
+        let beyond = lower.emit_iconst(types::I64, runtime::BEYOND as i64);
+        lower.builder.ins().select(inside, address, beyond)
     }
 }

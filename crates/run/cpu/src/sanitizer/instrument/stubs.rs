@@ -3,55 +3,61 @@
 //! They go through functions that keep all registers as they are, so that code which does not call them is as
 //! good as if the calls were not there.
 
-use super::ClifLowering;
 use super::shadow_state::{CellBlocks, ShadowCodegen, SharedAccess, cell_flags};
+use super::{ClifLowering, SanitizerHooks};
 use crate::codegen::ClifScalars;
 use crate::codegen::jit::{JitCode, PreserveAllStub};
 use crate::layout::launch_context::at;
-use crate::sanitizer::runtime::{self, info};
 use crate::sanitizer::shadow_cell::SITE_SHIFT;
+use crate::sanitizer::{access_info as info, runtime};
 use cranelift_codegen::ir::{
     AbiParam, FuncRef, Function, InstBuilder, MemFlagsData, Signature, Type, Value, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-impl ClifLowering<'_, '_, '_> {
+impl SanitizerHooks {
     /// Calls a function of the host whose first parameter is the context, and which gives 64 bits.
-    pub(super) fn call_quietly(&mut self, address: usize, args: &[Value]) -> Value {
-        let params: Vec<Type> = args.iter().map(|arg| self.value_type(*arg)).collect();
-        let callee = keeping_host(self.shared.code, address, &params, self.builder.func);
+    pub(super) fn call_quietly(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        address: usize,
+        args: &[Value],
+    ) -> Value {
+        let params: Vec<Type> = args.iter().map(|arg| lower.value_type(*arg)).collect();
+        let callee = keeping_host(lower.shared.code, address, &params, lower.builder.func);
         let Some(callee) = callee else {
-            return self.call_host(address, &params, &[types::I64], args)[0];
+            return lower.call_host(address, &params, &[types::I64], args)[0];
         };
-        self.builder.ins().call(callee, args);
-        let live = self.load_context_field(types::I64, at::SANITIZER);
+        lower.builder.ins().call(callee, args);
+        let live = lower.load_context_field(types::I64, at::SANITIZER);
         let flags = MemFlagsData::trusted();
-        let ins = self.builder.ins();
+        let ins = lower.builder.ins();
         ins.load(types::I64, flags, live, runtime::at::RESULT)
     }
 
     /// Calls the function that decides about an access to a scalar, given by its address and its cell.
     pub(super) fn call_decide(
-        &mut self,
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
         deed: SharedAccess,
         [address, cell]: [Value; 2],
         what: u64,
         value: Option<Value>,
     ) {
         let make = |code: &mut JitCode| build_decide_stub(code, deed);
-        let code = &mut *self.shared.code;
+        let code = &mut *lower.shared.code;
         match code.get_preserving_stub(
             PreserveAllStub::Deed(deed.variant_index()),
             make,
-            self.builder.func,
+            lower.builder.func,
         ) {
             Some(callee) => {
-                let touch = self.touch_args(address, what, value);
+                let touch = self.touch_args(lower, address, what, value);
                 let args = [&touch[..], &[cell]].concat();
-                self.builder.ins().call(callee, &args);
+                lower.builder.ins().call(callee, &args);
             }
-            None => _ = self.call_touch(address, what, value),
+            None => _ = self.call_touch(lower, address, what, value),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! as its value would be. Where an operand decides the result whatever the other is, as in a conjunction with what
 //! is false, the result is defined.
 
-use super::{ClifLowering, DEPENDS, UNINITIALISED};
+use super::{ClifLowering, DEPENDS, SanitizerHooks, UNINITIALISED};
 use crate::analysis::promoted_variables::MAX_SCALARS;
 use crate::codegen::ClifScalars;
 use crate::module::types::LoweredTypeKind;
@@ -21,260 +21,297 @@ use spirula_spirv::ir::InstRef;
 /// Deepest nesting of constants.
 const MAX_DEPTH: u32 = 16;
 
-impl ClifLowering<'_, '_, '_> {
+impl SanitizerHooks {
     /// Whether a value may be undefined.
     fn may_be_undefined(&self, id: Id) -> bool {
-        let checking = self.shared.checking.as_ref();
-        let undefined = checking.and_then(|c| c.undefined.as_ref());
+        let undefined = self.analysis.undefined.as_ref();
         undefined.is_some_and(|table| table[id] != 0)
     }
 
     /// Tells of a branch or an access that depends on a scalar which is undefined.
-    pub fn check_depends(&mut self, on: Id) {
+    pub fn check_depends(&self, lower: &mut ClifLowering<'_, '_, '_>, on: Id) {
         if !self.may_be_undefined(on) {
             return;
         }
-        if let [flag] = self.read_undefined_flags(on)[..] {
-            self.fault_if(flag, UNINITIALISED | DEPENDS);
+        if let [flag] = self.read_undefined_flags(lower, on)[..] {
+            self.fault_if(lower, flag, UNINITIALISED | DEPENDS);
         }
     }
 
     /// Tells of a scalar which is undefined and written to where others may read it.
-    pub fn check_shared(&mut self, pointer: Id, value: Id) {
-        let ty = self.program.type_of(pointer);
-        let class = ty.map(|ty| self.program.types.kind(ty));
+    pub fn check_shared(&self, lower: &mut ClifLowering<'_, '_, '_>, pointer: Id, value: Id) {
+        let ty = lower.program.type_of(pointer);
+        let class = ty.map(|ty| lower.program.types.kind(ty));
         if let Some(LoweredTypeKind::Pointer { class, .. }) = class
             && !matches!(
                 class,
                 StorageClass::Function | StorageClass::Private | StorageClass::Generic
             )
         {
-            self.check_depends(value);
+            self.check_depends(lower, value);
         }
     }
 
     /// Notes which components of the result of an instruction that was lowered are undefined.
-    pub fn follow_undefined(&mut self, inst: InstRef<'_>) {
+    pub fn follow_undefined(&self, lower: &mut ClifLowering<'_, '_, '_>, inst: InstRef<'_>) {
         let Some((id, ty)) = inst.result().zip(inst.result_type()) else {
             return;
         };
         let Some(how) = classify_flow(inst.op()) else {
             return;
         };
-        if !self.may_be_undefined(id) || self.is_large(ty) {
+        if !self.may_be_undefined(id) || lower.is_large(ty) {
             return;
         }
-        let count = self.program.types.scalar_count(ty);
+        let count = lower.program.types.scalar_count(ty);
         let flags = match how {
             DefinednessFlow::Nothing => {
-                let one = self.emit_iconst(types::I8, 1);
+                let one = lower.emit_iconst(types::I8, 1);
                 smallvec![one; count]
             }
-            DefinednessFlow::Phi => self.read_arriving_flags(id, count),
-            DefinednessFlow::Moved => self.move_flags(inst, count),
-            DefinednessFlow::Chosen => self.select_flags(inst, count),
+            DefinednessFlow::Phi => self.read_arriving_flags(lower, id, count),
+            DefinednessFlow::Moved => self.move_flags(lower, inst, count),
+            DefinednessFlow::Chosen => self.select_flags(lower, inst, count),
             DefinednessFlow::Masked | DefinednessFlow::Filled => {
-                self.combine_logical_flags(inst, count, how == DefinednessFlow::Masked)
+                self.combine_logical_flags(lower, inst, count, how == DefinednessFlow::Masked)
             }
-            DefinednessFlow::Each => self.merge_flags(inst, count),
-            DefinednessFlow::All => {
-                self.over_all(inst, count, |lower, a, b| lower.builder.ins().band(a, b))
-            }
-            DefinednessFlow::Sum => {
-                self.over_all(inst, count, |lower, a, b| lower.builder.ins().bor(a, b))
-            }
+            DefinednessFlow::Each => self.merge_flags(lower, inst, count),
+            DefinednessFlow::All => self.over_all(lower, inst, count, |lower, a, b| {
+                lower.builder.ins().band(a, b)
+            }),
+            DefinednessFlow::Sum => self.over_all(lower, inst, count, |lower, a, b| {
+                lower.builder.ins().bor(a, b)
+            }),
         };
         let flags = match flags.len() == count {
             true => flags,
-            false => self.all_defined(count),
+            false => self.all_defined(lower, count),
         };
-        self.set_flags(id, &flags);
+        self.set_flags(lower, id, &flags);
     }
 
     /// Begins to compute a value whose flags are found out on the way: it counts as defined.
-    pub fn begin_flags(&mut self, id: Option<Id>) {
+    pub fn begin_flags(&self, lower: &mut ClifLowering<'_, '_, '_>, id: Option<Id>) {
         let Some(id) = id.filter(|id| self.may_be_undefined(*id)) else {
             return;
         };
-        let ty = self.program.type_of(id);
-        let count = ty.map_or(0, |ty| self.program.types.scalar_count(ty));
+        let ty = lower.program.type_of(id);
+        let count = ty.map_or(0, |ty| lower.program.types.scalar_count(ty));
         if count <= MAX_SCALARS {
-            let flags = self.all_defined(count);
-            self.set_flags(id, &flags);
+            let flags = self.all_defined(lower, count);
+            self.set_flags(lower, id, &flags);
         }
     }
 
     /// Sets the flags of what is being loaded, by what is zero for what is undefined. Of components of vectors that are
     /// used it is told here.
-    pub(super) fn load_flags(&mut self, defined: &[Value]) {
-        let load = self.current.filter(|inst| inst.op() == Op::Load);
+    pub(super) fn load_flags(&self, lower: &mut ClifLowering<'_, '_, '_>, defined: &[Value]) {
+        let load = lower.current.filter(|inst| inst.op() == Op::Load);
         let id = load.and_then(|inst| inst.result());
         let Some(id) = id.filter(|id| self.may_be_undefined(*id)) else {
             return;
         };
         let used = match defined.len() {
             1 => 0,
-            _ => self.used_components(),
+            _ => self.used_components(lower),
         };
         let mut flags = ClifScalars::new();
         for (n, part) in defined.iter().enumerate() {
             flags.push(match used >> n.min(63) & 1 {
-                0 => self.builder.ins().icmp_imm_u(IntCC::Equal, *part, 0),
-                _ => self.emit_iconst(types::I8, 0),
+                0 => lower.builder.ins().icmp_imm_u(IntCC::Equal, *part, 0),
+                _ => lower.emit_iconst(types::I8, 0),
             });
         }
-        self.set_flags(id, &flags);
+        self.set_flags(lower, id, &flags);
     }
 
     /// The flags of the structure, array or vector that is being stored, or of a scalar that is only copied, where any of
     /// it may be undefined.
-    pub(super) fn stored_flags(&mut self) -> Option<ClifScalars> {
-        let store = self.current.filter(|inst| inst.op() == Op::Store)?;
+    pub(super) fn stored_flags(&self, lower: &mut ClifLowering<'_, '_, '_>) -> Option<ClifScalars> {
+        let store = lower.current.filter(|inst| inst.op() == Op::Store)?;
         let value = store.id_operand(1);
-        let whole = self.program.type_of(value);
-        let whole = whole.is_some_and(|ty| is_followed(self.program, ty));
-        let copied = self.is_loaded(value) && self.is_moved(value);
+        let whole = lower.program.type_of(value);
+        let whole = whole.is_some_and(|ty| is_followed(lower.program, ty));
+        let copied = self.is_loaded(lower, value) && self.is_moved(value);
         ((whole || copied) && self.may_be_undefined(value))
-            .then(|| self.read_undefined_flags(value))
+            .then(|| self.read_undefined_flags(lower, value))
     }
 
-    fn is_loaded(&self, value: Id) -> bool {
-        let program = self.program;
+    fn is_loaded(&self, lower: &mut ClifLowering<'_, '_, '_>, value: Id) -> bool {
+        let program = lower.program;
         let made = program.definitions.get(program.module, value);
         made.is_some_and(|inst| inst.op() == Op::Load)
     }
 
     /// The variables of a call's flags, which what it calls sets when it returns.
-    pub fn result_flags(&mut self, call: InstRef<'_>) -> Option<Variable> {
+    pub fn result_flags(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        call: InstRef<'_>,
+    ) -> Option<Variable> {
         let id = call.result().filter(|id| self.may_be_undefined(*id))?;
-        let count = self.program.types.scalar_count(call.result_type()?);
-        self.flag_variables(id, count)
+        let count = lower.program.types.scalar_count(call.result_type()?);
+        self.flag_variables(lower, id, count)
     }
 
     /// Hands on the flags of what is returned.
-    pub fn return_flags(&mut self, value: Id) {
-        let Some(first) = self.current_scope().exit_flags else {
+    pub fn return_flags(&self, lower: &mut ClifLowering<'_, '_, '_>, value: Id) {
+        let Some(first) = self.with_scope(|scope| scope.exit_flags) else {
             return;
         };
-        let flags = self.read_undefined_flags(value);
+        let flags = self.read_undefined_flags(lower, value);
         for (n, flag) in (first.as_u32()..).zip(flags) {
             let variable = Variable::from_u32(n);
-            self.builder.def_var(variable, flag);
-            self.save_to_slot(variable, flag);
+            lower.builder.def_var(variable, flag);
+            lower.save_to_slot(variable, flag);
         }
     }
 
     /// The flags of a phi's operand, to be assigned where its block is left.
-    pub fn phi_flags(&mut self, phi: Id, operand: Id) -> Option<ClifScalars> {
+    pub fn phi_flags(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        phi: Id,
+        operand: Id,
+    ) -> Option<ClifScalars> {
         self.may_be_undefined(phi)
-            .then(|| self.read_undefined_flags(operand))
+            .then(|| self.read_undefined_flags(lower, operand))
     }
 
     /// Assigns what the flags of a phi will be. The phi's own stay: the block that is left may be its block, and
     /// what follows a loop may use the value of the round before.
-    pub fn assign_phi_flags(&mut self, phi: Id, flags: &[Value]) {
-        let Some(first) = self.arriving_variables(phi, flags.len()) else {
+    pub fn assign_phi_flags(&self, lower: &mut ClifLowering<'_, '_, '_>, phi: Id, flags: &[Value]) {
+        let Some(first) = self.arriving_variables(lower, phi, flags.len()) else {
             return;
         };
         for (n, flag) in (first.as_u32()..).zip(flags) {
-            self.builder.def_var(Variable::from_u32(n), *flag);
+            lower.builder.def_var(Variable::from_u32(n), *flag);
         }
     }
 
     /// What was assigned for a phi where the block before was left.
-    fn read_arriving_flags(&mut self, phi: Id, count: usize) -> ClifScalars {
-        let Some(first) = self.arriving_variables(phi, count) else {
+    fn read_arriving_flags(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        phi: Id,
+        count: usize,
+    ) -> ClifScalars {
+        let Some(first) = self.arriving_variables(lower, phi, count) else {
             return ClifScalars::new();
         };
-        self.read_variables(first, count)
+        lower.read_variables(first, count)
     }
 
-    fn arriving_variables(&mut self, phi: Id, count: usize) -> Option<Variable> {
-        if let Some(first) = self.current_scope().arriving.get(&phi) {
-            return Some(*first);
+    fn arriving_variables(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        phi: Id,
+        count: usize,
+    ) -> Option<Variable> {
+        let known = self.with_scope(|scope| scope.arriving.get(&phi).copied());
+        if known.is_some() {
+            return known;
         }
-        let first = self.declare_flags(count)?;
-        self.current_scope().arriving.insert(phi, first);
+        let first = self.declare_flags(lower, count)?;
+        self.with_scope(|scope| scope.arriving.insert(phi, first));
         Some(first)
     }
 
-    fn declare_flags(&mut self, count: usize) -> Option<Variable> {
-        let mut all = (0..count).map(|_| self.builder.declare_var(types::I8));
+    fn declare_flags(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        count: usize,
+    ) -> Option<Variable> {
+        let mut all = (0..count).map(|_| lower.builder.declare_var(types::I8));
         let first = all.next();
         all.for_each(drop);
         first
     }
 
     /// Sets the flags of a value.
-    pub fn set_flags(&mut self, id: Id, flags: &[Value]) {
-        let Some(first) = self.flag_variables(id, flags.len()) else {
+    pub fn set_flags(&self, lower: &mut ClifLowering<'_, '_, '_>, id: Id, flags: &[Value]) {
+        let Some(first) = self.flag_variables(lower, id, flags.len()) else {
             return;
         };
         for (n, flag) in (first.as_u32()..).zip(flags) {
             let variable = Variable::from_u32(n);
-            self.builder.def_var(variable, *flag);
-            self.save_to_slot(variable, *flag);
+            lower.builder.def_var(variable, *flag);
+            lower.save_to_slot(variable, *flag);
         }
     }
 
     /// The first of the variables that are a value's flags.
-    fn flag_variables(&mut self, id: Id, count: usize) -> Option<Variable> {
-        let local = self.program.functions.local_index(id)?;
-        let flags = &mut self.current_scope().flags;
-        flags.resize(flags.len().max(local + 1), None);
-        if let Some(first) = flags[local] {
-            return Some(first);
+    fn flag_variables(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        id: Id,
+        count: usize,
+    ) -> Option<Variable> {
+        let local = lower.program.functions.local_index(id)?;
+        let known = self.with_scope(|scope| {
+            let flags = &mut scope.flags;
+            flags.resize(flags.len().max(local + 1), None);
+            flags[local]
+        });
+        if known.is_some() {
+            return known;
         }
-        let first = self.declare_flags(count)?;
-        let func = self.current_scope().func;
+        let first = self.declare_flags(lower, count)?;
+        let func = lower.current_scope().func;
         let live = &self.program.functions.get(func).live;
-        if self.item.frame.is_some() && live.is_kept(local) {
-            self.keep_in_frame(first, &vec![types::I8; count]);
+        if lower.item.frame.is_some() && live.is_kept(local) {
+            lower.keep_in_frame(first, &vec![types::I8; count]);
         }
-        self.current_scope().flags[local] = Some(first);
+        self.with_scope(|scope| scope.flags[local] = Some(first));
         Some(first)
     }
 
     /// The flags of a value, one for each component.
-    fn read_undefined_flags(&mut self, id: Id) -> ClifScalars {
-        let ty = self.program.type_of(id);
-        let count = ty.map_or(0, |ty| self.program.types.scalar_count(ty));
+    fn read_undefined_flags(&self, lower: &mut ClifLowering<'_, '_, '_>, id: Id) -> ClifScalars {
+        let ty = lower.program.type_of(id);
+        let count = ty.map_or(0, |ty| lower.program.types.scalar_count(ty));
         let count = count.min(MAX_SCALARS);
         if !self.may_be_undefined(id) {
-            return self.all_defined(count);
+            return self.all_defined(lower, count);
         }
-        if self.program.functions.local_index(id).is_none() {
+        if lower.program.functions.local_index(id).is_none() {
             let mut bits = Vec::new();
-            self.constant_flags(id, MAX_DEPTH, &mut bits);
+            self.constant_flags(lower, id, MAX_DEPTH, &mut bits);
             bits.resize(count, false);
             let flags = bits
                 .into_iter()
-                .map(|bit| self.emit_iconst(types::I8, bit.into()));
+                .map(|bit| lower.emit_iconst(types::I8, bit.into()));
             return flags.collect();
         }
-        match self.flag_variables(id, count) {
+        match self.flag_variables(lower, id, count) {
             Some(first) => (first.as_u32()..first.as_u32() + count as u32)
-                .map(|n| self.load_kept(Variable::from_u32(n)))
+                .map(|n| lower.load_kept(Variable::from_u32(n)))
                 .collect(),
-            None => self.all_defined(count),
+            None => self.all_defined(lower, count),
         }
     }
 
-    fn all_defined(&mut self, count: usize) -> ClifScalars {
-        let zero = self.emit_iconst(types::I8, 0);
+    fn all_defined(&self, lower: &mut ClifLowering<'_, '_, '_>, count: usize) -> ClifScalars {
+        let zero = lower.emit_iconst(types::I8, 0);
         smallvec![zero; count]
     }
 
     /// Of a constant: whether each component is undefined.
-    fn constant_flags(&self, id: Id, depth: u32, out: &mut Vec<bool>) {
-        let program = self.program;
+    fn constant_flags(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        id: Id,
+        depth: u32,
+        out: &mut Vec<bool>,
+    ) {
+        let program = lower.program;
         let Some(inst) = program.definitions.get(program.module, id) else {
             return;
         };
         let parts = inst.op() == Op::ConstantComposite && self.may_be_undefined(id);
         if let (true, Some(depth)) = (parts, depth.checked_sub(1)) {
             inst.id_operands(0)
-                .for_each(|part| self.constant_flags(part, depth, out));
+                .for_each(|part| self.constant_flags(lower, part, depth, out));
             return;
         }
         let count = inst
@@ -285,28 +322,35 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// Components that go from place to place.
-    fn move_flags(&mut self, inst: InstRef<'_>, count: usize) -> ClifScalars {
+    fn move_flags(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        inst: InstRef<'_>,
+        count: usize,
+    ) -> ClifScalars {
         match inst.op() {
             Op::CompositeConstruct => {
                 let parts: Vec<Id> = inst.id_operands(0).collect();
                 parts
                     .into_iter()
-                    .flat_map(|part| self.read_undefined_flags(part))
+                    .flat_map(|part| self.read_undefined_flags(lower, part))
                     .collect()
             }
             Op::CompositeExtract => {
-                let all = self.read_undefined_flags(inst.id_operand(0));
-                let Some(at) = self.first_of(inst.id_operand(0), &inst.operands()[1..]) else {
+                let all = self.read_undefined_flags(lower, inst.id_operand(0));
+                let Some(at) = self.first_of(lower, inst.id_operand(0), &inst.operands()[1..])
+                else {
                     return ClifScalars::new();
                 };
                 all.into_iter().skip(at).take(count).collect()
             }
             Op::CompositeInsert => {
                 let (part, mut all) = (
-                    self.read_undefined_flags(inst.id_operand(0)),
-                    self.read_undefined_flags(inst.id_operand(1)),
+                    self.read_undefined_flags(lower, inst.id_operand(0)),
+                    self.read_undefined_flags(lower, inst.id_operand(1)),
                 );
-                let Some(at) = self.first_of(inst.id_operand(1), &inst.operands()[2..]) else {
+                let Some(at) = self.first_of(lower, inst.id_operand(1), &inst.operands()[2..])
+                else {
                     return ClifScalars::new();
                 };
                 for (to, from) in all.iter_mut().skip(at).zip(part) {
@@ -315,27 +359,37 @@ impl ClifLowering<'_, '_, '_> {
                 all
             }
             Op::VectorShuffle => {
-                let mut both = self.read_undefined_flags(inst.id_operand(0));
-                both.extend(self.read_undefined_flags(inst.id_operand(1)));
-                let one = self.emit_iconst(types::I8, 1);
+                let mut both = self.read_undefined_flags(lower, inst.id_operand(0));
+                both.extend(self.read_undefined_flags(lower, inst.id_operand(1)));
+                let one = lower.emit_iconst(types::I8, 1);
                 let places = inst.operands()[2..].iter();
                 places
                     .map(|n| both.get(*n as usize).copied().unwrap_or(one))
                     .collect()
             }
-            _ => self.read_undefined_flags(inst.id_operand(0)),
+            _ => self.read_undefined_flags(lower, inst.id_operand(0)),
         }
     }
 
     /// The number of the first component that a path leads to.
-    fn first_of(&mut self, whole: Id, path: &[u32]) -> Option<usize> {
-        let ty = self.program.type_of(whole)?;
-        self.part_at(ty, path).ok().map(|(_, at)| at)
+    fn first_of(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        whole: Id,
+        path: &[u32],
+    ) -> Option<usize> {
+        let ty = lower.program.type_of(whole)?;
+        lower.part_at(ty, path).ok().map(|(_, at)| at)
     }
 
-    fn select_flags(&mut self, inst: InstRef<'_>, count: usize) -> ClifScalars {
-        let [of, a, b] = [0, 1, 2].map(|n| self.read_undefined_flags(inst.id_operand(n)));
-        let Ok(conditions) = self.read_values(inst.id_operand(0)) else {
+    fn select_flags(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        inst: InstRef<'_>,
+        count: usize,
+    ) -> ClifScalars {
+        let [of, a, b] = [0, 1, 2].map(|n| self.read_undefined_flags(lower, inst.id_operand(n)));
+        let Ok(conditions) = lower.read_values(inst.id_operand(0)) else {
             return ClifScalars::new();
         };
         let mut flags = ClifScalars::new();
@@ -346,21 +400,22 @@ impl ClifLowering<'_, '_, '_> {
             let (Some(a), Some(b), Some(c), Some(unknown)) = (a, b, condition, unknown) else {
                 return ClifScalars::new();
             };
-            let taken = self.builder.ins().select(*c, a, b);
-            flags.push(self.builder.ins().bor(taken, *unknown));
+            let taken = lower.builder.ins().select(*c, a, b);
+            flags.push(lower.builder.ins().bor(taken, *unknown));
         }
         flags
     }
 
     /// A conjunction, where a defined zero decides, or a disjunction, where defined ones do.
     fn combine_logical_flags(
-        &mut self,
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
         inst: InstRef<'_>,
         count: usize,
         zeros: bool,
     ) -> ClifScalars {
-        let unknown = [0, 1].map(|n| self.read_undefined_flags(inst.id_operand(n)));
-        let [Ok(a), Ok(b)] = [0, 1].map(|n| self.read_values(inst.id_operand(n))) else {
+        let unknown = [0, 1].map(|n| self.read_undefined_flags(lower, inst.id_operand(n)));
+        let [Ok(a), Ok(b)] = [0, 1].map(|n| lower.read_values(inst.id_operand(n))) else {
             return ClifScalars::new();
         };
         let is_bool = inst.op() == Op::LogicalOr;
@@ -372,34 +427,39 @@ impl ClifLowering<'_, '_, '_> {
                     (false, true) => (IntCC::NotEqual, 0),
                     (false, false) => (IntCC::Equal, -1),
                 };
-                let decided = self.builder.ins().icmp_imm_s(how, value, bits);
-                self.builder.ins().band_not(decided, unknown)
+                let decided = lower.builder.ins().icmp_imm_s(how, value, bits);
+                lower.builder.ins().band_not(decided, unknown)
             };
             let [p, q] = [&unknown[0], &unknown[1]].map(|flags| flags[n]);
             let (first, second) = (decides(a[n], p), decides(b[n], q));
-            let known = self.builder.ins().bor(first, second);
-            let either = self.builder.ins().bor(p, q);
-            flags.push(self.builder.ins().band_not(either, known));
+            let known = lower.builder.ins().bor(first, second);
+            let either = lower.builder.ins().bor(p, q);
+            flags.push(lower.builder.ins().band_not(either, known));
         }
         flags
     }
 
     /// Undefined where one of the components at a place is. What is computed of the same value twice may be known.
-    fn merge_flags(&mut self, inst: InstRef<'_>, count: usize) -> ClifScalars {
+    fn merge_flags(
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
+        inst: InstRef<'_>,
+        count: usize,
+    ) -> ClifScalars {
         let operands: Vec<Id> = inst.id_operands(0).collect();
         if operands.len() == 2 && operands[0] == operands[1] {
-            return self.all_defined(count);
+            return self.all_defined(lower, count);
         }
         let all: Vec<ClifScalars> = operands
             .iter()
-            .map(|id| self.read_undefined_flags(*id))
+            .map(|id| self.read_undefined_flags(lower, *id))
             .collect();
         let mut flags = ClifScalars::new();
         for n in 0..count {
             let parts = all
                 .iter()
                 .filter_map(|flags| flags.get(n).or(flags.first()));
-            let either = parts.copied().reduce(|a, b| self.builder.ins().bor(a, b));
+            let either = parts.copied().reduce(|a, b| lower.builder.ins().bor(a, b));
             flags.extend(either);
         }
         flags
@@ -407,17 +467,18 @@ impl ClifLowering<'_, '_, '_> {
 
     /// One flag from those of all components of all operands.
     fn over_all(
-        &mut self,
+        &self,
+        lower: &mut ClifLowering<'_, '_, '_>,
         inst: InstRef<'_>,
         count: usize,
-        join: impl Fn(&mut Self, Value, Value) -> Value,
+        join: impl Fn(&mut ClifLowering<'_, '_, '_>, Value, Value) -> Value,
     ) -> ClifScalars {
         let operands: Vec<Id> = inst.id_operands(0).collect();
         let all: Vec<Value> = operands
             .into_iter()
-            .flat_map(|id| self.read_undefined_flags(id))
+            .flat_map(|id| self.read_undefined_flags(lower, id))
             .collect();
-        let joined = all.into_iter().reduce(|a, b| join(self, a, b));
+        let joined = all.into_iter().reduce(|a, b| join(lower, a, b));
         joined.map_or_else(ClifScalars::new, |flag| smallvec![flag; count])
     }
 }
