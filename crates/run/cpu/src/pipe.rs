@@ -255,24 +255,24 @@ impl LockedPipe {
 
     fn copy_packet(&mut self, reads: bool, packet: u64, address: u64) {
         let (place, bytes) = (self.packet_address(packet), self.shape.packet as usize);
-        let (from, to) = match reads {
-            true => (place.cast_const(), address as *mut u8),
-            false => (address as *const u8, place),
+        let (from, to) = if reads {
+            (place.cast_const(), address as *mut u8)
+        } else {
+            (address as *const u8, place)
         };
         // SAFETY: the place is the pipe's; the other is where the program could load or store.
         unsafe { std::ptr::copy(from, to, bytes) };
     }
 
     fn reserve_packets(&mut self, reads: bool, count: u64) -> Option<u64> {
-        let (field, end) = match reads {
-            true => (
+        let (field, end) = if reads {
+            (
                 PipeHeaderField::ToRead,
                 self.read_field(PipeHeaderField::Written),
-            ),
-            false => {
-                let room = self.read_field(PipeHeaderField::Read) + u64::from(self.shape.capacity);
-                (PipeHeaderField::ToWrite, room)
-            }
+            )
+        } else {
+            let room = self.read_field(PipeHeaderField::Read) + u64::from(self.shape.capacity);
+            (PipeHeaderField::ToWrite, room)
         };
         let first = self.read_field(field);
         let last = first.checked_add(count)?;

@@ -182,9 +182,10 @@ impl ClifLowering<'_, '_, '_> {
         let id = pointer;
         let pointer: PointerOperand = self.read_pointer(pointer)?;
         let pointer = self.hooks().before_atomic(self, id, pointer)?;
-        let flags = match private && self.shared.bundle.is_some() {
-            true => self.unseen_flags(),
-            false => plain_flags(),
+        let flags = if private && self.shared.bundle.is_some() {
+            self.unseen_flags()
+        } else {
+            plain_flags()
         };
         Ok(AtomicAddress {
             address: self.address_of(pointer)?,
@@ -213,9 +214,10 @@ impl ClifLowering<'_, '_, '_> {
         let own = AtomicAddress {
             address: place.address,
             private: !is_bundle,
-            flags: match is_bundle {
-                true => self.unseen_flags(),
-                false => plain_flags(),
+            flags: if is_bundle {
+                self.unseen_flags()
+            } else {
+                plain_flags()
             },
         };
         self.exchange_op(&own, op, operand);

@@ -108,9 +108,10 @@ pub(crate) fn call_pointer(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
         let same = ins.icmp_imm_u(IntCC::Equal, pointer, number);
         lower.builder.ins().brif(same, call, &[], next, &[]);
         lower.builder.switch_to_block(call);
-        match info.inline {
-            true => inline_call(lower, inst, func)?,
-            false => call_generated(lower, inst, func)?,
+        if info.inline {
+            inline_call(lower, inst, func)?
+        } else {
+            call_generated(lower, inst, func)?
         }
         if let Some(id) = inst.result().filter(|_| count > 0) {
             let values = lower.read_values(id)?;

@@ -28,9 +28,10 @@ pub(crate) fn lower_conversion(lower: &mut ClifLowering, inst: InstRef) -> ClifR
     let manner = lower.read_conversion_mode(inst)?;
     let mut out = ClifScalars::new();
     for value in lower.read_values(inst.id_operand(0))? {
-        let value = match manner.stays_finite {
-            true => lower.clamp_to(value, from, to),
-            false => value,
+        let value = if manner.stays_finite {
+            lower.clamp_to(value, from, to)
+        } else {
+            value
         };
         out.push(match inst.op() {
             Op::FConvert => lower.float_to_float(value, from, to, manner.rounding),

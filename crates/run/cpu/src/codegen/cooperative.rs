@@ -171,9 +171,10 @@ impl ClifLowering<'_, '_, '_> {
         let row = self.builder.ins().udiv_imm_u(own, columns);
         let before = self.builder.ins().imul_imm_s(row, columns);
         let column = self.builder.ins().isub(own, before);
-        let (line, within) = match by_rows {
-            true => (row, column),
-            false => (column, row),
+        let (line, within) = if by_rows {
+            (row, column)
+        } else {
+            (column, row)
         };
         let stride = self.matrix_stride(pointer, stride, bytes)?;
         let line = self.extend_to(line, types::I64, false);

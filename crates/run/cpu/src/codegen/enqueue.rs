@@ -180,18 +180,17 @@ impl ClifLowering<'_, '_, '_> {
             Some(0) => self.emit_iconst(types::I64, 0),
             known => self.pointed_to(ids[1], known.map(|n| n.saturating_mul(8)))?,
         };
-        let event = match self.program.constants.is_zero(ids[2]) {
-            true => self.emit_iconst(types::I64, 0),
-            false => {
-                let pointer = self.read_pointer(ids[2])?;
-                let address = self.address_of(pointer)?;
-                let access = MemoryAccess {
-                    pointer: ids[2],
-                    address,
-                    kind: MemoryAccessKind::Write,
-                };
-                self.hooks().before_range_access(self, access, 8)?
-            }
+        let event = if self.program.constants.is_zero(ids[2]) {
+            self.emit_iconst(types::I64, 0)
+        } else {
+            let pointer = self.read_pointer(ids[2])?;
+            let address = self.address_of(pointer)?;
+            let access = MemoryAccess {
+                pointer: ids[2],
+                address,
+                kind: MemoryAccessKind::Write,
+            };
+            self.hooks().before_range_access(self, access, 8)?
         };
         self.current = Some(self.program.module.inst(inst.handle()));
         Ok([count, waits, event])

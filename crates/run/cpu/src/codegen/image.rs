@@ -325,9 +325,10 @@ impl ClifLowering<'_, '_, '_> {
     fn read_level_of_detail(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
         let scalar = self.scalar_of(id)?;
         let value = self.read_value(id)?;
-        Ok(match scalar.is_float() {
-            true => self.widen_half(scalar, value),
-            false => self.resize_integer(value, types::I32, false),
+        Ok(if scalar.is_float() {
+            self.widen_half(scalar, value)
+        } else {
+            self.resize_integer(value, types::I32, false)
         })
     }
 

@@ -110,9 +110,10 @@ impl ClifLowering<'_, '_, '_> {
     /// How far indices may lead from a pointer: memory that the device itself provides lies between guards, and is of less
     /// than 2^31 bytes. Checks compare indices as they are.
     fn reach_of(&self, pointer: Id) -> IndexReach {
-        match self.is_in_guarded_memory(pointer) {
-            true => IndexReach::Guarded { begun: false },
-            false => IndexReach::Any,
+        if self.is_in_guarded_memory(pointer) {
+            IndexReach::Guarded { begun: false }
+        } else {
+            IndexReach::Any
         }
     }
 

@@ -69,10 +69,11 @@ impl JitKernel {
         worker.enable_sanitizer(checker, rows, phase);
         let mut result = Ok(());
         for ticket in 0..total {
-            result = match watch.is_late() {
-                true => Err(LaunchError::from_trap(TrapReason::Late, &self.name)),
+            result = if watch.is_late() {
+                Err(LaunchError::from_trap(TrapReason::Late, &self.name))
+            } else {
                 // SAFETY: the caller's promise.
-                false => unsafe { worker.run_workgroup(ticket) },
+                unsafe { worker.run_workgroup(ticket) }
             };
             if result.is_err() {
                 break;

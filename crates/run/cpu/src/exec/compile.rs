@@ -426,9 +426,10 @@ fn bundle_function(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent
     let entered = shared.bundle?;
     let roots = entered.roots?;
     frame.below = frame.below.checked_mul(roots.width as u32)?;
-    let streaming = match shared.streamed.is_empty() {
-        true => None,
-        false => shared.code.get_streaming_stub(&mut func),
+    let streaming = if shared.streamed.is_empty() {
+        None
+    } else {
+        shared.code.get_streaming_stub(&mut func)
     };
     let made = simd::GangSupport {
         target: shared.code.bundle_target(),
@@ -465,9 +466,10 @@ fn lower_one(
     let mut context = shared.code.begin_function(func, signature).map_err(bug)?;
     let builder = FunctionBuilder::new(&mut context.func, builders);
     let frame = entry::lower_entry(shared, builder, func)?;
-    let made = match is_deferred {
-        true => shared.code.defer_function(func, context),
-        false => shared.code.define_function(func, &mut context),
+    let made = if is_deferred {
+        shared.code.defer_function(func, context)
+    } else {
+        shared.code.define_function(func, &mut context)
     };
     made.map_err(bug)?;
     Ok(frame)

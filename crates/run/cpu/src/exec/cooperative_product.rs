@@ -47,9 +47,10 @@ impl CooperativeProduct {
             let one = |n: usize| {
                 let lane = lanes.first + n % lanes.size;
                 let there = lanes.active.binary_search(&lane).is_ok();
-                let bits = match there {
-                    true => frames.read_slot(lane, first + n / lanes.size),
-                    false => 0,
+                let bits = if there {
+                    frames.read_slot(lane, first + n / lanes.size)
+                } else {
+                    0
                 };
                 numbers.decode_component(which, bits)
             };
@@ -140,9 +141,10 @@ impl ProductArithmetic for IntegerArithmetic<'_> {
             _ => Operands::MatrixCSignedComponentsKHR,
         });
         let unused = 64 - self.0.scalars[which].bits();
-        match signed {
-            true => i128::from((bits << unused) as i64 >> unused),
-            false => i128::from(bits << unused >> unused),
+        if signed {
+            i128::from((bits << unused) as i64 >> unused)
+        } else {
+            i128::from(bits << unused >> unused)
         }
     }
 
@@ -156,9 +158,10 @@ impl ProductArithmetic for IntegerArithmetic<'_> {
         }
         let bits = self.0.scalars[3].bits();
         let signed = self.has_operand(Operands::MatrixResultSignedComponentsKHR);
-        let (least, most) = match signed {
-            true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-            false => (0, (1i128 << bits) - 1),
+        let (least, most) = if signed {
+            (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
+        } else {
+            (0, (1i128 << bits) - 1)
         };
         sum.clamp(least, most) as u64
     }

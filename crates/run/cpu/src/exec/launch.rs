@@ -153,9 +153,10 @@ impl LaunchError {
                 length: context.workgroup_bytes,
             };
         }
-        match is_in(context.private_span) {
-            true => LaunchError::PastPrivate { kernel },
-            false => LaunchError::Access { kernel, address },
+        if is_in(context.private_span) {
+            LaunchError::PastPrivate { kernel }
+        } else {
+            LaunchError::Access { kernel, address }
         }
     }
 

@@ -79,9 +79,10 @@ impl JitKernel {
     /// bundle's.
     pub(crate) fn private_bytes(&self, local: [u64; 3]) -> usize {
         let [alone, bundle] = self.room_bytes.map(|bytes| bytes as usize);
-        let count = match self.points.is_empty() {
-            true => [1, self.bundle_width],
-            false => [local.iter().product::<u64>() as usize; 2],
+        let count = if self.points.is_empty() {
+            [1, self.bundle_width]
+        } else {
+            [local.iter().product::<u64>() as usize; 2]
         };
         (alone * count[0]).max(bundle * count[1])
     }

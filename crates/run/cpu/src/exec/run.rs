@@ -66,10 +66,13 @@ impl JitKernel {
         let work = || {
             watch.watch_current_thread();
             let mut worker = LaunchWorker::new(self, &shared, &grid, queue);
-            let mut run = |ticket| match watch.is_late() {
-                true => Err(LaunchError::from_trap(TrapReason::Late, &self.name)),
-                // SAFETY: the caller's promise.
-                false => unsafe { worker.run_workgroup(ticket) },
+            let mut run = |ticket| {
+                if watch.is_late() {
+                    Err(LaunchError::from_trap(TrapReason::Late, &self.name))
+                } else {
+                    // SAFETY: the caller's promise.
+                    unsafe { worker.run_workgroup(ticket) }
+                }
             };
             while let Some(mut some) = tickets.take_range() {
                 if let Err(error) = some.try_for_each(&mut run) {

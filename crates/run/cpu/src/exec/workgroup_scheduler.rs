@@ -116,14 +116,16 @@ impl WorkgroupScheduler<'_> {
     /// Begins a phase, as invocations have waited at a point.
     fn begin_phase(&mut self, state: u32, all: bool) {
         let (site, context) = (self.suspension_point(state).site, self.context);
-        let lane = match all {
-            true => 0,
-            false => self.active.first().map_or(0, |lane| *lane as u32),
+        let lane = if all {
+            0
+        } else {
+            self.active.first().map_or(0, |lane| *lane as u32)
         };
         if let Some(live) = self.sanitizer_state() {
-            match all {
-                true => live.begin_phase(),
-                false => live.begin_subgroup_phase(),
+            if all {
+                live.begin_phase()
+            } else {
+                live.begin_subgroup_phase()
             }
             live.count_wait(context, lane, site);
         }

@@ -74,16 +74,18 @@ impl ImageRequest {
 
     fn sample_position(&self, texture: &TextureView, asked: u64) -> SamplePosition {
         let has = |bit: u64| asked & bit != 0;
-        let coordinate = self
-            .coordinate
-            .map(|c| match has(ask::INTEGER_COORDINATES) {
-                true => c as i32 as f32,
-                false => f32::from_bits(c),
-            });
+        let coordinate = self.coordinate.map(|c| {
+            if has(ask::INTEGER_COORDINATES) {
+                c as i32 as f32
+            } else {
+                f32::from_bits(c)
+            }
+        });
         let g = &self.gradients;
-        let lod = match has(ask::GRADIENTS) {
-            true => lod_of(texture, [[g[0], g[1], g[2]], [g[3], g[4], g[5]]]),
-            false => f32::from_bits(self.lod),
+        let lod = if has(ask::GRADIENTS) {
+            lod_of(texture, [[g[0], g[1], g[2]], [g[3], g[4], g[5]]])
+        } else {
+            f32::from_bits(self.lod)
         };
         SamplePosition {
             coordinate,
@@ -143,9 +145,10 @@ pub(crate) extern "C" fn read_image(
     let texel = texture
         .read_texel(request.lod, at, layer)
         .unwrap_or([0; 16]);
-    match asks & ask::INTEGERS != 0 {
-        true => request.give_ints(format.decode_ints(&texel)),
-        false => request.give_floats(format.decode_floats(&texel)),
+    if asks & ask::INTEGERS != 0 {
+        request.give_ints(format.decode_ints(&texel))
+    } else {
+        request.give_floats(format.decode_floats(&texel))
     }
 }
 
@@ -162,17 +165,14 @@ pub(crate) extern "C" fn write_image(
     let (at, layer) = request.texel_coordinates(texture);
     let format = texture.shape.format;
     let mut texel = [0; 16];
-    match asks & ask::INTEGERS != 0 {
-        true => {
-            // Whether the highest bit is a sign is the format's to say.
-            let whole = asks & ask::WIDE != 0 || format.is_signed();
-            let mask = if whole { u64::MAX } else { u32::MAX.into() };
-            format.put_ints(request.texel.map(|c| (c & mask) as i64), &mut texel);
-        }
-        false => {
-            let value = request.texel.map(|c| f32::from_bits(c as u32));
-            format.put_floats(value, &mut texel);
-        }
+    if asks & ask::INTEGERS != 0 {
+        // Whether the highest bit is a sign is the format's to say.
+        let whole = asks & ask::WIDE != 0 || format.is_signed();
+        let mask = if whole { u64::MAX } else { u32::MAX.into() };
+        format.put_ints(request.texel.map(|c| (c & mask) as i64), &mut texel);
+    } else {
+        let value = request.texel.map(|c| f32::from_bits(c as u32));
+        format.put_floats(value, &mut texel);
     }
     texture.store_texel(request.lod, at, layer, &texel);
 }
@@ -204,9 +204,10 @@ pub(crate) extern "C" fn sample_image(
         return;
     };
     let (sampled, position, reference) = request.resolve_sampling(texture, sampler, asks);
-    match asks & ask::INTEGERS != 0 {
-        true => request.give_ints(sampled.sample_ints(&position)),
-        false => request.give_floats(sampled.sample_floats(&position, reference)),
+    if asks & ask::INTEGERS != 0 {
+        request.give_ints(sampled.sample_ints(&position))
+    } else {
+        request.give_floats(sampled.sample_floats(&position, reference))
     }
 }
 

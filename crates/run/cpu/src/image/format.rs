@@ -485,9 +485,10 @@ mod tests {
                     continue;
                 }
                 let mut back = vec![0; bytes];
-                match format.is_integer() {
-                    true => format.put_ints(format.decode_ints(&texel), &mut back),
-                    false => format.put_floats(floats, &mut back),
+                if format.is_integer() {
+                    format.put_ints(format.decode_ints(&texel), &mut back)
+                } else {
+                    format.put_floats(floats, &mut back)
                 }
                 let least = format.name().contains("snorm");
                 // The least of signed normalised integers has two codes.

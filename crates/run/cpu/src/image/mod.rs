@@ -207,9 +207,10 @@ impl ImageType {
             return Some(format!("it takes an image of {wanted}, {is} is given"));
         }
         if self.arrayed != shape.arrayed {
-            let text = match self.arrayed {
-                true => "it takes an image with layers",
-                false => "it takes an image without layers",
+            let text = if self.arrayed {
+                "it takes an image with layers"
+            } else {
+                "it takes an image without layers"
             };
             return Some(text.to_owned());
         }

@@ -166,9 +166,10 @@ impl SampledTexture<'_> {
     }
 
     fn select_filter(&self, lod: f32) -> SamplerFilter {
-        match self.clamp_lod(lod) <= 0.0 {
-            true => self.sampler.magnify,
-            false => self.sampler.minify,
+        if self.clamp_lod(lod) <= 0.0 {
+            self.sampler.magnify
+        } else {
+            self.sampler.minify
         }
     }
 
@@ -248,12 +249,13 @@ impl SampledTexture<'_> {
             let sampler = &self.sampler;
             AxisTexels::locate_texels(coordinate, position.offset[n], size[n], sampler, n, filter)
         };
-        let layer = |n: usize| match shape.arrayed {
-            true => {
+        let layer = |n: usize| {
+            if shape.arrayed {
                 let layer = position.coordinate[n].round_ties_even() as i64;
                 layer.clamp(0, i64::from(shape.layers) - 1)
+            } else {
+                0
             }
-            false => 0,
         };
         let [x, y, z, _] = position.coordinate;
         match shape.dimensions {
@@ -280,9 +282,10 @@ impl SampledTexture<'_> {
                 let axis = |n: usize, at: f32| {
                     AxisTexels::locate_texels(at, 0, size[n], &edges, n, filter)
                 };
-                let cube = match shape.arrayed {
-                    true => position.coordinate[3].round_ties_even() as i64,
-                    false => 0,
+                let cube = if shape.arrayed {
+                    position.coordinate[3].round_ties_even() as i64
+                } else {
+                    0
                 };
                 let cube = cube.clamp(0, i64::from(shape.layers) / 6 - 1);
                 (
@@ -299,19 +302,22 @@ impl SampledTexture<'_> {
 fn select_cube_face([x, y, z]: [f32; 3]) -> (i64, f32, f32) {
     let [ax, ay, az] = [x.abs(), y.abs(), z.abs()];
     let (face, s, t, major) = if az >= ax && az >= ay {
-        match z < 0.0 {
-            false => (4, x, -y, az),
-            true => (5, -x, -y, az),
+        if z < 0.0 {
+            (5, -x, -y, az)
+        } else {
+            (4, x, -y, az)
         }
     } else if ay >= ax {
-        match y < 0.0 {
-            false => (2, x, z, ay),
-            true => (3, x, -z, ay),
+        if y < 0.0 {
+            (3, x, -z, ay)
+        } else {
+            (2, x, z, ay)
         }
     } else {
-        match x < 0.0 {
-            false => (0, -z, -y, ax),
-            true => (1, z, -y, ax),
+        if x < 0.0 {
+            (1, z, -y, ax)
+        } else {
+            (0, -z, -y, ax)
         }
     };
     let on_face = |c: f32| (c / major + 1.0) / 2.0;

@@ -219,9 +219,10 @@ mod system {
                 // SAFETY: so many bytes are open, which nothing else uses.
                 unsafe { libc::memset(self.before_end(kept), 0, kept) };
             }
-            let done = match wanted >= self.open {
-                true => self.protect_pages(wanted, self.open, libc::PROT_READ | libc::PROT_WRITE),
-                false => self.close_above(wanted),
+            let done = if wanted >= self.open {
+                self.protect_pages(wanted, self.open, libc::PROT_READ | libc::PROT_WRITE)
+            } else {
+                self.close_above(wanted)
             };
             self.open = wanted;
             done

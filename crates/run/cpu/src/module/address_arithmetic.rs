@@ -62,12 +62,11 @@ impl ComputedAddresses {
         let mut operands = Vec::new();
         for operand in inst.id_operands(1) {
             let scalar = program.types.component_scalar(program.type_of(operand)?)?;
-            let bits = match program.constants.is_zero(operand) {
-                true => 0,
-                false => {
-                    let bits = *lane_of(program.constants.scalars(operand), lane)?;
-                    self.resolve_scalar(bits, address)?
-                }
+            let bits = if program.constants.is_zero(operand) {
+                0
+            } else {
+                let bits = *lane_of(program.constants.scalars(operand), lane)?;
+                self.resolve_scalar(bits, address)?
             };
             operands.push((scalar, bits));
         }

@@ -110,9 +110,10 @@ impl<'a> TypedModule<'a> {
         let value = self.constants.get_u64(index)?;
         let bits = self.scalar_of(index)?.bits();
         let unused = 64 - bits.clamp(1, 64);
-        Some(match signed {
-            true => (value << unused) as i64 >> unused,
-            false => (value << unused >> unused) as i64,
+        Some(if signed {
+            (value << unused) as i64 >> unused
+        } else {
+            (value << unused >> unused) as i64
         })
     }
 

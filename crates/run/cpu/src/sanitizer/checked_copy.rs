@@ -16,9 +16,10 @@ impl WorkgroupState {
     pub fn copy_elements(&mut self, context: &LaunchContext, site: u16, copy: AsyncCopyRequest) {
         for n in 0..copy.count {
             let step = |stride: u64| n.wrapping_mul(copy.size).wrapping_mul(stride);
-            let (to, from) = match copy.strided_source {
-                true => (step(1), step(copy.stride)),
-                false => (step(copy.stride), step(1)),
+            let (to, from) = if copy.strided_source {
+                (step(1), step(copy.stride))
+            } else {
+                (step(copy.stride), step(1))
             };
             let (to, from) = (copy.to.wrapping_add(to), copy.from.wrapping_add(from));
             self.sanitize_copy(context, COPIER, [to, from, copy.size], site);
@@ -41,11 +42,11 @@ impl WorkgroupState {
             AccessRecord::new(from, what, 0),
             AccessRecord::new(to, what | info::WRITE, 0),
         ];
-        let known = match self.is_group(&read) {
-            true => Some(self.written_mask(&read)),
-            false => self
-                .private_definedness(from, bytes)
-                .map(|known| known.to_vec()),
+        let known = if self.is_group(&read) {
+            Some(self.written_mask(&read))
+        } else {
+            self.private_definedness(from, bytes)
+                .map(|known| known.to_vec())
         };
         let source = self.record_access(context, linear, read);
         let target = self.record_access(context, linear, write);

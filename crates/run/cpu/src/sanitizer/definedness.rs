@@ -298,12 +298,15 @@ impl UndefAnalysis<'_, '_> {
 
     /// Values behind each other, and how many components they have.
     fn join_masks(&self, parts: impl Iterator<Item = Id>) -> (u64, usize) {
-        parts.fold((0, 0), |(mask, at), part| match at < MAX_SCALARS {
-            true => (
-                mask | self.masks[part] << at,
-                at + self.component_count(part),
-            ),
-            false => (mask, at),
+        parts.fold((0, 0), |(mask, at), part| {
+            if at < MAX_SCALARS {
+                (
+                    mask | self.masks[part] << at,
+                    at + self.component_count(part),
+                )
+            } else {
+                (mask, at)
+            }
         })
     }
 

@@ -124,16 +124,14 @@ impl CellAccess {
     /// Makes an access to workgroup memory.
     pub fn on_workgroup(&self, cell: &mut u64, phases: ShadowPhases) -> CellConflict {
         let old = *cell;
-        let kept = match old >= phases.group {
-            true => old & KEPT,
-            false => 0,
-        };
+        let kept = if old >= phases.group { old & KEPT } else { 0 };
         let kept = kept | if self.writes { KEPT } else { 0 };
         if old < phases.now {
             *cell = self.encode_record(kept);
-            return match !phases.is_ordered_before(old, self.owner) && self.is_conflicting(old) {
-                true => CellConflict::Same(old),
-                false => CellConflict::Ordered,
+            return if !phases.is_ordered_before(old, self.owner) && self.is_conflicting(old) {
+                CellConflict::Same(old)
+            } else {
+                CellConflict::Ordered
             };
         }
         self.in_phase(cell, kept)
@@ -163,9 +161,12 @@ impl CellAccess {
         let beside = |c: u64| c >= phases.group && !phases.is_ordered_before(c, self.owner);
         let conflict = |c: &u64| (elsewhere(*c) || beside(*c)) && self.is_conflicting(*c);
         let found = std::iter::once(old).chain(earlier).find(conflict);
-        found.map_or(CellConflict::Ordered, |c| match elsewhere(c) {
-            true => CellConflict::Other(c),
-            false => CellConflict::Same(c),
+        found.map_or(CellConflict::Ordered, |c| {
+            if elsewhere(c) {
+                CellConflict::Other(c)
+            } else {
+                CellConflict::Same(c)
+            }
         })
     }
 
@@ -179,21 +180,24 @@ impl CellAccess {
         let atomic = self.atomic && (conflict || !plain);
         *cell = if self.writes {
             let record = self.encode_record(kept) & !ATOMIC;
-            match own && self.atomic && !atomic {
+            if own && self.atomic && !atomic {
                 // The plain access is what is at fault.
-                true => with_site_of(record, old),
-                false => record | if atomic { ATOMIC } else { 0 },
+                with_site_of(record, old)
+            } else {
+                record | if atomic { ATOMIC } else { 0 }
             }
         } else if old & WRITTEN != 0 {
             // The write matters more to whoever comes next.
-            let lost = match self.strict && !self.atomic {
-                true => KEPT | ATOMIC,
-                false => KEPT,
+            let lost = if self.strict && !self.atomic {
+                KEPT | ATOMIC
+            } else {
+                KEPT
             };
             let left = (old & !lost) | kept;
-            match own && old & lost & ATOMIC != 0 {
-                true => with_site_of(left, u64::from(self.site) << SITE_SHIFT),
-                false => left,
+            if own && old & lost & ATOMIC != 0 {
+                with_site_of(left, u64::from(self.site) << SITE_SHIFT)
+            } else {
+                left
             }
         } else {
             let record = (old & !(KEPT | ATOMIC)) | kept;

@@ -398,9 +398,10 @@ impl WorkgroupState {
         };
         // A read that counts takes the place of the invocation's own atomic in the cell.
         let is_load = self.instruction_name(site_of(other)).starts_with("OpLoad");
-        let did = match other & WRITTEN != 0 && !is_load {
-            true => "writes",
-            false => "reads",
+        let did = if other & WRITTEN != 0 && !is_load {
+            "writes"
+        } else {
+            "reads"
         };
         let whose = match found {
             CellConflict::Other(_) => "an invocation of another workgroup",
@@ -465,14 +466,16 @@ impl WorkgroupState {
         let phases = self.phases();
         let owner = phases.now | u64::from(linear);
         let within = self.is_group(&access);
-        let fenced = match within {
-            true => self.order.fenced_within,
-            false => self.order.fenced != 0,
+        let fenced = if within {
+            self.order.fenced_within
+        } else {
+            self.order.fenced != 0
         };
         let releases = access.writes && (access.releases || fenced);
-        let released = match within {
-            true => self.release_within(access.address, owner, releases),
-            false => self.release_global(access, owner, releases),
+        let released = if within {
+            self.release_within(access.address, owner, releases)
+        } else {
+            self.release_global(access, owner, releases)
         };
         if released < phases.launch || released == owner || !access.reads {
             return;

@@ -377,14 +377,16 @@ impl GangVectoriser<'_> {
                 let pair = self.builder.ins().extractlane(pairs, n);
                 let low = self.builder.ins().ireduce(types::I32, pair);
                 let ins = self.builder.ins();
-                lanes.push(match signed {
-                    true => ins.sextend(types::I64, low),
-                    false => ins.uextend(types::I64, low),
+                lanes.push(if signed {
+                    ins.sextend(types::I64, low)
+                } else {
+                    ins.uextend(types::I64, low)
                 });
                 let ins = self.builder.ins();
-                lanes.push(match signed {
-                    true => ins.sshr_imm_u(pair, 32),
-                    false => ins.ushr_imm_u(pair, 32),
+                lanes.push(if signed {
+                    ins.sshr_imm_u(pair, 32)
+                } else {
+                    ins.ushr_imm_u(pair, 32)
                 });
             }
         }

@@ -226,16 +226,20 @@ fn store_untyped(
     values: &[Value],
 ) -> ClifResult {
     let is_float = |lower: &ClifLowering, v: &Value| lower.value_type(*v).is_float();
-    let scalar = match values.iter().all(|v| is_float(lower, v)) {
-        true => numbers,
-        false => ScalarRepr::Int(32),
+    let scalar = if values.iter().all(|v| is_float(lower, v)) {
+        numbers
+    } else {
+        ScalarRepr::Int(32)
     };
     let to = clif_type(scalar);
     let values: ClifScalars = values
         .iter()
-        .map(|v| match is_float(lower, v) {
-            true => *v,
-            false => lower.resize_integer(*v, to, true),
+        .map(|v| {
+            if is_float(lower, v) {
+                *v
+            } else {
+                lower.resize_integer(*v, to, true)
+            }
         })
         .collect();
     let pointer = lower.read_pointer(pointer_id)?;

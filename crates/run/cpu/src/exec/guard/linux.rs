@@ -263,12 +263,11 @@ extern "C" fn on_signal(signal: i32, details: *mut libc::siginfo_t, context: *mu
                 LATE => is_code(landing, instruction_pointer(context)).then_some(TrapReason::Late),
                 libc::SIGSEGV | libc::SIGBUS => {
                     let address = (*details).si_addr() as usize;
-                    Some(
-                        match address.abs_diff(stack_pointer(context)) < STACK_PROBE {
-                            true => TrapReason::Stack,
-                            false => TrapReason::Access(address as u64),
-                        },
-                    )
+                    Some(if address.abs_diff(stack_pointer(context)) < STACK_PROBE {
+                        TrapReason::Stack
+                    } else {
+                        TrapReason::Access(address as u64)
+                    })
                 }
                 other => Some(TrapReason::Signal(other)),
             };

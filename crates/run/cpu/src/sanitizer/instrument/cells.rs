@@ -72,9 +72,10 @@ impl SanitizerHooks {
         let cells = self.first_cell(lower, cells);
         let at = lower.builder.ins().iadd(cells, step);
         let site = lower.emit_iconst(types::I64, (site << SITE_SHIFT) as i64);
-        let released = match deed.volatile {
-            true => self.released_at(lower, place, step),
-            false => None,
+        let released = if deed.volatile {
+            self.released_at(lower, place, step)
+        } else {
+            None
         };
         if deed.volatile && !deed.group && released.is_none() {
             self.call_touch(lower, address, what, value);
@@ -88,15 +89,17 @@ impl SanitizerHooks {
         };
         let new = lower.builder.append_block_param(blocks.store, types::I64);
         let in_place = self.analysis.in_place;
-        match in_place {
-            true => shadow_codegen(lower).decide_access(deed, at, site, &blocks),
-            false => shadow_codegen(lower).decide_at_once(deed, at, site, &blocks),
+        if in_place {
+            shadow_codegen(lower).decide_access(deed, at, site, &blocks)
+        } else {
+            shadow_codegen(lower).decide_at_once(deed, at, site, &blocks)
         }
         lower.builder.switch_to_block(blocks.slow);
         // What may order something is not decided behind the first test alone.
-        match in_place || deed.volatile {
-            true => _ = self.call_touch(lower, address, what, value),
-            false => self.call_decide(lower, deed, [address, at], what, value),
+        if in_place || deed.volatile {
+            self.call_touch(lower, address, what, value);
+        } else {
+            self.call_decide(lower, deed, [address, at], what, value)
         }
         lower.builder.ins().jump(blocks.done, &[]);
         lower.builder.switch_to_block(blocks.store);

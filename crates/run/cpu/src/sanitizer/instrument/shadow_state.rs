@@ -207,17 +207,17 @@ impl ShadowCodegen<'_, '_> {
         blocks: &CellBlocks,
         elsewhere: Block,
     ) {
-        let first = match deed.group {
-            true => runtime::at::WIDE,
-            false => runtime::at::LAUNCH,
+        let first = if deed.group {
+            runtime::at::WIDE
+        } else {
+            runtime::at::LAUNCH
         };
         let first = self.load_workgroup_field(first);
-        let fresh = match deed.is_group_read() && !deed.cleared {
-            true => self.is_written_before(cell, first),
-            false => {
-                let less = IntCC::UnsignedLessThan;
-                self.builder.ins().icmp(less, cell, first)
-            }
+        let fresh = if deed.is_group_read() && !deed.cleared {
+            self.is_written_before(cell, first)
+        } else {
+            let less = IntCC::UnsignedLessThan;
+            self.builder.ins().icmp(less, cell, first)
         };
         let new = self.builder.create_block();
         self.builder.ins().brif(fresh, new, &[], elsewhere, &[]);
@@ -252,9 +252,10 @@ impl ShadowCodegen<'_, '_> {
         blocks: &CellBlocks,
     ) {
         let kept = if deed.group { 0 } else { KEPT };
-        let same = match deed.volatile {
-            true => self.builder.ins().bxor_imm_u(cell, ATOMIC as i64),
-            false => cell,
+        let same = if deed.volatile {
+            self.builder.ins().bxor_imm_u(cell, ATOMIC as i64)
+        } else {
+            cell
         };
         let other = self.not_own(same, OWN & !kept);
         let own = self.builder.create_block();

@@ -83,9 +83,10 @@ impl SanitizerHooks {
                 lower.builder.ins().bor(a, b)
             }),
         };
-        let flags = match flags.len() == count {
-            true => flags,
-            false => self.all_defined(lower, count),
+        let flags = if flags.len() == count {
+            flags
+        } else {
+            self.all_defined(lower, count)
         };
         self.set_flags(lower, id, &flags);
     }
