@@ -114,7 +114,7 @@ fn products_of_floats() {
 
 #[test]
 fn large_products_in_memory() {
-    // The fold in a loop, as the sums of tiles are made; a barrier is nothing where a bundle is alone.
+    // The fold in a loop, as the sums of tiles are made; a barrier is nothing where a gang is alone.
     let body = "%zeros = OpCompositeConstruct %C %zero
 OpBranch %head
 %head = OpLabel
@@ -154,7 +154,7 @@ OpBranch %head
         }
     }
     let options = JitOptions {
-        bundles: false,
+        gangs: false,
         ..JitOptions::default()
     };
     let text = shader("Float 32", [64, 64, 64], 8, PRODUCT);

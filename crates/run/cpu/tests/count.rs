@@ -30,7 +30,7 @@ fn blocks_are_counted_for_every_invocation() {
     };
     let kernel =
         compile_with(&shader([8, 1, 1], "", LOOP), &[], &options).expect("it is supported");
-    assert!(!kernel.runs_bundles());
+    assert!(!kernel.runs_gangs());
     assert_eq!(kernel.instruction_count(), 0);
     for launch in 1..=2 {
         let mut buffers = [vec![0], vec![0; 32]];

@@ -18,9 +18,9 @@ fn computed(body: &str, globals: &str, variables: &str) -> Vec<u32> {
         &format!("%entry = OpLabel\n{variables}"),
         1,
     );
-    let results = [true, false].map(|bundles| {
+    let results = [true, false].map(|gangs| {
         let options = JitOptions {
-            bundles,
+            gangs,
             ..JitOptions::default()
         };
         let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));
@@ -29,8 +29,8 @@ fn computed(body: &str, globals: &str, variables: &str) -> Vec<u32> {
         let [_, y] = buffers;
         y
     });
-    let [bundles, alone] = results;
-    assert_eq!(bundles, alone);
+    let [gangs, alone] = results;
+    assert_eq!(gangs, alone);
     alone
 }
 

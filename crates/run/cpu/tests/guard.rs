@@ -15,9 +15,9 @@ use spirula_cpu::{
 use std::time::{Duration, Instant};
 
 fn both(text: &str) -> [JitKernel; 2] {
-    [true, false].map(|bundles| {
+    [true, false].map(|gangs| {
         let options = JitOptions {
-            bundles,
+            gangs,
             ..JitOptions::default()
         };
         compile_with(text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]))
@@ -158,7 +158,7 @@ fn large_variables_use_up_no_stack_unnoticed() {
     );
     module(&text);
     let options = JitOptions {
-        bundles: false,
+        gangs: false,
         ..JitOptions::default()
     };
     match compile_with(&text, &[], &options) {

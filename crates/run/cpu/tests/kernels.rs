@@ -173,9 +173,9 @@ fn indices_go_beyond_two_to_the_31() {
          OpDecorate %z DescriptorSet 0\nOpDecorate %z Binding 2\nOpDecorate",
         1,
     );
-    for bundles in [true, false] {
+    for gangs in [true, false] {
         let options = JitOptions {
-            bundles,
+            gangs,
             ..JitOptions::default()
         };
         let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));
@@ -196,9 +196,9 @@ fn indices_before_the_first_element_are_masked() {
                 OpBranch %merge\n%otherwise = OpLabel\nOpBranch %merge\n%merge = OpLabel\n\
                 %either = OpPhi %uint %value %then %n0 %otherwise\nOpStore %py %either";
     let text = shader([8, 1, 1], globals, body);
-    for bundles in [true, false] {
+    for gangs in [true, false] {
         let options = JitOptions {
-            bundles,
+            gangs,
             ..JitOptions::default()
         };
         let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));

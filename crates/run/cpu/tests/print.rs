@@ -77,7 +77,7 @@ fn printed(format: &str, arguments: &str, check: bool) -> String {
     let text = kernel(format, arguments);
     let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));
     assert!(
-        !kernel.runs_bundles(),
+        !kernel.runs_gangs(),
         "text comes in the order of invocations"
     );
     run_kernel(&kernel, [6, 1, 1], Some([2, 1, 1]), &mut [], &[]).expect("it runs");

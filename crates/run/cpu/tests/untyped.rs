@@ -194,9 +194,9 @@ OpFunctionEnd
 
 #[test]
 fn descriptors_have_no_types() {
-    for bundles in [true, false] {
+    for gangs in [true, false] {
         let options = JitOptions {
-            bundles,
+            gangs,
             ..JitOptions::default()
         };
         let kernel = compile_with(DESCRIPTORS, &[], &options);

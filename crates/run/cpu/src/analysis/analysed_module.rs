@@ -34,9 +34,9 @@ impl<'a> AnalysedModule<'a> {
         start: EntrySelector<'_>,
         spec: &[(u32, u64)],
         subgroup_size: u32,
-        bundles: bool,
+        gangs: bool,
     ) -> Result<AnalysedModule<'a>, SourceDiagnostic> {
-        let typed = TypedModule::new(module, start, spec, subgroup_size, bundles)?;
+        let typed = TypedModule::new(module, start, spec, subgroup_size, gangs)?;
         let mut functions = ReachedFunctions::from_program(&typed)?;
         let promoted = promote_variables(&typed, &mut functions);
         functions.set_promoted(promoted);

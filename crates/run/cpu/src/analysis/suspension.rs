@@ -496,7 +496,7 @@ pub(crate) fn find_exchange_rule(op: Op) -> Option<(ExchangeOperandForm, GroupEx
 pub(crate) fn is_point(program: &TypedModule<'_>, inst: InstRef<'_>) -> bool {
     match inst.op() {
         Op::ControlBarrier if program.is_single => false,
-        Op::CooperativeMatrixMulAddKHR if is_dense(program, inst) => false,
+        Op::CooperativeMatrixMulAddKHR if is_in_memory_matrix(program, inst) => false,
         Op::ControlBarrier => group_of(program, inst).is_some(),
         op if find_exchange_rule(op).is_some() => group_of(program, inst).is_some(),
         _ => false,
@@ -504,8 +504,9 @@ pub(crate) fn is_point(program: &TypedModule<'_>, inst: InstRef<'_>) -> bool {
 }
 
 /// Whether a product is one of matrices that lie in memory.
-fn is_dense(program: &TypedModule<'_>, inst: InstRef<'_>) -> bool {
-    inst.result_type().is_some_and(|ty| program.is_dense(ty))
+fn is_in_memory_matrix(program: &TypedModule<'_>, inst: InstRef<'_>) -> bool {
+    inst.result_type()
+        .is_some_and(|ty| program.is_in_memory_matrix(ty))
 }
 
 /// Who waits at a point; none where an invocation would wait for itself only.
@@ -552,7 +553,7 @@ pub(crate) struct SuspensionPoint {
 /// Slots that a point needs at least.
 pub(crate) fn count_slots(program: &TypedModule<'_>, inst: InstRef<'_>) -> u32 {
     match find_exchange_rule(inst.op()) {
-        Some((_, GroupExchange::Product)) if is_dense(program, inst) => 0,
+        Some((_, GroupExchange::Product)) if is_in_memory_matrix(program, inst) => 0,
         Some((_, GroupExchange::Product)) => {
             let types = [0, 1, 2].map(|n| program.type_of(inst.id_operand(n)));
             let scalars = |ty: Option<Id>| ty.map_or(0, |ty| program.types.scalar_count(ty));

@@ -24,7 +24,7 @@ struct AtomicAddress {
     address: Value,
     /// Whether no other thread can see it, so that loads and stores are enough.
     private: bool,
-    /// Flags of atomic accesses. In code for bundles, which has to do them lane by lane, accesses to
+    /// Flags of atomic accesses. In code for gangs, which has to do them lane by lane, accesses to
     /// what no other thread can see are atomic as well, and marked.
     flags: MemFlagsData,
 }
@@ -111,7 +111,13 @@ pub(crate) fn lower_atomic_modify(lower: &mut ClifLowering, inst: InstRef) -> Cl
         Op::AtomicOr => AtomicRmwOp::Or,
         _ => AtomicRmwOp::Xor,
     };
-    if !place.private && lower.shared.tallies.pointers.contains(&inst.id_operand(0)) {
+    if !place.private
+        && lower
+            .shared
+            .privatised
+            .pointers
+            .contains(&inst.id_operand(0))
+    {
         lower.emit_privatised_update(&place, op, operand);
         // Nobody asks for it.
         return lower.set_result(inst.result(), &[operand]);
@@ -130,7 +136,7 @@ pub(crate) fn modify_float(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
     let operand = lower.widen_half(scalar, operand);
     let int = int_type(scalar);
     if place.flags.alias_region().is_some() {
-        return lower.fail_unsupported("changing a number in workgroup memory by bundles");
+        return lower.fail_unsupported("changing a number in workgroup memory by gangs");
     }
     let first = lower.atomic_read(&place, int);
     if place.private {
@@ -182,19 +188,19 @@ impl ClifLowering<'_, '_, '_> {
         let id = pointer;
         let pointer: PointerOperand = self.read_pointer(pointer)?;
         let pointer = self.hooks().before_atomic(self, id, pointer)?;
-        let flags = if private && self.shared.bundle.is_some() {
+        let flags = if private && self.shared.gang.is_some() {
             self.unseen_flags()
         } else {
             plain_flags()
         };
         Ok(AtomicAddress {
             address: self.address_of(pointer)?,
-            private: private && self.shared.bundle.is_none(),
+            private: private && self.shared.gang.is_none(),
             flags,
         })
     }
 
-    /// Flags of atomic accesses to what no other thread can see, in code for bundles.
+    /// Flags of atomic accesses to what no other thread can see, in code for gangs.
     fn unseen_flags(&mut self) -> MemFlagsData {
         let region = AliasRegionData {
             user_id: 1,
@@ -206,15 +212,15 @@ impl ClifLowering<'_, '_, '_> {
 
     /// Changes what is only counted in: as if no other thread saw it, where none does.
     fn emit_privatised_update(&mut self, place: &AtomicAddress, op: AtomicRmwOp, operand: Value) {
-        let alone = self.load_context_field(types::I64, at::TALLIES);
+        let alone = self.load_context_field(types::I64, at::PRIVATISED);
         let [unseen, seen, done] = [(); 3].map(|()| self.builder.create_block());
         self.builder.ins().brif(alone, unseen, &[], seen, &[]);
         self.builder.switch_to_block(unseen);
-        let is_bundle = self.shared.bundle.is_some();
+        let is_gang = self.shared.gang.is_some();
         let own = AtomicAddress {
             address: place.address,
-            private: !is_bundle,
-            flags: if is_bundle {
+            private: !is_gang,
+            flags: if is_gang {
                 self.unseen_flags()
             } else {
                 plain_flags()

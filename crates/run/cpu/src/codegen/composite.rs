@@ -13,8 +13,8 @@ use spirula_spirv::ir::InstRef;
 /// `OpCompositeConstruct`.
 pub(crate) fn lower_composite_construct(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
-    if lower.program.is_dense(ty) {
-        return super::in_memory_matrix::lower_dense_construct(lower, inst, ty);
+    if lower.program.is_in_memory_matrix(ty) {
+        return super::in_memory_matrix::lower_in_memory_construct(lower, inst, ty);
     }
     if lower.is_large(ty) {
         return construct_large(lower, inst, ty);

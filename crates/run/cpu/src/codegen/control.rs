@@ -16,8 +16,8 @@ pub(crate) fn lower_phi(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
         return Ok(());
     };
     let ty = lower.result_type(inst)?;
-    if lower.program.is_dense(ty) {
-        return super::in_memory_matrix::lower_dense_phi(lower, id, ty);
+    if lower.program.is_in_memory_matrix(ty) {
+        return super::in_memory_matrix::lower_in_memory_phi(lower, id, ty);
     }
     let (first, count) = lower.phi_variables(inst, id)?;
     let values = lower.read_variables(first, count as usize);
@@ -194,8 +194,8 @@ impl ClifLowering<'_, '_, '_> {
                 let Some(id) = phi.result() else { continue };
                 let mut pairs = phi.id_operands(0);
                 while let (Some(value), Some(label)) = (pairs.next(), pairs.next()) {
-                    if label == here && self.is_dense(id) {
-                        self.copy_dense(id, value, labels.len())?;
+                    if label == here && self.is_in_memory_matrix(id) {
+                        self.copy_in_memory(id, value, labels.len())?;
                         break;
                     }
                     if label == here {

@@ -38,8 +38,8 @@ impl CooperativeShape {
 /// `OpCooperativeMatrixLoadKHR`.
 pub(crate) fn lower_cooperative_load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
-    if lower.program.is_dense(ty) {
-        return super::in_memory_matrix::lower_dense_load(lower, inst, ty);
+    if lower.program.is_in_memory_matrix(ty) {
+        return super::in_memory_matrix::lower_in_memory_load(lower, inst, ty);
     }
     let shape = lower.cooperative_shape(ty)?;
     let (pointer, layout, stride) = (inst.id_operand(0), inst.id_operand(1), inst.get_id(2));
@@ -73,8 +73,8 @@ pub(crate) fn lower_cooperative_load(lower: &mut ClifLowering, inst: InstRef) ->
 /// `OpCooperativeMatrixStoreKHR`.
 pub(crate) fn lower_cooperative_store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.type_of(inst.id_operand(1))?;
-    if lower.program.is_dense(ty) {
-        return super::in_memory_matrix::lower_dense_store(lower, inst, ty);
+    if lower.program.is_in_memory_matrix(ty) {
+        return super::in_memory_matrix::lower_in_memory_store(lower, inst, ty);
     }
     let shape = lower.cooperative_shape(ty)?;
     let (pointer, layout, stride) = (inst.id_operand(0), inst.id_operand(2), inst.get_id(3));

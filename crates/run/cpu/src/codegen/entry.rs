@@ -178,15 +178,15 @@ impl ClifLowering<'_, '_, '_> {
         if suspends {
             let stride = self.load_context_field(types::I64, at::FRAME_STRIDE);
             let index = self.builder.ins().uextend(types::I64, at[0]);
-            let index = match self.shared.bundle {
+            let index = match self.shared.gang {
                 Some(entered) => self.builder.ins().udiv_imm_u(index, entered.width as i64),
                 None => index,
             };
             let offset = self.builder.ins().imul(index, stride);
             self.item.frame = Some(self.builder.ins().iadd(frames, offset));
         }
-        if let Some(entered) = self.shared.bundle {
-            self.enter_bundle(entered.width, suspends);
+        if let Some(entered) = self.shared.gang {
+            self.enter_gang(entered.width, suspends);
         }
         self.place_rooms(suspends, room_stride);
         self.hooks().begin_invocation(self);
@@ -213,9 +213,9 @@ impl ClifLowering<'_, '_, '_> {
         Some(slot)
     }
 
-    /// Marks the numbers that differ between the invocations of a bundle, which has one frame with
+    /// Marks the numbers that differ between the invocations of a gang, which has one frame with
     /// the rooms of all of them.
-    fn enter_bundle(&mut self, width: usize, suspends: bool) {
+    fn enter_gang(&mut self, width: usize, suspends: bool) {
         let lanes = self.builder.create_block();
         let linear = self.builder.append_block_param(lanes, types::I32);
         let x = self.builder.append_block_param(lanes, types::I32);
@@ -231,17 +231,17 @@ impl ClifLowering<'_, '_, '_> {
             lanes,
             frame: self.item.frame.filter(|_| suspends),
         };
-        self.shared.bundle = Some(GangLoop {
+        self.shared.gang = Some(GangLoop {
             width,
             roots: Some(roots),
         });
     }
 
     /// Where the invocation's private memory is: invocations that may be suspended have some each, and so have those of
-    /// a bundle.
+    /// a gang.
     fn place_rooms(&mut self, suspends: bool, stride: Value) {
         let rooms = self.load_context_field(types::I64, at::PRIVATE);
-        let number = match self.shared.bundle {
+        let number = match self.shared.gang {
             _ if suspends => self.item.linear,
             Some(entered) => {
                 let linear = self.item.linear;
@@ -381,7 +381,7 @@ impl ClifLowering<'_, '_, '_> {
             least = self.builder.ins().umin(least, wide);
             greatest = self.builder.ins().umax(greatest, wide);
         }
-        let step = match self.shared.bundle {
+        let step = match self.shared.gang {
             Some(entered) => entered.width as i64,
             None => 1,
         };

@@ -20,7 +20,7 @@ pub(crate) fn lower_suspension(lower: &mut ClifLowering, inst: InstRef) -> ClifR
     if !suspension::is_point(lower.program, inst) {
         return match inst.op() {
             Op::CooperativeMatrixMulAddKHR => {
-                super::in_memory_matrix::lower_dense_multiply(lower, inst)
+                super::in_memory_matrix::lower_in_memory_multiply(lower, inst)
             }
             Op::ControlBarrier => {
                 if suspension::group_of(lower.program, inst).is_some() {

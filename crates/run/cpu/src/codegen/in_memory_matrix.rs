@@ -1,6 +1,6 @@
-//! Large cooperative matrices: in the memory of a workgroup that is one bundle, row by row, as a whole.
+//! Large cooperative matrices: in the memory of a workgroup that is one gang, row by row, as a whole.
 //!
-//! What is done with them is a call with arguments that are the same for all invocations, so that a bundle
+//! What is done with them is a call with arguments that are the same for all invocations, so that a gang
 //! makes it once; were it made by each, nothing would change. Each value has memory of its own, with 32 bits for each
 //! component: those of 16 bits are widened when they are loaded.
 
@@ -22,24 +22,24 @@ use spirula_spirv::ir::InstRef;
 const LINE: u32 = 64;
 
 /// Where large cooperative matrices begin in the workgroup's memory.
-pub(crate) fn dense_base(globals: &ReachedGlobals) -> u32 {
+pub(crate) fn matrix_base(globals: &ReachedGlobals) -> u32 {
     globals.workgroup_bytes.next_multiple_of(LINE)
 }
 
 /// What the address of the workgroup's memory is a multiple of, where matrices take so many bytes of it.
-pub(crate) fn workgroup_align(globals: &ReachedGlobals, dense_bytes: u32) -> u32 {
-    match dense_bytes {
+pub(crate) fn workgroup_align(globals: &ReachedGlobals, matrix_bytes: u32) -> u32 {
+    match matrix_bytes {
         0 => globals.workgroup_align,
         _ => globals.workgroup_align.max(LINE),
     }
 }
 
 /// `OpCooperativeMatrixLoadKHR`.
-pub(super) fn lower_dense_load(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
+pub(super) fn lower_in_memory_load(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
     let [address, stride, by_rows] =
-        lower.dense_place(inst.id_operand(0), inst.id_operand(1), inst.get_id(2))?;
-    let size = lower.dense_size(ty)?;
-    let to = lower.dense_result(inst, ty)?;
+        lower.in_memory_place(inst.id_operand(0), inst.id_operand(1), inst.get_id(2))?;
+    let size = lower.in_memory_size(ty)?;
+    let to = lower.in_memory_result(inst, ty)?;
     let size = lower.emit_iconst(types::I64, pack_sizes(size[0], size[1]));
     let callee = match lower.component_scalar(ty)? {
         ScalarRepr::F16 => in_memory::load_matrix::<u16> as *const () as usize,
@@ -51,11 +51,11 @@ pub(super) fn lower_dense_load(lower: &mut ClifLowering, inst: InstRef, ty: Id) 
 }
 
 /// `OpCooperativeMatrixStoreKHR`.
-pub(super) fn lower_dense_store(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
+pub(super) fn lower_in_memory_store(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
     let [address, stride, by_rows] =
-        lower.dense_place(inst.id_operand(0), inst.id_operand(2), inst.get_id(3))?;
+        lower.in_memory_place(inst.id_operand(0), inst.id_operand(2), inst.get_id(3))?;
     let size = lower.single_size(ty)?;
-    let from = lower.resolve_dense_address(inst.id_operand(1))?;
+    let from = lower.resolve_in_memory_address(inst.id_operand(1))?;
     let size = lower.emit_iconst(types::I64, pack_sizes(size[0], size[1]));
     let callee = in_memory::store_matrix as *const () as usize;
     let args = [address, from, stride, size, by_rows];
@@ -64,18 +64,18 @@ pub(super) fn lower_dense_store(lower: &mut ClifLowering, inst: InstRef, ty: Id)
 }
 
 /// `OpCooperativeMatrixMulAddKHR`.
-pub(super) fn lower_dense_multiply(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(super) fn lower_in_memory_multiply(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     let sizes = [0, 1, 2].map(|n| lower.type_of(inst.id_operand(n)));
-    let [a, b, c] = sizes.map(|ty| ty.and_then(|ty| lower.dense_size(ty)));
+    let [a, b, c] = sizes.map(|ty| ty.and_then(|ty| lower.in_memory_size(ty)));
     let ([rows, depth], b, c) = (a?, b?, c?);
-    let size = lower.dense_size(ty)?;
+    let size = lower.in_memory_size(ty)?;
     if b[0] != depth || [rows, b[1]] != size || c != size {
         return Err(lower.instruction_fault("its matrices do not fit each other"));
     }
-    let [a, b, c] = [0, 1, 2].map(|n| lower.resolve_dense_address(inst.id_operand(n)));
+    let [a, b, c] = [0, 1, 2].map(|n| lower.resolve_in_memory_address(inst.id_operand(n)));
     let (a, b, c) = (a?, b?, c?);
-    let to = lower.dense_result(inst, ty)?;
+    let to = lower.in_memory_result(inst, ty)?;
     let size = lower.emit_iconst(types::I64, pack_sizes(size[0], size[1]));
     let depth = lower.emit_iconst(types::I64, depth.into());
     let callee = in_memory::multiply_matrices as *const () as usize;
@@ -85,27 +85,31 @@ pub(super) fn lower_dense_multiply(lower: &mut ClifLowering, inst: InstRef) -> C
 }
 
 /// `OpCompositeConstruct`: all components are one number.
-pub(super) fn lower_dense_construct(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
+pub(super) fn lower_in_memory_construct(
+    lower: &mut ClifLowering,
+    inst: InstRef,
+    ty: Id,
+) -> ClifResult {
     let size = lower.single_size(ty)?;
     let value = lower.read_value(inst.id_operand(0))?;
-    let to = lower.dense_result(inst, ty)?;
-    lower.emit_dense_fill(to, value, size);
+    let to = lower.in_memory_result(inst, ty)?;
+    lower.emit_in_memory_fill(to, value, size);
     Ok(())
 }
 
 /// `OpPhi`: memory that the predecessors copy to.
-pub(super) fn lower_dense_phi(lower: &mut ClifLowering, id: Id, ty: Id) -> ClifResult {
-    lower.dense_room(id, ty).map(|_| ())
+pub(super) fn lower_in_memory_phi(lower: &mut ClifLowering, id: Id, ty: Id) -> ClifResult {
+    lower.in_memory_room(id, ty).map(|_| ())
 }
 
 /// `OpVariable`.
-pub(super) fn lower_dense_variable(
+pub(super) fn lower_in_memory_variable(
     lower: &mut ClifLowering,
     id: Id,
     ty: Id,
     initial: Option<Id>,
 ) -> ClifResult {
-    let to = lower.dense_room(id, ty)?;
+    let to = lower.in_memory_room(id, ty)?;
     match initial {
         Some(initial) => lower.copy_to(to, initial, ty),
         None => Ok(()),
@@ -113,26 +117,26 @@ pub(super) fn lower_dense_variable(
 }
 
 /// `OpLoad`, of a variable.
-pub(super) fn lower_dense_read(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
-    let to = lower.dense_result(inst, ty)?;
+pub(super) fn lower_in_memory_read(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
+    let to = lower.in_memory_result(inst, ty)?;
     lower.copy_to(to, inst.id_operand(0), ty)
 }
 
 /// `OpStore`, to a variable.
-pub(super) fn lower_dense_write(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
-    let to = lower.resolve_dense_address(inst.id_operand(0))?;
+pub(super) fn lower_in_memory_write(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
+    let to = lower.resolve_in_memory_address(inst.id_operand(0))?;
     lower.copy_to(to, inst.id_operand(1), ty)
 }
 
 impl ClifLowering<'_, '_, '_> {
     /// Whether a value is a matrix that lies in memory.
-    pub(super) fn is_dense(&self, id: Id) -> bool {
+    pub(super) fn is_in_memory_matrix(&self, id: Id) -> bool {
         let ty = self.program.type_of(id);
-        ty.is_some_and(|ty| self.program.is_dense(ty))
+        ty.is_some_and(|ty| self.program.is_in_memory_matrix(ty))
     }
 
     /// Sets a phi.
-    pub(super) fn copy_dense(&mut self, phi: Id, value: Id, ways: usize) -> ClifResult {
+    pub(super) fn copy_in_memory(&mut self, phi: Id, value: Id, ways: usize) -> ClifResult {
         let ty = self.type_of(phi)?;
         let definition = self.program.definitions.get(self.program.module, value);
         let is_phi = definition.is_some_and(|inst| inst.op() == Op::Phi);
@@ -143,14 +147,14 @@ impl ClifLowering<'_, '_, '_> {
         if phi == value {
             return Ok(());
         }
-        let to = self.dense_room(phi, ty)?;
+        let to = self.in_memory_room(phi, ty)?;
         self.copy_to(to, value, ty)
     }
 
     /// Copies a matrix.
     fn copy_to(&mut self, to: Value, from: Id, ty: Id) -> ClifResult {
-        let size = self.dense_size(ty)?;
-        let from = self.resolve_dense_address(from)?;
+        let size = self.in_memory_size(ty)?;
+        let from = self.resolve_in_memory_address(from)?;
         let count = self.emit_iconst(types::I64, i64::from(size[0]) * i64::from(size[1]));
         let callee = in_memory::copy_matrix as *const () as usize;
         self.call_host(callee, &[types::I64; 3], &[], &[to, from, count]);
@@ -158,10 +162,10 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// Rows and columns of such a matrix.
-    fn dense_size(&self, ty: Id) -> Result<[u32; 2], SourceDiagnostic> {
+    fn in_memory_size(&self, ty: Id) -> Result<[u32; 2], SourceDiagnostic> {
         let program = self.program;
         let def = program.definitions.get(program.module, ty);
-        let Some(def) = def.filter(|_| program.is_dense(ty)) else {
+        let Some(def) = def.filter(|_| program.is_in_memory_matrix(ty)) else {
             return self.fail_unsupported("a product of small and large matrices");
         };
         if !matches!(
@@ -179,13 +183,13 @@ impl ClifLowering<'_, '_, '_> {
     /// The same of one with components of 32 bits; others are only loaded and multiplied.
     fn single_size(&self, ty: Id) -> Result<[u32; 2], SourceDiagnostic> {
         match self.component_scalar(ty)? {
-            ScalarRepr::F32 => self.dense_size(ty),
+            ScalarRepr::F32 => self.in_memory_size(ty),
             _ => self.fail_unsupported("a cooperative matrix of so many components"),
         }
     }
 
     /// Address, bytes between rows or columns, and whether it lies row by row.
-    fn dense_place(
+    fn in_memory_place(
         &mut self,
         pointer: Id,
         layout: Id,
@@ -204,9 +208,9 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// The address of a matrix.
-    fn resolve_dense_address(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
-        if let IdLocation::Dense(offset) = self.id_location(id) {
-            return Ok(self.dense_address(offset));
+    fn resolve_in_memory_address(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
+        if let IdLocation::InMemoryMatrix(offset) = self.id_location(id) {
+            return Ok(self.in_memory_address(offset));
         }
         if !self.program.constants.contains(id) {
             return Err(self.instruction_fault(format!("{id} is used before it is defined")));
@@ -217,14 +221,14 @@ impl ClifLowering<'_, '_, '_> {
             [ConstantScalar::Plain(bits), ..] => *bits,
             _ => 0,
         };
-        let offset = self.dense_memory(size)?;
-        let to = self.dense_address(offset);
+        let offset = self.allocate_in_memory(size)?;
+        let to = self.in_memory_address(offset);
         let value = self.scalar_constant(ScalarRepr::F32, bits);
-        self.emit_dense_fill(to, value, size);
+        self.emit_in_memory_fill(to, value, size);
         Ok(to)
     }
 
-    fn emit_dense_fill(&mut self, to: Value, value: Value, size: [u32; 2]) {
+    fn emit_in_memory_fill(&mut self, to: Value, value: Value, size: [u32; 2]) {
         let bits = self
             .builder
             .ins()
@@ -235,41 +239,41 @@ impl ClifLowering<'_, '_, '_> {
         self.call_host(callee, &[types::I64; 3], &[], &[to, bits, count]);
     }
 
-    fn dense_result(&mut self, inst: InstRef<'_>, ty: Id) -> Result<Value, SourceDiagnostic> {
+    fn in_memory_result(&mut self, inst: InstRef<'_>, ty: Id) -> Result<Value, SourceDiagnostic> {
         match inst.result() {
-            Some(id) => self.dense_room(id, ty),
+            Some(id) => self.in_memory_room(id, ty),
             None => Err(self.instruction_fault("it has no result")),
         }
     }
 
     /// Room for a matrix, where it has none yet; its address.
-    fn dense_room(&mut self, id: Id, ty: Id) -> Result<Value, SourceDiagnostic> {
-        if let IdLocation::Dense(offset) = self.id_location(id) {
-            return Ok(self.dense_address(offset));
+    fn in_memory_room(&mut self, id: Id, ty: Id) -> Result<Value, SourceDiagnostic> {
+        if let IdLocation::InMemoryMatrix(offset) = self.id_location(id) {
+            return Ok(self.in_memory_address(offset));
         }
-        let size = self.dense_size(ty)?;
-        let offset = self.dense_memory(size)?;
-        self.set_id_location(id, IdLocation::Dense(offset));
-        Ok(self.dense_address(offset))
+        let size = self.in_memory_size(ty)?;
+        let offset = self.allocate_in_memory(size)?;
+        self.set_id_location(id, IdLocation::InMemoryMatrix(offset));
+        Ok(self.in_memory_address(offset))
     }
 
     /// Memory for a matrix.
-    fn dense_memory(&mut self, [rows, columns]: [u32; 2]) -> Result<u32, SourceDiagnostic> {
-        let first = self.shared.dense_bytes;
+    fn allocate_in_memory(&mut self, [rows, columns]: [u32; 2]) -> Result<u32, SourceDiagnostic> {
+        let first = self.shared.matrix_bytes;
         let bytes = rows.checked_mul(columns).and_then(|n| n.checked_mul(4));
         let end = bytes.and_then(|bytes| first.checked_add(bytes)?.checked_next_multiple_of(LINE));
         match end {
             Some(end) if end <= MOST => {
-                self.shared.dense_bytes = end;
+                self.shared.matrix_bytes = end;
                 Ok(first)
             }
             _ => self.fail_unsupported("a cooperative matrix of so many components"),
         }
     }
 
-    fn dense_address(&mut self, offset: u32) -> Value {
+    fn in_memory_address(&mut self, offset: u32) -> Value {
         let base = self.load_context_field(types::I64, at::WORKGROUP);
-        let offset = dense_base(self.shared.globals) + offset;
+        let offset = matrix_base(self.shared.globals) + offset;
         self.builder.ins().iadd_imm_s(base, i64::from(offset))
     }
 }

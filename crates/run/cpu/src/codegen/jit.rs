@@ -31,7 +31,7 @@ pub(crate) struct JitCode {
     module: Mutex<Option<JITModule>>,
     functions: Vec<(Func, FuncId)>,
     /// The entry function for gangs before it is finished.
-    bundle_id: Option<FuncId>,
+    gang_id: Option<FuncId>,
     /// Memory that the code refers to.
     pub memory: KeptMemory,
     /// The entry function for single invocations, or the reason why it could not be compiled.
@@ -39,7 +39,7 @@ pub(crate) struct JitCode {
     /// The entry function for single invocations before it is compiled.
     deferred: Mutex<Option<(FuncId, Box<cranelift_codegen::Context>)>>,
     has_alone: bool,
-    bundle: Option<CompiledEntry>,
+    gang: Option<CompiledEntry>,
     /// Sizes in bytes of the compiled functions.
     sizes: Vec<(FuncId, usize)>,
     /// Functions that preserve all registers.
@@ -78,12 +78,12 @@ impl JitCode {
         Ok(JitCode {
             module: Mutex::new(Some(JITModule::new(builder))),
             functions: Vec::new(),
-            bundle_id: None,
+            gang_id: None,
             memory: KeptMemory::default(),
             alone: OnceLock::new(),
             deferred: Mutex::new(None),
             has_alone: false,
-            bundle: None,
+            gang: None,
             sizes: Vec::new(),
             keeping: Vec::new(),
         })
@@ -127,10 +127,10 @@ impl JitCode {
     ///
     /// # Errors
     /// When the target cannot compile it.
-    pub fn define_bundle(&mut self, func: Function) -> Result<(), String> {
+    pub fn define_gang(&mut self, func: Function) -> Result<(), String> {
         let module = self.module();
         let id = module
-            .declare_function("bundle", Linkage::Local, &func.signature)
+            .declare_function("gang", Linkage::Local, &func.signature)
             .map_err(|e| e.to_string())?;
         let mut context = module.make_context();
         context.func = func;
@@ -139,7 +139,7 @@ impl JitCode {
         verify_function(&context, module)?;
         compile_function(module, id, &mut context)?;
         self.sizes.push((id, code_size(&context)));
-        self.bundle_id = Some(id);
+        self.gang_id = Some(id);
         Ok(())
     }
 
@@ -176,12 +176,12 @@ impl JitCode {
     }
 
     /// Declares in `within` the function that stores two vectors past the caches; none where the target has none.
-    pub fn get_streaming_stub(&mut self, within: &mut Function) -> Option<FuncRef> {
+    pub fn get_non_temporal_stub(&mut self, within: &mut Function) -> Option<FuncRef> {
         let code = CODE?;
         let known = self
             .keeping
             .iter()
-            .find(|row| row.0 == PreserveAllStub::Stream);
+            .find(|row| row.0 == PreserveAllStub::NonTemporal);
         let id = match known {
             Some(row) => row.1,
             None => {
@@ -193,7 +193,7 @@ impl JitCode {
                 let id = id.ok()?;
                 module.define_function_bytes(id, 16, code, &[]).ok()?;
                 self.sizes.push((id, code.len()));
-                self.keeping.push((PreserveAllStub::Stream, id));
+                self.keeping.push((PreserveAllStub::NonTemporal, id));
                 id
             }
         };
@@ -209,7 +209,7 @@ impl JitCode {
     }
 
     /// Properties of the target that the code for gangs depends on.
-    pub fn bundle_target(&mut self) -> GangTarget {
+    pub fn gang_target(&mut self) -> GangTarget {
         let module = self.module();
         let flags = module.isa().isa_flags();
         let fma = flags.iter().find(|flag| flag.name == "has_fma");
@@ -263,19 +263,19 @@ impl JitCode {
     /// When there is no entry function, or memory for the code cannot be had.
     pub fn make_callable(&mut self, entry: Option<Func>) -> Result<(), String> {
         let id = entry.and_then(|entry| self.function_id(entry));
-        let bundle = self.bundle_id;
-        if id.is_none() && bundle.is_none() {
+        let gang = self.gang_id;
+        if id.is_none() && gang.is_none() {
             return Err("the entry function was not made".to_owned());
         }
         let is_deferred = get_locked_mut(&mut self.deferred).is_some();
         let sizes = std::mem::take(&mut self.sizes);
         let module = self.module();
         module.finalize_definitions().map_err(|e| e.to_string())?;
-        let bundle = bundle.map(|id| CompiledEntry::new(module, id, &sizes));
+        let gang = gang.map(|id| CompiledEntry::new(module, id, &sizes));
         let alone = id.filter(|_| !is_deferred);
         let alone = alone.map(|id| CompiledEntry::new(module, id, &sizes));
         self.has_alone = id.is_some();
-        self.bundle = bundle;
+        self.gang = gang;
         if let Some(alone) = alone {
             self.alone = OnceLock::from(Ok(alone));
         }
@@ -312,9 +312,9 @@ impl JitCode {
     }
 
     /// Whether there is code for gangs or for single invocations. Deferred code counts.
-    pub fn has_entry(&self, bundles: bool) -> bool {
-        if bundles {
-            self.bundle.is_some()
+    pub fn has_entry(&self, gangs: bool) -> bool {
+        if gangs {
+            self.gang.is_some()
         } else {
             self.has_alone
         }
@@ -333,9 +333,9 @@ impl JitCode {
 
     /// The entry function for gangs, or that for single invocations; none where there is none or it is not compiled
     /// yet.
-    pub fn entry(&self, bundles: bool) -> Option<&CompiledEntry> {
-        if bundles {
-            self.bundle.as_ref()
+    pub fn entry(&self, gangs: bool) -> Option<&CompiledEntry> {
+        if gangs {
+            self.gang.as_ref()
         } else {
             self.alone.get().and_then(|alone| alone.as_ref().ok())
         }

@@ -37,8 +37,8 @@ pub(crate) struct ClifKernelContext<'a, 'm> {
     pub code: &'a mut JitCode,
     /// Suspension points so far.
     pub points: Vec<SuspensionPoint>,
-    /// Where the code for bundles is entered, where such code is made.
-    pub bundle: Option<GangLoop>,
+    /// Where the code for gangs is entered, where such code is made.
+    pub gang: Option<GangLoop>,
     /// Bytes of an invocation's private memory that private variables and the functions made so far take.
     pub room_bytes: u32,
     /// Addresses of constants that are kept in memory.
@@ -54,15 +54,15 @@ pub(crate) struct ClifKernelContext<'a, 'm> {
     /// Functions of one number that there are of several, by their addresses.
     pub wide: rustc_hash::FxHashMap<usize, WideFunction>,
     /// Bytes of the workgroup's memory for large cooperative matrices.
-    pub dense_bytes: u32,
+    pub matrix_bytes: u32,
     /// Whether invocations have to come in their order.
     pub in_order: bool,
     /// Memory that is only written.
-    pub streams: NonTemporalStores,
+    pub non_temporal: NonTemporalStores,
     /// What is only counted in.
-    pub tallies: PrivatisedAtomics,
-    /// The stores to it, of the code for bundles.
-    pub streamed: rustc_hash::FxHashSet<cranelift_codegen::ir::Inst>,
+    pub privatised: PrivatisedAtomics,
+    /// The stores to it, of the code for gangs.
+    pub non_temporal_insts: rustc_hash::FxHashSet<cranelift_codegen::ir::Inst>,
     /// Addresses and lengths of formats that are no constants.
     pub strings: Vec<(u64, u64)>,
 }
@@ -112,7 +112,7 @@ pub(crate) enum IdLocation {
     /// The same in the invocation's private memory, at an offset.
     RoomMemory(u32),
     /// A large cooperative matrix, at an offset in what the workgroup has for such.
-    Dense(u32),
+    InMemoryMatrix(u32),
     /// An address within the invocation's private memory.
     RoomAddress(u32),
     /// A pointer that is no address.

@@ -21,8 +21,8 @@ pub(crate) fn lower_variable(lower: &mut ClifLowering, inst: InstRef) -> ClifRes
         return lower.fail_unsupported("a variable of this type");
     };
     let initialiser = variable_initialiser(inst);
-    if lower.program.is_dense(ty) {
-        return super::in_memory_matrix::lower_dense_variable(lower, id, ty, initialiser);
+    if lower.program.is_in_memory_matrix(ty) {
+        return super::in_memory_matrix::lower_in_memory_variable(lower, id, ty, initialiser);
     }
     if lower.program.functions.is_promoted(id) {
         let first = match lower.id_location(id) {
@@ -63,8 +63,8 @@ pub(crate) fn lower_variable(lower: &mut ClifLowering, inst: InstRef) -> ClifRes
 /// `OpLoad`.
 pub(crate) fn lower_load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
-    if lower.program.is_dense(ty) {
-        return super::in_memory_matrix::lower_dense_read(lower, inst, ty);
+    if lower.program.is_in_memory_matrix(ty) {
+        return super::in_memory_matrix::lower_in_memory_read(lower, inst, ty);
     }
     let id = inst.id_operand(0);
     lower.hooks().before_load(lower, id);
@@ -125,15 +125,15 @@ fn is_function_variable(lower: &ClifLowering, pointer: Id) -> Result<bool, Sourc
 /// `OpStore`.
 pub(crate) fn lower_store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.type_of(inst.id_operand(1))?;
-    if lower.program.is_dense(ty) {
-        return super::in_memory_matrix::lower_dense_write(lower, inst, ty);
+    if lower.program.is_in_memory_matrix(ty) {
+        return super::in_memory_matrix::lower_in_memory_write(lower, inst, ty);
     }
     let (id, value) = (inst.id_operand(0), inst.id_operand(1));
     let pointer = lower.read_pointer(id)?;
     let before = lower.builder.func.dfg.num_insts();
     if let PointerOperand::Symbol(symbol) = pointer {
         lower.store_to(pointer, ty, value)?;
-        lower.note_streamed(id, before);
+        lower.note_non_temporal(id, before);
         if let SymbolicPointer::Promoted { first } = symbol {
             lower.hooks().after_promoted_store(lower, first);
         }
@@ -162,7 +162,7 @@ pub(crate) fn lower_store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult
             ClifScalars::new()
         })?;
     }
-    lower.note_streamed(id, before);
+    lower.note_non_temporal(id, before);
     Ok(())
 }
 
@@ -378,15 +378,15 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// Notes which of the instructions made since there were so many store to memory that is only written.
-    fn note_streamed(&mut self, pointer: Id, before: usize) {
+    fn note_non_temporal(&mut self, pointer: Id, before: usize) {
         let shared = &mut *self.shared;
-        if shared.bundle.is_none() || !shared.streams.pointers.contains(&pointer) {
+        if shared.gang.is_none() || !shared.non_temporal.pointers.contains(&pointer) {
             return;
         }
         let dfg = &self.builder.func.dfg;
         let made = (before..dfg.num_insts()).map(|at| Inst::from_u32(at as u32));
         let stores = made.filter(|inst| dfg.insts[*inst].opcode() == Opcode::Store);
-        shared.streamed.extend(stores);
+        shared.non_temporal_insts.extend(stores);
     }
 
     /// Stores scalars.

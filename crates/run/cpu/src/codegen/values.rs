@@ -99,7 +99,7 @@ impl ClifLowering<'_, '_, '_> {
             IdLocation::Memory(_)
             | IdLocation::RoomMemory(_)
             | IdLocation::Constant(_)
-            | IdLocation::Dense(_) => {
+            | IdLocation::InMemoryMatrix(_) => {
                 return self.fail_unsupported("an aggregate of more than 64 scalars");
             }
             IdLocation::Symbol(symbol) => smallvec![self.materialise_pointer(symbol)?],
@@ -382,7 +382,7 @@ impl ClifLowering<'_, '_, '_> {
     pub fn keep_in_frame(&mut self, first: Variable, types: &[Type]) {
         for (n, ty) in (first.as_u32()..).zip(types) {
             // Masks take four bytes a lane.
-            let bytes = match self.shared.bundle {
+            let bytes = match self.shared.gang {
                 Some(_) => ty.bytes().max(4),
                 None => ty.bytes(),
             };

@@ -30,7 +30,7 @@ pub(crate) struct MarshalledArguments {
     /// What the address of the workgroup's memory is a multiple of.
     pub workgroup_align: usize,
     /// Whether what is only written is stored past the caches.
-    pub streams: bool,
+    pub non_temporal: bool,
     /// What threads count in by themselves, if they do.
     pub counted: Option<Vec<PrivatisedMemory>>,
 }
@@ -53,7 +53,7 @@ impl JitKernel {
             push: words_of(launch.push, self.push_bytes),
             workgroup_bytes: self.workgroup_bytes.into(),
             workgroup_align: self.workgroup_align as usize,
-            streams: false,
+            non_temporal: false,
             counted: None,
         };
         self.place_arguments(launch, &mut shared)?;

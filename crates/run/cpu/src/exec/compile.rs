@@ -42,7 +42,7 @@ pub struct JitOptions {
     /// Invocations of a subgroup: a power of two from 1 to 64; others are rounded to one.
     pub subgroup_size: u32,
     /// Whether neighbouring invocations may run at once, in vectors.
-    pub bundles: bool,
+    pub gangs: bool,
     /// Whether the blocks that run are counted ([`JitKernel::block_counts`]); then there are no vectors.
     pub count: bool,
     /// Whether what the kernel does is checked ([`JitKernel::run_checked`]); then there are no vectors.
@@ -54,7 +54,7 @@ impl Default for JitOptions {
     fn default() -> Self {
         JitOptions {
             subgroup_size: 8,
-            bundles: true,
+            gangs: true,
             count: false,
             check: false,
         }
@@ -139,8 +139,8 @@ fn compile_one(
     options: &JitOptions,
     variables: &PlacedVariables,
 ) -> Result<(JitKernel, Vec<Func>), Vec<SourceDiagnostic>> {
-    // Whoever is alone with a bundle waits for nobody; where there can be no bundle, all is as ever.
-    let is_plain = options.bundles && !options.count && !options.check;
+    // Whoever is alone with a gang waits for nobody; where there can be no gang, all is as ever.
+    let is_plain = options.gangs && !options.count && !options.check;
     if is_plain && let Some(made) = compile_for(module, start, spec, options, variables, true)? {
         return Ok(made);
     }
@@ -148,16 +148,16 @@ fn compile_one(
     made.ok_or_else(Vec::new)
 }
 
-/// The same; none where it is for bundles alone and cannot be.
+/// The same; none where it is for gangs alone and cannot be.
 fn compile_for(
     module: &SpirvModule,
     start: EntrySelector<'_>,
     spec: &[(u32, u64)],
     options: &JitOptions,
     variables: &PlacedVariables,
-    bundles: bool,
+    gangs: bool,
 ) -> Result<Option<(JitKernel, Vec<Func>)>, Vec<SourceDiagnostic>> {
-    let program = AnalysedModule::new(module, start, spec, options.lanes_per_subgroup(), bundles);
+    let program = AnalysedModule::new(module, start, spec, options.lanes_per_subgroup(), gangs);
     let program = program.map_err(|fault| vec![fault])?;
     check_supported_instructions(&program)?;
     // What is not valid may still confuse the code generator, whose assertions are panics.
@@ -228,7 +228,7 @@ fn check_supported_instructions(program: &AnalysedModule<'_>) -> Result<(), Vec<
     }
 }
 
-/// The kernel; none where it can be for bundles alone, and there can be none.
+/// The kernel; none where it can be for gangs alone, and there can be none.
 fn build_kernel(
     program: &AnalysedModule<'_>,
     options: &JitOptions,
@@ -263,17 +263,17 @@ fn build_kernel(
         subgroup_size,
         code: &mut code,
         points: Vec::new(),
-        bundle: None,
+        gang: None,
         room_bytes,
         large_constants: rustc_hash::FxHashMap::default(),
         counters: options.count.then(|| BlockCounters::new(program)),
         prints: Vec::new(),
         wide: rustc_hash::FxHashMap::default(),
-        dense_bytes: 0,
+        matrix_bytes: 0,
         in_order: false,
-        streams: NonTemporalStores::from_program(program, &globals.bound),
-        tallies: PrivatisedAtomics::from_program(program, &globals.bound),
-        streamed: FxHashSet::default(),
+        non_temporal: NonTemporalStores::from_program(program, &globals.bound),
+        privatised: PrivatisedAtomics::from_program(program, &globals.bound),
+        non_temporal_insts: FxHashSet::default(),
         strings: Vec::new(),
     };
     let mut builders = FunctionBuilderContext::new();
@@ -282,32 +282,32 @@ fn build_kernel(
             lower_one(&mut shared, &mut builders, *func, false)?;
         }
     }
-    let bundle = if options.bundles && !options.count && !options.check {
-        lower_bundle(&mut shared)
+    let gang = if options.gangs && !options.count && !options.check {
+        lower_gang(&mut shared)
     } else {
         None
     };
-    if program.is_single && bundle.is_none() {
+    if program.is_single && gang.is_none() {
         return Ok(None);
     }
     let mut frame = FrameExtent::new(0, 0);
-    // A shader of which every workgroup divides into bundles needs no other code.
-    let alone = bundle.is_none() || program.entry.is_kernel;
+    // A shader of which every workgroup divides into gangs needs no other code.
+    let alone = gang.is_none() || program.entry.is_kernel;
     if alone {
-        shared.bundle = None;
+        shared.gang = None;
         shared.points.clear();
-        let is_deferred = bundle.is_some();
+        let is_deferred = gang.is_some();
         let entry = program.entry.func;
         frame = lower_one(&mut shared, &mut builders, entry, is_deferred)?;
     }
     let points = shared.points;
-    let workgroup_align = in_memory_matrix::workgroup_align(&globals, shared.dense_bytes);
-    let workgroup_bytes = match shared.dense_bytes {
+    let workgroup_align = in_memory_matrix::workgroup_align(&globals, shared.matrix_bytes);
+    let workgroup_bytes = match shared.matrix_bytes {
         0 => globals.workgroup_bytes,
-        dense => in_memory_matrix::dense_base(&globals) + dense,
+        bytes => in_memory_matrix::matrix_base(&globals) + bytes,
     };
     let counters = shared.counters.unwrap_or_default();
-    let (streams, tallies) = (shared.streams, shared.tallies);
+    let (non_temporal, privatised) = (shared.non_temporal, shared.privatised);
     let constants = globals.data.iter().copied();
     let prints = PrintfSites::new(shared.prints, constants.chain(shared.strings).collect());
     let sanitizer = sanitizer.map(|hooks| {
@@ -315,7 +315,7 @@ fn build_kernel(
     });
     code.make_callable(alone.then_some(program.entry.func))
         .map_err(bug)?;
-    let bundle = bundle.unwrap_or(FrameExtent::new(0, 0));
+    let gang = gang.unwrap_or(FrameExtent::new(0, 0));
     Ok(Some(JitKernel {
         code,
         name: program.entry.name.clone(),
@@ -323,9 +323,9 @@ fn build_kernel(
         subgroup_size,
         points,
         frame: FrameLayout::new(frame.below, frame.above),
-        bundle_width: program.entry.gang_width().unwrap_or(1),
-        bundle_frame: FrameLayout::new(bundle.below, bundle.above),
-        room_bytes: [frame.room_stride(), bundle.room_stride()],
+        gang_width: program.entry.gang_width().unwrap_or(1),
+        gang_frame: FrameLayout::new(gang.below, gang.above),
+        room_bytes: [frame.room_stride(), gang.room_stride()],
         slots,
         bindings: globals.bindings.clone(),
         workgroup_bytes,
@@ -334,9 +334,9 @@ fn build_kernel(
         push_bytes: globals.push_bytes,
         counters,
         prints,
-        streams,
-        may_wait: may_wait(program, &tallies),
-        tallies,
+        non_temporal,
+        may_wait: may_wait(program, &privatised),
+        privatised,
         blocks: Vec::new(),
         initialisers: Vec::new(),
         variables: globals.variables.clone(),
@@ -368,12 +368,12 @@ fn build_sanitizer_info(
 
 /// Whether workgroups may wait for each other: whether a kernel has pipes, or atomics that are for more than counting, on memory
 /// that workgroups share.
-fn may_wait(program: &AnalysedModule<'_>, tallies: &PrivatisedAtomics) -> bool {
+fn may_wait(program: &AnalysedModule<'_>, privatised: &PrivatisedAtomics) -> bool {
     let waits = |inst: InstRef<'_>| {
         let op = inst.op();
         match inst.get_id(0).filter(|_| op.is_atomic()) {
             Some(pointer) => {
-                !tallies.pointers.contains(&pointer) && !is_workgroups(program, pointer)
+                !privatised.pointers.contains(&pointer) && !is_workgroups(program, pointer)
             }
             None => op.is_atomic() || op.is_pipe(),
         }
@@ -402,18 +402,18 @@ fn next_number() -> u64 {
 
 /// Makes code that runs neighbouring invocations at once; none where that cannot be. Whatever goes
 /// wrong, the code for single invocations is there to find out.
-fn lower_bundle(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent> {
+fn lower_gang(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent> {
     let program = shared.program;
     if program.functions.slots > 0 {
         return None;
     }
     let width = program.entry.gang_width()?;
-    shared.bundle = Some(GangLoop::new(width));
-    let made = catch_unwind(AssertUnwindSafe(|| bundle_function(shared)));
+    shared.gang = Some(GangLoop::new(width));
+    let made = catch_unwind(AssertUnwindSafe(|| gang_function(shared)));
     made.unwrap_or(None)
 }
 
-fn bundle_function(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent> {
+fn gang_function(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent> {
     let entry = shared.program.entry.func;
     let signature = entry::entry_signature(shared.code.host_convention());
     let mut func = Function::with_name_signature(UserFuncName::user(0, 0), signature);
@@ -423,24 +423,24 @@ fn bundle_function(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent
     if shared.in_order || shared.points.iter().any(|p| p.group == SyncGroup::Subgroup) {
         return None;
     }
-    let entered = shared.bundle?;
+    let entered = shared.gang?;
     let roots = entered.roots?;
     frame.below = frame.below.checked_mul(roots.width as u32)?;
-    let streaming = if shared.streamed.is_empty() {
+    let non_temporal_stub = if shared.non_temporal_insts.is_empty() {
         None
     } else {
-        shared.code.get_streaming_stub(&mut func)
+        shared.code.get_non_temporal_stub(&mut func)
     };
     let made = simd::GangSupport {
-        target: shared.code.bundle_target(),
+        target: shared.code.gang_target(),
         several: &shared.wide,
-        streaming,
-        streamed: &shared.streamed,
+        non_temporal_stub,
+        non_temporal_insts: &shared.non_temporal_insts,
     };
     let mut builders = FunctionBuilderContext::new();
     let func = simd::vectorise_gang_loop(&func, roots, &made, &mut builders).ok()?;
-    shared.streamed.clear();
-    shared.code.define_bundle(func).ok()?;
+    shared.non_temporal_insts.clear();
+    shared.code.define_gang(func).ok()?;
     Some(frame)
 }
 

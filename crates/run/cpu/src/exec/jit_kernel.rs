@@ -21,9 +21,9 @@ pub struct JitKernel {
     /// Frames of single invocations.
     pub(crate) frame: FrameLayout,
     /// Invocations of a gang.
-    pub(crate) bundle_width: usize,
+    pub(crate) gang_width: usize,
     /// Frames of gangs.
-    pub(crate) bundle_frame: FrameLayout,
+    pub(crate) gang_frame: FrameLayout,
     /// Bytes of an invocation's private memory, in the code for single invocations and in that for gangs.
     pub(crate) room_bytes: [u32; 2],
     pub(crate) slots: Vec<ParameterSlot>,
@@ -36,9 +36,9 @@ pub struct JitKernel {
     pub(crate) counters: BlockCounters,
     pub(crate) prints: PrintfSites,
     /// The memory that it only writes.
-    pub(crate) streams: NonTemporalStores,
+    pub(crate) non_temporal: NonTemporalStores,
     /// The memory that it only updates by atomics of one kind.
-    pub(crate) tallies: PrivatisedAtomics,
+    pub(crate) privatised: PrivatisedAtomics,
     /// Whether workgroups may wait for each other.
     pub(crate) may_wait: bool,
     /// The functions that it enqueues, directly or through these functions, by number.
@@ -59,7 +59,7 @@ impl JitKernel {
     }
 
     /// Whether SIMD gangs run neighbouring invocations, where the size of workgroups allows it.
-    pub fn runs_bundles(&self) -> bool {
+    pub fn runs_gangs(&self) -> bool {
         self.code.has_entry(true)
     }
 

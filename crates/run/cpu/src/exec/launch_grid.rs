@@ -68,32 +68,28 @@ impl JitKernel {
     /// Words of the frames of a workgroup. Invocations that are never suspended share one.
     pub(crate) fn frame_words(&self, local: [u64; 3]) -> usize {
         if self.points.is_empty() {
-            return self.frame.stride.max(self.bundle_frame.stride);
+            return self.frame.stride.max(self.gang_frame.stride);
         }
         let count = local.iter().product::<u64>() as usize;
-        let bundles = self.bundle_frame.stride * count.div_ceil(self.bundle_width);
-        (self.frame.stride * count).max(bundles)
+        let gangs = self.gang_frame.stride * count.div_ceil(self.gang_width);
+        (self.frame.stride * count).max(gangs)
     }
 
     /// Bytes of the private memory of a workgroup's invocations. Those that are never suspended share one's, or a
-    /// bundle's.
+    /// gang's.
     pub(crate) fn private_bytes(&self, local: [u64; 3]) -> usize {
-        let [alone, bundle] = self.room_bytes.map(|bytes| bytes as usize);
+        let [alone, gang] = self.room_bytes.map(|bytes| bytes as usize);
         let count = if self.points.is_empty() {
-            [1, self.bundle_width]
+            [1, self.gang_width]
         } else {
             [local.iter().product::<u64>() as usize; 2]
         };
-        (alone * count[0]).max(bundle * count[1])
+        (alone * count[0]).max(gang * count[1])
     }
 
     /// The layout of frames.
-    pub(crate) fn frame_layout(&self, bundles: bool) -> FrameLayout {
-        if bundles {
-            self.bundle_frame
-        } else {
-            self.frame
-        }
+    pub(crate) fn frame_layout(&self, gangs: bool) -> FrameLayout {
+        if gangs { self.gang_frame } else { self.frame }
     }
 
     fn check_grid(&self, grid: &LaunchGrid) -> Result<(), LaunchError> {
@@ -106,7 +102,7 @@ impl JitKernel {
                 "a workgroup has more than {MAX_INVOCATIONS} invocations"
             ));
         }
-        let width = self.bundle_width as u64;
+        let width = self.gang_width as u64;
         if !self.code.has_entry(false) && !grid.offset[0].is_multiple_of(width) {
             return bad(format!(
                 "an offset of {} is no multiple of {width}",

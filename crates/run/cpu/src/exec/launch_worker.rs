@@ -87,8 +87,8 @@ impl<'a> LaunchWorker<'a> {
             global: grid.global,
             offset: grid.offset,
             dimensions: grid.dimensions.into(),
-            streams: shared.streams.into(),
-            tallies: counts_alone.into(),
+            non_temporal: shared.non_temporal.into(),
+            privatised: counts_alone.into(),
             counters: counters.as_mut_ptr(),
             sanitizer: std::ptr::null_mut(),
             printer: std::ptr::from_mut(&mut *printer).cast(),
@@ -175,10 +175,10 @@ impl<'a> LaunchWorker<'a> {
             context.local[n] = grid.local[n].min(grid.global[n] - first);
             count *= context.local[n];
         }
-        let whole = |n: u64| n.is_multiple_of(self.kernel.bundle_width as u64);
-        let bundles =
+        let whole = |n: u64| n.is_multiple_of(self.kernel.gang_width as u64);
+        let gangs =
             self.kernel.code.has_entry(true) && whole(context.local[0]) && whole(context.base[0]);
-        let layout = self.kernel.frame_layout(bundles);
+        let layout = self.kernel.frame_layout(gangs);
         context.frames = self.frames.as_mut_ptr().wrapping_add(layout.bias).cast();
         context.frame_stride = layout.stride as u64 * 8;
         if self.kernel.zero_workgroup {
@@ -198,7 +198,7 @@ impl<'a> LaunchWorker<'a> {
                 &self.context,
                 &mut self.frames,
                 count as u32,
-                bundles,
+                gangs,
             )
         }
     }

@@ -31,7 +31,7 @@ impl JitKernel {
         let ParameterPositions {
             arguments: written,
             bindings: rows,
-        } = &self.streams.positions;
+        } = &self.non_temporal.positions;
         let arguments = written
             .iter()
             .filter_map(|at| match launch.arguments.get(*at) {
@@ -91,7 +91,7 @@ mod tests {
         let kernel =
             JitKernel::compile_entry_point(&module, "main", ExecutionModel::Kernel, &[], &options);
         let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
-        kernel.streams.positions.arguments.clone()
+        kernel.non_temporal.positions.arguments.clone()
     }
 
     #[test]

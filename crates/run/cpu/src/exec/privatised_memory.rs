@@ -45,7 +45,7 @@ impl JitKernel {
         threads: usize,
         bindings: &[[u64; 2]],
     ) -> Option<Vec<PrivatisedMemory>> {
-        if self.tallies.parameters.is_empty() {
+        if self.privatised.parameters.is_empty() {
             return None;
         }
         if threads <= 1 {
@@ -68,7 +68,7 @@ impl JitKernel {
         let invocations = checked_product(grid.global)?;
         let mut elements = 0;
         let mut all = Vec::new();
-        for (index, update) in &self.tallies.parameters {
+        for (index, update) in &self.privatised.parameters {
             let memory = match index {
                 ParameterIndex::Argument(at) => (*arguments.get(*at)?)?,
                 ParameterIndex::Binding(row) => *bindings.get(*row)?,
@@ -249,10 +249,10 @@ mod tests {
         let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
         assert_eq!(
             kernel.may_wait,
-            kernel.tallies.parameters.is_empty(),
+            kernel.privatised.parameters.is_empty(),
             "{body}"
         );
-        kernel.tallies.parameters == [(ParameterIndex::Argument(0), ADDED)]
+        kernel.privatised.parameters == [(ParameterIndex::Argument(0), ADDED)]
     }
 
     const ADDED: PrivatisedUpdate = PrivatisedUpdate {

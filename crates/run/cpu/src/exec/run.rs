@@ -46,8 +46,8 @@ impl JitKernel {
     ) -> Result<(), LaunchError> {
         let grid = self.compute_grid(&launch.size)?;
         let mut shared = self.marshal_arguments(launch)?;
-        shared.streams = self.needs_non_temporal(launch, &grid, &shared.bindings);
-        if !self.is_all_bundles(&grid) {
+        shared.non_temporal = self.needs_non_temporal(launch, &grid, &shared.bindings);
+        if !self.is_all_gangs(&grid) {
             let prepared = self.code.prepare_serialised();
             prepared.map_err(|why| LaunchError::Launch(format!("{}: {why}", self.name)))?;
         }
@@ -82,7 +82,7 @@ impl JitKernel {
                     }
                 }
             }
-            if shared.streams {
+            if shared.non_temporal {
                 fence_stores();
             }
             // SAFETY: the caller's promise.
@@ -110,9 +110,9 @@ impl JitKernel {
         }
     }
 
-    /// Whether all workgroups of a launch consist of whole bundles.
-    fn is_all_bundles(&self, grid: &LaunchGrid) -> bool {
-        let whole = |n: [u64; 3]| n[0].is_multiple_of(self.bundle_width as u64);
+    /// Whether all workgroups of a launch consist of whole gangs.
+    fn is_all_gangs(&self, grid: &LaunchGrid) -> bool {
+        let whole = |n: [u64; 3]| n[0].is_multiple_of(self.gang_width as u64);
         let sizes = [grid.local, grid.global, grid.offset];
         self.code.has_entry(true) && sizes.into_iter().all(whole)
     }

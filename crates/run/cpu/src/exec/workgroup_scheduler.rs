@@ -15,7 +15,7 @@ use crate::layout::launch_context::{DONE, LaunchContext, START};
 use crate::pipe::{self, PipeOperands};
 use crate::sanitizer::workgroup_state::WorkgroupState;
 
-/// Runs a workgroup of `count` invocations, one by one or in bundles.
+/// Runs a workgroup of `count` invocations, one by one or in gangs.
 ///
 /// # Safety
 /// As [`JitKernel::run_launch`].
@@ -25,14 +25,14 @@ pub(crate) unsafe fn run_group(
     context: &LaunchContext,
     frames: &mut [u64],
     count: u32,
-    bundles: bool,
+    gangs: bool,
 ) -> Result<(), LaunchError> {
     let mut group = WorkgroupScheduler {
         kernel,
         context,
         frames,
         count,
-        bundles,
+        gangs,
         active: Vec::new(),
         live: context.sanitizer.cast(),
     };
@@ -45,8 +45,8 @@ struct WorkgroupScheduler<'a> {
     context: &'a LaunchContext,
     frames: &'a mut [u64],
     count: u32,
-    /// Whether the code for bundles runs; each has one state.
-    bundles: bool,
+    /// Whether the code for gangs runs; each has one state.
+    gangs: bool,
     active: Vec<usize>,
     /// What checks know; null where nothing is checked.
     live: *mut WorkgroupState,
@@ -160,7 +160,7 @@ impl WorkgroupScheduler<'_> {
         hi: u32,
         resume: u32,
     ) -> Result<(u32, u32), LaunchError> {
-        let Some(compiled) = self.kernel.code.entry(self.bundles) else {
+        let Some(compiled) = self.kernel.code.entry(self.gangs) else {
             return Ok((START, START));
         };
         // SAFETY: the entry function lives as long as the kernel; its use of memory is the caller's promise.
@@ -181,7 +181,7 @@ impl WorkgroupScheduler<'_> {
     fn frames(&mut self) -> WorkgroupFrames<'_> {
         WorkgroupFrames {
             words: self.frames,
-            layout: self.kernel.frame_layout(self.bundles),
+            layout: self.kernel.frame_layout(self.gangs),
         }
     }
 
@@ -370,8 +370,8 @@ impl WorkgroupScheduler<'_> {
 
     /// The point at which all invocations are that have not ended.
     fn common_state(&mut self) -> Result<u32, LaunchError> {
-        let each = if self.bundles {
-            self.kernel.bundle_width
+        let each = if self.gangs {
+            self.kernel.gang_width
         } else {
             1
         };

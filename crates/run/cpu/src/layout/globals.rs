@@ -19,7 +19,7 @@ use spirula_spirv::{Id, IdMap};
 /// Most bytes of the module-level variables of one kind.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Least alignment of a variable: that of a vector of a bundle.
+/// Least alignment of a variable: that of a vector of a gang.
 const LEAST_ALIGN: u32 = 16;
 /// Most alignment of a variable: that of a vector of 16 doubles.
 const MOST_ALIGN: u32 = 128;

@@ -46,9 +46,9 @@ pub(crate) struct LaunchContext {
     /// Dimensions.
     pub dimensions: u64,
     /// Whether memory that is only written takes non-temporal stores; 0 or 1.
-    pub streams: u64,
+    pub non_temporal: u64,
     /// Whether the thread counts in private copies, so that updates need not be atomic; 0 or 1.
-    pub tallies: u64,
+    pub privatised: u64,
     /// How often each block ran. Only kernels that count blocks use it.
     pub counters: *mut u64,
     /// The sanitizer's `WorkgroupState`; null where nothing is checked.
@@ -83,8 +83,8 @@ pub(crate) mod at {
     pub const GLOBAL: i32 = offset_of!(LaunchContext, global) as i32;
     pub const OFFSET: i32 = offset_of!(LaunchContext, offset) as i32;
     pub const DIMENSIONS: i32 = offset_of!(LaunchContext, dimensions) as i32;
-    pub const STREAMS: i32 = offset_of!(LaunchContext, streams) as i32;
-    pub const TALLIES: i32 = offset_of!(LaunchContext, tallies) as i32;
+    pub const NON_TEMPORAL: i32 = offset_of!(LaunchContext, non_temporal) as i32;
+    pub const PRIVATISED: i32 = offset_of!(LaunchContext, privatised) as i32;
     pub const COUNTERS: i32 = offset_of!(LaunchContext, counters) as i32;
     pub const SANITIZER: i32 = offset_of!(LaunchContext, sanitizer) as i32;
 }

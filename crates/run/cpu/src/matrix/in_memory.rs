@@ -24,7 +24,7 @@ fn unpack_sizes(pair: u64) -> [usize; 2] {
 ///
 /// # Safety
 /// There is such a matrix, and room for it.
-pub(crate) unsafe extern "C" fn load_matrix<T: DenseElement>(
+pub(crate) unsafe extern "C" fn load_matrix<T: MatrixElement>(
     to: *mut f32,
     from: *const T,
     stride: u64,
@@ -48,7 +48,7 @@ pub(crate) unsafe extern "C" fn load_matrix<T: DenseElement>(
 const BLOCK: usize = 8;
 
 /// Reads a matrix that lies column by column.
-unsafe fn load_transposed<T: DenseElement>(
+unsafe fn load_transposed<T: MatrixElement>(
     to: *mut f32,
     from: *const T,
     stride: usize,
@@ -73,7 +73,7 @@ unsafe fn load_transposed<T: DenseElement>(
 }
 
 /// What matrices have in memory.
-pub(crate) trait DenseElement: Copy {
+pub(crate) trait MatrixElement: Copy {
     /// Reads so many numbers.
     ///
     /// # Safety
@@ -81,7 +81,7 @@ pub(crate) trait DenseElement: Copy {
     unsafe fn widen_to_f32(to: *mut f32, from: *const Self, count: usize);
 }
 
-impl DenseElement for f32 {
+impl MatrixElement for f32 {
     unsafe fn widen_to_f32(to: *mut f32, from: *const f32, count: usize) {
         // SAFETY: the caller's promise; bytes, as nothing is said of their alignment.
         unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), to.cast(), count * 4) };
@@ -89,7 +89,7 @@ impl DenseElement for f32 {
 }
 
 /// Numbers of 16 bits.
-impl DenseElement for u16 {
+impl MatrixElement for u16 {
     unsafe fn widen_to_f32(to: *mut f32, from: *const u16, count: usize) {
         // SAFETY: the caller's promise, and the processor has the instructions.
         unsafe {
@@ -211,7 +211,7 @@ pub(crate) unsafe extern "C" fn multiply_matrices(
     depth: u64,
 ) {
     let [rows, columns] = unpack_sizes(size);
-    let product = DenseProduct {
+    let product = InMemoryProduct {
         to,
         factors: [first, second],
         summand,
@@ -233,7 +233,7 @@ pub(crate) unsafe extern "C" fn multiply_matrices(
 }
 
 /// A product, row by row each.
-struct DenseProduct {
+struct InMemoryProduct {
     to: *mut f32,
     factors: [*const f32; 2],
     summand: *const f32,
@@ -241,7 +241,7 @@ struct DenseProduct {
     size: [usize; 3],
 }
 
-impl DenseProduct {
+impl InMemoryProduct {
     unsafe fn multiply_portably(&self) {
         let [rows, columns, depth] = self.size;
         // SAFETY: the caller's promise.
@@ -268,7 +268,7 @@ macro_rules! vectors {
      |$count:ident| $mask_of:expr, |$at:ident, $m:ident| $load:expr, |$to:ident, $n:ident, $v:ident| $store:expr,
      $splat:path, $fma:path) => {
         mod $name {
-            use super::DenseProduct;
+            use super::InMemoryProduct;
             use std::arch::x86_64::*;
 
             /// Most rows of a block.
@@ -292,7 +292,7 @@ macro_rules! vectors {
             }
 
             #[target_feature(enable = $features)]
-            pub(super) unsafe fn multiply(product: &DenseProduct) {
+            pub(super) unsafe fn multiply(product: &InMemoryProduct) {
                 let [rows, columns, _] = product.size;
                 let blocks = rows.div_ceil(ROWS).max(1);
                 for column in (0..columns).step_by(2 * $width) {
@@ -315,7 +315,7 @@ macro_rules! vectors {
 
             #[target_feature(enable = $features)]
             unsafe fn add<const R: usize>(
-                product: &DenseProduct,
+                product: &InMemoryProduct,
                 row: usize,
                 column: usize,
                 masks: [$mask; 2],
@@ -372,7 +372,7 @@ mod tests {
     use super::*;
 
     /// A way to multiply.
-    type Way = unsafe fn(&DenseProduct);
+    type Way = unsafe fn(&InMemoryProduct);
 
     fn list_implementations() -> Vec<Way> {
         let mut ways: Vec<Way> = vec![|product| {
@@ -410,7 +410,7 @@ mod tests {
             for way in list_implementations() {
                 // What lies behind the result stays as it is.
                 let mut to = vec![0.5; rows * columns + 1];
-                let product = DenseProduct {
+                let product = InMemoryProduct {
                     to: to.as_mut_ptr(),
                     factors: [a.as_ptr(), b.as_ptr()],
                     summand: c.as_ptr(),

@@ -41,7 +41,7 @@ pub(crate) struct TypedModule<'a> {
 
 impl<'a> TypedModule<'a> {
     /// Reads a module for one of its entry points, or for a function that a kernel enqueues. `spec` gives the values of
-    /// specialisation constants by `SpecId`. With `bundles` the code is for gangs alone, where each workgroup is one.
+    /// specialisation constants by `SpecId`. With `gangs` the code is for gangs alone, where each workgroup is one.
     ///
     /// # Errors
     /// When the module has no memory model or a 32-bit one, when a type or constant is malformed, or when there is no
@@ -51,7 +51,7 @@ impl<'a> TypedModule<'a> {
         start: EntrySelector<'_>,
         spec: &[(u32, u64)],
         subgroup_size: u32,
-        bundles: bool,
+        gangs: bool,
     ) -> Result<TypedModule<'a>, SourceDiagnostic> {
         check_addressing(module)?;
         let definitions = IdDefinitions::from_module(module);
@@ -77,7 +77,7 @@ impl<'a> TypedModule<'a> {
         let constants =
             SpirvConstants::from_module(module, &definitions, &decorations, &types, spec)?;
         let entry = EntryInfo::from_module(module, &constants, start)?;
-        let is_single = bundles && entry.is_gang(subgroup_size);
+        let is_single = gangs && entry.is_gang(subgroup_size);
         Ok(TypedModule {
             is_single,
             sets: extended_sets(module),
@@ -164,7 +164,7 @@ impl<'a> TypedModule<'a> {
     }
 
     /// Whether a type is one of cooperative matrices that lie in memory as a whole.
-    pub fn is_dense(&self, ty: Id) -> bool {
+    pub fn is_in_memory_matrix(&self, ty: Id) -> bool {
         self.is_single && self.is_cooperative(ty)
     }
 

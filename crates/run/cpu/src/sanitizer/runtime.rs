@@ -67,22 +67,22 @@ pub(crate) extern "C" fn sanitize_access(
     live.record_access(context, linear, AccessRecord::new(address, what, value))
 }
 
-/// Loads of workgroup memory that are inside, from an address on; `series` has their number, and for each how far it is from
+/// Loads of workgroup memory that are inside, from an address on; `members` has their number, and for each how far it is from
 /// there and what it is.
-pub(crate) extern "C" fn read_series(
+pub(crate) extern "C" fn read_strided_group(
     context: *const LaunchContext,
     linear: u32,
     address: u64,
-    series: *const u64,
+    members: *const u64,
 ) -> u64 {
     // SAFETY: as above; generated code passes what was kept for it, which has so many pairs behind their number.
-    let (context, live, series) = unsafe {
+    let (context, live, members) = unsafe {
         let (context, live) = borrow_live_state(context);
         let members =
-            std::slice::from_raw_parts(series.add(1).cast::<[u64; 2]>(), *series as usize);
+            std::slice::from_raw_parts(members.add(1).cast::<[u64; 2]>(), *members as usize);
         (context, live, members)
     };
-    live.read_series(context, linear, address, series);
+    live.read_strided_group(context, linear, address, members);
     0
 }
 

@@ -39,9 +39,9 @@ impl StridedLoad {
 
 /// All series of a kernel.
 #[derive(Debug, Default)]
-pub(crate) struct AllSeries {
+pub(crate) struct StridedGroups {
     /// The members of each, in the order of the block.
-    pub series: Vec<Vec<StridedLoad>>,
+    pub groups: Vec<Vec<StridedLoad>>,
     /// By what a load gives: its series.
     of: FxHashMap<Id, usize>,
 }
@@ -56,10 +56,10 @@ struct LoadOrigin {
     ty: Id,
 }
 
-impl AllSeries {
+impl StridedGroups {
     /// Of everything that the entry point reaches. Cost: linear in the instructions.
-    pub fn from_program(program: &AnalysedModule<'_>) -> AllSeries {
-        let mut all = AllSeries::default();
+    pub fn from_program(program: &AnalysedModule<'_>) -> StridedGroups {
+        let mut all = StridedGroups::default();
         for func in &program.functions.bottom_up {
             let info = program.functions.get(*func);
             for at in &info.order {
@@ -98,12 +98,12 @@ impl AllSeries {
         if members.len() < FEWEST {
             return;
         }
-        let (first, number) = (members[0].distance, self.series.len());
+        let (first, number) = (members[0].distance, self.groups.len());
         for member in &mut members {
             member.distance -= first;
             self.of.insert(member.load, number);
         }
-        self.series.push(members);
+        self.groups.push(members);
     }
 }
 

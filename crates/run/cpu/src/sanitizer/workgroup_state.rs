@@ -314,18 +314,18 @@ impl WorkgroupState {
 
     /// Reads of what is in the workgroup's memory, each of a cell of its own, given by how far they are from an address and
     /// what they are.
-    pub(super) fn read_series(
+    pub(super) fn read_strided_group(
         &mut self,
         context: &LaunchContext,
         linear: u32,
         address: u64,
-        series: &[[u64; 2]],
+        members: &[[u64; 2]],
     ) {
         let granule = self.info().group_granule;
         let first = address.wrapping_sub(self.group_base);
         let phases = self.phases();
         let owner = phases.now | u64::from(linear);
-        for [distance, what] in series {
+        for [distance, what] in members {
             let at = (first.wrapping_add(*distance) >> granule) as usize;
             let cell = self.cells.get(at).copied().unwrap_or(0);
             match shadow_cell::read_usually(cell, owner, *what, phases) {

@@ -1,4 +1,4 @@
-//! Loads and stores of bundles.
+//! Loads and stores of gangs.
 
 use super::divergence::{FrameSlot, LaneVariance};
 use super::lane_layout::{LaneLayout, LaneValues, vector_of};
@@ -80,7 +80,7 @@ impl GangVectoriser<'_> {
         {
             let flags = self.vector_flags(inst);
             let parts = self.extract_vectors(value, vector);
-            match self.streaming {
+            match self.non_temporal_stub {
                 Some((callee, stores))
                     if stores.contains(&inst) && parts.len().is_multiple_of(2) =>
                 {
@@ -120,7 +120,7 @@ impl GangVectoriser<'_> {
         let context = self.get_lane_values(self.shapes.roots.context)[0];
         let trusted = MemFlagsData::trusted().with_readonly();
         let ins = self.builder.ins();
-        let asked = ins.load(types::I64, trusted, context, at::STREAMS);
+        let asked = ins.load(types::I64, trusted, context, at::NON_TEMPORAL);
         let [past, plain, after] = [(); 3].map(|()| self.builder.create_block());
         self.builder.ins().brif(asked, past, &[], plain, &[]);
         self.builder.switch_to_block(past);

@@ -1,4 +1,4 @@
-//! How values differ between the invocations of a bundle.
+//! How values differ between the invocations of a gang.
 //!
 //! A forward analysis from the local id, optimistic, to a fixed point; a value only ever rises from
 //! unknown over affine to varying, so that the number of sweeps is bounded by the depth of loops.
@@ -15,7 +15,7 @@ use cranelift_codegen::ir::{
 /// Most sweeps over a function.
 const MAX_SWEEPS: u32 = 100;
 
-/// How a value differs between the invocations of a bundle.
+/// How a value differs between the invocations of a gang.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LaneVariance {
     /// Not reached yet.
@@ -81,7 +81,7 @@ impl<'a> VarianceAnalysis<'a> {
     /// Analyses a function.
     ///
     /// # Errors
-    /// When bundles cannot run it.
+    /// When gangs cannot run it.
     pub fn from_function(
         func: &'a Function,
         graph: &ClifFlowGraph,

@@ -9,7 +9,7 @@ use cranelift_frontend::Variable;
 use smallvec::SmallVec;
 
 impl GangVectoriser<'_> {
-    /// Invocations of a bundle.
+    /// Invocations of a gang.
     pub fn width(&self) -> usize {
         self.shapes.roots.width
     }

@@ -1,4 +1,4 @@
-//! Code for bundles: neighbouring invocations at once, in vectors.
+//! Code for gangs: neighbouring invocations at once, in vectors.
 //!
 //! The code that runs the invocations of a workgroup one after the other, as Cranelift's IR, is
 //! rewritten such that each round of its loop runs four or eight invocations that are neighbours in x:
@@ -12,7 +12,7 @@
 //!   where they agree, which is tested, it stays a branch.
 //!
 //! So every kernel can be rewritten, but for those whose invocations wait for each other within
-//! such a region; those stay scalar. Where a bundle is a workgroup by itself, a barrier is no more than a
+//! such a region; those stay scalar. Where a gang is a workgroup by itself, a barrier is no more than a
 //! `nop`, which tells where it is.
 //!
 //! SPMD on SIMD as in Pharr and Mark: ispc, A SPMD Compiler for High-Performance CPU Programming; the
@@ -50,12 +50,12 @@ pub(crate) struct GangSupport<'a> {
     pub target: GangTarget,
     pub several: &'a WideFunctionMap,
     /// What stores two vectors past the caches.
-    pub streaming: Option<FuncRef>,
+    pub non_temporal_stub: Option<FuncRef>,
     /// The stores that may pass the caches by.
-    pub streamed: &'a rustc_hash::FxHashSet<Inst>,
+    pub non_temporal_insts: &'a rustc_hash::FxHashSet<Inst>,
 }
 
-/// Rewrites a function whose loop steps by bundles.
+/// Rewrites a function whose loop steps by gangs.
 pub(crate) fn vectorise_gang_loop(
     func: &Function,
     mut roots: GangEntry,

@@ -2,7 +2,7 @@
 //!
 //! The lanes of what the region needs are written to rooms on the stack; a loop over the lanes loads
 //! them, runs a copy of the region's original code, and writes what the region gives to rooms, from
-//! where the bundle takes it again.
+//! where the gang takes it again.
 
 use super::GangRefusal;
 use super::access::slot_form;

@@ -1,4 +1,4 @@
-//! From the code of one invocation to that of a bundle, instruction by instruction.
+//! From the code of one invocation to that of a gang, instruction by instruction.
 
 use super::divergence::{LaneVariance, VarianceAnalysis, block_call_arguments, branch_block_calls};
 use super::flow_graph::ClifFlowGraph;
@@ -30,7 +30,7 @@ pub(super) struct GangVectoriser<'a> {
     /// Functions that are called for all lanes at once.
     pub several: &'a WideFunctionMap,
     /// What stores past the caches, and which stores may.
-    pub streaming: Option<(FuncRef, &'a FxHashSet<Inst>)>,
+    pub non_temporal_stub: Option<(FuncRef, &'a FxHashSet<Inst>)>,
     /// Room for their numbers.
     pub called: Option<StackSlot>,
     /// By position: the block of the new code.
@@ -91,7 +91,9 @@ pub(super) fn vectorise_function(
         builder,
         target: made.target,
         several: made.several,
-        streaming: made.streaming.map(|callee| (callee, made.streamed)),
+        non_temporal_stub: made
+            .non_temporal_stub
+            .map(|callee| (callee, made.non_temporal_insts)),
         called: None,
         blocks,
         locals: super::flow_graph::find_block_locals(old, graph),

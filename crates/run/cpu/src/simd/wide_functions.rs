@@ -1,4 +1,4 @@
-//! Functions of a bundle's numbers at once, which code for bundles calls in place of those of one number.
+//! Functions of a gang's numbers at once, which code for gangs calls in place of those of one number.
 //!
 //! # Unsafe code
 //! They are called by generated code alone, with the address of a room on its stack for as many numbers; vector

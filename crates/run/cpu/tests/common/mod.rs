@@ -40,9 +40,9 @@ pub fn compile_with(
 /// What running gives, which is the same in every mode: in vectors, one invocation at a time, and checked.
 pub fn in_every_mode<T: Debug + PartialEq>(mut run: impl FnMut(&JitOptions) -> T) -> T {
     let modes = [(true, false), (false, false), (false, true)];
-    let results = modes.map(|(bundles, check)| {
+    let results = modes.map(|(gangs, check)| {
         run(&JitOptions {
-            bundles,
+            gangs,
             check,
             ..JitOptions::default()
         })

@@ -68,8 +68,8 @@ fn flat(name: &str, width: u32, height: u32) -> ImageShape {
 
 /// Every way in which code is made.
 fn all_ways() -> [JitOptions; 3] {
-    let with = |bundles, check| JitOptions {
-        bundles,
+    let with = |gangs, check| JitOptions {
+        gangs,
         check,
         ..JitOptions::default()
     };

@@ -85,7 +85,7 @@ impl CpuDriver {
             has_forward_progress: true,
             special_values: 16 | 32 | 64,
             matrices: Vec::new(),
-            has_dense_matrices: compiler.bundles,
+            has_dense_matrices: compiler.gangs,
             limits: DeviceLimits {
                 buffer_size: memory::query_available_memory() / 100 * BUFFER_SHARE,
                 workgroup_size: [1024; 3],
@@ -114,7 +114,7 @@ impl CpuDriver {
     /// The same, running every invocation by itself.
     pub fn with_scalar_execution(options: &DeviceOptions) -> Self {
         let mut driver = CpuDriver::new(options);
-        driver.options.bundles = false;
+        driver.options.gangs = false;
         driver.info.has_dense_matrices = false;
         driver.info.id = "cpu+scalar".to_owned();
         driver

@@ -106,7 +106,7 @@ impl SanitizerHooks {
         values: &[Value],
         emit: &EmitAccess<'_>,
     ) -> Result<ClifScalars, SourceDiagnostic> {
-        if let Some(found) = self.guard_series(lower, access, leaves, emit)? {
+        if let Some(found) = self.guard_strided_group(lower, access, leaves, emit)? {
             return Ok(found);
         }
         let MemoryAccess { address, kind, .. } = access;

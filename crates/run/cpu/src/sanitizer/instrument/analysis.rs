@@ -8,7 +8,7 @@ use crate::sanitizer::component_uses::{only_moved, used_components};
 use crate::sanitizer::covered_loads::covered_loads;
 use crate::sanitizer::definedness::undefined_components;
 use crate::sanitizer::load_purpose::{LoadPurpose, classify_load_purposes};
-use crate::sanitizer::strided_group::AllSeries;
+use crate::sanitizer::strided_group::StridedGroups;
 use crate::sanitizer::volatile_updates::can_invocations_wait;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
@@ -27,7 +27,7 @@ pub(crate) struct SanitizerAnalysis {
     /// Loads whose address is written right after.
     pub covered: IdMap<bool>,
     /// Loads that are checked together.
-    pub series: AllSeries,
+    pub strided_groups: StridedGroups,
     /// The mask of components that are used by themselves, by value.
     pub used: IdMap<u64>,
     /// Values that are only moved, not computed with.
@@ -72,7 +72,7 @@ impl SanitizerAnalysis {
             .unwrap_or(2);
         let moved = only_moved(program);
         let purposes = classify_load_purposes(program);
-        let series = AllSeries::from_program(program);
+        let strided_groups = StridedGroups::from_program(program);
         let mut functions = program.functions.bottom_up.iter();
         let called =
             functions.any(|f| *f != program.entry.func && !program.functions.get(*f).inline);
@@ -84,8 +84,8 @@ impl SanitizerAnalysis {
             undefined: undefined_components(program, &moved),
             moved,
             covered: covered_loads(program),
-            in_place: shared_accesses(program, &series) <= MAX_IN_PLACE,
-            series,
+            in_place: count_shared_scalars(program, &strided_groups) <= MAX_IN_PLACE,
+            strided_groups,
             provenance,
             group_granule,
             loops: has_loops(program),
@@ -121,13 +121,13 @@ impl SanitizerAnalysis {
 }
 
 /// Number of scalars that are accessed in memory which invocations may share. Strided groups are left out.
-fn shared_accesses(program: &AnalysedModule<'_>, series: &AllSeries) -> usize {
+fn count_shared_scalars(program: &AnalysedModule<'_>, groups: &StridedGroups) -> usize {
     let functions = program.functions.bottom_up.iter();
     let insts = functions.flat_map(|func| program.module.function_insts(*func));
     let accessed = insts.filter_map(|inst| match inst.op() {
         Op::Load => {
             let load = inst.result()?;
-            series
+            groups
                 .group_of_load(load)
                 .is_none()
                 .then_some((inst.id_operand(0), load))

@@ -52,7 +52,7 @@ impl SanitizerHooks {
             ShadowKind::Group { cells, cleared } => (cells, self.group_granule(), Some(cleared)),
             _ => return,
         };
-        let deed = SharedAccess {
+        let access = SharedAccess {
             writes: is_write(how),
             group: group.is_some(),
             cleared: group == Some(true),
@@ -72,12 +72,12 @@ impl SanitizerHooks {
         let cells = self.first_cell(lower, cells);
         let at = lower.builder.ins().iadd(cells, step);
         let site = lower.emit_iconst(types::I64, (site << SITE_SHIFT) as i64);
-        let released = if deed.volatile {
+        let released = if access.volatile {
             self.released_at(lower, place, step)
         } else {
             None
         };
-        if deed.volatile && !deed.group && released.is_none() {
+        if access.volatile && !access.group && released.is_none() {
             self.call_touch(lower, address, what, value);
             return;
         }
@@ -90,20 +90,20 @@ impl SanitizerHooks {
         let new = lower.builder.append_block_param(blocks.store, types::I64);
         let in_place = self.analysis.in_place;
         if in_place {
-            shadow_codegen(lower).decide_access(deed, at, site, &blocks)
+            shadow_codegen(lower).decide_access(access, at, site, &blocks)
         } else {
-            shadow_codegen(lower).decide_at_once(deed, at, site, &blocks)
+            shadow_codegen(lower).decide_at_once(access, at, site, &blocks)
         }
         lower.builder.switch_to_block(blocks.slow);
         // What may order something is not decided behind the first test alone.
-        if in_place || deed.volatile {
+        if in_place || access.volatile {
             self.call_touch(lower, address, what, value);
         } else {
-            self.call_decide(lower, deed, [address, at], what, value)
+            self.call_decide(lower, access, [address, at], what, value)
         }
         lower.builder.ins().jump(blocks.done, &[]);
         lower.builder.switch_to_block(blocks.store);
-        if let Some(released) = blocks.released.filter(|_| deed.writes) {
+        if let Some(released) = blocks.released.filter(|_| access.writes) {
             let owner = shadow_codegen(lower).emit_owner();
             shadow_codegen(lower).note_release(released, owner);
         }

@@ -61,7 +61,7 @@ struct FunctionState {
     rooms: FxHashMap<Id, VariableShadow>,
     /// Result of the common check of each strided group. It is not zero where all its addresses are inside and all
     /// its loads are accounted for.
-    series_results: FxHashMap<usize, Value>,
+    group_results: FxHashMap<usize, Value>,
     /// The flag of each Cranelift variable that says whether it was assigned.
     assigned: Vec<Option<Variable>>,
     /// One for each inlined call around the current place; the first is that of the function itself.

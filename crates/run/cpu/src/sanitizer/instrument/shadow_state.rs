@@ -125,55 +125,61 @@ impl ShadowCodegen<'_, '_> {
     /// it is slow. `at` is the cell, `site` the access's in its place.
     pub fn decide_access(
         &mut self,
-        deed: SharedAccess,
+        access: SharedAccess,
         at: Value,
         site: Value,
         blocks: &CellBlocks,
     ) {
-        self.emit_volatile_order_test(deed, blocks);
-        if deed.is_group_read() {
+        self.emit_volatile_order_test(access, blocks);
+        if access.is_group_read() {
             let next = self.builder.create_block();
             self.read_by_many(at, blocks, next);
             self.builder.switch_to_block(next);
         }
-        self.decide_rest(deed, at, site, blocks);
+        self.decide_rest(access, at, site, blocks);
     }
 
     /// Decides by the first test alone; slow where it fails.
     pub fn decide_at_once(
         &mut self,
-        deed: SharedAccess,
+        access: SharedAccess,
         at: Value,
         site: Value,
         blocks: &CellBlocks,
     ) {
-        self.emit_volatile_order_test(deed, blocks);
-        if deed.is_group_read() {
+        self.emit_volatile_order_test(access, blocks);
+        if access.is_group_read() {
             return self.read_by_many(at, blocks, blocks.slow);
         }
         let cell = self.builder.ins().load(types::I64, cell_flags(), at, 0);
-        self.store_if_fresh(deed, cell, site, blocks, blocks.slow);
+        self.store_if_fresh(access, cell, site, blocks, blocks.slow);
     }
 
     /// Decides where reads by many are known already.
-    pub fn decide_rest(&mut self, deed: SharedAccess, at: Value, site: Value, blocks: &CellBlocks) {
+    pub fn decide_rest(
+        &mut self,
+        access: SharedAccess,
+        at: Value,
+        site: Value,
+        blocks: &CellBlocks,
+    ) {
         let cell = self.builder.ins().load(types::I64, cell_flags(), at, 0);
         let next = self.builder.create_block();
-        self.store_if_fresh(deed, cell, site, blocks, next);
+        self.store_if_fresh(access, cell, site, blocks, next);
         self.builder.switch_to_block(next);
-        match (deed.writes, deed.group) {
-            (true, _) => self.emit_shared_write(deed, cell, site, blocks),
-            (false, false) => self.emit_shared_read(deed, cell, blocks),
-            (false, true) => self.read_group(deed, cell, blocks),
+        match (access.writes, access.group) {
+            (true, _) => self.emit_shared_write(access, cell, site, blocks),
+            (false, false) => self.emit_shared_read(access, cell, blocks),
+            (false, true) => self.read_group(access, cell, blocks),
         }
     }
 
     /// Volatile accesses may order something, as atomics do: those to memory of the workgroup once there was a fence,
     /// reads of other memory where something was released that is not known to be before.
-    fn emit_volatile_order_test(&mut self, deed: SharedAccess, blocks: &CellBlocks) {
-        let quiet = match (deed.volatile, deed.group, blocks.released) {
+    fn emit_volatile_order_test(&mut self, access: SharedAccess, blocks: &CellBlocks) {
+        let quiet = match (access.volatile, access.group, blocks.released) {
             (true, true, _) => self.load_workgroup_field(runtime::at::QUIET),
-            (true, false, Some(released)) if !deed.writes => self.has_acquired(released),
+            (true, false, Some(released)) if !access.writes => self.has_acquired(released),
             _ => return,
         };
         let next = self.builder.create_block();
@@ -201,19 +207,19 @@ impl ShadowCodegen<'_, '_> {
     /// before is ordered before the access; where that reads memory of the workgroup, it needs to have been written.
     fn store_if_fresh(
         &mut self,
-        deed: SharedAccess,
+        access: SharedAccess,
         cell: Value,
         site: Value,
         blocks: &CellBlocks,
         elsewhere: Block,
     ) {
-        let first = if deed.group {
+        let first = if access.group {
             runtime::at::WIDE
         } else {
             runtime::at::LAUNCH
         };
         let first = self.load_workgroup_field(first);
-        let fresh = if deed.is_group_read() && !deed.cleared {
+        let fresh = if access.is_group_read() && !access.cleared {
             self.is_written_before(cell, first)
         } else {
             let less = IntCC::UnsignedLessThan;
@@ -222,7 +228,7 @@ impl ShadowCodegen<'_, '_> {
         let new = self.builder.create_block();
         self.builder.ins().brif(fresh, new, &[], elsewhere, &[]);
         self.builder.switch_to_block(new);
-        self.store_record(deed, site, blocks);
+        self.store_record(access, site, blocks);
     }
 
     /// Whether the workgroup has written what a cell stands for, and did nothing there from a phase on.
@@ -237,8 +243,8 @@ impl ShadowCodegen<'_, '_> {
         self.builder.ins().band(earlier, kept)
     }
 
-    fn store_record(&mut self, deed: SharedAccess, site: Value, blocks: &CellBlocks) {
-        let record = self.emit_cell_record(deed.record_flags(), site);
+    fn store_record(&mut self, access: SharedAccess, site: Value, blocks: &CellBlocks) {
+        let record = self.emit_cell_record(access.record_flags(), site);
         let args = [BlockArg::Value(record)];
         self.builder.ins().jump(blocks.store, &args);
     }
@@ -246,13 +252,13 @@ impl ShadowCodegen<'_, '_> {
     /// A write of a cell that is not fresh: it is the invocation's own and nobody else has read it.
     fn emit_shared_write(
         &mut self,
-        deed: SharedAccess,
+        access: SharedAccess,
         cell: Value,
         site: Value,
         blocks: &CellBlocks,
     ) {
-        let kept = if deed.group { 0 } else { KEPT };
-        let same = if deed.volatile {
+        let kept = if access.group { 0 } else { KEPT };
+        let same = if access.volatile {
             self.builder.ins().bxor_imm_u(cell, ATOMIC as i64)
         } else {
             cell
@@ -261,12 +267,12 @@ impl ShadowCodegen<'_, '_> {
         let own = self.builder.create_block();
         self.builder.ins().brif(other, blocks.slow, &[], own, &[]);
         self.builder.switch_to_block(own);
-        self.store_record(deed, site, blocks);
+        self.store_record(access, site, blocks);
     }
 
     /// A read of a cell that is not fresh: it is the invocation's own, or many have read it in this phase.
-    fn emit_shared_read(&mut self, deed: SharedAccess, cell: Value, blocks: &CellBlocks) {
-        let atomic = if deed.volatile { ATOMIC } else { 0 };
+    fn emit_shared_read(&mut self, access: SharedAccess, cell: Value, blocks: &CellBlocks) {
+        let atomic = if access.volatile { ATOMIC } else { 0 };
         let other = self.not_own(cell, OWN | atomic);
         let shared = self.builder.create_block();
         self.builder
@@ -287,9 +293,9 @@ impl ShadowCodegen<'_, '_> {
     }
 
     /// The same of memory of the workgroup, which nobody has written in this phase.
-    fn read_group(&mut self, deed: SharedAccess, cell: Value, blocks: &CellBlocks) {
+    fn read_group(&mut self, access: SharedAccess, cell: Value, blocks: &CellBlocks) {
         let [others, same] = [(); 2].map(|()| self.builder.create_block());
-        let atomic = if deed.volatile { ATOMIC } else { 0 };
+        let atomic = if access.volatile { ATOMIC } else { 0 };
         let other = self.not_own(cell, OWN | atomic);
         self.builder
             .ins()

@@ -1,4 +1,4 @@
-//! Loads that are checked together ([`crate::sanitizer::AllSeries`]).
+//! Loads that are checked together ([`crate::sanitizer::StridedGroups`]).
 
 use super::accessed_object::{AccessedObject, ShadowKind};
 use super::cells::shadow_codegen;
@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 
-/// By series: what was asked at its first load, which is not zero if all its places are inside, and nothing more is to be said of
+/// By group: what was asked at its first load, which is not zero if all its places are inside, and nothing more is to be said of
 /// the loads.
 pub(crate) type StridedCheckResults = FxHashMap<usize, Value>;
 
@@ -22,8 +22,8 @@ pub(crate) type StridedCheckResults = FxHashMap<usize, Value>;
 const AT_ONCE: usize = 4;
 
 impl SanitizerHooks {
-    /// What a load of a series gives, made at its address or the one to use instead; none where it is of no series.
-    pub(super) fn guard_series(
+    /// What a load of a group gives, made at its address or the one to use instead; none where it is of no group.
+    pub(super) fn guard_strided_group(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
         access: MemoryAccess,
@@ -37,13 +37,13 @@ impl SanitizerHooks {
         } = access;
         let load = lower.current.filter(|inst| inst.op() == Op::Load);
         let load = load.and_then(|inst| inst.result());
-        let all_series = &self.analysis.series;
+        let groups = &self.analysis.strided_groups;
         let found = load.and_then(|load| {
-            let series = all_series.group_of_load(load)?;
-            let is_first = all_series.series[series][0].load == load;
-            Some((series, is_first))
+            let group = groups.group_of_load(load)?;
+            let is_first = groups.groups[group][0].load == load;
+            Some((group, is_first))
         });
-        let Some((series, is_first)) = found.filter(|_| how == MemoryAccessKind::Read) else {
+        let Some((group, is_first)) = found.filter(|_| how == MemoryAccessKind::Read) else {
             return Ok(None);
         };
         let bytes = 1 << self.group_granule();
@@ -57,14 +57,14 @@ impl SanitizerHooks {
             return Ok(None);
         };
         if is_first {
-            let is_fine = self.ask_series(lower, &place, address, series, bytes);
-            let results = &mut self.state.borrow_mut().series_results;
+            let is_fine = self.check_strided_group(lower, &place, address, group, bytes);
+            let results = &mut self.state.borrow_mut().group_results;
             match is_fine {
-                Some(is_fine) => results.insert(series, is_fine),
-                None => results.remove(&series),
+                Some(is_fine) => results.insert(group, is_fine),
+                None => results.remove(&group),
             };
         }
-        let is_fine = self.state.borrow().series_results.get(&series).copied();
+        let is_fine = self.state.borrow().group_results.get(&group).copied();
         let Some(is_fine) = is_fine else {
             return Ok(None);
         };
@@ -83,20 +83,20 @@ impl SanitizerHooks {
         Ok(Some(lower.builder.block_params(done).into()))
     }
 
-    /// Asks for all loads of a series, given the address of the first: whether all are inside, and whether their cells were
+    /// Asks for all loads of a group, given the address of the first: whether all are inside, and whether their cells were
     /// read by many in this phase already. Where they were not, the loads are told of one by one.
-    fn ask_series(
+    fn check_strided_group(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
         place: &AccessedObject,
         address: Value,
-        series: usize,
+        group: usize,
         bytes: u64,
     ) -> Option<Value> {
         let ShadowKind::Group { cells, .. } = place.space else {
             return None;
         };
-        let distances = self.strided_distances(series, bytes);
+        let distances = self.strided_distances(group, bytes);
         let (least, most) = (*distances.iter().min()?, *distances.iter().max()?);
         let span = most.checked_sub(least)?.checked_add(bytes as i64)?;
         let offset = lower.builder.ins().isub(address, place.base);
@@ -126,18 +126,22 @@ impl SanitizerHooks {
         }
         lower.builder.ins().jump(done, &yes);
         lower.builder.switch_to_block(slow);
-        let members = self.kept_members(lower, place, series, bytes);
+        let members = self.kept_members(lower, place, group, bytes);
         let members = lower.emit_iconst(types::I64, members as i64);
         let args = [lower.item.context, lower.item.linear, address, members];
-        self.call_quietly(lower, runtime::read_series as *const () as usize, &args);
+        self.call_quietly(
+            lower,
+            runtime::read_strided_group as *const () as usize,
+            &args,
+        );
         lower.builder.ins().jump(done, &yes);
         lower.builder.switch_to_block(done);
         Some(is_fine)
     }
 
-    /// Bytes from the place of the first load of a series to each scalar of all.
-    fn strided_distances(&self, series: usize, bytes: u64) -> Vec<i64> {
-        let members = &self.analysis.series.series[series];
+    /// Bytes from the place of the first load of a group to each scalar of all.
+    fn strided_distances(&self, group: usize, bytes: u64) -> Vec<i64> {
+        let members = &self.analysis.strided_groups.groups[group];
         let scalars = members
             .iter()
             .flat_map(|member| member.scalar_offsets(bytes));
@@ -166,12 +170,12 @@ impl SanitizerHooks {
         lower.builder.ins().bor(any, all)
     }
 
-    /// The address of what [`runtime::read_series`] is told of a series.
+    /// The address of what [`runtime::read_strided_group`] is told of a group.
     fn kept_members(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
         place: &AccessedObject,
-        series: usize,
+        group: usize,
         bytes: u64,
     ) -> usize {
         let what =
@@ -181,7 +185,7 @@ impl SanitizerHooks {
         let block = program
             .module
             .label(program.functions.get(func).cfg.block(position));
-        let members = &self.analysis.series.series[series];
+        let members = &self.analysis.strided_groups.groups[group];
         let mut words = vec![0];
         for member in members {
             let inst = program.definitions.get(program.module, member.load);

@@ -40,15 +40,15 @@ impl SanitizerHooks {
     pub(super) fn call_decide(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
-        deed: SharedAccess,
+        access: SharedAccess,
         [address, cell]: [Value; 2],
         what: u64,
         value: Option<Value>,
     ) {
-        let make = |code: &mut JitCode| build_decide_stub(code, deed);
+        let make = |code: &mut JitCode| build_decide_stub(code, access);
         let code = &mut *lower.shared.code;
         match code.get_preserving_stub(
-            PreserveAllStub::Deed(deed.variant_index()),
+            PreserveAllStub::Deed(access.variant_index()),
             make,
             lower.builder.func,
         ) {
@@ -78,7 +78,7 @@ fn keeping_host(
 
 /// A function that decides about accesses of a kind as is done in place, from what is passed on of others and the
 /// address of the cell.
-fn build_decide_stub(code: &mut JitCode, deed: SharedAccess) -> Function {
+fn build_decide_stub(code: &mut JitCode, access: SharedAccess) -> Function {
     let mut func = Function::new();
     func.signature = Signature::new(CallConv::PreserveAll);
     let touch = [types::I64, types::I32, types::I64, types::I64, types::I64];
@@ -107,7 +107,7 @@ fn build_decide_stub(code: &mut JitCode, deed: SharedAccess) -> Function {
         store,
         released: None,
     };
-    state.decide_rest(deed, args[5], site, &blocks);
+    state.decide_rest(access, args[5], site, &blocks);
     builder.switch_to_block(slow);
     if let Some(callee) = callee {
         builder.ins().call(callee, &args[..5]);

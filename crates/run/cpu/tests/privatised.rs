@@ -13,13 +13,13 @@ fn given() -> Vec<u32> {
     numbers.map(|n| n.wrapping_mul(0x9e37_79b9) >> 3).collect()
 }
 
-/// What is in the second buffer, which begins as said, after a shader, in bundles and one by one.
+/// What is in the second buffer, which begins as said, after a shader, in gangs and one by one.
 fn both(body: &str, begun: u32) -> Vec<u32> {
     let globals = "%scope = OpConstant %uint 1\n%bins = OpConstant %uint 7";
     let text = shader([64, 1, 1], globals, body);
-    let results = [true, false].map(|bundles| {
+    let results = [true, false].map(|gangs| {
         let options = JitOptions {
-            bundles,
+            gangs,
             ..JitOptions::default()
         };
         let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));

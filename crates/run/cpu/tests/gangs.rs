@@ -1,4 +1,4 @@
-//! Bundles of invocations give the bits that invocations one by one give.
+//! Gangs of invocations give the bits that invocations one by one give.
 
 mod common;
 
@@ -23,20 +23,20 @@ fn input(count: usize) -> Vec<u32> {
 }
 
 fn both(text: &str) -> [JitKernel; 2] {
-    [true, false].map(|bundles| {
+    [true, false].map(|gangs| {
         let options = JitOptions {
-            bundles,
+            gangs,
             ..JitOptions::default()
         };
         compile_with(text, &[], &options).unwrap_or_else(|f| panic!("{}\n{text}", f[0]))
     })
 }
 
-/// Runs a shader both ways; whether bundles are possible is as said.
+/// Runs a shader both ways; whether gangs are possible is as said.
 fn check_with(size: [u32; 3], globals: &str, body: &str, possible: bool) {
     let kernels = both(&shader(size, globals, body));
-    assert_eq!(kernels[0].runs_bundles(), possible, "{body}");
-    assert!(!kernels[1].runs_bundles());
+    assert_eq!(kernels[0].runs_gangs(), possible, "{body}");
+    assert!(!kernels[1].runs_gangs());
     let count = (size[0] * size[1] * size[2] * GROUPS) as usize;
     let results = kernels.map(|kernel| {
         let mut buffers = [input(count + 64), vec![0; 4 * count + 64]];
@@ -476,7 +476,7 @@ fn comparisons_and_functions_of_floats() {
     check([64, 1, 1], "", &body);
 }
 
-/// A workgroup that does not divide into bundles, and one whose subgroups exchange values.
+/// A workgroup that does not divide into gangs, and one whose subgroups exchange values.
 #[test]
 fn what_stays_scalar() {
     check_with([6, 2, 1], "", &own("OpStore %to %own"), false);
@@ -508,7 +508,7 @@ OpStore %second %more
     check_with([64, 1, 1], "", &body, false);
 }
 
-/// `Fma` rounds once, in bundles as elsewhere.
+/// `Fma` rounds once, in gangs as elsewhere.
 #[test]
 fn products_are_added_with_one_rounding() {
     let body = own("%a = OpConvertUToF %float %own
