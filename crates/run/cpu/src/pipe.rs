@@ -1,21 +1,21 @@
 //! Pipes: queues of packets between invocations and launches.
 //!
-//! A pipe is memory that describes itself: [`PipeShape`] makes it, any launch may be given it. Packets are
-//! numbered from 0 on, and packet `n` lies at `n` modulo the capacity. What was reserved is taken out of
-//! the numbers at once; packets become visible, and their places free, once all reservations before are
-//! committed, too (OpenCL C 2.0, section 6.13.16). Operations that find no room or no packets fail, as
-//! do those on what is no pipe.
+//! The memory of a pipe describes itself. [`PipeShape`] initialises it, and any launch may use it. Packets are
+//! numbered from 0 on, and packet `n` lies at `n` modulo the capacity. A reservation takes its numbers at once. Its
+//! packets become visible, or their slots free, when it and all reservations before it are committed (OpenCL C 2.0,
+//! section 6.13.16). Operations that find no room or no packets fail. Operations on memory that is no pipe fail as
+//! well.
 //!
 //! # Unsafe code
-//! Generated code passes addresses. That of a pipe was compared with the memory it is in when the launch
-//! began, and its header is written here only; packets are where loads and stores could be as well. What
-//! several threads use is locked by a word of the header.
+//! Generated code passes addresses. The address of a pipe was compared with its memory when the launch began, and
+//! only this module writes its header. Packets lie where loads and stores of the program could be as well. A word of
+//! the header locks the data that several threads use.
 #![allow(unsafe_code)]
 
 use crate::memory::memory_span::MemorySpan;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the memory of a pipe begins with.
+/// First word of a pipe's memory.
 const MAGIC: u64 = u64::from_le_bytes(*b"spirpipe");
 /// Words of the header.
 const HEADER: u64 = 8;
@@ -26,7 +26,7 @@ const MOST: u64 = 4096;
 /// Most bytes of a pipe.
 const MOST_BYTES: u64 = 1 << 40;
 
-/// How many packets a pipe holds, and how large they are.
+/// Number and size of the packets that a pipe holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipeShape {
     /// Bytes of a packet.
@@ -43,7 +43,7 @@ impl PipeShape {
         (packets > 0 && bytes <= MOST_BYTES).then(|| bytes.next_multiple_of(16))
     }
 
-    /// What its memory begins with while it is empty; zeros follow.
+    /// First bytes of the memory of an empty pipe; zeros follow.
     pub fn encode_header(self) -> Vec<u8> {
         let words = [MAGIC, self.packet.into(), self.capacity.into()];
         words.map(u64::to_le_bytes).concat()
@@ -54,7 +54,7 @@ impl PipeShape {
     }
 }
 
-/// What is done with a pipe; numbers are those that generated code passes.
+/// An operation on a pipe. Generated code passes its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PipeUse {
     Read,
@@ -101,7 +101,7 @@ pub(crate) struct PipeOperands {
     pub id: u64,
     /// The packet's number within the reservation.
     pub index: u64,
-    /// Where the packet is.
+    /// Address of the packet.
     pub packet: u64,
     /// Bytes of a packet.
     pub size: u64,
@@ -113,20 +113,20 @@ pub(crate) fn is_pipe(memory: &MemorySpan) -> bool {
         return false;
     }
     let words = memory.address.cast::<u64>();
-    // SAFETY: the memory is a launch's, aligned, and has so many words.
+    // SAFETY: the memory is that of a launch, aligned, and has as many words.
     let [magic, packet, capacity] = [0, 1, 2].map(|n| unsafe { words.add(n).read() });
     let shape = u32::try_from(packet).ok().zip(u32::try_from(capacity).ok());
     let bytes = shape.and_then(|(packet, capacity)| PipeShape { packet, capacity }.memory_bytes());
     magic == MAGIC && bytes.is_some_and(|bytes| bytes <= memory.length)
 }
 
-/// Does something with a pipe. Gives 0, or all bits where that failed; a reservation, 0 where there is none;
-/// or a number of packets.
+/// Runs an operation on a pipe. Reads and writes return 0, or all bits where they fail. Reservations return their
+/// number, or 0 where they fail. Queries return a number of packets.
 pub(crate) extern "C" fn run_pipe_operation(what: u64, operands: *const PipeOperands) -> u64 {
     let Some(what) = PipeUse::ALL.get(what as usize) else {
         return u64::MAX;
     };
-    // SAFETY: generated code passes the operands, which stand on its stack.
+    // SAFETY: generated code passes the operands, which lie on its stack.
     let operands = unsafe { *operands };
     if operands.pipe == 0 {
         return failure_value(*what);
@@ -159,13 +159,13 @@ enum PipeHeaderField {
     Read = 7,
 }
 
-/// What a reservation is: its last word. The words before are its first packet and their number.
+/// A reservation is free if this is its last word. The words before are its first packet and their number.
 const FREE: u64 = 0;
 const READS: u64 = 1;
 const WRITES: u64 = 2;
 const DONE: u64 = 4;
 
-/// A pipe that no other thread uses meanwhile.
+/// A pipe that is locked, so that no other thread uses it.
 struct LockedPipe {
     words: *mut u64,
     shape: PipeShape,
@@ -260,7 +260,7 @@ impl LockedPipe {
         } else {
             (address as *const u8, place)
         };
-        // SAFETY: the place is the pipe's; the other is where the program could load or store.
+        // SAFETY: one address is in the pipe; the other is where the program could load or store.
         unsafe { std::ptr::copy(from, to, bytes) };
     }
 

@@ -13,11 +13,11 @@ use std::sync::Mutex;
 /// How often a block ran in all launches of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockCount {
-    /// The function that has it.
+    /// The function that contains it.
     pub function: Id,
-    /// Its label.
+    /// The block's label.
     pub block: Id,
-    /// How often invocations ran it.
+    /// Number of times that invocations ran it.
     pub runs: u64,
     /// Its instructions that do something at run time. Labels, phis, variables, merge instructions and debug
     /// information do nothing.

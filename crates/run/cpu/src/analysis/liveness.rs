@@ -1,9 +1,9 @@
-//! What an invocation has to keep while it is suspended.
+//! Liveness: the values that an invocation keeps while it is suspended.
 //!
-//! Blocks are cut at suspension points, and at calls of functions that contain some, into segments.
-//! For each id that is used in another segment than its own, one walk backwards from its uses finds
-//! the segments that it is alive in; those that begin at a cut are the answer. Promoted variables
-//! take part: loads use them, stores of the whole define them. Cost: the sum of the live ranges.
+//! Blocks are cut into segments at suspension points and at calls of functions that suspend. For each id that is used
+//! outside of its own segment, one backward walk from its uses finds the segments in which it is live. The segments
+//! that begin at a cut give the result. Promoted variables take part: loads use them, and stores of the whole
+//! variable define them. The cost is the sum of the live ranges.
 
 use super::function_info::SuspendLiveness;
 use super::reached_functions::ReachedFunctions;
@@ -35,14 +35,14 @@ struct SegmentLiveness<'a, 'm> {
     cut: Vec<Option<Inst>>,
     /// Block of each segment.
     block: Vec<u32>,
-    /// By local number: id, the segments that define it.
+    /// Each id by local number, and the segments that define it.
     ids: Vec<Option<Id>>,
     defs: Vec<(u32, u32)>,
     /// Local number and segment of uses that the segment's own definitions do not reach.
     uses: Vec<(u32, u32)>,
-    /// By local number: the last segment that was seen to define it, for one forward walk.
+    /// The last segment that defines each id, by local number, in one forward walk.
     defined_in: Vec<u32>,
-    /// By local number: the promoted variable that a pointer points into.
+    /// The promoted variable that each pointer points into, by local number.
     variable: Vec<Option<Id>>,
     /// Block of the walk.
     current: u32,
@@ -114,8 +114,8 @@ impl<'a, 'm> SegmentLiveness<'a, 'm> {
         }
         if self.is_cut(inst) {
             *segment += 1;
-            // What an inlined callee does with the variables that it is given happens between its
-            // own cuts, so they are alive across all of those.
+            // An inlined callee uses the variables of its arguments between its own cuts. Therefore they are live
+            // across all of these.
             if inst.op() == Op::FunctionCall {
                 for id in inst.id_operands(1) {
                     if self.promoted_variable(id).is_some() {
@@ -155,8 +155,8 @@ impl<'a, 'm> SegmentLiveness<'a, 'm> {
             if let Some(from) = from {
                 let last = self.first[from as usize + 1] - 1;
                 if let Some(local) = self.functions.local_index(value) {
-                    // The phi may stand before the definition in the walk, so that nothing can be
-                    // said yet about which segment defines the operand.
+                    // The walk may meet the phi before the definition of its operand. Then the segment that defines
+                    // the operand is not known yet.
                     self.ids[local] = Some(value);
                     self.uses.push((local as u32, last));
                 }
@@ -177,7 +177,7 @@ impl<'a, 'm> SegmentLiveness<'a, 'm> {
         }
     }
 
-    /// The promoted variable itself, not a part of it.
+    /// The promoted variable that a pointer is the whole address of; none for pointers to its members.
     fn whole_variable(&self, id: Id) -> Option<Id> {
         self.promoted_variable(id)
             .filter(|variable| *variable == id)

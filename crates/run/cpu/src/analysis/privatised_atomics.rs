@@ -31,7 +31,7 @@ pub(crate) enum PrivatisedOperator {
 /// An update of numbers of 32 or 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PrivatisedUpdate {
-    /// How the old number and the operand are combined.
+    /// The operator that combines the old number with the operand.
     pub operator: PrivatisedOperator,
     /// Bytes of a number.
     pub bytes: u64,

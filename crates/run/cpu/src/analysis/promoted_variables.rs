@@ -1,9 +1,9 @@
-//! Which variables can be kept as SSA values.
+//! Promoted variables: variables that can be kept as SSA values.
 //!
-//! A variable of storage class `Function` or `Private` is promoted when its address is used for
-//! loads and stores only, directly or through access chains with constant indexes, also within
-//! inlined functions that are given it. An untyped variable is, when it is loaded and stored as
-//! what it holds. Linear in the instructions of the reached functions.
+//! A variable of storage class `Function` or `Private` is promoted when its address is used for loads and stores
+//! only. The accesses may be direct or through access chains with constant indices, also within inlined functions
+//! that take the address. An untyped variable is promoted when it is loaded and stored as its own type. The cost is
+//! linear in the instructions of the reached functions.
 
 use super::reached_functions::ReachedFunctions;
 use crate::module::operand_ids::operand_ids;
@@ -64,7 +64,7 @@ struct PromotionAnalysis<'a, 'm> {
     program: &'a TypedModule<'m>,
     /// The variable or parameter that a pointer points into.
     roots: IdMap<Option<Id>>,
-    /// Variables and parameters whose address is used otherwise.
+    /// Variables and parameters whose address is used in other ways.
     escapes: IdMap<bool>,
     /// Pointers cast to another type: they may mark lifetimes, nothing else.
     casts: IdMap<bool>,
@@ -96,7 +96,7 @@ impl PromotionAnalysis<'_, '_> {
         }
     }
 
-    /// What is used by a pointer without type has to be all of a variable.
+    /// Records an access. An access through an untyped pointer has to be of the whole variable.
     fn record_access(&mut self, pointer: Id, ty: Option<Id>) {
         let is_untyped = self.program.pointee_of(pointer).is_none();
         if is_untyped && self.program.variable_type(pointer) != ty {
@@ -104,7 +104,7 @@ impl PromotionAnalysis<'_, '_> {
         }
     }
 
-    /// Functions whose variables are too many to be values in each block.
+    /// Functions with too many variables for each to be a value in each block.
     fn crowded_functions(&self, functions: &ReachedFunctions) -> FxHashSet<Func> {
         let mut scalars: FxHashMap<Func, usize> = FxHashMap::default();
         for (id, func) in &self.variables {
@@ -133,7 +133,7 @@ impl PromotionAnalysis<'_, '_> {
                 matches!(self.program.types.kind(ty), LoweredTypeKind::Pointer { .. })
             }) {
                 self.roots.set(*param, Some(*param));
-                // The copy that the function makes is in memory.
+                // The function's copy of the argument lies in memory.
                 self.escapes.set(*param, self.program.is_by_value(*param));
             } else {
                 self.escapes.set(*param, true);

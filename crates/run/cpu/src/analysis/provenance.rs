@@ -1,9 +1,8 @@
-//! What each pointer comes from: the variable or parameter that it points into, where that can be
-//! told, and what is accessed through it.
+//! Pointer provenance: the variable or parameter that each pointer comes from, and the accesses through it.
 //!
-//! Optimistic and flow-insensitive, over all reached functions at once: parameters come from what
-//! calls give, results from what functions return, phis and selections from all their operands.
-//! A few rounds over the instructions; what has not settled then counts as unknown.
+//! The analysis is optimistic and flow-insensitive, over all reached functions at once. Parameters come from the
+//! arguments of calls, results from the returned values, phis and selections from all their operands. It iterates a
+//! few times over the instructions. A pointer that has not settled then counts as unknown.
 
 use crate::analysis::analysed_module::AnalysedModule;
 use crate::module::constants::ConstantScalar;
@@ -14,13 +13,13 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::{Func, InstRef, ModuleSection};
 use spirula_spirv::{Id, IdMap};
 
-/// Most rounds.
+/// Most iterations.
 const ROUNDS: usize = 12;
 
-/// What a pointer comes from.
+/// The origin of a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProvenanceRoot {
-    /// Nothing has been seen yet.
+    /// No origin was found yet.
     None,
     One(Id),
     Many,
@@ -42,7 +41,7 @@ pub(crate) struct PointerProvenance {
     /// Logarithm of the size of the smallest access, by root.
     granules: IdMap<u32>,
     written: IdMap<bool>,
-    /// The same of pointers of unknown origin.
+    /// Logarithm of the smallest access through pointers of unknown origin.
     unknown_granule: u32,
     unknown_writes: bool,
     has_unknown: bool,
@@ -51,7 +50,7 @@ pub(crate) struct PointerProvenance {
 }
 
 impl PointerProvenance {
-    /// Of everything that the entry point reaches.
+    /// Analyses all functions that the entry point reaches.
     pub fn from_program(program: &AnalysedModule<'_>) -> PointerProvenance {
         let bound = program.module.bound();
         let mut provenance = PointerProvenance {
@@ -74,7 +73,7 @@ impl PointerProvenance {
         for param in &program.functions.get(program.entry.func).params {
             provenance.roots.set(*param, ProvenanceRoot::One(*param));
         }
-        // A copy that belongs to a function is no other variable.
+        // A function's own copy of an argument is a variable of its own.
         let functions = program.functions.bottom_up.iter();
         let params = functions.flat_map(|func| &program.functions.get(*func).params);
         for param in params.filter(|param| program.is_by_value(**param)) {
@@ -103,17 +102,17 @@ impl PointerProvenance {
         }
     }
 
-    /// Logarithm of the size of the smallest access to what a root is.
+    /// Logarithm of the size of the smallest access to a root.
     pub fn access_granule(&self, root: Id) -> u32 {
         self.granules[root].min(self.unknown_granule)
     }
 
-    /// The same of what only an address leads to; no more than a word's, where nothing was found to.
+    /// Logarithm of the size of the smallest access through pointers of unknown origin. It is at most that of a word.
     pub fn unknown_granule(&self) -> u32 {
         self.unknown_granule.min(2)
     }
 
-    /// Whether anything writes to what a root is.
+    /// Whether any instruction writes to a root.
     pub fn is_written(&self, root: Id) -> bool {
         self.written[root] || self.unknown_writes
     }
@@ -177,7 +176,7 @@ impl PointerProvenance {
         changed
     }
 
-    /// What a pointer comes from by the instruction that makes it.
+    /// The origin of a pointer by the instruction that defines it.
     fn infer_root(
         &self,
         program: &AnalysedModule<'_>,
@@ -216,7 +215,7 @@ impl PointerProvenance {
                 contents[inst.id_operand(0)]
             }
             Op::FunctionCall => self.roots[inst.id_operand(0)],
-            // What the entry point is given was set before, others by calls.
+            // The parameters of the entry point have their roots from the start. Calls set those of other functions.
             Op::FunctionParameter => ProvenanceRoot::None,
             _ => ProvenanceRoot::Many,
         }
@@ -238,7 +237,7 @@ impl PointerProvenance {
     fn note_accesses(&mut self, program: &AnalysedModule<'_>) {
         for func in &program.functions.bottom_up {
             for inst in program.module.function_insts(*func) {
-                // What selections and shuffles choose from may be undefined where it is not chosen.
+                // The operands of selections and shuffles may be undefined where they are not chosen.
                 if !matches!(inst.op(), Op::Select | Op::FreezeKHR | Op::VectorShuffle) {
                     for id in operand_ids(inst) {
                         self.direct.set(id, true);
@@ -309,7 +308,7 @@ impl PointerProvenance {
         }
     }
 
-    /// Copies that a call makes of what `ByVal` parameters are given.
+    /// Records the copies that a call makes of arguments for `ByVal` parameters.
     fn note_copies(&mut self, program: &AnalysedModule<'_>, func: Func, call: InstRef<'_>) {
         let params = &program.functions.get(func).params;
         let passed = params.iter().zip(call.id_operands(1));

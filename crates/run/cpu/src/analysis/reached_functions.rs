@@ -1,10 +1,9 @@
-//! The functions that an entry point reaches: which are inlined, which can suspend an invocation,
-//! and in which order their blocks are lowered.
+//! Reached functions: which are inlined, which can suspend an invocation, and in which order their blocks are
+//! lowered.
 //!
-//! A function that contains a suspension point, itself or in what it calls, is inlined wherever it
-//! is called: its invocations return to the scheduler from the middle, which only the entry
-//! function can do. Others are inlined where that is cheap, as it lets the variables whose addresses
-//! they are given become SSA values.
+//! A function that contains a suspension point, itself or in its callees, is inlined at each call: its invocations
+//! return to the scheduler from within, which only the entry function can do. Other functions are inlined where that
+//! is cheap. Then variables whose addresses they take can become SSA values.
 
 use super::function_info::{FunctionInfo, SuspendLiveness};
 use super::suspension;
@@ -18,7 +17,7 @@ use spirula_spirv::{Id, IdMap};
 
 /// Largest size, calls expanded, of a function that is inlined at each of its calls.
 const INLINE_SIZE: u64 = 400;
-/// Largest size of a function into which others are inlined that need not be.
+/// Largest size of a function into which others are inlined although they need not be.
 const GROWN_SIZE: u64 = 40_000;
 /// Largest size of a function with everything in it that must be inlined.
 const MAX_SIZE: u64 = 1 << 21;
@@ -36,18 +35,18 @@ pub(crate) struct ReachedFunctions {
     by_id: Option<IdMap<Option<Func>>>,
     /// Functions that pointers may point to.
     pointed: Vec<Func>,
-    /// Slots for what suspension points exchange; 0 where they exchange nothing.
+    /// Number of slots that suspension points exchange values in; 0 where they exchange none.
     pub slots: u32,
     /// Callees before callers.
     pub bottom_up: Vec<Func>,
 }
 
 impl ReachedFunctions {
-    /// Analyses what the program's entry point reaches.
+    /// Analyses the functions that the program's entry point reaches.
     ///
     /// # Errors
-    /// On recursion, on calls of functions without a body, and on call chains that are too deep or
-    /// too large to expand.
+    /// On recursion, on calls of functions without a body, and on call chains that are too deep or too large to
+    /// expand.
     pub fn from_program(program: &TypedModule<'_>) -> Result<ReachedFunctions, SourceDiagnostic> {
         let module = program.module;
         let mut by_id = IdMap::new(module.bound(), None);
@@ -86,7 +85,7 @@ impl ReachedFunctions {
         }
     }
 
-    /// The same to change.
+    /// The same function, mutable.
     pub fn get_mut(&mut self, func: Func) -> &mut FunctionInfo {
         match &mut self.info[func.index()] {
             Some(info) => info,
@@ -170,7 +169,7 @@ impl ReachedFunctions {
         })
     }
 
-    /// Refuses functions that use what another one defines.
+    /// Refuses functions that use ids which another function defines.
     fn check_owners(&self, program: &TypedModule<'_>) -> Result<(), SourceDiagnostic> {
         let mut owners: IdMap<Option<Func>> = IdMap::new(program.module.bound(), None);
         for func in &self.bottom_up {
@@ -223,7 +222,7 @@ impl ReachedFunctions {
     }
 }
 
-/// Who calls whom.
+/// The call graph of the reached functions.
 struct ReachedCallGraph {
     bottom_up: Vec<Func>,
     edges: Vec<Vec<Func>>,
@@ -244,8 +243,8 @@ fn pointed_functions(module: &SpirvModule, by_id: &IdMap<Option<Func>>) -> Vec<F
     found
 }
 
-/// Whether a function takes and gives what a call of a pointer does. What pointers point to does not
-/// matter: a module has pointers to functions of any such type, and front ends infer pointees one by one.
+/// Whether a function has the parameters and result of a call through a pointer. Pointees do not matter: a module may
+/// have pointers to functions of any such type, and front ends infer pointees one by one.
 fn is_compatible_callee(program: &TypedModule<'_>, func: Func, call: InstRef<'_>) -> bool {
     let module = program.module;
     let def = module.inst(module.function(func).def);
@@ -363,8 +362,8 @@ impl ReachedCallGraph {
     }
 }
 
-/// A reverse post-order in which the blocks of a loop stand before what follows the loop, so that
-/// the earliest suspended lanes of a subgroup are those that are furthest from leaving it.
+/// A reverse post-order in which the blocks of a loop stand before the blocks after the loop. Then the earliest
+/// suspended lanes of a subgroup are those that are furthest from leaving the loop.
 fn bodies_first(cfg: &FlowGraph) -> Vec<u32> {
     let depth = loop_depths(cfg);
     let mut order = Vec::with_capacity(cfg.len());

@@ -1,7 +1,7 @@
 //! Suspension points: instructions at which an invocation waits for others.
 //!
-//! An invocation that reaches one stores its operands into its frame and returns to the scheduler,
-//! which computes the result for all invocations that take part and lets them go on.
+//! An invocation that reaches a suspension point stores its operands into its frame and returns to the scheduler. The
+//! scheduler computes the result for all invocations that take part and resumes them.
 
 use crate::matrix::cooperative_product::CooperativeProduct;
 use crate::module::typed_module::TypedModule;
@@ -26,7 +26,7 @@ pub(crate) enum SyncGroup {
     Subgroup,
 }
 
-/// How two values become one in reductions and scans.
+/// The operator that combines two values in reductions and scans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScanOperator {
     IAdd,
@@ -44,17 +44,17 @@ pub(crate) enum ScanOperator {
     Xor,
 }
 
-/// What is exchanged at a point.
+/// The exchange at a suspension point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GroupExchange {
-    /// Nothing: the invocations only wait.
+    /// Nothing is exchanged: the invocations only wait.
     Barrier,
     /// Whether the invocation is the first one.
     Elect,
     All,
     Any,
     AllEqual,
-    /// The value of the invocation with the given number within the group.
+    /// The value of the invocation with a given number within the group.
     Broadcast,
     BroadcastFirst,
     Ballot,
@@ -79,7 +79,7 @@ pub(crate) enum GroupExchange {
     Pipe(PipeUse),
 }
 
-/// How a point's operands stand in its instruction.
+/// The order of a suspension point's operands in its instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExchangeOperandForm {
     /// Scope first.
@@ -509,7 +509,7 @@ fn is_in_memory_matrix(program: &TypedModule<'_>, inst: InstRef<'_>) -> bool {
         .is_some_and(|ty| program.is_in_memory_matrix(ty))
 }
 
-/// Who waits at a point; none where an invocation would wait for itself only.
+/// The group that waits at an instruction; none where an invocation would wait for itself only.
 pub(crate) fn group_of(program: &TypedModule<'_>, inst: InstRef<'_>) -> Option<SyncGroup> {
     if let Some((ExchangeOperandForm::Subgroup, _)) = find_exchange_rule(inst.op()) {
         return Some(SyncGroup::Subgroup);
@@ -528,25 +528,25 @@ pub(crate) fn group_of(program: &TypedModule<'_>, inst: InstRef<'_>) -> Option<S
 /// A suspension point of a compiled kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct SuspensionPoint {
-    /// Its instruction.
+    /// The instruction.
     pub op: Op,
-    /// Where it stands in the module.
+    /// Its place in the module.
     pub place: SourceLocation,
-    /// Who waits.
+    /// The group that waits.
     pub group: SyncGroup,
-    /// What is exchanged.
+    /// The exchange.
     pub exchange: GroupExchange,
     /// Type of the value's components.
     pub scalar: ScalarRepr,
-    /// Components of the value; the operands behind it follow in the exchange slots.
+    /// Components of the value. The operands after it follow in the exchange slots.
     pub components: u32,
-    /// Group operation of a reduction; 0 for others.
+    /// Group operation of a reduction; 0 for other exchanges.
     pub operation: u32,
     /// Invocations that exchange among themselves, where the instruction says.
     pub cluster: Option<u32>,
-    /// What is multiplied, where matrices are.
+    /// The product, for products of matrices.
     pub product: Option<CooperativeProduct>,
-    /// Its number as a site, for checks.
+    /// Its site number, for reports of the sanitizer.
     pub site: u16,
 }
 

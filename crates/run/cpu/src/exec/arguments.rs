@@ -1,4 +1,4 @@
-//! Where a launch's arguments and bindings stand for generated code.
+//! Marshalled arguments: the arguments and bindings of a launch in the form that generated code reads.
 
 use super::launch::{DescriptorResource, JitArgument, JitLaunch, LaunchError, ResourceBinding};
 use crate::exec::jit_kernel::JitKernel;
@@ -11,35 +11,35 @@ use crate::pipe;
 /// Most bytes of a workgroup's memory.
 const MAX_WORKGROUP: u64 = 1 << 30;
 
-/// What the address of workgroup memory that a launch gives is a multiple of: room for a vector of 16 doubles.
+/// Alignment of workgroup memory that a launch passes. It suits a vector of 16 doubles.
 const ARGUMENT_ALIGN: usize = 128;
 
-/// What all workgroups of a launch share.
+/// The data that all workgroups of a launch share.
 pub(crate) struct MarshalledArguments {
     pub args: Vec<u64>,
     /// Offsets in `args` of pointers to workgroup memory, and where they point to there.
     pub locals: Vec<(usize, u64)>,
     pub bindings: Vec<[u64; 2]>,
-    /// Keeps the tables of arrays of bindings alive.
+    /// The tables of arrays of bindings, which are kept alive.
     _tables: Vec<Vec<[u64; 2]>>,
-    /// What images are, at addresses that generated code is given.
+    /// The textures, at addresses that are passed to generated code.
     #[expect(clippy::vec_box, reason = "addresses stay while there come more")]
     textures: Vec<Box<TextureView>>,
     pub push: Vec<u64>,
     pub workgroup_bytes: u64,
-    /// What the address of the workgroup's memory is a multiple of.
+    /// Alignment of the workgroup's memory.
     pub workgroup_align: usize,
-    /// Whether what is only written is stored past the caches.
+    /// Whether memory that is only written takes non-temporal stores.
     pub non_temporal: bool,
-    /// What threads count in by themselves, if they do.
+    /// The memory of which each thread has a copy, if any.
     pub counted: Option<Vec<PrivatisedMemory>>,
 }
 
 impl JitKernel {
-    /// Places what a launch is given.
+    /// Marshals the arguments and bindings of a launch.
     ///
     /// # Errors
-    /// When it does not fit the kernel.
+    /// When they do not fit the kernel.
     pub(crate) fn marshal_arguments(
         &self,
         launch: &JitLaunch<'_>,
@@ -178,7 +178,10 @@ impl JitKernel {
 }
 
 impl MarshalledArguments {
-    /// The entry of a binding: what is bound must be what it takes.
+    /// The entry of a binding.
+    ///
+    /// # Errors
+    /// When the bound resource is not of the kind that the binding takes.
     fn marshal_binding(
         &mut self,
         what: ParameterResource,
@@ -211,7 +214,7 @@ impl MarshalledArguments {
         })
     }
 
-    /// The address of what an image is.
+    /// Adds the texture of an image. Returns its address.
     fn add_texture(&mut self, ty: ImageType, image: &HostImage) -> Result<u64, String> {
         if let Some(problem) = ty.find_mismatch(&image.shape) {
             return Err(problem);
@@ -261,7 +264,7 @@ fn argument_bytes<'a>(
     }
 }
 
-/// Bytes in words, with zeros up to a size.
+/// Bytes in words, padded with zeros to at least `least` bytes.
 fn words_of(bytes: &[u8], least: u64) -> Vec<u64> {
     let mut words: Vec<u64> = bytes
         .chunks(8)

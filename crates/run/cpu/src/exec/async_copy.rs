@@ -1,9 +1,9 @@
-//! Copies between addresses that the program computed.
+//! Asynchronous copies between addresses that the program computed.
 //!
 //! # Unsafe code
-//! `OpGroupAsyncCopy` names memory by addresses, as loads and stores of generated code do: whoever
-//! runs a kernel promises that its arguments are memory, and the program that it stays within. Copies
-//! are guarded as generated code is.
+//! `OpGroupAsyncCopy` names memory by addresses, as loads and stores of generated code do. The caller of a kernel
+//! promises that its arguments are memory, and that the program stays within them. Copies are guarded as generated
+//! code is.
 #![allow(unsafe_code)]
 
 use super::guard::{self, TrapReason};
@@ -23,7 +23,7 @@ pub(crate) unsafe fn copy_elements(elements: &AsyncCopyRequest) -> Result<(), Tr
     unsafe { guard::call_guarded(run_async_copy, place, [0; 3], &[]) }.map(|_| ())
 }
 
-/// What copies, in the shape of an entry function.
+/// Copies elements. It has the signature of an entry function.
 unsafe extern "C" fn run_async_copy(elements: *const LaunchContext, _: u32, _: u32, _: u32) -> u64 {
     // SAFETY: `copy_elements` passes them.
     let e = unsafe { *elements.cast::<AsyncCopyRequest>() };

@@ -13,17 +13,16 @@ use crate::sanitizer::argument_shadow::ArgumentShadow;
 use crate::sanitizer::kernel_sanitizer::KernelSanitizer;
 
 impl JitKernel {
-    /// Runs a launch as [`JitKernel::run_launch`] does, on one thread, and tells what it does wrong. Accesses
-    /// outside of the memory that it is given are not made, so that nothing has to be promised of
-    /// the kernel.
+    /// Runs a launch as [`JitKernel::run_launch`] does, on one thread, and reports its faults. Accesses outside of
+    /// the memory of the launch are not made. Therefore the kernel need not promise anything.
     ///
     /// # Errors
-    /// When the launch does not fit the kernel, the kernel was not compiled to be checked, or the
-    /// launch has to be given up: faults that it can go on after are only reported.
+    /// When the launch does not fit the kernel, the kernel was not compiled to be checked, or the launch has to end.
+    /// Faults after which it can go on are only reported.
     ///
     /// # Safety
-    /// The memory of the arguments and bindings, and what the checker was told of, is valid for reads
-    /// and writes during the call, and nothing else uses it meanwhile.
+    /// The memory of the arguments and bindings, and the memory that was added to the sanitizer, is valid for reads
+    /// and writes during the call. Nothing else uses it meanwhile.
     #[allow(unsafe_code)]
     pub unsafe fn run_checked(
         &self,
@@ -31,7 +30,7 @@ impl JitKernel {
         checker: &mut KernelSanitizer,
     ) -> Result<(), LaunchError> {
         let queue = LaunchQueue::default();
-        // What is enqueued may use the memory of the launch, too.
+        // Enqueued kernels may use the memory of the launch, too.
         let lent = checker.add_launch_memory(launch);
         // SAFETY: the caller's promise.
         let result = unsafe {
@@ -44,7 +43,7 @@ impl JitKernel {
         result
     }
 
-    /// The same, but for what it enqueues.
+    /// Runs a launch without the kernels that it enqueues.
     #[allow(unsafe_code)]
     pub(crate) unsafe fn run_checked_on(
         &self,
@@ -134,7 +133,7 @@ impl JitKernel {
 }
 
 impl KernelSanitizer {
-    /// Adds the memory of a launch that is not known; what was added.
+    /// Adds the memory of a launch that is not known yet. Returns the addresses that were added.
     fn add_launch_memory(&mut self, launch: &JitLaunch<'_>) -> Vec<u64> {
         let arguments = launch.arguments.iter().filter_map(|a| match a {
             JitArgument::Memory(memory) => Some(*memory),
@@ -164,7 +163,7 @@ impl KernelSanitizer {
         ArgumentShadow::new(base, memory.length, cells)
     }
 
-    /// The row of a pointer that is given as a number: it may be into the middle of memory.
+    /// The shadow of a pointer that is passed as a number. It may point into the middle of memory.
     fn row_at(&mut self, address: u64, granule: u32) -> ArgumentShadow {
         let Some(region) = self.regions.find_region(address) else {
             return ArgumentShadow::new(address, 0, [0; 2]);

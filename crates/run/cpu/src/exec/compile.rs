@@ -1,4 +1,4 @@
-//! From a module to a kernel that runs.
+//! Kernel compilation: from a module to a JIT kernel.
 
 use super::jit_kernel::JitKernel;
 use crate::analysis::analysed_module::AnalysedModule;
@@ -36,16 +36,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Most faults that are reported at once.
 const MAX_FAULTS: usize = 20;
 
-/// How kernels are compiled.
+/// Options of kernel compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JitOptions {
-    /// Invocations of a subgroup: a power of two from 1 to 64; others are rounded to one.
+    /// Invocations of a subgroup: a power of two from 1 to 64. Other numbers are rounded up to one.
     pub subgroup_size: u32,
     /// Whether neighbouring invocations may run at once, in vectors.
     pub gangs: bool,
     /// Whether the blocks that run are counted ([`JitKernel::block_counts`]); then there are no vectors.
     pub count: bool,
-    /// Whether what the kernel does is checked ([`JitKernel::run_checked`]); then there are no vectors.
+    /// Whether the sanitizer checks the kernel ([`JitKernel::run_checked`]). Then there are no gangs.
     pub check: bool,
 }
 
@@ -72,8 +72,8 @@ impl JitKernel {
     /// Compiles an entry point. `spec` gives the values of specialisation constants by `SpecId`.
     ///
     /// # Errors
-    /// When the module has no such entry point, when its code is malformed, or when it needs what
-    /// the CPU device does not support: each such instruction is named with its place.
+    /// When the module has no such entry point, when its code is malformed, or when it uses features that the CPU
+    /// device does not support. Each such instruction is named with its place.
     pub fn compile_entry_point(
         module: &SpirvModule,
         entry_point: &str,
@@ -108,8 +108,8 @@ impl JitKernel {
     }
 }
 
-/// The entry points of a module that run before all others, and whether one runs before or after all others
-/// itself.
+/// The entry points of a module that run before all others, and whether the given one itself runs before or after all
+/// others.
 fn initialisers_of(module: &SpirvModule, entry_point: &str) -> (Vec<String>, bool) {
     let with = |mode: ExecutionMode| -> FxHashSet<Id> {
         let modes = module.section_insts(ModuleSection::ExecutionModes);
@@ -139,7 +139,8 @@ fn compile_one(
     options: &JitOptions,
     variables: &PlacedVariables,
 ) -> Result<(JitKernel, Vec<Func>), Vec<SourceDiagnostic>> {
-    // Whoever is alone with a gang waits for nobody; where there can be no gang, all is as ever.
+    // An invocation that is alone with its gang waits for nobody. Without gangs, code is compiled for single
+    // invocations.
     let is_plain = options.gangs && !options.count && !options.check;
     if is_plain && let Some(made) = compile_for(module, start, spec, options, variables, true)? {
         return Ok(made);
@@ -148,7 +149,8 @@ fn compile_one(
     made.ok_or_else(Vec::new)
 }
 
-/// The same; none where it is for gangs alone and cannot be.
+/// Compiles a kernel and finds the functions that it enqueues. With `gangs`, none where the code cannot be for gangs
+/// alone.
 fn compile_for(
     module: &SpirvModule,
     start: EntrySelector<'_>,
@@ -160,7 +162,7 @@ fn compile_for(
     let program = AnalysedModule::new(module, start, spec, options.lanes_per_subgroup(), gangs);
     let program = program.map_err(|fault| vec![fault])?;
     check_supported_instructions(&program)?;
-    // What is not valid may still confuse the code generator, whose assertions are panics.
+    // Invalid modules may confuse the code generator, whose assertions are panics.
     let built = catch_unwind(AssertUnwindSafe(|| {
         build_kernel(&program, options, variables)
     }));
@@ -197,7 +199,7 @@ fn find_enqueued_kernels(program: &AnalysedModule<'_>) -> Result<Vec<Func>, Sour
     Ok(found)
 }
 
-/// Refuses what no row of the tables can lower, before anything is lowered.
+/// Refuses instructions that no row of the tables can lower, before anything is lowered.
 fn check_supported_instructions(program: &AnalysedModule<'_>) -> Result<(), Vec<SourceDiagnostic>> {
     let mut faults = Vec::new();
     for func in &program.functions.bottom_up {
@@ -228,7 +230,7 @@ fn check_supported_instructions(program: &AnalysedModule<'_>) -> Result<(), Vec<
     }
 }
 
-/// The kernel; none where it can be for gangs alone, and there can be none.
+/// Builds the kernel; none where it has to be for gangs alone and cannot be.
 fn build_kernel(
     program: &AnalysedModule<'_>,
     options: &JitOptions,
@@ -291,7 +293,7 @@ fn build_kernel(
         return Ok(None);
     }
     let mut frame = FrameExtent::new(0, 0);
-    // A shader of which every workgroup divides into gangs needs no other code.
+    // A shader whose workgroups all divide into gangs needs no other code.
     let alone = gang.is_none() || program.entry.is_kernel;
     if alone {
         shared.gang = None;
@@ -366,8 +368,8 @@ fn build_sanitizer_info(
     }
 }
 
-/// Whether workgroups may wait for each other: whether a kernel has pipes, or atomics that are for more than counting, on memory
-/// that workgroups share.
+/// Whether workgroups may wait for each other. They may if the kernel has pipes, or atomics that do more than count
+/// in memory which workgroups share.
 fn may_wait(program: &AnalysedModule<'_>, privatised: &PrivatisedAtomics) -> bool {
     let waits = |inst: InstRef<'_>| {
         let op = inst.op();
@@ -400,8 +402,8 @@ fn next_number() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Makes code that runs neighbouring invocations at once; none where that cannot be. Whatever goes
-/// wrong, the code for single invocations is there to find out.
+/// Compiles code for gangs; none where that is not possible. Errors are not reported here, as the code for single
+/// invocations reports them.
 fn lower_gang(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent> {
     let program = shared.program;
     if program.functions.slots > 0 {

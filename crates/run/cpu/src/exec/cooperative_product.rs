@@ -1,8 +1,8 @@
-//! Products of cooperative matrices, which the invocations of a subgroup hold together.
+//! Cooperative products: multiplies matrices that the invocations of a subgroup hold together.
 //!
-//! Component `n` of an invocation is component `n * size + lane` of the matrix, row by row. Products are
-//! computed by the scheduler when all have arrived: sums of floats in `f32`, or in `f64` where the result
-//! has that, from the first product on, and rounded at last; integers exactly.
+//! Component `n` of an invocation is component `n * size + lane` of the matrix, row by row. The scheduler computes
+//! products when all invocations have arrived. Sums of floats are computed in `f32`, or in `f64` where the result is
+//! `f64`, and rounded once at the end. Integers are computed exactly.
 
 use super::slot_numbers::{encode_float, number_from_bits};
 use crate::layout::frames::WorkgroupFrames;
@@ -13,7 +13,7 @@ use spirula_spirv::grammar::enumerants::CooperativeMatrixOperands as Operands;
 /// Invocations of a subgroup.
 #[derive(Clone, Copy)]
 pub(crate) struct SubgroupLanes<'a> {
-    /// Those that take part.
+    /// The invocations that take part.
     pub active: &'a [usize],
     pub first: usize,
     pub size: usize,
@@ -76,7 +76,7 @@ impl CooperativeProduct {
     }
 }
 
-/// What sums and products are computed in.
+/// The numbers in which sums and products are computed.
 trait ProductArithmetic {
     type Number: Copy;
 

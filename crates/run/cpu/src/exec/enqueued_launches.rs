@@ -9,13 +9,13 @@ use crate::sanitizer::kernel_sanitizer::KernelSanitizer;
 use std::time::Instant;
 
 impl JitKernel {
-    /// Runs what a launch of this kernel has enqueued, and what that enqueues.
+    /// Runs the launches that a launch of this kernel has enqueued, and those that they enqueue.
     ///
     /// # Errors
-    /// When one of them fails, waits for what does not happen, or all together take longer than the launch may.
+    /// When one of them fails, waits for an event that nothing completes, or all together exceed the time limit.
     ///
     /// # Safety
-    /// As [`JitKernel::run_launch`], of the memory that the launch was given.
+    /// As [`JitKernel::run_launch`], for the memory of the launch.
     #[allow(unsafe_code)]
     pub(crate) unsafe fn run_enqueued(
         &self,
@@ -53,7 +53,7 @@ impl JitKernel {
                     push: &[],
                     ..*launch
                 };
-                // SAFETY: the caller's promise; what it is given lives until it has ended.
+                // SAFETY: the caller's promise; the arguments live until the launch has ended.
                 match &mut checker {
                     Some(checker) => unsafe { kernel.run_checked_on(&launch, checker, queue)? },
                     None => unsafe { kernel.run_on(&launch, queue)? },

@@ -1,7 +1,7 @@
-//! What invocations exchange at suspension points.
+//! Exchange: computes the results of suspension points for invocations.
 //!
-//! Operands and results stand in the invocations' frames; everything here is computed by the
-//! scheduler between two runs of generated code.
+//! Operands and results lie in the invocations' frames. The scheduler computes them between two runs of generated
+//! code.
 
 use super::cooperative_product::SubgroupLanes;
 use super::slot_numbers::{decode_float, encode_float, truncate_to_width};
@@ -203,8 +203,8 @@ fn combine_values(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> 
     truncate_to_width(bits, scalar)
 }
 
-/// Sums and products are computed in the type itself: a double holds those of the narrower types
-/// well enough to round them once more.
+/// Sums and products are computed in `f64`, which holds those of the narrower types exactly enough to round them
+/// once.
 fn combined_float(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> u64 {
     let (x, y) = (decode_float(a, scalar), decode_float(b, scalar));
     let value = match combine {
@@ -221,8 +221,8 @@ pub(crate) fn is_broadcast(op: Op) -> bool {
     matches!(op, Op::GroupNonUniformBroadcast | Op::GroupBroadcast)
 }
 
-/// Whose value an invocation gets at a point where values go from one to another; none where it is nobody's.
-/// The group is given by its first invocation and the number of those in a full one.
+/// The lane whose value an invocation takes at a point; none where there is no such lane. The group is described by
+/// its first invocation and its full size.
 pub(crate) fn find_source_lane(
     frames: &WorkgroupFrames<'_>,
     point: &SuspensionPoint,
@@ -274,8 +274,8 @@ fn shuffle_values(
     }
 }
 
-/// Intel's shuffles between two registers: the lanes of both stand in a row, the first operand's
-/// before the second's, and each invocation looks `delta` lanes down or up from its own.
+/// Intel's shuffles between two registers. The lanes of the first operand and then of the second form a row. Each
+/// invocation takes the value `delta` lanes below or above its own.
 fn shuffle_pair(
     frames: &mut WorkgroupFrames<'_>,
     point: &SuspensionPoint,

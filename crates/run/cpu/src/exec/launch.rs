@@ -1,4 +1,4 @@
-//! What a launch is given, and why it may fail.
+//! Launches: their arguments and bindings, and the reasons why they fail.
 
 use super::guard::TrapReason;
 use crate::image::{HostImage, SamplerState};
@@ -15,7 +15,7 @@ pub enum JitArgument<'a> {
     Memory(MemorySpan),
     /// A value: its bytes.
     Bytes(&'a [u8]),
-    /// Workgroup memory of so many bytes.
+    /// Workgroup memory of a size in bytes.
     Local(u64),
     /// An image.
     Image(HostImage),
@@ -23,7 +23,7 @@ pub enum JitArgument<'a> {
     Sampler(SamplerState),
 }
 
-/// What is bound to a descriptor.
+/// A resource that is bound to a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub enum DescriptorResource {
     /// A buffer.
@@ -35,7 +35,7 @@ pub enum DescriptorResource {
 }
 
 impl DescriptorResource {
-    /// Its memory; none for samplers.
+    /// The memory of the resource; none for samplers.
     pub fn memory(&self) -> Option<MemorySpan> {
         match self {
             DescriptorResource::Memory(memory) => Some(*memory),
@@ -54,14 +54,14 @@ pub struct ResourceBinding {
     pub binding: u32,
     /// Element, where the binding is an array of descriptors.
     pub index: u32,
-    /// What is bound.
+    /// The resource.
     pub resource: DescriptorResource,
 }
 
-/// One launch of a kernel.
+/// A launch of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct JitLaunch<'a> {
-    /// How many invocations run.
+    /// The invocations that run.
     pub size: InvocationRange,
     /// Arguments of a `Kernel`, in order.
     pub arguments: &'a [JitArgument<'a>],
@@ -71,7 +71,7 @@ pub struct JitLaunch<'a> {
     pub push: &'a [u8],
     /// Threads that run workgroups; 0 for as many as the thread pool has.
     pub threads: usize,
-    /// How long it may take, if there is a limit; kept on Linux only.
+    /// The time limit, if there is one. It is kept on Linux only.
     pub timeout: Option<Duration>,
 }
 
@@ -84,7 +84,7 @@ pub enum LaunchError {
         kernel: String,
         /// Instruction and place of one barrier.
         first: String,
-        /// Those of another.
+        /// Instruction and place of another barrier.
         second: String,
     },
     /// The kernel accesses an address where no memory is.
@@ -98,7 +98,7 @@ pub enum LaunchError {
     PastWorkgroup {
         /// The kernel.
         kernel: String,
-        /// From the beginning of the memory to the byte that it accesses.
+        /// Bytes from the beginning of the memory to the accessed byte.
         offset: i64,
         /// Bytes of the memory.
         length: u64,
@@ -125,7 +125,7 @@ pub enum LaunchError {
         /// The kernel.
         kernel: String,
     },
-    /// An invocation goes round loops for ever.
+    /// A loop of an invocation does not end.
     EndlessLoop {
         /// The kernel.
         kernel: String,

@@ -75,8 +75,8 @@ impl JitKernel {
         (self.frame.stride * count).max(gangs)
     }
 
-    /// Bytes of the private memory of a workgroup's invocations. Those that are never suspended share one's, or a
-    /// gang's.
+    /// Bytes of the private memory of a workgroup's invocations. Invocations that are never suspended share that of
+    /// one invocation or gang.
     pub(crate) fn private_bytes(&self, local: [u64; 3]) -> usize {
         let [alone, gang] = self.room_bytes.map(|bytes| bytes as usize);
         let count = if self.points.is_empty() {

@@ -1,4 +1,4 @@
-//! One thread of a launch: its workgroup's memory and its invocations' frames.
+//! Launch worker: one thread of a launch with its workgroup memory and its invocations' frames.
 
 use super::arguments::MarshalledArguments;
 use super::launch::LaunchError;
@@ -14,18 +14,18 @@ use crate::sanitizer::argument_shadow::ArgumentShadow;
 use crate::sanitizer::kernel_sanitizer::KernelSanitizer;
 use crate::sanitizer::workgroup_state::WorkgroupState;
 
-/// What the address of an invocation's private memory is a multiple of.
+/// Alignment of an invocation's private memory.
 const PRIVATE_ALIGN: usize = 16;
 
-/// What one thread needs to run workgroups.
+/// The state of a thread that runs workgroups.
 pub(crate) struct LaunchWorker<'a> {
     kernel: &'a JitKernel,
     grid: &'a LaunchGrid,
     context: LaunchContext,
-    /// Arguments with pointers to this thread's workgroup memory, and to what it counts in; bindings likewise.
+    /// Arguments with pointers to this thread's workgroup memory and private copies; bindings likewise.
     _args: Vec<u64>,
     _bindings: Vec<[u64; 2]>,
-    /// What it counts in by itself.
+    /// The copies of memory that it counts in.
     own: Vec<PrivatisedCopy>,
     workgroup: ThreadMemory,
     /// The private memory of the invocations.
@@ -34,12 +34,12 @@ pub(crate) struct LaunchWorker<'a> {
     /// Runs of blocks, where they are counted.
     counters: Vec<u64>,
     printer: Box<PrintfRecorder>,
-    /// What checks know; null where nothing is checked.
+    /// The sanitizer's state of the workgroup; null where nothing is checked.
     live: *mut WorkgroupState,
 }
 
 impl<'a> LaunchWorker<'a> {
-    /// For one thread of a launch.
+    /// The worker for one thread of a launch.
     pub fn new(
         kernel: &'a JitKernel,
         shared: &MarshalledArguments,
@@ -58,7 +58,7 @@ impl<'a> LaunchWorker<'a> {
         let counted = shared.counted.iter().flatten();
         let own: Option<Vec<PrivatisedCopy>> =
             counted.map(|counted| counted.allocate_copy()).collect();
-        // Where there is no memory for it, the thread counts where all do.
+        // Where there is no memory for copies, the thread updates the shared memory.
         let counts_alone = shared.counted.is_some() && own.is_some();
         let mut own = own.unwrap_or_default();
         for own in &mut own {
@@ -115,17 +115,17 @@ impl<'a> LaunchWorker<'a> {
         self.context.workgroup as u64
     }
 
-    /// What each workgroup printed.
+    /// The output of each workgroup.
     pub fn take_printed(&mut self) -> Vec<(u64, Vec<u8>)> {
         self.printer.take_output()
     }
 
-    /// How often each block ran.
+    /// Number of runs of each block.
     pub fn counters(&self) -> &[u64] {
         &self.counters
     }
 
-    /// Adds what the thread counted by itself to what is counted in.
+    /// Merges the thread's copies into the memory of the launch.
     ///
     /// # Safety
     /// As [`JitKernel::run_launch`].
@@ -137,15 +137,15 @@ impl<'a> LaunchWorker<'a> {
             .for_each(|own| unsafe { own.merge_into_memory() });
     }
 
-    /// Has what it runs checked. The rows of workgroup memory have offsets instead of the addresses of
-    /// cells. The checker lives as long as the worker.
+    /// Lets the sanitizer check its workgroups. The rows of workgroup memory have offsets instead of the addresses of
+    /// cells. The sanitizer outlives the worker.
     pub fn enable_sanitizer(
         &mut self,
         checker: *mut KernelSanitizer,
         rows: Vec<ArgumentShadow>,
         phase: u64,
     ) {
-        // What is accessed beside a variable is told where its pointer is known.
+        // An access beside a variable is reported where its pointer's origin is known.
         let Some(info) = &self.kernel.sanitizer else {
             return;
         };
@@ -187,7 +187,7 @@ impl<'a> LaunchWorker<'a> {
         if !self.kernel.prints.sites.is_empty() {
             self.printer.begin_workgroup(ticket);
         }
-        // SAFETY: it is null, or was made by `check` and is used by this thread alone.
+        // SAFETY: it is null, or was set by `enable_sanitizer` and is used by this thread alone.
         if let Some(live) = unsafe { self.live.as_mut() } {
             live.begin_group(group);
         }
@@ -208,7 +208,7 @@ impl Drop for LaunchWorker<'_> {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
         if !self.live.is_null() {
-            // SAFETY: it was made of a box, and generated code runs no more.
+            // SAFETY: it comes from a box, and no generated code runs any more.
             drop(unsafe { Box::from_raw(self.live) });
         }
     }

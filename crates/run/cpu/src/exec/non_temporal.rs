@@ -7,7 +7,7 @@ use crate::analysis::pointer_roots::ParameterPositions;
 
 /// Fewest bytes for which it pays: more than the caches keep for the next launch.
 const LEAST_BYTES: u64 = 16 << 20;
-/// Fewest invocations in a row. Fewer fill no line, whose parts are then written one by one.
+/// Fewest invocations in a row. Fewer do not fill a line, so that its parts are written one by one.
 const LEAST_ROW: u64 = 16;
 
 /// Makes the stores of this thread visible to others before its later accesses.

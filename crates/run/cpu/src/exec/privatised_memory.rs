@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    /// What changes nothing changes nothing, and what is counted is added as it says.
+    /// The neutral element changes nothing, and each operator combines as its name says.
     #[test]
     fn numbers_of_both_widths_are_added() {
         use PrivatisedOperator::{Add, And, Or, SMax, SMin, UMax, UMin, Xor};

@@ -12,17 +12,16 @@ use crate::sanitizer::kernel_sanitizer::KernelSanitizer;
 use std::sync::Mutex;
 
 impl JitKernel {
-    /// Runs a launch to its end. Workgroups start in order, so that one may wait for those before
-    /// it.
+    /// Runs a launch to its end. Workgroups start in order, so that one may wait for earlier ones.
     ///
     /// # Errors
-    /// When the launch does not fit the kernel, invocations of a workgroup wait at different
-    /// barriers, or the kernel does not come to its end: on Linux, when it accesses an address where
-    /// no memory is or takes too long.
+    /// When the launch does not fit the kernel, when invocations of a workgroup wait at different barriers, or when
+    /// the kernel does not come to its end. On Linux, the latter includes accesses to addresses without memory and
+    /// exceeding the time limit.
     ///
     /// # Safety
-    /// The memory of the arguments and bindings is valid for reads and writes during the call, and
-    /// nothing else uses it meanwhile; the kernel stays within the memory that it is given.
+    /// The memory of the arguments and bindings is valid for reads and writes during the call. Nothing else uses it
+    /// meanwhile, and the kernel stays within it.
     #[allow(unsafe_code)]
     pub unsafe fn run_launch(&self, launch: &JitLaunch<'_>) -> Result<(), LaunchError> {
         if self.sanitizer.is_some() {
@@ -37,7 +36,7 @@ impl JitKernel {
         }
     }
 
-    /// The same, but for what it enqueues.
+    /// Runs a launch without the kernels that it enqueues.
     #[allow(unsafe_code)]
     pub(crate) unsafe fn run_on(
         &self,

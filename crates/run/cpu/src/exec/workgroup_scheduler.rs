@@ -1,8 +1,8 @@
-//! Running one workgroup: which invocations go on from which suspension point.
+//! Workgroup scheduler: runs one workgroup, and decides which invocations resume at which suspension point.
 //!
-//! Barriers of the workgroup release all invocations when all that have not ended are there.
-//! Within a subgroup the lanes at the earliest point go first, as code is lowered with the bodies of
-//! loops before what follows them: lanes that went different ways meet again where the ways meet.
+//! A barrier of the workgroup releases all invocations when all that have not ended have arrived. Within a subgroup,
+//! the lanes at the earliest point go first. As the bodies of loops are lowered before the code after them, lanes
+//! that diverged meet again where their paths join.
 
 use super::guard::call_guarded;
 use super::launch::LaunchError;
@@ -48,7 +48,7 @@ struct WorkgroupScheduler<'a> {
     /// Whether the code for gangs runs; each has one state.
     gangs: bool,
     active: Vec<usize>,
-    /// What checks know; null where nothing is checked.
+    /// The sanitizer's state of the workgroup; null where nothing is checked.
     live: *mut WorkgroupState,
 }
 
@@ -277,7 +277,7 @@ impl WorkgroupScheduler<'_> {
         Ok(())
     }
 
-    /// Tells of a subgroup of which not all invocations are where all have to be.
+    /// Reports a subgroup of which only some invocations arrive where all have to.
     fn check_subgroup(&mut self, state: u32, size: u32) {
         let point = self.suspension_point(state).clone();
         let name = point.op.to_string();
@@ -292,11 +292,11 @@ impl WorkgroupScheduler<'_> {
         }
     }
 
-    /// Tells of an exchange that takes a value from an invocation of the group which is not there, or,
-    /// where all take the same one's, from different ones.
+    /// Reports an exchange that takes a value from an invocation which is not at the point. Where all invocations
+    /// take the value of the same one, it also reports different sources.
     fn check_sources(&mut self, state: u32, lanes: std::ops::Range<usize>) {
         let point = self.suspension_point(state).clone();
-        // Scans are often written so that whoever has no neighbour does not ask for one.
+        // In scans, invocations without a neighbour often ignore the value that they take.
         let is_scan = matches!(
             point.exchange,
             GroupExchange::ShuffleUp | GroupExchange::ShuffleDown | GroupExchange::Rotate
@@ -332,7 +332,7 @@ impl WorkgroupScheduler<'_> {
         }
     }
 
-    /// Tells of invocations that wait at different points.
+    /// Reports invocations that wait at different points.
     fn tell_different(&mut self, first: u32, second: u32, lane: usize) {
         let (first, second) = (
             self.suspension_point(first).clone(),
@@ -348,7 +348,7 @@ impl WorkgroupScheduler<'_> {
         }
     }
 
-    /// Tells of a barrier at which some invocations wait while others have ended.
+    /// Reports a barrier at which some invocations wait while others have ended.
     fn check_ended(&mut self, common: u32) {
         let count = self.count as usize;
         if self.live.is_null() || common == DONE {

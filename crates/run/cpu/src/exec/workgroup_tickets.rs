@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Most workgroups that a thread takes at a time.
 const MOST_TICKETS: u64 = 64;
 
-/// The numbers of workgroups, handed out in order.
+/// The numbers of workgroups, issued in order.
 ///
-/// Threads that take every other workgroup read and write each other's neighbourhoods, which costs a kernel that
-/// waits for memory a quarter of its time: they take several in a row, fewer towards the end. Where workgroups may
-/// wait for each other they take one at a time, so that none waits for a thread that has others to run first.
+/// Threads that take alternate workgroups read and write each other's neighbourhood. That costs a kernel which waits
+/// for memory a quarter of its time. Therefore a thread takes several in a row, fewer towards the end. Where
+/// workgroups may wait for each other, a thread takes one at a time, so that none waits for a thread that has others
+/// to run first.
 pub(crate) struct WorkgroupTickets {
     next: AtomicU64,
     total: u64,
@@ -19,7 +20,7 @@ pub(crate) struct WorkgroupTickets {
 }
 
 impl WorkgroupTickets {
-    /// Numbers for `total` workgroups and so many threads.
+    /// Numbers for `total` workgroups and a number of threads.
     pub fn new(total: u64, threads: usize, may_wait: bool) -> WorkgroupTickets {
         WorkgroupTickets {
             next: AtomicU64::new(0),

@@ -1,12 +1,12 @@
-//! Kernels that kernels enqueue (OpenCL C 2.0, section 6.13.17).
+//! Launch queue: kernels that kernels enqueue (OpenCL C 2.0, section 6.13.17).
 //!
-//! What a launch enqueues is noted while it runs, and run when it has ended, in the order in which it was
-//! enqueued, but for what waits for events of others. This is as late as each of the flags allows. All
-//! kernels that a launch may enqueue are compiled with it.
+//! Launches that a kernel enqueues are recorded while it runs. They run after it has ended, in the order in which
+//! they were enqueued, except that launches wait for the events that they name. This is as late as each of the flags
+//! allows. All kernels that a launch may enqueue are compiled with it.
 //!
 //! # Unsafe code
-//! [`enqueue_kernel`] and [`mark_event`] get the launch context that the code was called with, whose queue outlives it,
-//! and read and write where the program could as well. Nothing is locked while they do, as a fault there ends
+//! [`enqueue_kernel`] and [`mark_event`] take the launch context that the code was called with. Its queue outlives
+//! it. They read and write where the program could as well. They hold no lock while they do, as a fault there ends
 //! the call.
 #![allow(unsafe_code)]
 
@@ -16,14 +16,14 @@ use std::sync::Mutex;
 
 /// Most kernels that wait to be run.
 const MOST: usize = 1 << 20;
-/// Most bytes of what a kernel is given.
+/// Most bytes of the captured values of a launch.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What `enqueue` gives where it is done, and where it cannot be (`CLK_ENQUEUE_FAILURE`).
+/// Results of `enqueue`: success, and failure (`CLK_ENQUEUE_FAILURE`).
 const SUCCESS: i32 = 0;
 const FAILURE: i32 = -101;
 
-/// What generated code passes, a word each; the sizes of workgroup memory stand elsewhere.
+/// A request of generated code, one word for each value. The sizes of workgroup memory lie elsewhere.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EnqueueRequest {
@@ -33,15 +33,15 @@ pub(crate) struct EnqueueRequest {
     pub offset: [u64; 3],
     pub global: [u64; 3],
     pub local: [u64; 3],
-    /// Events to wait for: their number, and where they stand.
+    /// Events to wait for: their number and the address of the first.
     pub waits: u64,
     pub wait_for: u64,
-    /// Where the event goes; 0 for nowhere.
+    /// Address to which the event is written; 0 for none.
     pub event: u64,
-    /// What the function is given: address and bytes.
+    /// Address and bytes of the captured values.
     pub param: u64,
     pub bytes: u64,
-    /// Sizes of workgroup memory: their number, and where they stand.
+    /// Sizes of workgroup memory: their number and the address of the first.
     pub locals: u64,
     pub sizes: u64,
 }
@@ -67,7 +67,7 @@ pub(crate) struct EnqueuedLaunch {
     pub event: usize,
 }
 
-/// What the launches of a device have enqueued.
+/// The launches that a device has enqueued.
 #[derive(Default)]
 pub(crate) struct LaunchQueue {
     state: Mutex<LaunchQueueState>,
@@ -76,7 +76,7 @@ pub(crate) struct LaunchQueue {
 #[derive(Default)]
 struct LaunchQueueState {
     pending: Vec<EnqueuedLaunch>,
-    /// By number, from 1 on: whether what an event is of has ended.
+    /// Whether each event is complete, by number from 1 on.
     events: Vec<bool>,
 }
 
@@ -92,10 +92,10 @@ impl LaunchQueueState {
     }
 }
 
-/// What is to be run next.
+/// The launch that runs next.
 pub(crate) enum NextLaunch {
     Launch(EnqueuedLaunch),
-    /// What is left waits for what does not come.
+    /// The remaining launches wait for events that nothing completes.
     Stuck,
     Nothing,
 }
@@ -195,7 +195,7 @@ pub(crate) extern "C" fn enqueue_kernel(
     SUCCESS
 }
 
-/// `OpCreateUserEvent` where the event is 0: gives one; `OpSetUserEventStatus` otherwise.
+/// `OpCreateUserEvent` where `event` is 0; returns the event. `OpSetUserEventStatus` otherwise.
 pub(crate) extern "C" fn mark_event(context: *const LaunchContext, event: u64, status: i64) -> u64 {
     // SAFETY: generated code passes its context.
     let queue = unsafe { &*(*context).queue.cast::<LaunchQueue>() };

@@ -1,12 +1,12 @@
-//! What kernels print: OpenCL's `printf` and the debug printf of shaders.
+//! Kernel output: OpenCL's `printf` and the debug printf of shaders.
 //!
-//! Generated code passes the address of the format and its arguments, a word for each component. Text
-//! is kept by workgroup, and put in their order when the launch has ended. Formats and strings are read
-//! only within constants of the module; other addresses are printed as numbers.
+//! Generated code passes the address of the format and its arguments, one word for each component. Text is kept by
+//! workgroup, and is put in their order when the launch has ended. Formats and strings are read only within constants
+//! of the module. Other addresses are printed as numbers.
 //!
 //! # Unsafe code
-//! [`print`] gets the launch context that the code was called with, whose printer is used by its
-//! thread alone, and as many words as its site says.
+//! [`print_formatted`] takes the launch context that the code was called with, and as many words as its site has
+//! components. Only its own thread uses the context's recorder.
 #![allow(unsafe_code)]
 
 use crate::layout::launch_context::LaunchContext;
@@ -17,19 +17,19 @@ use std::sync::Mutex;
 /// Most bytes that a thread of a launch prints; the rest is left out.
 const MOST: usize = 1 << 24;
 
-/// An argument of a site: what its components are, and how many there are.
+/// An argument of a site: kind and number of its components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PrintfArgument {
     pub kind: PrintedKind,
     pub count: u32,
 }
 
-/// What a component is.
+/// The kind of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PrintedKind {
     /// The bits of an `f64`.
     Float,
-    /// An integer of so many bits.
+    /// An integer of a number of bits.
     Int(u32),
     /// An address: of a string, where the format says so.
     Pointer,
@@ -41,21 +41,21 @@ pub(crate) struct PrintfSites {
     pub sites: Vec<Vec<PrintfArgument>>,
     /// Addresses and lengths of constants.
     pub constants: Vec<(u64, u64)>,
-    /// What launches printed that is not yet taken.
+    /// The output of launches that is not taken yet.
     taken: Mutex<Vec<u8>>,
 }
 
-/// What a thread prints.
+/// Records the output of a thread.
 pub(crate) struct PrintfRecorder {
     sites: *const PrintfSites,
     templates: FxHashMap<u64, PrintfTemplate>,
-    /// Numbers of workgroups, and what each printed.
+    /// Numbers of workgroups, with the output of each.
     groups: Vec<(u64, Vec<u8>)>,
     bytes: usize,
 }
 
 impl PrintfRecorder {
-    /// For a thread that runs workgroups of a kernel, whose sites outlive it.
+    /// A recorder for a thread that runs workgroups of a kernel, whose sites outlive it.
     pub fn new(sites: &PrintfSites) -> PrintfRecorder {
         PrintfRecorder {
             sites,
@@ -70,7 +70,7 @@ impl PrintfRecorder {
         self.groups.push((number, Vec::new()));
     }
 
-    /// What each workgroup printed.
+    /// The output of each workgroup.
     pub fn take_output(&mut self) -> Vec<(u64, Vec<u8>)> {
         let mut groups = std::mem::take(&mut self.groups);
         groups.retain(|g| !g.1.is_empty());
@@ -117,7 +117,7 @@ impl PrintfRecorder {
 }
 
 impl PrintfSites {
-    /// Of a kernel: the arguments of each instruction, and its constants.
+    /// The sites of a kernel: the arguments of each instruction, and the constants.
     pub fn new(sites: Vec<Vec<PrintfArgument>>, constants: Vec<(u64, u64)>) -> PrintfSites {
         PrintfSites {
             sites,
@@ -126,7 +126,7 @@ impl PrintfSites {
         }
     }
 
-    /// The string at an address, up to its zero or the end of its constant; none elsewhere.
+    /// The string at an address, up to its zero or the end of its constant; none outside of constants.
     fn find_string(&self, address: u64) -> Option<&[u8]> {
         let inside = |(base, length): &&(u64, u64)| address >= *base && address - base < *length;
         let (base, length) = self.constants.iter().find(inside)?;
@@ -145,7 +145,7 @@ impl PrintfSites {
             .unwrap_or_default()
     }
 
-    /// Adds what the workgroups of a launch printed, in their order.
+    /// Adds the output of the workgroups of a launch, in their order.
     pub fn append_output(&self, mut groups: Vec<(u64, Vec<u8>)>) {
         groups.sort_by_key(|g| g.0);
         if let Ok(mut taken) = self.taken.lock() {
@@ -154,7 +154,7 @@ impl PrintfSites {
     }
 }
 
-/// Prints, as the instruction with a number asks.
+/// Prints by the site of an instruction.
 pub(crate) extern "C" fn print_formatted(
     context: *const LaunchContext,
     site: u64,

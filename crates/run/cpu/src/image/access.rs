@@ -1,14 +1,14 @@
-//! The functions that generated code calls for images.
+//! Image access: the functions that generated code calls for images.
 //!
-//! Each gets an image and a [`ImageRequest`] on the stack, in which the result is left. What is asked for
-//! is a word of bits of [`ask`].
+//! Each takes an image and an [`ImageRequest`] on the stack, into which it writes the result. The bits of [`ask`]
+//! describe the request.
 
 use super::sample::{SamplePosition, SampledTexture, lod_of};
 use super::sampler::SamplerState;
 use super::{ImageDimensions, TextureView};
 use std::mem::offset_of;
 
-/// What generated code asks for, and what it is given.
+/// A request of generated code, with its result.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct ImageRequest {
@@ -21,13 +21,13 @@ pub(crate) struct ImageRequest {
     offset: [i32; 3],
     /// The level of detail: an `f32` where an image is sampled, else an integer.
     lod: u32,
-    /// What depths are compared with.
+    /// The value that depths are compared with.
     reference: f32,
     /// Keeps the size a multiple of 8.
     _unused: u32,
 }
 
-/// Where generated code stores and loads.
+/// Offsets of fields that generated code stores and loads.
 pub(crate) mod at {
     use super::{ImageRequest, offset_of};
 
@@ -40,7 +40,7 @@ pub(crate) mod at {
     pub const SIZE: u64 = size_of::<ImageRequest>() as u64;
 }
 
-/// Bits of what is asked for.
+/// Bits of the word that describes a request.
 pub(crate) mod ask {
     /// Components are integers.
     pub const INTEGERS: u64 = 1;
@@ -52,7 +52,7 @@ pub(crate) mod ask {
     pub const COMPARES: u64 = 8;
     /// Components are integers of 64 bits; else of 32.
     pub const WIDE: u64 = 16;
-    /// Where the number of a component begins.
+    /// First bit of the number of a component.
     pub const COMPONENT_SHIFT: u32 = 8;
 }
 
@@ -94,7 +94,7 @@ impl ImageRequest {
         }
     }
 
-    /// What is sampled, where, and the reference to compare with, if any.
+    /// The texture, the sampling position, and the reference to compare with, if any.
     fn resolve_sampling<'t>(
         &self,
         texture: &'t TextureView,
@@ -120,7 +120,7 @@ impl ImageRequest {
 /// The image and the request of a call; none where no image is bound.
 ///
 /// # Safety
-/// Generated code passes what it loaded as an image, and room of its own.
+/// Generated code passes the value that it loaded as an image, and a request on its own stack.
 unsafe fn borrow_request<'a>(
     texture: *const TextureView,
     request: *mut ImageRequest,
@@ -141,7 +141,7 @@ pub(crate) extern "C" fn read_image(
     };
     let (at, layer) = request.texel_coordinates(texture);
     let format = texture.shape.format;
-    // What is outside reads as a texel of zeros.
+    // A texel outside of the image reads as zeros.
     let texel = texture
         .read_texel(request.lod, at, layer)
         .unwrap_or([0; 16]);
@@ -211,7 +211,7 @@ pub(crate) extern "C" fn sample_image(
     }
 }
 
-/// One component of four texels: `OpImageGather` and `OpImageDrefGather`.
+/// Gathers one component of four texels: `OpImageGather` and `OpImageDrefGather`.
 pub(crate) extern "C" fn gather_image(
     texture: *const TextureView,
     sampler: u64,
@@ -239,16 +239,16 @@ pub(crate) extern "C" fn gather_image(
     request.give_floats(value);
 }
 
-/// What can be asked about an image; the numbers are those of generated code.
+/// A query of an image. Generated code passes its number.
 #[derive(Clone, Copy, Debug)]
 #[repr(u64)]
 pub(crate) enum TextureQuery {
-    /// Width, height, depth, layers: those that there are, in a row.
+    /// Width, height, depth and layers, without those that the image lacks.
     Size,
     Levels,
-    /// What OpenCL calls the type of its components.
+    /// OpenCL's number of the type of the components.
     Format,
-    /// What OpenCL calls their order.
+    /// OpenCL's number of the order of the components.
     Order,
 }
 

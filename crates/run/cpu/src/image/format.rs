@@ -1,8 +1,7 @@
-//! Formats of texels, and how their components become numbers and back.
+//! Texel formats: how the components of texels are stored, and their conversion to and from numbers.
 //!
-//! Conversions are those of the OpenCL C specification, section 8.3, which Vulkan's are the same as:
-//! normalised integers are multiples of the largest one, numbers are rounded to the nearest and
-//! saturate.
+//! The conversions are those of the OpenCL C specification, section 8.3, which equal Vulkan's. Normalised integers
+//! are multiples of the largest one. Numbers are rounded to the nearest and saturate.
 
 use spirula_scalar::convert::{f16_from_f64, f16_to_f64};
 use spirula_spirv::grammar::enumerants::{ImageChannelDataType, ImageChannelOrder, ImageFormat};
@@ -13,7 +12,7 @@ use std::fmt;
 #[repr(transparent)]
 pub struct TexelFormat(u8);
 
-/// How a component is stored: its bits, and what they mean.
+/// Width and encoding of a stored component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TexelComponent {
     Unorm(u32),
@@ -23,7 +22,7 @@ enum TexelComponent {
     Float(u32),
 }
 
-/// How the components of a texel lie.
+/// Arrangement of the components of a texel.
 #[derive(Clone, Copy, Debug)]
 enum TexelPacking {
     /// Each in bytes of its own.
@@ -51,7 +50,7 @@ const R: ChannelOrder = ImageChannelOrder::R;
 const RG: ChannelOrder = ImageChannelOrder::RG;
 const RGBA: ChannelOrder = ImageChannelOrder::RGBA;
 
-/// All formats. Those that SPIR-V has no name for are `Unknown` there.
+/// All formats. Formats without a name in SPIR-V are `Unknown` there.
 #[rustfmt::skip]
 const ROWS: &[TexelFormatRow] = &[
     TexelFormatRow("rgba32f", RGBA, Each(Float(32)), ImageFormat::Rgba32f),
@@ -109,8 +108,8 @@ impl TexelFormat {
         (0..ROWS.len() as u8).map(TexelFormat)
     }
 
-    /// The format of this name: as GLSL calls those of storage images, and `bgra8`, `a8`,
-    /// `intensity8`, `luminance8`, `intensity32f`, `luminance32f`.
+    /// The format of a name: a name of GLSL for storage images, or `bgra8`, `a8`, `intensity8`, `luminance8`,
+    /// `intensity32f`, `luminance32f`.
     pub fn from_name(name: &str) -> Option<TexelFormat> {
         TexelFormat::all_formats().find(|f| f.name() == name)
     }
@@ -121,12 +120,12 @@ impl TexelFormat {
         TexelFormat::all_formats().find(|f| named && f.table_row().3 == format)
     }
 
-    /// Its name.
+    /// The name of the format.
     pub fn name(self) -> &'static str {
         self.table_row().0
     }
 
-    /// What modules call it; `Unknown` where they have no name for it.
+    /// The format's name in modules; `Unknown` where there is none.
     pub fn in_modules(self) -> ImageFormat {
         self.table_row().3
     }
@@ -191,12 +190,12 @@ impl TexelFormat {
         }
     }
 
-    /// What OpenCL calls the order of components, as modules number it.
+    /// OpenCL's order of components, by its number in modules.
     pub(crate) fn channel_order(self) -> u32 {
         self.table_row().1.0
     }
 
-    /// What OpenCL calls the type of components, as modules number it.
+    /// OpenCL's type of components, by its number in modules.
     pub(crate) fn channel_type(self) -> u32 {
         let ty = match self.component() {
             _ if matches!(self.table_row().2, Ten(_)) => ImageChannelDataType::UnormInt101010_2,
@@ -216,17 +215,17 @@ impl TexelFormat {
         ty.0
     }
 
-    /// What OpenCL's host calls the order of components: `CL_R` and so on.
+    /// OpenCL's order of components, by its number on the host: `CL_R` and so on.
     pub fn opencl_order(self) -> u32 {
         FIRST_ORDER + self.channel_order()
     }
 
-    /// What OpenCL's host calls the type of components: `CL_SNORM_INT8` and so on.
+    /// OpenCL's type of components, by its number on the host: `CL_SNORM_INT8` and so on.
     pub fn opencl_type(self) -> u32 {
         FIRST_TYPE + self.channel_type()
     }
 
-    /// Alpha of what is outside of an image: 1 where the format has none, else 0.
+    /// Alpha of the border: 1 where the format has no alpha, else 0.
     pub(crate) fn border_alpha(self) -> f32 {
         let order = self.table_row().1;
         let opaque = order == R || order == RG || order == ImageChannelOrder::Luminance;
@@ -261,7 +260,7 @@ impl TexelFormat {
         self.encode_components(self.gather_from_rgba(value), texel, TexelComponent::of_int);
     }
 
-    /// The component of each part of a texel, and its bits; those that are not there are zero.
+    /// The stored components of a texel with their bits; zeros for components that the format lacks.
     fn split_components(self, texel: &[u8]) -> [(TexelComponent, u64); 4] {
         let word = bits_at(texel, 0, 4);
         match self.table_row().2 {
@@ -310,7 +309,7 @@ impl TexelFormat {
         }
     }
 
-    /// Red, green, blue and alpha from what is stored.
+    /// Red, green, blue and alpha from the stored components.
     fn spread_to_rgba<T: Copy>(self, parts: [T; 4], zero: T, one: T) -> [T; 4] {
         let [a, b, c, d] = parts;
         match self.table_row().1 {
@@ -324,7 +323,7 @@ impl TexelFormat {
         }
     }
 
-    /// What is stored from red, green, blue and alpha.
+    /// The stored components from red, green, blue and alpha.
     fn gather_from_rgba<T: Copy>(self, value: [T; 4]) -> [T; 4] {
         let [r, g, b, a] = value;
         match self.table_row().1 {
@@ -447,7 +446,7 @@ fn from_unsigned_float(bits: u32, fraction_bits: u32) -> f32 {
     }
 }
 
-/// The same, rounded to nearest even; what is negative becomes zero.
+/// Converts to an unsigned float, rounded to nearest even. Negative numbers become zero.
 fn to_unsigned_float(value: f32, fraction_bits: u32) -> u32 {
     let infinity = 31 << fraction_bits;
     if value.is_nan() {

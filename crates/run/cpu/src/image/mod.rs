@@ -1,12 +1,11 @@
-//! Images and samplers: what a launch is given of them, and what generated code calls.
+//! Images and samplers: their descriptions for a launch, and the functions that generated code calls.
 //!
-//! Texels lie one after the other, rows, slices, layers and then levels, without gaps. A value of an
-//! image type is the address of its [`TextureView`], a sampler is a word, a sampled image both. What
-//! instructions do is done by the functions of [`access`]: reads of texels that are not there give
-//! what a border has, writes to them nothing.
+//! Texels lie in a row without gaps: rows, slices, layers, then levels. A value of an image type is the address of
+//! its [`TextureView`]. A sampler is a word, and a sampled image is both. The functions of [`access`] execute the
+//! instructions. Reads outside of the image return the border, and writes there do nothing.
 //!
 //! # Unsafe code
-//! Texels are in memory that the launch was promised, and are only touched inside of the image.
+//! Texels lie in memory that the launch was promised. They are accessed only inside of the image.
 #![allow(unsafe_code)]
 
 pub(crate) mod access;
@@ -27,40 +26,40 @@ const MAX_EXTENT: u32 = 1 << 24;
 /// Most levels of detail.
 const MAX_LEVELS: u32 = 24;
 
-/// How the texels of an image lie.
+/// Dimensions of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageDimensions {
-    /// In a row.
+    /// One row of texels.
     D1,
-    /// In rows.
+    /// Rows of texels.
     D2,
-    /// In slices of rows.
+    /// Slices of rows.
     D3,
     /// On the six faces of a cube: +x, -x, +y, -y, +z, -z.
     Cube,
-    /// In a row that is never filtered.
+    /// One row of texels that is never filtered.
     Buffer,
 }
 
-/// What an image is.
+/// Shape and format of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageShape {
-    /// How its texels lie.
+    /// The dimensions.
     pub dimensions: ImageDimensions,
-    /// What they are.
+    /// The format of the texels.
     pub format: TexelFormat,
     /// Width, height and depth; 1 where there is no such direction.
     pub size: [u32; 3],
     /// Whether there are layers, which a coordinate chooses.
     pub arrayed: bool,
-    /// Layers, those of faces included; 1 where there are none.
+    /// Number of layers, faces included; 1 where the image has no layers.
     pub layers: u32,
     /// Levels of detail, each half the size of the one before; 1 at least.
     pub levels: u32,
 }
 
 impl ImageShape {
-    /// One without layers, of one level of detail.
+    /// An image without layers and with one level of detail.
     pub fn new(dimensions: ImageDimensions, format: TexelFormat, size: [u32; 3]) -> ImageShape {
         ImageShape {
             dimensions,
@@ -76,10 +75,10 @@ impl ImageShape {
         }
     }
 
-    /// What is wrong with it, in a sentence without a full stop.
+    /// Checks that the shape is valid.
     ///
     /// # Errors
-    /// When there is something.
+    /// The problem, in a sentence without a full stop.
     pub fn check_dimensions(&self) -> Result<(), String> {
         let [width, height, depth] = self.size;
         let used = match self.dimensions {
@@ -142,32 +141,32 @@ impl ImageShape {
     }
 }
 
-/// An image that a kernel is given.
+/// An image that is passed to a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct HostImage {
-    /// What it is.
+    /// Shape and format.
     pub shape: ImageShape,
-    /// Its texels.
+    /// The memory of its texels.
     pub memory: MemorySpan,
     /// The sampler that it is bound with, where a binding takes both at once.
     pub sampler: SamplerState,
 }
 
-/// What the type of an image in a module says.
+/// The properties of an image type in a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageType {
-    /// How its texels lie.
+    /// The dimensions.
     pub dim: Dim,
     /// Whether there are layers.
     pub arrayed: bool,
     /// Whether a texel has several samples.
     pub multisampled: bool,
-    /// None where the type does not say.
+    /// The format; none where the type leaves it open.
     pub format: Option<TexelFormat>,
 }
 
 impl ImageType {
-    /// What an `OpTypeImage` says.
+    /// The properties of an `OpTypeImage`.
     pub fn from_definition(def: InstRef<'_>) -> ImageType {
         ImageType {
             dim: Dim(def.operand_word(1)),
@@ -187,7 +186,7 @@ impl ImageType {
         own + usize::from(self.arrayed)
     }
 
-    /// What is wrong with an image for this type, in a sentence without a full stop.
+    /// The reason why an image does not fit this type, in a sentence without a full stop; none where it fits.
     pub fn find_mismatch(&self, shape: &ImageShape) -> Option<String> {
         if let Err(problem) = shape.check_dimensions() {
             return Some(problem);
@@ -229,16 +228,16 @@ pub(crate) struct TextureView {
     shape: ImageShape,
 }
 
-/// Where the sampler's word is in a [`TextureView`].
+/// Offset of the sampler's word in a [`TextureView`].
 pub(crate) const SAMPLER: i32 = offset_of!(TextureView, sampler) as i32;
 
-// SAFETY: a texture only says where texels are; accesses to them are the kernel's, as those to buffers.
+// SAFETY: a texture only describes where texels are. The kernel is responsible for accesses to them, as for buffers.
 unsafe impl Send for TextureView {}
 // SAFETY: as above.
 unsafe impl Sync for TextureView {}
 
 impl TextureView {
-    /// Of an image whose memory has room for its texels.
+    /// The view of an image whose memory has room for its texels.
     pub fn new(image: &HostImage) -> TextureView {
         TextureView {
             sampler: image.sampler.encode_word(),

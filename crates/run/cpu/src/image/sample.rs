@@ -1,13 +1,13 @@
-//! Sampling: from coordinates to texels and their weights.
+//! Image sampling: from coordinates to texels and their weights.
 //!
-//! By section 8.2 of the OpenCL C specification; Vulkan's rules (16.5 and after) are the same where
-//! they overlap, and say what levels of detail are.
+//! The rules are those of section 8.2 of the OpenCL C specification. Vulkan's rules (16.5 and following) agree where
+//! they overlap, and define levels of detail.
 
 use super::sampler::{BorderColour, SamplerAddressing, SamplerFilter, SamplerState};
 use super::{ImageDimensions, TextureView};
 use spirula_scalar::math;
 
-/// Where an image is sampled.
+/// A position at which an image is sampled.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SamplePosition {
     pub coordinate: [f32; 4],
@@ -80,7 +80,7 @@ impl AxisTexels {
     }
 }
 
-/// The texel that stands for one that may be outside.
+/// The texel that represents one that may be outside of the image.
 fn wrap_coordinate(at: i64, n: i64, address: SamplerAddressing) -> Option<i64> {
     match address {
         SamplerAddressing::ClampToEdge => Some(at.clamp(0, n - 1)),
@@ -132,7 +132,7 @@ impl SampledTexture<'_> {
         })
     }
 
-    /// The colour of what is outside.
+    /// The colour outside of the image.
     pub fn border_colour(&self) -> [f32; 4] {
         match self.sampler.border {
             BorderColour::ByFormat => [0.0, 0.0, 0.0, self.texture.shape.format.border_alpha()],
@@ -142,7 +142,7 @@ impl SampledTexture<'_> {
         }
     }
 
-    /// A texel, or what its comparison with the reference gives.
+    /// A texel, or the result of its comparison with the reference.
     pub fn fetch_texel(
         &self,
         level: u32,
@@ -220,7 +220,7 @@ impl SampledTexture<'_> {
                     _ => axes[n].weight,
                 })
                 .product();
-            // What has no weight must not count, were it infinite.
+            // A texel without weight must not count, even if it is infinite.
             if weight == 0.0 {
                 continue;
             }
@@ -274,7 +274,7 @@ impl SampledTexture<'_> {
             ImageDimensions::D3 => ([axis(0, x), axis(1, y), axis(2, z)], 0),
             ImageDimensions::Cube => {
                 let (face, s, t) = select_cube_face([x, y, z]);
-                // Edges are those of the face.
+                // Coordinates are clamped to the edges of the face.
                 let edges = SamplerState {
                     address: [SamplerAddressing::ClampToEdge; 3],
                     ..self.sampler
@@ -324,7 +324,7 @@ fn select_cube_face([x, y, z]: [f32; 3]) -> (i64, f32, f32) {
     (face, on_face(s), on_face(t))
 }
 
-/// The level of detail that derivatives along two directions ask for.
+/// The level of detail that derivatives in two directions select.
 pub(super) fn lod_of(texture: &TextureView, gradients: [[f32; 3]; 2]) -> f32 {
     let size = texture.shape.size.map(|n| n as f32);
     let lengths = gradients.map(|gradient| {

@@ -1,6 +1,6 @@
 //! Samplers: how images are read between and beyond their texels.
 
-/// What stands for a coordinate outside of an image.
+/// Treatment of coordinates outside of an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SamplerAddressing {
     /// The texel at the edge.
@@ -10,11 +10,11 @@ pub enum SamplerAddressing {
     Border,
     /// The image again.
     Repeat,
-    /// The image again, every other time mirrored.
+    /// Repeats the image, mirrored every other time.
     Mirror,
 }
 
-/// How a value is made of the nearest ones.
+/// How a value is computed from the nearest texels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SamplerFilter {
     /// The nearest one.
@@ -24,7 +24,7 @@ pub enum SamplerFilter {
     Linear,
 }
 
-/// The colour of what is outside.
+/// The colour outside of an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BorderColour {
     /// Zeros; alpha is one where the format has none, as in OpenCL.
@@ -59,24 +59,24 @@ pub enum DepthComparison {
     Always,
 }
 
-/// How an image is sampled.
+/// The state of a sampler.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SamplerState {
-    /// In each direction.
+    /// Treatment of coordinates outside of the image, in each direction.
     pub address: [SamplerAddressing; 3],
-    /// Where texels are larger than what is asked for.
+    /// Filter where texels are larger than the sampled area.
     pub magnify: SamplerFilter,
-    /// Where they are smaller.
+    /// Filter where texels are smaller than the sampled area.
     pub minify: SamplerFilter,
     /// Between levels.
     pub mips: SamplerFilter,
     /// Whether coordinates go from 0 to 1, not from 0 to the image's size.
     pub normalized: bool,
-    /// The colour of what is outside.
+    /// The colour outside of the image.
     pub border: BorderColour,
     /// Least and greatest level of detail, in steps of 1/256.
     pub lods: [f32; 2],
-    /// For depth comparisons.
+    /// The comparison with a depth reference, if any.
     pub compare: Option<DepthComparison>,
 }
 
@@ -96,10 +96,10 @@ impl Default for SamplerState {
     }
 }
 
-/// More levels of detail than an image has.
+/// A bound above the number of levels of detail of any image.
 const MAX_LOD: f32 = 64.0;
 
-/// By their numbers in `OpConstantSampler`, from the first that says what is outside.
+/// Address modes by their numbers in `OpConstantSampler`, from the first that defines texels outside.
 const ADDRESSES: [SamplerAddressing; 4] = [
     SamplerAddressing::ClampToEdge,
     SamplerAddressing::Border,
@@ -138,14 +138,14 @@ impl SamplerAddressing {
         ADDRESSES.iter().position(|a| *a == self).unwrap_or(0)
     }
 
-    /// Its number in `OpConstantSampler`.
+    /// The address mode's number in `OpConstantSampler`.
     pub fn to_spirv(self) -> u32 {
         self.table_index() as u32 + 1
     }
 }
 
 impl SamplerState {
-    /// One of OpenCL's: the same in all directions, the border by the image's format.
+    /// A sampler of OpenCL: the same address mode in all directions, the border by the image's format.
     pub fn from_opencl(
         address: SamplerAddressing,
         filter: SamplerFilter,
@@ -160,7 +160,7 @@ impl SamplerState {
         }
     }
 
-    /// One that a module declares, by the numbers of `OpConstantSampler`.
+    /// A sampler that a module declares, by the numbers of `OpConstantSampler`.
     pub fn of_module(address: u32, normalized: u32, filter: u32) -> SamplerState {
         let address = (address as usize).checked_sub(1);
         let address = address.and_then(|n| ADDRESSES.get(n).copied());
@@ -168,7 +168,7 @@ impl SamplerState {
         SamplerState::from_opencl(address.unwrap_or_default(), filter, normalized != 0)
     }
 
-    /// All of it in a word, which generated code passes on.
+    /// The whole state in one word, which generated code passes on.
     pub(crate) fn encode_word(&self) -> u64 {
         let place = |n: usize, at: u32| (n as u64) << at;
         let mut word = 0;

@@ -66,7 +66,7 @@ pub(crate) struct FrameLayout {
 }
 
 impl FrameLayout {
-    /// The layout for frames with so many bytes before and after their address.
+    /// The layout for frames with `below` bytes before and `above` bytes after their address.
     pub fn new(below: u32, above: u32) -> Self {
         let bias = (below as usize).div_ceil(16) * 2;
         FrameLayout {

@@ -24,10 +24,10 @@ const LEAST_ALIGN: u32 = 16;
 /// Most alignment of a variable: that of a vector of 16 doubles.
 const MOST_ALIGN: u32 = 128;
 
-/// Where a module-level variable lives.
+/// The location of a module-level variable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum GlobalLocation {
-    /// At an address of the host, for all invocations of all launches.
+    /// At a fixed address of the host, for all invocations of all launches.
     Data { address: usize },
     /// In the workgroup's memory.
     Workgroup { offset: u32 },
@@ -41,13 +41,13 @@ pub(crate) enum GlobalLocation {
     Push,
     /// A row of the table of bindings.
     Binding { index: u32 },
-    /// The same, with a table of its own behind it.
+    /// A row of the table of bindings with a table of its own, for an array of bindings.
     Bindings { index: u32 },
     /// Pipes and the like.
     Unsupported,
 }
 
-/// What an argument or a binding takes.
+/// The kind of resource that an argument or binding takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ParameterResource {
     /// Memory, or a value.
@@ -60,7 +60,7 @@ pub(crate) enum ParameterResource {
 }
 
 impl ParameterResource {
-    /// By the type.
+    /// The kind for a parameter or element of a type.
     pub fn from_type(program: &AnalysedModule<'_>, ty: Id) -> ParameterResource {
         let image = program.image_type(ty);
         match (program.types.kind(ty), image) {
@@ -95,7 +95,7 @@ pub(crate) struct ReachedGlobals {
     pub bindings: Vec<BindingSlot>,
     /// Bytes of workgroup memory.
     pub workgroup_bytes: u32,
-    /// What its address is a multiple of.
+    /// Alignment of the workgroup's memory.
     pub workgroup_align: u32,
     /// Whether workgroup memory has to be zero at the start.
     pub zero_workgroup: bool,
@@ -118,7 +118,8 @@ pub(crate) struct ReachedGlobals {
 }
 
 impl ReachedGlobals {
-    /// Places the variables that the reached functions use; those that other kernels have already stay there.
+    /// Places the variables that the reached functions use. Variables that other kernels have placed stay at their
+    /// addresses.
     pub fn from_program(
         program: &AnalysedModule<'_>,
         kept: &mut KeptMemory,
@@ -144,7 +145,7 @@ impl ReachedGlobals {
         let mut data = Vec::new();
         for inst in program.module.section_insts(ModuleSection::Globals) {
             let is_variable = matches!(inst.op(), Op::Variable | Op::UntypedVariableKHR);
-            // What other kernels have placed may be reached through pointers that they kept.
+            // Variables that other kernels have placed may be reached through pointers in memory.
             let is_used = |id: &Id| used[*id] || placed.contains_key(id);
             let Some(id) = inst.result().filter(|id| is_variable && is_used(id)) else {
                 continue;
@@ -178,7 +179,7 @@ impl ReachedGlobals {
         Ok(globals)
     }
 
-    /// Places the pipes that the module has itself.
+    /// Places the pipes that the module itself declares.
     fn place_pipes(
         &mut self,
         program: &AnalysedModule<'_>,
@@ -212,7 +213,7 @@ impl ReachedGlobals {
         Ok(())
     }
 
-    /// Where a variable lives; none for ids that are no reached variables.
+    /// The location of a variable; none for ids that are no reached variables.
     pub fn get(&self, id: Id) -> Option<GlobalLocation> {
         self.rows[id]
     }
@@ -281,7 +282,7 @@ impl ReachedGlobals {
                 self.zero_workgroup |= variable_initialiser(inst).is_some();
                 self.workgroup.push(id);
                 self.workgroup_align = self.workgroup_align.max(room.align as u32);
-                // Blocks are an explicit layout, in which all variables lie over each other.
+                // Variables with explicit layout (blocks) all begin at the same address.
                 let is_block = ty.is_some_and(|ty| program.is_decorated(ty, Decoration::Block));
                 if is_block {
                     self.workgroup_bytes = self.workgroup_bytes.max(room.size as u32);
@@ -363,7 +364,7 @@ impl ReachedGlobals {
     }
 }
 
-/// What a variable takes.
+/// Size and alignment of a variable.
 struct VariableFootprint {
     size: u64,
     align: u64,
@@ -380,7 +381,7 @@ impl VariableFootprint {
         }
     }
 
-    /// Puts it behind so many bytes: its offset; none where that is too far.
+    /// Places the variable after `total` bytes. Returns its offset; none where it is too large.
     fn place_after(&self, total: &mut u32) -> Option<u32> {
         let offset = u64::from(*total).next_multiple_of(self.align);
         let end = offset + self.size;
@@ -411,7 +412,7 @@ pub(crate) fn is_workgroup(program: &AnalysedModule<'_>, id: Id) -> bool {
     )
 }
 
-/// What a variable contains at first.
+/// The initialiser of a variable.
 pub(crate) fn variable_initialiser(inst: InstRef<'_>) -> Option<Id> {
     match inst.op() {
         Op::UntypedVariableKHR => inst.get_id(2),
@@ -441,7 +442,7 @@ fn used_ids(program: &AnalysedModule<'_>) -> IdMap<bool> {
     used
 }
 
-/// The bytes of a constant as they stand in memory.
+/// The bytes of a constant in memory.
 pub(crate) fn constant_bytes(
     program: &AnalysedModule<'_>,
     globals: &ReachedGlobals,

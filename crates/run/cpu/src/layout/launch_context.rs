@@ -49,7 +49,7 @@ pub(crate) struct LaunchContext {
     pub non_temporal: u64,
     /// Whether the thread counts in private copies, so that updates need not be atomic; 0 or 1.
     pub privatised: u64,
-    /// How often each block ran. Only kernels that count blocks use it.
+    /// Number of runs of each block. Only kernels that count blocks use it.
     pub counters: *mut u64,
     /// The sanitizer's `WorkgroupState`; null where nothing is checked.
     pub sanitizer: *mut c_void,

@@ -1,14 +1,13 @@
-//! Large cooperative matrices: what generated code calls.
+//! In-memory matrices: functions that generated code calls for large cooperative matrices.
 //!
-//! A matrix of which an invocation would hold more components than a value has scalars lies in the
-//! workgroup's memory as a whole, row by row ([`crate::codegen`] says when). Products are computed in
-//! blocks of a few rows by two vectors, whose sums stay in registers over the fold, with what vectors the
-//! processor has; the fold's sums are added to the summand at last, as every block begins with it.
+//! A matrix lies in the workgroup's memory as a whole, row by row, if an invocation would hold more of its components
+//! than a value has scalars. Products are computed in blocks of a few rows by two vectors. The sums of a block begin
+//! with the summand and stay in vector registers over the reduction.
 //!
 //! # Unsafe code
-//! These functions are called by generated code alone, with addresses of matrices that it has made room
-//! for, or that the program gives: as for its own loads and stores, that there is memory is the promise of
-//! whoever runs the kernel. Vector instructions are used after asking the processor.
+//! Only generated code calls these functions. It passes addresses of matrices that it has allocated, or addresses of
+//! the program. As for its own loads and stores, the caller of the kernel promises that there is memory. Vector
+//! instructions are used only if the processor has them.
 #![allow(unsafe_code)]
 
 /// Two sizes in one argument.
@@ -20,10 +19,10 @@ fn unpack_sizes(pair: u64) -> [usize; 2] {
     [(pair >> 32) as usize, pair as u32 as usize]
 }
 
-/// Reads a matrix whose rows, or columns, are so many bytes apart.
+/// Reads a matrix whose rows, or columns, lie `stride` bytes apart.
 ///
 /// # Safety
-/// There is such a matrix, and room for it.
+/// Both addresses have memory for such a matrix.
 pub(crate) unsafe extern "C" fn load_matrix<T: MatrixElement>(
     to: *mut f32,
     from: *const T,
@@ -72,12 +71,12 @@ unsafe fn load_transposed<T: MatrixElement>(
     }
 }
 
-/// What matrices have in memory.
+/// The element type of a matrix in memory.
 pub(crate) trait MatrixElement: Copy {
-    /// Reads so many numbers.
+    /// Reads `count` numbers.
     ///
     /// # Safety
-    /// There are so many, and room for them.
+    /// Both addresses have memory for them.
     unsafe fn widen_to_f32(to: *mut f32, from: *const Self, count: usize);
 }
 
@@ -143,7 +142,7 @@ mod halves {
     }
 }
 
-/// Where blocks begin.
+/// The origins of the blocks of a matrix.
 fn block_origins(rows: usize, columns: usize) -> impl Iterator<Item = (usize, usize)> {
     let down = (0..rows).step_by(BLOCK);
     down.flat_map(move |row| (0..columns).step_by(BLOCK).map(move |column| (row, column)))
@@ -179,19 +178,19 @@ pub(crate) unsafe extern "C" fn store_matrix(
     }
 }
 
-/// Makes all of so many elements one number.
+/// Sets all elements to one number.
 ///
 /// # Safety
-/// There is room for them.
+/// There is memory for them.
 pub(crate) unsafe extern "C" fn fill_matrix(to: *mut f32, bits: u64, count: u64) {
     // SAFETY: the caller's promise.
     unsafe { std::slice::from_raw_parts_mut(to, count as usize) }.fill(f32::from_bits(bits as u32));
 }
 
-/// Copies so many elements.
+/// Copies elements.
 ///
 /// # Safety
-/// There are so many, and room for them elsewhere.
+/// Both addresses have memory for them, and the two do not overlap.
 pub(crate) unsafe extern "C" fn copy_matrix(to: *mut f32, from: *const f32, count: u64) {
     // SAFETY: the caller's promise.
     unsafe { std::ptr::copy_nonoverlapping(from, to, count as usize) };
@@ -217,7 +216,7 @@ pub(crate) unsafe extern "C" fn multiply_matrices(
         summand,
         size: [rows, columns, depth as usize],
     };
-    // SAFETY: the caller's promise; the processor has what is asked for.
+    // SAFETY: the caller's promise; the processor has the instructions.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         {
@@ -237,7 +236,7 @@ struct InMemoryProduct {
     to: *mut f32,
     factors: [*const f32; 2],
     summand: *const f32,
-    /// Rows, columns, points of the fold.
+    /// Rows, columns, and points of the reduction.
     size: [usize; 3],
 }
 
@@ -261,7 +260,7 @@ impl InMemoryProduct {
     }
 }
 
-/// Products by vectors of some width: blocks of at most so many rows by two vectors.
+/// Defines products by vectors of one width, in blocks of at most `ROWS` rows by two vectors.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vectors {
     ($name:ident, $features:literal, $vector:ident, $mask:ident, $width:literal, [$($rows:literal)*],
@@ -408,7 +407,7 @@ mod tests {
                 matrix(rows * columns),
             );
             for way in list_implementations() {
-                // What lies behind the result stays as it is.
+                // Memory after the result must not change.
                 let mut to = vec![0.5; rows * columns + 1];
                 let product = InMemoryProduct {
                     to: to.as_mut_ptr(),

@@ -1,15 +1,15 @@
-//! Memory between pages that nothing may touch.
+//! Guarded pages: memory between pages that must not be accessed.
 //!
-//! Accesses of kernels to addresses are not checked. A buffer in the middle of other data would let one that goes
-//! past its end destroy what belongs to the process; between guarded pages it ends the launch ([`crate::exec::guard`]).
-//! The last byte is near the guard behind it, so that short ways beyond the end are noticed, too. Cost: address
-//! space, of which there is plenty, and a page for each buffer at least.
+//! Accesses of kernels are not checked. If a buffer lay among other data, an access past its end could destroy data
+//! of the process. Between guard pages, such an access ends the launch (`exec/guard`). The last byte lies near the
+//! guard after it, so that short overruns are noticed, too. The cost is address space, which is plentiful, and at
+//! least one page for each buffer.
 //!
 //! # Unsafe code
-//! The memory is mapped by this module alone, and unmapped when its owner is dropped.
+//! Only this module maps the memory. It is unmapped when its owner is dropped.
 #![allow(unsafe_code)]
 
-/// Zeroed memory with guards before and behind it, where the system has such.
+/// Zeroed memory with guard pages before and after it, where the system has such pages.
 #[derive(Debug)]
 pub struct GuardedPages {
     #[cfg(target_os = "linux")]
@@ -17,13 +17,13 @@ pub struct GuardedPages {
     size: usize,
 }
 
-/// What the first byte's address is a multiple of.
+/// Alignment of the first byte.
 const ALIGN: usize = 128;
 
 impl GuardedPages {
-    /// So many bytes, aligned to 128; `None` where there is no memory for them, there are no guards, or
-    /// thousands are guarded already: systems bound the number of mappings, which a process needs for
-    /// more than this.
+    /// Allocates `size` bytes, aligned to 128. `None` where there is no memory, where there are no guard pages, or
+    /// where thousands of allocations are guarded already: systems bound the number of mappings, which a process also
+    /// needs for other purposes.
     pub fn new_zeroed(size: usize) -> Option<GuardedPages> {
         #[cfg(target_os = "linux")]
         {
@@ -67,20 +67,21 @@ mod system {
 
     /// Bytes of each guard at least.
     const GUARD: usize = 256 << 20;
-    /// Bytes of the guards before and behind a mapping which indices of 32 bits, with a sign or without, do not reach across,
-    /// where elements have 16 bytes at most.
+    /// Bytes of the guards before and after a mapping. Indices of 32 bits, signed or not, into elements of at most 16
+    /// bytes do not reach across them.
     const WIDE: [usize; 2] = [40 << 30, 72 << 30];
     /// Most mappings with guards so wide: all the addresses of a process are 2^47 bytes.
     const MOST_WIDE: usize = 1 << 8;
-    /// Bytes that a reservation has before and behind its end, from what is wished to what there is room for everywhere.
+    /// Bytes of a reservation before and after its end, from the preferred size to one for which there is room
+    /// everywhere.
     const REACHES: [[usize; 2]; 3] = [
         [96 << 30, 160 << 30],
         [6 << 30, 10 << 30],
         [512 << 20, GUARD],
     ];
-    /// From this size on, memory is worth large pages.
+    /// Smallest size of memory for which large pages pay.
     const LARGE: usize = 4 << 20;
-    /// Most mappings at a time, each of which counts as three; Linux allows 65,530 unless told otherwise.
+    /// Most mappings at a time, each of which counts as three. By default Linux allows 65,530.
     pub const MOST: usize = 1 << 12;
 
     static LIVE: AtomicUsize = AtomicUsize::new(0);
@@ -89,15 +90,15 @@ mod system {
     #[derive(Debug)]
     pub struct GuardedMapping {
         start: *mut u8,
-        /// Bytes of the guards before and behind.
+        /// Bytes of the guards before and after.
         guards: [usize; 2],
         /// Bytes of the pages in the middle.
         pages: usize,
-        /// Bytes in use, at the end of those.
+        /// Bytes in use, at the end of the mapping.
         used: usize,
     }
 
-    // SAFETY: the mapping belongs to whoever owns the value, on any thread.
+    // SAFETY: the mapping belongs to the owner of the value, on any thread.
     unsafe impl Send for GuardedMapping {}
     // SAFETY: nothing is reached through a shared reference.
     unsafe impl Sync for GuardedMapping {}
@@ -164,18 +165,18 @@ mod system {
         (start != libc::MAP_FAILED).then_some(start.cast())
     }
 
-    /// A mapping of which the pages before an address in its middle are open, as many as are asked for.
+    /// A mapping in which a variable number of pages before an address in its middle are accessible.
     #[derive(Debug)]
     pub(crate) struct GuardedReservation {
         start: *mut u8,
-        /// Bytes before the address, and behind it.
+        /// Bytes before the address, and after it.
         reach: [usize; 2],
         /// Bytes that may be accessed.
         open: usize,
     }
 
     impl GuardedReservation {
-        /// One that may have so many bytes open, with the widest guards that there is room for.
+        /// A reservation in which `bytes` bytes may be open, with the widest guards for which there is room.
         pub fn new(bytes: usize) -> Option<GuardedReservation> {
             REACHES.into_iter().find_map(|[before, behind]| {
                 let reach = [before.max(whole_pages(bytes)?.checked_add(GUARD)?), behind];
@@ -185,29 +186,29 @@ mod system {
             })
         }
 
-        /// Whether so many bytes may be open.
+        /// Whether `bytes` bytes may be open.
         pub fn has_room(&self, bytes: usize) -> bool {
             bytes <= self.reach[0] - GUARD
         }
 
-        /// Whether just the pages of so many bytes are open.
+        /// Whether exactly the pages of `bytes` bytes are open.
         pub fn is_open_for(&self, bytes: usize) -> bool {
             whole_pages(bytes) == Some(self.open)
         }
 
-        /// The address up to which memory may be accessed.
+        /// The end address of the accessible memory.
         pub fn end_address(&self) -> *mut u8 {
             self.start.wrapping_add(self.reach[0])
         }
 
-        /// The addresses that are reserved: the first, and the one behind the last.
+        /// The reserved addresses: the first, and the end.
         pub fn reserved_range(&self) -> [u64; 2] {
             let bytes = self.reach[0] + self.reach[1];
             [self.start as u64, self.start.wrapping_add(bytes) as u64]
         }
 
-        /// Opens the pages of so many bytes, all zero, and no others; those of more than `most` bytes are asked of the
-        /// system anew. False where it has none.
+        /// Opens the pages of `bytes` bytes, all zero, and no others. The system clears the pages of more than `most`
+        /// bytes. Returns false where it has no memory.
         pub fn open_pages(&mut self, bytes: usize, most: usize) -> bool {
             let Some(wanted) = whole_pages(bytes) else {
                 return false;
@@ -228,27 +229,27 @@ mod system {
             done
         }
 
-        /// Gives the memory of more open bytes than `most` back, which are zero then.
+        /// Returns the memory of more open bytes than `most` to the system. Those bytes are zero then.
         pub fn trim_open_pages(&self, most: usize) {
             if self.open > most {
                 self.discard_pages(self.open);
             }
         }
 
-        /// Leaves so many bytes open, and gives the memory of the others back.
+        /// Leaves `kept` bytes open, and returns the memory of the others.
         fn close_above(&mut self, kept: usize) -> bool {
             self.discard_pages(self.open - kept);
             self.protect_pages(self.open, kept, libc::PROT_NONE)
         }
 
-        /// Gives the memory of the first open bytes back, which are zero then.
+        /// Returns the memory of the first open bytes to the system. Those bytes are zero then.
         fn discard_pages(&self, bytes: usize) {
             let first = self.before_end(self.open);
             // SAFETY: the pages are the reservation's.
             unsafe { libc::madvise(first, bytes, libc::MADV_DONTNEED) };
         }
 
-        /// Says how the pages may be accessed that are between so many bytes and fewer before the end.
+        /// Sets the access rights of the pages between `far` and `near` bytes before the end.
         fn protect_pages(&self, far: usize, near: usize, access: libc::c_int) -> bool {
             // SAFETY: the range is within the mapping.
             far == near || unsafe { libc::mprotect(self.before_end(far), far - near, access) == 0 }

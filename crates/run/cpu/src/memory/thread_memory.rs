@@ -1,9 +1,9 @@
-//! Memory of a thread that kernels index: a workgroup's, and the private memory of its invocations.
+//! Thread memory: the workgroup memory of a thread, and the private memory of its invocations.
 //!
-//! Indices of kernels are not checked. This memory ends at a guard and begins behind another one, both so wide that
-//! an index of 32 bits into elements of 16 bytes does not reach across them; lowering cuts wider indices to 32 bits
-//! (`lower/pointer`). An access that misses the memory ends the launch ([`crate::exec::guard`]).
-//! A thread keeps such memory for its next launch, since mapping it takes longer than small launches do.
+//! Indices of kernels are not checked. This memory lies between two guards. They are so wide that an index of 32 bits
+//! into elements of 16 bytes does not reach across them. The lowering cuts wider indices to 32 bits
+//! (`codegen/pointer`). An access that misses the memory ends the launch (`exec/guard`). A thread keeps such memory
+//! for its next launch, since mapping it takes longer than small launches do.
 //!
 //! # Unsafe code
 //! The memory is that of a reservation, which lives as long as the value.
@@ -16,7 +16,7 @@ use super::guarded_pages::GuardedReservation;
 #[cfg(not(target_os = "linux"))]
 use none::GuardedReservation;
 
-/// Memory is cleared in place up to this size; that of larger memory is given back to the system.
+/// Memory of up to this size is cleared in place. Larger memory is returned to the system.
 const CLEARED_IN_PLACE: usize = 1 << 18;
 /// Most reservations that a thread keeps.
 const MOST_SPARE: usize = 4;
@@ -37,7 +37,7 @@ pub(crate) struct ThreadMemory {
 }
 
 impl ThreadMemory {
-    /// So many bytes, which begin at a multiple of `align`, a power of two of at most 128.
+    /// Allocates `size` bytes at a multiple of `align`, a power of two of at most 128.
     pub fn new_zeroed(size: usize, align: usize) -> ThreadMemory {
         let mut memory = ThreadMemory {
             reservation: None,
@@ -77,11 +77,11 @@ impl ThreadMemory {
 
     /// Sets all bytes to zero.
     pub fn clear(&mut self) {
-        // SAFETY: the memory has so many bytes from there on, which only this owns.
+        // SAFETY: the memory has `size` bytes from there on, which only this value owns.
         unsafe { std::ptr::write_bytes(self.first, 0, self.size) };
     }
 
-    /// The addresses from the guard before it to the end of the guard behind it.
+    /// The addresses from the guard before the memory to the end of the guard after it.
     pub fn guarded_range(&self) -> [u64; 2] {
         self.reservation
             .as_ref()
@@ -105,11 +105,11 @@ impl Drop for ThreadMemory {
     }
 }
 
-/// A reservation with so many zeroed bytes before its end.
+/// A reservation with `bytes` zeroed bytes before its end.
 fn reserve_zeroed(bytes: usize) -> Option<GuardedReservation> {
     let spare = SPARE.try_with(|spare| {
         let mut spare = spare.borrow_mut();
-        // One that has as much open is ready.
+        // A spare reservation with the same number of open bytes is ready.
         let ready = spare.iter().position(|r| r.is_open_for(bytes));
         let at = ready.or(spare.len().checked_sub(1))?;
         Some(spare.swap_remove(at))

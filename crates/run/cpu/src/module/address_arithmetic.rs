@@ -12,7 +12,7 @@ use spirula_spirv::grammar::Op;
 /// The values of operations on addresses.
 #[derive(Default)]
 pub(crate) struct ComputedAddresses {
-    /// By operation and component; none of what depends on memory that has no fixed place.
+    /// Values by operation and component. An operation on memory without a fixed address has none.
     values: FxHashMap<(Id, u32), u64>,
 }
 

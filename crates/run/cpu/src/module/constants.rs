@@ -25,7 +25,7 @@ pub(crate) enum ConstantScalar {
     Computed { id: Id, lane: u32 },
 }
 
-/// Where the scalars of a constant stand.
+/// Range of a constant's scalars in the pool.
 #[derive(Clone, Copy, Debug)]
 enum ConstantEntry {
     /// Not a constant, or one that cannot be computed.
@@ -40,12 +40,12 @@ enum ConstantEntry {
 pub(crate) struct SpirvConstants {
     rows: IdMap<ConstantEntry>,
     pool: Vec<ConstantScalar>,
-    /// Operations on addresses, each behind those that it uses.
+    /// Operations on addresses. Each follows the operations that it uses.
     computed: Vec<Id>,
 }
 
 impl SpirvConstants {
-    /// One pass over the module's constants. `spec` gives values by `SpecId`.
+    /// Evaluates the module's constants in one pass. `spec` gives values by `SpecId`.
     pub fn from_module(
         module: &SpirvModule,
         definitions: &IdDefinitions,
@@ -99,7 +99,7 @@ impl SpirvConstants {
         }
     }
 
-    /// Operations whose values depend on where variables are, each behind those that it uses.
+    /// Operations whose values depend on the addresses of variables. Each follows the operations that it uses.
     pub fn address_dependent_ids(&self) -> &[Id] {
         &self.computed
     }
@@ -146,7 +146,7 @@ impl ConstantEvaluator<'_> {
                 self.push_scalars(&[ConstantScalar::Plain(truncate_to_bits(value, bits))])
             }
             Op::ConstantNull | Op::Undef => ConstantEntry::Zero,
-            // The function's number, which calls compare with those of all functions that fit.
+            // The value is the function's number. Calls compare it with the numbers of all functions that fit.
             Op::ConstantFunctionPointerINTEL => {
                 self.push_scalars(&[ConstantScalar::Plain(inst.id_operand(0).index() as u64)])
             }
@@ -423,7 +423,7 @@ pub(crate) fn lane_of(bits: &[ConstantScalar], lane: usize) -> Option<&ConstantS
     bits.get(if bits.len() == 1 { 0 } else { lane })
 }
 
-/// What an instruction makes of scalars; none where it cannot be computed.
+/// The result of an instruction on scalars; none where it cannot be computed.
 pub(crate) fn evaluate_scalar_op(
     op: Op,
     to: ScalarRepr,

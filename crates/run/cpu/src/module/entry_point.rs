@@ -13,9 +13,9 @@ pub(crate) const MAX_GANG_WIDTH: usize = 8;
 /// The entry point that is compiled.
 #[derive(Clone, Debug)]
 pub(crate) struct EntryInfo {
-    /// Its function.
+    /// The function.
     pub func: Func,
-    /// Its name.
+    /// The function's name.
     pub name: String,
     /// Whether it is a `Kernel`; a `GLCompute` shader otherwise.
     pub is_kernel: bool,

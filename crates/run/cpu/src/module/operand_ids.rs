@@ -4,10 +4,10 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, OperandCategory};
 use spirula_spirv::ir::InstRef;
 
-/// The ids among an instruction's operands; those of the cases of an `OpSwitch` left out.
+/// The ids among an instruction's operands. The labels of the cases of an `OpSwitch` are left out.
 pub(crate) fn operand_ids(inst: InstRef<'_>) -> impl Iterator<Item = Id> + '_ {
     let typed = inst.result_type().is_some();
-    // Cases are labels behind literals whose width the grammar does not know.
+    // Each label of a case follows a literal, whose width the grammar does not know.
     let most = if inst.op() == Op::Switch {
         2
     } else {

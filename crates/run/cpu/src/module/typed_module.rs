@@ -12,12 +12,12 @@ use spirula_spirv::grammar::enumerants::{AddressingModel, Decoration, FunctionPa
 use spirula_spirv::ir::{InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// An extended instruction set by what is done with it.
+/// The kind of an extended instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExtSet {
-    /// One whose instructions compute.
+    /// Its instructions compute results.
     Scalar(ScalarExtSet),
-    /// One that changes no result: debug information and the like.
+    /// Its instructions change no result, such as debug information.
     NonSemantic,
     /// The one that prints.
     DebugPrintf,
@@ -40,8 +40,9 @@ pub(crate) struct TypedModule<'a> {
 }
 
 impl<'a> TypedModule<'a> {
-    /// Reads a module for one of its entry points, or for a function that a kernel enqueues. `spec` gives the values of
-    /// specialisation constants by `SpecId`. With `gangs` the code is for gangs alone, where each workgroup is one.
+    /// Reads a module for one of its entry points, or for a function that a kernel enqueues. `spec` gives the values
+    /// of specialisation constants by `SpecId`. With `gangs`, the code is for gangs alone: each workgroup is one
+    /// gang.
     ///
     /// # Errors
     /// When the module has no memory model or a 32-bit one, when a type or constant is malformed, or when there is no
@@ -126,7 +127,7 @@ impl<'a> TypedModule<'a> {
         self.entry.is_kernel || !is_unsigned
     }
 
-    /// Bytes from what a pointer points to to the next of that type.
+    /// Bytes from the element that a pointer points to to the next one.
     pub fn element_stride(&self, pointer: Id, pointee: Id) -> u64 {
         let declared = self.type_of(pointer);
         let declared = declared.and_then(|ty| self.decoration_operand(ty, Decoration::ArrayStride));
@@ -135,8 +136,8 @@ impl<'a> TypedModule<'a> {
         declared.map_or(natural, u64::from)
     }
 
-    /// The pointer to a byte whose word another pointer is to, where that was computed from it: how atomic accesses to bytes
-    /// are made of such to words.
+    /// The pointer to a byte from which the pointer to its word was computed; none for other pointers. Atomic
+    /// accesses to bytes become accesses to words in this way.
     pub fn byte_in_word(&self, word: Id) -> Option<Id> {
         let def = |id: Id| self.definitions.get(self.module, id);
         let cast = def(word).filter(|cast| cast.op() == Op::Bitcast)?;
@@ -149,7 +150,7 @@ impl<'a> TypedModule<'a> {
         (is_rest && address.id_operand(0) == chain.id_operand(0)).then(|| chain.id_operand(0))
     }
 
-    /// The type of what a variable holds.
+    /// The type of a variable's value.
     pub fn variable_type(&self, id: Id) -> Option<Id> {
         let variable = self.definitions.get(self.module, id)?;
         match variable.op() {

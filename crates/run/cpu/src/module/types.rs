@@ -1,4 +1,4 @@
-//! Types as the lowering sees them: what they are made of, and how many scalars that is.
+//! Lowered types: the components, layout and number of scalars of each type.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_scalar::FloatEncoding;
@@ -77,12 +77,12 @@ impl ScalarRepr {
     }
 }
 
-/// What a type is made of.
+/// The structure of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoweredTypeKind {
     /// No type, or one that values cannot have.
     Other,
-    /// An image, a sampler, or both: so many scalars, the address of a texture and a sampler's word.
+    /// An image, a sampler, or both. The scalars are the address of a texture and a sampler's word.
     Handle {
         count: u32,
     },
@@ -118,16 +118,16 @@ pub(crate) enum LoweredTypeKind {
 /// A type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoweredType {
-    /// What it is made of.
+    /// Its structure.
     pub kind: LoweredTypeKind,
-    /// Scalars in a value of it; saturates.
+    /// Number of scalars of a value. The count saturates.
     pub scalars: u32,
-    /// Bytes up to the end of its last scalar in memory, trailing padding excluded.
+    /// Bytes to the end of the last scalar in memory, without trailing padding.
     pub extent: u64,
     depth: u16,
 }
 
-/// What a float of a width is whose encoding the type names.
+/// The representation of a float of a width with an explicit encoding.
 fn classify_encoded_float(width: u32, encoding: FPEncoding) -> Option<LoweredTypeKind> {
     Some(LoweredTypeKind::Scalar(match (width, encoding) {
         (16, FPEncoding::BFloat16KHR) => ScalarRepr::BF16,
@@ -163,7 +163,7 @@ pub(crate) struct LoweredTypeTable {
 }
 
 impl LoweredTypeTable {
-    /// One pass over the module's types; `constant` gives the lengths of arrays.
+    /// Reads the module's types in one pass. `constant` gives the lengths of arrays.
     pub fn from_module(
         module: &SpirvModule,
         definitions: &IdDefinitions,
@@ -213,7 +213,7 @@ impl LoweredTypeTable {
         self.rows[ty]
     }
 
-    /// What a type is made of.
+    /// The structure of a type.
     pub fn kind(&self, ty: Id) -> LoweredTypeKind {
         self.rows[ty].kind
     }
@@ -228,7 +228,7 @@ impl LoweredTypeTable {
         &self.members[first as usize..(first + count) as usize]
     }
 
-    /// The scalar that a scalar, vector or matrix type is made of.
+    /// The component type of a scalar, vector or matrix type.
     pub fn component_scalar(&self, ty: Id) -> Option<ScalarRepr> {
         match self.kind(ty) {
             LoweredTypeKind::Scalar(scalar) => Some(scalar),
@@ -241,7 +241,7 @@ impl LoweredTypeTable {
         }
     }
 
-    /// Type and first scalar of part `index` of an aggregate or vector.
+    /// Type and first scalar of member `index` of an aggregate or vector.
     pub fn find_part(&self, ty: Id, index: u32) -> Option<(Id, usize)> {
         let n = index as usize;
         match self.kind(ty) {
@@ -263,8 +263,8 @@ impl LoweredTypeTable {
         }
     }
 
-    /// Bytes from the beginning of an aggregate or vector to its part `index`, and the strides of
-    /// matrices there. `strides` are those of the whole.
+    /// Bytes from the beginning of an aggregate or vector to its member `index`, and the strides of matrices in the
+    /// member. `strides` are those of the whole.
     pub fn part_offset(
         &self,
         ty: Id,
@@ -281,7 +281,7 @@ impl LoweredTypeTable {
         }
     }
 
-    /// Bytes between the parts of an array, vector or matrix.
+    /// Bytes between the elements of an array, vector or matrix.
     pub fn part_stride(&self, ty: Id, strides: Option<MatrixStrides>) -> u64 {
         match (self.kind(ty), strides) {
             (LoweredTypeKind::Vector { .. }, Some(s)) => s.component,
@@ -290,8 +290,8 @@ impl LoweredTypeTable {
         }
     }
 
-    /// Whether values of two types are passed in the same way: types are the same but for what pointers
-    /// in them point to. Values of more than 64 scalars lie in memory and need one type.
+    /// Whether values of two types are passed in the same way. The types may differ in the pointees of pointers.
+    /// Values of more than 64 scalars lie in memory and need the same type.
     pub fn are_alike(&self, a: Id, b: Id) -> bool {
         if a == b {
             return true;
@@ -415,7 +415,7 @@ impl LoweredTypeTable {
                 component: inst.id_operand(0),
                 count: inst.operand_word(1),
             },
-            // Each invocation of the subgroup has a part of it.
+            // Each invocation of the subgroup holds some of the components.
             Op::TypeCooperativeMatrixKHR => {
                 let [scope, rows, columns] = [1, 2, 3].map(|n| constant(inst.id_operand(n)));
                 let all = rows?.checked_mul(columns?)?;
@@ -467,8 +467,8 @@ impl LoweredTypeTable {
         })
     }
 
-    /// Whether the parts of a type were defined before it, so that no type contains itself. Images
-    /// and the like do not count as known.
+    /// Whether the members of a type were defined before it, so that no type contains itself. Images and samplers do
+    /// not count as known.
     fn is_made_of_known(&self, kind: LoweredTypeKind) -> bool {
         let is_known = |part: &Id| self.rows[*part].depth > 0;
         match kind {

@@ -1,12 +1,12 @@
 //! Guarded calls on Linux.
 //!
 //! # Unsafe code
-//! - Handlers of signals are installed once, and call nothing that is not safe in a handler: they
-//!   read and write a cell of the thread and the interrupted registers.
-//! - `call` keeps what a function must preserve on its stack before it notes where it is, so that
-//!   going on behind the call with that stack pointer restores it all.
+//! - Signal handlers are installed once, and call nothing that is unsafe in a handler. They read and write a cell of
+//!   the thread and the interrupted registers.
+//! - A guarded call saves the registers that a function must preserve on its stack before it records its stack
+//!   pointer. Resuming after the call with that stack pointer restores them all.
 //! - A call is only left from within: the cell is set for its duration.
-//! - Threads are only sent signals between `join` and `leave`, while they exist.
+//! - Threads are only sent signals while they are watched, when they exist.
 #![allow(unsafe_code)]
 
 use super::TrapReason;
@@ -18,10 +18,9 @@ use std::ptr::{null, null_mut};
 use std::sync::{Arc, Condvar, Mutex, Once, OnceLock};
 use std::time::Duration;
 
-/// The signal that asks a thread to leave generated code; others hardly use it, and to ignore it is
-/// its default.
+/// The signal that asks a thread to leave generated code. Others hardly use it, and its default is to be ignored.
 const LATE: i32 = libc::SIGURG;
-/// Signals of code that does what it must not.
+/// Signals of invalid accesses and operations.
 const FAULTS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL];
 /// Time between requests to leave.
 const AGAIN: Duration = Duration::from_millis(5);
@@ -30,20 +29,20 @@ const STACK_PROBE: usize = 1 << 16;
 /// Bytes of the stack for handlers, where a thread has none.
 const HANDLER_STACK: usize = 1 << 16;
 
-/// Where a guarded call goes on.
+/// The place where a guarded call resumes.
 #[repr(C)]
 struct TrapLanding {
-    /// Stack pointer and address behind the call.
+    /// Stack pointer, and the address after the call.
     stack: usize,
     behind: usize,
     trap: Option<TrapReason>,
-    /// Where generated code lies: beginnings and ends.
+    /// Address ranges of the generated code.
     code: *const (usize, usize),
     pieces: usize,
 }
 
 thread_local! {
-    /// That of the call in which the thread is.
+    /// The landing of the call in which the thread is.
     static LANDING: Cell<*mut TrapLanding> = const { Cell::new(null_mut()) };
 }
 
@@ -208,7 +207,7 @@ fn install_handlers() {
         let handler = on_signal as extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
         let all = FAULTS.into_iter().chain([LATE]);
         let mut before = [const { MaybeUninit::<libc::sigaction>::zeroed() }; 5];
-        // SAFETY: zeros are a handler; the calls read and write the structures given.
+        // SAFETY: zeros are a valid handler; the calls read and write the given structures.
         let known = before.each_mut().map(|b| unsafe { b.assume_init_mut() });
         for (signal, before) in all.clone().zip(known) {
             // SAFETY: as above.
@@ -236,8 +235,8 @@ fn install_handlers() {
     }
 }
 
-/// Gives the thread a stack for handlers, unless it has one: that of Rust's own handler serves as
-/// well. It is never given back, as there is no telling when the thread has ended.
+/// Installs a signal stack for the thread, unless it has one: that of Rust's own handler serves as well. It is never
+/// freed, as the end of the thread is not known.
 fn give_stack() {
     // SAFETY: the stack that is given lives for ever.
     unsafe {
@@ -290,7 +289,7 @@ unsafe fn is_code(landing: &TrapLanding, at: usize) -> bool {
         .any(|(start, end)| (*start..*end).contains(&at))
 }
 
-/// Has whoever handled a signal before handle it.
+/// Calls the handler that was installed before.
 unsafe fn pass_on(signal: i32, details: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let at = FAULTS.iter().position(|s| *s == signal).unwrap_or(4);
     let Some(before) = BEFORE.get().map(|b| b[at]) else {
@@ -318,7 +317,7 @@ unsafe fn pass_on(signal: i32, details: *mut libc::siginfo_t, context: *mut libc
     }
 }
 
-/// What a watch and its thread share.
+/// The state that a watchdog shares with its thread.
 #[derive(Default)]
 struct WatchdogState {
     threads: Vec<libc::pthread_t>,
@@ -351,7 +350,7 @@ impl CallWatchdog {
         }
     }
 
-    /// It is no more.
+    /// Stops watching the current thread.
     pub fn unwatch_current_thread(&self) {
         if self.thread.is_some()
             && let Ok(mut state) = self.state.0.lock()
@@ -380,7 +379,7 @@ impl Drop for CallWatchdog {
     }
 }
 
-/// Waits until the time is up or the watch is over; then asks until all have left.
+/// Waits until the time is up or the watch is over. Then signals the threads until all have left.
 fn watch_threads((state, changed): &(Mutex<WatchdogState>, Condvar), limit: Duration) {
     let Ok(state) = state.lock() else { return };
     let waited = changed.wait_timeout_while(state, limit, |s| !s.over);

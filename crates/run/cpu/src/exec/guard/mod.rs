@@ -1,14 +1,13 @@
-//! Calls of generated code that come back whatever the code does.
+//! Guarded calls: calls of generated code that return whatever the code does.
 //!
-//! On Linux, a signal that generated code raises (an address where no memory is, a stack that is used
-//! up) ends the call and becomes a [`TrapReason`]; so does a request of [`CallWatchdog`], which ends calls that take
-//! too long. Elsewhere calls are made as they are.
+//! On Linux, a signal that generated code raises (an address without memory, an exhausted stack) ends the call and
+//! becomes a [`TrapReason`]. A request of [`CallWatchdog`], which ends calls that exceed the time limit, does the
+//! same. Elsewhere calls are not guarded.
 //!
-//! How: before the call its stack pointer and the place behind it are noted for the thread. The
-//! handler of the signal makes the interrupted code go on there, as if the call had returned; frames
-//! in between are those of generated code and of functions of the scalar library, which own nothing.
-//! Wasmtime does the same for its traps. A signal of anything else is left to whoever handled it
-//! before.
+//! Before the call, its stack pointer and return address are recorded for the thread. The signal handler lets the
+//! interrupted code resume there, as if the call had returned. The frames in between are those of generated code and
+//! of functions of the scalar library, which own nothing. Wasmtime uses the same method for its traps. A signal of
+//! any other code is passed to the handler that was installed before.
 
 #[cfg(all(
     target_os = "linux",
@@ -28,12 +27,12 @@ pub(crate) use system::{CallWatchdog, call_guarded};
 /// Why generated code did not come to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrapReason {
-    /// It accessed an address where no memory is, or must not write.
+    /// It accessed an address without memory, or without the right to write.
     Access(u64),
     /// The stack of its thread is used up.
     Stack,
     /// It raised another signal.
     Signal(i32),
-    /// It was taking too long.
+    /// It exceeded the time limit.
     Late,
 }
