@@ -39,7 +39,7 @@ pub(crate) enum MemoryAccessKind {
 
 /// An access through a pointer.
 #[derive(Clone, Copy)]
-pub(crate) struct MemoryAccess {
+pub(crate) struct PointerAccess {
     /// The pointer.
     pub pointer: Id,
     /// The address, which is computed from the pointer.
@@ -206,7 +206,7 @@ pub(crate) trait AccessHooks {
     fn access_scalars(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
-        access: MemoryAccess,
+        access: PointerAccess,
         leaves: &dyn Fn(&ClifLowering<'_, '_, '_>) -> Vec<ScalarLeaf>,
         values: &[Value],
         emit: &EmitAccess<'_>,
@@ -221,7 +221,7 @@ pub(crate) trait AccessHooks {
     fn before_scalar_access(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
-        access: MemoryAccess,
+        access: PointerAccess,
         leaves: &[ScalarLeaf],
         values: &[Value],
     ) -> Result<Value, SourceDiagnostic> {
@@ -235,7 +235,7 @@ pub(crate) trait AccessHooks {
     fn before_range_access(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
-        access: MemoryAccess,
+        access: PointerAccess,
         bytes: u64,
     ) -> Result<Value, SourceDiagnostic> {
         Ok(access.address)

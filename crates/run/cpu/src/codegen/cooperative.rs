@@ -2,7 +2,7 @@
 //! [`crate::matrix::cooperative_product`] says which.
 
 use super::ClifResult;
-use super::access_hooks::{MemoryAccess, MemoryAccessKind};
+use super::access_hooks::{MemoryAccessKind, PointerAccess};
 use super::lowering::{ClifLowering, clif_type, plain_flags};
 use crate::analysis::suspension::SuspensionPoint;
 use crate::matrix::cooperative_product::CooperativeProduct;
@@ -49,7 +49,7 @@ pub(crate) fn lower_cooperative_load(lower: &mut ClifLowering, inst: InstRef) ->
         let zero = lower.scalar_constant(shape.scalar, 0);
         let value = lower.where_there(there, Some(zero), |lower| {
             let leaves = [shape.component_leaf()];
-            let access = MemoryAccess {
+            let access = PointerAccess {
                 pointer,
                 address,
                 kind: MemoryAccessKind::Read,
@@ -84,7 +84,7 @@ pub(crate) fn lower_cooperative_store(lower: &mut ClifLowering, inst: InstRef) -
         let value = values[n as usize];
         lower.where_there(there, None, |lower| {
             let leaves = [shape.component_leaf()];
-            let access = MemoryAccess {
+            let access = PointerAccess {
                 pointer,
                 address,
                 kind: MemoryAccessKind::Write,

@@ -1,6 +1,6 @@
 //! Device-side enqueue: calls of [`crate::host::launch_queue`].
 
-use super::access_hooks::{MemoryAccess, MemoryAccessKind};
+use super::access_hooks::{MemoryAccessKind, PointerAccess};
 use super::lowering::{ClifLowering, plain_flags};
 use super::{ClifResult, ClifScalars};
 use crate::host::launch_queue::{self, WORDS};
@@ -185,7 +185,7 @@ impl ClifLowering<'_, '_, '_> {
         } else {
             let pointer = self.read_pointer(ids[2])?;
             let address = self.address_of(pointer)?;
-            let access = MemoryAccess {
+            let access = PointerAccess {
                 pointer: ids[2],
                 address,
                 kind: MemoryAccessKind::Write,
@@ -203,7 +203,7 @@ impl ClifLowering<'_, '_, '_> {
         let Some(bytes) = bytes else {
             return Ok(address);
         };
-        let access = MemoryAccess {
+        let access = PointerAccess {
             pointer: id,
             address,
             kind: MemoryAccessKind::Read,

@@ -6,7 +6,6 @@ use super::{ClifResult, ClifScalars};
 use crate::analysis::suspension::{self, ExchangeOperandForm, GroupExchange, SuspensionPoint};
 use crate::layout::launch_context::{EXCHANGE, at};
 use crate::module::types::{LoweredTypeKind, ScalarRepr};
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, Value, types};
 use cranelift_frontend::Variable;
 use spirula_diagnostics::SourceDiagnostic;
@@ -221,7 +220,7 @@ impl ClifLowering<'_, '_, '_> {
         point.operation = u32::from(to_local);
         let [to, from] = [to, from].map(|pointer| {
             let address = self.read_value(pointer)?;
-            Ok(CopyOperand { pointer, address })
+            Ok::<_, SourceDiagnostic>(CopyOperand { pointer, address })
         });
         let (to, from) = (to?, from?);
         let (count, stride) = (self.read_value(count)?, self.read_value(stride)?);

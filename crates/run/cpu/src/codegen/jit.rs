@@ -54,7 +54,7 @@ pub(crate) enum PreserveAllStub {
     /// Decides about accesses of one kind, by its number.
     Deed(u8),
     /// Stores past the caches.
-    Stream,
+    NonTemporal,
 }
 
 /// An entry function that can be called.

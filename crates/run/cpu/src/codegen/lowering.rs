@@ -1,9 +1,9 @@
 //! The state of lowering: the function being built, and a scope for each inlined call.
 
+use super::ClifScalars;
 use super::access_hooks::AccessHooks;
 use super::gang_loop::GangLoop;
 use super::jit::JitCode;
-use super::{ClifResult, ClifScalars};
 use crate::analysis::analysed_module::AnalysedModule;
 use crate::analysis::block_counters::BlockCounters;
 use crate::analysis::non_temporal_stores::NonTemporalStores;

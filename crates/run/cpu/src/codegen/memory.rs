@@ -1,6 +1,6 @@
 //! Loads, stores and copies.
 
-use super::access_hooks::{CopyOperand, EmitAccess, MemoryAccess, MemoryAccessKind};
+use super::access_hooks::{CopyOperand, EmitAccess, MemoryAccessKind, PointerAccess};
 use super::lowering::{ClifLowering, IdLocation, SymbolicPointer, clif_type, plain_flags};
 use super::values::PointerOperand;
 use super::{ClifResult, ClifScalars};
@@ -81,7 +81,7 @@ pub(crate) fn lower_load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult 
     let volatile = is_volatile(inst.operands().get(1));
     if lower.is_large(ty) {
         let extent = lower.program.types.get(ty).extent;
-        let access = MemoryAccess {
+        let access = PointerAccess {
             pointer: id,
             address: lower.address_of(pointer)?,
             kind: MemoryAccessKind::Read,
@@ -147,7 +147,7 @@ pub(crate) fn lower_store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult
     };
     if lower.is_large(ty) {
         let extent = lower.program.types.get(ty).extent;
-        let access = MemoryAccess {
+        let access = PointerAccess {
             pointer: id,
             address: lower.address_of(pointer)?,
             kind,
@@ -275,7 +275,7 @@ impl ClifLowering<'_, '_, '_> {
         if let PointerOperand::Symbol(_) = pointer {
             return Ok(pointer);
         }
-        let access = MemoryAccess {
+        let access = PointerAccess {
             pointer: id,
             address: self.address_of(pointer)?,
             kind,
@@ -296,7 +296,7 @@ impl ClifLowering<'_, '_, '_> {
         values: &[Value],
         emit: &EmitAccess<'_>,
     ) -> Result<ClifScalars, SourceDiagnostic> {
-        let access = MemoryAccess {
+        let access = PointerAccess {
             pointer: id,
             address: self.address_of(pointer)?,
             kind,

@@ -1,7 +1,7 @@
 //! Pipes: calls of [`crate::pipe`].
 
 use super::ClifResult;
-use super::access_hooks::{MemoryAccess, MemoryAccessKind};
+use super::access_hooks::{MemoryAccessKind, PointerAccess};
 use super::lowering::{ClifLowering, plain_flags};
 use crate::pipe::{self, PipeOperands, PipeUse};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -138,7 +138,7 @@ impl ClifLowering<'_, '_, '_> {
         } else {
             MemoryAccessKind::Read
         };
-        let access = MemoryAccess {
+        let access = PointerAccess {
             pointer,
             address,
             kind,

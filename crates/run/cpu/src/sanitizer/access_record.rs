@@ -1,7 +1,7 @@
-//! An access that generated code passes on, and who makes it.
+//! Access record: an access that generated code passes to the runtime, and the invocation that makes it.
 //!
 //! # Unsafe code
-//! Memory is only read where it was found to be inside of what the launch may use.
+//! Memory is only read where it was found to be inside of memory that the launch may use.
 #![allow(unsafe_code)]
 
 use super::access_info as info;
@@ -9,8 +9,8 @@ use super::report::InvocationId;
 use super::shadow_cell::{CellAccess, ShadowPhases};
 use crate::layout::launch_context::LaunchContext;
 
-/// Who makes the copies of a workgroup, in an invocation's place. They run beside all invocations until these have
-/// waited for them.
+/// The number of the copier, which makes the copies of a workgroup in the place of an invocation. It runs beside all
+/// invocations until they have waited for it.
 pub(super) const COPIER: u32 = 0xffff;
 
 /// An access that was passed on by generated code.
@@ -47,13 +47,13 @@ impl AccessRecord {
         }
     }
 
-    /// Whether it is inside of memory, given by address and length.
+    /// Whether it is inside of memory, which is described by address and length.
     pub fn is_within(&self, [base, length]: [u64; 2]) -> bool {
         let offset = self.address.wrapping_sub(base);
         offset < length && self.bytes <= length - offset
     }
 
-    /// It as cells know it.
+    /// The access in the form that shadow cells use.
     pub fn make_cell_access(&self, phases: ShadowPhases, linear: u32, strict: bool) -> CellAccess {
         CellAccess {
             owner: phases.now | u64::from(linear),
@@ -64,7 +64,7 @@ impl AccessRecord {
         }
     }
 
-    /// What it does, as a word.
+    /// The verb that describes the access in reports.
     pub fn verb(&self) -> &'static str {
         if self.writes { "writes" } else { "reads" }
     }
@@ -90,7 +90,7 @@ pub(super) fn local_id(context: &LaunchContext, linear: u32) -> [u64; 3] {
     [n % x, n / x % y, n / x / y]
 }
 
-/// Who runs; of what all invocations do together, the first.
+/// The invocation that runs. For operations of all invocations together, it is the first.
 pub(super) fn current_invocation(context: &LaunchContext, linear: u32) -> InvocationId {
     let linear = if linear == COPIER { 0 } else { linear };
     InvocationId {

@@ -1,7 +1,7 @@
-//! Copies of memory: what is known of the bytes goes along.
+//! Checked copies: copies of memory that also copy the definedness of its bytes.
 //!
 //! # Unsafe code
-//! Memory is only copied where it was found to be inside of what the launch may use.
+//! Memory is only copied where it was found to be inside of memory that the launch may use.
 #![allow(unsafe_code)]
 
 use super::access_info as info;
@@ -54,7 +54,7 @@ impl WorkgroupState {
             // SAFETY: both were found to be memory of the launch.
             unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes as usize) };
         }
-        // Copies of structures may have holes. Where all is one, that was told.
+        // Copies of structures may have undefined padding. Reading only undefined bytes was reported.
         let Some(known) = known.filter(|known| known.iter().any(|byte| *byte != 0)) else {
             return;
         };
@@ -80,7 +80,7 @@ impl WorkgroupState {
         })
     }
 
-    /// Of bytes of workgroup memory: all bits where the workgroup wrote them.
+    /// The definedness of bytes of workgroup memory: all bits where the workgroup wrote a byte.
     fn written_mask(&self, access: &AccessRecord) -> Vec<u8> {
         let group = self.phases().group;
         let mut known = vec![0; access.bytes as usize];
@@ -93,7 +93,7 @@ impl WorkgroupState {
         known
     }
 
-    /// Notes of workgroup memory that was written which of it is undefined still.
+    /// Marks bytes of workgroup memory that were written but are undefined.
     fn mark_undefined(&mut self, access: &AccessRecord, known: &[u8]) {
         let cells: Vec<_> = self.cells_of(access).collect();
         for (cell, bytes) in cells {
@@ -105,7 +105,7 @@ impl WorkgroupState {
         }
     }
 
-    /// What says which of some bytes are defined, where they are private memory.
+    /// The definedness of bytes of private memory; none for other memory.
     pub(super) fn private_definedness(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
         let (base, private) = self.private.range(..=address).next_back()?;
         let offset = address - base;
@@ -113,7 +113,7 @@ impl WorkgroupState {
             return None;
         }
         let at = (private.defined + offset) as *mut u8;
-        // SAFETY: the room was registered with so many bytes of definedness.
+        // SAFETY: the memory was registered with as many bytes of definedness.
         Some(unsafe { std::slice::from_raw_parts_mut(at, bytes as usize) })
     }
 }

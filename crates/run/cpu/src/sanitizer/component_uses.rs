@@ -1,8 +1,9 @@
-//! Which components of a value something is computed from.
+//! Component uses: the components of a value that some result is computed from.
 //!
-//! A vector that is read whole may have components that nothing was written to, so long as they only go on
-//! into other vectors. What takes one out and computes with it, stores it or branches on it reads that one, also after
-//! arithmetic that works on each component by itself; a dot product reads all.
+//! A vector that is read whole may have components that were never written, as long as they are only moved into other
+//! vectors. An instruction that extracts a component and computes with it, stores it or branches on it reads that
+//! component. Arithmetic that works on each component by itself passes the use on. A dot product reads all
+//! components.
 
 use super::definedness::{DefinednessFlow, classify_flow};
 use crate::analysis::analysed_module::AnalysedModule;
@@ -14,7 +15,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 use spirula_spirv::{Id, IdMap};
 
-/// By scalar or vector: a bit for each component that is used by itself. Cost: linear in the instructions.
+/// The mask of components that are used by themselves, by scalar or vector. The cost is linear in the instructions.
 pub(crate) fn used_components(program: &AnalysedModule<'_>, moved: &IdMap<bool>) -> IdMap<u64> {
     let mut uses = ComponentUses {
         program,
@@ -34,13 +35,14 @@ pub(crate) fn used_components(program: &AnalysedModule<'_>, moved: &IdMap<bool>)
     uses.used
 }
 
-/// Which values only become parts of vectors that are made of them, as when one component after the other is
-/// assigned, or of structures, as a variant of an enumeration without its fields, or go from one private variable to
-/// another, as what a function leaves in a variable of its caller, or are chosen from: nothing of such a value need be
-/// defined. Nor of a scalar that is used in other blocks alone: optimisers read early what only some branches need. Cost: linear in the instructions.
+/// The values that are only moved, so that no part of them need be defined. Such a value only becomes part of vectors
+/// that are assembled component by component, or of structures, as a variant of an enumeration without its fields. It
+/// may also go from one private variable to another, as a function's result in a variable of its caller does, or be
+/// an operand of a selection. A scalar that only other blocks use counts as moved, too: optimisers hoist loads that
+/// only some branches need. The cost is linear in the instructions.
 pub(crate) fn only_moved(program: &AnalysedModule<'_>) -> IdMap<bool> {
     let mut moved = IdMap::new(program.module.bound(), true);
-    // By loaded scalar: the number of the block that has it.
+    // The number of the block of each loaded scalar.
     let mut loaded_in = IdMap::new(program.module.bound(), 0_u32);
     let mut block = 0;
     let functions = program.functions.bottom_up.iter();
@@ -114,7 +116,7 @@ impl ComponentUses<'_, '_> {
         }
     }
 
-    /// Marks what an instruction uses whatever becomes of its result.
+    /// Marks the operands that an instruction uses whatever its result is used for.
     fn note_instruction(&mut self, inst: InstRef<'_>) {
         if passes_on(self.program, inst) {
             return self.note_stored(inst);
@@ -144,7 +146,7 @@ impl ComponentUses<'_, '_> {
         }
     }
 
-    /// Marks a scalar that is stored: there is nothing else to be read of it.
+    /// Marks a scalar that is stored: nothing else of it can be read.
     fn note_stored(&mut self, inst: InstRef<'_>) {
         let value = (inst.op() == Op::Store).then(|| inst.id_operand(1));
         if let Some(value) =
@@ -154,7 +156,7 @@ impl ComponentUses<'_, '_> {
         }
     }
 
-    /// Marks what the components of a result are made of.
+    /// Marks the operands from which components of a result come.
     fn hand_on(&mut self, inst: InstRef<'_>, components: u64) {
         let literals = inst.operands();
         match inst.op() {

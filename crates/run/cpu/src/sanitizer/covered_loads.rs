@@ -1,6 +1,6 @@
-//! Loads whose place the same invocation writes right after, as in `x[i] += 1`.
+//! Covered loads: loads of an address that the same invocation writes right after, as in `x[i] += 1`.
 //!
-//! Whoever races with such a load races with the store, too, so that the store alone need be looked at.
+//! An access that races with such a load races with the store, too. Therefore only the store is checked.
 
 use crate::analysis::analysed_module::AnalysedModule;
 use rustc_hash::FxHashMap;
@@ -9,8 +9,8 @@ use spirula_spirv::grammar::enumerants::MemoryAccess;
 use spirula_spirv::ir::InstRef;
 use spirula_spirv::{Id, IdMap};
 
-/// The results of loads behind which, in the same block and before anything that could order invocations, a
-/// plain store of a value of the same type goes through the same pointer.
+/// The results of covered loads. The store is a plain one of the same type through the same pointer, in the same
+/// block, before any instruction that could order invocations.
 pub(crate) fn covered_loads(program: &AnalysedModule<'_>) -> IdMap<bool> {
     let mut covered = IdMap::new(program.module.bound(), false);
     for func in &program.functions.bottom_up {
@@ -47,7 +47,7 @@ pub(super) fn is_volatile(access: Option<&u32>) -> bool {
     access.is_some_and(|mask| mask & MemoryAccess::Volatile.0 != 0)
 }
 
-/// Whether other invocations may run meanwhile, or be waited for.
+/// Whether other invocations may run, or be waited for, during an instruction.
 pub(super) fn is_ordering_op(op: Op) -> bool {
     let name = op.info().map_or("", |info| info.name);
     let is_collective = ["OpFunction", "OpGroup", "OpSubgroup"]

@@ -1,10 +1,10 @@
-//! Which values may be undefined, as something of them comes from `OpUndef` or from private memory.
+//! Definedness analysis: which values may be undefined, as part of them comes from `OpUndef` or from private memory.
 //!
-//! What goes through memory or calls counts as defined, so that nothing is told that may be meant so. Structures,
-//! arrays and vectors are followed through both, as unoptimised code returns and copies them whole. Each component is
-//! followed by itself: vectors are often made of one that is undefined, a component at a time, also in memory; scalars
-//! only where nothing else is done with them than copying and choosing. Cost:
-//! linear in the instructions of modules that have anything undefined, nothing otherwise.
+//! Values that pass through memory or calls count as defined, so that nothing is reported that may be intended.
+//! Structures, arrays and vectors are followed through both, as unoptimised code returns and copies them whole. Each
+//! component is followed by itself, since vectors are often assembled component by component from an undefined one,
+//! also in memory. Scalars are followed only where they are merely copied and selected. The cost is linear in the
+//! instructions of modules with undefined values, and nothing otherwise.
 
 use crate::analysis::analysed_module::AnalysedModule;
 use crate::analysis::promoted_variables::MAX_SCALARS;
@@ -15,30 +15,30 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Func, InstRef, ModuleSection};
 use spirula_spirv::{Id, IdMap};
 
-/// How the components of a result follow from those of the operands.
+/// How the definedness of a result follows from that of the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DefinednessFlow {
     /// `OpUndef`.
     Nothing,
-    /// What is assigned where blocks are left.
+    /// The components that are assigned where predecessors are left.
     Phi,
-    /// Components go from place to place.
+    /// Components move without change.
     Moved,
-    /// One operand or another, by the first.
+    /// The first operand selects one of the others.
     Chosen,
-    /// Zeros of one side make the result known, whatever the other is.
+    /// A zero operand defines the result, whatever the other one is.
     Masked,
     /// Ones of one side do.
     Filled,
-    /// Each from those at the same place.
+    /// Each component follows from the components at the same position.
     Each,
-    /// From all components: undefined only where nothing is defined, as one may decide.
+    /// The result follows from all components. It is undefined only if no component is defined, as one may decide it.
     All,
-    /// From all components, each of which counts.
+    /// The result follows from all components, each of which counts.
     Sum,
 }
 
-/// What an instruction does with undefined operands; none where its result counts as defined.
+/// The flow of undefined operands through an instruction; none where its result counts as defined.
 pub(crate) fn classify_flow(op: Op) -> Option<DefinednessFlow> {
     Some(match op {
         Op::Undef => DefinednessFlow::Nothing,
@@ -60,7 +60,7 @@ pub(crate) fn classify_flow(op: Op) -> Option<DefinednessFlow> {
     })
 }
 
-/// By value: a bit for each component that may be undefined. None where the module has nothing that is.
+/// The mask of components that may be undefined, by value. None where no value of the module may be.
 pub(crate) fn undefined_components(
     program: &AnalysedModule<'_>,
     moved: &IdMap<bool>,
@@ -113,7 +113,7 @@ pub(crate) fn undefined_components(
     Some(found.masks)
 }
 
-/// Loads of vectors from private memory, with what is stored by the same pointer. In order.
+/// Loads of vectors from private memory with the values that are stored through the same pointer, in order.
 fn stored_vectors(program: &AnalysedModule<'_>) -> Vec<(Id, Id)> {
     let functions = program.functions.bottom_up.iter();
     let insts = functions.flat_map(|func| program.module.function_insts(*func));
@@ -156,7 +156,7 @@ pub(crate) fn is_followed(program: &AnalysedModule<'_>, ty: Id) -> bool {
     )
 }
 
-/// What the function called may return, where that is followed.
+/// The values that a called function may return, where they are followed.
 fn returned_values<'m>(
     program: &AnalysedModule<'m>,
     call: InstRef<'m>,
@@ -174,18 +174,18 @@ fn returned_values<'m>(
     returns.map(|inst| inst.id_operand(0))
 }
 
-/// What is known so far.
+/// The state of the analysis.
 struct UndefAnalysis<'a, 'm> {
     program: &'a AnalysedModule<'m>,
     masks: IdMap<u64>,
     /// Values that are only moved.
     moved: &'a IdMap<bool>,
-    /// Loads of vectors, with what they may give.
+    /// Loads of vectors, each with the values that it may return.
     stored: Vec<(Id, Id)>,
 }
 
 impl UndefAnalysis<'_, '_> {
-    /// The result of an instruction, if more of it may be undefined than was known.
+    /// Updates the result of an instruction. Returns it if more of it may be undefined than before.
     fn update_result(&mut self, inst: InstRef<'_>) -> Option<Id> {
         let (id, ty) = inst.result().zip(inst.result_type())?;
         let count = self.program.types.scalar_count(ty);
@@ -246,8 +246,8 @@ impl UndefAnalysis<'_, '_> {
         }
     }
 
-    /// Of what is loaded from private memory. A vector is followed where it is written a component at a time, or
-    /// may be undefined when it is stored.
+    /// The mask of a load from private memory. A vector is followed where it is written component by component, or
+    /// where it may be undefined when it is stored.
     fn loaded_undefined(&self, load: InstRef<'_>, count: usize) -> u64 {
         let Some((id, ty)) = load.result().zip(load.result_type()) else {
             return 0;
@@ -296,7 +296,7 @@ impl UndefAnalysis<'_, '_> {
         }
     }
 
-    /// Values behind each other, and how many components they have.
+    /// The mask of several values in a row, and the number of their components.
     fn join_masks(&self, parts: impl Iterator<Item = Id>) -> (u64, usize) {
         parts.fold((0, 0), |(mask, at), part| {
             if at < MAX_SCALARS {
@@ -310,7 +310,7 @@ impl UndefAnalysis<'_, '_> {
         })
     }
 
-    /// A value at so many places: a scalar is at all of them.
+    /// The mask of a value at `count` positions. A scalar is at all of them.
     fn spread_mask(&self, id: Id, count: usize) -> u64 {
         match (self.component_count(id), self.masks[id]) {
             (1, mask) if mask != 0 => all_components(count),

@@ -1,28 +1,28 @@
-//! What atomics order.
+//! Happens-before order that atomics establish between invocations.
 
 use super::shadow_cell::ShadowPhases;
 use rustc_hash::FxHashMap;
 
-/// What atomics have ordered in the workgroup that runs. Flags and phases are read by generated code.
+/// The order that atomics have established for the running workgroup. Generated code reads flags and phases.
 #[derive(Default)]
 pub(super) struct HappensBefore {
-    /// Releases on the workgroup's own memory, by address, since all its invocations have waited for each other: what was
-    /// before is ordered by that. Those on other memory stand beside its cells.
+    /// Releases on the workgroup's own memory by address, since all its invocations last waited for each other. The
+    /// wait orders everything before it. Releases on other memory are stored beside its cells.
     pub within: FxHashMap<u64, u64>,
-    /// Releases that were seen without an acquire.
+    /// Releases that were observed without an acquire.
     pub pending: Vec<u64>,
     /// Not zero if there was a fence.
     pub fenced: u64,
-    /// Whether there was one since all invocations of the workgroup have waited for each other.
+    /// Whether there was a fence since all invocations of the workgroup last waited for each other.
     pub fenced_within: bool,
-    /// What other workgroups did before this phase, in a cell's place, is before: all of it or nothing.
+    /// Accesses of other workgroups before this phase, in the position of a cell, are ordered before: all or none.
     pub acquired: u64,
     /// The invocation, in its phase, for which everything before is.
     pub invocation: u64,
 }
 
 impl HappensBefore {
-    /// Begins a workgroup of a launch whose first phase is given.
+    /// Begins a workgroup of a launch with a first phase.
     pub fn begin_group(&mut self, launch: u64) {
         self.begin_phase();
         self.pending.clear();
@@ -31,7 +31,7 @@ impl HappensBefore {
         self.invocation = 0;
     }
 
-    /// All invocations of the workgroup have waited for each other.
+    /// Begins a phase: all invocations of the workgroup have waited for each other.
     pub fn begin_phase(&mut self) {
         self.within.clear();
         self.fenced_within = false;

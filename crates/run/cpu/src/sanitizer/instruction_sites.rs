@@ -9,18 +9,18 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Func, Inst, InstRef, ModuleSection};
 
-/// Sites of a kernel. Number 0 stands for all that are too many.
+/// Sites of a kernel. Number 0 represents all sites beyond the greatest number.
 pub(crate) struct SiteTable {
     numbers: FxHashMap<Inst, u16>,
     sites: Vec<InstructionSite>,
-    /// What each site's pointer comes from, in words.
+    /// A description of the object that each site's pointer points into.
     objects: Vec<String>,
-    /// What is done with what each site gives.
+    /// The use of each site's result.
     purposes: Vec<LoadPurpose>,
 }
 
 impl SiteTable {
-    /// None yet.
+    /// An empty table.
     pub fn new() -> SiteTable {
         let unknown = InstructionSite {
             instruction: "an instruction".to_owned(),
@@ -60,7 +60,7 @@ impl SiteTable {
         number
     }
 
-    /// Says what a site's pointer comes from.
+    /// Sets the description of the object that a site's pointer points into.
     pub fn name_object(&mut self, number: u16, what: impl FnOnce() -> String) {
         let object = &mut self.objects[usize::from(number)];
         if number != 0 && object.is_empty() {
@@ -80,7 +80,7 @@ impl SiteTable {
         self.purpose(number) == LoadPurpose::Search
     }
 
-    /// Whether what a site gives is compared.
+    /// Whether the result of a site is compared.
     pub fn is_compared(&self, number: u16) -> bool {
         self.purpose(number) != LoadPurpose::Any
     }
@@ -90,7 +90,7 @@ impl SiteTable {
         known.copied().unwrap_or_default()
     }
 
-    /// What a site's pointer comes from.
+    /// The description of the object that a site's pointer points into.
     pub fn object_description(&self, number: u16) -> &str {
         match self.objects.get(usize::from(number)).map(String::as_str) {
             None | Some("") => "the memory it points to",
@@ -99,7 +99,7 @@ impl SiteTable {
     }
 }
 
-/// What an id is called in the module.
+/// The name of an id in the module.
 pub(crate) fn name_of(program: &AnalysedModule<'_>, id: Id) -> String {
     let mut names = program.module.section_insts(ModuleSection::Names);
     let named = names.find(|n| n.op() == Op::Name && n.id_operand(0) == id);

@@ -1,27 +1,27 @@
-//! What lasts over launches: memory, options and reports.
+//! Kernel sanitizer: memory, options and reports that last over launches.
 
 use super::report::{FaultKind, FaultReport};
 use super::shadow_memory::ShadowMemory;
 use crate::memory::memory_span::MemorySpan;
 use rustc_hash::FxHashMap;
 
-/// Most different faults that are told.
+/// Most different faults that are reported.
 const MAX_REPORTS: usize = 1000;
-/// Rounds of loops that an invocation may make without waiting for others.
+/// Loop iterations that an invocation may make without waiting for others.
 const LOOPS: u64 = 1 << 30;
 
-/// How kernels are checked.
+/// Options of the sanitizer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckOptions {
     /// Invocations of a workgroup run in an order that depends on this number; in order without one.
     pub seed: Option<u64>,
-    /// After so many rounds of loops an invocation is taken never to end.
+    /// Number of loop iterations after which an invocation counts as endless.
     pub loops: u64,
-    /// What is not reported: a kind by its name, or `*`; or that with `:TEXT` behind, for what has
-    /// the text in the kernel's name or in one of the sites.
+    /// Faults that are not reported. A rule is the name of a kind, or `*`. With `:TEXT` after it, it holds for faults
+    /// with this text in the kernel's name or in one of the sites.
     pub suppressed: Vec<String>,
-    /// Whether faults are told that programs often have without harm: single reads of what others change by
-    /// atomics, searches in a structure that changes meanwhile, neighbours in a scan that are not there.
+    /// Whether faults are reported that are often harmless: single reads of values that others change by atomics,
+    /// searches in a structure that changes meanwhile, missing neighbours in a scan.
     pub strict: bool,
 }
 
@@ -36,7 +36,7 @@ impl Default for CheckOptions {
     }
 }
 
-/// What checking has to know between launches, and what it found.
+/// The state of the sanitizer between launches, and its reports.
 #[derive(Default)]
 pub struct KernelSanitizer {
     pub(crate) options: CheckOptions,
@@ -46,7 +46,7 @@ pub struct KernelSanitizer {
     known: FxHashMap<FaultKey, Option<usize>>,
 }
 
-/// What makes two faults the same.
+/// The properties by which two faults count as the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct FaultKey {
     /// The kernel's number.
@@ -57,7 +57,7 @@ pub(super) struct FaultKey {
 }
 
 impl KernelSanitizer {
-    /// One that has seen nothing.
+    /// A sanitizer without reports.
     pub fn new(options: CheckOptions) -> KernelSanitizer {
         KernelSanitizer {
             options,

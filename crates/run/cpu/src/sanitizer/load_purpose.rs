@@ -1,8 +1,7 @@
-//! Which loads look something up in a structure, as graph algorithms do in one that changes meanwhile.
+//! Load purposes: which loads search a structure, as graph algorithms search one that changes meanwhile.
 //!
-//! Such a load is at an address that depends on what was loaded before, and what it gives is compared
-//! with something. Whether it sees a value or the one that takes its place makes no difference to an
-//! algorithm that goes on until nothing changes. In workgroup memory a barrier would have been cheap.
+//! The address of such a load depends on an earlier load, and its result is compared. An algorithm that repeats until
+//! nothing changes works with the old and with the new value. In workgroup memory a barrier would have been cheap.
 
 use crate::analysis::analysed_module::AnalysedModule;
 use crate::module::operand_ids::operand_ids;
@@ -12,22 +11,22 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::InstRef;
 use spirula_spirv::{Id, IdMap};
 
-/// Most rounds over the instructions.
+/// Most iterations over the instructions.
 const ROUNDS: usize = 8;
 
-/// What is done with what a load gives.
+/// The use of a load's result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum LoadPurpose {
-    /// It may be anything.
+    /// Any other use.
     #[default]
     Any,
-    /// It is compared, also by an atomic exchange.
+    /// The result is compared, also by an atomic exchange.
     Compared,
-    /// It looks something up.
+    /// The load searches a structure.
     Search,
 }
 
-/// Of the results of loads: what is done with them.
+/// The use of each load's result.
 pub(crate) fn classify_load_purposes(program: &AnalysedModule<'_>) -> IdMap<LoadPurpose> {
     let bound = program.module.bound();
     let mut loaded = IdMap::new(bound, false);
@@ -60,7 +59,7 @@ fn for_each_inst(program: &AnalysedModule<'_>, mut f: impl FnMut(InstRef<'_>)) {
     }
 }
 
-/// What depends on loads goes forward, what is compared goes back.
+/// Propagates dependences on loads forward, and comparisons backward.
 fn propagate_dependences(
     program: &AnalysedModule<'_>,
     loaded: &mut IdMap<bool>,
@@ -85,7 +84,7 @@ fn propagate_dependences(
                 if loaded[argument] {
                     mark(loaded, *param);
                 }
-                // What a function leaves in a variable of its caller.
+                // A function leaves its result in a variable of its caller.
                 if loaded[*param] && is_private(program, argument) {
                     mark(loaded, argument);
                 }
@@ -116,7 +115,7 @@ fn propagate_dependences(
             const COMPARATOR: usize = 5;
             mark(compared, inst.id_operand(COMPARATOR));
         }
-        // What is loaded from a variable is what was stored there.
+        // A load from a variable returns a value that was stored there.
         if inst.op() == Op::Load && compared[id] && is_private(program, inst.id_operand(0)) {
             mark(compared, inst.id_operand(0));
         }
@@ -141,7 +140,7 @@ fn class_of(program: &AnalysedModule<'_>, id: Id) -> Option<StorageClass> {
     }
 }
 
-/// Whether a load is of data: not of a built-in value, and not of a variable of the function.
+/// Whether a load reads data: no built-in value and no variable of the function.
 fn loads_data(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     !matches!(
         class_of(program, inst.id_operand(0)),

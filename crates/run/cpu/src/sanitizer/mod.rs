@@ -1,31 +1,38 @@
-//! The checking mode: what kernels do wrong, told with both places and both invocations.
+//! Sanitizer: reports the faults of kernels, each with its sites and invocations.
 //!
-//! Code is generated with checks around accesses to memory, divisions, shifts and the back edges of
-//! loops ([`crate::codegen`]); what is usual is decided there, everything else by the functions in
-//! [`runtime`]. Workgroups run one after the other on one thread.
+//! Code is generated with checks around accesses to memory, divisions, shifts and the back edges of loops
+//! ([`instrument`]). The emitted code decides the usual cases, the functions in [`runtime`] all others. Workgroups
+//! run one after the other on one thread.
 //!
 //! # Memory
 //!
-//! A pointer is checked against the variable or argument that it comes from ([`provenance`]), and where
-//! that is not known, such as behind pointers that were kept in memory, against all memory that the
-//! launch may use. Memory that invocations share has a cell for each scalar ([`cell`]): who used it
-//! last, in which phase, from where.
+//! A pointer is checked against the variable or argument that it comes from ([`crate::analysis::provenance`]). Where
+//! this is not known, as for pointers that were loaded from memory, it is checked against all memory that the launch
+//! may use. Memory that invocations share has a shadow cell for each scalar ([`shadow_cell`]): the last access with
+//! its invocation, phase and site.
 //!
 //! # Races
 //!
-//! Two accesses of different invocations to the same place race if one writes, not both are atomic,
-//! and nothing orders them. Barriers do, by phases: each barrier and each workgroup begins a new one.
-//! Atomics order as release and acquire do, and more generously so: what a workgroup did before it
-//! released is ordered before everything that another one does after it acquired at the same place.
-//! Writes of the value that is there already are taken to be meant, and unless strictness is asked for
-//! so are plain reads of what others change atomically, in memory of the workgroup where they are compared with
-//! something, and looking something up in a structure that changes ([`search`]). Volatile accesses count as atomic
-//! unless they update what they have read and nothing waits ([`update`]). So what is reported is a race, while not every race is found.
+//! Two accesses of different invocations to the same scalar race if one writes, not both are atomic, and nothing
+//! orders them. Barriers order by phases: each barrier and each workgroup begins a new one. Atomics order as release
+//! and acquire do, and more generously: all accesses of a workgroup before its release are ordered before all
+//! accesses of another workgroup after it acquires at the same address.
+//!
+//! Some conflicts count as intended:
+//!
+//! - Writes of the value that is already there.
+//! - Unless strictness is asked for, plain reads in workgroup memory of values that others change atomically, where
+//!   the result is compared.
+//! - Unless strictness is asked for, searches in a structure that changes ([`load_purpose`]).
+//! - Volatile accesses, which count as atomic, unless they update the value that they have read and nothing waits
+//!   ([`volatile_updates`]).
+//!
+//! Therefore each reported conflict is a race, while not every race is found.
 //!
 //! # Undefined values
 //!
-//! An access that reads no byte that was written is reported, unless it only puts the rest of a vector beside a
-//! component that is assigned; reading some that were and some that were not is what copies of structures do.
+//! An access that reads no written byte is reported, unless it only fills the rest of a vector beside a component
+//! that is assigned. Reading some written bytes and some others is normal for copies of structures.
 
 pub(crate) mod access_info;
 pub(crate) mod access_record;

@@ -1,4 +1,4 @@
-//! What is told of a fault.
+//! Fault report: the kind, sites and invocations of a fault.
 
 use spirula_diagnostics::SourceLocation;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 /// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FaultKind {
-    /// An access outside of what the pointer points to.
+    /// An access outside of the object that the pointer points into.
     OutOfBounds,
     /// Two accesses that nothing orders.
     Race,
@@ -57,15 +57,15 @@ impl fmt::Display for FaultKind {
 /// An instruction that did something.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InstructionSite {
-    /// Its name.
+    /// The name of the instruction.
     pub instruction: String,
-    /// The function that has it: its name, or its id.
+    /// The name or id of the function that contains it.
     pub function: String,
     /// The id of its block's label.
     pub block: u32,
-    /// Its number in the block, from 0.
+    /// The number of the instruction in its block, from 0.
     pub index: u32,
-    /// Where it stands in the module.
+    /// The place of the instruction in the module.
     pub place: SourceLocation,
     /// File, line and column of the source, where debug information says so.
     pub source: Option<(String, u32, u32)>,
@@ -90,9 +90,9 @@ impl fmt::Display for InstructionSite {
 /// An invocation of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvocationId {
-    /// Its workgroup's id.
+    /// The id of the workgroup.
     pub group: [u64; 3],
-    /// Its id in the workgroup.
+    /// The id of the invocation in its workgroup.
     pub local: [u64; 3],
 }
 
@@ -108,22 +108,22 @@ impl fmt::Display for InvocationId {
     }
 }
 
-/// One fault, however often it happened.
+/// A fault. It may have happened several times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultReport {
-    /// What kind of fault.
+    /// The kind of the fault.
     pub kind: FaultKind,
-    /// What happened, one sentence without a full stop.
+    /// A description in one sentence without a full stop.
     pub message: String,
     /// The kernel.
     pub kernel: String,
     /// The instruction at fault.
     pub site: InstructionSite,
-    /// Who ran it first.
+    /// The first invocation that had it.
     pub invocation: InvocationId,
-    /// Of races: the earlier access, and who made it if that is known.
+    /// The earlier access of a race, and its invocation if it is known.
     pub other: Option<(InstructionSite, Option<InvocationId>)>,
-    /// How often it happened.
+    /// Number of times that it happened.
     pub times: u64,
 }
 

@@ -1,7 +1,8 @@
-//! What generated code calls when an access is not of the usual kind, or is a fault.
+//! Sanitizer runtime: the functions that generated code calls for faults and for accesses that it cannot decide
+//! itself.
 //!
 //! # Unsafe code
-//! The functions get the launch context that the code was called with; its `check` is the [`WorkgroupState`] of
+//! The functions take the launch context that the code was called with. Its `sanitizer` is the [`WorkgroupState`] of
 //! the thread, which nothing else uses while generated code runs.
 #![allow(unsafe_code)]
 
@@ -13,7 +14,7 @@ use super::workgroup_state::{PrivateShadow, WorkgroupState};
 use crate::layout::launch_context::LaunchContext;
 use std::mem::offset_of;
 
-/// Offsets of what generated code reads.
+/// Offsets of fields that generated code reads.
 pub(crate) mod at {
     use super::{ArgumentShadow, WorkgroupState, offset_of};
 
@@ -67,15 +68,16 @@ pub(crate) extern "C" fn sanitize_access(
     live.record_access(context, linear, AccessRecord::new(address, what, value))
 }
 
-/// Loads of workgroup memory that are inside, from an address on; `members` has their number, and for each how far it is from
-/// there and what it is.
+/// Loads of workgroup memory that are inside of their object. `members` has their number, and the distance from
+/// `address` and the access info of each.
 pub(crate) extern "C" fn read_strided_group(
     context: *const LaunchContext,
     linear: u32,
     address: u64,
     members: *const u64,
 ) -> u64 {
-    // SAFETY: as above; generated code passes what was kept for it, which has so many pairs behind their number.
+    // SAFETY: as above; generated code passes the list that was kept for it, which has as many pairs after their
+    // number.
     let (context, live, members) = unsafe {
         let (context, live) = borrow_live_state(context);
         let members =
@@ -150,10 +152,10 @@ fn tell_outside(
     live.scratch.as_ptr() as u64
 }
 
-/// Address of what is behind an index that an array does not have.
+/// An address for accesses with an index outside of its array.
 pub(crate) const BEYOND: u64 = 0x7bad_0000_0000_0000;
 
-/// A fault of an instruction that is no access. Gives 1 if the launch has to end.
+/// Reports a fault of an instruction that is no access. Returns 1 if the launch has to end.
 pub(crate) extern "C" fn report_fault(
     context: *const LaunchContext,
     linear: u32,
@@ -205,7 +207,7 @@ pub(crate) extern "C" fn note_fence(context: *const LaunchContext, linear: u32) 
     live.record_fence(u64::from(linear));
 }
 
-/// Says that there is private memory, with its definedness behind it.
+/// Registers private memory with its definedness, which lies after it.
 pub(crate) extern "C" fn register_private_memory(
     context: *const LaunchContext,
     base: u64,
@@ -233,7 +235,7 @@ pub(crate) extern "C" fn register_private_memory(
     live.private.insert(base, PrivateShadow { length, defined });
 }
 
-/// A copy of bytes, made if both sides are memory.
+/// Copies bytes if both sides are memory.
 pub(crate) extern "C" fn sanitize_copy(
     context: *const LaunchContext,
     linear: u32,
@@ -258,7 +260,7 @@ mod tests {
         let within = row.starting_at(0x1010, 2);
         assert_eq!(within.ends, [48, 47, 45, 41, 33]);
         assert_eq!((within.cells, within.released), (0x8020, 0x9020));
-        // Where cells would begin elsewhere than addresses, nothing is decided in place.
+        // Where a row would begin within a cell, no access is decided in place.
         assert_eq!(row.starting_at(0x1012, 2).ends, [0; 5]);
         let at = |address: u64| AccessRecord::new(address, 4 << info::BYTES_SHIFT, 0);
         assert!(

@@ -1,35 +1,35 @@
-//! What is known of a piece of shared memory, in 64 bits.
+//! Shadow cell: the record of the last access to a scalar of shared memory, in 64 bits.
 //!
-//! From the highest bit: the phase of the last access (28 bits), flags (4), the access's site (16), the
-//! invocation's number in its workgroup (16). What is decided without invocation and site is in the upper half; the
-//! invocation is the lowest, so that a cell is a sum of what is at hand. A cell of an earlier launch is as good as none,
-//! so that launches need not clear anything.
+//! From the highest bit, a cell has the phase of the last access (28 bits), flags (4), the access's site (16), and
+//! the invocation's number in its workgroup (16). The upper half suffices for decisions without invocation and site.
+//! The invocation has the lowest bits, so that a cell is a sum of values that are at hand. A cell of an earlier
+//! launch counts as empty, so that launches need not clear anything.
 
 use super::access_info as info;
 
-/// Where the site begins.
+/// First bit of the site.
 pub(crate) const SITE_SHIFT: u32 = 16;
 /// A site's number.
 const SITE: u64 = 0xffff;
 /// An invocation's number.
 pub(crate) const INVOCATION: u64 = 0xffff;
-/// Where the upper half begins.
+/// First bit of the upper half.
 pub(crate) const HALF: u32 = 32;
 /// The access wrote.
 pub(crate) const WRITTEN: u64 = 1 << 32;
-/// Workgroup memory: something was written here. Other memory: an earlier access is kept aside.
+/// In workgroup memory: a value was written here. In other memory: an earlier access is kept aside.
 pub(crate) const KEPT: u64 = 1 << 33;
 /// All accesses of the phase were atomic.
 pub(crate) const ATOMIC: u64 = 1 << 34;
 /// Other invocations have read in the same phase.
 pub(crate) const MANY: u64 = 1 << 35;
-/// Where the phase begins.
+/// First bit of the phase.
 pub(crate) const PHASE_SHIFT: u32 = 36;
-/// What invocations' plain accesses to one place may differ in and still be one invocation's.
+/// The bits in which plain accesses of one invocation to one scalar may differ.
 pub(crate) const OWN: u64 = 0xffff << SITE_SHIFT | WRITTEN | KEPT;
 /// Phase and invocation.
 const OWNER: u64 = u64::MAX << PHASE_SHIFT | INVOCATION;
-/// Combinations of `WRITTEN`, `KEPT` and `ATOMIC`, from the place of `WRITTEN` on.
+/// Number of combinations of `WRITTEN`, `KEPT` and `ATOMIC`, which begin at the bit of `WRITTEN`.
 pub(crate) const FLAGS: usize = 8;
 /// Most phases.
 pub(crate) const PHASES: u64 = 1 << 28;
@@ -45,21 +45,21 @@ fn with_site_of(cell: u64, other: u64) -> u64 {
     (cell & !SITES) | (other & SITES)
 }
 
-/// An access that is being made.
+/// An access in the form that cells use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CellAccess {
-    /// Phase and invocation, in the cell's place.
+    /// Phase and invocation, in the position of a cell.
     pub owner: u64,
     pub site: u16,
     pub writes: bool,
     pub atomic: bool,
-    /// Whether a plain read of what was changed atomically counts.
+    /// Whether a plain read of a value that was changed atomically counts.
     pub strict: bool,
 }
 
-/// What becomes of a cell of workgroup memory by a plain read that nothing is to be said of: of what the workgroup wrote, in an
-/// earlier phase or by the invocation itself, or of what others have only read since. `owner` is phase and invocation, `what`
-/// what the read is, as generated code passes it.
+/// The next state of a cell of workgroup memory after a plain read that needs no report; none where it may need one.
+/// Such a read is of a value that the workgroup wrote in an earlier phase, that the invocation itself wrote, or that
+/// others have only read since. `owner` is phase and invocation, `what` the access info that generated code passes.
 #[inline]
 pub(crate) fn read_usually(cell: u64, owner: u64, what: u64, phases: ShadowPhases) -> Option<u64> {
     if cell >= phases.now {
@@ -73,15 +73,15 @@ pub(crate) fn read_usually(cell: u64, owner: u64, what: u64, phases: ShadowPhase
     is_before.then_some(owner | KEPT | (what & info::SITE) << SITE_SHIFT)
 }
 
-/// The phases that matter, in the cell's place.
+/// The phases that matter, in the position of a cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShadowPhases {
     /// First of the launch.
     pub launch: u64,
     /// First of the workgroup.
     pub group: u64,
-    /// First since all invocations of the workgroup have waited for each other; those since then began
-    /// when a subgroup had.
+    /// The first phase since all invocations of the workgroup waited for each other. Later ones began when those of a
+    /// subgroup did.
     pub wide: u64,
     /// The current one.
     pub now: u64,
@@ -90,19 +90,19 @@ pub(crate) struct ShadowPhases {
 }
 
 impl ShadowPhases {
-    /// Whether an access that is not of the current phase is ordered before what an invocation does.
+    /// Whether an access of an earlier phase is ordered before the accesses of an invocation.
     fn is_ordered_before(self, old: u64, owner: u64) -> bool {
         let subgroup = |cell: u64| (cell & INVOCATION) >> self.lanes;
         old < self.wide || subgroup(old) == subgroup(owner)
     }
 }
 
-/// What an access found.
+/// The result of an access to a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CellConflict {
-    /// Nothing that is not ordered before it.
+    /// Every earlier access is ordered before it.
     Ordered,
-    /// An access of the same phase; the cell that has it.
+    /// It conflicts with an access of the same phase, which the cell describes.
     Same(u64),
     /// An access of another workgroup.
     Other(u64),
@@ -121,7 +121,7 @@ impl CellAccess {
         writes && !(self.atomic && with & ATOMIC != 0)
     }
 
-    /// Makes an access to workgroup memory.
+    /// Applies an access to a cell of workgroup memory.
     pub fn on_workgroup(&self, cell: &mut u64, phases: ShadowPhases) -> CellConflict {
         let old = *cell;
         let kept = if old >= phases.group { old & KEPT } else { 0 };
@@ -137,7 +137,7 @@ impl CellAccess {
         self.in_phase(cell, kept)
     }
 
-    /// Makes an access to other memory; `prior` keeps what the cell has no room for.
+    /// Applies an access to a cell of other memory. `prior` keeps an access for which the cell has no room.
     pub fn on_global(&self, cell: &mut u64, prior: &mut u64, phases: ShadowPhases) -> CellConflict {
         let old = *cell;
         if old < phases.launch {
@@ -151,7 +151,7 @@ impl CellAccess {
         if self.writes {
             *cell = self.encode_record(0);
         } else {
-            // Reads do not make others' accesses forgotten: a write before all.
+            // Reads must not hide accesses of others, least of all a write.
             if earlier.is_none_or(|e| e & WRITTEN == 0 && old & WRITTEN != 0) {
                 *prior = old;
             }
@@ -175,19 +175,20 @@ impl CellAccess {
         let own = (old ^ self.owner) & OWNER == 0;
         let alone = own && old & MANY == 0;
         let conflict = !alone && self.is_conflicting(old);
-        // Plain reads before do not make an atomic write less atomic, unless they count; nor does what is told of.
+        // An earlier plain read does not make an atomic write less atomic, unless such reads count. A reported one
+        // does not, either.
         let plain = old & ATOMIC == 0 && (self.strict || !self.writes || old & WRITTEN != 0);
         let atomic = self.atomic && (conflict || !plain);
         *cell = if self.writes {
             let record = self.encode_record(kept) & !ATOMIC;
             if own && self.atomic && !atomic {
-                // The plain access is what is at fault.
+                // The plain access is the one at fault.
                 with_site_of(record, old)
             } else {
                 record | if atomic { ATOMIC } else { 0 }
             }
         } else if old & WRITTEN != 0 {
-            // The write matters more to whoever comes next.
+            // Later accesses have to be compared with the write first.
             let lost = if self.strict && !self.atomic {
                 KEPT | ATOMIC
             } else {
@@ -289,7 +290,7 @@ mod tests {
             now: 4 << PHASE_SHIFT,
             ..PHASES
         };
-        // The same workgroup reads after a barrier, which must not hide the write.
+        // A read of the same workgroup after a barrier must not hide the write.
         assert_eq!(
             make_access(4, 1, false).on_global(&mut cell, &mut prior, before),
             CellConflict::Ordered

@@ -1,25 +1,25 @@
-//! Memory that launches may use, with the cells of what was done to it.
+//! Shadow memory: the memory that launches may use, with its shadow cells.
 
 use super::shadow_cell::PHASES;
 use std::collections::BTreeMap;
 
-/// Cells of a piece of memory, one for so many bytes.
+/// Cells of a region, one for each granule of memory.
 struct ShadowCells {
     /// Logarithm of the bytes of a cell.
     granule: u32,
     cells: Vec<u64>,
-    /// What cells have no room for.
+    /// Accesses for which the cells have no room.
     prior: Vec<u64>,
-    /// Who released last by an atomic at a cell's first byte: phase and invocation, in the cell's place.
+    /// The last atomic release at each cell's first byte: phase and invocation, in the position of a cell.
     released: Vec<u64>,
 }
 
-/// The granules whose cells an access is noted in, as logarithms of bytes.
+/// The granules in whose cells an access is recorded, as logarithms of bytes.
 #[derive(Clone, Copy)]
 pub(crate) enum CellGranules {
-    /// That of the argument or binding that is accessed.
+    /// The granule of the argument or binding that is accessed.
     One(u32),
-    /// That of the smallest access by an address of which nothing is known, and smaller ones.
+    /// The granule of the smallest access by an address of unknown origin, and all smaller ones.
     UpTo(u32),
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct ShadowRegion {
 }
 
 impl ShadowRegion {
-    /// The addresses of the cells for a granule and of what was released at them, made where there are none.
+    /// The addresses of the cells and release records for a granule. They are allocated on first use.
     pub fn cell_addresses(&mut self, granule: u32) -> [u64; 2] {
         let shadow = self.shadow_for_granule(granule);
         [&shadow.cells, &shadow.released].map(|of| of.as_ptr() as u64)
@@ -52,7 +52,7 @@ impl ShadowRegion {
         &mut self.shadows[at]
     }
 
-    /// Who released last at an address, by one granule or by any.
+    /// The last release at an address, in one granule or in any.
     pub fn last_release(&self, address: u64, granule: Option<u32>) -> u64 {
         let shadows = self.shadows.iter();
         let shadows = shadows.filter(|s| granule.is_none_or(|g| g == s.granule));
@@ -72,8 +72,8 @@ impl ShadowRegion {
         }
     }
 
-    /// Calls a function with the cells of some bytes: in one granule, or in all that there are up to another. Larger
-    /// ones are of other kernels, and neighbours have a cell in common there.
+    /// Calls a function with the cells of some bytes, in one granule or in all existing ones up to a bound. Larger
+    /// granules belong to other kernels, in which neighbours share a cell.
     pub fn each_cell(
         &mut self,
         address: u64,
@@ -111,7 +111,7 @@ pub(crate) struct ShadowMemory {
 }
 
 impl ShadowMemory {
-    /// Adds a piece of memory, in the place of all that it overlaps.
+    /// Adds a region, which replaces all regions that it overlaps.
     pub fn add_region(&mut self, base: u64, length: u64) {
         while let Some(found) = self.find_overlapping(base, length) {
             self.rows.remove(&found);

@@ -1,7 +1,7 @@
-//! Loads of a workgroup's memory that are checked together.
+//! Strided load groups: loads of workgroup memory at constant distances, which are checked together.
 //!
-//! Loops that are written out read a row or a column of a tile: places of one variable that are constants apart, in one block.
-//! What is to be known of all of them is asked at the first: each then needs no more than the answer.
+//! Unrolled loops read a row or a column of a tile: addresses in one variable at constant distances, in one block. A
+//! common check at the first load covers all of them. Each further load only tests its result.
 
 use super::covered_loads::is_ordering_op;
 use crate::analysis::analysed_module::AnalysedModule;
@@ -13,7 +13,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 use spirula_spirv::ir::InstRef;
 
-/// Fewest loads that are worth being asked for together.
+/// Fewest loads for which a common check pays.
 const FEWEST: usize = 4;
 /// Most loads of a series.
 const MOST: usize = 64;
@@ -21,16 +21,16 @@ const MOST: usize = 64;
 /// A load of a series.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StridedLoad {
-    /// What it gives.
+    /// The load's result.
     pub load: Id,
-    /// Bytes from the place of the first load to its own.
+    /// Bytes from the address of the first load to its own.
     pub distance: i64,
-    /// How many scalars it has.
+    /// Number of its scalars.
     pub count: u32,
 }
 
 impl StridedLoad {
-    /// Bytes from the place of the first load to each of its scalars, of so many bytes each.
+    /// Bytes from the address of the first load to each of its scalars, which have `bytes` bytes each.
     pub fn scalar_offsets(self, bytes: u64) -> impl Iterator<Item = i64> {
         let scalars = 0..i64::from(self.count);
         scalars.map(move |n| self.distance + n * bytes as i64)
@@ -42,11 +42,11 @@ impl StridedLoad {
 pub(crate) struct StridedGroups {
     /// The members of each, in the order of the block.
     pub groups: Vec<Vec<StridedLoad>>,
-    /// By what a load gives: its series.
+    /// The group of each load, by the load's result.
     of: FxHashMap<Id, usize>,
 }
 
-/// A place in a variable: how far from its beginning, but for multiples of values.
+/// An address in a variable up to a constant distance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct LoadOrigin {
     root: Id,
@@ -57,7 +57,7 @@ struct LoadOrigin {
 }
 
 impl StridedGroups {
-    /// Of everything that the entry point reaches. Cost: linear in the instructions.
+    /// Finds the groups of all functions that the entry point reaches. The cost is linear in the instructions.
     pub fn from_program(program: &AnalysedModule<'_>) -> StridedGroups {
         let mut all = StridedGroups::default();
         for func in &program.functions.bottom_up {
@@ -69,7 +69,7 @@ impl StridedGroups {
         all
     }
 
-    /// The series of a load, by what it gives.
+    /// The group of a load, by the load's result.
     pub fn group_of_load(&self, load: Id) -> Option<usize> {
         self.of.get(&load).copied()
     }
@@ -93,7 +93,7 @@ impl StridedGroups {
             .for_each(|(_, members)| self.add_group(members));
     }
 
-    /// A series of loads, whose distances are from the variable's beginning.
+    /// Adds a group of loads, whose distances are from the beginning of the variable.
     fn add_group(&mut self, mut members: Vec<StridedLoad>) {
         if members.len() < FEWEST {
             return;
@@ -107,7 +107,7 @@ impl StridedGroups {
     }
 }
 
-/// Whether what an instruction does may matter to what is known of the workgroup's memory.
+/// Whether an instruction may change the state of workgroup memory.
 fn can_end_group(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     match inst.op() {
         Op::Store => !is_own(program, inst.id_operand(0)),
@@ -171,8 +171,8 @@ fn match_strided_load(
     is_whole.then_some((origin, member))
 }
 
-/// Bytes from the beginning of a variable to what a pointer points to, but for the terms of the origin, and what is said
-/// of its matrices.
+/// Bytes from the beginning of a variable to the address of a pointer without the terms of the origin, and the
+/// strides of its matrices.
 fn walk_pointer_chain(
     program: &AnalysedModule<'_>,
     origin: &mut LoadOrigin,

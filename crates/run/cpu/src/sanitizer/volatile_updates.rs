@@ -1,7 +1,7 @@
-//! Which volatile stores put back what was computed of a load of the same place.
+//! Volatile updates: volatile stores of a value that is computed from a load of the same address.
 //!
-//! Such an update loses what others store in between: it counts as a plain store, unless the kernel waits for something,
-//! which may order volatile accesses.
+//! Such an update loses stores of others in between. It counts as a plain store, unless the kernel waits for
+//! something, which may order volatile accesses.
 
 use super::covered_loads::is_volatile;
 use super::load_purpose::LoadPurpose;
@@ -17,12 +17,12 @@ const DEPTH: u32 = 4;
 /// Most operands of such an operation.
 const OPERANDS: usize = 4;
 
-/// Whether a store updates what it stores to.
+/// Whether a store updates the address that it stores to.
 pub(crate) fn is_update(program: &AnalysedModule<'_>, store: InstRef<'_>) -> bool {
     is_made_of(program, store.id_operand(1), store.id_operand(0), DEPTH)
 }
 
-/// Whether invocations may wait for others: there are locks, or something volatile or atomic is read and compared.
+/// Whether invocations may wait for others: there are locks, or a volatile or atomic value is read and compared.
 pub(crate) fn can_invocations_wait(
     program: &AnalysedModule<'_>,
     purposes: &IdMap<LoadPurpose>,
@@ -48,7 +48,7 @@ pub(crate) fn can_invocations_wait(
     })
 }
 
-/// Whether a value is computed of what is loaded by a pointer.
+/// Whether a value is computed from a load through a pointer.
 fn is_made_of(program: &AnalysedModule<'_>, value: Id, pointer: Id, depth: u32) -> bool {
     let Some(inst) = program.definitions.get(program.module, value) else {
         return false;
@@ -80,7 +80,7 @@ fn is_same(program: &AnalysedModule<'_>, a: Id, b: Id, depth: u32) -> bool {
     }
     let [of_p, of_q] = [p, q].map(|inst| operand_ids(inst).collect::<Vec<Id>>());
     let mut pairs = of_p.iter().zip(&of_q);
-    // Nothing but ids, so that there are no literals to compare.
+    // The instructions have ids only, so that there are no literals to compare.
     let whole = [(&p, &of_p), (&q, &of_q)].map(|(inst, ids)| inst.operands().len() == ids.len());
     is_simple(p)
         && whole == [true; 2]

@@ -1,9 +1,9 @@
-//! What is known of a workgroup while it is checked: phases, what atomics have ordered, private memory;
-//! and what becomes of an access that is not of the usual kind.
+//! Workgroup state: phases, orders and private memory of a checked workgroup, and the treatment of accesses that
+//! generated code does not decide.
 //!
 //! # Unsafe code
-//! Checker and kernel outlive the launch, and are used by its thread alone. Memory of the program is
-//! only touched where it was found to be inside of what the launch may use.
+//! Sanitizer and kernel outlive the launch, and only its thread uses them. Memory of the program is only accessed
+//! where it was found to be inside of memory that the launch may use.
 #![allow(unsafe_code)]
 
 use super::SanitizerInfo;
@@ -20,35 +20,35 @@ use super::shadow_memory::CellGranules;
 use crate::layout::launch_context::LaunchContext;
 use std::collections::BTreeMap;
 
-/// Rounds of loops that waiting for others counts as.
+/// Loop iterations as which waiting for others counts.
 const ROUNDS_OF_A_WAIT: u64 = 256;
-/// Bytes that stand in for memory which must not be accessed.
+/// Bytes that replace memory which must not be accessed.
 const SCRATCH: usize = 1 << 16;
 
-/// What is known of a thread's workgroup while it is checked. The first fields are read by generated
-/// code.
+/// The state of a thread's workgroup while it is checked. Generated code reads the first fields.
 #[repr(C)]
 pub(crate) struct WorkgroupState {
-    /// The phases, in a cell's place.
+    /// The current phase, in the position of a cell.
     pub(super) now: u64,
-    /// The same with each combination of flags, in the order of their bits.
+    /// The current phase with each combination of flags, in the order of their bits.
     pub(super) now_with: [u64; FLAGS],
-    /// That since which a cell of workgroup memory may be of another subgroup.
+    /// The phase from which on a cell of workgroup memory may belong to another subgroup.
     pub(super) wide: u64,
     pub(super) launch: u64,
     pub(super) group: u64,
-    /// Rounds of loops that the invocation has left, and that each has.
+    /// Loop iterations that the invocation has left, and that each invocation has.
     pub(super) budget: u64,
     pub(super) budget_full: u64,
     pub(super) rows: *const ArgumentShadow,
     pub(super) group_cells: *mut u64,
     /// Not zero while relaxed atomics on workgroup memory order nothing.
     pub(super) quiet: u64,
-    /// Upper half of a cell of workgroup memory that many have read in this phase, and nobody has written.
+    /// Upper half of a cell of workgroup memory that many invocations have read in this phase and none has written.
     pub(super) read_by_many: u32,
-    /// That of one that was last changed by an atomic of this phase; of none while such atomics order something.
+    /// Upper half of a cell that an atomic of this phase changed last. It matches no cell while such atomics order
+    /// something.
     pub(super) changed: u32,
-    /// What the last function called for a check gave.
+    /// Result of the last function that was called for a check.
     pub(super) result: u64,
     pub(super) order: HappensBefore,
     checker: *mut KernelSanitizer,
@@ -66,14 +66,14 @@ pub(crate) struct WorkgroupState {
     waits: u64,
 }
 
-/// Private memory of invocations, with where its definedness stands.
+/// Private memory of invocations, and the address of its definedness.
 pub(super) struct PrivateShadow {
     pub length: u64,
     pub defined: u64,
 }
 
 impl WorkgroupState {
-    /// For a thread that runs workgroups of a kernel; checker and kernel outlive it.
+    /// The state for a thread that runs workgroups of a kernel. Sanitizer and kernel outlive it.
     pub fn new(
         checker: *mut KernelSanitizer,
         info: &SanitizerInfo,
@@ -128,7 +128,7 @@ impl WorkgroupState {
 
     /// Begins a workgroup.
     pub fn begin_group(&mut self, group: [u64; 3]) {
-        // SAFETY: the checker lives as long as the launch, and is used by this thread alone.
+        // SAFETY: the sanitizer lives as long as the launch, and only this thread uses it.
         let rounds = unsafe { (*self.checker).options.loops };
         self.waits = rounds / ROUNDS_OF_A_WAIT + 1;
         self.begin_phase();
@@ -137,7 +137,7 @@ impl WorkgroupState {
         self.order.begin_group(self.launch);
     }
 
-    /// Begins a phase, as all invocations have waited for each other.
+    /// Begins a phase after all invocations have waited for each other.
     pub fn begin_phase(&mut self) {
         self.begin_subgroup_phase();
         self.wide = self.now;
@@ -146,7 +146,7 @@ impl WorkgroupState {
         self.changed = ((self.now | WRITTEN | KEPT | ATOMIC) >> HALF) as u32;
     }
 
-    /// Begins a phase, as the invocations of a subgroup have waited for each other.
+    /// Begins a phase after the invocations of a subgroup have waited for each other.
     pub fn begin_subgroup_phase(&mut self) {
         // SAFETY: as in `begin_group`.
         let (phase, forgot) = unsafe { (*self.checker).regions.next_phase() };
@@ -161,19 +161,19 @@ impl WorkgroupState {
         self.record_fence(0);
     }
 
-    /// A fence; `owner` is the invocation, in a cell's place.
+    /// Records a fence. `owner` is the invocation, in the position of a cell.
     pub fn record_fence(&mut self, owner: u64) {
         let phases = self.phases();
         self.order.apply_fence(phases, phases.now | owner);
         self.relaxed_order();
     }
 
-    /// From now on relaxed atomics on workgroup memory order something.
+    /// Lets relaxed atomics on workgroup memory order accesses from now on.
     fn relaxed_order(&mut self) {
         (self.quiet, self.changed) = (0, u32::MAX);
     }
 
-    /// An order of so many invocations, if one was asked for.
+    /// A random order of `count` invocations; none where the options ask for no random order.
     pub fn shuffle_order(&mut self, count: u32) -> Option<Vec<u32>> {
         let mut state = self.random?;
         let mut next = || {
@@ -255,7 +255,7 @@ impl WorkgroupState {
         unsafe { (*self.checker).record_fault(fault, make) };
     }
 
-    /// Tells of a read of what nothing was written to.
+    /// Reports a read of memory that was never written.
     fn tell_uninitialised(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) {
         let by = (current_invocation(context, linear), access.site);
         self.report_fault(FaultKind::Uninitialised, by, None, |live| {
@@ -265,7 +265,7 @@ impl WorkgroupState {
         });
     }
 
-    /// Tells of invocations that do not all arrive.
+    /// Reports invocations that do not all arrive.
     pub fn tell_divergence(
         &mut self,
         context: &LaunchContext,
@@ -312,8 +312,8 @@ impl WorkgroupState {
         self.report_if_race(context, linear, access, made, found);
     }
 
-    /// Reads of what is in the workgroup's memory, each of a cell of its own, given by how far they are from an address and
-    /// what they are.
+    /// Reads of workgroup memory, each of its own cell. `members` has the distance from `address` and the access info
+    /// of each.
     pub(super) fn read_strided_group(
         &mut self,
         context: &LaunchContext,
@@ -338,7 +338,7 @@ impl WorkgroupState {
         }
     }
 
-    /// The same of memory that all workgroups share; false where there is no such memory.
+    /// Checks an access to memory that all workgroups share. Returns false where there is no such memory.
     fn touch_global(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) -> bool {
         let phases = self.phases();
         let made = access.make_cell_access(phases, linear, self.is_strict());
@@ -366,7 +366,7 @@ impl WorkgroupState {
         true
     }
 
-    /// Decides whether a conflict is a race, and tells.
+    /// Decides whether a conflict is a race, and reports it.
     fn report_if_race(
         &mut self,
         context: &LaunchContext,
@@ -396,7 +396,7 @@ impl WorkgroupState {
             _ if local == linear || local == COPIER => None,
             _ => Some(current_invocation(context, local)),
         };
-        // A read that counts takes the place of the invocation's own atomic in the cell.
+        // A read that counts replaces the invocation's own atomic in the cell.
         let is_load = self.instruction_name(site_of(other)).starts_with("OpLoad");
         let did = if other & WRITTEN != 0 && !is_load {
             "writes"
@@ -418,13 +418,13 @@ impl WorkgroupState {
         });
     }
 
-    /// Whether a read, by its site, only tries what an atomic then does: what it gives is compared. Other plain reads of
-    /// what atomics change count in memory of the workgroup, where a barrier would have been cheap.
+    /// Whether a read at a site only tests a value before an atomic changes it: its result is compared. Other plain
+    /// reads of values that atomics change count as races in workgroup memory, where a barrier would have been cheap.
     fn is_trial(&self, site: u16) -> bool {
         !self.is_strict() && self.info().sites.is_compared(site)
     }
 
-    /// Whether a conflict is of a kind that algorithms are often meant to have.
+    /// Whether a conflict is of a kind that algorithms often intend.
     fn is_meant(&self, access: AccessRecord, other: u64) -> bool {
         if self.is_strict() {
             return false;
@@ -441,7 +441,7 @@ impl WorkgroupState {
         }
     }
 
-    /// Whether what is often meant is told, too.
+    /// Whether conflicts that are often intended are reported, too.
     pub fn is_strict(&self) -> bool {
         // SAFETY: as in `begin_group`.
         unsafe { (*self.checker).options.strict }
@@ -461,7 +461,7 @@ impl WorkgroupState {
         self.info().sites.object_description(site).to_owned()
     }
 
-    /// What atomics order.
+    /// Records the order that an atomic establishes.
     fn synchronise_atomic(&mut self, access: AccessRecord, linear: u32) {
         let phases = self.phases();
         let owner = phases.now | u64::from(linear);
@@ -487,7 +487,7 @@ impl WorkgroupState {
         }
     }
 
-    /// Who released last at an address of the workgroup's memory; notes that somebody does now.
+    /// The last release at an address of the workgroup's memory. A new release is recorded if there is one.
     fn release_within(&mut self, address: u64, owner: u64, releases: bool) -> u64 {
         let within = &mut self.order.within;
         let released = within.get(&address).copied().unwrap_or(0);
@@ -498,7 +498,7 @@ impl WorkgroupState {
         released
     }
 
-    /// The same of memory that all workgroups share.
+    /// The last release at an address of memory that all workgroups share. A new release is recorded if there is one.
     fn release_global(&mut self, access: AccessRecord, owner: u64, releases: bool) -> u64 {
         // SAFETY: as in `begin_group`.
         let checker = unsafe { &mut *self.checker };
@@ -552,7 +552,7 @@ impl WorkgroupState {
         access: AccessRecord,
     ) -> u64 {
         let address = self.dispatch_access(context, linear, access);
-        // What an atomic acquires by the access is not ordered before the access itself.
+        // Accesses that an atomic acquires are not ordered before the atomic itself.
         if access.atomic {
             self.synchronise_atomic(access, linear);
         }

@@ -6,7 +6,6 @@ use super::vectorise::GangVectoriser;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::Variable;
-use smallvec::SmallVec;
 
 impl GangVectoriser<'_> {
     /// Invocations of a gang.

@@ -1,6 +1,6 @@
 //! OpenCL's loads and stores of vectors and halves, its shuffles and its selection.
 
-use crate::codegen::access_hooks::{MemoryAccess, MemoryAccessKind};
+use crate::codegen::access_hooks::{MemoryAccessKind, PointerAccess};
 use crate::codegen::lowering::{ClifLowering, clif_type, plain_flags};
 use crate::codegen::{ClifResult, ClifScalars};
 use crate::module::types::{ScalarLeaf, ScalarRepr};
@@ -39,7 +39,7 @@ fn before_row_access(
     leaves: &[ScalarLeaf],
     values: &[Value],
 ) -> Result<Value, SourceDiagnostic> {
-    let access = MemoryAccess {
+    let access = PointerAccess {
         pointer,
         address,
         kind,

@@ -10,7 +10,7 @@ use super::{
     ClifLowering, SanitizerHooks, info_bits, is_plain, is_relaxed_change, is_volatile, is_write,
 };
 use crate::codegen::ClifScalars;
-use crate::codegen::access_hooks::{EmitAccess, MemoryAccess, MemoryAccessKind};
+use crate::codegen::access_hooks::{EmitAccess, MemoryAccessKind, PointerAccess};
 use crate::codegen::lowering::invariant_flags;
 use crate::codegen::values::PointerOperand;
 use crate::layout::launch_context::at;
@@ -76,7 +76,7 @@ impl SanitizerHooks {
             _ => None,
         };
         let address = lower.address_of(pointer)?;
-        let access = MemoryAccess {
+        let access = PointerAccess {
             pointer: id,
             address,
             kind,
@@ -89,7 +89,7 @@ impl SanitizerHooks {
     pub(super) fn guard_address(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
-        access: MemoryAccess,
+        access: PointerAccess,
         leaves: &[ScalarLeaf],
         values: &[Value],
     ) -> Result<Value, SourceDiagnostic> {
@@ -101,7 +101,7 @@ impl SanitizerHooks {
     pub(super) fn guard_leaves(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
-        access: MemoryAccess,
+        access: PointerAccess,
         leaves: &[ScalarLeaf],
         values: &[Value],
         emit: &EmitAccess<'_>,
@@ -109,7 +109,7 @@ impl SanitizerHooks {
         if let Some(found) = self.guard_strided_group(lower, access, leaves, emit)? {
             return Ok(found);
         }
-        let MemoryAccess { address, kind, .. } = access;
+        let PointerAccess { address, kind, .. } = access;
         let end = |leaf: &ScalarLeaf| leaf.offset + u64::from(leaf.scalar.bytes());
         let bytes = leaves.iter().map(end).max().unwrap_or(1);
         let value = single_value(values);
@@ -180,10 +180,10 @@ impl SanitizerHooks {
     pub(super) fn guard_range(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
-        access: MemoryAccess,
+        access: PointerAccess,
         bytes: u64,
     ) -> Result<Value, SourceDiagnostic> {
-        let MemoryAccess { address, kind, .. } = access;
+        let PointerAccess { address, kind, .. } = access;
         if bytes == 0 {
             return Ok(address);
         }
@@ -205,15 +205,14 @@ impl SanitizerHooks {
         Ok(self.make_guarded_access(lower, access, extent, inside, &wrap_address)?[0])
     }
 
-    /// Makes an access: at its own address where it is inside of the object that its pointer comes from, else at the
-    /// address that the sanitizer returns. `inside` checks the rest from the object, the offset in it and the bits that
-    /// describe the access.
+    /// Makes an access: at its own address where it is inside of its object, else at the address that the sanitizer
+    /// returns. `inside` checks the rest from the object, the offset in it and the access info.
     ///
     /// The access is emitted twice, so that the usual path needs no address that may be one of two.
     fn make_guarded_access(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
-        access: MemoryAccess,
+        access: PointerAccess,
         extent: AccessExtent,
         inside: impl FnOnce(&mut ClifLowering<'_, '_, '_>, &AccessedObject, Value, u64),
         emit: &EmitAccess<'_>,
@@ -243,7 +242,7 @@ impl SanitizerHooks {
         Ok(lower.builder.block_params(done).into())
     }
 
-    /// Makes an access that is outside of its object at the address to use, and goes on with its scalars.
+    /// Makes an access that is outside of its object at the address to use, and jumps to `done` with its scalars.
     pub(super) fn make_instead(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -273,7 +272,7 @@ impl SanitizerHooks {
         lower.builder.ins().jump(to, &args);
     }
 
-    /// Whether what is being loaded is written right after.
+    /// Whether the address that is being loaded is written right after.
     fn is_covered(&self, lower: &mut ClifLowering<'_, '_, '_>) -> bool {
         let load = lower.current.filter(|i| i.op() == Op::Load);
         let result = load.and_then(|i| i.result());
@@ -319,7 +318,7 @@ impl SanitizerHooks {
         [lower.item.context, lower.item.linear, address, what, value]
     }
 
-    /// Whether an access of so many bytes at an offset is not inside of a place.
+    /// Whether an access of `bytes` bytes at an offset is not inside of an object.
     pub(super) fn is_outside(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -349,7 +348,7 @@ impl SanitizerHooks {
         }
     }
 
-    /// The address to use for an access that is not inside of a place.
+    /// The address to use for an access that is not inside of an object.
     pub(super) fn call_outside(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,

@@ -1,4 +1,4 @@
-//! What an access is compared with: where its pointer comes from.
+//! Accessed object: the variable or argument that a pointer comes from, with its bounds and its shadow.
 
 use super::analysis::RowKind;
 use super::{ClifLowering, SanitizerHooks};
@@ -12,24 +12,24 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 
-/// How long what a pointer comes from is.
+/// Length of an object in bytes.
 #[derive(Clone, Copy)]
 pub(super) enum ObjectLength {
     Known(u64),
-    /// Of a row, by its number.
+    /// The length of a row, by its number.
     Row(usize),
 }
 
-/// Where cells begin.
+/// The base of shadow cells.
 #[derive(Clone, Copy)]
 pub(super) enum ShadowBase {
-    /// Those of a row, by its number.
+    /// The cells of a row, by its number.
     Row(usize),
-    /// So many bytes behind those of the workgroup.
+    /// Bytes after the first cell of the workgroup.
     Group(i64),
 }
 
-/// What is kept about it.
+/// The shadow of an object.
 #[derive(Clone, Copy)]
 pub(super) enum ShadowKind {
     /// Cells from an address on.
@@ -41,12 +41,12 @@ pub(super) enum ShadowKind {
         cells: ShadowBase,
         cleared: bool,
     },
-    /// Definedness, so many bytes behind.
+    /// Flags of defined bytes, which lie this many bytes after them.
     Private(u64),
     Nothing,
 }
 
-/// What a pointer comes from.
+/// The object that a pointer comes from.
 #[derive(Clone, Copy)]
 pub(super) struct AccessedObject {
     pub base: Value,
@@ -55,7 +55,7 @@ pub(super) struct AccessedObject {
 }
 
 impl AccessedObject {
-    /// What an access is told to be where it reads what need not be written before.
+    /// The bit of the access info for reads that need no write before.
     pub fn cleared_flag(&self) -> u64 {
         match self.space {
             ShadowKind::Group { cleared: true, .. } => info::CLEARED,
@@ -65,7 +65,7 @@ impl AccessedObject {
 }
 
 impl SanitizerHooks {
-    /// What a pointer comes from, where that is known here.
+    /// The object that a pointer comes from; none where it is not known.
     pub(super) fn find_accessed_object(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -88,7 +88,7 @@ impl SanitizerHooks {
         self.analysis.provenance.find_root(pointer)
     }
 
-    /// What pointers to a variable or argument come from.
+    /// The object of a root, which is a variable or an argument.
     pub(super) fn place_of(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -153,7 +153,7 @@ impl SanitizerHooks {
                     .params
                     .len();
                 let base = lower.binding_address(index);
-                self.row_place(lower, base, params + index as usize, false)
+                self.row_place(base, params + index as usize, false)
             }
             _ => return None,
         })
@@ -164,7 +164,7 @@ impl SanitizerHooks {
         lower: &mut ClifLowering<'_, '_, '_>,
         root: Id,
     ) -> Option<AccessedObject> {
-        let params = &self.program.functions.get(lower.program.entry.func).params;
+        let params = &lower.program.functions.get(lower.program.entry.func).params;
         let index = params.iter().position(|p| *p == root)?;
         let slot = lower.shared.slots.get(index)?;
         let is_group = match slot.kind {
@@ -178,16 +178,10 @@ impl SanitizerHooks {
             .builder
             .ins()
             .load(types::I64, invariant_flags(), args, offset);
-        Some(self.row_place(lower, base, index, is_group))
+        Some(self.row_place(base, index, is_group))
     }
 
-    fn row_place(
-        &self,
-        lower: &mut ClifLowering<'_, '_, '_>,
-        base: Value,
-        row: usize,
-        is_group: bool,
-    ) -> AccessedObject {
+    fn row_place(&self, base: Value, row: usize, is_group: bool) -> AccessedObject {
         let kind = self.rows.get(row).copied();
         let kind = kind.unwrap_or(RowKind {
             granule: 2,
@@ -231,7 +225,7 @@ impl SanitizerHooks {
     }
 }
 
-/// What a variable or parameter is called in reports.
+/// The description of a variable or parameter in reports.
 pub(super) fn describe_root(program: &AnalysedModule<'_>, root: Id) -> String {
     use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
     let name = instruction_sites::name_of(program, root);

@@ -1,4 +1,4 @@
-//! The cell of a scalar that invocations share: what is usual is decided in place.
+//! Shadow cells: checks of accesses to scalars that invocations share. Emitted code decides the usual cases.
 
 use super::accessed_object::{AccessedObject, ObjectLength, ShadowKind};
 use super::shadow_state::{CellBlocks, ShadowCodegen, SharedAccess, cell_flags};
@@ -95,7 +95,7 @@ impl SanitizerHooks {
             shadow_codegen(lower).decide_at_once(access, at, site, &blocks)
         }
         lower.builder.switch_to_block(blocks.slow);
-        // What may order something is not decided behind the first test alone.
+        // An access that may order something is not decided by the first test alone.
         if in_place || access.volatile {
             self.call_touch(lower, address, what, value);
         } else {
@@ -112,8 +112,8 @@ impl SanitizerHooks {
         lower.builder.switch_to_block(blocks.done);
     }
 
-    /// Bytes from the first cell to that of an offset. Offsets that are whole multiples by what the program promises
-    /// of its pointers are not rounded first.
+    /// Bytes from the first cell to the cell of an offset. An offset that is a whole multiple by the alignment that
+    /// the program promises is not rounded first.
     fn cell_step(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -144,7 +144,7 @@ impl SanitizerHooks {
         lower.builder.ins().ishl_imm_u(number, 3)
     }
 
-    /// A relaxed atomic change of memory that invocations share: what is usual is decided in place.
+    /// Checks a relaxed atomic update of memory that invocations share. Emitted code decides the usual cases.
     pub(super) fn check_relaxed_change(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -200,7 +200,7 @@ impl SanitizerHooks {
         lower.builder.switch_to_block(done);
     }
 
-    /// Where it stands who released last at a cell of memory that workgroups share.
+    /// The address of the release record of a cell; none for workgroup memory.
     fn released_at(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -215,7 +215,7 @@ impl SanitizerHooks {
         Some(lower.builder.ins().iadd(first, step))
     }
 
-    /// A field of what is known of the workgroup.
+    /// A field of the workgroup's state.
     pub(super) fn load_workgroup_field(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,

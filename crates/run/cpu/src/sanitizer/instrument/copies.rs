@@ -1,4 +1,4 @@
-//! Copies of memory: that both sides are inside of what their pointers come from.
+//! Checks of copies: both sides lie inside of their objects.
 
 use super::accessed_object::{AccessedObject, ObjectLength};
 use super::{ClifLowering, SanitizerHooks, info};
@@ -18,7 +18,7 @@ struct CopySide {
 }
 
 impl SanitizerHooks {
-    /// Makes a copy by a call of the sanitizer, which also copies what is known of the bytes.
+    /// Makes a copy by a call of the sanitizer, which also copies the definedness of the bytes.
     pub(super) fn guarded_copy(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -76,7 +76,7 @@ impl SanitizerHooks {
         self.check_sides(lower, [side(copy.to, true), side(copy.from, false)])
     }
 
-    /// Tells of sides that are not inside of what their pointers come from. The copy then touches what it may.
+    /// Reports sides that are not inside of their objects. The copy then accesses only memory that it may use.
     fn check_sides(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,

@@ -19,7 +19,7 @@ const SHIFT: u64 = 5;
 const OVERFLOW: u64 = info::OVERFLOW >> info::KIND_SHIFT;
 
 impl SanitizerHooks {
-    /// Tells of a fault; whether the launch has to end.
+    /// Reports a fault. The result is 1 if the launch has to end.
     pub(super) fn call_fault(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -56,7 +56,7 @@ impl SanitizerHooks {
         }
     }
 
-    /// Checks that a quotient is one that its type has, by what says that it is not.
+    /// Checks a quotient. `wraps` is not zero where its type does not hold it.
     pub fn check_quotient(&self, lower: &mut ClifLowering<'_, '_, '_>, wraps: Value) {
         if self.result_counts(lower) {
             self.fault_if(lower, wraps, DIVISION | OVERFLOW);
@@ -118,7 +118,7 @@ impl SanitizerHooks {
         }
     }
 
-    /// Tells of a call of what is no function.
+    /// Reports a call of an address that is no function.
     pub fn check_callee(&self, lower: &mut ClifLowering<'_, '_, '_>) {
         let site = u64::from(self.current_site(lower));
         self.call_fault(lower, OUT_OF_BOUNDS, site);
@@ -132,7 +132,7 @@ impl SanitizerHooks {
         lower.call_host(callee, &params, &[], &args);
     }
 
-    /// Gives the invocation its rounds of loops.
+    /// Sets the number of loop iterations that the invocation has left.
     pub fn reset_budget(&self, lower: &mut ClifLowering<'_, '_, '_>) {
         if self.analysis.loops {
             let live = lower.load_context_field(types::I64, at::SANITIZER);
@@ -144,7 +144,7 @@ impl SanitizerHooks {
         }
     }
 
-    /// Takes one round off; `exit` ends the invocation where none is left.
+    /// Counts one loop iteration. `exit` ends the invocation where none is left.
     pub fn count_round(&self, lower: &mut ClifLowering<'_, '_, '_>, exit: &EmitExit<'_>) {
         let live = lower.load_context_field(types::I64, at::SANITIZER);
         let flags = MemFlagsData::trusted();
@@ -163,7 +163,7 @@ impl SanitizerHooks {
         lower.builder.ins().store(flags, left, live, at);
     }
 
-    /// Checks an index into an array of `count` elements. Returns the address to go on from.
+    /// Checks an index into an array of `count` elements. Returns the address to continue from.
     pub(super) fn check_array_index(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,

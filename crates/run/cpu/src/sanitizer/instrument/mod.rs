@@ -16,11 +16,11 @@ pub(crate) mod strided;
 pub(crate) mod stubs;
 pub(crate) mod undefined;
 
+use super::access_info as info;
 use super::instruction_sites::SiteTable;
 use super::volatile_updates::is_update;
-use super::{access_info as info, runtime};
 use crate::codegen::access_hooks::{
-    AccessHooks, CopyOperand, EmitAccess, EmitExit, GroupCopy, MemoryAccess, MemoryAccessKind,
+    AccessHooks, CopyOperand, EmitAccess, EmitExit, GroupCopy, MemoryAccessKind, PointerAccess,
 };
 use crate::codegen::lowering::{ClifLowering, IdLocation};
 use crate::codegen::values::PointerOperand;
@@ -64,7 +64,7 @@ struct FunctionState {
     group_results: FxHashMap<usize, Value>,
     /// The flag of each Cranelift variable that says whether it was assigned.
     assigned: Vec<Option<Variable>>,
-    /// One for each inlined call around the current place; the first is that of the function itself.
+    /// One for each inlined call around the current instruction. The first is that of the function itself.
     scopes: Vec<ScopeFlags>,
 }
 
@@ -354,7 +354,7 @@ impl AccessHooks for SanitizerHooks {
     fn access_scalars(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
-        access: MemoryAccess,
+        access: PointerAccess,
         leaves: &dyn Fn(&ClifLowering<'_, '_, '_>) -> Vec<ScalarLeaf>,
         values: &[Value],
         emit: &EmitAccess<'_>,
@@ -364,7 +364,7 @@ impl AccessHooks for SanitizerHooks {
             return Ok(emit(lower, access.address));
         }
         let kind = self.effective_kind(lower, access.kind);
-        let access = MemoryAccess { kind, ..access };
+        let access = PointerAccess { kind, ..access };
         if leaves.len() > MAX_MADE_TWICE {
             let address = self.guard_address(lower, access, &leaves, values)?;
             return Ok(emit(lower, address));
@@ -375,7 +375,7 @@ impl AccessHooks for SanitizerHooks {
     fn before_scalar_access(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
-        access: MemoryAccess,
+        access: PointerAccess,
         leaves: &[ScalarLeaf],
         values: &[Value],
     ) -> Result<Value, SourceDiagnostic> {
@@ -388,11 +388,11 @@ impl AccessHooks for SanitizerHooks {
     fn before_range_access(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
-        access: MemoryAccess,
+        access: PointerAccess,
         bytes: u64,
     ) -> Result<Value, SourceDiagnostic> {
         let kind = self.effective_kind(lower, access.kind);
-        self.guard_range(lower, MemoryAccess { kind, ..access }, bytes)
+        self.guard_range(lower, PointerAccess { kind, ..access }, bytes)
     }
 
     fn before_atomic(

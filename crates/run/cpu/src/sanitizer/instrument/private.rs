@@ -18,7 +18,7 @@ use spirula_spirv::Id;
 const INLINE_CLEAR: u64 = 64;
 
 impl SanitizerHooks {
-    /// Notes a variable's room; clears what says which of its bytes are defined.
+    /// Records a variable's private memory, and clears the flags of its defined bytes.
     pub fn note_room(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -158,24 +158,25 @@ impl SanitizerHooks {
     }
 
     /// Components of the result that is being computed which are used by themselves.
-    pub(crate) fn used_components(&self, lower: &mut ClifLowering<'_, '_, '_>) -> u64 {
+    pub(crate) fn used_components(&self, lower: &ClifLowering<'_, '_, '_>) -> u64 {
         let result = lower.current.and_then(|i| i.result());
         result.map_or(0, |id| self.analysis.used[id])
     }
 
-    /// Whether what is being loaded is only moved.
-    fn is_only_moved(&self, lower: &mut ClifLowering<'_, '_, '_>) -> bool {
+    /// Whether the value that is being loaded is only moved.
+    fn is_only_moved(&self, lower: &ClifLowering<'_, '_, '_>) -> bool {
         let result = lower.current.and_then(|i| i.result());
         result.is_some_and(|id| self.is_moved(id))
     }
 
-    /// Whether a value only becomes part of vectors, goes from one private variable to another, or is chosen from.
+    /// Whether a value only becomes part of vectors, moves from one private variable to another, or is selected from.
     pub(super) fn is_moved(&self, id: Id) -> bool {
         self.analysis.moved[id]
     }
 
-    /// Of what says of each component whether it is defined: not zero where one is, and all that are used. Of what is
-    /// only moved none need be.
+    /// A value that is not zero where any component is defined, and all that are used by themselves. `components` has
+    /// one value for each, which is not zero where it is defined. None where nothing need be defined, as of values
+    /// that are only moved.
     fn enough_defined(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -235,7 +236,7 @@ impl SanitizerHooks {
         self.state.borrow().assigned.get(at).copied().flatten()
     }
 
-    /// Notes whether something was assigned to a variable, where that is of interest.
+    /// Records whether a variable was assigned, where this is tracked.
     pub fn mark_assigned(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -249,7 +250,7 @@ impl SanitizerHooks {
         }
     }
 
-    /// Notes which of the variables in a row were assigned what is undefined, as parts of a structure or array.
+    /// Records which of the variables in a row were assigned undefined parts of a structure or array.
     pub fn assign_flags(&self, lower: &mut ClifLowering<'_, '_, '_>, first: Variable) {
         let flags = self.stored_flags(lower).unwrap_or_default();
         for (n, flag) in (first.as_u32()..).zip(flags) {

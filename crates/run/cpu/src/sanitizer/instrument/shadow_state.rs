@@ -1,4 +1,4 @@
-//! What is known of shared memory, as generated code reads it: the cell of a place, and the state of the workgroup.
+//! Shadow state: emits code that reads and updates shadow cells and the state of the workgroup.
 
 use crate::codegen::lowering::invariant_flags;
 use crate::layout::launch_context::at;
@@ -13,7 +13,7 @@ pub(super) fn cell_flags() -> MemFlagsData {
     MemFlagsData::trusted()
 }
 
-/// What is done to a scalar that invocations share.
+/// An access to a scalar that invocations share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SharedAccess {
     pub writes: bool,
@@ -21,21 +21,21 @@ pub(super) struct SharedAccess {
     pub group: bool,
     /// Reads need no write before.
     pub cleared: bool,
-    /// It counts as atomic, and may order something.
+    /// The access counts as atomic, and may order something.
     pub volatile: bool,
 }
 
-/// Where deciding goes on.
+/// The targets of a decision about an access.
 pub(super) struct CellBlocks {
     pub done: Block,
     pub slow: Block,
     /// Stores its argument into the cell.
     pub store: Block,
-    /// Address of what was released at the cell, where an access to memory that workgroups share may acquire it.
+    /// Address of the cell's release record, where an access to memory that workgroups share may acquire it.
     pub released: Option<Value>,
 }
 
-/// Makes code that reads the state.
+/// Emits code that reads the state.
 pub(super) struct ShadowCodegen<'a, 'f> {
     pub builder: &'a mut FunctionBuilder<'f>,
     pub context: Value,
@@ -44,7 +44,7 @@ pub(super) struct ShadowCodegen<'a, 'f> {
 }
 
 impl SharedAccess {
-    /// A number that no other has but those that are volatile.
+    /// A number for the access that only differs from others in whether it is volatile.
     pub fn variant_index(self) -> u8 {
         let bits = [self.writes, self.group, self.cleared];
         bits.into_iter()
@@ -63,8 +63,8 @@ impl SharedAccess {
 }
 
 impl ShadowCodegen<'_, '_> {
-    /// A field of what is known of the workgroup. It is loaded where it is used, as instructions take it from
-    /// memory as well as from a register, of which code with checks has too few.
+    /// A field of the workgroup's state. It is loaded where it is used: instructions take it from memory as well as
+    /// from a register, of which checked code has too few.
     pub fn load_workgroup_field(&mut self, offset: i32) -> Value {
         self.load_typed_field(types::I64, offset)
     }
@@ -81,14 +81,14 @@ impl ShadowCodegen<'_, '_> {
         ins.load(ty, cell_flags(), live, offset)
     }
 
-    /// Phase and invocation in a cell's place.
+    /// Phase and invocation, in the position of a cell.
     pub fn emit_owner(&mut self) -> Value {
         let phase = self.load_workgroup_field(runtime::at::NOW);
         let invocation = self.builder.ins().uextend(types::I64, self.linear);
         self.builder.ins().bor(phase, invocation)
     }
 
-    /// The cell of an access by the invocation, from flags and the site in its place.
+    /// The cell for an access of the invocation, from flags and the site in its position.
     pub fn emit_cell_record(&mut self, flags: u64, site: Value) -> Value {
         let flags = (flags / WRITTEN) as usize % FLAGS;
         let phase = self.load_workgroup_field(runtime::at::NOW_WITH + 8 * flags as i32);
@@ -97,15 +97,15 @@ impl ShadowCodegen<'_, '_> {
         self.builder.ins().iadd(owner, site)
     }
 
-    /// Stores invocation and site into a cell whose upper half stays. Whoever looks at that half next need not wait for
-    /// what is stored here.
+    /// Stores invocation and site into a cell whose upper half stays. Later reads of that half need not wait for this
+    /// store.
     pub fn store_who(&mut self, at: Value, site: Value) {
         let site = self.builder.ins().ireduce(types::I32, site);
         let who = self.builder.ins().iadd(self.linear, site);
         self.builder.ins().store(cell_flags(), who, at, 0);
     }
 
-    /// Whether the upper half of a cell, which is at an address, is what the workgroup knows it would be.
+    /// Whether the upper half of a cell equals a value of the workgroup's state.
     pub fn has_half(&mut self, at: Value, known: i32) -> Value {
         let known = self.live_half(known);
         let upper = HALF as i32 / 8;
@@ -113,16 +113,16 @@ impl ShadowCodegen<'_, '_> {
         self.builder.ins().icmp(IntCC::Equal, known, half)
     }
 
-    /// What is not zero where a cell has anything that distinguishes it from the invocation's plain accesses, which may
-    /// differ in some bits.
+    /// A value that is not zero where a cell differs from the invocation's plain accesses. They may differ in some
+    /// bits.
     fn not_own(&mut self, cell: Value, may_differ: u64) -> Value {
         let owner = self.emit_owner();
         let change = self.builder.ins().bxor(cell, owner);
         self.builder.ins().band_imm_s(change, !may_differ as i64)
     }
 
-    /// Decides whether an access is usual: goes to where it is done, where the cell gets a new record, or to where
-    /// it is slow. `at` is the cell, `site` the access's in its place.
+    /// Decides whether an access is usual. Goes to `done`, to `store` with a new record for the cell, or to `slow`.
+    /// `at` is the address of the cell, `site` the access's site in its position.
     pub fn decide_access(
         &mut self,
         access: SharedAccess,
@@ -139,7 +139,7 @@ impl ShadowCodegen<'_, '_> {
         self.decide_rest(access, at, site, blocks);
     }
 
-    /// Decides by the first test alone; slow where it fails.
+    /// Decides by the first test alone, and goes to `slow` where it fails.
     pub fn decide_at_once(
         &mut self,
         access: SharedAccess,
@@ -174,8 +174,8 @@ impl ShadowCodegen<'_, '_> {
         }
     }
 
-    /// Volatile accesses may order something, as atomics do: those to memory of the workgroup once there was a fence,
-    /// reads of other memory where something was released that is not known to be before.
+    /// Volatile accesses may order something, as atomics do. This holds for accesses to workgroup memory after a
+    /// fence, and for reads of other memory with a release that is not known to be ordered before.
     fn emit_volatile_order_test(&mut self, access: SharedAccess, blocks: &CellBlocks) {
         let quiet = match (access.volatile, access.group, blocks.released) {
             (true, true, _) => self.load_workgroup_field(runtime::at::QUIET),
@@ -187,7 +187,7 @@ impl ShadowCodegen<'_, '_> {
         self.builder.switch_to_block(next);
     }
 
-    /// Whether what was released at a cell, if anything was, is before the invocation already.
+    /// Whether the release at a cell, if there was one, is already ordered before the invocation.
     fn has_acquired(&mut self, released: Value) -> Value {
         let ins = self.builder.ins();
         let by = ins.load(types::I64, cell_flags(), released, 0);
@@ -196,15 +196,15 @@ impl ShadowCodegen<'_, '_> {
         self.builder.ins().icmp(less, by, acquired)
     }
 
-    /// Is done where many have read a cell in this phase and nobody has written, as of a tile that all
-    /// invocations use: whoever they were.
+    /// Is done where many invocations have read a cell in this phase and none has written it, as for a tile that all
+    /// invocations use.
     fn read_by_many(&mut self, at: Value, blocks: &CellBlocks, other: Block) {
         let same = self.has_half(at, runtime::at::READ_BY_MANY);
         self.builder.ins().brif(same, blocks.done, &[], other, &[]);
     }
 
-    /// Gives a cell that is fresh the access's record; goes on elsewhere where it is not. It is fresh if what was there
-    /// before is ordered before the access; where that reads memory of the workgroup, it needs to have been written.
+    /// Stores the access's record into a fresh cell, and continues elsewhere where it is not fresh. A cell is fresh
+    /// if its access is ordered before this one. For a read of workgroup memory, it must also have been written.
     fn store_if_fresh(
         &mut self,
         access: SharedAccess,
@@ -231,7 +231,7 @@ impl ShadowCodegen<'_, '_> {
         self.store_record(access, site, blocks);
     }
 
-    /// Whether the workgroup has written what a cell stands for, and did nothing there from a phase on.
+    /// Whether the workgroup has written the memory of a cell and has not accessed it from a phase on.
     fn is_written_before(&mut self, cell: Value, phase: Value) -> Value {
         let group = self.load_workgroup_field(runtime::at::GROUP);
         let since = self.builder.ins().isub(cell, group);
@@ -249,7 +249,7 @@ impl ShadowCodegen<'_, '_> {
         self.builder.ins().jump(blocks.store, &args);
     }
 
-    /// A write of a cell that is not fresh: it is the invocation's own and nobody else has read it.
+    /// A write of a cell that is not fresh: the cell is the invocation's own, and no other invocation has read it.
     fn emit_shared_write(
         &mut self,
         access: SharedAccess,
@@ -292,7 +292,7 @@ impl ShadowCodegen<'_, '_> {
             .brif(slow, blocks.slow, &[], blocks.done, &[]);
     }
 
-    /// The same of memory of the workgroup, which nobody has written in this phase.
+    /// A read of workgroup memory that no other invocation has written in this phase.
     fn read_group(&mut self, access: SharedAccess, cell: Value, blocks: &CellBlocks) {
         let [others, same] = [(); 2].map(|()| self.builder.create_block());
         let atomic = if access.volatile { ATOMIC } else { 0 };

@@ -1,11 +1,11 @@
-//! Loads that are checked together ([`crate::sanitizer::StridedGroups`]).
+//! Checks of strided load groups ([`crate::sanitizer::strided_group`]).
 
 use super::accessed_object::{AccessedObject, ShadowKind};
 use super::cells::shadow_codegen;
 use super::shadow_state::cell_flags;
 use super::{ClifLowering, SanitizerHooks, info_bits};
 use crate::codegen::ClifScalars;
-use crate::codegen::access_hooks::{EmitAccess, MemoryAccess, MemoryAccessKind};
+use crate::codegen::access_hooks::{EmitAccess, MemoryAccessKind, PointerAccess};
 use crate::module::types::ScalarLeaf;
 use crate::sanitizer::shadow_cell::HALF;
 use crate::sanitizer::{access_info as info, runtime};
@@ -18,19 +18,19 @@ use spirula_spirv::grammar::Op;
 /// the loads.
 pub(crate) type StridedCheckResults = FxHashMap<usize, Value>;
 
-/// Cells that are compared before it is asked whether all are what they should be: there are not registers for many more.
+/// Number of cells that are compared before a branch. There are not registers for many more.
 const AT_ONCE: usize = 4;
 
 impl SanitizerHooks {
-    /// What a load of a group gives, made at its address or the one to use instead; none where it is of no group.
+    /// Makes a load of a group, at its own address or at the one to use instead. None where it is in no group.
     pub(super) fn guard_strided_group(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
-        access: MemoryAccess,
+        access: PointerAccess,
         leaves: &[ScalarLeaf],
         emit: &EmitAccess<'_>,
     ) -> Result<Option<ClifScalars>, SourceDiagnostic> {
-        let MemoryAccess {
+        let PointerAccess {
             pointer: id,
             address,
             kind: how,
@@ -83,8 +83,8 @@ impl SanitizerHooks {
         Ok(Some(lower.builder.block_params(done).into()))
     }
 
-    /// Asks for all loads of a group, given the address of the first: whether all are inside, and whether their cells were
-    /// read by many in this phase already. Where they were not, the loads are told of one by one.
+    /// Checks all loads of a group, from the address of the first. The result is not zero where all are inside of
+    /// their object. Loads whose cells many invocations have not read in this phase are passed to the runtime.
     fn check_strided_group(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -139,7 +139,7 @@ impl SanitizerHooks {
         Some(is_fine)
     }
 
-    /// Bytes from the place of the first load of a group to each scalar of all.
+    /// Bytes from the address of the first load of a group to each scalar of all loads.
     fn strided_distances(&self, group: usize, bytes: u64) -> Vec<i64> {
         let members = &self.analysis.strided_groups.groups[group];
         let scalars = members
@@ -148,8 +148,8 @@ impl SanitizerHooks {
         scalars.collect()
     }
 
-    /// What is not zero where a half of a cell, at such distances from an address, is another than that of what many have read:
-    /// all bits that any has, and those that all have, are what is known.
+    /// A value that is not zero where the upper half of any of the cells differs from that of a cell which many have
+    /// read. It compares the bits that any half has, and the bits that all have.
     fn differ_from_many(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -170,7 +170,7 @@ impl SanitizerHooks {
         lower.builder.ins().bor(any, all)
     }
 
-    /// The address of what [`runtime::read_strided_group`] is told of a group.
+    /// The address of the list of a group's loads for [`runtime::read_strided_group`].
     fn kept_members(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,

@@ -1,7 +1,6 @@
-//! Calls of what checks seldom need.
+//! Stubs: calls that checked code seldom makes.
 //!
-//! They go through functions that keep all registers as they are, so that code which does not call them is as
-//! good as if the calls were not there.
+//! They go through functions that preserve all registers, so that the code around them is as good as without them.
 
 use super::shadow_state::{CellBlocks, ShadowCodegen, SharedAccess, cell_flags};
 use super::{ClifLowering, SanitizerHooks};
@@ -17,7 +16,7 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
 impl SanitizerHooks {
-    /// Calls a function of the host whose first parameter is the context, and which gives 64 bits.
+    /// Calls a host function whose first parameter is the context and whose result has 64 bits.
     pub(super) fn call_quietly(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -36,7 +35,7 @@ impl SanitizerHooks {
         ins.load(types::I64, flags, live, runtime::at::RESULT)
     }
 
-    /// Calls the function that decides about an access to a scalar, given by its address and its cell.
+    /// Calls the function that decides about an access to a scalar, from its address and the address of its cell.
     pub(super) fn call_decide(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -76,8 +75,8 @@ fn keeping_host(
     code.get_preserving_stub(PreserveAllStub::Host(address), make, within)
 }
 
-/// A function that decides about accesses of a kind as is done in place, from what is passed on of others and the
-/// address of the cell.
+/// Builds the function that decides about accesses of one kind. It emits the same decision as in place, from the
+/// arguments of `sanitize_access` and the address of the cell.
 fn build_decide_stub(code: &mut JitCode, access: SharedAccess) -> Function {
     let mut func = Function::new();
     func.signature = Signature::new(CallConv::PreserveAll);
@@ -123,7 +122,7 @@ fn build_decide_stub(code: &mut JitCode, access: SharedAccess) -> Function {
     func
 }
 
-/// A function that calls another one, notes what it gives, and keeps all registers.
+/// Builds a function that calls another one, stores its result in the workgroup's state, and preserves all registers.
 fn build_preserving_stub(
     address: usize,
     params: &[Type],

@@ -1,8 +1,8 @@
-//! Undefined values: a flag for each component of what may be undefined, and what depends on one.
+//! Undefined values: a flag for each component that may be undefined, and reports of code that depends on one.
 //!
-//! A flag is a Cranelift variable that is not zero where the component is undefined; it is kept over suspensions
-//! as its value would be. Where an operand decides the result whatever the other is, as in a conjunction with what
-//! is false, the result is defined.
+//! A flag is a Cranelift variable that is not zero where the component is undefined. It is kept over suspensions as
+//! its value is. Where one operand decides the result whatever the other is, as `false` in a conjunction, the result
+//! is defined.
 
 use super::{ClifLowering, DEPENDS, SanitizerHooks, UNINITIALISED};
 use crate::analysis::promoted_variables::MAX_SCALARS;
@@ -28,7 +28,7 @@ impl SanitizerHooks {
         undefined.is_some_and(|table| table[id] != 0)
     }
 
-    /// Tells of a branch or an access that depends on a scalar which is undefined.
+    /// Reports a branch or an access that depends on an undefined scalar.
     pub fn check_depends(&self, lower: &mut ClifLowering<'_, '_, '_>, on: Id) {
         if !self.may_be_undefined(on) {
             return;
@@ -38,7 +38,7 @@ impl SanitizerHooks {
         }
     }
 
-    /// Tells of a scalar which is undefined and written to where others may read it.
+    /// Reports an undefined scalar that is written where others may read it.
     pub fn check_shared(&self, lower: &mut ClifLowering<'_, '_, '_>, pointer: Id, value: Id) {
         let ty = lower.program.type_of(pointer);
         let class = ty.map(|ty| lower.program.types.kind(ty));
@@ -91,7 +91,7 @@ impl SanitizerHooks {
         self.set_flags(lower, id, &flags);
     }
 
-    /// Begins to compute a value whose flags are found out on the way: it counts as defined.
+    /// Begins a value whose flags are computed on the way. It counts as defined until then.
     pub fn begin_flags(&self, lower: &mut ClifLowering<'_, '_, '_>, id: Option<Id>) {
         let Some(id) = id.filter(|id| self.may_be_undefined(*id)) else {
             return;
@@ -104,8 +104,9 @@ impl SanitizerHooks {
         }
     }
 
-    /// Sets the flags of what is being loaded, by what is zero for what is undefined. Of components of vectors that are
-    /// used it is told here.
+    /// Sets the flags of the value that is being loaded. `defined` has one value for each component, which is zero
+    /// where it is undefined. Undefined components of vectors that are used by themselves are reported at the load,
+    /// and count as defined from then on.
     pub(super) fn load_flags(&self, lower: &mut ClifLowering<'_, '_, '_>, defined: &[Value]) {
         let load = lower.current.filter(|inst| inst.op() == Op::Load);
         let id = load.and_then(|inst| inst.result());
@@ -126,8 +127,8 @@ impl SanitizerHooks {
         self.set_flags(lower, id, &flags);
     }
 
-    /// The flags of the structure, array or vector that is being stored, or of a scalar that is only copied, where any of
-    /// it may be undefined.
+    /// The flags of the structure, array or vector that is being stored, or of a scalar that is only copied; none
+    /// where no part of it may be undefined.
     pub(super) fn stored_flags(&self, lower: &mut ClifLowering<'_, '_, '_>) -> Option<ClifScalars> {
         let store = lower.current.filter(|inst| inst.op() == Op::Store)?;
         let value = store.id_operand(1);
@@ -144,7 +145,7 @@ impl SanitizerHooks {
         made.is_some_and(|inst| inst.op() == Op::Load)
     }
 
-    /// The variables of a call's flags, which what it calls sets when it returns.
+    /// The first flag of a call's result. The callee sets the flags when it returns.
     pub fn result_flags(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -155,7 +156,7 @@ impl SanitizerHooks {
         self.flag_variables(lower, id, count)
     }
 
-    /// Hands on the flags of what is returned.
+    /// Passes the flags of a returned value to the caller.
     pub fn return_flags(&self, lower: &mut ClifLowering<'_, '_, '_>, value: Id) {
         let Some(first) = self.with_scope(|scope| scope.exit_flags) else {
             return;
@@ -179,8 +180,8 @@ impl SanitizerHooks {
             .then(|| self.read_undefined_flags(lower, operand))
     }
 
-    /// Assigns what the flags of a phi will be. The phi's own stay: the block that is left may be its block, and
-    /// what follows a loop may use the value of the round before.
+    /// Assigns the flags that a phi takes. The phi's own flags stay: the block that is left may be its block, and
+    /// code after a loop may use the value of the previous iteration.
     pub fn assign_phi_flags(&self, lower: &mut ClifLowering<'_, '_, '_>, phi: Id, flags: &[Value]) {
         let Some(first) = self.arriving_variables(lower, phi, flags.len()) else {
             return;
@@ -190,7 +191,7 @@ impl SanitizerHooks {
         }
     }
 
-    /// What was assigned for a phi where the block before was left.
+    /// The flags that were assigned for a phi where its predecessor was left.
     fn read_arriving_flags(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -259,7 +260,7 @@ impl SanitizerHooks {
         }
         let first = self.declare_flags(lower, count)?;
         let func = lower.current_scope().func;
-        let live = &self.program.functions.get(func).live;
+        let live = &lower.program.functions.get(func).live;
         if lower.item.frame.is_some() && live.is_kept(local) {
             lower.keep_in_frame(first, &vec![types::I8; count]);
         }
@@ -297,7 +298,7 @@ impl SanitizerHooks {
         smallvec![zero; count]
     }
 
-    /// Of a constant: whether each component is undefined.
+    /// Appends whether each component of a constant is undefined.
     fn constant_flags(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -322,7 +323,7 @@ impl SanitizerHooks {
         out.resize(out.len() + count, inst.op() == Op::Undef);
     }
 
-    /// Components that go from place to place.
+    /// The flags of components that move without change.
     fn move_flags(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
@@ -440,7 +441,8 @@ impl SanitizerHooks {
         flags
     }
 
-    /// Undefined where one of the components at a place is. What is computed of the same value twice may be known.
+    /// The flags of a result whose components are undefined where one of the operands' components at the same
+    /// position is. A result that is computed from the same value twice may be defined.
     fn merge_flags(
         &self,
         lower: &mut ClifLowering<'_, '_, '_>,
