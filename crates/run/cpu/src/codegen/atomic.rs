@@ -1,7 +1,7 @@
 //! Atomic instructions.
 //!
-//! One thread runs a workgroup, so that atomics on workgroup memory are plain loads and stores. All
-//! others are sequentially consistent; those on floating-point numbers compare and swap in a loop.
+//! One thread runs a workgroup, so that atomics on workgroup memory are plain loads and stores. All others are
+//! sequentially consistent. Those on floating-point numbers compare and swap in a loop.
 
 use super::ClifResult;
 use super::lanes::LaneTypes;
@@ -19,13 +19,13 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::InstRef;
 
-/// An atomic's place.
+/// The address of an atomic.
 struct AtomicAddress {
     address: Value,
-    /// Whether no other thread can see it, so that loads and stores are enough.
+    /// Whether no other thread can see the memory, so that loads and stores suffice.
     private: bool,
-    /// Flags of atomic accesses. In code for gangs, which has to do them lane by lane, accesses to
-    /// what no other thread can see are atomic as well, and marked.
+    /// Flags of atomic accesses. Code for gangs makes them lane by lane. There, accesses to memory that no other
+    /// thread can see are atomic as well, and carry a mark.
     flags: MemFlagsData,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn lower_atomic_store(lower: &mut ClifLowering, inst: InstRef) -> Cli
     Ok(())
 }
 
-/// `OpAtomicCompareExchange` and its weak relative: gives the old value.
+/// `OpAtomicCompareExchange` and its weak variant. The result is the old value.
 pub(crate) fn compare_exchange(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let place = lower.atomic_place(inst.id_operand(0))?;
     let value = lower.read_value(inst.id_operand(4))?;
@@ -87,7 +87,7 @@ pub(crate) fn lower_flag_clear(lower: &mut ClifLowering, inst: InstRef) -> ClifR
     Ok(())
 }
 
-/// Reading, changing and writing an integer at once: gives the old value.
+/// Atomic reads, modifications and writes of an integer. The result is the old value.
 pub(crate) fn lower_atomic_modify(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let place = lower.atomic_place(inst.id_operand(0))?;
     let ty = lower.result_type(inst)?;
@@ -119,7 +119,7 @@ pub(crate) fn lower_atomic_modify(lower: &mut ClifLowering, inst: InstRef) -> Cl
             .contains(&inst.id_operand(0))
     {
         lower.emit_privatised_update(&place, op, operand);
-        // Nobody asks for it.
+        // The result is not used.
         return lower.set_result(inst.result(), &[operand]);
     }
     let old = lower.exchange_op(&place, op, operand);
@@ -127,7 +127,7 @@ pub(crate) fn lower_atomic_modify(lower: &mut ClifLowering, inst: InstRef) -> Cl
     lower.set_result(inst.result(), &[old])
 }
 
-/// The same for floating-point numbers.
+/// Atomic modifications of a floating-point number.
 pub(crate) fn modify_float(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let place = lower.atomic_place(inst.id_operand(0))?;
     let ty = lower.result_type(inst)?;
@@ -200,7 +200,7 @@ impl ClifLowering<'_, '_, '_> {
         })
     }
 
-    /// Flags of atomic accesses to what no other thread can see, in code for gangs.
+    /// Flags of atomic accesses to memory that no other thread can see, in code for gangs.
     fn unseen_flags(&mut self) -> MemFlagsData {
         let region = AliasRegionData {
             user_id: 1,
@@ -210,7 +210,7 @@ impl ClifLowering<'_, '_, '_> {
         plain_flags().with_alias_region(Some(region))
     }
 
-    /// Changes what is only counted in: as if no other thread saw it, where none does.
+    /// Updates privatised memory: without atomics where the thread has its own copy.
     fn emit_privatised_update(&mut self, place: &AtomicAddress, op: AtomicRmwOp, operand: Value) {
         let alone = self.load_context_field(types::I64, at::PRIVATISED);
         let [unseen, seen, done] = [(); 3].map(|()| self.builder.create_block());
@@ -282,7 +282,7 @@ impl ClifLowering<'_, '_, '_> {
         old
     }
 
-    /// The one of two integers that compares so with the other.
+    /// The first integer if it compares so with the second, else the second.
     pub fn select_by_comparison(&mut self, condition: IntCC, a: Value, b: Value) -> Value {
         let first = self.builder.ins().icmp(condition, a, b);
         self.builder.ins().select(first, a, b)

@@ -117,8 +117,9 @@ pub(crate) fn extract_signed(lower: &mut ClifLowering, lane: LaneTypes, v: &[Val
 }
 
 impl ClifLowering<'_, '_, '_> {
-    /// The low part of a number that was shifted to the left by as much as it is to be shifted to the right, where that is a
-    /// number of a type: so clang extends indices, in which neighbours are to be seen.
+    /// The low part of a number that was shifted left by the amount by which it is shifted right now, if a type has
+    /// its width; none otherwise. Clang sign-extends indices in this way. The divergence analysis then finds
+    /// neighbouring elements.
     fn truncate_shifted(&mut self, shifted: Value, amount: Value) -> Option<Value> {
         let dfg = &self.builder.func.dfg;
         let ValueDef::Result(inst, _) = dfg.value_def(dfg.resolve_aliases(shifted)) else {
@@ -136,7 +137,7 @@ impl ClifLowering<'_, '_, '_> {
         (narrow.bits() < bits).then(|| self.builder.ins().ireduce(narrow, whole))
     }
 
-    /// A mask of the given number of low bits, all where that is the width or more.
+    /// A mask of `count` low bits, all bits where `count` is at least the width.
     fn low_bits(&mut self, lane: LaneTypes, count: Value) -> Value {
         let ty = clif_type(lane.to);
         let count = self.resize_integer(count, types::I32, false);

@@ -10,12 +10,12 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration};
 
-/// Where the components of a built-in value come from; all as 64-bit numbers.
+/// The sources of the components of a built-in value, all of them 64-bit numbers.
 #[derive(Clone, Copy)]
 enum BuiltinSource {
     /// Three fields of the launch context.
     Context(i32),
-    /// One field.
+    /// One field of the launch context.
     Single(i32),
     /// The local id.
     LocalId,
@@ -165,7 +165,7 @@ impl ClifLowering<'_, '_, '_> {
             BuiltinSource::SubgroupMaxSize => {
                 self.emit_iconst(types::I32, self.shared.subgroup_size.into())
             }
-            // In OpenCL the last subgroup may be smaller, and says so.
+            // In OpenCL the last subgroup may be smaller, and its size is the smaller number.
             BuiltinSource::SubgroupSize if !self.program.entry.is_kernel => {
                 self.emit_iconst(types::I32, self.shared.subgroup_size.into())
             }
@@ -242,7 +242,7 @@ impl ClifLowering<'_, '_, '_> {
         self.builder.ins().select(fewer, rest, full)
     }
 
-    /// Component `n` of a mask of lanes: subgroups of up to 64 lanes have two that count.
+    /// Component `n` of a mask of lanes. Subgroups of up to 64 lanes use two components.
     fn emit_lane_mask(&mut self, condition: IntCC, n: usize) -> Value {
         let lane = self.emit_lane_index();
         let mut mask = self.emit_iconst(types::I32, 0);

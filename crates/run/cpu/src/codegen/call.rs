@@ -54,7 +54,7 @@ pub(crate) fn build_signature(
     signature
 }
 
-/// How a value of a type is passed: its scalars, or the address of a large one.
+/// The types by which a value is passed: those of its scalars, or of an address for a large value.
 fn scalar_types(program: &AnalysedModule<'_>, ty: Id) -> Vec<Type> {
     if program.types.scalar_count(ty) > MAX_SCALARS {
         return vec![types::I64];
@@ -84,8 +84,8 @@ pub(crate) fn lower_call(lower: &mut ClifLowering, inst: InstRef) -> ClifResult 
     }
 }
 
-/// `OpFunctionPointerCallINTEL`: a comparison with each function that it may be, as pointers are their numbers.
-/// What is no such function is not called.
+/// `OpFunctionPointerCallINTEL`. A pointer is the number of its function, and is compared with that of each possible
+/// callee. Pointers to other functions are not called.
 pub(crate) fn call_pointer(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let program = lower.program;
     let ty = lower.result_type(inst)?;
@@ -200,7 +200,7 @@ fn inline_call(lower: &mut ClifLowering, inst: InstRef, func: Func) -> ClifResul
     lower.set_result(inst.result(), &values)
 }
 
-/// Has a `ByVal` parameter point to a copy of what it was given; `source` is the pointer that a checked copy names.
+/// Lets a `ByVal` parameter point to a copy of its argument. `source` is the pointer that a checked copy names.
 fn copy_by_value(lower: &mut ClifLowering, param: Id, source: Id) -> ClifResult {
     let program = lower.program;
     if !program.is_by_value(param) {

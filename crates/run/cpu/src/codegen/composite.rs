@@ -111,7 +111,7 @@ pub(crate) fn lower_vector_shuffle(lower: &mut ClifLowering, inst: InstRef) -> C
     both.extend(lower.read_values(inst.id_operand(1))?);
     let mut out = ClifScalars::new();
     for pick in &inst.operands()[2..] {
-        // An index of all ones asks for any value.
+        // An index of all ones selects an undefined value.
         let at = if *pick == u32::MAX { 0 } else { *pick as usize };
         match both.get(at) {
             Some(value) => out.push(*value),
@@ -205,7 +205,7 @@ impl ClifLowering<'_, '_, '_> {
         picked
     }
 
-    /// Type and first scalar of the part that literal indexes lead to.
+    /// Type and first scalar of the member that literal indices lead to.
     pub fn part_at(&self, mut ty: Id, path: &[u32]) -> Result<(Id, usize), SourceDiagnostic> {
         let mut at = 0;
         for index in path {
@@ -217,7 +217,7 @@ impl ClifLowering<'_, '_, '_> {
         Ok((ty, at))
     }
 
-    /// Address and strides of the part that literal indexes lead to.
+    /// Address and strides of the member that literal indices lead to.
     fn place_at(
         &mut self,
         base: Value,

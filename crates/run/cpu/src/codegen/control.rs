@@ -173,7 +173,7 @@ impl ClifLowering<'_, '_, '_> {
         Ok((first, count))
     }
 
-    /// Assigns the phis of the blocks that a terminator may go to; gives Cranelift's blocks.
+    /// Assigns the phis of the blocks that a terminator may go to. Returns Cranelift's blocks.
     fn assign_phis(
         &mut self,
         labels: &[Id],

@@ -11,12 +11,12 @@ use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::InstRef;
 use std::sync::OnceLock;
 
-/// How a conversion rounds and whether it saturates, by its decorations.
+/// Rounding and saturation of a conversion, by its decorations.
 #[derive(Clone, Copy)]
 struct ConversionMode {
     rounding: Option<FloatRounding>,
     saturates: bool,
-    /// Whether what is too large for a float of 8 bits becomes the largest number.
+    /// Whether a number that is too large for a float of 8 bits becomes the largest finite one.
     stays_finite: bool,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn lower_conversion(lower: &mut ClifLowering, inst: InstRef) -> ClifR
     lower.set_result(inst.result(), &out)
 }
 
-/// `OpQuantizeToF16`: to a half and back; what is subnormal there becomes zero.
+/// `OpQuantizeToF16`: rounds to a half. Numbers that are subnormal there become zero.
 pub(crate) fn lower_quantize_to_f16(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     use cranelift_codegen::ir::condcodes::IntCC;
     let mut out = ClifScalars::new();
@@ -122,7 +122,7 @@ fn format_number(scalar: ScalarRepr) -> i64 {
     at.unwrap_or(0) as i64
 }
 
-/// All floats of 8 bits as `f32`, by their bits: those of E4M3, or of E5M2.
+/// All floats of 8 bits as `f32`, by their bits, in the format E4M3 or E5M2.
 fn byte_floats(is_e4m3: bool) -> &'static [f32; 256] {
     static TABLES: [OnceLock<[f32; 256]>; 2] = [const { OnceLock::new() }; 2];
     let from = if is_e4m3 {
@@ -235,7 +235,7 @@ impl ClifLowering<'_, '_, '_> {
         self.of_bits(result, to)
     }
 
-    /// The scalar whose bits are the low ones of a 64-bit integer.
+    /// The scalar whose bits are the low bits of a 64-bit integer.
     pub fn of_bits(&mut self, bits: Value, to: ScalarRepr) -> Value {
         let int = super::lowering::int_of(to.bytes());
         let bits = self.resize_integer(bits, int, false);
@@ -270,7 +270,8 @@ impl ClifLowering<'_, '_, '_> {
         }
     }
 
-    /// Truncates unless said otherwise, then saturates; a NaN gives 0.
+    /// Converts a float to an integer. It truncates unless another rounding is given, then saturates. A NaN becomes
+    /// 0.
     pub fn float_to_int(
         &mut self,
         value: Value,
@@ -306,7 +307,8 @@ impl ClifLowering<'_, '_, '_> {
         self.builder.ins().ireduce(ty, number)
     }
 
-    /// Cut or extended; cut to the range of a type of the given signedness where it saturates.
+    /// Converts an integer. With saturation, it is first clamped to the range of the target type of the given
+    /// signedness.
     pub fn int_to_int(
         &mut self,
         value: Value,

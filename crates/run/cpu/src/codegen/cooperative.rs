@@ -1,5 +1,6 @@
-//! Cooperative matrices: each invocation of a subgroup holds every so many-th component, as a vector.
-//! [`crate::matrix::cooperative_product`] says which.
+//! Cooperative matrices that the invocations of a subgroup hold together.
+//!
+//! Each invocation holds components at a stride of the subgroup's size, as a vector (`exec/cooperative_product`).
 
 use super::ClifResult;
 use super::access_hooks::{MemoryAccessKind, PointerAccess};
@@ -126,8 +127,8 @@ impl ClifLowering<'_, '_, '_> {
         })
     }
 
-    /// Bytes between rows or columns in memory, which are counted in what the pointer points to, or in
-    /// components of so many bytes where it does not say.
+    /// Bytes between rows or columns in memory. The stride counts pointees, or components of `component` bytes where
+    /// the pointer is untyped.
     pub(super) fn matrix_stride(
         &mut self,
         pointer: Id,
@@ -146,8 +147,7 @@ impl ClifLowering<'_, '_, '_> {
         Ok(self.builder.ins().imul_imm_s(stride, unit as i64))
     }
 
-    /// Where an invocation's component is in memory, and whether there is such a component, where that
-    /// is not sure.
+    /// The address of an invocation's component, and whether there is such a component where that is not certain.
     fn component_address(
         &mut self,
         shape: CooperativeShape,
@@ -191,7 +191,8 @@ impl ClifLowering<'_, '_, '_> {
         Ok((address, there))
     }
 
-    /// Does something where a condition holds, if there is one; what it gives there, else `other`.
+    /// Emits `work` under a condition, if there is one. The result is that of `work`, or `other` where the condition
+    /// is false.
     fn where_there(
         &mut self,
         there: Option<Value>,

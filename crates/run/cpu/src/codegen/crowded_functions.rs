@@ -1,20 +1,20 @@
-//! Which functions are compiled with the register allocator that makes one pass.
+//! Crowded functions: which functions are compiled with the single-pass register allocator.
 //!
-//! Cranelift's usual allocator tries where values fit beside the others that are alive, and moves them when they do not.
-//! Thousands of values that are alive at a time, or as many parameters of blocks, make it take time with the square of
-//! their number. None of those values is in a register for long then, so that little is lost by one pass.
+//! Cranelift's usual allocator tries to fit each value among those that are live, and evicts others where it does not
+//! fit. With thousands of live values or block parameters, it takes time with the square of their number. None of
+//! those values stays in a register for long, so that a single pass loses little.
 
 use cranelift_codegen::ir::{Function, Value};
 
-/// Values that are alive at a time, from which on a function may be crowded.
+/// Number of live values from which on a function may be crowded.
 const MOST_ALIVE: usize = 500;
 /// Sum of the lengths of their lives in instructions, from which on it is.
 const MOST_LENGTH: u64 = 1 << 20;
 /// Parameters of all blocks, from which on it is.
 const MOST_PARAMETERS: usize = 1 << 13;
 
-/// Whether the usual allocator would take too long. Values are taken to be alive from their definition to their last use, in
-/// the order of the code. Linear.
+/// Whether the usual allocator would take too long. Values count as live from their definition to their last use, in
+/// the order of the code. The cost is linear.
 pub(crate) fn is_crowded(func: &Function) -> bool {
     let dfg = &func.dfg;
     let blocks = func.layout.blocks();
@@ -27,7 +27,7 @@ pub(crate) fn is_crowded(func: &Function) -> bool {
     length > MOST_LENGTH && most_alive(&lives) > MOST_ALIVE
 }
 
-/// By value: the instructions between which it is alive, by their numbers.
+/// The numbers of the instructions between which each value is live.
 fn compute_live_ranges(func: &Function) -> Vec<[u32; 2]> {
     let dfg = &func.dfg;
     let mut lives = vec![[0; 2]; dfg.num_values()];
@@ -51,7 +51,7 @@ fn compute_live_ranges(func: &Function) -> Vec<[u32; 2]> {
     lives
 }
 
-/// The most that are alive at once.
+/// The greatest number of values that are live at once.
 fn most_alive(lives: &[[u32; 2]]) -> usize {
     let end = lives.iter().map(|[_, to]| *to as usize).max().unwrap_or(0);
     let mut changes = vec![0_i32; end + 2];

@@ -14,7 +14,7 @@ use spirula_spirv::ir::InstRef;
 
 /// Invocations of a workgroup that kernels prefer.
 const PREFERRED: i64 = 256;
-/// Where the local sizes stand among the scalars of a range: behind dimensions, offsets and sizes.
+/// Position of the local sizes among the scalars of a range, after dimensions, offsets and sizes.
 const LOCAL: usize = 7;
 
 /// `OpGetDefaultQueue`: there is one.
@@ -124,7 +124,7 @@ pub(crate) fn lower_event_profiling(lower: &mut ClifLowering, inst: InstRef) -> 
     Ok(())
 }
 
-/// What kernels ask of the kernels that they enqueue.
+/// Queries of kernels about the kernels that they enqueue.
 pub(crate) fn lower_kernel_query(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let lanes = i64::from(lower.shared.subgroup_size);
     let answer = match inst.op() {
@@ -149,7 +149,7 @@ pub(crate) fn lower_kernel_query(lower: &mut ClifLowering, inst: InstRef) -> Cli
 }
 
 impl ClifLowering<'_, '_, '_> {
-    /// The scalars of a range, which may be given by a pointer.
+    /// The scalars of a range, which may be passed by a pointer.
     fn range_of(&mut self, id: Id) -> Result<ClifScalars, SourceDiagnostic> {
         let ty = self.type_of(id)?;
         let values = match self.program.types.kind(ty) {
@@ -167,7 +167,7 @@ impl ClifLowering<'_, '_, '_> {
         }
     }
 
-    /// The number of events to wait for, where they stand, and where the event goes.
+    /// The number of events to wait for, their address, and the address for the new event.
     fn read_event_operands(
         &mut self,
         inst: InstRef<'_>,
@@ -196,7 +196,7 @@ impl ClifLowering<'_, '_, '_> {
         Ok([count, waits, event])
     }
 
-    /// The address of what is read through a pointer.
+    /// The address of memory that is read through a pointer.
     fn pointed_to(&mut self, id: Id, bytes: Option<u64>) -> Result<Value, SourceDiagnostic> {
         let pointer = self.read_pointer(id)?;
         let address = self.address_of(pointer)?;
@@ -224,7 +224,7 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     fn pass_on(&mut self, inst: InstRef<'_>, words: &[Value]) -> ClifResult {
-        // What is enqueued comes in the order of invocations.
+        // Launches are enqueued in the order of invocations.
         self.shared.in_order = true;
         let place = self.store_words_on_stack(words)?;
         let callee = launch_queue::enqueue_kernel as *const () as usize;

@@ -1,8 +1,8 @@
-//! The entry function of a kernel: the loop over the invocations of a workgroup.
+//! Entry function: the loop over the invocations of a workgroup.
 //!
-//! `fn(context, lo, hi, resume) -> summary` runs the invocations `lo..hi` of a workgroup that are at
-//! the point `resume`, each to its next suspension point or its end. The summary of a kernel that
-//! suspends has the least state that was reached in its low half and the greatest in its high half.
+//! `fn(context, lo, hi, resume) -> summary` runs those invocations `lo..hi` of a workgroup that are at the point
+//! `resume`. Each runs to its next suspension point or its end. For a kernel that suspends, the low half of the
+//! summary is the least state that was reached, and the high half the greatest.
 
 use super::ClifResult;
 use super::call::lower_function;
@@ -201,8 +201,8 @@ impl ClifLowering<'_, '_, '_> {
         })
     }
 
-    /// Puts where the loop ends into memory where code has checks, and so too few registers: it would be stored and
-    /// loaded again by each invocation, which waits for the one before then.
+    /// Keeps the end of the loop in memory where hooks take many registers. Otherwise each invocation would spill and
+    /// reload it, and wait for the spill of the one before.
     fn keep_last(&mut self, hi: Value) -> Option<StackSlot> {
         if !self.hooks().takes_registers() {
             return None;
@@ -237,8 +237,8 @@ impl ClifLowering<'_, '_, '_> {
         });
     }
 
-    /// Where the invocation's private memory is: invocations that may be suspended have some each, and so have those of
-    /// a gang.
+    /// Sets the address of the invocation's private memory. Invocations that may be suspended, and those of a gang,
+    /// each have their own.
     fn place_rooms(&mut self, suspends: bool, stride: Value) {
         let rooms = self.load_context_field(types::I64, at::PRIVATE);
         let number = match self.shared.gang {
@@ -281,7 +281,7 @@ impl ClifLowering<'_, '_, '_> {
         [first, second, third]
     }
 
-    /// Where an invocation starts: parameters and private variables.
+    /// Begins an invocation: reads its parameters and initialises its private variables.
     fn start_item(&mut self) -> ClifResult {
         self.bind_parameters()?;
         self.hooks().begin_private_memory(self);
@@ -368,7 +368,7 @@ impl ClifLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// The end of an invocation's run: keeps its state and goes on with the next one.
+    /// Ends an invocation's run: stores its state and continues with the next one.
     fn close_item(&mut self, around: &InvocationLoop, suspends: bool) {
         self.builder.switch_to_block(around.end);
         let state = self.builder.block_params(around.end)[0];
@@ -411,7 +411,7 @@ impl ClifLowering<'_, '_, '_> {
         self.builder.ins().jump(around.header, &args);
     }
 
-    /// Invocations go on where they were suspended, those that are elsewhere are passed over.
+    /// Resumes each invocation where it was suspended. Invocations at other points are skipped.
     fn emit_resume_dispatch(&mut self, around: &InvocationLoop, dispatch: Block, begin: Block) {
         self.builder.switch_to_block(dispatch);
         let Some(frame) = self.item.frame else { return };

@@ -1,4 +1,4 @@
-//! Suspension points: what an invocation leaves behind, and how it goes on.
+//! Suspension points: stores the operands and live values of an invocation, and resumes it.
 
 use super::access_hooks::{CopyOperand, GroupCopy};
 use super::lowering::{ClifLowering, IdLocation, SymbolicPointer, clif_type};
@@ -112,7 +112,7 @@ pub(crate) fn lower_ballot_query(lower: &mut ClifLowering, inst: InstRef) -> Cli
 }
 
 impl ClifLowering<'_, '_, '_> {
-    /// Set bits of a mask: of all lanes, up to the invocation's own, or before it.
+    /// Number of set bits of a mask: of all lanes, of those up to the invocation's own, or of those before it.
     fn ballot_count(&mut self, mask: Value, operation: u32) -> Value {
         let one = self.emit_iconst(types::I64, 1);
         let lane = self.emit_lane_index();
@@ -247,7 +247,7 @@ impl ClifLowering<'_, '_, '_> {
         }
     }
 
-    /// Keeps what is alive, ends the invocation's run and begins the block where it goes on.
+    /// Keeps live values, ends the invocation's run, and begins the block in which it resumes.
     fn suspend_at_point(&mut self, point: SuspensionPoint) -> ClifResult {
         let (Some(frame), Some(end)) = (self.item.frame, self.item_end) else {
             return Err(self.instruction_fault("it stands in a function that cannot be suspended"));
@@ -270,7 +270,7 @@ impl ClifLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// The Cranelift variables that are alive behind the cut in every scope.
+    /// The Cranelift variables that are live after the cut in every scope.
     fn live_variables(&mut self) -> Vec<Variable> {
         let program = self.program;
         let mut live = Vec::new();

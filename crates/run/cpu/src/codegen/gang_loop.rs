@@ -19,7 +19,7 @@ impl GangLoop {
     }
 }
 
-/// The values from which those of the lanes follow.
+/// The values from which those of the other lanes follow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GangEntry {
     /// Invocations of a gang, at most [`crate::module::entry_point::MAX_GANG_WIDTH`].

@@ -1,7 +1,7 @@
-//! Which memory generic pointers lead to.
+//! Generic pointers: the storage class that they lead to.
 //!
-//! They are addresses of the host. An address in the memory of the workgroup, or in the private memory of its
-//! invocations, is there; every other one is global, null included.
+//! They are addresses of the host. An address in the workgroup's memory, or in the private memory of its invocations,
+//! belongs to that class. All others are global, null included.
 
 use super::ClifResult;
 use super::lowering::ClifLowering;

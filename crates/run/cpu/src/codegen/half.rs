@@ -5,8 +5,8 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 impl ClifLowering<'_, '_, '_> {
-    /// Exact. A half's exponent and fraction, shifted to their place, are a number too small by
-    /// 2^112, also where it is subnormal; the product with that is exact.
+    /// Converts exactly. The exponent and fraction of a half, shifted to their position in an `f32`, form a number
+    /// that is too small by 2^112, also where it is subnormal. Multiplying by that is exact.
     pub fn f32_of_f16(&mut self, value: Value) -> Value {
         let wide = self.builder.ins().uextend(types::I32, value);
         let magnitude = self.builder.ins().band_imm_u(wide, 0x7fff);
@@ -25,9 +25,8 @@ impl ClifLowering<'_, '_, '_> {
         self.bitcast_value(types::F32, bits)
     }
 
-    /// Rounds to nearest even, by the additions of F. Giesen's "float->half variants" (2012): adding
-    /// half of the last unit that is kept, less one bit, carries into that unit; adding a large
-    /// number makes the addition itself round where the result is subnormal.
+    /// Rounds to nearest even, by the additions of F. Giesen's "float->half variants" (2012). Adding half of the last
+    /// kept unit, less one bit, carries into that unit. Where the result is subnormal, adding a large number rounds.
     pub fn f16_of_f32(&mut self, value: Value) -> Value {
         let bits = self.bitcast_value(types::I32, value);
         let sign = self.builder.ins().band_imm_u(bits, 0x8000_0000);

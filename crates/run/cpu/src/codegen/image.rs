@@ -1,5 +1,4 @@
-//! Images: instructions become calls of the functions of [`crate::image::access`], which are given a
-//! request on the stack.
+//! Image instructions: calls of the functions of [`crate::image::access`], with a request on the stack.
 
 use super::lowering::{ClifLowering, clif_type, invariant_flags, plain_flags};
 use super::{ClifResult, ClifScalars};
@@ -13,7 +12,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Dim, ImageOperands};
 use spirula_spirv::ir::InstRef;
 
-/// Operands of images that change nothing here: texels are always seen by everybody.
+/// Image operands without effect here: texels are always visible to all invocations.
 const IGNORED: u32 = ImageOperands::MakeTexelAvailable.0
     | ImageOperands::MakeTexelVisible.0
     | ImageOperands::NonPrivateTexel.0
@@ -176,7 +175,7 @@ fn integer_request_flags(scalar: ScalarRepr) -> u64 {
 }
 
 impl ClifLowering<'_, '_, '_> {
-    /// The scalars of an image or sampler behind a pointer.
+    /// Loads the scalars of an image or sampler.
     pub fn load_handle(&mut self, address: Value, count: u32) -> ClifScalars {
         let mut values = ClifScalars::from_slice(&[address]);
         if count > 1 {
@@ -227,7 +226,7 @@ impl ClifLowering<'_, '_, '_> {
         Ok(request)
     }
 
-    /// Stores coordinates into a request; divided by the one behind them where that is asked for.
+    /// Stores coordinates into a request. With projection, they are divided by the component after them.
     fn store_coordinates(
         &mut self,
         request: &mut ImageRequestSlot,
@@ -284,7 +283,7 @@ impl ClifLowering<'_, '_, '_> {
         let mut next = first + 1;
         for bit in (0..32).map(|n| 1u32 << n).filter(|bit| mask & bit != 0) {
             match ImageOperands(bit) {
-                // Only fragments have what a bias is for.
+                // A bias needs a fragment shader.
                 ImageOperands::Bias | ImageOperands::Sample | ImageOperands::MinLod => next += 1,
                 ImageOperands::Lod => {
                     let lod = self.read_level_of_detail(inst.id_operand(next))?;

@@ -1,8 +1,9 @@
-//! Large cooperative matrices: in the memory of a workgroup that is one gang, row by row, as a whole.
+//! In-memory matrices: large cooperative matrices that lie in the memory of a workgroup which is one gang, row by
+//! row.
 //!
-//! What is done with them is a call with arguments that are the same for all invocations, so that a gang
-//! makes it once; were it made by each, nothing would change. Each value has memory of its own, with 32 bits for each
-//! component: those of 16 bits are widened when they are loaded.
+//! Each operation is a call whose arguments are uniform, so that a gang makes it once. If each invocation made it,
+//! the result would be the same. Each value has memory of its own with 32 bits for each component. Components of 16
+//! bits are widened when they are loaded.
 
 use super::ClifResult;
 use super::lowering::{ClifLowering, IdLocation};
@@ -18,15 +19,15 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::CooperativeMatrixLayout;
 use spirula_spirv::ir::InstRef;
 
-/// Bytes at multiples of which matrices begin: those of a line of the cache.
+/// Alignment of matrices: that of a cache line.
 const LINE: u32 = 64;
 
-/// Where large cooperative matrices begin in the workgroup's memory.
+/// Offset of the in-memory matrices in the workgroup's memory.
 pub(crate) fn matrix_base(globals: &ReachedGlobals) -> u32 {
     globals.workgroup_bytes.next_multiple_of(LINE)
 }
 
-/// What the address of the workgroup's memory is a multiple of, where matrices take so many bytes of it.
+/// Alignment of the workgroup's memory, of which matrices take `matrix_bytes` bytes.
 pub(crate) fn workgroup_align(globals: &ReachedGlobals, matrix_bytes: u32) -> u32 {
     match matrix_bytes {
         0 => globals.workgroup_align,
@@ -140,7 +141,7 @@ impl ClifLowering<'_, '_, '_> {
         let ty = self.type_of(phi)?;
         let definition = self.program.definitions.get(self.program.module, value);
         let is_phi = definition.is_some_and(|inst| inst.op() == Op::Phi);
-        // Others may be read after this, on this way or the other.
+        // Other phis may be read after this one, on this edge or the other.
         if ways > 1 || (is_phi && phi != value) {
             return self.fail_unsupported("a phi of such matrices");
         }
@@ -180,7 +181,7 @@ impl ClifLowering<'_, '_, '_> {
         ])
     }
 
-    /// The same of one with components of 32 bits; others are only loaded and multiplied.
+    /// The size of a matrix with components of 32 bits. Other matrices are only loaded and multiplied.
     fn single_size(&self, ty: Id) -> Result<[u32; 2], SourceDiagnostic> {
         match self.component_scalar(ty)? {
             ScalarRepr::F32 => self.in_memory_size(ty),

@@ -1,4 +1,4 @@
-//! What each instruction is lowered by: one row an instruction.
+//! Instruction table: the function that lowers each instruction, one row an instruction.
 
 use super::lanes::{self, LaneDomain, LaneFn};
 use super::lowering::ClifLowering;
@@ -11,16 +11,16 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 use std::sync::OnceLock;
 
-/// How an instruction is lowered.
+/// The rule by which an instruction is lowered.
 #[derive(Clone, Copy)]
 enum ClifLoweringRule {
     /// Component by component, on the bits.
     Bits(LaneFn),
     /// Component by component; halves are computed in `f32`.
     Real(LaneFn),
-    /// By a function of its own.
+    /// By its own function.
     With(fn(&mut ClifLowering, InstRef) -> ClifResult),
-    /// It changes nothing.
+    /// The instruction changes nothing.
     Nothing,
 }
 

@@ -351,7 +351,7 @@ impl CompiledEntry {
         };
         let address = module.get_finalized_function(entry);
         CompiledEntry {
-            // SAFETY: the function was made with the signature of `Entry`.
+            // SAFETY: the function has the signature of [`EntryFn`].
             entry: unsafe { std::mem::transmute::<*const u8, EntryFn>(address) },
             pieces: sizes.iter().map(piece).collect(),
         }
@@ -408,7 +408,7 @@ impl Drop for JitCode {
     }
 }
 
-/// How registers are allocated.
+/// The algorithm of register allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RegisterAllocator {
     /// Moves values that were placed before. It gives the better code.
@@ -469,7 +469,7 @@ mod tests {
         function
     }
 
-    /// Code of a large kernel lay more than 2 GiB from what it calls, which near calls do not reach.
+    /// Code of a large kernel lay more than 2 GiB from its callees, which near calls do not reach.
     #[test]
     fn calls_reach_any_distance() {
         let mut code = JitCode::new().unwrap();

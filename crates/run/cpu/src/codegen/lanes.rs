@@ -11,7 +11,7 @@ use spirula_scalar::FloatRounding;
 use spirula_spirv::Id;
 use spirula_spirv::ir::InstRef;
 
-/// What a lane function is told about its operands and result.
+/// The scalar types of a lane function's operands and result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneTypes {
     /// Type of the first operand's components.
@@ -23,10 +23,10 @@ pub(crate) struct LaneTypes {
 /// Computes one component of a result.
 pub(crate) type LaneFn = fn(&mut ClifLowering, LaneTypes, &[Value]) -> Value;
 
-/// How components of narrow floating-point types are given to a lane function.
+/// The form in which components of narrow floating-point types are passed to a lane function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LaneDomain {
-    /// As they are.
+    /// Their bits.
     Bits,
     /// Halves as `f32`; the result is rounded back.
     Real,
@@ -104,7 +104,7 @@ impl ClifLowering<'_, '_, '_> {
         self.narrow_to_half(lane.to, value)
     }
 
-    /// A half as `f32`; other scalars as they are.
+    /// A half as `f32`; other scalars unchanged.
     pub fn widen_half(&mut self, scalar: ScalarRepr, value: Value) -> Value {
         match scalar {
             ScalarRepr::F16 => self.f32_of_f16(value),
@@ -160,7 +160,7 @@ impl ClifLowering<'_, '_, '_> {
         }
     }
 
-    /// The same bits as another type of the size.
+    /// The bits as another type of the same size.
     pub fn bitcast_value(&mut self, to: Type, value: Value) -> Value {
         if self.value_type(value) == to {
             return value;

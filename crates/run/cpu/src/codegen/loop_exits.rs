@@ -1,7 +1,7 @@
-//! Branches that leave loops, turned so that the way out is the first of the two.
+//! Loop exits: turns branches that leave loops, so that the exit is the first target.
 //!
-//! Cranelift visits the second way first. What it computes in a loop from nothing of the loop it moves before it only
-//! until it has seen a block behind the loop (`egraph/elaborate.rs`, 0.135), so that the loop has to come first.
+//! Cranelift visits the second target first. It hoists loop-invariant code only until it has visited a block after
+//! the loop (`egraph/elaborate.rs`, 0.135), so that the loop has to be visited first.
 
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::dominator_tree::DominatorTree;
@@ -41,7 +41,7 @@ fn invert_branch(func: &mut Function, inst: Inst, condition: Value) {
     }
 }
 
-/// What is not zero where a condition is.
+/// A value that is not zero where a condition is zero.
 fn negate_condition(func: &mut Function, before: Inst, condition: Value) -> Value {
     let made = func.dfg.value_def(condition).inst();
     let made = made.map(|inst| func.dfg.insts[inst]);

@@ -24,30 +24,30 @@ use spirula_scalar::wide::WideFunction;
 use spirula_spirv::Id;
 use spirula_spirv::ir::{Func, Inst, InstRef};
 
-/// Most bytes of what is on the stack.
+/// Most bytes of a variable on the stack.
 const MAX_STACK_SLOT: u32 = 1 << 17;
 
-/// What the functions of a kernel have in common while they are lowered.
+/// The state that the functions of a kernel share while they are lowered.
 pub(crate) struct ClifKernelContext<'a, 'm> {
     pub program: &'a AnalysedModule<'m>,
     pub globals: &'a ReachedGlobals,
     /// Lanes of a subgroup, a power of two.
     pub subgroup_size: u32,
-    /// The code that is being made.
+    /// The code that is being generated.
     pub code: &'a mut JitCode,
     /// Suspension points so far.
     pub points: Vec<SuspensionPoint>,
-    /// Where the code for gangs is entered, where such code is made.
+    /// The gang loop, if code for gangs is generated.
     pub gang: Option<GangLoop>,
-    /// Bytes of an invocation's private memory that private variables and the functions made so far take.
+    /// Bytes of an invocation's private memory that private variables and the functions so far take.
     pub room_bytes: u32,
     /// Addresses of constants that are kept in memory.
     pub large_constants: rustc_hash::FxHashMap<Id, usize>,
-    /// Where blocks that run are counted, if they are.
+    /// The counters of blocks, if they are counted.
     pub counters: Option<BlockCounters>,
     /// Hooks at accesses and at instructions that may fault.
     pub hooks: &'a dyn AccessHooks,
-    /// How parameters are passed.
+    /// The kernel's parameters.
     pub slots: &'a [ParameterSlot],
     /// The arguments of each instruction that prints.
     pub prints: Vec<Vec<PrintfArgument>>,
@@ -59,7 +59,7 @@ pub(crate) struct ClifKernelContext<'a, 'm> {
     pub in_order: bool,
     /// Memory that is only written.
     pub non_temporal: NonTemporalStores,
-    /// What is only counted in.
+    /// The memory that is only updated by atomics of one kind.
     pub privatised: PrivatisedAtomics,
     /// The stores to it, of the code for gangs.
     pub non_temporal_insts: rustc_hash::FxHashSet<cranelift_codegen::ir::Inst>,
@@ -67,7 +67,7 @@ pub(crate) struct ClifKernelContext<'a, 'm> {
     pub strings: Vec<(u64, u64)>,
 }
 
-/// What generated code knows about the invocation that it runs.
+/// The values that identify the invocation that runs.
 #[derive(Clone, Copy)]
 pub(crate) struct InvocationValues {
     /// The launch context.
@@ -87,7 +87,7 @@ pub(crate) struct InvocationValues {
 pub(crate) enum SymbolicPointer {
     /// Into a promoted variable: its first scalar and its Cranelift variables.
     Promoted { first: Variable },
-    /// An input variable that holds a built-in value, or a component of it.
+    /// An input variable that holds a built-in value, or a component of the value.
     BuiltIn {
         variable: Id,
         component: Option<u32>,
@@ -96,22 +96,22 @@ pub(crate) enum SymbolicPointer {
     Bindings { binding: u32 },
 }
 
-/// Where the scalars of an id are.
+/// The location of an id's scalars.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum IdLocation {
     /// Nowhere yet.
     Unset,
     /// In the pool of values.
     Values { start: u32, count: u32 },
-    /// In slots of the frame, as they are alive at suspension points; the variables name the slots.
+    /// In slots of the frame, as they are live at suspension points. The variables name the slots.
     Kept { start: u32, count: u32 },
-    /// In memory, too many for registers.
+    /// In memory, as they are too many for registers.
     Memory(Value),
     /// A large constant.
     Constant(Id),
-    /// The same in the invocation's private memory, at an offset.
+    /// In the invocation's private memory, at an offset, as they are too many for registers.
     RoomMemory(u32),
-    /// A large cooperative matrix, at an offset in what the workgroup has for such.
+    /// A large cooperative matrix, at an offset in the workgroup's memory for such matrices.
     InMemoryMatrix(u32),
     /// An address within the invocation's private memory.
     RoomAddress(u32),
@@ -119,7 +119,7 @@ pub(crate) enum IdLocation {
     Symbol(SymbolicPointer),
 }
 
-/// What is known of a pointer besides its address.
+/// Properties of a pointer besides its address.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PointeeInfo {
     /// Strides of the matrix or column that it points to, or of matrices in there.
@@ -128,7 +128,7 @@ pub(crate) struct PointeeInfo {
     pub is_entry: bool,
 }
 
-/// A function whose body is being lowered into the current one.
+/// The scope of a function whose body is being lowered into the current one.
 pub(crate) struct InlineScope {
     pub func: Func,
     pub held: Vec<IdLocation>,
@@ -139,11 +139,11 @@ pub(crate) struct InlineScope {
     pub blocks: Vec<Block>,
     /// Position of the block being lowered.
     pub position: u32,
-    /// Where returns of an inlined function go, with the variables of its result.
+    /// The block that follows an inlined function, with the variables of its result.
     pub exit: Option<(Block, Vec<Variable>)>,
     /// The suspension point or suspending call being lowered.
     pub cut: Option<Inst>,
-    /// Blocks whose lowering has begun.
+    /// Whether the lowering of each block has begun.
     pub begun: Vec<bool>,
 }
 
@@ -156,23 +156,23 @@ pub(crate) struct ClifLowering<'a, 'b, 'm> {
     pub item: InvocationValues,
     /// Layout of the invocations' frames; only in entry functions that suspend.
     pub frame: FrameExtent,
-    /// Where an invocation's run ends, with its new state as argument.
+    /// The block in which an invocation's run ends. Its argument is the new state.
     pub item_end: Option<Block>,
-    /// Where it goes on from each suspension point.
+    /// The block in which the invocation resumes after each suspension point.
     pub resumes: Vec<Block>,
     pub pool: Vec<Value>,
-    /// By Cranelift variable: offset and type of its slot in the frame.
+    /// Offset and type of each Cranelift variable's slot in the frame.
     pub slots: Vec<Option<(i32, Type)>>,
     /// Variables of promoted module-level variables.
     pub private: Vec<(Id, Variable)>,
-    /// Whether an instruction gave values that do not fit where they go.
+    /// Whether an instruction assigned values of the wrong type.
     pub is_ill_typed: bool,
     /// The instruction being lowered, for diagnostics.
     pub current: Option<InstRef<'m>>,
 }
 
 impl<'a, 'b, 'm> ClifLowering<'a, 'b, 'm> {
-    /// Nothing is lowered yet.
+    /// A lowering without any code.
     pub fn new(
         shared: &'a mut ClifKernelContext<'b, 'm>,
         builder: FunctionBuilder<'a>,
@@ -350,7 +350,7 @@ pub(crate) fn plain_flags() -> MemFlagsData {
     MemFlagsData::new().with_notrap()
 }
 
-/// How Cranelift holds a scalar.
+/// Cranelift's type for a scalar.
 pub(crate) fn clif_type(scalar: ScalarRepr) -> Type {
     match scalar {
         ScalarRepr::Bool | ScalarRepr::Int(8) | ScalarRepr::E4M3 | ScalarRepr::E5M2 => types::I8,

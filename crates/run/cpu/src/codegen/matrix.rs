@@ -1,4 +1,4 @@
-//! Products and transposes of matrices. Scalars of a matrix stand column by column.
+//! Matrix instructions: products and transposes. The scalars of a matrix are ordered column by column.
 
 use super::lowering::ClifLowering;
 use super::{ClifResult, ClifScalars};

@@ -223,7 +223,7 @@ pub(crate) fn copy_memory_sized(lower: &mut ClifLowering, inst: InstRef) -> Clif
         .iter()
         .any(|n| lower.is_in_guarded_memory(inst.id_operand(*n)))
     {
-        // Copies may begin at the end, which is not to be behind the guard.
+        // A copy may begin at the end of memory. Its end must not lie after the guard.
         let most = lower.emit_iconst(types::I64, i64::from(u32::MAX));
         size = lower.builder.ins().umin(size, most);
     }
@@ -235,7 +235,8 @@ fn is_volatile(access: Option<&u32>) -> bool {
 }
 
 impl ClifLowering<'_, '_, '_> {
-    /// Gives a variable, or a parameter with a copy of its own, room of so many bytes; its address.
+    /// Allocates `bytes` bytes of private memory for a variable, or for a parameter with its own copy. Returns the
+    /// address.
     pub fn open_room(&mut self, id: Id, bytes: u64) -> Result<Value, SourceDiagnostic> {
         let hooks = self.hooks();
         let room = self.allocate_private_memory(hooks.private_bytes(bytes))?;
@@ -253,7 +254,7 @@ impl ClifLowering<'_, '_, '_> {
         }
     }
 
-    /// The scalars of a value of a type behind a pointer.
+    /// The scalars of a value of a type in memory.
     fn leaves_behind(&self, pointer: PointerOperand, ty: Id) -> Vec<ScalarLeaf> {
         let mut leaves = Vec::new();
         let strides = strides_of(pointer);
@@ -350,7 +351,7 @@ impl ClifLowering<'_, '_, '_> {
     fn load_leaf(&mut self, address: Value, leaf: ScalarLeaf, volatile: bool) -> Value {
         let ty = clif_type(leaf.scalar);
         if volatile {
-            // An atomic load of the same width is what no optimisation merges with another.
+            // No optimisation merges an atomic load of the same width with another load.
             let at = self.builder.ins().iadd_imm_s(address, leaf.offset as i64);
             let int = super::lowering::int_of(leaf.scalar.bytes());
             let bits = self.builder.ins().atomic_load(int, plain_flags(), at);
@@ -377,7 +378,7 @@ impl ClifLowering<'_, '_, '_> {
         self.store_values(pointer, ty, &values)
     }
 
-    /// Notes which of the instructions made since there were so many store to memory that is only written.
+    /// Records which of the instructions since number `before` store to memory that is only written.
     fn note_non_temporal(&mut self, pointer: Id, before: usize) {
         let shared = &mut *self.shared;
         if shared.gang.is_none() || !shared.non_temporal.pointers.contains(&pointer) {
@@ -457,7 +458,7 @@ impl ClifLowering<'_, '_, '_> {
         self.builder.call_memset(config, to, zero, size);
     }
 
-    /// Makes a copy of a value in memory the result.
+    /// Sets the result to a copy of a value in memory.
     pub fn set_large(&mut self, inst: InstRef<'_>, ty: Id, from: Value) -> ClifResult {
         let address = self.large_result(inst, ty)?;
         self.copy_bytes(address, from, self.program.types.get(ty).extent);
@@ -478,7 +479,7 @@ impl ClifLowering<'_, '_, '_> {
         Ok(address)
     }
 
-    /// The number with the given bits.
+    /// The number with these bits.
     pub fn bits_to(&mut self, scalar: crate::module::types::ScalarRepr, bits: Value) -> Value {
         let ty = clif_type(scalar);
         if ty.is_float() {

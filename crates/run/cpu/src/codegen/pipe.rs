@@ -12,7 +12,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 use std::mem::offset_of;
 
-/// What stands behind the pipe among the operands of an instruction; size and alignment of packets come last.
+/// The operands after the pipe. The size and alignment of packets come last.
 #[derive(Clone, Copy)]
 enum PipeOperandForm {
     Nothing,

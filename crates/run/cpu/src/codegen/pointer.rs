@@ -76,12 +76,12 @@ struct AccessChainWalk {
     reach: IndexReach,
 }
 
-/// How far indices may lead from an address.
+/// The range that indices from an address may reach.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum IndexReach {
     /// Anywhere.
     Any,
-    /// Not across the guards of the memory: a first index has been cut to 32 bits where `begun`.
+    /// Within the guards of the memory. The first index has been truncated to 32 bits where `begun`.
     Guarded { begun: bool },
 }
 
@@ -107,8 +107,8 @@ impl ClifLowering<'_, '_, '_> {
         })
     }
 
-    /// How far indices may lead from a pointer: memory that the device itself provides lies between guards, and is of less
-    /// than 2^31 bytes. Checks compare indices as they are.
+    /// The range that indices from a pointer may reach. Memory that the device itself allocates lies between guards,
+    /// and has less than 2^31 bytes. Hooks that find outside accesses compare indices as they are.
     fn reach_of(&self, pointer: Id) -> IndexReach {
         if self.is_in_guarded_memory(pointer) {
             IndexReach::Guarded { begun: false }
@@ -133,7 +133,7 @@ impl ClifLowering<'_, '_, '_> {
         guarded && !self.hooks().finds_outside_accesses()
     }
 
-    /// The lower half of a number of 64 bits, with its sign; the number itself where it was made of a narrower one.
+    /// The low half of a 64-bit number, sign-extended. A number that was extended from a narrower one stays.
     pub fn cut_to_half(&mut self, number: Value) -> Value {
         let dfg = &self.builder.func.dfg;
         let made = dfg.value_def(dfg.resolve_aliases(number)).inst();
@@ -210,7 +210,7 @@ impl ClifLowering<'_, '_, '_> {
         self.hooks().finds_outside_accesses() || self.program.is_index_signed(index)
     }
 
-    /// Goes on by so many strides as an index says, which may have a sign.
+    /// Advances the address by a number of strides, which may be negative.
     fn step_by_index(
         &mut self,
         walk: &mut AccessChainWalk,

@@ -1,4 +1,4 @@
-//! Where values are: getting the scalars of an id and setting those of a result.
+//! Values: reads the scalars of an id, and sets those of a result.
 
 use super::lowering::{
     ClifLowering, IdLocation, PointeeInfo, SymbolicPointer, clif_type, invariant_flags,
@@ -38,7 +38,7 @@ impl ClifLowering<'_, '_, '_> {
         leaves
     }
 
-    /// Where an id of the function being lowered is.
+    /// The location of an id of the function that is being lowered.
     pub fn id_location(&mut self, id: Id) -> IdLocation {
         match self.program.functions.local_index(id) {
             Some(local) => self
@@ -60,7 +60,7 @@ impl ClifLowering<'_, '_, '_> {
         }
     }
 
-    /// What is known of a pointer.
+    /// The properties of a pointer.
     pub fn pointee_info(&mut self, id: Id) -> PointeeInfo {
         match self.program.functions.local_index(id) {
             Some(local) => self.current_scope().pointed[local],
@@ -68,7 +68,7 @@ impl ClifLowering<'_, '_, '_> {
         }
     }
 
-    /// Says what is known of a pointer.
+    /// Sets the properties of a pointer.
     pub fn set_pointee_info(&mut self, id: Id, pointed: PointeeInfo) {
         if let Some(local) = self.program.functions.local_index(id) {
             self.current_scope().pointed[local] = pointed;
@@ -178,7 +178,7 @@ impl ClifLowering<'_, '_, '_> {
         self.builder.ins().iadd_imm_s(table, i64::from(index) * 16)
     }
 
-    /// The address of what is bound to a descriptor.
+    /// The address of the resource that is bound to a descriptor.
     pub fn binding_address(&mut self, index: u32) -> Value {
         let entry = self.binding_entry(index);
         self.entry_address(entry)
@@ -320,9 +320,8 @@ impl ClifLowering<'_, '_, '_> {
         self.set_id_location(id, IdLocation::Values { start, count });
     }
 
-    /// Variables with slots in the frame for values that are alive at suspension points. They only
-    /// name the slots: the values are loaded where they are used, as most uses are few and far from
-    /// most points.
+    /// Declares variables with slots in the frame for values that are live at suspension points. The variables only
+    /// name the slots. The values are loaded where they are used, as most uses are few and far from most points.
     fn declare_frame_variables(&mut self, values: &[Value]) -> Variable {
         let types: Vec<Type> = values.iter().map(|v| self.value_type(*v)).collect();
         let variables: Vec<_> = types
@@ -363,8 +362,8 @@ impl ClifLowering<'_, '_, '_> {
         self.keep_in_frame(first, &types);
     }
 
-    /// Assigns to Cranelift variables in a row. Values of other types are a fault of the module,
-    /// which is reported once the instruction is lowered.
+    /// Assigns to Cranelift variables in a row. Values of other types are a fault of the module, which is reported
+    /// after the instruction is lowered.
     pub fn assign_variables(&mut self, first: Variable, values: &[Value]) {
         for (n, value) in values.iter().enumerate() {
             let variable = Variable::from_u32(first.as_u32() + n as u32);
@@ -377,8 +376,8 @@ impl ClifLowering<'_, '_, '_> {
         }
     }
 
-    /// Gives Cranelift variables in a row slots in the frame. What is alive at suspension points is
-    /// stored wherever it is assigned, so that suspending stores nothing.
+    /// Gives Cranelift variables in a row slots in the frame. Each assignment stores values that are live at
+    /// suspension points, so that suspending stores nothing.
     pub fn keep_in_frame(&mut self, first: Variable, types: &[Type]) {
         for (n, ty) in (first.as_u32()..).zip(types) {
             // Masks take four bytes a lane.

@@ -72,7 +72,7 @@ pub(crate) fn only_moved(program: &AnalysedModule<'_>) -> IdMap<bool> {
         }
         if let Some(id) = inst.result()
             && is_private_load(program, id)
-            && is_scalar(program, id)
+            && has_one_scalar(program, id)
         {
             loaded_in.set(id, block);
         }
@@ -89,7 +89,8 @@ fn is_structure(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     )
 }
 
-fn is_scalar(program: &AnalysedModule<'_>, id: Id) -> bool {
+/// Whether a value has one scalar. A structure or array of one scalar has one, too.
+fn has_one_scalar(program: &AnalysedModule<'_>, id: Id) -> bool {
     let ty = program.type_of(id);
     ty.is_some_and(|ty| program.types.scalar_count(ty) == 1)
 }

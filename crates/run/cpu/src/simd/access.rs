@@ -11,7 +11,7 @@ use cranelift_codegen::ir::{
 use smallvec::SmallVec;
 
 impl GangVectoriser<'_> {
-    /// Flags of a vector access that stands for one of scalars.
+    /// Flags of a vector access that replaces one of scalars.
     fn vector_flags(&self, inst: Inst) -> MemFlagsData {
         let flags = self.old.dfg.insts[inst].memflags_data(&self.old.dfg);
         let mut wide = MemFlagsData::new().with_notrap();
@@ -109,7 +109,7 @@ impl GangVectoriser<'_> {
         }
     }
 
-    /// Stores vectors past the caches where the launch asks for that.
+    /// Stores vectors past the caches where the launch selects non-temporal stores.
     fn store_streamed(
         &mut self,
         callee: FuncRef,
@@ -147,7 +147,7 @@ impl GangVectoriser<'_> {
         self.builder.switch_to_block(after);
     }
 
-    /// An access to what is kept over barriers.
+    /// Rewrites an access to a value that is kept over barriers.
     pub fn rewrite_slot_access(&mut self, inst: Inst, slot: FrameSlot) {
         let args = self.old.dfg.inst_args(inst);
         let is_load = self.opcode(inst) == Opcode::Load;
@@ -171,7 +171,7 @@ impl GangVectoriser<'_> {
                 (LaneLayout::Base(_), LaneVariance::Affine { stride, .. }) => {
                     self.set_from_first(value, held[0], stride);
                 }
-                // What is kept varies, so that the value loaded does.
+                // Values that are kept over barriers count as varying, and so do the loads of them.
                 _ => self.set_lane_values(value, &held),
             }
         } else {
@@ -183,7 +183,7 @@ impl GangVectoriser<'_> {
     }
 }
 
-/// How a value of a type is kept in a slot.
+/// The lane layout of a value of a type in a slot.
 pub(super) fn slot_form(slot: FrameSlot, ty: Type) -> LaneLayout {
     match (slot.shape, vector_of(ty)) {
         (LaneVariance::Affine { .. } | LaneVariance::Unknown, _) => LaneLayout::Base(ty),
@@ -193,7 +193,7 @@ pub(super) fn slot_form(slot: FrameSlot, ty: Type) -> LaneLayout {
     }
 }
 
-/// Offsets of so many lanes' accesses; none where they do not fit.
+/// Offsets of the accesses of `width` lanes; none where they do not fit.
 fn lane_offsets(width: usize, offset: i32, stride: i64) -> Option<SmallVec<[i32; MAX_GANG_WIDTH]>> {
     let last = i64::from(offset).checked_add(stride.checked_mul(width as i64)?)?;
     i32::try_from(last).ok()?;

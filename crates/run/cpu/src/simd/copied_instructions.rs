@@ -1,4 +1,4 @@
-//! Copies of the original code's instructions.
+//! Copied instructions: emits instructions of the original code for one lane or for uniform values.
 
 use super::lane_layout::LaneValues;
 use super::vectorise::GangVectoriser;
@@ -19,8 +19,8 @@ impl GangVectoriser<'_> {
         self.build_instruction(data, args, self.old.dfg.ctrl_typevar(inst))
     }
 
-    /// An atomic access to what no other thread can see is one of loads and stores; such accesses
-    /// are marked by an alias region.
+    /// An atomic access to memory that no other thread can see becomes loads and stores. An alias region marks such
+    /// accesses.
     fn rewrite_unshared_atomic(&mut self, inst: Inst, args: &[Value]) -> Option<LaneValues> {
         let data = self.old.dfg.insts[inst];
         let opcode = data.opcode();

@@ -1,9 +1,9 @@
-//! How values differ between the invocations of a gang.
+//! Divergence analysis: which values are uniform, affine in the lane, or varying.
 //!
-//! A forward analysis from the local id, optimistic, to a fixed point; a value only ever rises from
-//! unknown over affine to varying, so that the number of sweeps is bounded by the depth of loops.
-//! Where a branch differs between invocations, what the ways give to the block in which they meet
-//! varies, and so does what a loop that is left at different times leaves behind.
+//! A forward analysis from the local id, optimistic, to a fixed point. The variance of a value only ever rises, from
+//! unknown over affine to varying. Therefore the depth of loops bounds the number of sweeps. Where a branch diverges,
+//! the values that its paths pass to the block in which they join vary. Values that a loop defines vary after it if
+//! invocations leave it at different times.
 
 use super::GangRefusal;
 use super::flow_graph::{BranchRegion, ClifFlowGraph, find_use_blocks};
@@ -15,7 +15,7 @@ use cranelift_codegen::ir::{
 /// Most sweeps over a function.
 const MAX_SWEEPS: u32 = 100;
 
-/// How a value differs between the invocations of a gang.
+/// How a value differs between the lanes of a gang.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LaneVariance {
     /// Not reached yet.
@@ -55,7 +55,7 @@ impl LaneVariance {
     }
 }
 
-/// What is kept over barriers at an offset from the frame.
+/// A slot for a value that is kept over barriers, at an offset from the frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameSlot {
     pub offset: i32,
@@ -64,15 +64,15 @@ pub(super) struct FrameSlot {
     pub is_bool: bool,
 }
 
-/// What is known of a function's values.
+/// The variance of a function's values.
 pub(super) struct VarianceAnalysis<'a> {
     pub func: &'a Function,
     pub roots: &'a GangEntry,
-    /// By value.
+    /// The variance of each value.
     shapes: Vec<LaneVariance>,
-    /// By value: bytes that are zero or one.
+    /// Whether each value is a byte that is zero or one.
     bools: Vec<bool>,
-    /// By value: numbers of which nothing but addresses is made.
+    /// Whether each value is a number that is only used to compute addresses.
     addresses: Vec<bool>,
     slots: Vec<FrameSlot>,
 }
@@ -166,7 +166,7 @@ impl<'a> VarianceAnalysis<'a> {
         self.slots.dedup_by_key(|s| s.offset);
     }
 
-    /// Bytes count as booleans until something else is seen.
+    /// Finds Booleans. Bytes count as Boolean until an instruction contradicts it.
     fn find_bools(&mut self, graph: &ClifFlowGraph) {
         let dfg = &self.func.dfg;
         let is_byte = |n| dfg.value_type(Value::from_u32(n as u32)) == types::I8;
@@ -231,7 +231,8 @@ impl<'a> VarianceAnalysis<'a> {
         }
     }
 
-    /// Uses stand behind definitions in the order, so that one walk backwards is enough.
+    /// Finds numbers that are only used for addresses. Uses follow definitions in the order of blocks, so that one
+    /// backward walk suffices.
     fn find_addresses(&mut self, graph: &ClifFlowGraph) {
         for at in (0..graph.blocks.len() as u32).rev() {
             let insts: Vec<Inst> = graph.block_insts(self.func, at).collect();
@@ -267,7 +268,7 @@ impl<'a> VarianceAnalysis<'a> {
         }
     }
 
-    /// One walk over the instructions.
+    /// One walk over the instructions. Returns whether anything changed.
     fn sweep_instructions(&mut self, graph: &ClifFlowGraph) -> bool {
         let mut changed = false;
         for at in 0..graph.blocks.len() as u32 {
@@ -474,7 +475,7 @@ impl<'a> VarianceAnalysis<'a> {
         }
     }
 
-    /// What differs because branches do.
+    /// Propagates variance from a divergent branch to its region.
     fn propagate_divergence(
         &mut self,
         graph: &ClifFlowGraph,
@@ -501,7 +502,7 @@ impl<'a> VarianceAnalysis<'a> {
         Ok(changed)
     }
 
-    /// The parameters of the block where ways meet vary, but for those that get the same from all.
+    /// Lets the parameters of a join block vary, except those that all paths pass the same value.
     fn vary_join(&mut self, graph: &ClifFlowGraph, from: u32, region: &BranchRegion) -> bool {
         let params = self
             .func
@@ -516,8 +517,8 @@ impl<'a> VarianceAnalysis<'a> {
         changed
     }
 
-    /// The argument that a region gives for parameter `n` of the block where its ways meet, where
-    /// all ways give the same, from before the region.
+    /// The argument that all paths of a region pass for parameter `n` of its join block; none where they differ or
+    /// define it within the region.
     pub fn same_argument(
         &self,
         graph: &ClifFlowGraph,
@@ -560,7 +561,7 @@ impl<'a> VarianceAnalysis<'a> {
         graph.block_position(block)
     }
 
-    /// What a block of a region leaves behind.
+    /// Lets the values vary that a block of a region defines for code after the region.
     fn vary_block(
         &mut self,
         graph: &ClifFlowGraph,
@@ -580,8 +581,8 @@ impl<'a> VarianceAnalysis<'a> {
                 changed |= slot.shape != LaneVariance::Varying;
                 self.change_slot(slot.offset, |slot| slot.shape = LaneVariance::Varying);
             }
-            // Invocations that wait for each other do so forever when one of them has to go on
-            // alone, so that such loops are left to the code for single invocations.
+            // Invocations that wait for each other would wait forever if one of them had to continue by itself. Such
+            // loops are left to the code for single invocations.
             if region.is_loop && is_shared(opcode) {
                 return Err(GangRefusal);
             }
@@ -599,7 +600,7 @@ impl<'a> VarianceAnalysis<'a> {
     }
 }
 
-/// Whether an instruction may exchange something with other invocations at once.
+/// Whether an instruction may exchange values with other invocations.
 fn is_shared(opcode: Opcode) -> bool {
     matches!(
         opcode,
@@ -626,7 +627,7 @@ pub(super) fn block_call_arguments(
         .filter_map(|arg| arg.as_value())
 }
 
-/// The offset of an access to what is kept in the frame.
+/// The offset of an access to a slot of the frame; none for other accesses.
 fn slot_offset(func: &Function, roots: &GangEntry, inst: Inst) -> Option<i32> {
     let data = &func.dfg.insts[inst];
     let args = func.dfg.inst_args(inst);

@@ -1,5 +1,5 @@
-//! The control-flow graph of a function: order, post-dominators, and what lies between a branch and
-//! the place where its ways meet.
+//! Flow graph of a Cranelift function: block order, post-dominators, and the regions between branches and their
+//! joins.
 
 use cranelift_codegen::dominator_tree::DominatorTree;
 use cranelift_codegen::flowgraph::ControlFlowGraph;
@@ -11,7 +11,7 @@ const NONE: u32 = u32::MAX;
 /// The reachable blocks, by their position in reverse post-order.
 pub(super) struct ClifFlowGraph {
     pub blocks: Vec<Block>,
-    /// By block number: its position.
+    /// The position of each block, by block number.
     position: Vec<u32>,
     successors: Vec<Vec<u32>>,
     pub predecessors: Vec<Vec<u32>>,
@@ -20,9 +20,9 @@ pub(super) struct ClifFlowGraph {
     tree: DominatorTree,
 }
 
-/// What lies between a branch and the block where its ways meet.
+/// The blocks between a branch and the block in which its paths join.
 pub(super) struct BranchRegion {
-    /// Where the ways meet; not part of the region.
+    /// The block in which the paths join. It is not part of the region.
     pub join: u32,
     /// Positions in order.
     pub blocks: Vec<u32>,
@@ -38,7 +38,8 @@ impl BranchRegion {
 }
 
 impl ClifFlowGraph {
-    /// Linear in practice: the iteration over post-dominators ends after a few rounds.
+    /// Computes the graph. The iteration over post-dominators ends after a few sweeps, so that the cost is linear in
+    /// practice.
     pub fn from_function(func: &Function) -> ClifFlowGraph {
         let cfg = ControlFlowGraph::with_function(func);
         let tree = DominatorTree::with_function(func, &cfg);
@@ -84,7 +85,7 @@ impl ClifFlowGraph {
         self.tree.block_dominates(block(a), block(b))
     }
 
-    /// What lies between the end of a block and where its ways meet; none where they need not meet.
+    /// The blocks between the end of a block and the join of its paths; none where they need not join.
     pub fn find_branch_region(&self, from: u32) -> Option<BranchRegion> {
         let join = self.meets[from as usize];
         if join as usize >= self.blocks.len() {
@@ -130,7 +131,7 @@ impl ClifFlowGraph {
     }
 }
 
-/// By value: the positions of the blocks that use it.
+/// The positions of the blocks that use each value.
 pub(super) fn find_use_blocks(func: &Function, graph: &ClifFlowGraph) -> Vec<Vec<u32>> {
     let mut uses: Vec<Vec<u32>> = vec![Vec::new(); func.dfg.num_values()];
     for at in 0..graph.blocks.len() as u32 {
@@ -146,12 +147,12 @@ pub(super) fn find_use_blocks(func: &Function, graph: &ClifFlowGraph) -> Vec<Vec
     uses
 }
 
-/// By value: whether an instruction defines it and only instructions of the same block use it, its
-/// terminator not among them.
+/// Whether each value is defined by an instruction and used only by instructions of the same block other than its
+/// terminator.
 pub(super) fn find_block_locals(func: &Function, graph: &ClifFlowGraph) -> Vec<bool> {
     let mut locals = vec![false; func.dfg.num_values()];
     let mut defined = vec![NONE; func.dfg.num_values()];
-    // In this order definitions come before uses.
+    // In this order, definitions precede uses.
     for at in 0..graph.blocks.len() as u32 {
         for inst in graph.block_insts(func, at) {
             let leaves = func.dfg.insts[inst].opcode().is_terminator();

@@ -13,7 +13,7 @@ impl GangVectoriser<'_> {
         self.shapes.roots.width
     }
 
-    /// How many values a form has, and of which type.
+    /// Number and type of the values of a layout.
     pub fn layout_values(&self, form: LaneLayout) -> (usize, Type) {
         match form {
             LaneLayout::Base(ty) => (1, ty),
@@ -23,7 +23,7 @@ impl GangVectoriser<'_> {
         }
     }
 
-    /// How a value of the original code is held.
+    /// The layout of a value of the original code.
     pub fn lane_layout(&self, value: Value) -> LaneLayout {
         let ty = self.old.dfg.value_type(value);
         match self.shapes.lane_variance(value) {
@@ -57,7 +57,7 @@ impl GangVectoriser<'_> {
         (first, count)
     }
 
-    /// What holds a value.
+    /// The values that hold a value of the original code.
     pub fn get_lane_values(&mut self, value: Value) -> LaneValues {
         let value = self.old.dfg.resolve_aliases(value);
         if self.locals[value.as_u32() as usize] {
@@ -69,7 +69,7 @@ impl GangVectoriser<'_> {
             .collect()
     }
 
-    /// Sets what holds a value.
+    /// Sets the values that hold a value of the original code.
     pub fn set_lane_values(&mut self, value: Value, held: &[Value]) {
         let value = self.old.dfg.resolve_aliases(value);
         if self.locals[value.as_u32() as usize] {
@@ -83,7 +83,7 @@ impl GangVectoriser<'_> {
         }
     }
 
-    /// A value in the given form, which holds it.
+    /// A value in another layout.
     pub fn in_form(&mut self, value: Value, form: LaneLayout) -> LaneValues {
         match form {
             LaneLayout::Base(_) => self.get_lane_values(value),
@@ -163,7 +163,7 @@ impl GangVectoriser<'_> {
         }
     }
 
-    /// Multiples of a stride from the given lane on.
+    /// A vector of multiples of a stride, beginning at a lane.
     fn emit_stride_steps(&mut self, first: usize, stride: i64) -> Value {
         let bytes: Vec<u8> = (first..first + 4)
             .flat_map(|n| ((n as i64).wrapping_mul(stride) as i32).to_le_bytes())
@@ -217,7 +217,7 @@ impl GangVectoriser<'_> {
         self.pack_lanes(types::I32X4, &bits)
     }
 
-    /// 32 ones for what is not zero.
+    /// 32 ones where a condition is not zero, else zeros.
     pub fn all_bits(&mut self, condition: Value) -> Value {
         let is_set = self.builder.ins().icmp_imm_u(IntCC::NotEqual, condition, 0);
         let bit = self.builder.ins().uextend(types::I32, is_set);
@@ -239,7 +239,7 @@ impl GangVectoriser<'_> {
         wide
     }
 
-    /// The mask of comparisons, whose vectors may be of 64 bits a lane.
+    /// The mask of comparisons, whose vectors may have 64 bits for each lane.
     pub fn narrow_mask(&mut self, compared: &[Value]) -> LaneValues {
         let is_wide = |v: &Value| self.builder.func.dfg.value_type(*v) == types::I64X2;
         if !compared.iter().any(is_wide) {
@@ -258,7 +258,7 @@ impl GangVectoriser<'_> {
             .collect()
     }
 
-    /// The same bits as another vector type.
+    /// The bits of a vector as another vector type.
     pub fn bitcast_vector(&mut self, ty: Type, value: Value) -> Value {
         if self.builder.func.dfg.value_type(value) == ty {
             return value;

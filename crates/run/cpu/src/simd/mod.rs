@@ -1,22 +1,21 @@
-//! Code for gangs: neighbouring invocations at once, in vectors.
+//! SIMD gangs: vectorises the loop over invocations, so that several neighbouring invocations run at once.
 //!
-//! The code that runs the invocations of a workgroup one after the other, as Cranelift's IR, is
-//! rewritten such that each round of its loop runs four or eight invocations that are neighbours in x:
-//! - what is the same for all of them stays scalar, and so does what is a first value and a multiple
-//!   of the lane's number ([`shape`]): addresses of neighbouring elements need one addition;
-//! - accesses to neighbouring elements become vector accesses, and most arithmetic on 32 bits and on
-//!   `f64` becomes vector arithmetic with the same roundings;
-//! - some functions are called for all lanes at once, any other instruction is done lane by lane ([`widen`]);
-//! - where a branch differs between the invocations, the region up to where its ways meet is run under a
-//!   mask ([`masked`]) or, if it does more than compute, by one invocation after the other ([`alone`]);
-//!   where they agree, which is tested, it stays a branch.
+//! The input is Cranelift's IR of the code that runs the invocations of a workgroup one after the other. In the
+//! output, each iteration of its loop runs a gang of four or eight invocations that are neighbours in x:
 //!
-//! So every kernel can be rewritten, but for those whose invocations wait for each other within
-//! such a region; those stay scalar. Where a gang is a workgroup by itself, a barrier is no more than a
-//! `nop`, which tells where it is.
+//! - Uniform values stay scalar. Values that are affine in the lane are held by those of the first lane
+//!   ([`divergence`]), so that addresses of neighbouring elements need one addition.
+//! - Accesses to neighbouring elements become vector accesses. Most arithmetic on 32 bits and on `f64` becomes vector
+//!   arithmetic with the same roundings.
+//! - Some functions are called for all lanes at once. Any other instruction is executed lane by lane ([`vectorise`]).
+//! - The region between a divergent branch and its join is predicated ([`predication`]). If it does more than
+//!   compute, it is serialised ([`serialised`]). If all lanes take the same path at run time, it stays a branch.
 //!
-//! SPMD on SIMD as in Pharr and Mark: ispc, A SPMD Compiler for High-Performance CPU Programming; the
-//! analysis after Coutinho and others: Divergence Analysis and Optimizations.
+//! Kernels whose invocations wait for each other within such a region stay scalar. All others can be vectorised.
+//! Where a gang is a whole workgroup, a barrier is only a `nop` that marks its position.
+//!
+//! The method is that of SPMD on SIMD: M. Pharr and W. Mark, "ispc: A SPMD Compiler for High-Performance CPU
+//! Programming". The analysis follows B. Coutinho and others, "Divergence Analysis and Optimizations".
 
 pub(crate) mod access;
 pub(crate) mod copied_instructions;
@@ -33,29 +32,32 @@ use crate::codegen::gang_loop::{GangEntry, GangTarget};
 use cranelift_codegen::ir::{FuncRef, Function, Inst};
 use cranelift_frontend::FunctionBuilderContext;
 
-/// Most values that a block takes from those before it: merging them under a mask takes time with the square of their
-/// number, and they do not fit registers by far.
+/// Most parameters of a block. Merging them under a mask takes time with the square of their number, and more do not
+/// fit registers by far.
 const MOST_PARAMETERS: usize = 1 << 10;
 
-/// The code cannot be rewritten: the ways out of a branch need not meet, invocations would be
-/// suspended at different points, may wait for each other in a loop, or the code would grow too much.
+/// The code cannot be vectorised: the paths of a branch need not join, lanes would be suspended at different points
+/// or wait for each other in a loop, or the code would grow too much.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GangRefusal;
 
 /// Functions of one number that there are of several, by their addresses.
 pub(crate) type WideFunctionMap = rustc_hash::FxHashMap<usize, spirula_scalar::wide::WideFunction>;
 
-/// What the rewritten code may use.
+/// Functions and instructions that the vectorised code may use.
 pub(crate) struct GangSupport<'a> {
     pub target: GangTarget,
     pub several: &'a WideFunctionMap,
-    /// What stores two vectors past the caches.
+    /// The function that stores two vectors past the caches.
     pub non_temporal_stub: Option<FuncRef>,
     /// The stores that may pass the caches by.
     pub non_temporal_insts: &'a rustc_hash::FxHashSet<Inst>,
 }
 
-/// Rewrites a function whose loop steps by gangs.
+/// Vectorises a function whose loop steps by gangs.
+///
+/// # Errors
+/// When the code cannot be vectorised.
 pub(crate) fn vectorise_gang_loop(
     func: &Function,
     mut roots: GangEntry,

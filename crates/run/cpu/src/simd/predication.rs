@@ -1,10 +1,9 @@
-//! Regions that all invocations go through together although a branch differs between them: where
-//! nothing is done that an invocation must not do.
+//! Predication: all lanes run both paths of a divergent branch, where the region has no side effects.
 //!
-//! A loop goes on as long as an invocation has not left it; those that have are carried along, and what
-//! each left with is kept. Of two ways, all invocations go the one and then the other, and what the
-//! region gives is chosen by the condition. So Allen and others: Conversion of Control Dependence to Data
-//! Dependence, in the form of Pharr and Mark: ispc, A SPMD Compiler for High-Performance CPU Programming.
+//! A loop runs as long as any lane has not left it. Lanes that have left are carried along, and the values with which
+//! they left are kept. Of two paths, all lanes run the one and then the other, and the condition selects the results.
+//! This is the method of J. Allen and others, "Conversion of Control Dependence to Data Dependence", in the form of
+//! M. Pharr and W. Mark, "ispc: A SPMD Compiler for High-Performance CPU Programming".
 
 use super::GangRefusal;
 use super::divergence::{block_call_arguments, branch_block_calls};
@@ -22,17 +21,17 @@ struct PredicatedRegion<'r> {
     copies: Vec<Block>,
     /// The invocations that are in it, as a mask.
     active: Vec<Variable>,
-    /// What the region gives, and what the invocations that left it left with.
+    /// The results of the region, with the variables that keep those of lanes which have left.
     outs: Vec<(Value, Vec<Variable>)>,
-    /// Where it goes on when none is left in it.
+    /// The block that follows when no lane is left in the region.
     after: Block,
 }
 
-/// How a region is gone through.
+/// The plan by which a region is predicated.
 enum PredicationPlan {
-    /// Round by round.
+    /// A loop, one iteration for all lanes after the other.
     Loop,
-    /// One way of the branch after the other: the blocks of each.
+    /// One path of the branch after the other; the blocks of each.
     Both([Vec<u32>; 2]),
 }
 
@@ -86,7 +85,7 @@ impl GangVectoriser<'_> {
         Ok(true)
     }
 
-    /// How a region can be gone through by all at once, if it can.
+    /// The plan by which a region can be predicated; none where it cannot be.
     fn plan_predication(&self, inst: Inst, region: &BranchRegion) -> Option<PredicationPlan> {
         let harmless = |block: &u32| {
             let mut insts = self.graph.block_insts(self.old, *block);
@@ -115,8 +114,8 @@ impl GangVectoriser<'_> {
         (apart && parting.next().is_none()).then_some(PredicationPlan::Both([first, second]))
     }
 
-    /// Whether an instruction does nothing but give a value, whatever its operands are. Divisions are: the
-    /// code of an invocation sees to their divisors.
+    /// Whether an instruction only computes a value, whatever its operands are. Divisions do, as the code for an
+    /// invocation guards their divisors.
     fn is_harmless(&self, inst: Inst) -> bool {
         let opcode = self.opcode(inst);
         let uniform = |n: usize| {
@@ -274,7 +273,7 @@ impl GangVectoriser<'_> {
         let [out, on] = [(); 2].map(|()| self.builder.create_block());
         let some = self.emit_any_active(&leaving);
         self.builder.ins().brif(some, out, &[], on, &[]);
-        // In most rounds nobody leaves, and as many stay as there were.
+        // In most iterations no lane leaves, and the number of lanes stays the same.
         self.builder.switch_to_block(out);
         let pairs = active.iter().zip(&leaving);
         let staying: LaneValues = pairs
@@ -297,7 +296,7 @@ impl GangVectoriser<'_> {
         self.builder.ins().vhigh_bits(types::I32, all)
     }
 
-    /// Keeps what the lanes of a mask leave a region with, along an edge to where its ways meet.
+    /// Keeps the values with which the lanes of a mask leave a region, along an edge to its join.
     fn keep_region_outputs(
         &mut self,
         masked: &PredicatedRegion<'_>,
@@ -319,7 +318,7 @@ impl GangVectoriser<'_> {
         }
     }
 
-    /// The new value in the lanes of a mask, the old one in the others.
+    /// The new value in the lanes of a mask, the old value in the others.
     fn blend_lanes(
         &mut self,
         form: LaneLayout,

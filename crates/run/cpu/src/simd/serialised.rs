@@ -1,8 +1,8 @@
-//! Regions that invocations run one after the other, where a branch differs between them.
+//! Serialised regions: the lanes of a gang run a region one after the other, where a branch diverges.
 //!
-//! The lanes of what the region needs are written to rooms on the stack; a loop over the lanes loads
-//! them, runs a copy of the region's original code, and writes what the region gives to rooms, from
-//! where the gang takes it again.
+//! The values that the region uses are written to memory on the stack, for each lane. A loop over the lanes loads
+//! them, runs a copy of the region's original code, and writes the results to memory. The gang loads the results from
+//! there.
 
 use super::GangRefusal;
 use super::access::slot_form;
@@ -24,13 +24,13 @@ struct SerialisedRegion<'r> {
     lane: Value,
     /// The copies of the region's blocks, in its order.
     blocks: Vec<Block>,
-    /// Where the ways meet.
+    /// The block in which the paths join.
     exit: Block,
 }
 
 impl GangVectoriser<'_> {
-    /// A branch that invocations take differently: where they happen to agree, all take it;
-    /// otherwise they go under a mask or each alone until their ways meet.
+    /// Rewrites a branch that diverges. If the lanes agree at run time, all take the branch. Otherwise the region is
+    /// predicated or serialised up to the join.
     pub fn rewrite_divergent_branch(&mut self, at: u32, inst: Inst) -> Result<(), GangRefusal> {
         let region = self.graph.find_branch_region(at).ok_or(GangRefusal)?;
         let selector = self.old.dfg.inst_args(inst)[0];
@@ -153,7 +153,7 @@ impl GangVectoriser<'_> {
         Ok(())
     }
 
-    /// Goes on where the ways meet. Parameters that get the same from all ways are set here.
+    /// Continues at the join. Parameters that all paths pass the same value are set here.
     pub fn rejoin_region(&mut self, at: u32, region: &BranchRegion) {
         let join = self.graph.blocks[region.join as usize];
         for (n, param) in self.old.dfg.block_params(join).iter().enumerate() {
@@ -175,8 +175,8 @@ impl GangVectoriser<'_> {
         self.builder.ins().jump(block, &[]);
     }
 
-    /// What a region gives: the parameters of the block where its ways meet, and what is defined
-    /// within and used behind.
+    /// The results of a region: the parameters of its join block, and values that are defined within and used after
+    /// it.
     pub fn find_region_outputs(&self, at: u32, region: &BranchRegion) -> Vec<Value> {
         let join = self.graph.blocks[region.join as usize];
         let varies = |v: &&Value| !matches!(self.lane_layout(**v), LaneLayout::Base(_));
@@ -205,7 +205,7 @@ impl GangVectoriser<'_> {
         uses.any(|at| !region.contains(*at))
     }
 
-    /// What a region needs: values from before the branch that it uses.
+    /// The values from before the branch that a region uses.
     fn find_region_inputs(
         &mut self,
         at: u32,
@@ -295,7 +295,7 @@ impl GangVectoriser<'_> {
         }
     }
 
-    /// An access of one lane to what is kept over barriers.
+    /// Copies an access of one lane to a value that is kept over barriers.
     fn kept_alone(&mut self, copied: &SerialisedRegion<'_>, inst: Inst) {
         let Some(slot) = self.shapes.frame_slot(inst) else {
             return;
@@ -435,7 +435,7 @@ impl GangVectoriser<'_> {
             .collect()
     }
 
-    /// Where the lane's scalar of a value is, and the type that it is written as.
+    /// The address of a lane's scalar of a value, and the type that it is stored as.
     fn lane_room(&mut self, n: usize, value: Value, lane: Value) -> (Value, Type) {
         let ty = match self.lane_layout(value) {
             LaneLayout::Mask => types::I32,

@@ -1,4 +1,4 @@
-//! From the code of one invocation to that of a gang, instruction by instruction.
+//! Vectorisation: rewrites the code of one invocation into that of a gang, instruction by instruction.
 
 use super::divergence::{LaneVariance, VarianceAnalysis, block_call_arguments, branch_block_calls};
 use super::flow_graph::ClifFlowGraph;
@@ -14,7 +14,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use rustc_hash::FxHashSet;
 use spirula_scalar::wide::LANES;
 
-/// Most instructions that are added for invocations that go alone, as a multiple of the code's.
+/// Most instructions that serialised regions add, as a multiple of those of the code.
 const MAX_GROWTH: usize = 6;
 
 /// Most pairs of a block and a variable: the construction of SSA form takes memory for all of them.
@@ -29,21 +29,21 @@ pub(super) struct GangVectoriser<'a> {
     pub target: GangTarget,
     /// Functions that are called for all lanes at once.
     pub several: &'a WideFunctionMap,
-    /// What stores past the caches, and which stores may.
+    /// The function that stores past the caches, and the stores that may use it.
     pub non_temporal_stub: Option<(FuncRef, &'a FxHashSet<Inst>)>,
     /// Room for their numbers.
     pub called: Option<StackSlot>,
-    /// By position: the block of the new code.
+    /// The block of the new code at each position.
     pub blocks: Vec<Block>,
-    /// By value of the original code: whether it lives within its block. A variable costs memory for
-    /// each block before its last definition, which such values need not have.
+    /// Whether each value of the original code is used only within its block. A variable costs memory for each block
+    /// before its last definition, which such values do without.
     pub locals: Vec<bool>,
-    /// By value that lives within its block: what holds it.
+    /// The values that hold each value that is used only within its block.
     pub held: Vec<LaneValues>,
-    /// By other value: the first variable that holds it.
+    /// The first variable that holds each other value.
     pub variables: Vec<Option<u32>>,
-    /// By value: the variable, or for one that lives within its block the value, that holds it for an
-    /// invocation that goes alone, and in which region.
+    /// For each value, the variable, or the value if it is used only within its block, that holds it in a serialised
+    /// region, and the number of that region.
     pub alone: Vec<(u32, u32)>,
     /// Regions so far.
     pub regions: u32,
@@ -64,7 +64,7 @@ pub(super) fn vectorise_function(
 ) -> Result<Function, GangRefusal> {
     let old = shapes.func;
     let mut new = Function::with_name_signature(old.name.clone(), old.signature.clone());
-    // What instructions refer to keeps its numbers.
+    // Entities that instructions refer to keep their numbers.
     new.params = old.params.clone();
     new.dfg.signatures = old.dfg.signatures.clone();
     new.dfg.ext_funcs = old.dfg.ext_funcs.clone();
@@ -116,7 +116,7 @@ pub(super) fn vectorise_function(
 }
 
 impl GangVectoriser<'_> {
-    /// How many variables there will be, but for those of invocations that go alone.
+    /// Number of variables without those of serialised regions.
     fn variables_of_all(&self) -> usize {
         let dfg = &self.old.dfg;
         let defined = (0..self.graph.blocks.len() as u32).flat_map(|at| {
@@ -210,8 +210,8 @@ impl GangVectoriser<'_> {
         }
     }
 
-    /// Extends a number without a sign. The first lanes may be below zero where they are masked, such as an index of
-    /// the invocation before; so the last lane's number is extended, and the distance to the first taken off.
+    /// Zero-extends a number. The first lanes may be below zero where they are masked, as the index of the previous
+    /// invocation. Therefore the last lane's number is extended, and its distance to the first lane's is subtracted.
     fn extend_from_last(&mut self, inst: Inst, stride: i64) {
         let (number, result) = (
             self.old.dfg.inst_args(inst)[0],
@@ -243,7 +243,7 @@ impl GangVectoriser<'_> {
         }
     }
 
-    /// Sets a value from the first lane's and the distance to the next, unless it is held by those.
+    /// Sets a value from that of the first lane and the stride, unless it is held by these.
     pub fn set_from_first(&mut self, result: Value, first: Value, stride: i64) {
         if let LaneLayout::Base(_) = self.lane_layout(result) {
             self.set_lane_values(result, &[first]);
@@ -257,7 +257,7 @@ impl GangVectoriser<'_> {
         self.set_lane_values(result, &held);
     }
 
-    /// A call for all lanes at once, where the function is one that there is of several numbers.
+    /// Rewrites a call into one for all lanes, where the function has a vector form. Returns false otherwise.
     fn rewrite_call(&mut self, inst: Inst) -> bool {
         let dfg = &self.old.dfg;
         let ([callee, number], [result]) = (dfg.inst_args(inst), dfg.inst_results(inst)) else {
@@ -369,8 +369,8 @@ impl GangVectoriser<'_> {
         }
     }
 
-    /// Numbers of 32 bits in vectors as scalars of 64, such as indices: two are taken from a vector at once, which is what
-    /// takes time.
+    /// Extends vectors of 32-bit numbers, such as indices, to scalars of 64 bits. Two numbers are extracted from a
+    /// vector at once, as extraction takes most of the time.
     fn extend_pairs(&mut self, result: Value, narrow: Value, signed: bool) -> bool {
         let mut lanes = LaneValues::new();
         for part in self.get_lane_values(narrow) {
@@ -582,7 +582,7 @@ impl GangVectoriser<'_> {
         }
     }
 
-    /// A branch like the given one to these blocks.
+    /// A branch with the same opcode to other blocks.
     pub fn branch_to(&mut self, inst: Inst, selector: Value, targets: &[Block]) {
         if self.opcode(inst) == Opcode::Brif {
             let ins = self.builder.ins();
@@ -599,7 +599,7 @@ impl GangVectoriser<'_> {
         self.builder.ins().br_table(selector, table);
     }
 
-    /// Where an edge goes: to its target, or to a block of its own that sets the parameters.
+    /// The target of an edge: its block, or a new block that sets the parameters.
     pub fn split_edge(&mut self, call: BlockCall, edges: &mut Vec<(Block, BlockCall)>) -> Block {
         if call.len(&self.old.dfg.value_lists) == 0 {
             return self.block_of(call);

@@ -1,13 +1,13 @@
-//! Functions of a gang's numbers at once, which code for gangs calls in place of those of one number.
+//! Wide functions: functions on the numbers of all lanes, which replace functions on one number.
 //!
 //! # Unsafe code
-//! They are called by generated code alone, with the address of a room on its stack for as many numbers; vector
-//! instructions are used after asking the processor.
+//! Only generated code calls them, with the address of as many numbers on its stack. Vector instructions are used
+//! only if the processor has them.
 #![allow(unsafe_code)]
 
 use spirula_scalar::wide::{self, LANES, WideFunction};
 
-/// The address of a function; it changes numbers in place.
+/// The address of a function that replaces numbers in memory.
 pub(crate) fn function_address(function: WideFunction) -> usize {
     match function {
         WideFunction::Exp => exp::address(),
@@ -17,7 +17,8 @@ pub(crate) fn function_address(function: WideFunction) -> usize {
     }
 }
 
-/// A function for what vectors the processor has. Wider ones than of 256 bits take longer, as tables are read one by one.
+/// Defines functions for the vectors that the processor has. Vectors wider than 256 bits take longer, as tables are
+/// read number by number.
 macro_rules! functions {
     ($($name:ident $function:path;)*) => {$(
         mod $name {

@@ -78,7 +78,7 @@ pub(super) fn lower_normalize(lower: &mut ClifLowering, inst: InstRef) -> ClifRe
     set_narrowed_result(lower, inst, scalar, &out)
 }
 
-/// Of three components; a fourth becomes 0.
+/// The cross product of three components. A fourth component becomes 0.
 pub(super) fn lower_cross(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (v, scalar) = read_operands(lower, inst)?;
     let (a, b) = (&v[0], &v[1]);

@@ -1,4 +1,4 @@
-//! The instructions of GLSL.std.450 that are lowered in place, by number.
+//! GLSL.std.450: the instructions that are lowered in place, by number.
 
 use super::ClifExtInstRule::{self, Bits, Real, With};
 use super::{geometry, integers, matrix, reals};

@@ -25,7 +25,7 @@ impl SquareMatrix {
         }
     }
 
-    /// What is left without a column and a row.
+    /// The matrix without a column and a row.
     fn minor_without(&self, column: usize, row: usize) -> SquareMatrix {
         let mut scalars = ClifScalars::new();
         for c in (0..self.size).filter(|c| *c != column) {

@@ -1,7 +1,7 @@
 //! Extended instructions: OpenCL.std and GLSL.std.450.
 //!
-//! What is cheap is lowered in place, by the rows of [`opencl`] and [`glsl`]; the rest calls the
-//! functions of `spirula_scalar`.
+//! The rows of [`opencl`] and [`glsl`] lower cheap instructions in place. All others call the functions of
+//! `spirula_scalar`.
 
 mod geometry;
 mod glsl;
@@ -24,16 +24,16 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::ExtInstSet;
 use spirula_spirv::ir::InstRef;
 
-/// How an extended instruction is lowered in place.
+/// The rule by which an extended instruction is lowered in place.
 #[derive(Clone, Copy)]
 enum ClifExtInstRule {
     /// Component by component, on the bits.
     Bits(LaneFn),
     /// Component by component; halves are computed in `f32`.
     Real(LaneFn),
-    /// By a function of its own.
+    /// By its own function.
     With(fn(&mut ClifLowering, InstRef) -> ClifResult),
-    /// It changes nothing.
+    /// The instruction changes nothing.
     Nothing,
 }
 
@@ -45,7 +45,10 @@ fn find_rule(set: ScalarExtSet, number: u32) -> Option<ClifExtInstRule> {
     rows.iter().find(|row| row.0 == number).map(|row| row.1)
 }
 
-/// Whether an `OpExtInst` can be lowered at all; else what to call it.
+/// Checks that an `OpExtInst` can be lowered.
+///
+/// # Errors
+/// The name of the instruction where it cannot be.
 pub(crate) fn check_ext_inst(
     program: &AnalysedModule<'_>,
     inst: InstRef<'_>,

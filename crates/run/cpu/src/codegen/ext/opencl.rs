@@ -1,4 +1,4 @@
-//! The instructions of OpenCL.std that are lowered in place, by number.
+//! OpenCL.std: the instructions that are lowered in place, by number.
 
 use super::ClifExtInstRule::{self, Bits, Nothing, Real, With};
 use super::{geometry, integers, print, reals, vectors};

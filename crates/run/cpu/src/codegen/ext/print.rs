@@ -9,7 +9,7 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
-/// `printf`: gives 0.
+/// `printf`. The result is 0.
 pub(super) fn lower_printf(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let format = lower.read_value(inst.id_operand(2))?;
     lower.emit_printf(inst, format)?;

@@ -44,7 +44,7 @@ pub(super) fn copysign(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> V
     lower.builder.ins().fcopysign(v[0], v[1])
 }
 
-/// Two roundings: what `mad` leaves to the implementation, done as the scalar library does it.
+/// `mad` with two roundings, as the scalar library computes it. OpenCL leaves the rounding to the implementation.
 pub(super) fn multiply_add(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     let product = lower.builder.ins().fmul(v[0], v[1]);
     lower.builder.ins().fadd(product, v[2])
@@ -56,7 +56,7 @@ pub(super) fn fractional_part(lower: &mut ClifLowering, _: LaneTypes, v: &[Value
     lower.builder.ins().fsub(v[0], floor)
 }
 
-/// The smaller number, the other operand where one is no number.
+/// The smaller number; the other operand where one is a NaN.
 pub(crate) fn min(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     select_extreme(lower, FloatCC::LessThan, v)
 }

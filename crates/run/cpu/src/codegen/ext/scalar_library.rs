@@ -177,7 +177,7 @@ impl ScalarCallee {
     }
 }
 
-/// Stores a second result through the last operand, or makes both a structure.
+/// Stores a second result through the last operand, or returns both as a structure.
 fn store_results(
     lower: &mut ClifLowering,
     inst: InstRef,
@@ -218,7 +218,7 @@ fn store_results(
     lower.set_result(inst.result(), &firsts)
 }
 
-/// Stores through an untyped pointer: numbers of a given type, or integers, which have 32 bits.
+/// Stores through an untyped pointer: numbers of a given type, or integers of 32 bits.
 fn store_untyped(
     lower: &mut ClifLowering,
     pointer_id: Id,

@@ -158,7 +158,7 @@ pub(super) fn load_half(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     lower.set_result(inst.result(), &values)
 }
 
-/// `vstore_half` and its relatives: data, offset, pointer, and a rounding mode for those with `_r`.
+/// `vstore_half` and its variants: data, offset, pointer, and a rounding mode for those with `_r`.
 pub(super) fn store_half(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let from = lower.scalar_of(inst.id_operand(2))?;
     let values = lower.read_values(inst.id_operand(2))?;

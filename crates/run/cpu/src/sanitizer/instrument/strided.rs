@@ -10,13 +10,8 @@ use crate::module::types::ScalarLeaf;
 use crate::sanitizer::shadow_cell::HALF;
 use crate::sanitizer::{access_info as info, runtime};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
-use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
-
-/// By group: what was asked at its first load, which is not zero if all its places are inside, and nothing more is to be said of
-/// the loads.
-pub(crate) type StridedCheckResults = FxHashMap<usize, Value>;
 
 /// Number of cells that are compared before a branch. There are not registers for many more.
 const AT_ONCE: usize = 4;

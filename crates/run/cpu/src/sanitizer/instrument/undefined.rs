@@ -113,6 +113,7 @@ impl SanitizerHooks {
         let Some(id) = id.filter(|id| self.may_be_undefined(*id)) else {
             return;
         };
+        // A lone scalar is not reported at the load: its flag is followed to the uses.
         let used = match defined.len() {
             1 => 0,
             _ => self.used_components(lower),
