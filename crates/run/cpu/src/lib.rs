@@ -51,6 +51,8 @@ mod simd;
 
 pub use analysis::block_counters::BlockCount;
 pub use exec::compile::JitOptions;
+pub use exec::cpu_mode::CpuMode;
+pub use exec::jit_error::JitError;
 pub use exec::jit_kernel::JitKernel;
 pub use exec::launch::{DescriptorResource, JitArgument, JitLaunch, LaunchError, ResourceBinding};
 pub use image::{

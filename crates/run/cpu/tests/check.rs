@@ -9,7 +9,7 @@ mod common;
 
 use common::module;
 use spirula_cpu::{
-    CheckOptions, DescriptorResource, InvocationRange, JitArgument, JitKernel, JitLaunch,
+    CheckOptions, CpuMode, DescriptorResource, InvocationRange, JitArgument, JitKernel, JitLaunch,
     JitOptions, KernelSanitizer, MemorySpan, ResourceBinding,
 };
 use spirula_spirv::grammar::enumerants::ExecutionModel;
@@ -56,16 +56,17 @@ fn setup(text: &str) -> CheckSetup {
 fn run(text: &str) -> String {
     let setup = setup(text);
     let kernel_model = text.contains("OpEntryPoint Kernel");
-    let model = match kernel_model {
-        true => ExecutionModel::Kernel,
-        false => ExecutionModel::GLCompute,
+    let model = if kernel_model {
+        ExecutionModel::Kernel
+    } else {
+        ExecutionModel::GLCompute
     };
     let options = JitOptions {
-        check: true,
+        mode: CpuMode::Sanitizer,
         ..JitOptions::default()
     };
     let kernel = JitKernel::compile_entry_point(&module(text), "main", model, &[], &options)
-        .unwrap_or_else(|f| panic!("{}", f[0]));
+        .unwrap_or_else(|error| panic!("{error}"));
     let mut buffers: Vec<Vec<u32>> = setup.words.iter().map(|n| vec![0; *n]).collect();
     if let Some(first) = buffers.first_mut().filter(|_| setup.iota) {
         first.iter_mut().zip(0..).for_each(|(word, n)| *word = n);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile_with, refusal, run_shader};
-use spirula_cpu::JitOptions;
+use spirula_cpu::{CpuMode, JitOptions};
 use spirula_diagnostics::SourceDiagnostic;
 
 /// A shader of one subgroup that has matrices `%A` of `rows` by `depth`, `%B` and `%C`, of one type of
@@ -75,13 +75,17 @@ const PRODUCT: &str = "%x = OpCooperativeMatrixLoadKHR %A %pa %n0 %depth
 %r = OpCooperativeMatrixMulAddKHR %C %x %y %z";
 
 fn all_ways() -> impl Iterator<Item = JitOptions> {
-    [(8, false), (32, false), (8, true)]
-        .into_iter()
-        .map(|(subgroup_size, check)| JitOptions {
-            subgroup_size,
-            check,
-            ..JitOptions::default()
-        })
+    [
+        (8, CpuMode::Gangs),
+        (32, CpuMode::Gangs),
+        (8, CpuMode::Sanitizer),
+    ]
+    .into_iter()
+    .map(|(subgroup_size, mode)| JitOptions {
+        subgroup_size,
+        mode,
+        ..JitOptions::default()
+    })
 }
 
 fn value(n: usize) -> f32 {
@@ -154,7 +158,7 @@ OpBranch %head
         }
     }
     let options = JitOptions {
-        gangs: false,
+        mode: CpuMode::Scalar,
         ..JitOptions::default()
     };
     let text = shader("Float 32", [64, 64, 64], 8, PRODUCT);

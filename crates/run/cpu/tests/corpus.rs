@@ -1,6 +1,6 @@
 //! Modules from elsewhere: which of their kernels run in gangs.
 
-use spirula_cpu::{JitKernel, JitOptions};
+use spirula_cpu::{CpuMode, JitKernel, JitOptions};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
@@ -20,9 +20,9 @@ fn kernels_of_the_corpus_compile_both_ways() {
         for point in module.section_insts(ModuleSection::EntryPoints) {
             let model = ExecutionModel(point.operand_word(0));
             let name = point.string_operand(2).to_string();
-            let made = [true, false].map(|gangs| {
+            let made = [CpuMode::Gangs, CpuMode::Scalar].map(|mode| {
                 let options = JitOptions {
-                    gangs,
+                    mode,
                     ..JitOptions::default()
                 };
                 JitKernel::compile_entry_point(&module, &name, model, &[], &options)

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile_with, run_shader, shader};
-use spirula_cpu::JitOptions;
+use spirula_cpu::{CpuMode, JitOptions};
 
 /// Each invocation goes round a loop as often as its local index says.
 const LOOP: &str = "OpBranch %head
@@ -25,7 +25,7 @@ OpStore %to %n";
 #[test]
 fn blocks_are_counted_for_every_invocation() {
     let options = JitOptions {
-        count: true,
+        mode: CpuMode::Counting,
         ..JitOptions::default()
     };
     let kernel =

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{compile_with, run_shader, shader};
-use spirula_cpu::JitOptions;
+use spirula_cpu::{CpuMode, JitOptions};
 use std::fmt::Write;
 
 /// What each of 16 invocations computes of its number, by vectors and one by one.
@@ -18,9 +18,9 @@ fn computed(body: &str, globals: &str, variables: &str) -> Vec<u32> {
         &format!("%entry = OpLabel\n{variables}"),
         1,
     );
-    let results = [true, false].map(|gangs| {
+    let results = [CpuMode::Gangs, CpuMode::Scalar].map(|mode| {
         let options = JitOptions {
-            gangs,
+            mode,
             ..JitOptions::default()
         };
         let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile_with, run_shader, shader};
-use spirula_cpu::{JitKernel, JitOptions};
+use spirula_cpu::{CpuMode, JitKernel, JitOptions};
 
 const GROUPS: u32 = 3;
 
@@ -23,9 +23,9 @@ fn input(count: usize) -> Vec<u32> {
 }
 
 fn both(text: &str) -> [JitKernel; 2] {
-    [true, false].map(|gangs| {
+    [CpuMode::Gangs, CpuMode::Scalar].map(|mode| {
         let options = JitOptions {
-            gangs,
+            mode,
             ..JitOptions::default()
         };
         compile_with(text, &[], &options).unwrap_or_else(|f| panic!("{}\n{text}", f[0]))

@@ -9,15 +9,15 @@ mod common;
 
 use common::{compile_with, module, run_shader, shader};
 use spirula_cpu::{
-    DescriptorResource, InvocationRange, JitKernel, JitLaunch, JitOptions, LaunchError, MemorySpan,
-    ResourceBinding,
+    CpuMode, DescriptorResource, InvocationRange, JitKernel, JitLaunch, JitOptions, LaunchError,
+    MemorySpan, ResourceBinding,
 };
 use std::time::{Duration, Instant};
 
 fn both(text: &str) -> [JitKernel; 2] {
-    [true, false].map(|gangs| {
+    [CpuMode::Gangs, CpuMode::Scalar].map(|mode| {
         let options = JitOptions {
-            gangs,
+            mode,
             ..JitOptions::default()
         };
         compile_with(text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]))
@@ -158,7 +158,7 @@ fn large_variables_use_up_no_stack_unnoticed() {
     );
     module(&text);
     let options = JitOptions {
-        gangs: false,
+        mode: CpuMode::Scalar,
         ..JitOptions::default()
     };
     match compile_with(&text, &[], &options) {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile, compile_with, run_kernel, run_shader, shader};
-use spirula_cpu::{JitArgument, JitOptions, LaunchError};
+use spirula_cpu::{CpuMode, JitArgument, JitOptions, LaunchError};
 
 /// y[i] = x[i] + a, counting the workgroups' invocations in z.
 const KERNEL: &str = r#"OpCapability Kernel
@@ -173,9 +173,9 @@ fn indices_go_beyond_two_to_the_31() {
          OpDecorate %z DescriptorSet 0\nOpDecorate %z Binding 2\nOpDecorate",
         1,
     );
-    for gangs in [true, false] {
+    for mode in [CpuMode::Gangs, CpuMode::Scalar] {
         let options = JitOptions {
-            gangs,
+            mode,
             ..JitOptions::default()
         };
         let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));
@@ -196,9 +196,9 @@ fn indices_before_the_first_element_are_masked() {
                 OpBranch %merge\n%otherwise = OpLabel\nOpBranch %merge\n%merge = OpLabel\n\
                 %either = OpPhi %uint %value %then %n0 %otherwise\nOpStore %py %either";
     let text = shader([8, 1, 1], globals, body);
-    for gangs in [true, false] {
+    for mode in [CpuMode::Gangs, CpuMode::Scalar] {
         let options = JitOptions {
-            gangs,
+            mode,
             ..JitOptions::default()
         };
         let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));

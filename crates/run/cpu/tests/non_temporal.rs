@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile_with, run_shader, shader};
-use spirula_cpu::JitOptions;
+use spirula_cpu::{CpuMode, JitOptions};
 
 /// Invocations: so many words are more than the caches are thought to keep.
 const COUNT: usize = 1 << 22;
@@ -11,13 +11,13 @@ const COUNT: usize = 1 << 22;
 /// What a shader with 32 invocations in a row gives, in gangs and one by one.
 fn both(body: &str) -> Vec<u32> {
     let text = shader([32, 1, 1], "", body);
-    let results = [true, false].map(|gangs| {
+    let results = [CpuMode::Gangs, CpuMode::Scalar].map(|mode| {
         let options = JitOptions {
-            gangs,
+            mode,
             ..JitOptions::default()
         };
         let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));
-        assert_eq!(kernel.runs_gangs(), gangs);
+        assert_eq!(kernel.runs_gangs(), mode == CpuMode::Gangs);
         let x = (0..COUNT as u32).map(|n| n.wrapping_mul(0x9e37_79b9));
         let mut buffers = [x.collect(), vec![0; COUNT + 64]];
         run_shader(&kernel, [COUNT as u32 / 32, 1, 1], &mut buffers, &[]).expect("it runs");

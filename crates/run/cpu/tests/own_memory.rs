@@ -5,7 +5,7 @@ mod common;
 
 use common::{compile_with, run_kernel, run_shader, shader};
 use proptest::prelude::*;
-use spirula_cpu::{JitArgument, JitOptions, LaunchError};
+use spirula_cpu::{CpuMode, JitArgument, JitOptions, LaunchError};
 
 /// Where the array is that is indexed.
 #[derive(Clone, Copy, Debug)]
@@ -62,9 +62,9 @@ fn indexing(owner: ArrayOwner, wide: bool, nested: bool) -> String {
 }
 
 /// What becomes of a launch in which all invocations use an index.
-fn outcome(text: &str, index: u64, gangs: bool) -> Result<(), LaunchError> {
+fn outcome(text: &str, index: u64, mode: CpuMode) -> Result<(), LaunchError> {
     let options = JitOptions {
-        gangs,
+        mode,
         ..JitOptions::default()
     };
     let kernel = compile_with(text, &[], &options).unwrap_or_else(|f| panic!("{}\n{text}", f[0]));
@@ -89,15 +89,15 @@ fn an_index_out_of_bounds_ends_the_launch() {
     for owner in OWNERS {
         for (wide, nested) in [(false, false), (true, false), (false, true), (true, true)] {
             let text = indexing(owner, wide, nested);
-            for gangs in [true, false] {
-                assert_eq!(outcome(&text, 7, gangs), Ok(()), "{owner:?}");
+            for mode in [CpuMode::Gangs, CpuMode::Scalar] {
+                assert_eq!(outcome(&text, 7, mode), Ok(()), "{owner:?}");
                 let negative = if wide {
                     -4000_i64 as u64
                 } else {
                     -4000_i32 as u32 as u64
                 };
                 for index in far.into_iter().chain([negative]) {
-                    let result = outcome(&text, index, gangs);
+                    let result = outcome(&text, index, mode);
                     assert!(is_past(owner, &result), "{owner:?} {index:#x}: {result:?}");
                 }
             }
@@ -142,9 +142,9 @@ OpFunctionEnd
 #[test]
 #[cfg(target_os = "linux")]
 fn workgroup_memory_that_is_too_small_ends_the_launch() {
-    for gangs in [true, false] {
+    for mode in [CpuMode::Gangs, CpuMode::Scalar] {
         let options = JitOptions {
-            gangs,
+            mode,
             ..JitOptions::default()
         };
         let kernel = compile_with(GIVEN, &[], &options).expect("the kernel is supported");
@@ -168,7 +168,8 @@ proptest! {
     fn no_index_harms_the_process(owner in 0..3_usize, wide: bool, nested: bool, gangs: bool, index: u64, shift in 0..64_u32) {
         let owner = OWNERS[owner];
         let index = ((index as i64) >> shift) as u64;
-        let result = outcome(&indexing(owner, wide, nested), index, gangs);
+        let mode = if gangs { CpuMode::Gangs } else { CpuMode::Scalar };
+        let result = outcome(&indexing(owner, wide, nested), index, mode);
         prop_assert!(result.is_ok() || is_past(owner, &result), "{result:?}");
     }
 }

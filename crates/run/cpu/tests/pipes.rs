@@ -93,7 +93,7 @@ fn run(
     let module = module(text);
     let kernel =
         JitKernel::compile_entry_point(&module, name, ExecutionModel::Kernel, &[], options);
-    let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
+    let kernel = kernel.unwrap_or_else(|error| panic!("{error}"));
     let arguments = [
         JitArgument::Memory(memory(pipe)),
         JitArgument::Memory(memory(out)),

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile_with, run_kernel, run_shader, shader};
-use spirula_cpu::JitOptions;
+use spirula_cpu::{CpuMode, JitOptions};
 
 /// Bytes of a string, its zero included, as a constant array that is called `name`.
 fn text(name: &str, text: &str) -> String {
@@ -69,9 +69,9 @@ OpFunctionEnd
     )
 }
 
-fn printed(format: &str, arguments: &str, check: bool) -> String {
+fn printed(format: &str, arguments: &str, mode: CpuMode) -> String {
     let options = JitOptions {
-        check,
+        mode,
         ..JitOptions::default()
     };
     let text = kernel(format, arguments);
@@ -88,11 +88,11 @@ fn printed(format: &str, arguments: &str, check: bool) -> String {
 
 #[test]
 fn every_kind_of_argument() {
-    for check in [false, true] {
-        assert_eq!(printed("%d;", "%number", check), "0;1;2;3;4;5;");
-        let line = printed("%s %v2f %g %ld%%\n", "%s %pair %one_half %big", check);
+    for mode in [CpuMode::Gangs, CpuMode::Sanitizer] {
+        assert_eq!(printed("%d;", "%number", mode), "0;1;2;3;4;5;");
+        let line = printed("%s %v2f %g %ld%%\n", "%s %pair %one_half %big", mode);
         assert_eq!(line, "word 0.375000,2.000000 0.5 5000000000%\n".repeat(6));
-        assert_eq!(printed("plain\n", "", check), "plain\n".repeat(6));
+        assert_eq!(printed("plain\n", "", mode), "plain\n".repeat(6));
     }
 }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile_with, run_shader, shader};
-use spirula_cpu::JitOptions;
+use spirula_cpu::{CpuMode, JitOptions};
 
 const GROUPS: u32 = 500;
 const INVOCATIONS: u32 = 64 * GROUPS;
@@ -17,9 +17,9 @@ fn given() -> Vec<u32> {
 fn both(body: &str, begun: u32) -> Vec<u32> {
     let globals = "%scope = OpConstant %uint 1\n%bins = OpConstant %uint 7";
     let text = shader([64, 1, 1], globals, body);
-    let results = [true, false].map(|gangs| {
+    let results = [CpuMode::Gangs, CpuMode::Scalar].map(|mode| {
         let options = JitOptions {
-            gangs,
+            mode,
             ..JitOptions::default()
         };
         let kernel = compile_with(&text, &[], &options).unwrap_or_else(|f| panic!("{}", f[0]));

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compile_with, run_shader, words_in_every_mode};
-use spirula_cpu::JitOptions;
+use spirula_cpu::{CpuMode, JitOptions};
 
 const HEAD: &str = r#"OpCapability Kernel
 OpCapability Addresses
@@ -194,9 +194,9 @@ OpFunctionEnd
 
 #[test]
 fn descriptors_have_no_types() {
-    for gangs in [true, false] {
+    for mode in [CpuMode::Gangs, CpuMode::Scalar] {
         let options = JitOptions {
-            gangs,
+            mode,
             ..JitOptions::default()
         };
         let kernel = compile_with(DESCRIPTORS, &[], &options);

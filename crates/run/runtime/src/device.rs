@@ -18,6 +18,7 @@ use crate::{
     LaunchInputs, printed, wishes,
 };
 use bytemuck::NoUninit;
+use spirula_cpu::CpuMode;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::SpirvModule;
@@ -89,19 +90,11 @@ impl ComputeDevice {
     /// # Errors
     /// When there is none, or it cannot be opened.
     pub fn open(name: &str, options: &DeviceOptions) -> Result<ComputeDevice, DeviceError> {
+        if let Some(mode) = CpuMode::from_device_name(name) {
+            let driver = CpuDriver::with_mode(options, mode);
+            return Ok(ComputeDevice::with_driver(Box::new(driver)));
+        }
         match name {
-            "cpu" => Ok(ComputeDevice::with_driver(Box::new(CpuDriver::new(
-                options,
-            )))),
-            "cpu+scalar" => Ok(ComputeDevice::with_driver(Box::new(
-                CpuDriver::with_scalar_execution(options),
-            ))),
-            "cpu+san" => Ok(ComputeDevice::with_driver(Box::new(
-                CpuDriver::with_sanitizer(options),
-            ))),
-            "cpu+count" => Ok(ComputeDevice::with_driver(Box::new(
-                CpuDriver::with_instruction_counts(options),
-            ))),
             #[cfg(feature = "vulkan")]
             _ if name == "vulkan" || name.starts_with("vulkan:") => {
                 let driver = crate::vulkan::VulkanDriver::open(name, options)?;

@@ -4,6 +4,7 @@ use crate::{
     ComputeDevice, DeviceBuffer, DeviceError, DeviceKernel, DeviceKind, IndexSpace, KernelLaunch,
     LaunchBinding, LaunchInputs,
 };
+use spirula_cpu::CpuMode;
 use spirula_program::{BlockRead, KernelMachine, LaunchRequest, ProgramParameter, SizeClass};
 use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
 use spirula_spirv::ir::SpirvModule;
@@ -12,9 +13,6 @@ use std::collections::HashMap;
 
 /// Bytes of workgroup memory that kernels keep for themselves.
 const RESERVED: u64 = 16;
-
-/// The device that checks what kernels do.
-const CHECKING: &str = "cpu+san";
 
 /// A device that runs programs, with the kernels compiled so far.
 ///
@@ -186,9 +184,10 @@ impl KernelMachine for DeviceMachine<'_> {
         self.device.info().kind == DeviceKind::Cpu
     }
 
-    /// What checks kernels has to see where each block ends, and what was never written.
+    /// Whether blocks are reused. The sanitizer has to know where each block ends, and which bytes were never written.
     fn reuses_blocks(&self) -> bool {
-        self.device.info().id != CHECKING
+        let mode = CpuMode::from_device_name(&self.device.info().id);
+        mode != Some(CpuMode::Sanitizer)
     }
 
     fn parameter_value(&self, parameter: &ProgramParameter) -> u64 {

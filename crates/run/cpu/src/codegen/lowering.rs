@@ -51,8 +51,8 @@ pub(crate) struct ClifKernelContext<'a, 'm> {
     pub slots: &'a [ParameterSlot],
     /// The arguments of each instruction that prints.
     pub prints: Vec<Vec<PrintfArgument>>,
-    /// Functions of one number that there are of several, by their addresses.
-    pub wide: rustc_hash::FxHashMap<usize, WideFunction>,
+    /// Vector forms of functions on one number, by the addresses of the latter.
+    pub wide_functions: rustc_hash::FxHashMap<usize, WideFunction>,
     /// Bytes of the workgroup's memory for large cooperative matrices.
     pub matrix_bytes: u32,
     /// Whether invocations have to come in their order.
@@ -65,6 +65,39 @@ pub(crate) struct ClifKernelContext<'a, 'm> {
     pub non_temporal_insts: rustc_hash::FxHashSet<cranelift_codegen::ir::Inst>,
     /// Addresses and lengths of formats that are no constants.
     pub strings: Vec<(u64, u64)>,
+}
+
+impl<'a, 'm> ClifKernelContext<'a, 'm> {
+    /// The context of a kernel of which nothing is lowered yet. Subgroups have one lane, and blocks are not counted.
+    pub fn new(
+        program: &'a AnalysedModule<'m>,
+        globals: &'a ReachedGlobals,
+        slots: &'a [ParameterSlot],
+        code: &'a mut JitCode,
+        hooks: &'a dyn AccessHooks,
+    ) -> Self {
+        ClifKernelContext {
+            program,
+            globals,
+            subgroup_size: 1,
+            code,
+            points: Vec::new(),
+            gang: None,
+            room_bytes: 0,
+            large_constants: rustc_hash::FxHashMap::default(),
+            counters: None,
+            hooks,
+            slots,
+            prints: Vec::new(),
+            wide_functions: rustc_hash::FxHashMap::default(),
+            matrix_bytes: 0,
+            in_order: false,
+            non_temporal: NonTemporalStores::from_program(program, &globals.bound),
+            privatised: PrivatisedAtomics::from_program(program, &globals.bound),
+            non_temporal_insts: rustc_hash::FxHashSet::default(),
+            strings: Vec::new(),
+        }
+    }
 }
 
 /// The values that identify the invocation that runs.

@@ -1,37 +1,21 @@
 //! Kernel compilation: from a module to a JIT kernel.
 
+use super::build_kernel::build_kernel;
+use super::cpu_mode::CpuMode;
+use super::jit_error::JitError;
 use super::jit_kernel::JitKernel;
 use crate::analysis::analysed_module::AnalysedModule;
-use crate::analysis::block_counters::BlockCounters;
-use crate::analysis::non_temporal_stores::NonTemporalStores;
-use crate::analysis::privatised_atomics::PrivatisedAtomics;
-use crate::analysis::suspension::SyncGroup;
-use crate::codegen::access_hooks::{AccessHooks, PlainHooks};
-use crate::codegen::gang_loop::GangLoop;
-use crate::codegen::jit::JitCode;
-use crate::codegen::lowering::ClifKernelContext;
-use crate::codegen::{call, entry, ext, in_memory_matrix, instruction_table};
-use crate::host::printf::PrintfSites;
-use crate::layout::frames::{FrameExtent, FrameLayout, private_room};
-use crate::layout::globals::{PlacedVariables, ReachedGlobals};
-use crate::layout::parameters::{ParameterSlot, SlotKind, parameter_slots};
+use crate::codegen::{ext, instruction_table};
+use crate::layout::globals::PlacedVariables;
 use crate::module::entry_point::EntrySelector;
-use crate::module::types::LoweredTypeKind;
-use crate::sanitizer::SanitizerInfo;
-use crate::sanitizer::instrument::analysis::SanitizerAnalysis;
-use crate::sanitizer::instrument::{InstrumentedKernel, SanitizerHooks};
-use crate::simd;
-use cranelift_codegen::ir::{Function, UserFuncName};
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use rustc_hash::FxHashSet;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::Id;
 use spirula_spirv::analysis::function_name;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{ExecutionMode, ExecutionModel, StorageClass};
-use spirula_spirv::ir::{Func, InstRef, ModuleSection, SpirvModule};
+use spirula_spirv::grammar::enumerants::{ExecutionMode, ExecutionModel};
+use spirula_spirv::ir::{Func, ModuleSection, SpirvModule};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Most faults that are reported at once.
 const MAX_FAULTS: usize = 20;
@@ -41,29 +25,23 @@ const MAX_FAULTS: usize = 20;
 pub struct JitOptions {
     /// Invocations of a subgroup: a power of two from 1 to 64. Other numbers are rounded up to one.
     pub subgroup_size: u32,
-    /// Whether neighbouring invocations may run at once, in vectors.
-    pub gangs: bool,
-    /// Whether the blocks that run are counted ([`JitKernel::block_counts`]); then there are no vectors.
-    pub count: bool,
-    /// Whether the sanitizer checks the kernel ([`JitKernel::run_checked`]). Then there are no gangs.
-    pub check: bool,
+    /// Whether invocations run in gangs, are counted, or are checked.
+    pub mode: CpuMode,
 }
 
 impl Default for JitOptions {
-    /// Subgroups of 8; in vectors.
+    /// Subgroups of 8, in gangs.
     fn default() -> Self {
         JitOptions {
             subgroup_size: 8,
-            gangs: true,
-            count: false,
-            check: false,
+            mode: CpuMode::Gangs,
         }
     }
 }
 
 impl JitOptions {
     /// Invocations of a subgroup.
-    fn lanes_per_subgroup(&self) -> u32 {
+    pub(crate) fn lanes_per_subgroup(&self) -> u32 {
         self.subgroup_size.clamp(1, 64).next_power_of_two()
     }
 }
@@ -80,7 +58,7 @@ impl JitKernel {
         model: ExecutionModel,
         spec: &[(u32, u64)],
         options: &JitOptions,
-    ) -> Result<JitKernel, Vec<SourceDiagnostic>> {
+    ) -> Result<JitKernel, JitError> {
         let start = EntrySelector::Entry(entry_point, model);
         let mut variables = PlacedVariables::default();
         let mut initialisers = Vec::new();
@@ -138,15 +116,15 @@ fn compile_one(
     spec: &[(u32, u64)],
     options: &JitOptions,
     variables: &PlacedVariables,
-) -> Result<(JitKernel, Vec<Func>), Vec<SourceDiagnostic>> {
+) -> Result<(JitKernel, Vec<Func>), JitError> {
     // An invocation that is alone with its gang waits for nobody. Without gangs, code is compiled for single
     // invocations.
-    let is_plain = options.gangs && !options.count && !options.check;
+    let is_plain = options.mode == CpuMode::Gangs;
     if is_plain && let Some(made) = compile_for(module, start, spec, options, variables, true)? {
         return Ok(made);
     }
     let made = compile_for(module, start, spec, options, variables, false)?;
-    made.ok_or_else(Vec::new)
+    made.ok_or_else(|| JitError::Unsupported(Vec::new()))
 }
 
 /// Compiles a kernel and finds the functions that it enqueues. With `gangs`, none where the code cannot be for gangs
@@ -158,9 +136,9 @@ fn compile_for(
     options: &JitOptions,
     variables: &PlacedVariables,
     gangs: bool,
-) -> Result<Option<(JitKernel, Vec<Func>)>, Vec<SourceDiagnostic>> {
-    let program = AnalysedModule::new(module, start, spec, options.lanes_per_subgroup(), gangs);
-    let program = program.map_err(|fault| vec![fault])?;
+) -> Result<Option<(JitKernel, Vec<Func>)>, JitError> {
+    let lanes = options.lanes_per_subgroup();
+    let program = AnalysedModule::new(module, start, spec, lanes, gangs)?;
     check_supported_instructions(&program)?;
     // Invalid modules may confuse the code generator, whose assertions are panics.
     let built = catch_unwind(AssertUnwindSafe(|| {
@@ -169,12 +147,13 @@ fn compile_for(
     let built = built.unwrap_or_else(|_| {
         let message = format!("no code could be made for {}", program.entry.name);
         let hint = "validate the module; if it is valid, this is a bug in the CPU device";
-        Err(SourceDiagnostic::error(SourceLocation::Unknown, message).with_hint(hint))
+        let fault = SourceDiagnostic::error(SourceLocation::Unknown, message);
+        Err(fault.with_hint(hint).into())
     });
-    let Some(kernel) = built.map_err(|fault| vec![fault])? else {
+    let Some(kernel) = built? else {
         return Ok(None);
     };
-    let blocks = find_enqueued_kernels(&program).map_err(|fault| vec![fault])?;
+    let blocks = find_enqueued_kernels(&program)?;
     Ok(Some((kernel, blocks)))
 }
 
@@ -200,7 +179,7 @@ fn find_enqueued_kernels(program: &AnalysedModule<'_>) -> Result<Vec<Func>, Sour
 }
 
 /// Refuses instructions that no row of the tables can lower, before anything is lowered.
-fn check_supported_instructions(program: &AnalysedModule<'_>) -> Result<(), Vec<SourceDiagnostic>> {
+fn check_supported_instructions(program: &AnalysedModule<'_>) -> Result<(), JitError> {
     let mut faults = Vec::new();
     for func in &program.functions.bottom_up {
         let info = program.functions.get(*func);
@@ -218,7 +197,7 @@ fn check_supported_instructions(program: &AnalysedModule<'_>) -> Result<(), Vec<
                 let message = format!("{what} is not supported by the CPU device");
                 faults.push(SourceDiagnostic::error(inst.place(), message));
                 if faults.len() == MAX_FAULTS {
-                    return Err(faults);
+                    return Err(JitError::Unsupported(faults));
                 }
             }
         }
@@ -226,7 +205,7 @@ fn check_supported_instructions(program: &AnalysedModule<'_>) -> Result<(), Vec<
     if faults.is_empty() {
         Ok(())
     } else {
-        Err(faults)
+        Err(JitError::Unsupported(faults))
     }
 }
 

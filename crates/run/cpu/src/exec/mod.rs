@@ -2,12 +2,15 @@
 
 pub(crate) mod arguments;
 pub(crate) mod async_copy;
+pub(crate) mod build_kernel;
 pub(crate) mod checked_launch;
 pub(crate) mod compile;
 pub(crate) mod cooperative_product;
+pub(crate) mod cpu_mode;
 pub(crate) mod enqueued_launches;
 pub(crate) mod exchange;
 pub(crate) mod guard;
+pub(crate) mod jit_error;
 pub(crate) mod jit_kernel;
 pub(crate) mod launch;
 pub(crate) mod launch_grid;

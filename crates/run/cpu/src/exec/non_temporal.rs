@@ -90,7 +90,7 @@ mod tests {
         let options = JitOptions::default();
         let kernel =
             JitKernel::compile_entry_point(&module, "main", ExecutionModel::Kernel, &[], &options);
-        let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
+        let kernel = kernel.unwrap_or_else(|error| panic!("{error}"));
         kernel.non_temporal.positions.arguments.clone()
     }
 

@@ -41,13 +41,13 @@ const MOST_PARAMETERS: usize = 1 << 10;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GangRefusal;
 
-/// Functions of one number that there are of several, by their addresses.
+/// Vector forms of functions on one number, by the addresses of the latter.
 pub(crate) type WideFunctionMap = rustc_hash::FxHashMap<usize, spirula_scalar::wide::WideFunction>;
 
 /// Functions and instructions that the vectorised code may use.
 pub(crate) struct GangSupport<'a> {
     pub target: GangTarget,
-    pub several: &'a WideFunctionMap,
+    pub wide_functions: &'a WideFunctionMap,
     /// The function that stores two vectors past the caches.
     pub non_temporal_stub: Option<FuncRef>,
     /// The stores that may pass the caches by.

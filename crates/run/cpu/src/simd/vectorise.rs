@@ -28,7 +28,7 @@ pub(super) struct GangVectoriser<'a> {
     pub builder: FunctionBuilder<'a>,
     pub target: GangTarget,
     /// Functions that are called for all lanes at once.
-    pub several: &'a WideFunctionMap,
+    pub wide_functions: &'a WideFunctionMap,
     /// The function that stores past the caches, and the stores that may use it.
     pub non_temporal_stub: Option<(FuncRef, &'a FxHashSet<Inst>)>,
     /// Room for their numbers.
@@ -90,7 +90,7 @@ pub(super) fn vectorise_function(
         shapes,
         builder,
         target: made.target,
-        several: made.several,
+        wide_functions: made.wide_functions,
         non_temporal_stub: made
             .non_temporal_stub
             .map(|callee| (callee, made.non_temporal_insts)),
@@ -268,7 +268,7 @@ impl GangVectoriser<'_> {
             .shapes
             .integer_constant(callee)
             .map(|address| address as usize);
-        let Some(function) = address.and_then(|address| self.several.get(&address)) else {
+        let Some(function) = address.and_then(|address| self.wide_functions.get(&address)) else {
             return false;
         };
         let form = LaneLayout::Parts(types::F32X4);

@@ -34,7 +34,8 @@ pub fn compile_with(
     } else {
         ExecutionModel::GLCompute
     };
-    JitKernel::compile_entry_point(&module(text), "main", model, spec, options)
+    let kernel = JitKernel::compile_entry_point(&module(text), "main", model, spec, options);
+    kernel.map_err(|error| error.diagnostics().to_vec())
 }
 
 /// What running gives, which is the same in every mode: in vectors, one invocation at a time, and checked.
@@ -42,7 +43,7 @@ pub fn in_every_mode<T: Debug + PartialEq>(mut run: impl FnMut(&JitOptions) -> T
     let modes = [(true, false), (false, false), (false, true)];
     let results = modes.map(|(gangs, check)| {
         run(&JitOptions {
-            gangs,
+            mode,
             check,
             ..JitOptions::default()
         })

@@ -69,7 +69,7 @@ fn flat(name: &str, width: u32, height: u32) -> ImageShape {
 /// Every way in which code is made.
 fn all_ways() -> [JitOptions; 3] {
     let with = |gangs, check| JitOptions {
-        gangs,
+        mode,
         check,
         ..JitOptions::default()
     };
@@ -307,7 +307,7 @@ fn literal_samplers() {
         &[],
         &JitOptions::default(),
     )
-    .unwrap_or_else(|f| panic!("{}", f[0]));
+    .unwrap_or_else(|error| panic!("{error}"));
     let mut picture = ImageFixture::filled(flat("rgba8", 4, 1));
     let mut places = vec![[1.3f32, 0.0, 0.0, 0.0]; 4];
     let mut out = vec![[0f32; 4]; 4];

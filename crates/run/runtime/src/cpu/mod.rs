@@ -18,9 +18,6 @@ use std::time::{Duration, Instant};
 /// Share of the memory that is free which one buffer may take, in percent.
 const BUFFER_SHARE: u64 = 90;
 
-/// Beginning of the messages with which the compiler tells faults of its own.
-const BUG: &str = "bug in";
-
 /// What a handle stands for.
 struct HostResource {
     memory: HostMemory,
@@ -68,14 +65,22 @@ pub struct CpuDriver {
 }
 
 impl CpuDriver {
-    /// The device with so many threads.
+    /// The device that vectorises, in [`cpu::CpuMode::Gangs`].
     pub fn new(options: &DeviceOptions) -> Self {
+        CpuDriver::with_mode(options, cpu::CpuMode::Gangs)
+    }
+
+    /// The device in a mode. With the sanitizer, faults of kernels become an error when they are waited for.
+    pub fn with_mode(options: &DeviceOptions, mode: cpu::CpuMode) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = options.threads.unwrap_or(processors).max(1);
-        let compiler = cpu::JitOptions::default();
+        let compiler = cpu::JitOptions {
+            mode,
+            ..cpu::JitOptions::default()
+        };
         let version = env!("CARGO_PKG_VERSION");
         let info = DeviceInfo {
-            id: "cpu".to_owned(),
+            id: mode.device_name().to_owned(),
             name: format!("{} processor, {threads} threads", std::env::consts::ARCH),
             kind: DeviceKind::Cpu,
             driver: format!("spirula-cpu {version}"),
@@ -85,7 +90,7 @@ impl CpuDriver {
             has_forward_progress: true,
             special_values: 16 | 32 | 64,
             matrices: Vec::new(),
-            has_dense_matrices: compiler.gangs,
+            has_dense_matrices: mode == cpu::CpuMode::Gangs,
             limits: DeviceLimits {
                 buffer_size: memory::query_available_memory() / 100 * BUFFER_SHARE,
                 workgroup_size: [1024; 3],
@@ -97,6 +102,8 @@ impl CpuDriver {
                 partial_groups: true,
             },
         };
+        let is_checked = mode == cpu::CpuMode::Sanitizer;
+        let checker = is_checked.then(|| cpu::KernelSanitizer::new(options.check.clone()));
         CpuDriver {
             info,
             options: compiler,
@@ -107,34 +114,8 @@ impl CpuDriver {
             used: 0,
             times: options.times.then(Vec::new),
             printed: Vec::new(),
-            checker: None,
+            checker,
         }
-    }
-
-    /// The same, running every invocation by itself.
-    pub fn with_scalar_execution(options: &DeviceOptions) -> Self {
-        let mut driver = CpuDriver::new(options);
-        driver.options.gangs = false;
-        driver.info.has_dense_matrices = false;
-        driver.info.id = "cpu+scalar".to_owned();
-        driver
-    }
-
-    /// The same, counting the instructions that run.
-    pub fn with_instruction_counts(options: &DeviceOptions) -> Self {
-        let mut driver = CpuDriver::with_scalar_execution(options);
-        driver.options.count = true;
-        driver.info.id = "cpu+count".to_owned();
-        driver
-    }
-
-    /// The same, checking what kernels do: what is wrong becomes an error when it is waited for.
-    pub fn with_sanitizer(options: &DeviceOptions) -> Self {
-        let mut driver = CpuDriver::with_scalar_execution(options);
-        driver.options.check = true;
-        driver.info.id = "cpu+san".to_owned();
-        driver.checker = Some(cpu::KernelSanitizer::new(options.check.clone()));
-        driver
     }
 
     /// Runs what has to run once before a kernel.
@@ -411,10 +392,10 @@ fn to_invocation_range(size: IndexSpace) -> cpu::InvocationRange {
     }
 }
 
-/// What the compiler refuses is unsupported, unless it blames itself.
-fn to_compile_error(faults: Vec<SourceDiagnostic>) -> DeviceError {
-    match faults.iter().find(|d| d.message.starts_with(BUG)) {
-        Some(bug) => DeviceError::Failed(bug.to_string()),
-        None => DeviceError::Unsupported(faults),
+/// A module that is refused is unsupported. A bug of the compiler is a failure.
+fn to_compile_error(error: cpu::JitError) -> DeviceError {
+    match error {
+        cpu::JitError::Unsupported(faults) => DeviceError::Unsupported(faults),
+        cpu::JitError::Bug(bug) => DeviceError::Failed(bug.to_string()),
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn lower_host_call(
                 _ => (real_function_address(*f32), ScalarRepr::F32),
             };
             if let (ScalarRepr::F32, Some(wide)) = (inner, WideFunction::by_name(function.name)) {
-                lower.shared.wide.insert(address, wide);
+                lower.shared.wide_functions.insert(address, wide);
             }
             let callee = ScalarCallee {
                 address,
