@@ -212,9 +212,11 @@ impl ClifLowering<'_, '_, '_> {
 
     /// Updates privatised memory: without atomics where the thread has its own copy.
     fn emit_privatised_update(&mut self, place: &AtomicAddress, op: AtomicRmwOp, operand: Value) {
-        let alone = self.load_context_field(types::I64, at::PRIVATISED);
+        let is_private_copy = self.load_context_field(types::I64, at::PRIVATISED);
         let [unseen, seen, done] = [(); 3].map(|()| self.builder.create_block());
-        self.builder.ins().brif(alone, unseen, &[], seen, &[]);
+        self.builder
+            .ins()
+            .brif(is_private_copy, unseen, &[], seen, &[]);
         self.builder.switch_to_block(unseen);
         let is_gang = self.shared.gang.is_some();
         let own = AtomicAddress {

@@ -173,18 +173,7 @@ impl ClifLowering<'_, '_, '_> {
         let summary = self.builder.ins().bor(at[4], high);
         self.builder.ins().return_(&[summary]);
         self.builder.switch_to_block(body);
-        let frames = self.load_context_field(types::I64, at::FRAMES);
-        self.item.frame = Some(frames);
-        if suspends {
-            let stride = self.load_context_field(types::I64, at::FRAME_STRIDE);
-            let index = self.builder.ins().uextend(types::I64, at[0]);
-            let index = match self.shared.gang {
-                Some(entered) => self.builder.ins().udiv_imm_u(index, entered.width as i64),
-                None => index,
-            };
-            let offset = self.builder.ins().imul(index, stride);
-            self.item.frame = Some(self.builder.ins().iadd(frames, offset));
-        }
+        self.set_frame(at[0], suspends);
         if let Some(entered) = self.shared.gang {
             self.enter_gang(entered.width, suspends);
         }
@@ -199,6 +188,22 @@ impl ClifLowering<'_, '_, '_> {
             end,
             size,
         })
+    }
+
+    /// Sets the frame of the invocation with a local index.
+    fn set_frame(&mut self, linear: Value, suspends: bool) {
+        let frames = self.load_context_field(types::I64, at::FRAMES);
+        self.item.frame = Some(frames);
+        if suspends {
+            let stride = self.load_context_field(types::I64, at::FRAME_STRIDE);
+            let index = self.builder.ins().uextend(types::I64, linear);
+            let index = match self.shared.gang {
+                Some(entered) => self.builder.ins().udiv_imm_u(index, entered.width as i64),
+                None => index,
+            };
+            let offset = self.builder.ins().imul(index, stride);
+            self.item.frame = Some(self.builder.ins().iadd(frames, offset));
+        }
     }
 
     /// Keeps the end of the loop in memory where hooks take many registers. Otherwise each invocation would spill and

@@ -35,10 +35,10 @@ pub(crate) struct JitCode {
     /// Memory that the code refers to.
     pub memory: KeptMemory,
     /// The entry function for single invocations, or the reason why it could not be compiled.
-    alone: OnceLock<Result<CompiledEntry, String>>,
+    single: OnceLock<Result<CompiledEntry, String>>,
     /// The entry function for single invocations before it is compiled.
     deferred: Mutex<Option<(FuncId, Box<cranelift_codegen::Context>)>>,
-    has_alone: bool,
+    has_single: bool,
     gang: Option<CompiledEntry>,
     /// Sizes in bytes of the compiled functions.
     sizes: Vec<(FuncId, usize)>,
@@ -80,9 +80,9 @@ impl JitCode {
             functions: Vec::new(),
             gang_id: None,
             memory: KeptMemory::default(),
-            alone: OnceLock::new(),
+            single: OnceLock::new(),
             deferred: Mutex::new(None),
-            has_alone: false,
+            has_single: false,
             gang: None,
             sizes: Vec::new(),
             keeping: Vec::new(),
@@ -272,12 +272,12 @@ impl JitCode {
         let module = self.module();
         module.finalize_definitions().map_err(|e| e.to_string())?;
         let gang = gang.map(|id| CompiledEntry::new(module, id, &sizes));
-        let alone = id.filter(|_| !is_deferred);
-        let alone = alone.map(|id| CompiledEntry::new(module, id, &sizes));
-        self.has_alone = id.is_some();
+        let single = id.filter(|_| !is_deferred);
+        let single = single.map(|id| CompiledEntry::new(module, id, &sizes));
+        self.has_single = id.is_some();
         self.gang = gang;
-        if let Some(alone) = alone {
-            self.alone = OnceLock::from(Ok(alone));
+        if let Some(single) = single {
+            self.single = OnceLock::from(Ok(single));
         }
         self.sizes = sizes;
         Ok(())
@@ -288,7 +288,7 @@ impl JitCode {
     /// # Errors
     /// When it cannot be compiled.
     pub fn prepare_serialised(&self) -> Result<(), String> {
-        let made = self.alone.get_or_init(|| {
+        let made = self.single.get_or_init(|| {
             // The code generator panics on input that it does not expect.
             let compile = || self.compile_deferred();
             let made = catch_unwind(AssertUnwindSafe(compile));
@@ -316,7 +316,7 @@ impl JitCode {
         if gangs {
             self.gang.is_some()
         } else {
-            self.has_alone
+            self.has_single
         }
     }
 
@@ -337,7 +337,7 @@ impl JitCode {
         if gangs {
             self.gang.as_ref()
         } else {
-            self.alone.get().and_then(|alone| alone.as_ref().ok())
+            self.single.get().and_then(|single| single.as_ref().ok())
         }
     }
 }

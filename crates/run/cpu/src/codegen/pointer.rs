@@ -49,7 +49,7 @@ pub(crate) fn access_chain(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
     walk.reach = lower.reach_of(base);
     if let Some(element) = element {
         let stride = lower.program.element_stride(base, pointee);
-        lower.step_by_index(&mut walk, (element, true), stride)?;
+        lower.step_by_index(&mut walk, element, true, stride)?;
     }
     if let (PointerOperand::Entry(entry), None, true) = (pointer, element, indexes.is_empty()) {
         lower.set_values(result, &[entry]);
@@ -190,7 +190,7 @@ impl ClifLowering<'_, '_, '_> {
                 _ => None,
             };
             let signed = self.is_index_signed(index);
-            self.step_by_index(walk, (index, signed), stride)?;
+            self.step_by_index(walk, index, signed, stride)?;
             if let Some(count) = count {
                 walk.address = self
                     .hooks()
@@ -214,7 +214,8 @@ impl ClifLowering<'_, '_, '_> {
     fn step_by_index(
         &mut self,
         walk: &mut AccessChainWalk,
-        (index, signed): (Id, bool),
+        index: Id,
+        signed: bool,
         stride: u64,
     ) -> ClifResult {
         if let Some(n) = self.program.constant_index(index, signed) {

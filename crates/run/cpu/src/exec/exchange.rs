@@ -226,27 +226,26 @@ pub(crate) fn is_broadcast(op: Op) -> bool {
 pub(crate) fn find_source_lane(
     frames: &WorkgroupFrames<'_>,
     point: &SuspensionPoint,
-    active: &[usize],
-    (first, size): (usize, usize),
+    lanes: SubgroupLanes<'_>,
     lane: usize,
 ) -> Option<usize> {
-    let own = lane - first;
+    let own = lane - lanes.first;
     let operand = frames.read_slot(lane, point.components as usize) as u32 as usize;
     let other = match point.exchange {
         GroupExchange::Broadcast => operand,
-        GroupExchange::BroadcastFirst => return active.first().copied(),
+        GroupExchange::BroadcastFirst => return lanes.active.first().copied(),
         GroupExchange::ShuffleXor => own ^ operand,
         GroupExchange::ShuffleUp => own.checked_sub(operand)?,
         GroupExchange::ShuffleDown => own + operand,
         GroupExchange::QuadBroadcast => own & !3 | operand & 3,
         GroupExchange::QuadSwap => own ^ (operand + 1).min(3),
         GroupExchange::Rotate => {
-            let cluster = point.cluster.map_or(size, |c| c as usize).max(1);
+            let cluster = point.cluster.map_or(lanes.size, |c| c as usize).max(1);
             own / cluster * cluster + (own % cluster + operand) % cluster
         }
         _ => return None,
     };
-    Some(first + other)
+    Some(lanes.first + other)
 }
 
 /// Each invocation gets the value of another one; that of one which is not there is its own.
@@ -258,10 +257,15 @@ fn shuffle_values(
     size: usize,
 ) {
     let components = point.components as usize;
+    let lanes = SubgroupLanes {
+        active,
+        first,
+        size,
+    };
     let values: Vec<Vec<u64>> = active
         .iter()
         .map(|lane| {
-            let from = find_source_lane(frames, point, active, (first, size), *lane);
+            let from = find_source_lane(frames, point, lanes, *lane);
             let from = from.filter(|from| active.binary_search(from).is_ok());
             let from = from.unwrap_or(*lane);
             (0..components).map(|n| frames.read_slot(from, n)).collect()

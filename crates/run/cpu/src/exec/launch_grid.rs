@@ -78,13 +78,13 @@ impl JitKernel {
     /// Bytes of the private memory of a workgroup's invocations. Invocations that are never suspended share that of
     /// one invocation or gang.
     pub(crate) fn private_bytes(&self, local: [u64; 3]) -> usize {
-        let [alone, gang] = self.room_bytes.map(|bytes| bytes as usize);
+        let [single, gang] = self.room_bytes.map(|bytes| bytes as usize);
         let count = if self.points.is_empty() {
             [1, self.gang_width]
         } else {
             [local.iter().product::<u64>() as usize; 2]
         };
-        (alone * count[0]).max(gang * count[1])
+        (single * count[0]).max(gang * count[1])
     }
 
     /// The layout of frames.

@@ -59,7 +59,7 @@ impl<'a> LaunchWorker<'a> {
         let own: Option<Vec<PrivatisedCopy>> =
             counted.map(|counted| counted.allocate_copy()).collect();
         // Where there is no memory for copies, the thread updates the shared memory.
-        let counts_alone = shared.counted.is_some() && own.is_some();
+        let is_privatised = shared.counted.is_some() && own.is_some();
         let mut own = own.unwrap_or_default();
         for own in &mut own {
             let word = |at: usize| kernel.slots[at].offset as usize / 8;
@@ -88,7 +88,7 @@ impl<'a> LaunchWorker<'a> {
             offset: grid.offset,
             dimensions: grid.dimensions.into(),
             non_temporal: shared.non_temporal.into(),
-            privatised: counts_alone.into(),
+            privatised: is_privatised.into(),
             counters: counters.as_mut_ptr(),
             sanitizer: std::ptr::null_mut(),
             printer: std::ptr::from_mut(&mut *printer).cast(),

@@ -287,7 +287,7 @@ impl WorkgroupScheduler<'_> {
             let message = format!("{arrived} of the {size} invocations of a subgroup arrive");
             let context = self.context;
             if let Some(live) = self.sanitizer_state() {
-                live.tell_divergence(context, lane as u32, point.site, message);
+                live.report_divergence(context, lane as u32, point.site, message);
             }
         }
     }
@@ -309,10 +309,13 @@ impl WorkgroupScheduler<'_> {
         }
         let active = std::mem::take(&mut self.active);
         let frames = self.frames();
-        let size = lanes.len();
+        let group = SubgroupLanes {
+            active: &active,
+            first: lanes.start,
+            size: lanes.len(),
+        };
         let source = |lane: usize| {
-            let from =
-                exchange::find_source_lane(&frames, &point, &active, (lanes.start, size), lane);
+            let from = exchange::find_source_lane(&frames, &point, group, lane);
             from.filter(|from| lanes.contains(from))
         };
         let absent =
@@ -328,12 +331,12 @@ impl WorkgroupScheduler<'_> {
             found.or(differs.map(|lane| (lane, "takes another invocation's value than others")));
         let context = self.context;
         if let (Some((lane, what)), Some(live)) = (found, self.sanitizer_state()) {
-            live.tell_divergence(context, lane as u32, point.site, what.to_owned());
+            live.report_divergence(context, lane as u32, point.site, what.to_owned());
         }
     }
 
     /// Reports invocations that wait at different points.
-    fn tell_different(&mut self, first: u32, second: u32, lane: usize) {
+    fn report_different_points(&mut self, first: u32, second: u32, lane: usize) {
         let (first, second) = (
             self.suspension_point(first).clone(),
             self.suspension_point(second).clone(),
@@ -344,7 +347,7 @@ impl WorkgroupScheduler<'_> {
         );
         let context = self.context;
         if let Some(live) = self.sanitizer_state() {
-            live.tell_divergence(context, lane as u32, second.site, message);
+            live.report_divergence(context, lane as u32, second.site, message);
         }
     }
 
@@ -364,7 +367,7 @@ impl WorkgroupScheduler<'_> {
             let message = format!(
                 "invocations wait while {ended} of the {count} of the workgroup have ended"
             );
-            live.tell_divergence(context, lane as u32, site, message);
+            live.report_divergence(context, lane as u32, site, message);
         }
     }
 
@@ -384,7 +387,7 @@ impl WorkgroupScheduler<'_> {
                 continue;
             }
             if common != DONE {
-                self.tell_different(common, state, lane);
+                self.report_different_points(common, state, lane);
                 let describe = |state: u32| {
                     let point = &self.kernel.points[state as usize - 1];
                     format!("{} at {}", point.op, point.place)

@@ -279,19 +279,9 @@ impl ReachedGlobals {
                 GlobalLocation::Push
             }
             StorageClass::Workgroup => {
-                self.zero_workgroup |= variable_initialiser(inst).is_some();
-                self.workgroup.push(id);
-                self.workgroup_align = self.workgroup_align.max(room.align as u32);
-                // Variables with explicit layout (blocks) all begin at the same address.
                 let is_block = ty.is_some_and(|ty| program.is_decorated(ty, Decoration::Block));
-                if is_block {
-                    self.workgroup_bytes = self.workgroup_bytes.max(room.size as u32);
-                    return Ok(GlobalLocation::Workgroup { offset: 0 });
-                }
-                let offset = room.place_after(&mut self.workgroup_bytes);
-                GlobalLocation::Workgroup {
-                    offset: offset.ok_or_else(too_large)?,
-                }
+                let location = self.place_in_workgroup(inst, id, &room, is_block);
+                location.ok_or_else(too_large)?
             }
             StorageClass::Private => {
                 self.private.push((id, variable_initialiser(inst)));
@@ -320,6 +310,26 @@ impl ReachedGlobals {
             }
             _ => GlobalLocation::Unsupported,
         })
+    }
+
+    /// Places a workgroup variable; none where memory is too small for it.
+    fn place_in_workgroup(
+        &mut self,
+        inst: InstRef<'_>,
+        id: Id,
+        room: &VariableFootprint,
+        is_block: bool,
+    ) -> Option<GlobalLocation> {
+        self.zero_workgroup |= variable_initialiser(inst).is_some();
+        self.workgroup.push(id);
+        self.workgroup_align = self.workgroup_align.max(room.align as u32);
+        // Variables with explicit layout (blocks) all begin at the same address.
+        if is_block {
+            self.workgroup_bytes = self.workgroup_bytes.max(room.size as u32);
+            return Some(GlobalLocation::Workgroup { offset: 0 });
+        }
+        let offset = room.place_after(&mut self.workgroup_bytes)?;
+        Some(GlobalLocation::Workgroup { offset })
     }
 
     fn add_binding(

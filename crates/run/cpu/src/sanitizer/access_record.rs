@@ -98,3 +98,21 @@ pub(super) fn current_invocation(context: &LaunchContext, linear: u32) -> Invoca
         local: local_id(context, linear),
     }
 }
+
+/// The invocation and the instruction that have a fault.
+#[derive(Clone, Copy)]
+pub(super) struct FaultOrigin {
+    pub invocation: InvocationId,
+    /// Number of the site.
+    pub site: u16,
+}
+
+impl FaultOrigin {
+    /// A site of the running invocation.
+    pub fn new(context: &LaunchContext, linear: u32, site: u16) -> FaultOrigin {
+        FaultOrigin {
+            invocation: current_invocation(context, linear),
+            site,
+        }
+    }
+}

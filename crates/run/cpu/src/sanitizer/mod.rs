@@ -51,6 +51,7 @@ pub(crate) mod runtime;
 pub(crate) mod shadow_cell;
 pub(crate) mod shadow_memory;
 pub(crate) mod strided_group;
+pub(crate) mod synchronisation;
 pub(crate) mod volatile_updates;
 pub(crate) mod workgroup_state;
 

@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::access_info as info;
-use super::access_record::{AccessRecord, current_invocation};
+use super::access_record::{AccessRecord, FaultOrigin};
 use super::argument_shadow::ArgumentShadow;
 use super::report::FaultKind;
 use super::workgroup_state::{PrivateShadow, WorkgroupState};
@@ -103,7 +103,7 @@ pub(crate) extern "C" fn sanitize_out_of_bounds(
     if access.is_within([base, length]) {
         return live.record_access(context, linear, access);
     }
-    tell_outside(context, live, linear, access, [base, length])
+    report_outside(context, live, linear, access, [base, length])
 }
 
 /// An access that is not at one of the offsets of a row: the address to use.
@@ -121,10 +121,10 @@ pub(crate) extern "C" fn outside_row(
     if access.is_within(row.memory) {
         return live.record_access(context, linear, access);
     }
-    tell_outside(context, live, linear, access, row.memory)
+    report_outside(context, live, linear, access, row.memory)
 }
 
-fn tell_outside(
+fn report_outside(
     context: &LaunchContext,
     live: &mut WorkgroupState,
     linear: u32,
@@ -132,7 +132,7 @@ fn tell_outside(
     [base, length]: [u64; 2],
 ) -> u64 {
     let address = access.address;
-    let by = (current_invocation(context, linear), access.site);
+    let by = FaultOrigin::new(context, linear, access.site);
     live.report_fault(FaultKind::OutOfBounds, by, None, |live| {
         let (verb, bytes, object) = (
             access.verb(),
@@ -164,7 +164,7 @@ pub(crate) extern "C" fn report_fault(
     // SAFETY: as above.
     let (context, live) = unsafe { borrow_live_state(context) };
     let kind = FaultKind::ALL[(what >> info::KIND_SHIFT & 7) as usize % FaultKind::ALL.len()];
-    let by = (current_invocation(context, linear), what as u16);
+    let by = FaultOrigin::new(context, linear, what as u16);
     let loops = live.budget_full;
     live.report_fault(kind, by, None, |live| match kind {
         FaultKind::Division if what & info::OVERFLOW != 0 => {

@@ -173,8 +173,8 @@ impl CellAccess {
     fn in_phase(&self, cell: &mut u64, kept: u64) -> CellConflict {
         let old = *cell;
         let own = (old ^ self.owner) & OWNER == 0;
-        let alone = own && old & MANY == 0;
-        let conflict = !alone && self.is_conflicting(old);
+        let is_own_only = own && old & MANY == 0;
+        let conflict = !is_own_only && self.is_conflicting(old);
         // An earlier plain read does not make an atomic write less atomic, unless such reads count. A reported one
         // does not, either.
         let plain = old & ATOMIC == 0 && (self.strict || !self.writes || old & WRITTEN != 0);

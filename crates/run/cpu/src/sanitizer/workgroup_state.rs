@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::SanitizerInfo;
-use super::access_record::{AccessRecord, COPIER, current_invocation, local_id};
+use super::access_record::{AccessRecord, COPIER, FaultOrigin, current_invocation, local_id};
 use super::argument_shadow::ArgumentShadow;
 use super::happens_before::HappensBefore;
 use super::kernel_sanitizer::{FaultKey, KernelSanitizer};
@@ -51,7 +51,7 @@ pub(crate) struct WorkgroupState {
     /// Result of the last function that was called for a check.
     pub(super) result: u64,
     pub(super) order: HappensBefore,
-    checker: *mut KernelSanitizer,
+    pub(super) checker: *mut KernelSanitizer,
     info: *const SanitizerInfo,
     pub(super) cells: Vec<u64>,
     kept_rows: Vec<ArgumentShadow>,
@@ -169,7 +169,7 @@ impl WorkgroupState {
     }
 
     /// Lets relaxed atomics on workgroup memory order accesses from now on.
-    fn relaxed_order(&mut self) {
+    pub(super) fn relaxed_order(&mut self) {
         (self.quiet, self.changed) = (0, u32::MAX);
     }
 
@@ -195,7 +195,7 @@ impl WorkgroupState {
         self.waits = self.waits.saturating_sub(1);
         if self.waits == 0 && !self.stopped {
             self.stopped = true;
-            let by = (current_invocation(context, linear), site);
+            let by = FaultOrigin::new(context, linear, site);
             self.report_fault(FaultKind::EndlessLoop, by, None, |_| {
                 "waits for the other invocations again and again".to_owned()
             });
@@ -231,11 +231,12 @@ impl WorkgroupState {
     pub(super) fn report_fault(
         &mut self,
         kind: FaultKind,
-        (invocation, site): (InvocationId, u16),
+        at: FaultOrigin,
         other: Option<(u16, Option<InvocationId>)>,
         message: impl FnOnce(&WorkgroupState) -> String,
     ) {
         let info = self.info();
+        let FaultOrigin { invocation, site } = at;
         let fault = FaultKey {
             kernel: info.number,
             kind,
@@ -256,8 +257,8 @@ impl WorkgroupState {
     }
 
     /// Reports a read of memory that was never written.
-    fn tell_uninitialised(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) {
-        let by = (current_invocation(context, linear), access.site);
+    fn report_uninitialised(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) {
+        let by = FaultOrigin::new(context, linear, access.site);
         self.report_fault(FaultKind::Uninitialised, by, None, |live| {
             let object = live.object_description(access.site);
             let bytes = access.bytes;
@@ -266,15 +267,15 @@ impl WorkgroupState {
     }
 
     /// Reports invocations that do not all arrive.
-    pub fn tell_divergence(
+    pub fn report_divergence(
         &mut self,
         context: &LaunchContext,
         linear: u32,
         site: u16,
         message: String,
     ) {
-        let by = current_invocation(context, linear);
-        self.report_fault(FaultKind::Divergence, (by, site), None, |_| message);
+        let by = FaultOrigin::new(context, linear, site);
+        self.report_fault(FaultKind::Divergence, by, None, |_| message);
     }
 
     /// An access to workgroup memory that is not of the usual kind.
@@ -307,7 +308,7 @@ impl WorkgroupState {
             }
         }
         if empty {
-            self.tell_uninitialised(context, linear, access);
+            self.report_uninitialised(context, linear, access);
         }
         self.report_if_race(context, linear, access, made, found);
     }
@@ -407,7 +408,7 @@ impl WorkgroupState {
             CellConflict::Other(_) => "an invocation of another workgroup",
             _ => "another invocation",
         };
-        let at = (current_invocation(context, linear), access.site);
+        let at = FaultOrigin::new(context, linear, access.site);
         self.report_fault(FaultKind::Race, at, Some((site_of(other), by)), |live| {
             format!(
                 "{} {} bytes of {}, which {whose} {did} without anything that orders the two",
@@ -461,64 +462,8 @@ impl WorkgroupState {
         self.info().sites.object_description(site).to_owned()
     }
 
-    /// Records the order that an atomic establishes.
-    fn synchronise_atomic(&mut self, access: AccessRecord, linear: u32) {
-        let phases = self.phases();
-        let owner = phases.now | u64::from(linear);
-        let within = self.is_group(&access);
-        let fenced = if within {
-            self.order.fenced_within
-        } else {
-            self.order.fenced != 0
-        };
-        let releases = access.writes && (access.releases || fenced);
-        let released = if within {
-            self.release_within(access.address, owner, releases)
-        } else {
-            self.release_global(access, owner, releases)
-        };
-        if released < phases.launch || released == owner || !access.reads {
-            return;
-        }
-        if access.acquires || fenced {
-            self.order.acquire_phase(released, phases, owner);
-        } else {
-            self.order.pending.push(released);
-        }
-    }
-
-    /// The last release at an address of the workgroup's memory. A new release is recorded if there is one.
-    fn release_within(&mut self, address: u64, owner: u64, releases: bool) -> u64 {
-        let within = &mut self.order.within;
-        let released = within.get(&address).copied().unwrap_or(0);
-        if releases {
-            within.insert(address, owner);
-            self.relaxed_order();
-        }
-        released
-    }
-
-    /// The last release at an address of memory that all workgroups share. A new release is recorded if there is one.
-    fn release_global(&mut self, access: AccessRecord, owner: u64, releases: bool) -> u64 {
-        // SAFETY: as in `begin_group`.
-        let checker = unsafe { &mut *self.checker };
-        let Some(region) = checker.regions.find_region(access.address) else {
-            return 0;
-        };
-        let released = region.last_release(access.address, access.granule);
-        if releases {
-            region.record_release(access.address, access.granule, owner);
-        }
-        released
-    }
-
-    pub(super) fn is_group(&self, access: &AccessRecord) -> bool {
-        access.address >= self.group_base
-            && access.address.saturating_add(access.bytes) <= self.group_base + self.group_length()
-    }
-
     /// Bytes of the workgroup's memory.
-    fn group_length(&self) -> u64 {
+    pub(super) fn group_length(&self) -> u64 {
         let granule = self.info().group_granule;
         (self.cells.len() as u64 - 2) << granule
     }
@@ -539,7 +484,7 @@ impl WorkgroupState {
             defined.fill(0xff);
         }
         if empty {
-            self.tell_uninitialised(context, linear, access);
+            self.report_uninitialised(context, linear, access);
         }
         true
     }
@@ -580,7 +525,7 @@ impl WorkgroupState {
         {
             return access.address;
         }
-        let by = (current_invocation(context, linear), access.site);
+        let by = FaultOrigin::new(context, linear, access.site);
         self.report_fault(FaultKind::OutOfBounds, by, None, |live| {
             let (verb, bytes, address) = (access.verb(), access.bytes, access.address);
             match live.memory_before(address) {

@@ -84,9 +84,9 @@ impl GangVectoriser<'_> {
                 Some((callee, stores))
                     if stores.contains(&inst) && parts.len().is_multiple_of(2) =>
                 {
-                    self.store_streamed(callee, flags, &parts, (base, offset));
+                    self.store_non_temporal(callee, flags, &parts, base, offset);
                 }
-                _ => self.store_parts(flags, &parts, (base, offset)),
+                _ => self.store_vectors(flags, &parts, base, offset),
             }
             return true;
         }
@@ -102,7 +102,7 @@ impl GangVectoriser<'_> {
         true
     }
 
-    fn store_parts(&mut self, flags: MemFlagsData, parts: &[Value], (base, offset): (Value, i32)) {
+    fn store_vectors(&mut self, flags: MemFlagsData, parts: &[Value], base: Value, offset: i32) {
         for (n, part) in parts.iter().enumerate() {
             let at = offset.wrapping_add(16 * n as i32);
             self.builder.ins().store(flags, *part, base, at);
@@ -110,21 +110,21 @@ impl GangVectoriser<'_> {
     }
 
     /// Stores vectors past the caches where the launch selects non-temporal stores.
-    fn store_streamed(
+    fn store_non_temporal(
         &mut self,
         callee: FuncRef,
         flags: MemFlagsData,
         parts: &[Value],
-        place: (Value, i32),
+        base: Value,
+        offset: i32,
     ) {
-        let context = self.get_lane_values(self.shapes.roots.context)[0];
+        let context = self.get_lane_values(self.variance.roots.context)[0];
         let trusted = MemFlagsData::trusted().with_readonly();
         let ins = self.builder.ins();
         let asked = ins.load(types::I64, trusted, context, at::NON_TEMPORAL);
         let [past, plain, after] = [(); 3].map(|()| self.builder.create_block());
         self.builder.ins().brif(asked, past, &[], plain, &[]);
         self.builder.switch_to_block(past);
-        let (base, offset) = place;
         for (n, pair) in parts.chunks_exact(2).enumerate() {
             let at = i64::from(offset) + 32 * n as i64;
             let to = self.builder.ins().iadd_imm_s(base, at);
@@ -142,7 +142,7 @@ impl GangVectoriser<'_> {
         }
         self.builder.ins().jump(after, &[]);
         self.builder.switch_to_block(plain);
-        self.store_parts(flags, parts, place);
+        self.store_vectors(flags, parts, base, offset);
         self.builder.ins().jump(after, &[]);
         self.builder.switch_to_block(after);
     }

@@ -29,9 +29,9 @@ pub(super) enum LaneVariance {
 }
 
 impl LaneVariance {
-    const UNIFORM: LaneVariance = LaneVariance::with_stride(0, false);
+    pub(super) const UNIFORM: LaneVariance = LaneVariance::with_stride(0, false);
 
-    const fn with_stride(stride: i64, whole: bool) -> LaneVariance {
+    pub(super) const fn with_stride(stride: i64, whole: bool) -> LaneVariance {
         LaneVariance::Affine { stride, whole }
     }
 
@@ -40,7 +40,7 @@ impl LaneVariance {
         matches!(self, LaneVariance::Affine { stride: 0, .. })
     }
 
-    fn join_with(self, other: LaneVariance) -> LaneVariance {
+    pub(super) fn join_with(self, other: LaneVariance) -> LaneVariance {
         match (self, other) {
             (LaneVariance::Unknown, shape) | (shape, LaneVariance::Unknown) => shape,
             (
@@ -69,12 +69,12 @@ pub(super) struct VarianceAnalysis<'a> {
     pub func: &'a Function,
     pub roots: &'a GangEntry,
     /// The variance of each value.
-    shapes: Vec<LaneVariance>,
+    pub(super) variance: Vec<LaneVariance>,
     /// Whether each value is a byte that is zero or one.
-    bools: Vec<bool>,
+    pub(super) bools: Vec<bool>,
     /// Whether each value is a number that is only used to compute addresses.
-    addresses: Vec<bool>,
-    slots: Vec<FrameSlot>,
+    pub(super) addresses: Vec<bool>,
+    pub(super) slots: Vec<FrameSlot>,
 }
 
 impl<'a> VarianceAnalysis<'a> {
@@ -88,30 +88,30 @@ impl<'a> VarianceAnalysis<'a> {
         roots: &'a GangEntry,
     ) -> Result<VarianceAnalysis<'a>, GangRefusal> {
         let count = func.dfg.num_values();
-        let mut shapes = VarianceAnalysis {
+        let mut variance = VarianceAnalysis {
             func,
             roots,
-            shapes: vec![LaneVariance::Unknown; count],
+            variance: vec![LaneVariance::Unknown; count],
             bools: Vec::new(),
             addresses: vec![true; count],
             slots: Vec::new(),
         };
-        shapes.find_slots(graph);
-        shapes.find_bools(graph);
-        shapes.find_addresses(graph);
+        variance.find_slots(graph);
+        variance.find_bools(graph);
+        variance.find_addresses(graph);
         let entry = func.dfg.block_params(graph.blocks[0]);
         for param in entry {
-            shapes.raise_variance(*param, LaneVariance::UNIFORM);
+            variance.raise_variance(*param, LaneVariance::UNIFORM);
         }
         for param in func.dfg.block_params(roots.lanes) {
-            shapes.raise_variance(*param, LaneVariance::with_stride(1, true));
+            variance.raise_variance(*param, LaneVariance::with_stride(1, true));
         }
         let uses = find_use_blocks(func, graph);
         for _ in 0..MAX_SWEEPS {
-            let mut changed = shapes.sweep_instructions(graph);
-            changed |= shapes.propagate_divergence(graph, &uses)?;
+            let mut changed = variance.sweep_instructions(graph);
+            changed |= variance.propagate_divergence(graph, &uses)?;
             if !changed {
-                return Ok(shapes);
+                return Ok(variance);
             }
         }
         Err(GangRefusal)
@@ -119,7 +119,7 @@ impl<'a> VarianceAnalysis<'a> {
 
     /// The shape of a value.
     pub fn lane_variance(&self, value: Value) -> LaneVariance {
-        self.shapes[self.func.dfg.resolve_aliases(value).as_u32() as usize]
+        self.variance[self.func.dfg.resolve_aliases(value).as_u32() as usize]
     }
 
     /// Whether a value is a byte that is zero or one.
@@ -143,10 +143,10 @@ impl<'a> VarianceAnalysis<'a> {
         (shape != LaneVariance::Unknown && !shape.is_uniform()).then_some(last)
     }
 
-    fn raise_variance(&mut self, value: Value, shape: LaneVariance) -> bool {
+    pub(super) fn raise_variance(&mut self, value: Value, shape: LaneVariance) -> bool {
         let at = self.func.dfg.resolve_aliases(value).as_u32() as usize;
-        let joined = self.shapes[at].join_with(shape);
-        std::mem::replace(&mut self.shapes[at], joined) != joined
+        let joined = self.variance[at].join_with(shape);
+        std::mem::replace(&mut self.variance[at], joined) != joined
     }
 
     fn find_slots(&mut self, graph: &ClifFlowGraph) {
@@ -225,7 +225,7 @@ impl<'a> VarianceAnalysis<'a> {
         !demoted.is_empty()
     }
 
-    fn change_slot(&mut self, offset: i32, change: impl FnOnce(&mut FrameSlot)) {
+    pub(super) fn change_slot(&mut self, offset: i32, change: impl FnOnce(&mut FrameSlot)) {
         if let Ok(n) = self.slots.binary_search_by_key(&offset, |s| s.offset) {
             change(&mut self.slots[n]);
         }
@@ -321,8 +321,8 @@ impl<'a> VarianceAnalysis<'a> {
         let dfg = &self.func.dfg;
         let opcode = dfg.insts[inst].opcode();
         let args = dfg.inst_args(inst);
-        let shapes: Vec<LaneVariance> = args.iter().map(|arg| self.lane_variance(*arg)).collect();
-        if shapes.contains(&LaneVariance::Unknown) {
+        let variance: Vec<LaneVariance> = args.iter().map(|arg| self.lane_variance(*arg)).collect();
+        if variance.contains(&LaneVariance::Unknown) {
             return LaneVariance::Unknown;
         }
         let Some(result) = dfg.inst_results(inst).first() else {
@@ -340,7 +340,7 @@ impl<'a> VarianceAnalysis<'a> {
                 if let Some(slot) = self.frame_slot(inst) {
                     return slot.shape;
                 }
-                if !shapes[0].is_uniform() {
+                if !variance[0].is_uniform() {
                     return LaneVariance::Varying;
                 }
                 let first = dfg.insts[inst].load_store_offset() == Some(self.roots.base_offset);
@@ -349,14 +349,14 @@ impl<'a> VarianceAnalysis<'a> {
             }
             _ => {}
         }
-        if shapes.iter().all(|s| s.is_uniform()) {
+        if variance.iter().all(|s| s.is_uniform()) {
             return LaneVariance::with_stride(0, self.is_whole(inst, opcode, args, *result));
         }
         let ty = dfg.value_type(*result);
         if ty != types::I32 && ty != types::I64 {
             return LaneVariance::Varying;
         }
-        self.infer_affine(opcode, args, &shapes, *result, ty)
+        self.infer_affine(opcode, args, &variance, *result, ty)
     }
 
     /// Bytes from the variable of an invocation to that of the next.
@@ -403,12 +403,12 @@ impl<'a> VarianceAnalysis<'a> {
         &self,
         opcode: Opcode,
         args: &[Value],
-        shapes: &[LaneVariance],
+        variance: &[LaneVariance],
         result: Value,
         ty: Type,
     ) -> LaneVariance {
         let mut operands = [(0i64, false); 3];
-        for (to, shape) in operands.iter_mut().zip(shapes) {
+        for (to, shape) in operands.iter_mut().zip(variance) {
             match *shape {
                 LaneVariance::Affine { stride, whole } => *to = (stride, whole),
                 _ => return LaneVariance::Varying,
@@ -474,142 +474,6 @@ impl<'a> VarianceAnalysis<'a> {
             _ => LaneVariance::Varying,
         }
     }
-
-    /// Propagates variance from a divergent branch to its region.
-    fn propagate_divergence(
-        &mut self,
-        graph: &ClifFlowGraph,
-        uses: &[Vec<u32>],
-    ) -> Result<bool, GangRefusal> {
-        let mut changed = false;
-        let mut left = 16 * graph.blocks.len() + 64;
-        for at in 0..graph.blocks.len() as u32 {
-            if self.divergent_branch(graph, at).is_none() {
-                continue;
-            }
-            let region = graph.find_branch_region(at).ok_or(GangRefusal)?;
-            left = left.checked_sub(region.blocks.len()).ok_or(GangRefusal)?;
-            let is_barrier = |inst| self.func.dfg.insts[inst].opcode() == Opcode::Nop;
-            let mut blocks = region.blocks.iter();
-            if blocks.any(|block| graph.block_insts(self.func, *block).any(is_barrier)) {
-                return Err(GangRefusal);
-            }
-            changed |= self.vary_join(graph, at, &region);
-            for block in &region.blocks {
-                changed |= self.vary_block(graph, *block, &region, uses)?;
-            }
-        }
-        Ok(changed)
-    }
-
-    /// Lets the parameters of a join block vary, except those that all paths pass the same value.
-    fn vary_join(&mut self, graph: &ClifFlowGraph, from: u32, region: &BranchRegion) -> bool {
-        let params = self
-            .func
-            .dfg
-            .block_params(graph.blocks[region.join as usize]);
-        let mut changed = false;
-        for (n, param) in params.iter().enumerate() {
-            if self.same_argument(graph, from, region, n).is_none() {
-                changed |= self.raise_variance(*param, LaneVariance::Varying);
-            }
-        }
-        changed
-    }
-
-    /// The argument that all paths of a region pass for parameter `n` of its join block; none where they differ or
-    /// define it within the region.
-    pub fn same_argument(
-        &self,
-        graph: &ClifFlowGraph,
-        from: u32,
-        region: &BranchRegion,
-        n: usize,
-    ) -> Option<Value> {
-        let dfg = &self.func.dfg;
-        let join = graph.blocks[region.join as usize];
-        let mut same: Option<Value> = None;
-        let before = graph.predecessors[region.join as usize].iter();
-        for at in before.filter(|at| **at == from || region.contains(**at)) {
-            let last = self.func.layout.last_inst(graph.blocks[*at as usize])?;
-            let to_join = branch_block_calls(self.func, last).iter();
-            for call in to_join.filter(|c| c.block(&dfg.value_lists) == join) {
-                let arg = dfg.resolve_aliases(block_call_arguments(self.func, *call).nth(n)?);
-                let constant = self.integer_constant(arg);
-                let equal = same.is_none_or(|s| {
-                    s == arg || (constant.is_some() && self.integer_constant(s) == constant)
-                });
-                let outside = self
-                    .block_of(graph, arg)
-                    .is_some_and(|b| !region.contains(b));
-                if !equal || !(outside || constant.is_some()) {
-                    return None;
-                }
-                same = same.or(Some(arg));
-            }
-        }
-        same
-    }
-
-    /// The block that defines a value.
-    pub fn block_of(&self, graph: &ClifFlowGraph, value: Value) -> Option<u32> {
-        let block = match self.func.dfg.value_def(value) {
-            ValueDef::Result(inst, _) => self.func.layout.inst_block(inst)?,
-            ValueDef::Param(block, _) => block,
-            ValueDef::Union(..) => return None,
-        };
-        graph.block_position(block)
-    }
-
-    /// Lets the values vary that a block of a region defines for code after the region.
-    fn vary_block(
-        &mut self,
-        graph: &ClifFlowGraph,
-        at: u32,
-        region: &BranchRegion,
-        uses: &[Vec<u32>],
-    ) -> Result<bool, GangRefusal> {
-        let mut changed = false;
-        let func = self.func;
-        let mut defined: Vec<Value> = Vec::new();
-        if region.is_loop {
-            defined.extend(func.dfg.block_params(graph.blocks[at as usize]));
-        }
-        for inst in graph.block_insts(func, at) {
-            let opcode = func.dfg.insts[inst].opcode();
-            if let (Some(slot), Opcode::Store) = (self.frame_slot(inst), opcode) {
-                changed |= slot.shape != LaneVariance::Varying;
-                self.change_slot(slot.offset, |slot| slot.shape = LaneVariance::Varying);
-            }
-            // Invocations that wait for each other would wait forever if one of them had to continue by itself. Such
-            // loops are left to the code for single invocations.
-            if region.is_loop && is_shared(opcode) {
-                return Err(GangRefusal);
-            }
-            if region.is_loop {
-                defined.extend(func.dfg.inst_results(inst));
-            }
-        }
-        for value in defined {
-            let outside = uses[value.as_u32() as usize].iter();
-            if outside.into_iter().any(|at| !region.contains(*at)) {
-                changed |= self.raise_variance(value, LaneVariance::Varying);
-            }
-        }
-        Ok(changed)
-    }
-}
-
-/// Whether an instruction may exchange values with other invocations.
-fn is_shared(opcode: Opcode) -> bool {
-    matches!(
-        opcode,
-        Opcode::AtomicLoad
-            | Opcode::AtomicStore
-            | Opcode::AtomicRmw
-            | Opcode::AtomicCas
-            | Opcode::Call
-    )
 }
 
 /// The calls of blocks in a branch.

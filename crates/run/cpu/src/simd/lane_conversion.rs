@@ -10,7 +10,7 @@ use cranelift_frontend::Variable;
 impl GangVectoriser<'_> {
     /// Invocations of a gang.
     pub fn width(&self) -> usize {
-        self.shapes.roots.width
+        self.variance.roots.width
     }
 
     /// Number and type of the values of a layout.
@@ -26,9 +26,9 @@ impl GangVectoriser<'_> {
     /// The layout of a value of the original code.
     pub fn lane_layout(&self, value: Value) -> LaneLayout {
         let ty = self.old.dfg.value_type(value);
-        match self.shapes.lane_variance(value) {
+        match self.variance.lane_variance(value) {
             LaneVariance::Affine { .. } => LaneLayout::Base(ty),
-            _ if self.shapes.is_bool(value) => LaneLayout::Mask,
+            _ if self.variance.is_bool(value) => LaneLayout::Mask,
             _ => match vector_of(ty) {
                 Some(vector) => LaneLayout::Parts(vector),
                 None => LaneLayout::Lanes(ty),
@@ -38,7 +38,7 @@ impl GangVectoriser<'_> {
 
     /// The distance between neighbouring lanes of a value held by its first.
     pub fn lane_stride(&self, value: Value) -> i64 {
-        match self.shapes.lane_variance(value) {
+        match self.variance.lane_variance(value) {
             LaneVariance::Affine { stride, .. } => stride,
             _ => 0,
         }

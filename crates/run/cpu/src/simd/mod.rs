@@ -18,8 +18,10 @@
 //! Programming". The analysis follows B. Coutinho and others, "Divergence Analysis and Optimizations".
 
 pub(crate) mod access;
+pub(crate) mod control_flow;
 pub(crate) mod copied_instructions;
 pub(crate) mod divergence;
+pub(crate) mod divergent_regions;
 pub(crate) mod flow_graph;
 pub(crate) mod lane_conversion;
 pub(crate) mod lane_layout;
@@ -71,6 +73,6 @@ pub(crate) fn vectorise_gang_loop(
     if blocks.any(|block| func.dfg.block_params(*block).len() > MOST_PARAMETERS) {
         return Err(GangRefusal);
     }
-    let shapes = divergence::VarianceAnalysis::from_function(func, &graph, &roots)?;
-    vectorise::vectorise_function(&graph, &shapes, made, builders)
+    let variance = divergence::VarianceAnalysis::from_function(func, &graph, &roots)?;
+    vectorise::vectorise_function(&graph, &variance, made, builders)
 }

@@ -97,7 +97,7 @@ impl GangVectoriser<'_> {
         let mut parting = region
             .blocks
             .iter()
-            .filter_map(|block| self.shapes.divergent_branch(self.graph, *block));
+            .filter_map(|block| self.variance.divergent_branch(self.graph, *block));
         if region.is_loop {
             let leaves = |inst| {
                 self.opcode(inst) == Opcode::Brif && self.find_region_exit(region, inst).is_some()
@@ -119,7 +119,7 @@ impl GangVectoriser<'_> {
     fn is_harmless(&self, inst: Inst) -> bool {
         let opcode = self.opcode(inst);
         let uniform = |n: usize| {
-            self.shapes
+            self.variance
                 .lane_variance(self.old.dfg.inst_args(inst)[n])
                 .is_uniform()
         };
@@ -127,7 +127,7 @@ impl GangVectoriser<'_> {
             Opcode::Jump | Opcode::Brif | Opcode::BrTable => true,
             Opcode::Sdiv | Opcode::Udiv | Opcode::Srem | Opcode::Urem => true,
             // Some invocation is there that would load it.
-            Opcode::Load => self.shapes.frame_slot(inst).is_some() || uniform(0),
+            Opcode::Load => self.variance.frame_slot(inst).is_some() || uniform(0),
             _ => {
                 !(opcode.is_terminator()
                     || opcode.is_call()
@@ -217,7 +217,7 @@ impl GangVectoriser<'_> {
             for inst in self.graph.block_insts(self.old, *at) {
                 if !self.opcode(inst).is_terminator() {
                     self.rewrite_instruction(inst);
-                } else if self.shapes.divergent_branch(self.graph, *at).is_some() {
+                } else if self.variance.divergent_branch(self.graph, *at).is_some() {
                     self.rewrite_loop_exit(masked, inst);
                 } else {
                     self.go_on(masked, inst);

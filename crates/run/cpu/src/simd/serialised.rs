@@ -46,7 +46,7 @@ impl GangVectoriser<'_> {
             return Ok(());
         }
         self.builder.set_cold_block(apart);
-        self.go_alone(at, inst, &region, bits)
+        self.serialise_region(at, inst, &region, bits)
     }
 
     /// Takes a conditional branch where all lanes agree; the lanes' conditions in bits.
@@ -89,7 +89,7 @@ impl GangVectoriser<'_> {
         self.rewrite_uniform_branch(inst, lanes[0]);
     }
 
-    fn go_alone(
+    fn serialise_region(
         &mut self,
         at: u32,
         inst: Inst,
@@ -117,20 +117,20 @@ impl GangVectoriser<'_> {
         };
         for (n, value) in ins.iter().enumerate() {
             let scalar = self.read_lane(n, *value, lane);
-            self.set_alone(*value, scalar);
+            self.set_lane_scalar(*value, scalar);
         }
         let selector = match bits {
             Some(bits) => {
                 let bit = self.builder.ins().ushr(bits, lane);
                 self.builder.ins().band_imm_u(bit, 1)
             }
-            None => self.get_alone(self.old.dfg.inst_args(inst)[0]),
+            None => self.get_lane_scalar(self.old.dfg.inst_args(inst)[0]),
         };
-        self.branch_alone(&copied, inst, selector);
+        self.branch_in_region(&copied, inst, selector);
         for (n, block) in region.blocks.iter().enumerate() {
             self.builder.switch_to_block(copied.blocks[n]);
             for inst in self.graph.block_insts(self.old, *block) {
-                self.inst_alone(&copied, inst);
+                self.copy_into_region(&copied, inst);
             }
         }
         self.builder.switch_to_block(exit);
@@ -160,9 +160,9 @@ impl GangVectoriser<'_> {
             if !matches!(self.lane_layout(*param), LaneLayout::Base(_)) {
                 continue;
             }
-            let same = self.shapes.same_argument(self.graph, at, region, n);
+            let same = self.variance.same_argument(self.graph, at, region, n);
             let Some(same) = same else { continue };
-            let value = match self.shapes.integer_constant(same) {
+            let value = match self.variance.integer_constant(same) {
                 Some(constant) => {
                     let ty = self.old.dfg.value_type(*param);
                     self.builder.ins().iconst(ty, constant)
@@ -230,74 +230,74 @@ impl GangVectoriser<'_> {
         used.sort_unstable();
         used.dedup();
         used.retain(|value| {
-            let block = self.shapes.block_of(self.graph, *value);
+            let block = self.variance.block_of(self.graph, *value);
             block.is_some_and(|b| self.graph.is_dominator(b, at))
         });
         Ok(used)
     }
 
-    fn alone_variable(&mut self, value: Value) -> Variable {
+    fn lane_variable(&mut self, value: Value) -> Variable {
         let at = value.as_u32() as usize;
-        if self.alone[at].0 != self.regions {
+        if self.lane_scalars[at].0 != self.regions {
             let ty = self.old.dfg.value_type(value);
-            self.alone[at] = (self.regions, self.builder.declare_var(ty).as_u32());
+            self.lane_scalars[at] = (self.regions, self.builder.declare_var(ty).as_u32());
         }
-        Variable::from_u32(self.alone[at].1)
+        Variable::from_u32(self.lane_scalars[at].1)
     }
 
-    fn set_alone(&mut self, value: Value, scalar: Value) {
+    fn set_lane_scalar(&mut self, value: Value, scalar: Value) {
         let value = self.old.dfg.resolve_aliases(value);
         if self.locals[value.as_u32() as usize] {
-            self.alone[value.as_u32() as usize] = (self.regions, scalar.as_u32());
+            self.lane_scalars[value.as_u32() as usize] = (self.regions, scalar.as_u32());
             return;
         }
-        let variable = self.alone_variable(value);
+        let variable = self.lane_variable(value);
         self.builder.def_var(variable, scalar);
     }
 
-    fn get_alone(&mut self, value: Value) -> Value {
+    fn get_lane_scalar(&mut self, value: Value) -> Value {
         let value = self.old.dfg.resolve_aliases(value);
         if self.locals[value.as_u32() as usize] {
-            return Value::from_u32(self.alone[value.as_u32() as usize].1);
+            return Value::from_u32(self.lane_scalars[value.as_u32() as usize].1);
         }
-        let variable = self.alone_variable(value);
+        let variable = self.lane_variable(value);
         self.builder.use_var(variable)
     }
 
-    fn inst_alone(&mut self, copied: &SerialisedRegion<'_>, inst: Inst) {
+    fn copy_into_region(&mut self, copied: &SerialisedRegion<'_>, inst: Inst) {
         let args = self.old.dfg.inst_args(inst);
         match self.opcode(inst) {
             Opcode::Jump => {
                 let call = branch_block_calls(self.old, inst)[0];
-                self.jump_alone(copied, call);
+                self.jump_in_region(copied, call);
             }
             Opcode::Brif | Opcode::BrTable => {
-                let selector = self.get_alone(args[0]);
-                self.branch_alone(copied, inst, selector);
+                let selector = self.get_lane_scalar(args[0]);
+                self.branch_in_region(copied, inst, selector);
             }
             Opcode::StackAddr => {
                 let result = self.old.dfg.first_result(inst);
                 let stride = self.old.dfg.insts[inst].stack_slot();
-                let stride = stride.map_or(0, |slot| self.shapes.slot_stride(slot));
+                let stride = stride.map_or(0, |slot| self.variance.slot_stride(slot));
                 let first = self.copy_instruction(inst, &[])[0];
                 let offset = self.builder.ins().imul_imm_s(copied.lane, stride);
                 let address = self.builder.ins().iadd(first, offset);
-                self.set_alone(result, address);
+                self.set_lane_scalar(result, address);
             }
-            _ if self.shapes.frame_slot(inst).is_some() => self.kept_alone(copied, inst),
+            _ if self.variance.frame_slot(inst).is_some() => self.access_lane_slot(copied, inst),
             _ => {
-                let args: LaneValues = args.iter().map(|arg| self.get_alone(*arg)).collect();
+                let args: LaneValues = args.iter().map(|arg| self.get_lane_scalar(*arg)).collect();
                 let made = self.copy_instruction(inst, &args);
                 for (result, value) in self.old.dfg.inst_results(inst).iter().zip(made) {
-                    self.set_alone(*result, value);
+                    self.set_lane_scalar(*result, value);
                 }
             }
         }
     }
 
     /// Copies an access of one lane to a value that is kept over barriers.
-    fn kept_alone(&mut self, copied: &SerialisedRegion<'_>, inst: Inst) {
-        let Some(slot) = self.shapes.frame_slot(inst) else {
+    fn access_lane_slot(&mut self, copied: &SerialisedRegion<'_>, inst: Inst) {
+        let Some(slot) = self.variance.frame_slot(inst) else {
             return;
         };
         let args = self.old.dfg.inst_args(inst);
@@ -314,7 +314,7 @@ impl GangVectoriser<'_> {
             LaneLayout::Mask => 4,
             _ => i64::from(ty.bytes()),
         };
-        let frame = self.get_alone(*args.last().unwrap_or(&value));
+        let frame = self.get_lane_scalar(*args.last().unwrap_or(&value));
         let offset = self.builder.ins().imul_imm_s(copied.lane, bytes);
         let address = self.builder.ins().iadd(frame, offset);
         let flags = MemFlagsData::new().with_notrap();
@@ -331,9 +331,9 @@ impl GangVectoriser<'_> {
             } else if let super::divergence::LaneVariance::Affine { stride, .. } = slot.shape {
                 scalar = self.lane_of(scalar, ty, stride, copied.lane);
             }
-            self.set_alone(value, scalar);
+            self.set_lane_scalar(value, scalar);
         } else {
-            let mut scalar = self.get_alone(value);
+            let mut scalar = self.get_lane_scalar(value);
             if form == LaneLayout::Mask {
                 scalar = self.all_bits(scalar);
             }
@@ -353,7 +353,7 @@ impl GangVectoriser<'_> {
         self.builder.ins().iadd(first, steps)
     }
 
-    fn branch_alone(&mut self, copied: &SerialisedRegion<'_>, inst: Inst, selector: Value) {
+    fn branch_in_region(&mut self, copied: &SerialisedRegion<'_>, inst: Inst, selector: Value) {
         let mut edges = Vec::new();
         let targets: Vec<Block> = branch_block_calls(self.old, inst)
             .iter()
@@ -369,7 +369,7 @@ impl GangVectoriser<'_> {
         self.branch_to(inst, selector, &targets);
         for (block, call) in edges {
             self.builder.switch_to_block(block);
-            self.jump_alone(copied, call);
+            self.jump_in_region(copied, call);
         }
     }
 
@@ -384,14 +384,14 @@ impl GangVectoriser<'_> {
         }
     }
 
-    fn jump_alone(&mut self, copied: &SerialisedRegion<'_>, call: BlockCall) {
+    fn jump_in_region(&mut self, copied: &SerialisedRegion<'_>, call: BlockCall) {
         let target = call.block(&self.old.dfg.value_lists);
         let params = self.old.dfg.block_params(target);
         let args: LaneValues = block_call_arguments(self.old, call)
-            .map(|arg| self.get_alone(arg))
+            .map(|arg| self.get_lane_scalar(arg))
             .collect();
         for (param, value) in params.iter().zip(args) {
-            self.set_alone(*param, value);
+            self.set_lane_scalar(*param, value);
         }
         let block = self.copy_of(copied, call);
         self.builder.ins().jump(block, &[]);
@@ -463,7 +463,7 @@ impl GangVectoriser<'_> {
     }
 
     fn write_lane(&mut self, n: usize, value: Value, lane: Value) {
-        let mut scalar = self.get_alone(value);
+        let mut scalar = self.get_lane_scalar(value);
         if self.lane_layout(value) == LaneLayout::Mask {
             scalar = self.all_bits(scalar);
         }

@@ -24,7 +24,7 @@ const MAX_PAIRS: usize = 1 << 23;
 pub(super) struct GangVectoriser<'a> {
     pub old: &'a Function,
     pub graph: &'a ClifFlowGraph,
-    pub shapes: &'a VarianceAnalysis<'a>,
+    pub variance: &'a VarianceAnalysis<'a>,
     pub builder: FunctionBuilder<'a>,
     pub target: GangTarget,
     /// Functions that are called for all lanes at once.
@@ -44,7 +44,7 @@ pub(super) struct GangVectoriser<'a> {
     pub variables: Vec<Option<u32>>,
     /// For each value, the variable, or the value if it is used only within its block, that holds it in a serialised
     /// region, and the number of that region.
-    pub alone: Vec<(u32, u32)>,
+    pub lane_scalars: Vec<(u32, u32)>,
     /// Regions so far.
     pub regions: u32,
     /// Room for the lanes of values, used by all regions.
@@ -58,11 +58,11 @@ pub(super) struct GangVectoriser<'a> {
 /// Rewrites a function.
 pub(super) fn vectorise_function(
     graph: &ClifFlowGraph,
-    shapes: &VarianceAnalysis<'_>,
+    variance: &VarianceAnalysis<'_>,
     made: &GangSupport<'_>,
     builders: &mut FunctionBuilderContext,
 ) -> Result<Function, GangRefusal> {
-    let old = shapes.func;
+    let old = variance.func;
     let mut new = Function::with_name_signature(old.name.clone(), old.signature.clone());
     // Entities that instructions refer to keep their numbers.
     new.params = old.params.clone();
@@ -74,7 +74,7 @@ pub(super) fn vectorise_function(
     new.dfg.immediates = old.dfg.immediates.clone();
     new.sized_stack_slots = old.sized_stack_slots.clone();
     for (slot, data) in new.sized_stack_slots.iter_mut() {
-        let size = shapes.slot_stride(slot) as usize * shapes.roots.width;
+        let size = variance.slot_stride(slot) as usize * variance.roots.width;
         data.size = u32::try_from(size).map_err(|_| GangRefusal)?;
         data.align_shift = 4;
     }
@@ -87,7 +87,7 @@ pub(super) fn vectorise_function(
     let mut widen = GangVectoriser {
         old,
         graph,
-        shapes,
+        variance,
         builder,
         target: made.target,
         wide_functions: made.wide_functions,
@@ -99,7 +99,7 @@ pub(super) fn vectorise_function(
         locals: super::flow_graph::find_block_locals(old, graph),
         held: vec![LaneValues::new(); old.dfg.num_values()],
         variables: vec![None; old.dfg.num_values()],
-        alone: vec![(0, 0); old.dfg.num_values()],
+        lane_scalars: vec![(0, 0); old.dfg.num_values()],
         regions: 0,
         rooms: Vec::new(),
         uses: super::flow_graph::find_use_blocks(old, graph),
@@ -162,8 +162,8 @@ impl GangVectoriser<'_> {
         let dfg = &self.old.dfg;
         let opcode = self.opcode(inst);
         let is_base =
-            |v: &Value| matches!(self.shapes.lane_variance(*v), LaneVariance::Affine { .. });
-        let is_uniform = |v: &Value| self.shapes.lane_variance(*v).is_uniform();
+            |v: &Value| matches!(self.variance.lane_variance(*v), LaneVariance::Affine { .. });
+        let is_uniform = |v: &Value| self.variance.lane_variance(*v).is_uniform();
         let (args, results) = (dfg.inst_args(inst), dfg.inst_results(inst));
         let by_lane = matches!(
             opcode,
@@ -176,7 +176,7 @@ impl GangVectoriser<'_> {
         if opcode == Opcode::Nop {
             return;
         }
-        if let Some(slot) = self.shapes.frame_slot(inst) {
+        if let Some(slot) = self.variance.frame_slot(inst) {
             return self.rewrite_slot_access(inst, slot);
         }
         let same = args.iter().all(is_uniform);
@@ -203,7 +203,7 @@ impl GangVectoriser<'_> {
         if self.opcode(inst) != Opcode::Uextend {
             return None;
         }
-        match self.shapes.lane_variance(self.old.dfg.inst_args(inst)[0]) {
+        match self.variance.lane_variance(self.old.dfg.inst_args(inst)[0]) {
             LaneVariance::Affine { stride: 1, whole } if whole => None,
             LaneVariance::Affine { stride, .. } => (stride > 0).then_some(stride),
             _ => None,
@@ -227,7 +227,7 @@ impl GangVectoriser<'_> {
     }
 
     /// The instruction on the first lane's values.
-    fn on_bases(&mut self, inst: Inst) {
+    pub(super) fn on_bases(&mut self, inst: Inst) {
         let args = self.old.dfg.inst_args(inst);
         let bases: LaneValues = args
             .iter()
@@ -235,7 +235,7 @@ impl GangVectoriser<'_> {
             .collect();
         let made = self.copy_instruction(inst, &bases);
         let stride = match self.old.dfg.insts[inst].stack_slot() {
-            Some(slot) => self.shapes.slot_stride(slot),
+            Some(slot) => self.variance.slot_stride(slot),
             None => 0,
         };
         for (result, value) in self.old.dfg.inst_results(inst).iter().zip(made) {
@@ -265,7 +265,7 @@ impl GangVectoriser<'_> {
         };
         let (callee, number, result) = (*callee, *number, *result);
         let address = self
-            .shapes
+            .variance
             .integer_constant(callee)
             .map(|address| address as usize);
         let Some(function) = address.and_then(|address| self.wide_functions.get(&address)) else {
@@ -327,7 +327,7 @@ impl GangVectoriser<'_> {
         match self.lane_layout(*result) {
             LaneLayout::Parts(ty) => match opcode {
                 Opcode::Select => self.rewrite_select(*result, args, ty),
-                Opcode::Uextend | Opcode::Sextend if self.shapes.is_bool(args[0]) => {
+                Opcode::Uextend | Opcode::Sextend if self.variance.is_bool(args[0]) => {
                     let mask = self.emit_mask(args[0]);
                     let one = self.builder.ins().iconst(types::I32, 1);
                     let ones = self.builder.ins().splat(types::I32X4, one);
@@ -399,7 +399,7 @@ impl GangVectoriser<'_> {
     fn rewrite_select(&mut self, result: Value, args: &[Value], ty: Type) -> bool {
         let form = self.lane_layout(result);
         let (a, b) = (self.in_form(args[1], form), self.in_form(args[2], form));
-        let held: LaneValues = if self.shapes.lane_variance(args[0]).is_uniform() {
+        let held: LaneValues = if self.variance.lane_variance(args[0]).is_uniform() {
             let condition = self.get_lane_values(args[0])[0];
             (a.iter().zip(&b))
                 .map(|(a, b)| self.builder.ins().select(condition, *a, *b))
@@ -485,7 +485,7 @@ impl GangVectoriser<'_> {
                 ty
             }
             Opcode::Ishl | Opcode::Ushr | Opcode::Sshr
-                if !is_float && self.shapes.lane_variance(args[1]).is_uniform() =>
+                if !is_float && self.variance.lane_variance(args[1]).is_uniform() =>
             {
                 return self.rewrite_shift(inst, result, args);
             }
@@ -537,109 +537,5 @@ impl GangVectoriser<'_> {
             .collect();
         self.set_lane_values(result, &held);
         true
-    }
-
-    fn rewrite_terminator(&mut self, at: u32, inst: Inst) -> Result<(), GangRefusal> {
-        match self.opcode(inst) {
-            _ if self.shapes.divergent_branch(self.graph, at).is_some() => {
-                self.rewrite_divergent_branch(at, inst)
-            }
-            Opcode::Jump => {
-                let call = branch_block_calls(self.old, inst)[0];
-                self.jump_to_block(call);
-                Ok(())
-            }
-            Opcode::Brif | Opcode::BrTable => {
-                let selector = self.get_lane_values(self.old.dfg.inst_args(inst)[0])[0];
-                self.rewrite_uniform_branch(inst, selector);
-                Ok(())
-            }
-            _ => {
-                let args = self.old.dfg.inst_args(inst);
-                if !args
-                    .iter()
-                    .all(|arg| self.shapes.lane_variance(*arg).is_uniform())
-                {
-                    return Err(GangRefusal);
-                }
-                self.on_bases(inst);
-                Ok(())
-            }
-        }
-    }
-
-    /// A branch that all invocations take alike.
-    pub fn rewrite_uniform_branch(&mut self, inst: Inst, selector: Value) {
-        let mut edges = Vec::new();
-        let targets: Vec<Block> = branch_block_calls(self.old, inst)
-            .iter()
-            .map(|call| self.split_edge(*call, &mut edges))
-            .collect();
-        self.branch_to(inst, selector, &targets);
-        for (block, call) in edges {
-            self.builder.switch_to_block(block);
-            self.jump_to_block(call);
-        }
-    }
-
-    /// A branch with the same opcode to other blocks.
-    pub fn branch_to(&mut self, inst: Inst, selector: Value, targets: &[Block]) {
-        if self.opcode(inst) == Opcode::Brif {
-            let ins = self.builder.ins();
-            ins.brif(selector, targets[0], &[], targets[1], &[]);
-            return;
-        }
-        let pool = &mut self.builder.func.dfg.value_lists;
-        let calls: Vec<BlockCall> = targets
-            .iter()
-            .map(|block| BlockCall::new(*block, std::iter::empty(), pool))
-            .collect();
-        let table = JumpTableData::new(calls[0], &calls[1..]);
-        let table = self.builder.create_jump_table(table);
-        self.builder.ins().br_table(selector, table);
-    }
-
-    /// The target of an edge: its block, or a new block that sets the parameters.
-    pub fn split_edge(&mut self, call: BlockCall, edges: &mut Vec<(Block, BlockCall)>) -> Block {
-        if call.len(&self.old.dfg.value_lists) == 0 {
-            return self.block_of(call);
-        }
-        let block = self.builder.create_block();
-        edges.push((block, call));
-        block
-    }
-
-    /// The position of the block that a call goes to.
-    pub fn target_position(&self, call: BlockCall) -> u32 {
-        let block = call.block(&self.old.dfg.value_lists);
-        self.graph.block_position(block).unwrap_or(0)
-    }
-
-    fn block_of(&self, call: BlockCall) -> Block {
-        self.blocks[self.target_position(call) as usize]
-    }
-
-    /// Sets the parameters of a block and goes there.
-    pub fn jump_to_block(&mut self, call: BlockCall) {
-        self.pass_arguments(call);
-        let block = self.block_of(call);
-        self.builder.ins().jump(block, &[]);
-    }
-
-    /// Sets the parameters of a block.
-    pub fn pass_arguments(&mut self, call: BlockCall) {
-        let target = call.block(&self.old.dfg.value_lists);
-        let params = self.old.dfg.block_params(target);
-        // All arguments are read before the first parameter changes.
-        let held: Vec<LaneValues> = block_call_arguments(self.old, call)
-            .zip(params)
-            .map(|(arg, param)| {
-                let form = self.lane_layout(*param);
-                self.in_form(arg, form)
-            })
-            .collect();
-        for (param, held) in params.iter().zip(held) {
-            self.set_lane_values(*param, &held);
-        }
     }
 }

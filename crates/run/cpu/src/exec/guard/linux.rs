@@ -336,7 +336,8 @@ impl CallWatchdog {
     pub fn start_with_limit(limit: Option<Duration>) -> CallWatchdog {
         let state = Arc::new((Mutex::new(WatchdogState::default()), Condvar::new()));
         let shared = Arc::clone(&state);
-        let thread = limit.map(|limit| std::thread::spawn(move || watch_threads(&shared, limit)));
+        let watch = move |limit| watch_threads(&shared.0, &shared.1, limit);
+        let thread = limit.map(|limit| std::thread::spawn(move || watch(limit)));
         CallWatchdog { state, thread }
     }
 
@@ -380,7 +381,7 @@ impl Drop for CallWatchdog {
 }
 
 /// Waits until the time is up or the watch is over. Then signals the threads until all have left.
-fn watch_threads((state, changed): &(Mutex<WatchdogState>, Condvar), limit: Duration) {
+fn watch_threads(state: &Mutex<WatchdogState>, changed: &Condvar, limit: Duration) {
     let Ok(state) = state.lock() else { return };
     let waited = changed.wait_timeout_while(state, limit, |s| !s.over);
     let Ok((mut state, _)) = waited else { return };
