@@ -1,24 +1,24 @@
-//! Structures that functions are given by value: each call has a copy of its own.
+//! By-value parameters: each call has its own copy of a structure.
 
 mod common;
 
 use common::words_in_every_mode;
 
-/// How a function is called.
+/// The way in which a function is called.
 #[derive(Clone, Copy, Debug)]
 enum CalleeVariant {
-    /// Small, so that it is put in place of the calls.
+    /// A small function, which is inlined.
     Small,
     /// Too large for that.
     Large,
-    /// By a pointer to it.
+    /// A call through a pointer.
     Pointer,
-    /// With a barrier in it.
+    /// A function with a barrier.
     Waits,
 }
 
-/// A kernel whose function changes a member of its structure, which is called twice with the same variable;
-/// what the calls give, and what the variable has then, goes to `x`.
+/// A kernel whose function changes a member of its structure. It is called twice with the same variable. The results
+/// of the calls, and the variable's value afterwards, go to `x`.
 fn counting(callee: CalleeVariant) -> String {
     let padding: String = match callee {
         CalleeVariant::Large => (0..400)

@@ -1,8 +1,8 @@
-//! The checking mode: faulty modules with what is told of them, and correct ones of which nothing is.
+//! Sanitizer: faulty modules with their reports, and correct modules without any.
 //!
-//! `tests/check/*.spvasm` say in their first lines how they are launched: `; groups X Y Z`,
-//! `; words N…` for the sizes of the buffers in words, `; iota` for 0, 1, 2… in the first, `; options …`. Where a faulty
-//! module is what a compiler made of source, a correct twin stands beside it by the same name.
+//! The first lines of `tests/check/*.spvasm` describe the launch: `; groups X Y Z`, `; words N…` for the sizes of the
+//! buffers in words, `; iota` for 0, 1, 2… in the first, `; options …`. Beside a faulty module that was compiled from
+//! source stands a correct twin of the same name.
 #![allow(unsafe_code)] // Kernels are run on buffers that the test owns.
 
 mod common;
@@ -89,14 +89,15 @@ fn run(text: &str) -> String {
             resource: DescriptorResource::Memory(*memory),
         })
         .collect();
-    let size = match kernel_model {
-        true => InvocationRange::Items {
+    let size = if kernel_model {
+        InvocationRange::Items {
             global: setup.groups.map(|n| u64::from(n) * 8),
             local: Some([8, 1, 1]),
             offset: [0; 3],
             dimensions: 1,
-        },
-        false => InvocationRange::Groups(setup.groups),
+        }
+    } else {
+        InvocationRange::Groups(setup.groups)
     };
     let size = match size {
         InvocationRange::Items { local, offset, .. } => InvocationRange::Items {

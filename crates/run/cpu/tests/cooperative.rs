@@ -1,4 +1,4 @@
-//! Cooperative matrices: loads and stores in both layouts, products, what is done to each component.
+//! Cooperative matrices: loads and stores in both layouts, products, and operations on components.
 
 mod common;
 
@@ -6,8 +6,8 @@ use common::{compile_with, refusal, run_shader};
 use spirula_cpu::{CpuMode, JitOptions};
 use spirula_diagnostics::SourceDiagnostic;
 
-/// A shader of one subgroup that has matrices `%A` of `rows` by `depth`, `%B` and `%C`, of one type of
-/// components, and buffers `%a`, `%b` and `%c` of such; `body` makes `%r`, which is stored to `%c`.
+/// A shader of one subgroup. It has matrices `%A` of `rows` by `depth`, `%B` and `%C`, of one component type, and
+/// buffers `%a`, `%b` and `%c` of such components. `body` computes `%r`, which is stored to `%c`.
 fn shader(component: &str, [rows, columns, depth]: [u32; 3], threads: u32, body: &str) -> String {
     let bytes = component
         .split(' ')
@@ -118,7 +118,7 @@ fn products_of_floats() {
 
 #[test]
 fn large_products_in_memory() {
-    // The fold in a loop, as the sums of tiles are made; a barrier is nothing where a gang is alone.
+    // A reduction in a loop, as for the sums of tiles. A barrier does nothing where a workgroup is one gang.
     let body = "%zeros = OpCompositeConstruct %C %zero
 OpBranch %head
 %head = OpLabel
@@ -169,7 +169,7 @@ OpBranch %head
 
 #[test]
 fn components_one_by_one() {
-    // What is not promoted: the components are reached by a number that is not known.
+    // The variable is not promoted, as the index of the component is not known.
     let body = "%z = OpCooperativeMatrixLoadKHR %C %pc %n0 %columns
 %two = OpFAdd %C %z %z
 OpStore %kept %two

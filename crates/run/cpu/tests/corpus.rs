@@ -4,8 +4,8 @@ use spirula_cpu::{CpuMode, JitKernel, JitOptions};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
-/// Makes code both ways for all entry points of the corpus. Gangs are never the reason why a
-/// kernel is refused, and most kernels run in them.
+/// Compiles all entry points of the corpus with and without gangs. Gangs are never the reason why a kernel is
+/// refused, and most kernels use them.
 #[test]
 fn kernels_of_the_corpus_compile_both_ways() {
     let Some(corpus) = spirula_testing::find_corpus("spirv/modules") else {

@@ -5,7 +5,7 @@ mod common;
 use common::{compile_with, run_shader, shader};
 use spirula_cpu::{CpuMode, JitOptions};
 
-/// Each invocation goes round a loop as often as its local index says.
+/// Each invocation runs as many iterations of a loop as its local index.
 const LOOP: &str = "OpBranch %head
 %head = OpLabel
 %n = OpPhi %uint %n0 %entry %more %next
@@ -38,7 +38,7 @@ fn blocks_are_counted_for_every_invocation() {
         let runs: Vec<u64> = kernel.block_counts().iter().map(|b| b.runs).collect();
         let mut sorted = runs.clone();
         sorted.sort_unstable();
-        // Entry and end; the loop's body, whose rounds are 0 to 7 for each workgroup; head and test.
+        // Entry and end; then the loop's body, which runs 0 to 7 times in each workgroup, and its head and test.
         let (ends, rounds) = (32 * launch, 28 * 4 * launch);
         assert_eq!(sorted, [ends, ends, rounds, rounds + ends, rounds + ends]);
         let one = |b: &spirula_cpu::BlockCount| b.runs * u64::from(b.instructions);

@@ -1,5 +1,5 @@
-//! Kernels with thousands of values that are alive at a time, which get the register allocator of one pass, and with so many
-//! variables that these stay in memory: they compute what they should.
+//! Crowded kernels: with thousands of live values, which take the single-pass register allocator, and with so many
+//! variables that these stay in memory. Their results are right.
 
 mod common;
 
@@ -7,7 +7,7 @@ use common::{compile_with, run_shader, shader};
 use spirula_cpu::{CpuMode, JitOptions};
 use std::fmt::Write;
 
-/// What each of 16 invocations computes of its number, by vectors and one by one.
+/// The results of 16 invocations from their numbers, with and without gangs.
 fn computed(body: &str, globals: &str, variables: &str) -> Vec<u32> {
     let body = format!(
         "%to = OpAccessChain %puint %y %n0 %global\nOpBranch %begin\n%begin = OpLabel\n{body}OpStore %to %result"
@@ -74,9 +74,12 @@ fn thousands_of_phis() {
     _ = writeln!(body, "%result = OpCopyObject %uint %s{}", COUNT - 1);
     let found = computed(&body, &constants((0..COUNT).map(factor)), "");
     for (x, found) in (0u32..).zip(found) {
-        let phi = |n: u32| match x < 8 {
-            true => x.wrapping_add(factor(n)),
-            false => x.wrapping_mul(factor(n)),
+        let phi = |n: u32| {
+            if x < 8 {
+                x.wrapping_add(factor(n))
+            } else {
+                x.wrapping_mul(factor(n))
+            }
         };
         let wanted = (1..COUNT).fold(phi(0), |sum, n| sum.wrapping_mul(3) ^ phi(COUNT - n));
         assert_eq!(found, wanted, "invocation {x}");
@@ -134,7 +137,7 @@ fn thousands_of_variables() {
     }
 }
 
-/// One after the other, each with a value that is merged behind it.
+/// Conditions in a row, each with a value that is merged after it.
 #[test]
 fn thousands_of_branches() {
     const COUNT: u32 = 5000;

@@ -51,8 +51,8 @@ OpDecorate %gid BuiltIn GlobalInvocationId
 %localfn = OpTypeFunction %void %pbyte %plocal
 "#;
 
-/// A kernel with a buffer of 64-bit words. `body` has `%n`, the global id; `blocks` are functions that it enqueues,
-/// which find what they capture, the buffer's address, at `%.captured` of type `%pbyte`.
+/// A kernel with a buffer of 64-bit words. `body` has `%n`, the global id. `blocks` are functions that it enqueues.
+/// Their captured value, the buffer's address, is at `%.captured` of type `%pbyte`.
 fn kernel(globals: &str, variables: &str, body: &str, blocks: &[(&str, &str, &str)]) -> String {
     let block = |(name, params, body): &(&str, &str, &str)| {
         let ty = if params.is_empty() {
@@ -113,7 +113,7 @@ const ENQUEUE: &str = "%done = OpEnqueueKernel %uint %q %u0 %nd %u0 %noevents %n
 
 #[test]
 fn what_invocations_enqueue_runs_after_them() {
-    // Invocation n enqueues eight invocations, which add 100 to what it wrote at n + 8.
+    // Invocation n enqueues eight invocations, which add 100 to the value that it wrote at n + 8.
     let body = format!(
         "%to = OpInBoundsPtrAccessChain %pulong %out %n
          OpStore %to %n1 Aligned 8
@@ -207,9 +207,9 @@ fn events_say_what_comes_first() {
         OpStore %.out %.w Aligned 8";
     let variables = "%events = OpVariable %fevent Function\n%last = OpVariable %fevent Function";
     let blocks = [("add", "", add), ("twice", "", twice)];
-    // The event is set before anything of it runs: in the order in which they were enqueued.
+    // The event is complete before any of them runs, so that they run in the order in which they were enqueued.
     assert_eq!(run(&kernel("", variables, body, &blocks), 8)[0], 102);
-    // Set by what comes second, it turns the order round.
+    // If the second launch completes it, the order is reversed.
     let late = body.replace("OpSetUserEventStatus %user %u0\n", "");
     let set = format!(
         "{add}

@@ -4,7 +4,7 @@ mod common;
 
 use common::{compile_with, in_every_mode, run_shader, shader};
 
-/// What a shader of 256 invocations writes to `y`, by a conversion of `%given`, the words of `x`.
+/// The words that a shader of 256 invocations writes to `y`, by a conversion of `%given`, the words of `x`.
 fn converted(encoding: &str, body: &str, words: &[u32], decoration: &str) -> Vec<u32> {
     let globals = format!("%byte = OpTypeInt 8 0\n%small = OpTypeFloat 8 {encoding}\n");
     let body = format!(

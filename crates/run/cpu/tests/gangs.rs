@@ -1,4 +1,4 @@
-//! Gangs of invocations give the bits that invocations one by one give.
+//! Gangs compute the same bits as single invocations.
 
 mod common;
 
@@ -168,7 +168,7 @@ OpStore %to %twice");
     check([64, 1, 1], "", &body);
 }
 
-/// Loops that invocations leave at different times; what they counted is used behind them.
+/// Loops that invocations leave at different times. Their counts are used after them.
 #[test]
 fn loops_of_different_lengths() {
     let body = own("%start = OpBitwiseAnd %uint %own %n64
@@ -207,8 +207,8 @@ OpStore %to %all");
     check([4, 2, 1], "", &body);
 }
 
-/// Loops that do nothing but compute go on under a mask until all have left, by one of two ways out; what each
-/// left with, numbers of 32 and 64 bits and booleans, is used behind them.
+/// Loops without side effects run under a mask until all lanes have left, by one of two exits. The numbers of 32 and
+/// 64 bits and Booleans with which each lane left are used after them.
 #[test]
 fn loops_that_only_compute() {
     let globals = "%long = OpTypeInt 64 0
@@ -257,7 +257,7 @@ OpStore %to %all");
     }
 }
 
-/// Of two ways that do nothing but compute both are gone, with a loop of as many rounds for all in one.
+/// Two paths without side effects are both run. One has a loop with the same number of iterations for all lanes.
 #[test]
 fn ways_that_only_compute() {
     let globals = "%double = OpTypeFloat 64
@@ -328,7 +328,7 @@ const SHARED: &str = "%n256 = OpConstant %uint 256
 %shared = OpVariable %pshared Workgroup
 %pfn = OpTypePointer Function %uint";
 
-/// Numbers, addresses and booleans that are alive over barriers; a barrier in a loop.
+/// Numbers, addresses and Booleans that are live over barriers; a barrier in a loop.
 #[test]
 fn what_is_kept_over_barriers() {
     let body = own("%odd_bit = OpBitwiseAnd %uint %own %n1
@@ -398,7 +398,7 @@ OpStore %to %ab";
     check([64, 1, 1], globals, body);
 }
 
-/// Each invocation gets the number of those before it, as they count in order.
+/// Each invocation takes the number of those before it, as they count in order.
 #[test]
 fn atomics() {
     let body = own("%counter = OpAccessChain %puint %y %n0 %n0
@@ -406,7 +406,7 @@ fn atomics() {
 %next = OpIAdd %uint %global %n1
 %place = OpAccessChain %puint %y %n0 %next
 OpStore %place %before");
-    // One group at a time, so that their order is the same.
+    // One group at a time, so that the order of both is the same.
     let kernels = both(&shader([64, 1, 1], "", &body));
     let results = kernels.map(|kernel| {
         let mut buffers = [input(64), vec![0; 65]];
@@ -485,7 +485,7 @@ OpStore %to %sum");
     check_with([64, 1, 1], "", &body, false);
 }
 
-/// Invocations that wait for each other, one of which has to go on alone.
+/// Invocations that wait for each other, one of which has to continue by itself.
 #[test]
 fn waiting_in_a_loop_stays_scalar() {
     let body = own("%lock = OpAccessChain %puint %y %n0 %n0

@@ -1,11 +1,11 @@
-//! Generic pointers ask which memory they lead to, in every way that kernels run.
+//! Generic pointers: queries of the storage class, in every mode.
 
 mod common;
 
 use common::words_in_every_mode;
 
-/// Invocation `n` has a generic pointer to memory of the workgroup, of its own, or to the buffer, by `n % 3`, and
-/// writes four words: whether it is one to each of the three, and its memory's semantics.
+/// Invocation `n` has a generic pointer to memory of the workgroup, of its own, or to the buffer, by `n % 3`. It
+/// writes four words: whether the pointer is one to each of the three, and its memory's semantics.
 const KERNEL: &str = r#"OpCapability Kernel
 OpCapability Addresses
 OpCapability Int64

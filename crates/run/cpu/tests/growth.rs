@@ -7,12 +7,11 @@ use peak_alloc::PeakAlloc;
 use spirula_cpu::JitOptions;
 use std::fmt::Write;
 
-/// Counts what the process allocates.
+/// Counts the allocations of the process.
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// A kernel with so many conditions one after the other, which invocations take differently. Values from
-/// before the first are used behind the last.
+/// A kernel with `count` divergent conditions in a row. Values from before the first are used after the last.
 fn conditions(count: u32) -> String {
     let mut body = String::from(
         "%from = OpAccessChain %puint %x %n0 %global\n\

@@ -50,7 +50,7 @@ fn run(
         threads: 2,
         timeout,
     };
-    // SAFETY: the buffers are the test's; what the kernels do beyond them must end the launch.
+    // SAFETY: the buffers belong to the test; accesses of the kernels outside of them must end the launch.
     unsafe { kernel.run_launch(&launch) }?;
     let [_, result] = buffers;
     Ok(result)
@@ -79,7 +79,7 @@ fn bad_addresses_are_errors_of_the_launch() {
                 Err(LaunchError::Access { kernel, .. }) => assert_eq!(kernel, "main"),
                 other => panic!("{other:?}"),
             }
-            // The process can go on.
+            // The process continues.
             assert_eq!(
                 run(&fine, 1, None).expect("it runs")[..9],
                 [3, 3, 3, 3, 3, 3, 3, 3, 0]
@@ -88,7 +88,7 @@ fn bad_addresses_are_errors_of_the_launch() {
     }
 }
 
-/// What goes past memory that is only counted in goes past what a thread counts in by itself.
+/// An access past the end of privatised memory is past the end of a thread's copy.
 #[test]
 fn counting_beyond_memory_is_an_error_of_the_launch() {
     let body = "%from = OpAccessChain %puint %x %n0 %n0
@@ -106,7 +106,7 @@ fn counting_beyond_memory_is_an_error_of_the_launch() {
     }
 }
 
-/// A loop whose condition is loaded, so that nobody knows that it does not end.
+/// A loop whose condition is loaded, so that no analysis finds that it does not end.
 const ENDLESS: &str = "OpBranch %head
 %head = OpLabel
 OpLoopMerge %after %next None

@@ -192,8 +192,8 @@ fn compare(op: Op, result: (&str, FoldType), operands: &[(&str, FoldType)]) -> b
     true
 }
 
-/// The operand types to try, given the first one: all the same; amounts and counts of 32 bits; a
-/// condition before two values.
+/// The operand types to test, from the first one: all the same; amounts and counts of 32 bits; a condition before two
+/// values.
 fn choices(first: (&'static str, FoldType), arity: usize) -> Vec<Vec<(&'static str, FoldType)>> {
     let number = TYPES[3];
     let mut amounts = vec![number; arity];
@@ -205,8 +205,8 @@ fn choices(first: (&'static str, FoldType), arity: usize) -> Vec<Vec<(&'static s
     all
 }
 
-/// Where code and evaluator may differ: the specification makes numbers that are subnormal as
-/// halves zeros, the evaluator keeps them.
+/// Instructions in which code and evaluator may differ. The specification flushes numbers that are subnormal as
+/// halves to zero, the evaluator keeps them.
 const LOOSE: [Op; 1] = [Op::QuantizeToF16];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Workgroup memory that is laid out explicitly: variables lie over each other.
+//! Explicit layout of workgroup memory: its variables share addresses.
 
 mod common;
 

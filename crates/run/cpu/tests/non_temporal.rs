@@ -1,14 +1,14 @@
-//! Stores past the caches give what others do, whatever is stored where.
+//! Non-temporal stores have the same effect as others.
 
 mod common;
 
 use common::{compile_with, run_shader, shader};
 use spirula_cpu::{CpuMode, JitOptions};
 
-/// Invocations: so many words are more than the caches are thought to keep.
+/// Number of invocations. Their words exceed the caches.
 const COUNT: usize = 1 << 22;
 
-/// What a shader with 32 invocations in a row gives, in gangs and one by one.
+/// The results of a shader with 32 invocations in a row, with and without gangs.
 fn both(body: &str) -> Vec<u32> {
     let text = shader([32, 1, 1], "", body);
     let results = [CpuMode::Gangs, CpuMode::Scalar].map(|mode| {
@@ -49,7 +49,7 @@ fn vectors_are_stored_wherever_they_begin() {
     }
 }
 
-/// What is read again by the same invocation is what was stored, and the last store to a place counts.
+/// A load by the same invocation returns the stored value, and the last store to an address counts.
 #[test]
 fn stores_to_one_place_keep_their_order() {
     let result = both(

@@ -1,5 +1,5 @@
-//! Memory that the device itself provides, a workgroup's and an invocation's: whatever index a kernel computes, the process
-//! goes on, and what the kernel was not given is as before.
+//! The device's own memory: that of workgroups and of invocations. Whatever index a kernel computes, the process
+//! continues, and other memory is unchanged.
 
 mod common;
 
@@ -7,7 +7,7 @@ use common::{compile_with, run_kernel, run_shader, shader};
 use proptest::prelude::*;
 use spirula_cpu::{CpuMode, JitArgument, JitOptions, LaunchError};
 
-/// Where the array is that is indexed.
+/// The owner of the array that is indexed.
 #[derive(Clone, Copy, Debug)]
 enum ArrayOwner {
     Workgroup,
@@ -21,16 +21,15 @@ const OWNERS: [ArrayOwner; 3] = [
     ArrayOwner::Function,
 ];
 
-/// A shader that stores to an element of an array of its own and reads it back into `y`: `x` has the index, as two words.
-/// `wide` says that the index has 64 bits, `nested` that the array is one of arrays which the index goes into twice.
+/// A shader that stores to an element of its own array and reads it back into `y`. `x` has the index, as two words.
+/// With `wide` the index has 64 bits. With `nested` the array is one of arrays, and the index is used twice.
 fn indexing(owner: ArrayOwner, wide: bool, nested: bool) -> String {
     let class = format!("{owner:?}");
-    let index = match wide {
-        true => {
-            "%low = OpUConvert %ulong %word\n%top = OpUConvert %ulong %word1\n\
+    let index = if wide {
+        "%low = OpUConvert %ulong %word\n%top = OpUConvert %ulong %word1\n\
              %high = OpShiftLeftLogical %ulong %top %n32\n%i = OpBitwiseOr %ulong %low %high"
-        }
-        false => "%i = OpCopyObject %uint %word",
+    } else {
+        "%i = OpCopyObject %uint %word"
     };
     let chain = if nested { "%i %i" } else { "%i" };
     let whole = if nested { "%rows" } else { "%row" };
@@ -61,7 +60,7 @@ fn indexing(owner: ArrayOwner, wide: bool, nested: bool) -> String {
     )
 }
 
-/// What becomes of a launch in which all invocations use an index.
+/// The result of a launch in which all invocations use an index.
 fn outcome(text: &str, index: u64, mode: CpuMode) -> Result<(), LaunchError> {
     let options = JitOptions {
         mode,
@@ -114,7 +113,7 @@ fn the_error_says_where_workgroup_memory_ends() {
     assert_eq!(error, wanted);
 }
 
-/// A kernel that stores to the workgroup memory that it is given.
+/// A kernel that stores to the workgroup memory of its argument.
 const GIVEN: &str = r#"OpCapability Kernel
 OpCapability Addresses
 OpCapability Int64

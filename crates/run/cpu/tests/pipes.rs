@@ -1,4 +1,4 @@
-//! Pipes: what one launch or invocation writes another one reads, in every way that kernels run.
+//! Pipes: a launch or invocation reads what another one wrote, in every mode.
 #![allow(unsafe_code)] // Kernels are run on buffers that the tests own.
 
 mod common;

@@ -4,8 +4,8 @@ mod common;
 
 use common::words_in_every_mode;
 
-/// A kernel that writes what the function number `gid % 3` of a table makes of the global id; the third entry
-/// of the table is `last`.
+/// A kernel that writes the result of function `gid % 3` of a table for the global id. The third entry of the table
+/// is `last`.
 fn kernel(last: &str, inline: &str) -> String {
     let function = |name: &str, what: &str| {
         format!(

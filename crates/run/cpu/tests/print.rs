@@ -1,4 +1,4 @@
-//! What kernels print: OpenCL's `printf`, and that of shaders.
+//! Kernel output: OpenCL's `printf`, and the debug printf of shaders.
 
 mod common;
 

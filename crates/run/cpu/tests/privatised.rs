@@ -1,4 +1,4 @@
-//! What is only counted in is what it would be if each change were made at once.
+//! Privatised atomics have the same results as direct updates.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn given() -> Vec<u32> {
     numbers.map(|n| n.wrapping_mul(0x9e37_79b9) >> 3).collect()
 }
 
-/// What is in the second buffer, which begins as said, after a shader, in gangs and one by one.
+/// The second buffer, with its initial value `begun`, after a shader, with and without gangs.
 fn both(body: &str, begun: u32) -> Vec<u32> {
     let globals = "%scope = OpConstant %uint 1\n%bins = OpConstant %uint 7";
     let text = shader([64, 1, 1], globals, body);
@@ -62,10 +62,7 @@ fn every_change_is_made() {
         }),
     ];
     for (op, begun, change) in cases {
-        let operand = match op.ends_with("crement") {
-            true => "",
-            false => " %own",
-        };
+        let operand = if op.ends_with("crement") { "" } else { " %own" };
         let body = counting(&format!("%old = {op} %uint %to %scope %n0{operand}"));
         let mut wanted = vec![begun; 8];
         for own in given() {
@@ -76,7 +73,7 @@ fn every_change_is_made() {
     }
 }
 
-/// What is asked for, what orders others, and changes of two kinds are made at once.
+/// Updates with used results, updates that order others, and updates of two kinds are made directly.
 #[test]
 fn others_are_as_ever() {
     let add = "%old = OpAtomicIAdd %uint %to %scope %n0 %n1";

@@ -1,4 +1,4 @@
-//! What is not supported is refused by name before it runs; what is malformed never panics.
+//! Refusals: unsupported features are refused by name before the kernel runs. Malformed modules never cause a panic.
 
 mod common;
 

@@ -12,7 +12,7 @@ const SHARED: &str = "%n256 = OpConstant %uint 256
 %shared = OpVariable %pshared Workgroup
 %pfn = OpTypePointer Function %uint";
 
-/// A tree of sums with a barrier in a loop; the loop counter and an accumulator are alive across it.
+/// A tree of sums with a barrier in a loop. The loop counter and an accumulator are live across it.
 const TREE: &str = "OpBranch %begin
 %begin = OpLabel
 %from = OpAccessChain %puint %x %n0 %global
@@ -61,7 +61,7 @@ fn barriers_stand_in_loops() {
     }
 }
 
-/// Half of the invocations wait at one barrier, the others at another.
+/// Half of the invocations wait at one barrier, the others at another one.
 const DIVERGENT: &str = "%low = OpULessThan %bool %local %n4
 OpSelectionMerge %join None
 OpBranchConditional %low %left %right

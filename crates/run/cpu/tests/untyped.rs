@@ -1,4 +1,4 @@
-//! Untyped pointers, in every way that kernels run: what instructions take of memory they say themselves.
+//! Untyped pointers, in every mode: each instruction names the type that it accesses.
 
 mod common;
 

@@ -23,7 +23,7 @@ pub fn compile(text: &str) -> Result<JitKernel, Vec<SourceDiagnostic>> {
     compile_with(text, &[], &JitOptions::default())
 }
 
-/// The same with specialisation and options.
+/// Compiles a kernel with specialisation constants and options.
 pub fn compile_with(
     text: &str,
     spec: &[(u32, u64)],
@@ -38,7 +38,7 @@ pub fn compile_with(
     kernel.map_err(|error| error.diagnostics().to_vec())
 }
 
-/// What running gives, which is the same in every mode: in vectors, one invocation at a time, and checked.
+/// The result of `run`, which is the same in every mode: with gangs, without, and with the sanitizer.
 pub fn in_every_mode<T: Debug + PartialEq>(mut run: impl FnMut(&JitOptions) -> T) -> T {
     let modes = [(true, false), (false, false), (false, true)];
     let results = modes.map(|(gangs, check)| {
@@ -98,7 +98,7 @@ pub fn run_kernel(
     unsafe { kernel.run_launch(&launch) }
 }
 
-/// What 16 invocations, in workgroups of 8, write into a buffer of so many words of 64 bits, in every mode the same.
+/// The buffer of `words` 64-bit words that 16 invocations in workgroups of 8 write, the same in every mode.
 pub fn words_in_every_mode(text: &str, words: usize) -> Vec<u64> {
     in_every_mode(|options| {
         let kernel = compile_with(text, &[], options);

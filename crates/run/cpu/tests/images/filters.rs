@@ -1,12 +1,12 @@
-//! Filters and addresses against the formulas of section 8.2 of the OpenCL C specification, written
-//! down as they stand there.
+//! Filters and address modes against the formulas of section 8.2 of the OpenCL C specification, as they are written
+//! there.
 
 use super::{ImageFixture, all_ways, compile, flat, format, memory, run_kernel};
 use spirula_cpu::{
     ImageDimensions, ImageShape, JitArgument, SamplerAddressing, SamplerFilter, SamplerState,
 };
 
-/// A kernel that samples a 2D image at places that it is given; by a literal sampler where there is one.
+/// A kernel that samples a 2D image at given positions, with a literal sampler if there is one.
 pub fn kernel(literal: Option<&str>) -> String {
     sampling("2D 0 0 0 0 Unknown ReadOnly", literal, false)
 }
@@ -16,9 +16,10 @@ fn sampling(image: &str, literal: Option<&str>, integers: bool) -> String {
         format!("%literal = OpConstantSampler %sampler {l}")
     });
     let sampler = if literal.is_some() { "literal" } else { "smp" };
-    let place = match integers {
-        true => "%where = OpConvertFToS %int4 %given",
-        false => "%where = OpCopyObject %float4 %given",
+    let place = if integers {
+        "%where = OpConvertFToS %int4 %given"
+    } else {
+        "%where = OpCopyObject %float4 %given"
     };
     format!(
         "OpCapability Kernel
@@ -106,7 +107,7 @@ fn axis(s: f32, n: i64, sampler: &SamplerState) -> (i64, i64, f32) {
     (i0, i1, fraction(u))
 }
 
-/// The value at a place of an image of `rgba32f`.
+/// The value at a position of an image of `rgba32f`.
 fn reference(picture: &ImageFixture, sampler: &SamplerState, [s, t, r, _]: [f32; 4]) -> [f32; 4] {
     let [w, h, d] = picture.shape.size.map(i64::from);
     let (i0, i1, a) = axis(s, w, sampler);
@@ -163,9 +164,10 @@ fn places(scale: [f32; 3]) -> Vec<[f32; 4]> {
 
 fn check(image: &str, shape: ImageShape, sampler: SamplerState, integers: bool) {
     let mut picture = picture(shape);
-    let scale = match sampler.normalized {
-        true => [1.0; 3],
-        false => shape.size.map(|n| n as f32),
+    let scale = if sampler.normalized {
+        [1.0; 3]
+    } else {
+        shape.size.map(|n| n as f32)
     };
     let mut places = places(scale);
     if integers {

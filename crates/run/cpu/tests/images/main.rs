@@ -1,4 +1,4 @@
-//! Images and samplers: every format there and back, filters against a plain reference, and the other
+//! Images and samplers: every format in both directions, filters against a plain reference, and the other
 //! instructions.
 #![allow(unsafe_code)] // Kernels are run on images that the tests own.
 
@@ -33,7 +33,7 @@ impl ImageFixture {
         }
     }
 
-    /// With bytes that differ from place to place, and are no NaN in any format.
+    /// An image with bytes that differ by position and are no NaN in any format.
     fn filled(shape: ImageShape) -> ImageFixture {
         let mut picture = ImageFixture::new(shape);
         for (n, byte) in picture.bytes.iter_mut().enumerate() {
@@ -66,7 +66,7 @@ fn flat(name: &str, width: u32, height: u32) -> ImageShape {
     ImageShape::new(ImageDimensions::D2, format(name), [width, height, 1])
 }
 
-/// Every way in which code is made.
+/// Options for every mode.
 fn all_ways() -> [JitOptions; 3] {
     let with = |gangs, check| JitOptions {
         mode,
@@ -99,11 +99,11 @@ fn run(
         threads: 1,
         timeout: None,
     };
-    // SAFETY: the shaders stay within what they are given, which lives in the caller.
+    // SAFETY: the shaders stay within their resources, which live in the caller.
     unsafe { kernel.run_launch(&launch) }
 }
 
-/// Runs a kernel with so many invocations.
+/// Runs a kernel with a number of invocations.
 fn run_kernel(
     kernel: &JitKernel,
     count: u64,
@@ -269,7 +269,7 @@ fn sizes_are_told() {
 
 #[test]
 fn an_image_and_its_sampler() {
-    // The same through one binding with both, and through two.
+    // The same through one combined binding, and through two bindings.
     let mut picture = ImageFixture::filled(flat("r8", 4, 4));
     picture.sampler = SamplerState {
         magnify: spirula_cpu::SamplerFilter::Linear,

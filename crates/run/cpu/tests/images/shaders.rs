@@ -177,21 +177,23 @@ OpStore %p3 %levels";
     shader(&(bound(&["from", "out"]) + &decorations), &globals, body)
 }
 
-/// Samples at a quarter, a half, … along x, in the middle of the first two rows; an image and a sampler
-/// that are one or two.
+/// Samples at a quarter, a half, … along x, in the middle of the first two rows, from a combined image and sampler or
+/// from two bindings.
 pub fn sampled(both: bool) -> String {
     let (decorations, globals) = block("float");
-    let names: &[&str] = match both {
-        true => &["from", "out"],
-        false => &["from", "smp", "out"],
+    let names: &[&str] = if both {
+        &["from", "out"]
+    } else {
+        &["from", "smp", "out"]
     };
-    let (variables, load) = match both {
-        true => (
+    let (variables, load) = if both {
+        (
             "%pimage = OpTypePointer UniformConstant %pair
 %from = OpVariable %pimage UniformConstant",
             "%sampled = OpLoad %pair %from",
-        ),
-        false => (
+        )
+    } else {
+        (
             "%sampler = OpTypeSampler
 %pimage = OpTypePointer UniformConstant %image
 %psampler = OpTypePointer UniformConstant %sampler
@@ -200,7 +202,7 @@ pub fn sampled(both: bool) -> String {
             "%source = OpLoad %image %from
 %used = OpLoad %sampler %smp
 %sampled = OpSampledImage %pair %source %used",
-        ),
+        )
     };
     let globals = format!(
         "%image = OpTypeImage %float 2D 0 0 0 1 Unknown
