@@ -3,7 +3,7 @@
 //! Code that counts adds one to a counter at the beginning of each block. The number of instructions that ran follows
 //! from the counters, so that no instruction is counted by itself. Each thread has its own counters.
 
-use crate::analysis::analysed_module::AnalysedModule;
+use super::analysed_module::AnalysedModule;
 use crate::module::typed_module::ExtSet;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;

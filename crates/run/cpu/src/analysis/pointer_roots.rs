@@ -2,7 +2,7 @@
 //!
 //! One pass over the instructions finds them. A pointer that passes through memory, a phi or a call has no known root.
 
-use crate::analysis::analysed_module::AnalysedModule;
+use super::analysed_module::AnalysedModule;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;

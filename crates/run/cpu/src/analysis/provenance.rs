@@ -4,7 +4,7 @@
 //! arguments of calls, results from the returned values, phis and selections from all their operands. It iterates a
 //! few times over the instructions. A pointer that has not settled then counts as unknown.
 
-use crate::analysis::analysed_module::AnalysedModule;
+use super::analysed_module::AnalysedModule;
 use crate::module::constants::ConstantScalar;
 use crate::module::operand_ids::operand_ids;
 use crate::module::types::LoweredTypeKind;

@@ -1,8 +1,8 @@
 //! Marshalled arguments: the arguments and bindings of a launch in the form that generated code reads.
 
+use super::jit_kernel::JitKernel;
 use super::launch::{DescriptorResource, JitArgument, JitLaunch, LaunchError, ResourceBinding};
-use crate::exec::jit_kernel::JitKernel;
-use crate::exec::privatised_memory::PrivatisedMemory;
+use super::privatised_memory::PrivatisedMemory;
 use crate::image::{HostImage, ImageType, TextureView};
 use crate::layout::globals::ParameterResource;
 use crate::layout::parameters::{ParameterSlot, SlotKind};

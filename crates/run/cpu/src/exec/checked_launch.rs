@@ -2,10 +2,10 @@
 
 use super::arguments::MarshalledArguments;
 use super::guard::{CallWatchdog, TrapReason};
+use super::jit_kernel::JitKernel;
 use super::launch::{JitArgument, JitLaunch, LaunchError};
+use super::launch_grid::checked_product;
 use super::launch_worker::LaunchWorker;
-use crate::exec::jit_kernel::JitKernel;
-use crate::exec::launch_grid::checked_product;
 use crate::host::launch_queue::LaunchQueue;
 use crate::layout::parameters::SlotKind;
 use crate::memory::memory_span::MemorySpan;

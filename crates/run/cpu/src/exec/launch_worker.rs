@@ -1,11 +1,11 @@
 //! Launch worker: one thread of a launch with its workgroup memory and its invocations' frames.
 
 use super::arguments::MarshalledArguments;
+use super::jit_kernel::JitKernel;
 use super::launch::LaunchError;
+use super::launch_grid::LaunchGrid;
+use super::privatised_memory::PrivatisedCopy;
 use super::workgroup_scheduler;
-use crate::exec::jit_kernel::JitKernel;
-use crate::exec::launch_grid::LaunchGrid;
-use crate::exec::privatised_memory::PrivatisedCopy;
 use crate::host::launch_queue::LaunchQueue;
 use crate::host::printf::PrintfRecorder;
 use crate::layout::launch_context::LaunchContext;

@@ -1,12 +1,12 @@
 //! Launching kernels.
 
 use super::guard::{CallWatchdog, TrapReason};
+use super::jit_kernel::JitKernel;
 use super::launch::{JitLaunch, LaunchError};
 use super::launch_grid::{LaunchGrid, checked_product};
 use super::launch_worker::LaunchWorker;
 use super::non_temporal::fence_stores;
 use super::workgroup_tickets::WorkgroupTickets;
-use crate::exec::jit_kernel::JitKernel;
 use crate::host::launch_queue::LaunchQueue;
 use crate::sanitizer::kernel_sanitizer::KernelSanitizer;
 use std::sync::Mutex;

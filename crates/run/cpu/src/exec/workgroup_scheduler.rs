@@ -4,11 +4,12 @@
 //! the lanes at the earliest point go first. As the bodies of loops are lowered before the code after them, lanes
 //! that diverged meet again where their paths join.
 
+use super::cooperative_product::SubgroupLanes;
 use super::guard::call_guarded;
+use super::jit_kernel::JitKernel;
 use super::launch::LaunchError;
 use super::{async_copy, exchange};
 use crate::analysis::suspension::{GroupExchange, SuspensionPoint, SyncGroup};
-use crate::exec::jit_kernel::JitKernel;
 use crate::layout::async_copy::AsyncCopyRequest;
 use crate::layout::frames::WorkgroupFrames;
 use crate::layout::launch_context::{DONE, LaunchContext, START};

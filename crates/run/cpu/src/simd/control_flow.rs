@@ -2,8 +2,9 @@
 
 use super::GangRefusal;
 use super::divergence::{block_call_arguments, branch_block_calls};
+use super::lane_layout::LaneValues;
 use super::vectorise::GangVectoriser;
-use cranelift_codegen::ir::{Block, BlockCall, Inst, InstBuilder, InstructionData, Opcode, Value};
+use cranelift_codegen::ir::{Block, BlockCall, Inst, InstBuilder, JumpTableData, Opcode, Value};
 
 impl GangVectoriser<'_> {
     pub(super) fn rewrite_terminator(&mut self, at: u32, inst: Inst) -> Result<(), GangRefusal> {

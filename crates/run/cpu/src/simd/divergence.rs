@@ -6,7 +6,7 @@
 //! invocations leave it at different times.
 
 use super::GangRefusal;
-use super::flow_graph::{BranchRegion, ClifFlowGraph, find_use_blocks};
+use super::flow_graph::{ClifFlowGraph, find_use_blocks};
 use crate::codegen::gang_loop::GangEntry;
 use cranelift_codegen::ir::{
     BlockCall, Function, Inst, InstructionData, Opcode, StackSlot, Type, Value, ValueDef, types,

@@ -2,8 +2,8 @@
 
 use super::GangRefusal;
 use super::divergence::{LaneVariance, VarianceAnalysis, block_call_arguments, branch_block_calls};
-use super::flow_graph::{BranchRegion, ClifFlowGraph, find_use_blocks};
-use cranelift_codegen::ir::{BlockCall, Function, Inst, InstructionData, Opcode, Value, ValueDef};
+use super::flow_graph::{BranchRegion, ClifFlowGraph};
+use cranelift_codegen::ir::{Opcode, Value, ValueDef};
 
 impl VarianceAnalysis<'_> {
     /// Propagates variance from a divergent branch to its region.

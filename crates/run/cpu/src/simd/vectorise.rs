@@ -1,14 +1,14 @@
 //! Vectorisation: rewrites the code of one invocation into that of a gang, instruction by instruction.
 
-use super::divergence::{LaneVariance, VarianceAnalysis, block_call_arguments, branch_block_calls};
+use super::divergence::{LaneVariance, VarianceAnalysis};
 use super::flow_graph::ClifFlowGraph;
 use super::lane_layout::{LaneLayout, LaneValues, vector_of};
 use super::{GangRefusal, GangSupport, WideFunctionMap};
 use crate::codegen::gang_loop::GangTarget;
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{
-    AbiParam, Block, BlockCall, FuncRef, Function, Inst, InstBuilder, JumpTableData, MemFlagsData,
-    Opcode, Signature, StackSlot, StackSlotData, StackSlotKind, Type, Value, types,
+    AbiParam, Block, FuncRef, Function, Inst, InstBuilder, MemFlagsData, Opcode, Signature,
+    StackSlot, StackSlotData, StackSlotKind, Type, Value, types,
 };
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use rustc_hash::FxHashSet;
