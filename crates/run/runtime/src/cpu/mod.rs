@@ -9,7 +9,6 @@ use crate::{
 };
 use memory::HostMemory;
 use spirula_cpu as cpu;
-use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::EntryInterface;
@@ -319,9 +318,8 @@ impl DeviceDriver for CpuDriver {
 
     fn instruction_count(&self) -> Option<u64> {
         let counted = self.kernels.iter().map(cpu::JitKernel::instruction_count);
-        self.options
-            .count
-            .then(|| counted.fold(0, u64::saturating_add))
+        let counts = self.options.mode == cpu::CpuMode::Counting;
+        counts.then(|| counted.fold(0, u64::saturating_add))
     }
 
     /// Launches have ended when they return.
