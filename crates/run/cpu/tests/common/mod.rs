@@ -2,7 +2,7 @@
 #![allow(unsafe_code, dead_code)] // Kernels are run on buffers that the tests own.
 
 use spirula_cpu::{
-    DescriptorResource, InvocationRange, JitArgument, JitKernel, JitLaunch, JitOptions,
+    CpuMode, DescriptorResource, InvocationRange, JitArgument, JitKernel, JitLaunch, JitOptions,
     LaunchError, MemorySpan, ResourceBinding,
 };
 use spirula_diagnostics::SourceDiagnostic;
@@ -40,11 +40,10 @@ pub fn compile_with(
 
 /// The result of `run`, which is the same in every mode: with gangs, without, and with the sanitizer.
 pub fn in_every_mode<T: Debug + PartialEq>(mut run: impl FnMut(&JitOptions) -> T) -> T {
-    let modes = [(true, false), (false, false), (false, true)];
-    let results = modes.map(|(gangs, check)| {
+    let modes = [CpuMode::Gangs, CpuMode::Scalar, CpuMode::Sanitizer];
+    let results = modes.map(|mode| {
         run(&JitOptions {
             mode,
-            check,
             ..JitOptions::default()
         })
     });

@@ -9,9 +9,9 @@ mod shaders;
 
 use common::{compile_with, module};
 use spirula_cpu::{
-    DescriptorResource, HostImage, ImageDimensions, ImageShape, InvocationRange, JitArgument,
-    JitKernel, JitLaunch, JitOptions, LaunchError, MemorySpan, ResourceBinding, SamplerState,
-    TexelFormat,
+    CpuMode, DescriptorResource, HostImage, ImageDimensions, ImageShape, InvocationRange,
+    JitArgument, JitKernel, JitLaunch, JitOptions, LaunchError, MemorySpan, ResourceBinding,
+    SamplerState, TexelFormat,
 };
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 
@@ -68,12 +68,10 @@ fn flat(name: &str, width: u32, height: u32) -> ImageShape {
 
 /// Options for every mode.
 fn all_ways() -> [JitOptions; 3] {
-    let with = |gangs, check| JitOptions {
+    [CpuMode::Gangs, CpuMode::Scalar, CpuMode::Sanitizer].map(|mode| JitOptions {
         mode,
-        check,
         ..JitOptions::default()
-    };
-    [with(true, false), with(false, false), with(false, true)]
+    })
 }
 
 /// Runs a shader with its resources at bindings 0, 1, … of set 0.
