@@ -1,14 +1,15 @@
-//! Kernel modules to Vulkan modules: OpenCL kernels in SPIR-V as compute shaders.
+//! Legalisation: SPIR-V modules changed into what a device takes.
 //!
-//! - [`compile_kernels`]: a kernel module, from any producer, to a module for Vulkan.
-//! - [`emulate`]: shaders for devices that lack types.
-//! - [`with_reads_ahead`]: shaders for graphics cards, whose loops wait less for memory.
-//! - [`structurise_module`]: structured control flow for any graph.
+//! - [`compile_kernels`]: OpenCL kernels, from any producer, to compute shaders for Vulkan.
+//! - [`device`]: a shader for one device, its limits and the errors of its driver.
+//! - [`emulate`]: shaders for devices that lack numeric types.
+//! - [`structurise_module`]: structured control flow for any control-flow graph.
 
-mod ahead;
 mod classes;
 mod compile;
+pub mod device;
 pub mod emulate;
+mod error;
 mod facts;
 mod initial;
 mod library;
@@ -19,6 +20,6 @@ mod program;
 mod steps;
 mod structurise;
 
-pub use ahead::with_reads_ahead;
 pub use compile::{VulkanCompileOptions, compile_kernels, has_kernels, is_for_kernels};
+pub use error::LegalizeError;
 pub use structurise::{DEEPEST, structurise_module};

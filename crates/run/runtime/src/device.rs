@@ -15,7 +15,7 @@ use crate::times::{DeviceProfile, KernelTime, add_elapsed_time};
 use crate::types::TypeNames;
 use crate::{
     DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelLaunch, KernelScalar, LaunchBuilder,
-    LaunchInputs, printed, wishes,
+    LaunchInputs, printed,
 };
 use bytemuck::NoUninit;
 use spirula_cpu::CpuMode;
@@ -372,7 +372,7 @@ impl ComputeDevice {
         let as_shader = match is_kernel && !self.driver.runs_kernels() {
             true => {
                 let mut shader = arguments::compile_shader(module, entry)?;
-                wishes::drop_lacking(&mut shader, self.info().special_values);
+                drop_missing_float_controls(&mut shader, self.info().special_values);
                 let interface = of(&shader)?;
                 Some((shader, interface))
             }
@@ -452,7 +452,7 @@ impl ComputeDevice {
         spec: &[(u32, u64)],
         name: String,
     ) -> Result<DeviceKernel, DeviceError> {
-        wishes::drop_lacking(&mut module, self.info().special_values);
+        drop_missing_float_controls(&mut module, self.info().special_values);
         let kernel = self.new_kernel(&module, entry, spec, ModuleProvenance::Here)?;
         if let Some(compiled) = self.compiled.last_mut() {
             compiled.name = name;

@@ -2,6 +2,7 @@
 
 use spirula_cpu::FaultReport;
 use spirula_diagnostics::SourceDiagnostic;
+use spirula_legalize::LegalizeError;
 
 /// Why a device refused something, or failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -100,6 +101,16 @@ pub enum DeviceError {
     /// The device failed while running.
     #[error("{0}")]
     Failed(String),
+}
+
+impl From<LegalizeError> for DeviceError {
+    fn from(error: LegalizeError) -> DeviceError {
+        match error {
+            LegalizeError::Module(fault) => DeviceError::Module(fault),
+            LegalizeError::Unsupported(faults) => DeviceError::Unsupported(faults),
+            LegalizeError::Launch(message) => DeviceError::Launch(message),
+        }
+    }
 }
 
 fn format_name(name: &Option<String>) -> String {

@@ -35,15 +35,11 @@ mod opencl;
 mod printed;
 pub mod probe;
 mod program;
-#[cfg(feature = "vulkan")]
-mod rewrite;
-mod specialised;
 mod times;
 pub mod types;
 #[cfg(feature = "vulkan")]
 #[allow(unsafe_code, reason = "Vulkan is a C interface")]
 mod vulkan;
-mod wishes;
 
 pub use call::{
     IntoArgument, KernelScalar, LaunchBuilder, LaunchExtent, WorkgroupBytes, load_module,

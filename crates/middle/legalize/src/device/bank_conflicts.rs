@@ -8,7 +8,7 @@
 //! not share grow by a multiple of 16 from one to the next, or by what is known only when it runs. Multiples of 32, by which
 //! all meet, count twice.
 
-use super::editor::ShaderEditor;
+use super::shader_editor::ShaderEditor;
 use rustc_hash::FxHashMap;
 use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
 use spirula_spirv::grammar::Op;
@@ -27,7 +27,7 @@ const DEEPEST: usize = 256;
 const WORD: u64 = 4;
 
 /// The module, once specialised, with such memory of up to `room` bytes more; `None` where nothing is gained by it.
-pub fn with_banks_spread(module: &SpirvModule, room: u64) -> Option<SpirvModule> {
+pub fn spread_banks(module: &SpirvModule, room: u64) -> Option<SpirvModule> {
     let definitions = IdDefinitions::from_module(module);
     let arrays = find_arrays(module, &definitions);
     if arrays.is_empty() {
@@ -502,47 +502,5 @@ fn add_strides(a: InvocationStride, b: InvocationStride, sign: i64) -> Invocatio
             InvocationStride::Fixed(a.wrapping_add(b.wrapping_mul(sign)))
         }
         _ => InvocationStride::Unknown,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::testing::{parse_module, run_shader};
-    use super::*;
-    use spirula_spirv::verify;
-
-    /// Turns a tile of 32 x 32 words over, whose rows are read at a place for each invocation.
-    fn build_transpose(row: &str) -> SpirvModule {
-        let text = include_str!("../../tests/rewrite/turned.spvasm").replace("@row", row);
-        parse_module(&text)
-    }
-
-    #[test]
-    fn columns_are_spread_over_banks() {
-        for row in [
-            "OpIMul %uint %x %tile",
-            "OpIMul %uint %x %pushed",
-            "OpShiftLeftLogical %uint %x %five",
-        ] {
-            let module = build_transpose(row);
-            let changed = with_banks_spread(&module, 1024).expect("columns are read");
-            let faults = verify::verify_module(&changed, &verify::VerifyOptions::default());
-            assert!(faults.is_ok(), "{faults:?}");
-            let shifts = changed
-                .all_insts()
-                .filter(|i| i.op() == Op::ShiftRightArithmetic);
-            assert_eq!(shifts.count(), 2, "{row}");
-            let turned: Vec<u32> = (0..1024).map(|i| i % 32 * 32 + i / 32).collect();
-            let given: Vec<u32> = (0..1024).collect();
-            assert_eq!(run_shader(&module, 32, &given), turned);
-            assert_eq!(run_shader(&changed, 32, &given), turned, "{row}");
-        }
-    }
-
-    #[test]
-    fn rows_and_what_has_no_room_stay() {
-        assert!(with_banks_spread(&build_transpose("OpIMul %uint %x %one"), 1024).is_none());
-        assert!(with_banks_spread(&build_transpose("OpIMul %uint %pushed %tile"), 1024).is_none());
-        assert!(with_banks_spread(&build_transpose("OpIMul %uint %x %tile"), 131).is_none());
     }
 }

@@ -6,7 +6,7 @@
 //! accessed is aligned as its scalars are, which is what the layouts of storage buffers ask for.
 
 use super::DescriptorLocation;
-use super::editor::ShaderEditor;
+use super::shader_editor::ShaderEditor;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{DefUse, IdDecorations, IdDefinitions};
 use spirula_spirv::convert::to_version;
@@ -44,7 +44,7 @@ pub enum AddressSource {
 
 /// The shader with the storage buffers of an entry point by address, on a device with so many bytes of push
 /// constants.
-pub fn by_address(
+pub fn address_buffers(
     module: &SpirvModule,
     interface: &EntryInterface,
     most: u32,
@@ -53,7 +53,7 @@ pub fn by_address(
         let mut module = module.clone();
         to_version(&mut module, STORAGE).ok()?;
         let interface = EntryInterface::from_module(&module, &interface.name).ok()?;
-        return by_address(&module, &interface, most);
+        return address_buffers(&module, &interface, most);
     }
     let storage = |b: &&InterfaceBinding| matches!(b.kind, BindingKind::Storage(_));
     let all = interface.bindings.iter().chain(&interface.unused);
@@ -495,64 +495,4 @@ fn scalar_size(module: &SpirvModule, definitions: &IdDefinitions, ty: Id) -> u32
         }
     }
     smallest
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use spirula_spirv::text::{ParseOptions, parse_assembly};
-    use spirula_spirv::verify;
-
-    /// Two buffers, and eight bytes of push constants.
-    const SAXPY: &str = include_str!("../../tests/vulkan/saxpy.spvasm");
-
-    fn rewrite_source(source: &str, most: u32) -> AddressedShader {
-        let options = ParseOptions {
-            version: Some(SpirvVersion::new(1, 3)),
-            ..ParseOptions::default()
-        };
-        let words = parse_assembly(source, &options).expect("the text is right");
-        let module = SpirvModule::from_words(words).expect("it is a module");
-        let interface =
-            EntryInterface::from_module(&module, "saxpy").expect("it has the entry point");
-        let made = by_address(&module, &interface, most).expect("it can be rewritten");
-        let faults = verify::verify_module(&made.module, &verify::VerifyOptions::default());
-        assert!(faults.is_ok(), "{faults:?}");
-        made
-    }
-
-    /// Bytes of push constants that a rewritten shader takes.
-    fn count_push_bytes(made: &AddressedShader) -> u32 {
-        let interface =
-            EntryInterface::from_module(&made.module, "saxpy").expect("the entry point stays");
-        assert_eq!(
-            interface.bindings.len(),
-            usize::from(made.table != AddressSource::Pushed(8))
-        );
-        interface.push_constant_bytes
-    }
-
-    #[test]
-    fn addresses_stand_behind_push_constants_that_have_room() {
-        let made = rewrite_source(SAXPY, 24);
-        assert_eq!(
-            (made.table, count_push_bytes(&made)),
-            (AddressSource::Pushed(8), 24)
-        );
-    }
-
-    #[test]
-    fn addresses_come_from_a_buffer_where_there_is_no_room() {
-        let made = rewrite_source(SAXPY, 23);
-        assert!(matches!(made.table, AddressSource::Bound(_)));
-        assert_eq!(count_push_bytes(&made), 8);
-    }
-
-    #[test]
-    fn push_constants_that_are_read_as_a_whole_stay_as_they_are() {
-        let part = "%n_ptr = OpAccessChain %push_u32 %push %c1\n%n = OpLoad %u32 %n_ptr\n";
-        let whole = "%all = OpLoad %push_block %push\n%n = OpCompositeExtract %u32 %all 1\n";
-        let made = rewrite_source(&SAXPY.replace(part, whole), 256);
-        assert!(matches!(made.table, AddressSource::Bound(_)));
-    }
 }

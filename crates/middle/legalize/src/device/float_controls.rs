@@ -9,7 +9,7 @@ use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
 /// Drops the requests for special values of the widths that a device does not have them for: `had` has
 /// a bit for each width that it has.
-pub fn drop_lacking(module: &mut SpirvModule, had: u32) {
+pub fn drop_missing_float_controls(module: &mut SpirvModule, had: u32) {
     let modes = module.section_insts(ModuleSection::ExecutionModes);
     let asks = modes.filter(|m| m.operand_word(1) == ExecutionMode::SignedZeroInfNanPreserve.0);
     let asks: Vec<_> = asks.map(|m| (m.handle(), m.operand_word(2))).collect();
@@ -39,7 +39,7 @@ mod tests {
             %4 = OpLabel\nOpReturn\nOpFunctionEnd\n";
         let words = spirula_spirv::text::parse_assembly(text, &Default::default()).unwrap();
         let mut module = SpirvModule::from_words(words).unwrap();
-        drop_lacking(&mut module, had);
+        drop_missing_float_controls(&mut module, had);
         let count = |section| module.section_insts(section).count();
         (
             count(ModuleSection::Capabilities),

@@ -10,7 +10,7 @@ use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
 /// The module without such promises; `None` where there are none.
-pub fn without_shared(module: &SpirvModule) -> Option<SpirvModule> {
+pub fn drop_shared_non_writable(module: &SpirvModule) -> Option<SpirvModule> {
     let promises = || {
         module
             .section_insts(ModuleSection::Annotations)
@@ -58,7 +58,7 @@ pub fn without_shared(module: &SpirvModule) -> Option<SpirvModule> {
 
 #[cfg(test)]
 mod tests {
-    use super::without_shared;
+    use super::drop_shared_non_writable;
     use spirula_spirv::ir::SpirvModule;
     use spirula_spirv::text::{ParseOptions, PrintOptions, parse_assembly, print_assembly};
 
@@ -86,10 +86,10 @@ OpDecorate %c NonWritable
 
     #[test]
     fn only_promises_of_shared_types_go() {
-        let changed = without_shared(&build_module(["first", "first", "second"]));
+        let changed = drop_shared_non_writable(&build_module(["first", "first", "second"]));
         let words = changed.expect("one is shared").to_words();
         let text = print_assembly(&words, &PrintOptions::default()).expect("it can be printed");
         assert_eq!(text.matches("NonWritable").count(), 1, "{text}");
-        assert!(without_shared(&build_module(["first", "second", "first"])).is_none());
+        assert!(drop_shared_non_writable(&build_module(["first", "second", "first"])).is_none());
     }
 }

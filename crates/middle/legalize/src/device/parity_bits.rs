@@ -4,14 +4,14 @@
 //! remainder of 64 bits: `t % 3 + (n + t / 3 & 1) * 3` gives `t % 3 + 3`. A choice between 1 and 0 by
 //! the same bit is right. Remainders by two are such bits to it as well.
 
-use super::editor::ShaderEditor;
+use super::shader_editor::ShaderEditor;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
 /// The module with choices in their place; `None` where it has no such bits.
-pub fn with_parities_chosen(module: &SpirvModule) -> Option<SpirvModule> {
+pub fn select_parity_bits(module: &SpirvModule) -> Option<SpirvModule> {
     let definitions = IdDefinitions::from_module(module);
     let parities: Vec<(Inst, Id)> = module
         .all_insts()
@@ -72,8 +72,8 @@ fn match_parity(
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::build_module;
-    use super::with_parities_chosen;
+    use super::super::tests::build_module;
+    use super::select_parity_bits;
     use spirula_spirv::text::{PrintOptions, print_assembly};
     use spirula_spirv::verify;
 
@@ -84,7 +84,7 @@ mod tests {
             "%r = OpBitwiseAnd %ulong %one %a\n%s = OpIMul %ulong %r %two",
             "%r = OpUMod %ulong %a %two\n%s = OpIMul %ulong %r %two",
         ] {
-            let changed = with_parities_chosen(&build_module(body)).expect("there is one");
+            let changed = select_parity_bits(&build_module(body)).expect("there is one");
             let faults = verify::verify_module(&changed, &verify::VerifyOptions::default());
             assert!(faults.is_ok(), "{faults:?}");
             let text = print_assembly(&changed.to_words(), &PrintOptions::default());
@@ -109,10 +109,7 @@ mod tests {
             "%r = OpBitwiseAnd %ulong %a %two",
             "%r = OpUMod %ulong %two %a",
         ] {
-            assert!(
-                with_parities_chosen(&build_module(body)).is_none(),
-                "{body}"
-            );
+            assert!(select_parity_bits(&build_module(body)).is_none(), "{body}");
         }
     }
 }

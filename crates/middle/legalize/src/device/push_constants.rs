@@ -4,7 +4,7 @@
 //! storage class changes, of the variable and of every pointer into it.
 
 use super::DescriptorLocation;
-use super::editor::ShaderEditor;
+use super::shader_editor::ShaderEditor;
 use spirula_spirv::Id;
 use spirula_spirv::convert::to_version;
 use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
@@ -27,7 +27,7 @@ const CAPABILITIES: &[(Capability, Capability)] = &[
 const STORAGE: SpirvVersion = SpirvVersion::new(1, 4);
 
 /// The shader with the push constants of an entry point in a buffer, and where that is bound.
-pub fn from_buffer(module: &SpirvModule) -> Option<(SpirvModule, DescriptorLocation)> {
+pub fn move_push_constants(module: &SpirvModule) -> Option<(SpirvModule, DescriptorLocation)> {
     let mut module = module.clone();
     if module.version < STORAGE {
         to_version(&mut module, STORAGE).ok()?;

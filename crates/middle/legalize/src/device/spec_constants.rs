@@ -1,11 +1,13 @@
-//! Modules whose specialisation constants have other defaults.
+//! Specialisation constants: values given at launch become the constants' defaults.
 
-use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
+use spirula_spirv::Id;
+use spirula_spirv::analysis::{EntryReach, IdDecorations, IdDefinitions, TypeLayouts};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::reflect::spec_constants;
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, StorageClass};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
+use spirula_spirv::reflect::{EntryInterface, SpecConstant, spec_constants};
 
-/// Makes values the defaults of their constants.
+/// Makes the values of `spec`, by `SpecId`, the defaults of their constants.
 pub fn specialise_constants(module: &mut SpirvModule, spec: &[(u32, u64)]) {
     if spec.is_empty() {
         return;
@@ -40,5 +42,108 @@ pub fn specialise_constants(module: &mut SpirvModule, spec: &[(u32, u64)]) {
                 *word = value;
             }
         }
+    }
+}
+
+/// The workgroup of an entry point once its module is specialised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpecialisedWorkgroup {
+    /// Invocations in each dimension; 1 where the module does not say.
+    pub size: [u32; 3],
+    /// Bytes of the workgroup's memory that the entry point's variables take, as far as the sizes of their types
+    /// are known.
+    pub memory_bytes: u64,
+}
+
+impl SpecialisedWorkgroup {
+    /// The workgroup with the values of `spec`, by `SpecId`.
+    pub fn from_module(
+        module: &SpirvModule,
+        interface: &EntryInterface,
+        spec: &[(u32, u64)],
+    ) -> SpecialisedWorkgroup {
+        let definitions = IdDefinitions::from_module(module);
+        let decorations = IdDecorations::from_module(module);
+        let constants = spec_constants(module, &definitions, &decorations);
+        let values = SpecialisedConstants {
+            module,
+            definitions: &definitions,
+            constants: &constants,
+            spec,
+        };
+        let own_size = values.workgroup_size(&decorations, interface.function);
+        SpecialisedWorkgroup {
+            size: own_size.or(interface.workgroup_size).unwrap_or([1; 3]),
+            memory_bytes: values.workgroup_memory(&decorations, interface.function),
+        }
+    }
+}
+
+/// The constants of a module with the values that are given.
+struct SpecialisedConstants<'a> {
+    module: &'a SpirvModule,
+    definitions: &'a IdDefinitions,
+    constants: &'a [SpecConstant],
+    spec: &'a [(u32, u64)],
+}
+
+impl SpecialisedConstants<'_> {
+    /// A constant's value once specialised.
+    fn evaluate_constant(&self, id: Id) -> Option<u32> {
+        let spec_id = self.constants.iter().find(|c| c.id == id);
+        let given = spec_id.and_then(|c| self.spec.iter().find(|(id, _)| *id == c.spec_id));
+        match given {
+            Some((_, value)) => Some(*value as u32),
+            None => Some(self.definitions.default_value(self.module, id)? as u32),
+        }
+    }
+
+    /// The sizes of the variables of the workgroup that a function reaches.
+    fn workgroup_memory(&self, decorations: &IdDecorations, function: Id) -> u64 {
+        let (module, definitions) = (self.module, self.definitions);
+        let length = |id| self.evaluate_constant(id).map(u64::from);
+        let Ok(layouts) = TypeLayouts::from_module(module, definitions, decorations, length) else {
+            return 0;
+        };
+        let reach = EntryReach::from_module(module);
+        let Some(entry) = (0..reach.len()).find(|n| reach.entry_function(*n) == function) else {
+            return 0;
+        };
+        let variables = reach.used_variables(entry).iter();
+        let variables = variables.filter_map(|id| definitions.get(module, *id));
+        let shared = variables.filter(|v| v.operand_word(0) == StorageClass::Workgroup.0);
+        let pointers = shared.filter_map(|v| definitions.get(module, v.result_type()?));
+        pointers
+            .map(|pointer| layouts.get(pointer.id_operand(1)).size)
+            .sum()
+    }
+
+    fn evaluate_size(&self, mut ids: impl Iterator<Item = Id>) -> Option<[u32; 3]> {
+        let mut next = || self.evaluate_constant(ids.next()?);
+        Some([next()?, next()?, next()?])
+    }
+
+    /// The size by ids of constants: of the constant decorated `WorkgroupSize`, which counts above
+    /// the execution mode, or of `LocalSizeId`.
+    fn workgroup_size(&self, decorations: &IdDecorations, function: Id) -> Option<[u32; 3]> {
+        let mut globals = self.module.section_insts(ModuleSection::Globals);
+        let decorated = globals.find(|inst| {
+            let is_composite =
+                matches!(inst.op(), Op::ConstantComposite | Op::SpecConstantComposite);
+            let builtin = inst.result().filter(|_| is_composite);
+            let builtin =
+                builtin.and_then(|id| decorations.get(self.module, id, Decoration::BuiltIn));
+            builtin == Some(&[BuiltIn::WorkgroupSize.0])
+        });
+        if let Some(constant) = decorated {
+            return self.evaluate_size(constant.id_operands(0));
+        }
+        let mut modes = self.module.section_insts(ModuleSection::ExecutionModes);
+        let mode = modes.find(|m| {
+            m.op() == Op::ExecutionModeId
+                && m.id_operand(0) == function
+                && m.operand_word(1) == ExecutionMode::LocalSizeId.0
+        })?;
+        self.evaluate_size(mode.id_operands(2))
     }
 }

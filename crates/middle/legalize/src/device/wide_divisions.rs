@@ -20,7 +20,7 @@ struct GuardedDivision {
 }
 
 /// The module with such functions called; `None` where it divides nothing of 64 bits.
-pub fn with_divisions_guarded(module: &SpirvModule) -> Option<SpirvModule> {
+pub fn guard_wide_divisions(module: &SpirvModule) -> Option<SpirvModule> {
     let definitions = IdDefinitions::from_module(module);
     let divisions: Vec<(Inst, bool)> = module
         .all_insts()
@@ -140,8 +140,8 @@ OpFunctionEnd
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::build_module;
-    use super::with_divisions_guarded;
+    use super::super::tests::build_module;
+    use super::guard_wide_divisions;
     use spirula_spirv::grammar::Op;
     use spirula_spirv::verify;
 
@@ -150,7 +150,7 @@ mod tests {
         let body = "%x = OpSDiv %ulong %a %b
 %y = OpSDiv %ulong %x %b
 %z = OpUMod %ulong %x %y";
-        let changed = with_divisions_guarded(&build_module(body)).expect("there are some");
+        let changed = guard_wide_divisions(&build_module(body)).expect("there are some");
         let faults = verify::verify_module(&changed, &verify::VerifyOptions::default());
         assert!(faults.is_ok(), "{faults:?}");
         assert_eq!(changed.functions().len(), 3);
@@ -162,7 +162,7 @@ mod tests {
     fn others_stay() {
         for body in ["%x = OpUDiv %ulong %a %three", "%x = OpUDiv %uint %n %n"] {
             assert!(
-                with_divisions_guarded(&build_module(body)).is_none(),
+                guard_wide_divisions(&build_module(body)).is_none(),
                 "{body}"
             );
         }

@@ -6,7 +6,7 @@
 //! from then on, and calls it for the workgroups that there are: all invocations of a workgroup take the
 //! same way, so that barriers stay uniform. The sizes are constants, hence a pipeline for each.
 
-use super::editor::ShaderEditor;
+use super::shader_editor::ShaderEditor;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{DefUse, IdDecorations, IdDefinitions};
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, StorageClass};

@@ -163,7 +163,7 @@ impl ComparisonDriver {
         let known = self.kernels.get(launch.kernel.index());
         let known = known.ok_or(DeviceError::Handle("a kernel"))?;
         let mut module = known.module.clone();
-        crate::specialised::specialise_constants(&mut module, &known.spec);
+        spirula_legalize::device::specialise_constants(&mut module, &known.spec);
         let types = ElementTypes::from_module(&known.module);
         let mut used = Vec::new();
         let mut inputs = Vec::new();

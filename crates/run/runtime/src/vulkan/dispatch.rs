@@ -8,7 +8,7 @@ use super::memory::{self, VulkanMemory};
 use super::resource::DispatchResource;
 use super::variant::PipelineVariant;
 use super::waves::{BufferAccess, CommandAccesses, CommandKind};
-use crate::rewrite::{AddressSource, DescriptorLocation};
+use spirula_legalize::device::{AddressSource, DescriptorLocation};
 use crate::{DeviceBuffer, DeviceError, DeviceKernel, LaunchBinding};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -184,7 +184,7 @@ impl DispatchPlan<'_> {
             extra.push((bound, buffer, (at, data.len() as u64)));
             Ok::<(), DeviceError>(())
         };
-        if let Some(place) = self.variant.pushed {
+        if let Some(place) = self.variant.push_buffer {
             add(place, &self.push)?;
         }
         if let Some((AddressSource::Bound(place), buffers)) = &self.variant.addressed {

@@ -13,15 +13,15 @@ use super::queue::{QueueSettings, VulkanQueue};
 use super::resource::{DispatchResource, MirroredImage, VulkanResource};
 use super::sampler::create_sampler;
 use super::transfer::StagingBuffers;
-use super::variant::{KernelPipelines, VariantRequirements};
+use super::variant::KernelPipelines;
 use super::waves::FEW;
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
-use crate::specialised::specialise_constants;
 use crate::{
     DeviceBuffer, DeviceError, DeviceKernel, ImageShape, KernelLaunch, LaunchInputs, SamplerState,
 };
 use smallvec::SmallVec;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_legalize::device::{DeviceShader, LaunchRequirements};
 use spirula_legalize::emulate::{self, MissingNumericTypes};
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
@@ -235,29 +235,10 @@ impl VulkanDriver {
         lacking: MissingNumericTypes,
         stays: bool,
     ) -> Result<KernelPipelines, DeviceError> {
-        let emulated = match lacking == MissingNumericTypes::default() {
-            true => None,
-            false => Some(emulate_missing_types(module, interface, spec, lacking)?),
-        };
-        let (module, interface, spec) = match &emulated {
-            Some((module, interface)) => (module, interface, &[][..]),
-            None => (module, interface, spec),
-        };
+        let shader = DeviceShader::new(module, interface, spec, lacking, stays)?;
         let (device, cache) = (&self.device, &mut self.cache);
-        let made = KernelPipelines::new(
-            device,
-            &self.features,
-            cache,
-            (module, interface),
-            spec,
-            stays,
-        );
-        let mut made = self.check_validation(made)?;
-        if emulated.is_some() {
-            // What is seen as words has whole ones.
-            made.unit = 4;
-        }
-        Ok(made)
+        let made = KernelPipelines::new(device, &self.features, cache, shader, stays);
+        self.check_validation(made)
     }
 
     /// The outcome of calls, or what the validation layer says of them.
@@ -430,7 +411,7 @@ impl DeviceDriver for VulkanDriver {
         let most = limits.max_compute_work_group_count;
         let is_folded = groups.iter().zip(most).any(|(n, most)| *n > most);
         let range = u64::from(limits.max_storage_buffer_range);
-        let needs = VariantRequirements {
+        let needs = LaunchRequirements {
             addresses: bound.iter().any(|(b, given)| match given {
                 DispatchResource::Buffer(buffer) => {
                     buffer.size > range && kernel.has_storage_buffer(b)
@@ -452,7 +433,7 @@ impl DeviceDriver for VulkanDriver {
             bound: &bound,
             push,
             groups,
-            unit: kernel.unit,
+            unit: kernel.buffer_unit(),
             memory: &self.memory,
         };
         if !reached.is_empty() {
@@ -513,22 +494,6 @@ impl Drop for VulkanDriver {
             self.cache.save_file();
         }
     }
-}
-
-/// A module, specialised, that does without the types that are lacking.
-fn emulate_missing_types(
-    module: &SpirvModule,
-    interface: &EntryInterface,
-    spec: &[(u32, u64)],
-    lacking: MissingNumericTypes,
-) -> Result<(SpirvModule, EntryInterface), DeviceError> {
-    let malformed = |fault| DeviceError::Module(Box::new(fault));
-    let mut fixed = module.clone();
-    specialise_constants(&mut fixed, spec);
-    emulate::freeze_spec_constants(&mut fixed).map_err(malformed)?;
-    let made = emulate::emulate_missing_types(&fixed, lacking).map_err(DeviceError::Unsupported)?;
-    let changed = EntryInterface::from_module(&made, &interface.name).map_err(malformed)?;
-    Ok((made, changed))
 }
 
 /// Whether a module has integers of 64 bits.

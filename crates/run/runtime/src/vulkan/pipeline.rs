@@ -37,8 +37,8 @@ impl ComputePipeline {
         spec: &[(u32, u64)],
     ) -> Result<ComputePipeline, DeviceError> {
         let specialisation = ShaderSpecialisation::new(module, interface, spec);
-        check_size(device, interface, specialisation.workgroup_size)?;
-        check_memory(device, interface, specialisation.workgroup_memory)?;
+        check_size(device, interface, specialisation.workgroup.size)?;
+        check_memory(device, interface, specialisation.workgroup.memory_bytes)?;
         let push = interface.push_constant_bytes.next_multiple_of(4);
         let most = device.physical.limits.max_push_constants_size;
         if push > most {
@@ -65,7 +65,7 @@ impl ComputePipeline {
             push: push as usize,
             sets,
             was_cached,
-            workgroup_size: specialisation.workgroup_size,
+            workgroup_size: specialisation.workgroup.size,
             layout,
             raw,
         })

@@ -1,0 +1,46 @@
+//! The error of changing a module for a device.
+
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use std::fmt;
+
+/// Reason why a module cannot be changed for a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LegalizeError {
+    /// The module is malformed.
+    Module(Box<SourceDiagnostic>),
+    /// The module needs something that the device lacks: each such place in the module, at least one.
+    Unsupported(Vec<SourceDiagnostic>),
+    /// The launch exceeds the device's limits.
+    Launch(String),
+}
+
+impl LegalizeError {
+    /// The device lacks something, without a place in the module.
+    pub(crate) fn unsupported(message: String) -> LegalizeError {
+        LegalizeError::Unsupported(vec![SourceDiagnostic::error(
+            SourceLocation::Unknown,
+            message,
+        )])
+    }
+}
+
+impl From<SourceDiagnostic> for LegalizeError {
+    fn from(fault: SourceDiagnostic) -> LegalizeError {
+        LegalizeError::Module(Box::new(fault))
+    }
+}
+
+impl fmt::Display for LegalizeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LegalizeError::Module(fault) => fault.fmt(f),
+            LegalizeError::Unsupported(faults) => match faults.first() {
+                Some(first) => first.fmt(f),
+                None => f.write_str("the module is refused"),
+            },
+            LegalizeError::Launch(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for LegalizeError {}
