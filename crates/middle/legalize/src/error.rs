@@ -1,6 +1,7 @@
-//! The error of changing a module for a device.
+//! The error of changing a module for a device, and diagnostics of what is not supported.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_spirv::ir::InstRef;
 use std::fmt;
 
 /// Reason why a module cannot be changed for a device.
@@ -44,3 +45,14 @@ impl fmt::Display for LegalizeError {
 }
 
 impl std::error::Error for LegalizeError {}
+
+/// The refusal of something at an instruction.
+pub fn diagnose_instruction(inst: InstRef<'_>, what: &str) -> SourceDiagnostic {
+    SourceDiagnostic::error(inst.place(), format!("{what} is not supported for Vulkan"))
+}
+
+/// The refusal of something whose place is not known here.
+pub fn diagnose_unsupported(what: &str) -> SourceDiagnostic {
+    let text = format!("{what} is not supported for Vulkan");
+    SourceDiagnostic::error(SourceLocation::Unknown, text)
+}

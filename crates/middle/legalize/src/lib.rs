@@ -5,21 +5,16 @@
 //! - [`emulate`]: shaders for devices that lack numeric types.
 //! - [`structurise_module`]: structured control flow for any control-flow graph.
 
-mod classes;
-mod compile;
 pub mod device;
 pub mod emulate;
 mod error;
-mod facts;
-mod initial;
-mod library;
-mod lower;
-mod opaque;
-mod prepare;
-mod program;
-mod steps;
+mod kernels;
+mod passes;
 mod structurise;
 
-pub use compile::{VulkanCompileOptions, compile_kernels, has_kernels, is_for_kernels};
+/// Most scalars of a value that is loaded or stored as a whole.
+const MOST_VALUE_SCALARS: usize = 4096;
+
 pub use error::LegalizeError;
+pub use kernels::{VulkanCompileOptions, compile_kernels, has_kernels, is_for_kernels};
 pub use structurise::{DEEPEST, structurise_module};

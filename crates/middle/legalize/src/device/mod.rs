@@ -44,7 +44,7 @@ use crate::emulate::{MissingNumericTypes, emulate_missing_types, freeze_spec_con
 use crate::error::LegalizeError;
 use spirula_opt::{PassPipeline, PipelineOptions, optimise_module};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::ir::{InstRef, SpirvModule};
 use spirula_spirv::reflect::EntryInterface;
 
 /// A descriptor of a shader.
@@ -305,8 +305,8 @@ impl ShaderUnderChange<'_> {
     /// Makes a shader that waits for its workgroup faster: its loops read ahead, and its workgroup memory is padded
     /// where there is room.
     fn optimise_memory_access(&mut self) {
-        let mut insts = self.module.all_insts();
-        if !insts.any(|inst| inst.op() == Op::ControlBarrier) {
+        let is_barrier = |inst: InstRef<'_>| inst.op() == Op::ControlBarrier;
+        if !self.module.all_insts().any(is_barrier) {
             return;
         }
         if let Some(changed) = read_ahead(&self.module) {

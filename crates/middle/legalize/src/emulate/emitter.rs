@@ -1,7 +1,7 @@
 //! The module under change, and new instructions in it.
 
-use super::chains::WordBufferPointer;
-use super::kinds::{EmulatedScalar, EmulatedShape, compute_shapes};
+use super::access_chains::WordBufferPointer;
+use super::type_shapes::{EmulatedScalar, EmulatedShape, compute_shapes};
 use super::{MissingNumericTypes, is_gone};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
@@ -59,7 +59,7 @@ impl<'a> TypeEmulator<'a> {
         let front = front.map(InstRef::handle);
         let any = source.all_insts().next().map(InstRef::handle);
         let at = front.or(any);
-        let at = at.ok_or_else(|| crate::facts::diagnose_unsupported("an empty module"))?;
+        let at = at.ok_or_else(|| crate::error::diagnose_unsupported("an empty module"))?;
         Ok(TypeEmulator {
             shapes: compute_shapes(source, lacking),
             ids: IdWords::new(source),

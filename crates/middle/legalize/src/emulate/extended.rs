@@ -1,8 +1,8 @@
 //! Functions of GLSL.std.450.
 
 use super::emitter::TypeEmulator;
-use super::half::EXACT;
-use super::kinds::{EmulatedScalar, EmulatedShape};
+use super::half_floats::EXACT;
+use super::type_shapes::{EmulatedScalar, EmulatedShape};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};

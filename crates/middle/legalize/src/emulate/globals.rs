@@ -1,7 +1,7 @@
 //! Types and constants.
 
 use super::emitter::TypeEmulator;
-use super::kinds::{EmulatedScalar, EmulatedShape};
+use super::type_shapes::{EmulatedScalar, EmulatedShape};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::convert::f16_to_f32;
 use spirula_spirv::grammar::Op;

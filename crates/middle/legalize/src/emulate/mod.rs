@@ -10,25 +10,25 @@
 //! | integers of 64 bits | two words | products by 32 bits, quotients by a function that divides bit by bit |
 //! | vectors of 64-bit integers | arrays of two words | component by component |
 //!
-//! A buffer with something smaller than a word in it is seen as an array of words (`memory`, `chains`): smaller loads
+//! A buffer with something smaller than a word in it is seen as an array of words (`word_buffers`, `access_chains`): smaller loads
 //! are parts of words, smaller stores an atomic `and` and an atomic `or`, which leave the neighbours alone.
 //! Nothing that is stored elsewhere changes its place. What cannot be done is refused by name: atomic
 //! operations on 64 bits, 64-bit specialisation constants, pointers to small things that are chosen at run
 //! time, reductions of 64-bit integers over subgroups.
 
-mod bits;
-mod chains;
-mod convert;
-mod divide;
+mod access_chains;
+mod bit_patterns;
+mod conversions;
 mod emitter;
 mod extended;
 mod globals;
-mod half;
-mod kinds;
-mod memory;
-mod narrow;
-mod rewrite;
-mod wide;
+mod half_floats;
+mod instructions;
+mod narrow_integers;
+mod type_shapes;
+mod wide_division;
+mod wide_integers;
+mod word_buffers;
 
 use emitter::TypeEmulator;
 use spirula_diagnostics::SourceDiagnostic;
@@ -92,7 +92,7 @@ pub fn list_missing_capabilities(
 /// # Errors
 /// When the module is malformed.
 pub fn freeze_spec_constants(module: &mut SpirvModule) -> Result<(), SourceDiagnostic> {
-    crate::compile::run_passes(module, "freeze-spec-const")
+    crate::passes::run_passes(module, "freeze-spec-const")
 }
 
 /// A module that does the same without what is lacked.
@@ -105,13 +105,13 @@ pub fn emulate_missing_types(
 ) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
     let one = |fault: SourceDiagnostic| vec![fault];
     let mut source = module.clone();
-    if memory::passes_pointers(&source) {
-        crate::compile::run_passes(&mut source, "inline-all,adce").map_err(one)?;
+    if word_buffers::passes_pointers(&source) {
+        crate::passes::run_passes(&mut source, "inline-all,adce").map_err(one)?;
     }
     let mut made = TypeEmulator::new(&source, lacking)
         .map_err(one)?
         .emulate_module()?;
-    crate::compile::run_passes(&mut made, AFTER).map_err(one)?;
+    crate::passes::run_passes(&mut made, AFTER).map_err(one)?;
     Ok(made)
 }
 

@@ -1,10 +1,10 @@
 //! Structured control flow from the dominator tree.
 
 use super::DEEPEST;
-use super::graph::{ControlFlowEdge, NONE, ReducibleGraph};
-use super::numbers::TargetNumbers;
-use super::repair::DemotionSlots;
-use super::writing::{MultiwayTerminator, PhiStore};
+use super::block_writer::{MultiwayTerminator, PhiStore};
+use super::demotion::DemotionSlots;
+use super::reducible_graph::{ControlFlowEdge, NONE, ReducibleGraph};
+use super::target_numbers::TargetNumbers;
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::Id;

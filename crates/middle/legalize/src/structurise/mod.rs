@@ -2,7 +2,7 @@
 //!
 //! Shaders must have structured control flow (SPIR-V specification, section 2.11); kernels have what
 //! the source had after optimisation. The way taken:
-//! 1. [`graph`]: loops get a single entry, so that the graph is reducible.
+//! 1. [`reducible_graph`]: loops get a single entry, so that the graph is reducible.
 //! 2. [`structurise_function`]: the dominator tree is walked. A loop becomes a loop construct, left by branches to
 //!    its merge block; of a branch, blocks that it alone leads to become its arms, and the blocks
 //!    that its arms lead to follow its merge block. Where several may follow, or a loop has
@@ -11,17 +11,17 @@
 //!    Reconstructability of Control Flow from Demand Dependence Graphs", 2015), but that branches
 //!    out of loops stay where the innermost loop is meant, as SPIR-V allows, and that tests are only
 //!    made where several blocks may follow.
-//! 3. [`repair`]: values whose uses their definition does not dominate any more go through variables,
+//! 3. [`demotion`]: values whose uses their definition does not dominate any more go through variables,
 //!    as phis do, and all of these become values again.
 //!
 //! Blocks are never copied. A block is left where its invocations were: what a branch's arms have in
 //! common is run by all of them together.
 
+mod block_writer;
+mod demotion;
 mod emit;
-mod graph;
-mod numbers;
-mod repair;
-mod writing;
+mod reducible_graph;
+mod target_numbers;
 
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::{FlowGraph, IdDefinitions};
@@ -43,9 +43,9 @@ pub fn structurise_module(module: &mut SpirvModule) -> Result<(), SourceDiagnost
         module.remove_unreachable(&ids, func, &mut erased);
         let definitions = IdDefinitions::from_module(module);
         let cfg = FlowGraph::from_function(module, &definitions, func)?;
-        let mut slots = repair::DemotionSlots::new(module);
+        let mut slots = demotion::DemotionSlots::new(module);
         emit::structurise_function(module, &ids, func, &cfg, &mut slots)?;
-        repair::demote_values(module, func, &mut slots)?;
+        demotion::demote_values(module, func, &mut slots)?;
         variables.extend(slots.insert_variables(module, func));
     }
     let mut promoter = VariablePromoter::new(module);

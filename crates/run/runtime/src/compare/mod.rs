@@ -6,12 +6,12 @@
 //! differences do not add up and each launch is compared by itself. Cost: all buffers of a launch are
 //! downloaded from every device, before and after it.
 
-mod evidence;
-mod part;
+mod element_types;
+mod difference;
 #[cfg(test)]
 mod tests;
 
-pub use part::FloatTolerance;
+pub use difference::FloatTolerance;
 
 use crate::data::ElementType;
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceLimits};
@@ -20,7 +20,7 @@ use crate::{
     KernelLaunch, LaunchBinding, LaunchInputs,
 };
 use crate::{IndexSpace, PipeShape, SamplerState};
-use part::{ComparedBuffer, ElementTypes, find_difference};
+use difference::{ComparedBuffer, ElementTypes, find_difference};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::Id;
 use spirula_spirv::ir::SpirvModule;

@@ -1,8 +1,8 @@
 //! Devices that part and devices that agree.
 
-use super::part::{ComparedBuffer, find_difference};
+use super::difference::{ComparedBuffer, find_difference};
 use super::*;
-use crate::cpu::CpuDriver;
+use crate::drivers::cpu::CpuDriver;
 use crate::data::ElementType;
 use crate::{DeviceOptions, LaunchBinding};
 

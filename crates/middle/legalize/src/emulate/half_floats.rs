@@ -1,0 +1,174 @@
+//! Floats of 16 bits as floats of 32 that have no more than a half has.
+//!
+//! A result of `+ - * / sqrt` of halves, computed in 32 bits and rounded to 16, is the one rounded once
+//! (Figueroa, "When is double rounding innocuous?", 1995).
+
+use super::emitter::TypeEmulator;
+use super::type_shapes::{EmulatedShape, MOVES};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
+use spirula_spirv::ir::InstRef;
+
+/// What computes a float of floats.
+const ROUNDED: &[Op] = &[
+    Op::FAdd,
+    Op::FSub,
+    Op::FMul,
+    Op::FDiv,
+    Op::FRem,
+    Op::FMod,
+    Op::Dot,
+    Op::VectorTimesScalar,
+    Op::MatrixTimesVector,
+    Op::VectorTimesMatrix,
+    Op::GroupNonUniformFAdd,
+    Op::GroupNonUniformFMul,
+];
+
+/// What moves, compares or chooses.
+const PLAIN: &[Op] = &[
+    Op::FNegate,
+    Op::FOrdEqual,
+    Op::FOrdNotEqual,
+    Op::FOrdLessThan,
+    Op::FOrdLessThanEqual,
+    Op::FOrdGreaterThan,
+    Op::FOrdGreaterThanEqual,
+    Op::FUnordEqual,
+    Op::FUnordNotEqual,
+    Op::FUnordLessThan,
+    Op::FUnordLessThanEqual,
+    Op::FUnordGreaterThan,
+    Op::FUnordGreaterThanEqual,
+    Op::IsNan,
+    Op::IsInf,
+    Op::Select,
+    Op::VectorShuffle,
+    Op::CompositeConstruct,
+    Op::VectorExtractDynamic,
+    Op::VectorInsertDynamic,
+    Op::GroupNonUniformFMin,
+    Op::GroupNonUniformFMax,
+];
+
+/// The smallest half that is not subnormal, 2 to the power of -14, as a float.
+const SMALLEST: u32 = 0x3880_0000;
+/// 65520, from which on halves are infinite.
+const LARGEST: u32 = 0x477f_f000;
+
+impl<'a> TypeEmulator<'a> {
+    /// An operation of which something is a half.
+    pub fn emulate_half(
+        &mut self,
+        inst: InstRef<'a>,
+        made: Option<EmulatedShape>,
+    ) -> Result<(), SourceDiagnostic> {
+        if PLAIN.contains(&inst.op()) || MOVES.contains(&inst.op()) {
+            return Ok(());
+        }
+        let Some(shape) = made.filter(|_| ROUNDED.contains(&inst.op())) else {
+            let text = format!("{} of floats of 16 bits", inst.op());
+            return Err(self.diagnose_instruction(inst, &text));
+        };
+        let value = self.duplicate_instruction(inst, &[]);
+        let value = self.round_to_half(value, shape.count);
+        self.replace_result(inst, value);
+        Ok(())
+    }
+
+    /// Floats rounded to halves.
+    pub fn round_to_half(&mut self, value: Id, count: u32) -> Id {
+        let bits = self.half_bits(value, count);
+        self.half_values(bits, count)
+    }
+
+    /// The bits of the halves that are nearest to floats, ties to even.
+    pub fn half_bits(&mut self, value: Id, count: u32) -> Id {
+        let (words, floats) = (
+            self.make_uint_vector_type(count),
+            self.make_float_vector_type(count),
+        );
+        let truths = self.make_bool_vector_type(count);
+        let n = |e: &mut Self, value| e.splat_uint(value, count);
+        let bits = self.emit_value(Op::Bitcast, words, &[value]);
+        let (mask, by) = (n(self, 0x7fff_ffff), n(self, 16));
+        let size = self.emit_value(Op::BitwiseAnd, words, &[bits, mask]);
+        let sign = self.emit_value(Op::ShiftRightLogical, words, &[bits, by]);
+        let mask = n(self, 0x8000);
+        let sign = self.emit_value(Op::BitwiseAnd, words, &[sign, mask]);
+        // The exponent's bias is another; half of what is dropped is added, less where it would be odd.
+        let (by, one) = (n(self, 13), n(self, 1));
+        let odd = self.emit_value(Op::ShiftRightLogical, words, &[size, by]);
+        let odd = self.emit_value(Op::BitwiseAnd, words, &[odd, one]);
+        let bias = n(self, 0xfff_u32.wrapping_sub(112 << 23));
+        let normal = self.emit_value(Op::IAdd, words, &[size, bias]);
+        let normal = self.emit_value(Op::IAdd, words, &[normal, odd]);
+        let normal = self.emit_value(Op::ShiftRightLogical, words, &[normal, by]);
+        // One half has units of the smallest subnormal, so that adding it rounds to them.
+        let (half, bits_of_half) = (self.splat_float(0.5, count), n(self, 0.5_f32.to_bits()));
+        let small = self.emit_value(Op::Bitcast, floats, &[size]);
+        let small = self.emit_value(Op::FAdd, floats, &[small, half]);
+        let small = self.emit_value(Op::Bitcast, words, &[small]);
+        let small = self.emit_value(Op::ISub, words, &[small, bits_of_half]);
+        let (least, most) = (n(self, SMALLEST), n(self, LARGEST));
+        let is_small = self.emit_value(Op::ULessThan, truths, &[size, least]);
+        let found = self.emit_value(Op::Select, words, &[is_small, small, normal]);
+        let is_large = self.emit_value(Op::UGreaterThanEqual, truths, &[size, most]);
+        let infinite = n(self, 0x7c00);
+        let found = self.emit_value(Op::Select, words, &[is_large, infinite, found]);
+        let infinity = n(self, f32::INFINITY.to_bits());
+        let is_nan = self.emit_value(Op::UGreaterThan, truths, &[size, infinity]);
+        let nan = n(self, 0x7e00);
+        let found = self.emit_value(Op::Select, words, &[is_nan, nan, found]);
+        self.emit_value(Op::BitwiseOr, words, &[found, sign])
+    }
+
+    /// Halves by their bits.
+    pub fn half_values(&mut self, bits: Id, count: u32) -> Id {
+        let (words, floats) = (
+            self.make_uint_vector_type(count),
+            self.make_float_vector_type(count),
+        );
+        let truths = self.make_bool_vector_type(count);
+        let n = |e: &mut Self, value| e.splat_uint(value, count);
+        let (mask, by) = (n(self, 0x7fff), n(self, 13));
+        let size = self.emit_value(Op::BitwiseAnd, words, &[bits, mask]);
+        let up = self.emit_value(Op::ShiftLeftLogical, words, &[size, by]);
+        let bias = n(self, 112 << 23);
+        let normal = self.emit_value(Op::IAdd, words, &[up, bias]);
+        let (infinite, least) = (n(self, 0x7c00), n(self, 0x400));
+        let more = self.emit_value(Op::IAdd, words, &[normal, bias]);
+        let is_infinite = self.emit_value(Op::UGreaterThanEqual, truths, &[size, infinite]);
+        let found = self.emit_value(Op::Select, words, &[is_infinite, more, normal]);
+        let unit = self.splat_float(f32::from_bits(0x3380_0000), count);
+        let small = self.emit_value(Op::ConvertUToF, floats, &[size]);
+        let small = self.emit_value(Op::FMul, floats, &[small, unit]);
+        let small = self.emit_value(Op::Bitcast, words, &[small]);
+        let is_small = self.emit_value(Op::ULessThan, truths, &[size, least]);
+        let found = self.emit_value(Op::Select, words, &[is_small, small, found]);
+        let (mask, by) = (n(self, 0x8000), n(self, 16));
+        let sign = self.emit_value(Op::BitwiseAnd, words, &[bits, mask]);
+        let sign = self.emit_value(Op::ShiftLeftLogical, words, &[sign, by]);
+        let found = self.emit_value(Op::BitwiseOr, words, &[found, sign]);
+        self.emit_value(Op::Bitcast, floats, &[found])
+    }
+}
+
+/// Functions of GLSL.std.450 whose results need no rounding, given halves.
+pub const EXACT: &[u32] = &[
+    glsl::FABS,
+    glsl::FSIGN,
+    glsl::FLOOR,
+    glsl::CEIL,
+    glsl::TRUNC,
+    glsl::ROUND,
+    glsl::ROUND_EVEN,
+    glsl::FMIN,
+    glsl::FMAX,
+    glsl::NMIN,
+    glsl::NMAX,
+    glsl::FCLAMP,
+    glsl::NCLAMP,
+    glsl::STEP,
+];

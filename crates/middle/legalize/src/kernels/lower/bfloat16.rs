@@ -1,0 +1,206 @@
+//! Brain floats: the upper halves of floats of 32 bits.
+//!
+//! Few devices have them, so that they are integers of 16 bits here. They are widened by a shift, computed
+//! with as floats of 32 bits, and rounded to the nearest even number.
+//!
+//! ```text
+//! %y = OpFConvert %float %x
+//! ```
+//! becomes
+//! ```text
+//! %wide = OpUConvert %uint %x
+//! %bits = OpShiftLeftLogical %uint %wide %sixteen
+//! %y = OpBitcast %float %bits
+//! ```
+
+use super::ShaderLowering;
+use super::composites::expect_result;
+use crate::kernels::module_info::MemoryScalar;
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::FPRoundingMode as Mode;
+use spirula_spirv::ir::InstRef;
+
+const SINGLE: MemoryScalar = MemoryScalar::Float(32);
+
+/// Instructions that take brain floats, besides arithmetic.
+const TAKEN: &[Op] = &[
+    Op::Load,
+    Op::Store,
+    Op::Phi,
+    Op::Select,
+    Op::CopyObject,
+    Op::FConvert,
+    Op::Bitcast,
+    Op::Undef,
+    Op::CompositeConstruct,
+    Op::CompositeExtract,
+    Op::CompositeInsert,
+    Op::VectorShuffle,
+    Op::VectorExtractDynamic,
+    Op::VectorInsertDynamic,
+    Op::AtomicLoad,
+    Op::AtomicStore,
+    Op::AtomicExchange,
+    Op::AtomicFAddEXT,
+    Op::AtomicFMinEXT,
+    Op::AtomicFMaxEXT,
+];
+
+/// Arithmetic and comparisons that are those of floats of 32 bits.
+const COMPUTED: &[Op] = &[
+    Op::FAdd,
+    Op::FSub,
+    Op::FMul,
+    Op::FDiv,
+    Op::FRem,
+    Op::FMod,
+    Op::FNegate,
+    Op::FOrdEqual,
+    Op::FOrdNotEqual,
+    Op::FOrdLessThan,
+    Op::FOrdLessThanEqual,
+    Op::FOrdGreaterThan,
+    Op::FOrdGreaterThanEqual,
+    Op::FUnordEqual,
+    Op::FUnordNotEqual,
+    Op::FUnordLessThan,
+    Op::FUnordLessThanEqual,
+    Op::FUnordGreaterThan,
+    Op::FUnordGreaterThanEqual,
+    Op::IsNan,
+    Op::IsInf,
+];
+
+impl ShaderLowering<'_> {
+    fn is_brain(&self, value: Id) -> bool {
+        matches!(
+            self.find_component_scalar(value),
+            Ok((MemoryScalar::Brain, _))
+        )
+    }
+
+    /// Refuses what brain floats have no meaning for yet.
+    pub fn check_brains(&self, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
+        if TAKEN.contains(&inst.op()) || COMPUTED.contains(&inst.op()) {
+            return Ok(());
+        }
+        let mut ids = Vec::new();
+        self.facts.ids.visit_uses(inst, |_, id| ids.push(id));
+        ids.extend(inst.result());
+        match ids.iter().any(|id| self.is_brain(*id)) {
+            true => {
+                let text = format!("{} of brain floats", inst.op());
+                Err(crate::error::diagnose_instruction(inst, &text))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// A brain float as a float of 32 bits.
+    pub fn single_of_brain(&mut self, value: Id) -> Id {
+        let word = self.make_int_type(32);
+        let wide = self.resize_int(value, 16, 32);
+        let sixteen = self.make_uint_constant(32, 16);
+        let bits = self.emit_value(Op::ShiftLeftLogical, word, &[wide, sixteen]);
+        self.bitcast_scalar(bits, MemoryScalar::Int(32), SINGLE)
+    }
+
+    /// The brain float nearest to a float of 32 bits, the even one of two.
+    pub fn brain_of_single(&mut self, value: Id) -> Id {
+        let (word, truth) = (self.make_int_type(32), self.b.bool_type());
+        let bits = self.bitcast_scalar(value, SINGLE, MemoryScalar::Int(32));
+        let [sixteen, one, half, quiet] =
+            [16, 1, 0x7fff, 0x40].map(|number| self.make_uint_constant(32, number));
+        let upper = self.emit_value(Op::ShiftRightLogical, word, &[bits, sixteen]);
+        let odd = self.emit_value(Op::BitwiseAnd, word, &[upper, one]);
+        let sum = self.emit_value(Op::IAdd, word, &[bits, half]);
+        let sum = self.emit_value(Op::IAdd, word, &[sum, odd]);
+        let rounded = self.emit_value(Op::ShiftRightLogical, word, &[sum, sixteen]);
+        let nan = self.emit_value(Op::BitwiseOr, word, &[upper, quiet]);
+        let is_nan = self.emit_value(Op::IsNan, truth, &[value]);
+        let chosen = self.emit_value(Op::Select, word, &[is_nan, nan, rounded]);
+        self.resize_int(chosen, 32, 16)
+    }
+
+    /// A brain float by an operation on floats of 32 bits.
+    pub fn by_singles(&mut self, v: &[Id], make: impl FnOnce(&mut Self, &[Id]) -> Id) -> Id {
+        let singles: Vec<Id> = v.iter().map(|v| self.single_of_brain(*v)).collect();
+        let made = make(self, &singles);
+        self.brain_of_single(made)
+    }
+}
+
+/// Arithmetic on brain floats; nothing where the operands are others.
+pub fn lower_bfloat_arithmetic(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Option<Result<Id, SourceDiagnostic>> {
+    let op = inst.op();
+    if !COMPUTED.contains(&op) || !l.is_brain(inst.id_operand(0)) {
+        return None;
+    }
+    let gives_brain = l.is_brain(expect_result(inst));
+    let operands: Vec<Id> = inst.id_operands(0).collect();
+    let single = l.make_scalar_type(SINGLE);
+    Some(
+        l.each_scalar(inst, &operands, |l, ty, v| match gives_brain {
+            true => l.by_singles(v, |l, v| l.emit_value(op, single, v)),
+            false => {
+                let singles: Vec<Id> = v.iter().map(|v| l.single_of_brain(*v)).collect();
+                l.emit_value(op, ty, &singles)
+            }
+        }),
+    )
+}
+
+/// `OpFConvert` from or to brain floats; nothing where both are others.
+pub fn lower_bfloat_conversion(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+    mode: Option<Mode>,
+) -> Option<Result<Id, SourceDiagnostic>> {
+    let operand = inst.id_operand(0);
+    let (from, to) = (
+        l.find_component_scalar(operand).ok()?.0,
+        l.find_component_scalar(expect_result(inst)).ok()?.0,
+    );
+    if from != MemoryScalar::Brain && to != MemoryScalar::Brain {
+        return None;
+    }
+    if to == MemoryScalar::Brain && mode.is_some_and(|mode| mode != Mode::RTE) {
+        let text = "a conversion to brain floats that does not round to nearest";
+        return Some(Err(crate::error::diagnose_instruction(inst, text)));
+    }
+    Some(l.each_scalar(inst, &[operand], |l, ty, v| {
+        let single = match from {
+            MemoryScalar::Brain => l.single_of_brain(v[0]),
+            SINGLE => v[0],
+            MemoryScalar::Float(64) => l.single_to_odd(v[0]),
+            _ => {
+                let single = l.make_scalar_type(SINGLE);
+                l.emit_value(Op::FConvert, single, v)
+            }
+        };
+        match to {
+            MemoryScalar::Brain => l.brain_of_single(single),
+            SINGLE => single,
+            _ => l.emit_value(Op::FConvert, ty, &[single]),
+        }
+    }))
+}
+
+/// `OpConvertBF16ToFINTEL`, from integers.
+pub fn of_bits(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
+    l.each_scalar(inst, &[inst.id_operand(0)], |l, _, v| {
+        l.single_of_brain(v[0])
+    })
+}
+
+/// `OpConvertFToBF16INTEL`, to integers.
+pub fn as_bits(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
+    l.each_scalar(inst, &[inst.id_operand(0)], |l, _, v| {
+        l.brain_of_single(v[0])
+    })
+}

@@ -1,0 +1,228 @@
+//! Kernels to compute shaders.
+//!
+//! Each kernel, all calls put in place, is written anew through the builder: blocks in reverse
+//! post-order, one row of a table for each instruction. Types keep their shape, but that vectors of
+//! more than four components become arrays and pointers numbers (see [`crate::kernels::points_to`]). Control
+//! flow is left as it is; the structuriser comes after.
+
+mod arithmetic;
+mod atomics;
+mod barriers;
+mod bfloat16;
+mod bit_fields;
+mod bits;
+mod builtins;
+mod composites;
+mod constants;
+mod control_flow;
+mod conversions;
+mod descriptors;
+mod extended;
+mod extended_arithmetic;
+mod generic_pointers;
+mod group_operations;
+mod images;
+mod initial_arrays;
+mod interface;
+mod kernel;
+mod load_store;
+mod memory;
+mod pointers;
+mod printf;
+mod push_constants;
+mod reflection;
+mod rounding;
+mod subword_memory;
+mod table;
+mod type_names;
+mod types;
+
+pub use extended::has_instruction;
+
+use crate::VulkanCompileOptions;
+use crate::kernels::module_info::KernelModuleInfo;
+use crate::kernels::points_to::{PointerRegion, PointsToAnalysis, PointsToSetId};
+use crate::kernels::program_scope::ProgramScopeBuffer;
+use interface::{ImplicitBuffers, ShaderInterface};
+use rustc_hash::FxHashMap;
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_spirv::build::SpirvBuilder;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, Decoration, MemoryModel};
+use spirula_spirv::ir::{Inst, SpirvModule};
+use spirula_spirv::{Id, IdMap};
+
+/// Lowers every kernel of a module in which no calls are left.
+///
+/// # Errors
+/// The first thing in each kernel that Vulkan or this lowering does not have.
+pub fn lower_kernels(
+    facts: &KernelModuleInfo<'_>,
+    classes: &PointsToAnalysis,
+    program: &ProgramScopeBuffer,
+    options: &VulkanCompileOptions,
+) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
+    let hidden = ImplicitBuffers {
+        program: !classes.program_variables().is_empty(),
+        printf: printf::is_used(facts),
+    };
+    let plan = ShaderInterface::new(facts, hidden).map_err(|d| vec![d])?;
+    let mut lower = ShaderLowering::new(facts, (classes, program), plan, options);
+    let mut faults = Vec::new();
+    for number in 0..lower.plan.kernels.len() {
+        faults.extend(lower.lower_kernel(number).err());
+    }
+    match faults.is_empty() {
+        true => Ok(lower.finish_module()),
+        false => Err(faults),
+    }
+}
+
+struct ShaderLowering<'a> {
+    facts: &'a KernelModuleInfo<'a>,
+    classes: &'a PointsToAnalysis,
+    program: &'a ProgramScopeBuffer,
+    plan: ShaderInterface,
+    b: SpirvBuilder,
+    types: IdMap<Option<Id>>,
+    values: IdMap<Option<Id>>,
+    /// The parts that composites were made of here.
+    parts: FxHashMap<Id, Vec<Id>>,
+    /// Values of integer constants made here.
+    numbers: FxHashMap<Id, u64>,
+    /// The array of each class; those of a function's variables are forgotten at its end.
+    arrays: FxHashMap<(PointsToSetId, PointerRegion), Id>,
+    /// Variables with built-in values, by number.
+    inputs: FxHashMap<u32, Id>,
+    /// Memory of workgroups that operations of groups need, by element type.
+    scratch: FxHashMap<Id, Id>,
+    descriptors: descriptors::DescriptorVariables,
+    shared: ShaderModuleState,
+    kernel: ShaderKernelState,
+}
+
+/// What all kernels of the module have in common once it is needed.
+#[derive(Default)]
+struct ShaderModuleState {
+    glsl: Option<Id>,
+    push: Option<Id>,
+    /// The size of a workgroup as a constant of three components.
+    workgroup_size: Option<Id>,
+    /// Specialisation constants of 32 bits by `SpecId`.
+    specialised: FxHashMap<u32, Id>,
+    /// Whether a kernel asks for the number of dimensions.
+    has_dimensions: bool,
+    /// Texts that are printed.
+    texts: Vec<printf::PrintfText>,
+}
+
+/// The kernel that is lowered.
+struct ShaderKernelState {
+    /// Global variables that it uses, in the order of their first use.
+    interface: Vec<Id>,
+    /// Phis still without operands, with those of the source.
+    phis: Vec<(Inst, Inst)>,
+    /// New label of each block, by its old one.
+    labels: FxHashMap<Id, Id>,
+    /// Label of the last block that an old one became.
+    exits: FxHashMap<Id, Id>,
+    /// Whether products and sums must not be contracted.
+    is_exact: bool,
+    /// Widths of floats that are computed with.
+    floats: u32,
+    /// The address of the buffer that is printed to.
+    printf: Option<Id>,
+    /// Label of the open block.
+    open: Id,
+}
+
+impl ShaderKernelState {
+    fn new(is_exact: bool) -> ShaderKernelState {
+        ShaderKernelState {
+            interface: Vec::new(),
+            phis: Vec::new(),
+            labels: FxHashMap::default(),
+            exits: FxHashMap::default(),
+            is_exact,
+            floats: 0,
+            printf: None,
+            open: Id::MAX,
+        }
+    }
+}
+
+impl<'a> ShaderLowering<'a> {
+    fn new(
+        facts: &'a KernelModuleInfo<'a>,
+        (classes, program): (&'a PointsToAnalysis, &'a ProgramScopeBuffer),
+        plan: ShaderInterface,
+        options: &VulkanCompileOptions,
+    ) -> Self {
+        let mut b = SpirvBuilder::new(options.target.version);
+        b.declare_capability(Capability::Shader);
+        b.declare_capability(Capability::VulkanMemoryModel);
+        b.declare_capability(Capability::PhysicalStorageBufferAddresses);
+        b.memory_model(
+            AddressingModel::PhysicalStorageBuffer64,
+            MemoryModel::Vulkan,
+        );
+        ShaderLowering {
+            facts,
+            classes,
+            program,
+            plan,
+            b,
+            types: IdMap::new(facts.module.bound(), None),
+            values: IdMap::new(facts.module.bound(), None),
+            parts: FxHashMap::default(),
+            numbers: FxHashMap::default(),
+            arrays: FxHashMap::default(),
+            inputs: FxHashMap::default(),
+            scratch: FxHashMap::default(),
+            descriptors: descriptors::DescriptorVariables::default(),
+            shared: ShaderModuleState::default(),
+            kernel: ShaderKernelState::new(false),
+        }
+    }
+
+    fn finish_module(mut self) -> SpirvModule {
+        self.reflect_shared();
+        self.b.into_module()
+    }
+
+    /// Appends an instruction with a result.
+    fn emit_value(&mut self, op: Op, ty: Id, operands: &[Id]) -> Id {
+        let words: Vec<u32> = operands.iter().map(|id| id.word()).collect();
+        let id = self.b.append_value(op, ty, &words);
+        let contracts = matches!(op, Op::FAdd | Op::FSub | Op::FMul);
+        if contracts && self.kernel.is_exact {
+            self.b.decorate_id(id, Decoration::NoContraction, &[]);
+        }
+        id
+    }
+
+    /// Appends an instruction without a result.
+    fn emit_effect(&mut self, op: Op, operands: &[Id]) {
+        let words: Vec<u32> = operands.iter().map(|id| id.word()).collect();
+        self.b.append_effect(op, &words);
+    }
+
+    /// An instruction of GLSL.std.450.
+    fn emit_glsl(&mut self, number: u32, ty: Id, operands: &[Id]) -> Id {
+        let b = &mut self.b;
+        let set = *self
+            .shared
+            .glsl
+            .get_or_insert_with(|| b.import_set("GLSL.std.450"));
+        let words = [set.word(), number].into_iter();
+        let words: Vec<u32> = words.chain(operands.iter().map(|id| id.word())).collect();
+        self.b.append_value(Op::ExtInst, ty, &words)
+    }
+
+    /// Notes that the kernel uses a global variable.
+    fn note_interface_use(&mut self, variable: Id) {
+        if !self.kernel.interface.contains(&variable) {
+            self.kernel.interface.push(variable);
+        }
+    }
+}

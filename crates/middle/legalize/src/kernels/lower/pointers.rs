@@ -1,0 +1,254 @@
+//! Pointers as numbers.
+
+use super::ShaderLowering;
+use super::composites::expect_result;
+use crate::kernels::pointer_delta::PointerDelta;
+use crate::kernels::points_to::{PointerRegion, PointsToSetId};
+use spirula_diagnostics::SourceDiagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{MemorySemantics, StorageClass};
+use spirula_spirv::ir::InstRef;
+
+impl ShaderLowering<'_> {
+    /// Bits of a class' pointers.
+    fn pointer_width(&self, class: PointsToSetId) -> u32 {
+        self.classes.memory(class).pointer_width()
+    }
+
+    /// A pointer of so many bits some bytes behind another one.
+    pub fn add_byte_offset(&mut self, width: u32, pointer: Id, bytes: i64) -> Id {
+        if bytes == 0 {
+            return pointer;
+        }
+        if let Some(known) = self.numbers.get(&pointer) {
+            return self.make_uint_constant(width, known.wrapping_add(bytes as u64));
+        }
+        let (ty, bytes) = (
+            self.make_int_type(width),
+            self.make_uint_constant(width, bytes as u64),
+        );
+        self.emit_value(Op::IAdd, ty, &[pointer, bytes])
+    }
+}
+
+/// Access chains of all kinds.
+pub fn lower_access_chain(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let base = inst.id_operand(0);
+    let indices: Vec<Id> = inst.id_operands(1).collect();
+    let class = l.find_points_to_set(expect_result(inst))?;
+    let steps = PointerDelta::new(l.facts, inst.op(), base, &indices)?;
+    let mut pointer = l.lower_pointer(base, class)?;
+    let width = l.pointer_width(class);
+    let ty = l.make_int_type(width);
+    for (index, stride) in steps.indices {
+        let (scalar, _) = l.find_component_scalar(index)?;
+        let value = l.lower_operand(index)?;
+        let own = scalar.size() * 8;
+        let index = match own.cmp(&width) {
+            std::cmp::Ordering::Less => l.emit_value(Op::SConvert, ty, &[value]),
+            std::cmp::Ordering::Equal => value,
+            std::cmp::Ordering::Greater => l.emit_value(Op::UConvert, ty, &[value]),
+        };
+        let bytes = match stride {
+            1 => index,
+            _ => {
+                let stride = l.make_uint_constant(width, stride);
+                l.emit_value(Op::IMul, ty, &[index, stride])
+            }
+        };
+        pointer = match l.numbers.get(&pointer) {
+            Some(0) => bytes,
+            _ => l.emit_value(Op::IAdd, ty, &[pointer, bytes]),
+        };
+    }
+    Ok(l.add_byte_offset(width, pointer, steps.bytes))
+}
+
+/// Casts from pointer to pointer.
+pub fn lower_pointer_cast(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let class = l.find_points_to_set(expect_result(inst))?;
+    l.lower_pointer(inst.id_operand(0), class)
+}
+
+/// `OpBitcast`, of pointers or of others.
+pub fn lower_bitcast(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    match (
+        l.facts.is_pointer(inst.id_operand(0)),
+        l.facts.is_pointer(expect_result(inst)),
+    ) {
+        (true, true) => lower_pointer_cast(l, inst),
+        (true, false) => to_number(l, inst),
+        (false, true) => from_number(l, inst),
+        (false, false) => super::bits::lower_value_bitcast(l, inst),
+    }
+}
+
+/// `OpCopyObject`.
+pub fn lower_copy_object(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    match l.facts.is_pointer(inst.id_operand(0)) {
+        true => lower_pointer_cast(l, inst),
+        false => l.lower_operand(inst.id_operand(0)),
+    }
+}
+
+/// `OpGenericCastToPtrExplicit`: the pointer where it is to the storage class, else null.
+pub fn lower_explicit_cast(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let class = l.find_points_to_set(expect_result(inst))?;
+    let memory = l.classes.memory(class);
+    let wanted = match StorageClass(inst.operand_word(1)) {
+        StorageClass::CrossWorkgroup => PointerRegion::Buffer,
+        StorageClass::Workgroup => PointerRegion::Shared,
+        _ => PointerRegion::Own,
+    };
+    if memory.is_generic() {
+        let pointer = l.lower_pointer(inst.id_operand(0), class)?;
+        let (is_there, ty, null) = (
+            l.is_to(pointer, wanted),
+            l.make_int_type(64),
+            l.make_uint_constant(64, 0),
+        );
+        return Ok(l.emit_value(Op::Select, ty, &[is_there, pointer, null]));
+    }
+    match memory.list_regions().contains(&wanted) {
+        true => l.lower_pointer(inst.id_operand(0), class),
+        false => Ok(l.make_uint_constant(memory.pointer_width(), 0)),
+    }
+}
+
+/// `OpGenericPtrMemSemantics`.
+pub fn lower_pointer_semantics(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let class = l.find_points_to_set(inst.id_operand(0))?;
+    let memory = l.classes.memory(class);
+    let (regions, is_generic) = (memory.list_regions(), memory.is_generic());
+    let semantics = |region| match region {
+        PointerRegion::Buffer => MemorySemantics::CrossWorkgroupMemory.0,
+        PointerRegion::Shared => MemorySemantics::WorkgroupMemory.0,
+        PointerRegion::Own => 0,
+    };
+    let mut found = l.make_uint_constant(32, semantics(regions[0]).into());
+    if is_generic {
+        let pointer = l.lower_pointer(inst.id_operand(0), class)?;
+        for region in regions.into_iter().skip(1) {
+            let (is_there, ty) = (l.is_to(pointer, region), l.make_int_type(32));
+            let number = l.make_uint_constant(32, semantics(region).into());
+            found = l.emit_value(Op::Select, ty, &[is_there, number, found]);
+        }
+    }
+    Ok(found)
+}
+
+/// `OpConvertPtrToU`.
+pub fn to_number(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
+    let (to, _) = l.find_component_scalar(expect_result(inst))?;
+    if l.facts.is_nothing(inst.id_operand(0)) {
+        return Ok(l.make_uint_constant(to.size() * 8, 0));
+    }
+    let class = l.find_points_to_set(inst.id_operand(0))?;
+    let (value, width) = (l.lower_operand(inst.id_operand(0))?, l.pointer_width(class));
+    Ok(l.resize_int(value, width, to.size() * 8))
+}
+
+/// `OpConvertUToPtr`.
+pub fn from_number(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
+    let class = l.find_points_to_set(expect_result(inst))?;
+    let (from, _) = l.find_component_scalar(inst.id_operand(0))?;
+    let (value, width) = (l.lower_operand(inst.id_operand(0))?, l.pointer_width(class));
+    Ok(l.resize_int(value, from.size() * 8, width))
+}
+
+/// `OpPtrEqual`, `OpPtrNotEqual`, and comparisons of integers that are given pointers.
+pub fn lower_pointer_comparison(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let (a, b) = (inst.id_operand(0), inst.id_operand(1));
+    let op = match inst.op() {
+        Op::PtrEqual => Op::IEqual,
+        Op::PtrNotEqual => Op::INotEqual,
+        op => op,
+    };
+    let class = match (l.classes.find_set(a), l.classes.find_set(b)) {
+        (Some(x), Some(y)) if x != y => {
+            // Objects of different classes are different.
+            return Ok(l.b.constant_bool(op == Op::INotEqual));
+        }
+        (Some(x), _) | (_, Some(x)) => x,
+        _ => return Ok(l.b.constant_bool(op == Op::IEqual)),
+    };
+    let (a, b) = (l.lower_pointer(a, class)?, l.lower_pointer(b, class)?);
+    let ty = l.b.bool_type();
+    Ok(l.emit_value(op, ty, &[a, b]))
+}
+
+/// `OpPtrDiff`.
+pub fn lower_pointer_difference(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let class = l.find_points_to_set(inst.id_operand(0))?;
+    let layout = l
+        .facts
+        .layouts
+        .get(l.facts.find_pointee(inst.id_operand(0))?);
+    let stride = layout.size.next_multiple_of(layout.align.into());
+    let (a, b) = (
+        l.lower_pointer(inst.id_operand(0), class)?,
+        l.lower_pointer(inst.id_operand(1), class)?,
+    );
+    let width = l.pointer_width(class);
+    let (ty, stride) = (l.make_int_type(width), l.make_uint_constant(width, stride));
+    let bytes = l.emit_value(Op::ISub, ty, &[a, b]);
+    let count = l.emit_value(Op::SDiv, ty, &[bytes, stride]);
+    let (to, _) = l.find_component_scalar(expect_result(inst))?;
+    if to.size() * 8 == width {
+        return Ok(count);
+    }
+    let to = l.make_int_type(to.size() * 8);
+    Ok(l.emit_value(Op::SConvert, to, &[count]))
+}
+
+/// `OpSelect`, of pointers or of others.
+pub fn lower_select(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
+    let (condition, a, b) = (inst.id_operand(0), inst.id_operand(1), inst.id_operand(2));
+    if l.facts.is_pointer(expect_result(inst)) {
+        let class = l.find_points_to_set(expect_result(inst))?;
+        let condition = l.lower_operand(condition)?;
+        let (a, b) = (l.lower_pointer(a, class)?, l.lower_pointer(b, class)?);
+        let ty = l.pointer_type(class);
+        return Ok(l.emit_value(Op::Select, ty, &[condition, a, b]));
+    }
+    if l.facts
+        .type_of(a)
+        .is_some_and(|ty| l.facts.split_vector_type(ty).1 == 1)
+    {
+        let (condition, a, b) = (
+            l.lower_operand(condition)?,
+            l.lower_operand(a)?,
+            l.lower_operand(b)?,
+        );
+        let ty = l.result_type(expect_result(inst))?;
+        return Ok(l.emit_value(Op::Select, ty, &[condition, a, b]));
+    }
+    l.map_components(inst, &[condition, a, b], |l, ty, v| {
+        l.emit_value(Op::Select, ty, v)
+    })
+}

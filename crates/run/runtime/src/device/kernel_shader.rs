@@ -1,0 +1,258 @@
+//! Launches of kernels on devices that run shaders: arguments become push constants and
+//! specialisation constants, as the shader's module says.
+
+use crate::device::checks::{DeviceResource, DeviceResourceKind};
+use crate::driver::DeviceLimits;
+use crate::{
+    DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch,
+    LaunchBinding, LaunchInputs, SamplerState,
+};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::{
+    ClspvArgument, ClspvInterface, EntryInterface, ImageFact, LiteralSampler,
+};
+
+/// Bytes to which workgroup memory is rounded up.
+const ALIGN: u64 = 16;
+
+/// The size of workgroups that is aimed at where the launch does not say.
+const USUAL: u32 = 64;
+
+/// A kernel as a shader, compiled for each set of specialisation constants that it is launched with.
+pub struct KernelShader {
+    pub module: SpirvModule,
+    pub interface: EntryInterface,
+    spec: Vec<(u32, u64)>,
+    pub made: Vec<(Vec<(u32, u64)>, DeviceKernel)>,
+    /// Buffers that are passed besides the arguments, and where their addresses belong.
+    pub hidden: Vec<(DeviceBuffer, u32)>,
+    /// The one that it prints to.
+    pub printed: Option<DeviceBuffer>,
+    /// Samplers that the kernel declares.
+    pub samplers: Vec<LaunchBinding>,
+}
+
+/// What a launch becomes.
+pub struct ShaderLaunchPlan {
+    pub spec: Vec<(u32, u64)>,
+    pub groups: [u32; 3],
+    pub push: Vec<u8>,
+    /// Buffers whose addresses belong at places of `push`.
+    pub addresses: Vec<(DeviceBuffer, usize)>,
+    /// What is at descriptors.
+    pub bindings: Vec<LaunchBinding>,
+    /// Samplers of which is pushed what they are, and the byte of `push`.
+    pub masks: Vec<(DeviceBuffer, u32)>,
+}
+
+/// The shader that an entry point of kernels becomes.
+pub fn compile_shader(module: &SpirvModule, entry: &str) -> Result<SpirvModule, DeviceError> {
+    let options = spirula_legalize::VulkanCompileOptions {
+        entry: Some(entry.to_owned()),
+        ..spirula_legalize::VulkanCompileOptions::default()
+    };
+    spirula_legalize::compile_kernels(module, &options).map_err(DeviceError::Unsupported)
+}
+
+impl KernelShader {
+    /// A shader whose interface says how arguments are passed.
+    pub fn new(
+        module: SpirvModule,
+        interface: EntryInterface,
+        spec: &[(u32, u64)],
+    ) -> KernelShader {
+        KernelShader {
+            module,
+            interface,
+            spec: spec.to_vec(),
+            made: Vec::new(),
+            hidden: Vec::new(),
+            printed: None,
+            samplers: Vec::new(),
+        }
+    }
+
+    /// The driver's kernel for a set of specialisation constants.
+    pub fn find_compiled(&self, spec: &[(u32, u64)]) -> Option<DeviceKernel> {
+        let found = self.made.iter().find(|(known, _)| known == spec);
+        found.map(|(_, kernel)| *kernel)
+    }
+
+    /// What a launch that was checked becomes. `demanded` is the size of workgroups that the kernel
+    /// asks for, `resources` has what handles stand for.
+    pub fn plan_launch(
+        &self,
+        launch: &KernelLaunch,
+        demanded: Option<[u32; 3]>,
+        limits: &DeviceLimits,
+        resources: &[Option<DeviceResource>],
+    ) -> Result<ShaderLaunchPlan, DeviceError> {
+        let LaunchInputs::Arguments(given) = &launch.inputs else {
+            let text = format!("{} takes arguments in order", self.interface.name);
+            return Err(DeviceError::Launch(text));
+        };
+        let mut plan = ShaderLaunchPlan {
+            spec: self.spec.clone(),
+            groups: [1; 3],
+            push: vec![0; self.interface.push_constant_bytes as usize],
+            addresses: Vec::new(),
+            bindings: self.samplers.clone(),
+            masks: Vec::new(),
+        };
+        let Some(passing) = &self.interface.passing else {
+            return Ok(plan);
+        };
+        let (dimensions, local, offset) = plan.plan_sizes(launch.size, demanded, limits)?;
+        for (ids, size) in passing.workgroup_size.iter().zip([local]) {
+            plan.spec
+                .extend(ids.iter().zip(size).map(|(id, n)| (*id, n.into())));
+        }
+        plan.spec
+            .extend(passing.dimensions.map(|id| (id, dimensions.into())));
+        if let Some(at) = passing.global_offset {
+            for (n, value) in offset.iter().enumerate() {
+                plan.write_push_constants(at + 4 * n as u32, &(*value as u32).to_le_bytes());
+            }
+        }
+        for (buffer, offset) in &self.hidden {
+            // What the shader does not read has no room.
+            if *offset as usize + 8 <= plan.push.len() {
+                plan.addresses.push((*buffer, *offset as usize));
+            }
+        }
+        for (passed, argument) in passing.arguments.iter().zip(given) {
+            match (*passed, argument) {
+                (ClspvArgument::Pushed { offset, .. }, KernelArgument::Bytes(bytes)) => {
+                    plan.write_push_constants(offset, bytes);
+                }
+                // What the shader does not read has no room.
+                (ClspvArgument::Address { offset }, KernelArgument::Buffer(buffer))
+                    if offset as usize + 8 <= plan.push.len() =>
+                {
+                    plan.addresses.push((*buffer, offset as usize));
+                }
+                (ClspvArgument::Workgroup { spec_id, element }, KernelArgument::Local(bytes)) => {
+                    let count = bytes.next_multiple_of(ALIGN) / u64::from(element.max(1));
+                    plan.spec.push((spec_id, count));
+                }
+                // What the shader does not read has no descriptor.
+                (ClspvArgument::Bound { set, binding }, KernelArgument::Buffer(buffer)) => {
+                    plan.bindings.push(bind_descriptor(set, binding, *buffer));
+                }
+                _ => {}
+            }
+        }
+        plan.answer_queries(passing, given, resources);
+        for mask in &passing.masks {
+            if let Some(KernelArgument::Buffer(sampler)) = given.get(mask.ordinal as usize) {
+                plan.masks.push((*sampler, mask.offset));
+            }
+        }
+        Ok(plan)
+    }
+}
+
+/// What is at a descriptor that is no array.
+pub fn bind_descriptor(set: u32, binding: u32, buffer: DeviceBuffer) -> LaunchBinding {
+    LaunchBinding {
+        set,
+        binding,
+        index: 0,
+        buffer,
+        region: None,
+    }
+}
+
+/// A sampler that a kernel declares.
+pub fn convert_literal_sampler(sampler: LiteralSampler) -> SamplerState {
+    let mask = sampler.mask;
+    SamplerState::of_module(mask >> 1 & 7, mask & 1, mask >> 5 & 1)
+}
+
+impl ShaderLaunchPlan {
+    /// Writes down what the kernel asks of its images.
+    fn answer_queries(
+        &mut self,
+        passing: &ClspvInterface,
+        given: &[KernelArgument],
+        resources: &[Option<DeviceResource>],
+    ) {
+        for query in &passing.queries {
+            let Some(KernelArgument::Buffer(image)) = given.get(query.ordinal as usize) else {
+                continue;
+            };
+            let resource = resources.get(image.index()).copied().flatten();
+            let Some(DeviceResourceKind::Image(format)) = resource.map(|r| r.what) else {
+                continue;
+            };
+            let number = match query.what {
+                ImageFact::ChannelOrder => format.opencl_order(),
+                ImageFact::ChannelType => format.opencl_type(),
+            };
+            self.write_push_constants(query.offset, &number.to_le_bytes());
+        }
+    }
+
+    /// Writes something into the push constants.
+    pub fn write_push_constants(&mut self, at: u32, bytes: &[u8]) {
+        let at = at as usize;
+        if let Some(room) = self.push.get_mut(at..at + bytes.len()) {
+            room.copy_from_slice(bytes);
+        }
+    }
+
+    /// Number of dimensions, size of workgroups and global offset; sets the number of workgroups.
+    fn plan_sizes(
+        &mut self,
+        size: IndexSpace,
+        demanded: Option<[u32; 3]>,
+        limits: &DeviceLimits,
+    ) -> Result<(u32, [u32; 3], [u64; 3]), DeviceError> {
+        let (dimensions, global, local, offset) = match size {
+            IndexSpace::Groups(groups) => {
+                self.groups = groups;
+                return Ok((3, demanded.unwrap_or([1; 3]), [0; 3]));
+            }
+            IndexSpace::Items {
+                dimensions,
+                global,
+                local,
+                offset,
+            } => (dimensions, global, local, offset),
+        };
+        let local = local
+            .or(demanded)
+            .unwrap_or_else(|| choose_workgroup_size(global, limits));
+        for axis in 0..3 {
+            let groups = global[axis] / u64::from(local[axis].max(1));
+            let whole = groups * u64::from(local[axis]) == global[axis];
+            let most = match limits.folds {
+                true => u32::MAX,
+                false => limits.groups[axis],
+            };
+            let fits = groups <= most.into() && global[axis] <= u32::MAX.into();
+            if !whole || !fits {
+                let text = format!(
+                    "{} invocations in workgroups of {} in dimension {axis}",
+                    global[axis], local[axis]
+                );
+                return Err(DeviceError::Launch(text));
+            }
+            self.groups[axis] = groups as u32;
+        }
+        Ok((dimensions, local, offset))
+    }
+}
+
+/// The size of workgroups where the launch leaves it to the device: the largest divisors.
+fn choose_workgroup_size(global: [u64; 3], limits: &DeviceLimits) -> [u32; 3] {
+    let mut left = USUAL.min(limits.workgroup_invocations);
+    let mut local = [1; 3];
+    for axis in 0..3 {
+        let most = left.min(limits.workgroup_size[axis]).max(1);
+        let divides = |n: &u32| global[axis].is_multiple_of(u64::from(*n));
+        local[axis] = (1..=most).rev().find(divides).unwrap_or(1);
+        left /= local[axis];
+    }
+    local
+}

@@ -1,0 +1,399 @@
+//! The CPU device: kernels compiled to machine code by `spirula-cpu`, buffers in the memory of this
+//! process.
+
+mod host_memory;
+
+use crate::driver::{DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions};
+use crate::{
+    DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch, LaunchInputs,
+};
+use host_memory::HostMemory;
+use spirula_cpu as cpu;
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::EntryInterface;
+use std::time::{Duration, Instant};
+
+/// Share of the memory that is free which one buffer may take, in percent.
+const BUFFER_SHARE: u64 = 90;
+
+/// What a handle stands for.
+struct HostResource {
+    memory: HostMemory,
+    what: HostResourceKind,
+}
+
+enum HostResourceKind {
+    Buffer,
+    Image(cpu::ImageShape, cpu::SamplerState),
+    Sampler(cpu::SamplerState),
+}
+
+impl HostResource {
+    /// It, lent to a launch.
+    fn lend_to_launch(&mut self) -> cpu::DescriptorResource {
+        let memory = lend_memory(self.memory.bytes_mut());
+        match self.what {
+            HostResourceKind::Buffer => cpu::DescriptorResource::Memory(memory),
+            HostResourceKind::Image(shape, sampler) => {
+                cpu::DescriptorResource::Image(cpu::HostImage {
+                    shape,
+                    memory,
+                    sampler,
+                })
+            }
+            HostResourceKind::Sampler(sampler) => cpu::DescriptorResource::Sampler(sampler),
+        }
+    }
+}
+
+/// The driver of the CPU device.
+pub struct CpuDriver {
+    info: DeviceInfo,
+    options: cpu::JitOptions,
+    threads: usize,
+    timeout: Option<Duration>,
+    kernels: Vec<cpu::JitKernel>,
+    buffers: Vec<Option<HostResource>>,
+    /// Bytes of all of them.
+    used: u64,
+    times: Option<Vec<(DeviceKernel, Duration)>>,
+    printed: Vec<u8>,
+    /// Where kernels are checked, what is known for that.
+    checker: Option<cpu::KernelSanitizer>,
+}
+
+impl CpuDriver {
+    /// The device that vectorises, in [`cpu::CpuMode::Gangs`].
+    pub fn new(options: &DeviceOptions) -> Self {
+        CpuDriver::with_mode(options, cpu::CpuMode::Gangs)
+    }
+
+    /// The device in a mode. With the sanitizer, faults of kernels become an error when they are waited for.
+    pub fn with_mode(options: &DeviceOptions, mode: cpu::CpuMode) -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = options.threads.unwrap_or(processors).max(1);
+        let compiler = cpu::JitOptions {
+            mode,
+            ..cpu::JitOptions::default()
+        };
+        let version = env!("CARGO_PKG_VERSION");
+        let info = DeviceInfo {
+            id: mode.device_name().to_owned(),
+            name: format!("{} processor, {threads} threads", std::env::consts::ARCH),
+            kind: DeviceKind::Cpu,
+            driver: format!("spirula-cpu {version}"),
+            newest_module: Some(SpirvVersion::NEWEST),
+            subgroup_size: compiler.subgroup_size,
+            has_shuffles: true,
+            has_forward_progress: true,
+            special_values: 16 | 32 | 64,
+            matrices: Vec::new(),
+            has_dense_matrices: mode == cpu::CpuMode::Gangs,
+            limits: DeviceLimits {
+                buffer_size: host_memory::query_available_memory() / 100 * BUFFER_SHARE,
+                workgroup_size: [1024; 3],
+                workgroup_invocations: 1024,
+                workgroup_memory: 1 << 20,
+                groups: [u32::MAX; 3],
+                push_constants: 1 << 16,
+                folds: false,
+                partial_groups: true,
+            },
+        };
+        let is_checked = mode == cpu::CpuMode::Sanitizer;
+        let checker = is_checked.then(|| cpu::KernelSanitizer::new(options.check.clone()));
+        CpuDriver {
+            info,
+            options: compiler,
+            threads,
+            timeout: options.timeout,
+            kernels: Vec::new(),
+            buffers: Vec::new(),
+            used: 0,
+            times: options.times.then(Vec::new),
+            printed: Vec::new(),
+            checker,
+        }
+    }
+
+    /// Runs what has to run once before a kernel.
+    fn run_initialiser(&mut self, initialiser: &cpu::JitKernel) -> Result<(), DeviceError> {
+        let work = cpu::JitLaunch {
+            size: cpu::InvocationRange::Groups([1; 3]),
+            arguments: &[],
+            bindings: &[],
+            push: &[],
+            threads: 1,
+            timeout: self.timeout,
+        };
+        let done = execute_launch(initialiser, &work, self.checker.as_mut());
+        self.printed.extend(initialiser.take_printed());
+        done
+    }
+
+    fn find_buffer(&mut self, buffer: DeviceBuffer) -> Result<&mut HostMemory, DeviceError> {
+        let found = self
+            .buffers
+            .get_mut(buffer.index())
+            .and_then(Option::as_mut);
+        found
+            .map(|h| &mut h.memory)
+            .ok_or(DeviceError::Handle("a buffer"))
+    }
+
+    /// Makes memory for something.
+    fn create_memory(&mut self, size: u64, what: HostResourceKind) -> Result<(), DeviceError> {
+        // The system may promise memory that it does not have: all buffers have to fit together.
+        let limit = self.info.limits.buffer_size.saturating_sub(self.used);
+        let memory = (size <= limit)
+            .then(|| HostMemory::with_zeros(size))
+            .flatten();
+        let mut memory = memory.ok_or(DeviceError::Memory { size, limit })?;
+        if let Some(checker) = self.checker.as_mut().filter(|_| size > 0) {
+            checker.add_memory(lend_memory(memory.bytes_mut()));
+        }
+        self.used += size;
+        self.buffers.push(Some(HostResource { memory, what }));
+        Ok(())
+    }
+}
+
+impl DeviceDriver for CpuDriver {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn create_buffer(&mut self, _: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
+        self.create_memory(size, HostResourceKind::Buffer)
+    }
+
+    fn create_image(
+        &mut self,
+        _: DeviceBuffer,
+        shape: &cpu::ImageShape,
+        sampler: &cpu::SamplerState,
+    ) -> Result<(), DeviceError> {
+        let size = shape.total_bytes().unwrap_or(u64::MAX);
+        self.create_memory(size, HostResourceKind::Image(*shape, *sampler))
+    }
+
+    fn create_sampler(
+        &mut self,
+        _: DeviceBuffer,
+        sampler: &cpu::SamplerState,
+    ) -> Result<(), DeviceError> {
+        self.create_memory(0, HostResourceKind::Sampler(*sampler))
+    }
+
+    fn create_pipe(
+        &mut self,
+        pipe: DeviceBuffer,
+        shape: cpu::PipeShape,
+    ) -> Result<(), DeviceError> {
+        let size = shape.memory_bytes().unwrap_or(u64::MAX);
+        self.create_memory(size, HostResourceKind::Buffer)?;
+        self.write_buffer(pipe, 0, &shape.encode_header())
+    }
+
+    fn destroy_buffer(&mut self, buffer: DeviceBuffer) {
+        let Some(mut held) = self.buffers[buffer.index()].take() else {
+            return;
+        };
+        self.used -= held.memory.size();
+        if let Some(checker) = &mut self.checker {
+            checker.remove_memory(held.memory.bytes_mut().as_ptr());
+        }
+    }
+
+    fn write_buffer(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), DeviceError> {
+        let at = offset as usize;
+        self.find_buffer(buffer)?.bytes_mut()[at..at + data.len()].copy_from_slice(data);
+        Ok(())
+    }
+
+    fn read_buffer(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError> {
+        let at = offset as usize;
+        out.copy_from_slice(&self.find_buffer(buffer)?.bytes_mut()[at..at + out.len()]);
+        Ok(())
+    }
+
+    fn buffer_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
+        Ok(self.find_buffer(buffer)?.bytes_mut().as_mut_ptr() as u64)
+    }
+
+    fn create_kernel(
+        &mut self,
+        _: DeviceKernel,
+        module: &SpirvModule,
+        interface: &EntryInterface,
+        spec: &[(u32, u64)],
+    ) -> Result<(), DeviceError> {
+        let (name, model) = (&interface.name, interface.model);
+        let compiled =
+            cpu::JitKernel::compile_entry_point(module, name, model, spec, &self.options);
+        let kernel = compiled.map_err(to_compile_error)?;
+        for initialiser in kernel.initialisers() {
+            self.run_initialiser(initialiser)?;
+        }
+        self.kernels.push(kernel);
+        Ok(())
+    }
+
+    fn launch_kernel(
+        &mut self,
+        launch: &KernelLaunch,
+        _: &[DeviceBuffer],
+    ) -> Result<(), DeviceError> {
+        let lend = |buffer: DeviceBuffer, buffers: &mut [Option<HostResource>]| {
+            let found = buffers.get_mut(buffer.index()).and_then(Option::as_mut);
+            Ok(found
+                .ok_or(DeviceError::Handle("a buffer"))?
+                .lend_to_launch())
+        };
+        let mut arguments = Vec::new();
+        let mut bindings = Vec::new();
+        let mut constants: &[u8] = &[];
+        match &launch.inputs {
+            LaunchInputs::Arguments(given) => {
+                for argument in given {
+                    arguments.push(match argument {
+                        KernelArgument::Buffer(buffer) => match lend(*buffer, &mut self.buffers)? {
+                            cpu::DescriptorResource::Memory(memory) => {
+                                cpu::JitArgument::Memory(memory)
+                            }
+                            cpu::DescriptorResource::Image(image) => cpu::JitArgument::Image(image),
+                            cpu::DescriptorResource::Sampler(sampler) => {
+                                cpu::JitArgument::Sampler(sampler)
+                            }
+                        },
+                        KernelArgument::Bytes(bytes) => cpu::JitArgument::Bytes(bytes),
+                        KernelArgument::Local(bytes) => cpu::JitArgument::Local(*bytes),
+                    });
+                }
+            }
+            LaunchInputs::Resources {
+                bindings: given,
+                push,
+            } => {
+                constants = push;
+                for bound in given {
+                    bindings.push(cpu::ResourceBinding {
+                        set: bound.set,
+                        binding: bound.binding,
+                        index: bound.index,
+                        resource: lend(bound.buffer, &mut self.buffers)?,
+                    });
+                }
+            }
+        }
+        let work = cpu::JitLaunch {
+            size: to_invocation_range(launch.size),
+            arguments: &arguments,
+            bindings: &bindings,
+            push: constants,
+            threads: self.threads,
+            timeout: self.timeout,
+        };
+        let kernel = self.kernels.get(launch.kernel.index());
+        let kernel = kernel.ok_or(DeviceError::Handle("a kernel"))?;
+        let start = self.times.is_some().then(Instant::now);
+        let done = execute_launch(kernel, &work, self.checker.as_mut());
+        if let (Some(times), Some(start)) = (&mut self.times, start) {
+            times.push((launch.kernel, start.elapsed()));
+        }
+        self.printed.extend(kernel.take_printed());
+        done
+    }
+
+    fn instruction_count(&self) -> Option<u64> {
+        let counted = self.kernels.iter().map(cpu::JitKernel::instruction_count);
+        let counts = self.options.mode == cpu::CpuMode::Counting;
+        counts.then(|| counted.fold(0, u64::saturating_add))
+    }
+
+    /// Launches have ended when they return.
+    fn wait_idle(&mut self) -> Result<(), DeviceError> {
+        let reports = self
+            .checker
+            .as_mut()
+            .map(cpu::KernelSanitizer::take_reports);
+        match reports {
+            Some(reports) if !reports.is_empty() => Err(DeviceError::Faults(reports)),
+            _ => Ok(()),
+        }
+    }
+
+    fn take_printed(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.printed)
+    }
+
+    fn take_times(&mut self) -> Vec<(DeviceKernel, Duration)> {
+        self.times.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}
+
+/// Runs a launch to its end.
+#[allow(unsafe_code)]
+fn execute_launch(
+    kernel: &cpu::JitKernel,
+    work: &cpu::JitLaunch<'_>,
+    mut checker: Option<&mut cpu::KernelSanitizer>,
+) -> Result<(), DeviceError> {
+    // SAFETY: the memory is that of buffers of this device, which is borrowed mutably until the
+    // launch has ended. That a kernel stays within its buffers is the kernel's own duty, as it
+    // is on every device without robust access.
+    let done = match &mut checker {
+        Some(checker) => unsafe { kernel.run_checked(work, checker) },
+        None => unsafe { kernel.run_launch(work) },
+    };
+    let found = checker.is_some_and(|c| !c.reports().is_empty());
+    match done {
+        // What was found says more, and is told when the launch is waited for.
+        Err(_) if found => Ok(()),
+        Err(cpu::LaunchError::Launch(problem)) => Err(DeviceError::Launch(problem)),
+        done => done.map_err(|e| DeviceError::Failed(e.to_string())),
+    }
+}
+
+fn lend_memory(bytes: &mut [u8]) -> cpu::MemorySpan {
+    cpu::MemorySpan {
+        address: bytes.as_mut_ptr(),
+        length: bytes.len() as u64,
+    }
+}
+
+fn to_invocation_range(size: IndexSpace) -> cpu::InvocationRange {
+    match size {
+        IndexSpace::Groups(groups) => cpu::InvocationRange::Groups(groups),
+        IndexSpace::Items {
+            dimensions,
+            global,
+            local,
+            offset,
+        } => cpu::InvocationRange::Items {
+            global,
+            local,
+            offset,
+            dimensions,
+        },
+    }
+}
+
+/// A module that is refused is unsupported. A bug of the compiler is a failure.
+fn to_compile_error(error: cpu::JitError) -> DeviceError {
+    match error {
+        cpu::JitError::Unsupported(faults) => DeviceError::Unsupported(faults),
+        cpu::JitError::Bug(bug) => DeviceError::Failed(bug.to_string()),
+    }
+}

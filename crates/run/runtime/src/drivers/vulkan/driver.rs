@@ -1,0 +1,590 @@
+//! The implementation of [`DeviceDriver`].
+
+use super::pipeline_cache::PipelineDiskCache;
+use super::capabilities;
+use super::device::VulkanDevice;
+use super::dispatch::DispatchPlan;
+use super::features::VulkanFeatures;
+use super::image::VulkanImage;
+use super::instance::{ValidationLevel, VulkanInstance};
+use super::memory::{self, VulkanMemory};
+use super::physical_device::VulkanPhysicalDevice;
+use super::queue::{QueueSettings, VulkanQueue};
+use super::resources::{DispatchResource, MirroredImage, VulkanResource};
+use super::samplers::create_sampler;
+use super::staging::StagingBuffers;
+use super::pipeline_variants::KernelPipelines;
+use super::queue::FEW;
+use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
+use crate::{
+    DeviceBuffer, DeviceError, DeviceKernel, ImageShape, KernelLaunch, LaunchInputs, SamplerState,
+};
+use smallvec::SmallVec;
+use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
+use spirula_legalize::device::{DeviceShader, LaunchRequirements};
+use spirula_legalize::emulate::{self, MissingNumericTypes};
+use spirula_spirv::grammar::enumerants::Capability;
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
+use spirula_spirv::reflect::EntryInterface;
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Environment variable that turns Vulkan's validation layer on.
+const VALIDATION: &str = "SPIRULA_VULKAN_VALIDATION";
+
+/// The driver of a Vulkan device.
+pub struct VulkanDriver {
+    // First, so that the device is idle when the others go.
+    queue: VulkanQueue,
+    transfer: StagingBuffers,
+    buffers: Vec<Option<VulkanResource>>,
+    kernels: Vec<KernelPipelines>,
+    // Before the device, with which it is saved.
+    cache: PipelineDiskCache,
+    memory: Arc<VulkanMemory>,
+    features: VulkanFeatures,
+    /// What is told of kernels that do without types which the device lacks.
+    notes: Vec<String>,
+    device: Arc<VulkanDevice>,
+}
+
+/// All Vulkan devices; none where Vulkan is not installed.
+pub fn list_devices() -> Vec<DeviceInfo> {
+    let all = VulkanInstance::open_shared()
+        .and_then(|instance| VulkanPhysicalDevice::enumerate_devices(&instance));
+    let all = all.unwrap_or_default();
+    all.into_iter().map(|device| device.info).collect()
+}
+
+/// The device that a name means, without opening it.
+pub fn find_device_info(name: &str) -> Result<DeviceInfo, DeviceError> {
+    let instance = VulkanInstance::open_shared()?;
+    Ok(VulkanPhysicalDevice::find_named(&instance, name)?.info)
+}
+
+impl VulkanDriver {
+    /// Opens a device by name: `vulkan`, `vulkan:` with a number or a part of its name.
+    ///
+    /// # Errors
+    /// When Vulkan or the device is missing, or the device cannot be opened.
+    pub fn open(name: &str, options: &DeviceOptions) -> Result<Self, DeviceError> {
+        Self::open_with(name, options, true, |device| device)
+    }
+
+    /// The same; where not `direct`, buffers are only reached by copies, and `change` is that of
+    /// [`Device::open`].
+    pub fn open_with(
+        name: &str,
+        options: &DeviceOptions,
+        direct: bool,
+        change: fn(ash::Device) -> ash::Device,
+    ) -> Result<Self, DeviceError> {
+        let asked = std::env::var_os(VALIDATION).is_some_and(|v| !v.is_empty() && v != "0");
+        let instance = match options.validation || asked {
+            _ if options.gpu_checks => VulkanInstance::with_validation(ValidationLevel::Shaders)?,
+            true => VulkanInstance::with_validation(ValidationLevel::Calls)?,
+            false => VulkanInstance::open_shared()?,
+        };
+        let mut physical = VulkanPhysicalDevice::find_named(&instance, name)?;
+        let wrong = options.cache.as_deref();
+        let wrong = wrong.and_then(|folder| crate::probe::load_findings(folder, &physical.info));
+        physical.wrong = wrong.into_iter().flatten().filter_map(|(c, _)| c).collect();
+        let features = VulkanFeatures::query_device(&instance, &physical);
+        let device = VulkanDevice::open(instance, physical, features.clone(), change)?;
+        let memory = VulkanMemory::new(&device, direct)?;
+        let settings = QueueSettings {
+            timeout: options.timeout,
+            times: options.times,
+        };
+        Ok(VulkanDriver {
+            queue: VulkanQueue::new(&device, settings)?,
+            transfer: StagingBuffers::new(&memory),
+            buffers: Vec::new(),
+            kernels: Vec::new(),
+            cache: PipelineDiskCache::open(&device, options.cache.as_deref())?,
+            memory,
+            features,
+            notes: Vec::new(),
+            device,
+        })
+    }
+
+    fn new_buffer(
+        &self,
+        number: DeviceBuffer,
+        size: u64,
+    ) -> Result<Arc<memory::VulkanBuffer>, DeviceError> {
+        let buffer = Arc::new(self.memory.create_for_kernels(size)?);
+        self.device
+            .name_object(buffer.raw(), &format!("buffer {}", number.index()));
+        Ok(buffer)
+    }
+
+    fn find_buffer(&self, buffer: DeviceBuffer) -> Result<Arc<memory::VulkanBuffer>, DeviceError> {
+        match self.buffers.get(buffer.index()) {
+            Some(Some(VulkanResource::Buffer(found))) => Ok(Arc::clone(found)),
+            _ => Err(DeviceError::Handle("a buffer")),
+        }
+    }
+
+    /// The bytes of a buffer or an image, of which `writes` tells how many are changed now.
+    fn find_byte_buffer(
+        &mut self,
+        buffer: DeviceBuffer,
+        writes: Option<u64>,
+    ) -> Result<Arc<memory::VulkanBuffer>, DeviceError> {
+        match self.buffers.get_mut(buffer.index()) {
+            Some(Some(VulkanResource::Buffer(found))) => Ok(Arc::clone(found)),
+            Some(Some(VulkanResource::Picture(picture))) => {
+                picture.update_bytes(&mut self.queue, &self.memory, writes)
+            }
+            _ => Err(DeviceError::Handle("a buffer")),
+        }
+    }
+
+    /// What a launch is given of a handle.
+    fn resolve_resource(&mut self, buffer: DeviceBuffer) -> Result<DispatchResource, DeviceError> {
+        Ok(match self.buffers.get_mut(buffer.index()) {
+            Some(Some(VulkanResource::Buffer(found))) => {
+                DispatchResource::Buffer(Arc::clone(found))
+            }
+            Some(Some(VulkanResource::Picture(picture))) => {
+                DispatchResource::Image(picture.update_image(&mut self.queue)?)
+            }
+            Some(Some(VulkanResource::Sampler(found))) => {
+                DispatchResource::Sampler(Arc::clone(found))
+            }
+            _ => return Err(DeviceError::Handle("a buffer")),
+        })
+    }
+
+    /// Does a launch with what was recorded for it, where that is possible.
+    fn replay_launch(&mut self, launch: &KernelLaunch) -> Result<bool, DeviceError> {
+        let LaunchInputs::Resources { bindings, .. } = &launch.inputs else {
+            return Ok(false);
+        };
+        let buffers = &self.buffers;
+        let repeated = self.queue.replay_launch(launch, |at, used, value| {
+            if let Some(Some(VulkanResource::Buffer(buffer))) =
+                buffers.get(bindings[at].buffer.index())
+            {
+                buffer.mark_used(value, used.is_written);
+            }
+        });
+        self.check_validation(repeated)
+    }
+
+    /// What the device lacks of a module's needs, and a note of it.
+    fn find_missing_types(
+        &self,
+        module: &SpirvModule,
+        name: &str,
+    ) -> (MissingNumericTypes, Option<String>) {
+        let (physical, features) = (&self.device.physical, &self.features);
+        let has = |c| capabilities::has_capability(physical, features, c);
+        let lacked = emulate::list_missing_capabilities(module, has);
+        let lacked: Vec<String> = lacked.iter().map(ToString::to_string).collect();
+        let (id, lacked) = (&physical.info.id, lacked.join(", "));
+        let note = format!("{name}: {id} lacks {lacked}, which is emulated");
+        let lacking = MissingNumericTypes::from_module(module, has);
+        (
+            lacking,
+            (lacking != MissingNumericTypes::default()).then_some(note),
+        )
+    }
+
+    /// Adds a kernel, which may be known to stay within its buffers.
+    fn add_kernel(
+        &mut self,
+        kernel: (&SpirvModule, &EntryInterface),
+        spec: &[(u32, u64)],
+        stays: bool,
+    ) -> Result<(), DeviceError> {
+        let (module, interface) = kernel;
+        // The device has nothing to do meanwhile, so that batches end where they do not elsewhere.
+        self.queue.mark_unrepeatable();
+        let (lacking, note) = self.find_missing_types(module, &interface.name);
+        let made = match self.compile_pipelines(kernel, spec, lacking, stays) {
+            // NVIDIA's compiler fails on divisions of 64-bit integers in some kernels.
+            Err(DeviceError::Compiler(why)) if !lacking.wide && is_wide(module) => {
+                let without = MissingNumericTypes {
+                    wide: true,
+                    ..lacking
+                };
+                let again = self.compile_pipelines(kernel, spec, without, stays);
+                let made = again.map_err(|_| DeviceError::Compiler(why))?;
+                let (name, id) = (&interface.name, &self.device.physical.info.id);
+                self.notes.push(format!(
+                    "{name}: the compiler of {id} fails on it; its integers of 64 bits are emulated"
+                ));
+                made
+            }
+            made => made?,
+        };
+        self.notes.extend(note);
+        self.kernels.push(made);
+        Ok(())
+    }
+
+    /// The pipelines of a kernel that does without what is lacking.
+    fn compile_pipelines(
+        &mut self,
+        (module, interface): (&SpirvModule, &EntryInterface),
+        spec: &[(u32, u64)],
+        lacking: MissingNumericTypes,
+        stays: bool,
+    ) -> Result<KernelPipelines, DeviceError> {
+        let shader = DeviceShader::new(module, interface, spec, lacking, stays)?;
+        let (device, cache) = (&self.device, &mut self.cache);
+        let made = KernelPipelines::new(device, &self.features, cache, shader, stays);
+        self.check_validation(made)
+    }
+
+    /// The outcome of calls, or what the validation layer says of them.
+    fn check_validation<T>(&self, outcome: Result<T, DeviceError>) -> Result<T, DeviceError> {
+        self.device.instance().check_validation()?;
+        outcome
+    }
+}
+
+impl DeviceDriver for VulkanDriver {
+    fn info(&self) -> &DeviceInfo {
+        &self.device.physical.info
+    }
+
+    fn runs_kernels(&self) -> bool {
+        false
+    }
+
+    fn create_buffer(&mut self, number: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
+        let buffer = self.new_buffer(number, size)?;
+        let cleared = self.transfer.clear_buffer(&mut self.queue, &buffer);
+        self.check_validation(cleared)?;
+        self.buffers.push(Some(VulkanResource::Buffer(buffer)));
+        Ok(())
+    }
+
+    fn create_image(
+        &mut self,
+        _: DeviceBuffer,
+        shape: &ImageShape,
+        sampler: &SamplerState,
+    ) -> Result<(), DeviceError> {
+        let (device, memory) = (&self.device, &self.memory);
+        let image = VulkanImage::new(device, memory, &mut self.queue, shape, sampler);
+        let image = self.check_validation(image)?;
+        self.buffers
+            .push(Some(VulkanResource::Picture(MirroredImage::new(image))));
+        Ok(())
+    }
+
+    fn create_sampler(
+        &mut self,
+        _: DeviceBuffer,
+        wanted: &SamplerState,
+    ) -> Result<(), DeviceError> {
+        let made = self.check_validation(create_sampler(&self.device, wanted, false))?;
+        self.buffers
+            .push(Some(VulkanResource::Sampler(Arc::new(made))));
+        Ok(())
+    }
+
+    fn create_scratch(&mut self, number: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
+        let buffer = self.new_buffer(number, size)?;
+        self.buffers.push(Some(VulkanResource::Buffer(buffer)));
+        Ok(())
+    }
+
+    fn destroy_buffer(&mut self, buffer: DeviceBuffer) {
+        let slot = self.buffers.get_mut(buffer.index());
+        match slot.and_then(Option::take) {
+            // Launches may reach it by its address, which no binding tells.
+            Some(VulkanResource::Buffer(buffer)) => self.queue.keep_buffer(buffer),
+            // Launches that use them keep them.
+            Some(VulkanResource::Picture(_) | VulkanResource::Sampler(_)) | None => {}
+        }
+    }
+
+    fn write_buffer(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), DeviceError> {
+        let buffer = self.find_byte_buffer(buffer, Some(data.len() as u64))?;
+        let written = self
+            .transfer
+            .write_buffer(&mut self.queue, &buffer, offset, data);
+        self.check_validation(written)
+    }
+
+    fn read_buffer(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let buffer = self.find_byte_buffer(buffer, None)?;
+        let read = self
+            .transfer
+            .read_buffer(&mut self.queue, &buffer, offset, out);
+        self.check_validation(read)
+    }
+
+    fn read_all(
+        &mut self,
+        parts: &mut [(DeviceBuffer, u64, &mut [u8])],
+    ) -> Result<(), DeviceError> {
+        let buffers = parts
+            .iter()
+            .map(|(buffer, ..)| self.find_byte_buffer(*buffer, None));
+        let buffers = buffers.collect::<Result<Vec<_>, _>>()?;
+        let parts = parts.iter_mut().zip(&buffers);
+        let mut parts: Vec<_> = parts
+            .map(|((_, at, out), buffer)| (buffer, *at, &mut **out))
+            .collect();
+        let read = self.transfer.read_all(&mut self.queue, &mut parts);
+        self.check_validation(read)
+    }
+
+    fn buffer_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
+        self.find_buffer(buffer)?.mark_known();
+        self.queue.order_all();
+        self.argument_address(buffer)
+    }
+
+    fn argument_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
+        self.find_buffer(buffer)?.address.ok_or_else(|| {
+            let text = format!("{} has no buffer addresses", self.info().id);
+            let diagnostic = SourceDiagnostic::error(SourceLocation::Unknown, text);
+            let note = "it lacks the feature bufferDeviceAddress";
+            DeviceError::Unsupported(vec![diagnostic.with_note(note)])
+        })
+    }
+
+    fn create_kernel(
+        &mut self,
+        _: DeviceKernel,
+        module: &SpirvModule,
+        interface: &EntryInterface,
+        spec: &[(u32, u64)],
+    ) -> Result<(), DeviceError> {
+        self.add_kernel((module, interface), spec, false)
+    }
+
+    fn create_own_kernel(
+        &mut self,
+        _: DeviceKernel,
+        module: &SpirvModule,
+        interface: &EntryInterface,
+        spec: &[(u32, u64)],
+    ) -> Result<(), DeviceError> {
+        self.add_kernel((module, interface), spec, true)
+    }
+
+    fn launch_kernel(
+        &mut self,
+        launch: &KernelLaunch,
+        reached: &[DeviceBuffer],
+    ) -> Result<(), DeviceError> {
+        if reached.is_empty() && self.replay_launch(launch)? {
+            return Ok(());
+        }
+        let mut bound: SmallVec<[_; FEW]> = SmallVec::new();
+        let LaunchInputs::Resources { bindings, push } = &launch.inputs else {
+            let text = "a shader takes buffers by set and binding".to_owned();
+            return Err(DeviceError::Launch(text));
+        };
+        for binding in bindings {
+            bound.push((binding, self.resolve_resource(binding.buffer)?));
+        }
+        let reached = reached.iter().map(|b| self.find_buffer(*b));
+        let reached = reached.collect::<Result<Vec<_>, _>>()?;
+        let limits = &self.device.physical.limits;
+        let kernel = self.kernels.get_mut(launch.kernel.index());
+        let kernel = kernel.ok_or(DeviceError::Handle("a kernel"))?;
+        let groups = kernel.count_workgroups(&launch.size)?;
+        let most = limits.max_compute_work_group_count;
+        let is_folded = groups.iter().zip(most).any(|(n, most)| *n > most);
+        let range = u64::from(limits.max_storage_buffer_range);
+        let needs = LaunchRequirements {
+            addresses: bound.iter().any(|(b, given)| match given {
+                DispatchResource::Buffer(buffer) => {
+                    buffer.size > range && kernel.has_storage_buffer(b)
+                }
+                _ => false,
+            }),
+            folded: is_folded.then_some(groups),
+        };
+        let (device, cache) = (&self.device, &mut self.cache);
+        let variant = kernel.find_or_build(device, &self.features, cache, needs)?;
+        let mut push = Cow::Borrowed(push.as_slice());
+        let bytes = push.len().next_multiple_of(4).max(variant.pipeline.push);
+        if push.len() < bytes {
+            push.to_mut().resize(bytes, 0);
+        }
+        let dispatch = DispatchPlan {
+            kernel: launch.kernel,
+            variant: &variant,
+            bound: &bound,
+            push,
+            groups,
+            unit: kernel.buffer_unit(),
+            memory: &self.memory,
+        };
+        if !reached.is_empty() {
+            // A kernel may keep addresses for another one.
+            self.queue.order_all();
+        }
+        let uses = dispatch.gather_accesses();
+        let asked = reached.is_empty().then_some(launch);
+        let added = self
+            .queue
+            .add_command(asked, uses.as_ref(), |device, batch| {
+                reached
+                    .iter()
+                    .for_each(|buffer| batch.note_buffer_write(buffer));
+                dispatch.build_command(device, batch)
+            });
+        self.check_validation(added)?;
+        for (binding, _) in &bound {
+            let slot = self.buffers.get_mut(binding.buffer.index());
+            if let Some(Some(VulkanResource::Picture(picture))) = slot
+                && variant.pipeline.sets.has_stored_image(binding)
+            {
+                picture.is_written();
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_idle(&mut self) -> Result<(), DeviceError> {
+        let finished = self.queue.finish_all();
+        self.check_validation(finished)
+    }
+
+    fn was_cached(&self, kernel: DeviceKernel) -> Option<bool> {
+        self.kernels.get(kernel.index())?.was_cached()
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        self.cache.save_file();
+        let mut warnings = std::mem::take(&mut self.cache.warnings);
+        warnings.append(&mut self.notes);
+        warnings.extend(self.device.instance().take_warnings());
+        warnings
+    }
+
+    fn take_times(&mut self) -> Vec<(DeviceKernel, Duration)> {
+        self.queue.take_times()
+    }
+}
+
+impl Drop for VulkanDriver {
+    fn drop(&mut self) {
+        if self.queue.is_abandoned() {
+            // Work that nobody waits for may still use them.
+            std::mem::forget(std::mem::take(&mut self.buffers));
+            std::mem::forget(std::mem::take(&mut self.kernels));
+        } else {
+            self.cache.save_file();
+        }
+    }
+}
+
+/// Whether a module has integers of 64 bits.
+fn is_wide(module: &SpirvModule) -> bool {
+    let mut declared = module.section_insts(ModuleSection::Capabilities);
+    declared.any(|capability| capability.operand_word(0) == Capability::Int64.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tests::{self, has_device, multiplies_wide_numbers};
+    use super::*;
+    use crate::{ComputeDevice, DeviceKind};
+    use ash::vk;
+
+    /// A device whose memory the host is taken not to see, as that of most graphics cards.
+    fn open_remote_device() -> Option<ComputeDevice> {
+        if !has_device() {
+            return None;
+        }
+        let driver = VulkanDriver::open_with("vulkan", &DeviceOptions::default(), false, |d| d);
+        Some(ComputeDevice::with_driver(Box::new(driver.unwrap())))
+    }
+
+    #[test]
+    fn what_the_device_lacks_is_emulated_and_told() {
+        if !has_device() {
+            return;
+        }
+        let mut driver = VulkanDriver::open("vulkan", &DeviceOptions::default()).unwrap();
+        driver.features.core.shader_int64 = vk::FALSE;
+        let mut device = ComputeDevice::with_driver(Box::new(driver));
+        multiplies_wide_numbers(&mut device);
+        let wanted = "main: vulkan:0 lacks Int64, which is emulated";
+        assert_eq!(device.take_warnings(), [wanted]);
+    }
+
+    #[test]
+    fn buffers_of_own_kernels_come_by_address_on_processors() {
+        if !has_device() {
+            return;
+        }
+        let mut driver = VulkanDriver::open("vulkan", &DeviceOptions::default()).unwrap();
+        let is_processor = driver.info().kind == DeviceKind::Cpu;
+        let text = include_str!("../../../tests/vulkan/saxpy.spvasm");
+        let module = trial::parse_module(text);
+        let interface = EntryInterface::from_module(&module, "saxpy").unwrap();
+        for stays in [true, false] {
+            let added = driver.add_kernel((&module, &interface), &[(0, 4)], stays);
+            added.unwrap();
+        }
+        let found = driver.kernels.iter().map(|kernel| kernel.by_address);
+        assert_eq!(found.collect::<Vec<_>>(), [is_processor, false]);
+    }
+
+    #[test]
+    fn memory_that_the_host_does_not_see_is_copied_in_pieces() {
+        let Some(mut device) = open_remote_device() else {
+            return;
+        };
+        // Three pieces, the last of them short; nothing on a whole word.
+        let data: Vec<u8> = (0..36_000_001_u32).map(|i| (i * 7 / 8) as u8).collect();
+        let buffer = device.create_buffer(36_000_011).unwrap();
+        assert!(
+            device
+                .download_buffer(buffer)
+                .unwrap()
+                .iter()
+                .all(|b| *b == 0)
+        );
+        device.write_buffer(buffer, 7, &data).unwrap();
+        let got = device.download_buffer(buffer).unwrap();
+        assert_eq!(got[..7], [0; 7]);
+        assert!(got[7..36_000_008] == data);
+        assert_eq!(got[36_000_008..], [0; 3]);
+        let mut some = [1; 5];
+        device.read_buffer(buffer, 36_000_005, &mut some).unwrap();
+        assert_eq!(some[..3], data[35_999_998..]);
+        assert_eq!(some[3..], [0; 2]);
+    }
+
+    #[test]
+    fn memory_that_was_used_is_cleared() {
+        let Some(mut device) = open_remote_device() else {
+            return;
+        };
+        for size in [0, 1, 5, 4096] {
+            let buffer = device.upload_data(&vec![9_u8; size]).unwrap();
+            device.destroy_buffer(buffer).unwrap();
+            let again = device.create_buffer(size as u64).unwrap();
+            assert_eq!(device.download_buffer(again).unwrap(), vec![0; size]);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The devices that there are.
+
+use super::error::VulkanCallResult;
+use super::instance::{NEWEST, VulkanInstance};
+use super::matrix_shapes;
+use crate::driver::{DeviceInfo, DeviceKind, DeviceLimits};
+use crate::{DeviceError, name};
+use ash::{khr, vk};
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::grammar::enumerants::Capability;
+use std::ffi::CStr;
+
+/// Oldest version of Vulkan that is driven.
+const OLDEST: u32 = vk::API_VERSION_1_2;
+
+/// A device that is not opened yet.
+pub struct VulkanPhysicalDevice {
+    /// Its handle.
+    pub raw: vk::PhysicalDevice,
+    /// What it says to callers.
+    pub info: DeviceInfo,
+    /// Version of Vulkan that it and this program know.
+    pub version: u32,
+    /// What it is.
+    pub properties: vk::PhysicalDeviceProperties,
+    /// The bits of its queue's timestamps that count, and nanoseconds of a tick; known once it is opened.
+    pub timestamps: Option<(u64, f32)>,
+    /// What it claims to have and was found to get wrong.
+    pub wrong: Vec<Capability>,
+    /// Its limits.
+    pub limits: vk::PhysicalDeviceLimits,
+    /// What its subgroups can do.
+    pub subgroup: vk::PhysicalDeviceSubgroupProperties<'static>,
+    /// What its floating-point arithmetic can do.
+    pub floats: vk::PhysicalDeviceFloatControlsProperties<'static>,
+    /// Whether the host sees all of its own memory.
+    pub is_seen_whole: bool,
+    extensions: Vec<vk::ExtensionProperties>,
+}
+
+impl VulkanPhysicalDevice {
+    /// All devices of an instance that can be driven.
+    pub fn enumerate_devices(
+        instance: &VulkanInstance,
+    ) -> Result<Vec<VulkanPhysicalDevice>, DeviceError> {
+        // SAFETY: the instance is alive.
+        let all = unsafe { instance.raw().enumerate_physical_devices() };
+        let all = all.check_call("vkEnumeratePhysicalDevices")?.into_iter();
+        let all = all.enumerate();
+        let all =
+            all.map(|(number, raw)| VulkanPhysicalDevice::query_device(instance, raw, number));
+        all.filter_map(Result::transpose).collect()
+    }
+
+    /// The device with a name such as `vulkan`, `vulkan:1` or `vulkan:llvmpipe`.
+    pub fn find_named(
+        instance: &VulkanInstance,
+        name: &str,
+    ) -> Result<VulkanPhysicalDevice, DeviceError> {
+        let mut all = VulkanPhysicalDevice::enumerate_devices(instance)?;
+        let found = match name.strip_prefix("vulkan:") {
+            None => (!all.is_empty()).then_some(0),
+            Some(part) => name::find_position(all.iter().map(|d| &d.info), name, part),
+        };
+        match found {
+            Some(found) => Ok(all.swap_remove(found)),
+            None if all.is_empty() => Err(DeviceError::Failed(
+                "no Vulkan device with Vulkan 1.2 is present".to_owned(),
+            )),
+            None => Err(DeviceError::NoDevice {
+                name: name.to_owned(),
+                available: name::format_devices(all.iter().map(|d| &d.info)),
+            }),
+        }
+    }
+
+    fn query_device(
+        instance: &VulkanInstance,
+        raw: vk::PhysicalDevice,
+        number: usize,
+    ) -> Result<Option<VulkanPhysicalDevice>, DeviceError> {
+        // SAFETY: the handle is of this instance.
+        let base = unsafe { instance.raw().get_physical_device_properties(raw) };
+        if base.api_version < OLDEST {
+            return Ok(None);
+        }
+        // SAFETY: as above.
+        let extensions = unsafe { instance.raw().enumerate_device_extension_properties(raw) };
+        let extensions = extensions.check_call("vkEnumerateDeviceExtensionProperties")?;
+        let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
+        let mut floats = vk::PhysicalDeviceFloatControlsProperties::default();
+        let mut driver = vk::PhysicalDeviceDriverProperties::default();
+        let mut maintenance = vk::PhysicalDeviceMaintenance3Properties::default();
+        let mut all = vk::PhysicalDeviceProperties2::default()
+            .push_next(&mut subgroup)
+            .push_next(&mut floats)
+            .push_next(&mut driver)
+            .push_next(&mut maintenance);
+        // SAFETY: as above; the structures chained are all of Vulkan 1.2.
+        unsafe {
+            instance
+                .raw()
+                .get_physical_device_properties2(raw, &mut all);
+        }
+        subgroup.p_next = std::ptr::null_mut();
+        floats.p_next = std::ptr::null_mut();
+        // SAFETY: as above.
+        let memory = unsafe { instance.raw().get_physical_device_memory_properties(raw) };
+        let heaps = memory.memory_heaps_as_slice();
+        let heap = heaps.iter().map(|h| h.size).max().unwrap_or(0);
+        let most = heap.min(maintenance.max_memory_allocation_size);
+        let info = DeviceInfo {
+            id: format!("vulkan:{number}"),
+            name: decode_text(base.device_name_as_c_str()),
+            kind: to_device_kind(base.device_type),
+            driver: describe_driver(&driver, base.api_version),
+            newest_module: Some(newest_module(base.api_version)),
+            subgroup_size: subgroup.subgroup_size,
+            has_shuffles: has_subgroup_operations(&subgroup, vk::SubgroupFeatureFlags::SHUFFLE),
+            has_forward_progress: goes_on(driver.driver_id),
+            special_values: special_values(&floats),
+            matrices: Vec::new(),
+            has_dense_matrices: false,
+            limits: to_device_limits(&base.limits, most),
+        };
+        let mut physical = VulkanPhysicalDevice {
+            raw,
+            info,
+            version: base.api_version.min(NEWEST),
+            limits: base.limits,
+            properties: base,
+            timestamps: None,
+            wrong: Vec::new(),
+            subgroup,
+            floats,
+            extensions,
+            is_seen_whole: is_seen_whole(&memory),
+        };
+        if physical.has_extension(khr::cooperative_matrix::NAME) {
+            physical.info.matrices = matrix_shapes::query_matrix_shapes(instance, raw);
+        }
+        Ok(Some(physical))
+    }
+
+    /// How the timestamps of a family's queues count, where they have any.
+    pub fn timestamps_of(&self, family: &vk::QueueFamilyProperties) -> Option<(u64, f32)> {
+        let mask = match family.timestamp_valid_bits {
+            0 => return None,
+            64.. => u64::MAX,
+            bits => (1 << bits) - 1,
+        };
+        Some((mask, self.limits.timestamp_period))
+    }
+
+    /// Whether it has an extension.
+    pub fn has_extension(&self, name: &CStr) -> bool {
+        let mut names = self.extensions.iter().map(|e| e.extension_name_as_c_str());
+        names.any(|n| n == Ok(name))
+    }
+}
+
+/// Whether the host sees all of the largest heap of the device's own memory.
+fn is_seen_whole(memory: &vk::PhysicalDeviceMemoryProperties) -> bool {
+    let heaps = memory.memory_heaps_as_slice().iter().enumerate();
+    let own = heaps.filter(|(_, h)| h.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL));
+    let Some((largest, _)) = own.max_by_key(|(_, h)| h.size) else {
+        return false;
+    };
+    memory.memory_types_as_slice().iter().any(|ty| {
+        let wanted = vk::MemoryPropertyFlags::DEVICE_LOCAL
+            | vk::MemoryPropertyFlags::HOST_VISIBLE
+            | vk::MemoryPropertyFlags::HOST_COHERENT;
+        ty.heap_index as usize == largest && ty.property_flags.contains(wanted)
+    })
+}
+
+/// Newest version of SPIR-V that a version of Vulkan takes.
+fn newest_module(version: u32) -> SpirvVersion {
+    match version {
+        vk::API_VERSION_1_3.. => SpirvVersion::new(1, 6),
+        _ => SpirvVersion::new(1, 5),
+    }
+}
+
+/// Whether a driver is one of those whose devices run each workgroup that has begun. Apple's graphics cards do not, and of those of
+/// telephones it is not known (Sorensen et al., Specifying and Testing GPU Workgroup Progress Models, 2021).
+fn goes_on(driver: vk::DriverId) -> bool {
+    const KNOWN: [vk::DriverId; 8] = [
+        vk::DriverId::NVIDIA_PROPRIETARY,
+        vk::DriverId::MESA_NVK,
+        vk::DriverId::AMD_PROPRIETARY,
+        vk::DriverId::AMD_OPEN_SOURCE,
+        vk::DriverId::MESA_RADV,
+        vk::DriverId::INTEL_PROPRIETARY_WINDOWS,
+        vk::DriverId::INTEL_OPEN_SOURCE_MESA,
+        vk::DriverId::MESA_LLVMPIPE,
+    ];
+    KNOWN.contains(&driver)
+}
+
+/// Whether subgroups of compute shaders have operations.
+pub fn has_subgroup_operations(
+    subgroup: &vk::PhysicalDeviceSubgroupProperties<'_>,
+    operations: vk::SubgroupFeatureFlags,
+) -> bool {
+    let stages = subgroup.supported_stages;
+    stages.contains(vk::ShaderStageFlags::COMPUTE)
+        && subgroup.supported_operations.contains(operations)
+}
+
+/// The widths of floats whose signed zeros, infinities and NaNs can be kept, a bit each.
+fn special_values(floats: &vk::PhysicalDeviceFloatControlsProperties<'_>) -> u32 {
+    let widths = [
+        (16, floats.shader_signed_zero_inf_nan_preserve_float16),
+        (32, floats.shader_signed_zero_inf_nan_preserve_float32),
+        (64, floats.shader_signed_zero_inf_nan_preserve_float64),
+    ];
+    let had = widths.iter().filter(|(_, has)| *has == vk::TRUE);
+    had.map(|(width, _)| *width).sum()
+}
+
+fn to_device_limits(limits: &vk::PhysicalDeviceLimits, buffer_size: u64) -> DeviceLimits {
+    DeviceLimits {
+        buffer_size,
+        workgroup_size: limits.max_compute_work_group_size,
+        workgroup_invocations: limits.max_compute_work_group_invocations,
+        workgroup_memory: limits.max_compute_shared_memory_size.into(),
+        groups: limits.max_compute_work_group_count,
+        folds: true,
+        partial_groups: false,
+        push_constants: limits.max_push_constants_size,
+    }
+}
+
+fn to_device_kind(kind: vk::PhysicalDeviceType) -> DeviceKind {
+    match kind {
+        vk::PhysicalDeviceType::CPU => DeviceKind::Cpu,
+        vk::PhysicalDeviceType::DISCRETE_GPU
+        | vk::PhysicalDeviceType::INTEGRATED_GPU
+        | vk::PhysicalDeviceType::VIRTUAL_GPU => DeviceKind::Gpu,
+        _ => DeviceKind::Other,
+    }
+}
+
+fn describe_driver(driver: &vk::PhysicalDeviceDriverProperties<'_>, version: u32) -> String {
+    let name = decode_text(driver.driver_name_as_c_str());
+    let info = decode_text(driver.driver_info_as_c_str());
+    let driver = format!("{name} {info}");
+    let major = vk::api_version_major(version);
+    let minor = vk::api_version_minor(version);
+    let patch = vk::api_version_patch(version);
+    format!("{}, Vulkan {major}.{minor}.{patch}", driver.trim())
+}
+
+fn decode_text(text: Result<&CStr, std::ffi::FromBytesUntilNulError>) -> String {
+    text.map_or_else(|_| String::new(), |t| t.to_string_lossy().into_owned())
+}

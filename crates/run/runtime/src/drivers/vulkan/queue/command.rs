@@ -1,0 +1,102 @@
+//! Commands as they are kept until they are recorded.
+
+use super::super::descriptors::DescriptorSets;
+use super::super::device::VulkanDevice;
+use super::timestamps::LaunchTimestamps;
+use crate::DeviceKernel;
+use ash::vk;
+use smallvec::SmallVec;
+
+/// Bytes of push constants that are kept without an allocation.
+const PUSHED: usize = 128;
+
+/// A command. All that it uses is kept by its batch.
+#[derive(Clone)]
+pub enum BatchCommand {
+    /// A launch of a kernel.
+    Dispatch(DispatchCommand),
+    /// A copy from one buffer to another.
+    Copy {
+        /// The source.
+        from: vk::Buffer,
+        /// The target.
+        to: vk::Buffer,
+        /// What is copied, within both.
+        region: vk::BufferCopy,
+    },
+    /// Zeros from the start of a buffer.
+    Clear {
+        /// The buffer.
+        buffer: vk::Buffer,
+        /// Bytes of it, whole words.
+        size: u64,
+    },
+}
+
+/// A launch of a kernel.
+#[derive(Clone)]
+pub struct DispatchCommand {
+    /// What is launched.
+    pub kernel: DeviceKernel,
+    /// Its pipeline.
+    pub pipeline: vk::Pipeline,
+    /// The layout of that.
+    pub layout: vk::PipelineLayout,
+    /// Descriptor sets of the layout.
+    pub sets: DescriptorSets,
+    /// Push constants of the layout.
+    pub push: SmallVec<[u8; PUSHED]>,
+    /// Workgroups, within the device's limits.
+    pub groups: [u32; 3],
+}
+
+impl BatchCommand {
+    /// Records it.
+    pub fn record_command(
+        &self,
+        device: &VulkanDevice,
+        commands: vk::CommandBuffer,
+        stamps: &mut LaunchTimestamps,
+    ) {
+        match self {
+            BatchCommand::Dispatch(dispatch) => {
+                stamps.record_timestamp(device, commands, dispatch.kernel, false);
+                dispatch.record_dispatch(device, commands);
+                stamps.record_timestamp(device, commands, dispatch.kernel, true);
+            }
+            // SAFETY: the commands are being recorded; the region is within both buffers, which are different
+            // and kept.
+            BatchCommand::Copy { from, to, region } => unsafe {
+                device
+                    .raw()
+                    .cmd_copy_buffer(commands, *from, *to, &[*region]);
+            },
+            // SAFETY: the commands are being recorded; the buffer has the bytes and is kept.
+            BatchCommand::Clear { buffer, size } => unsafe {
+                device.raw().cmd_fill_buffer(commands, *buffer, 0, *size, 0);
+            },
+        }
+    }
+}
+
+impl DispatchCommand {
+    fn record_dispatch(&self, device: &VulkanDevice, commands: vk::CommandBuffer) {
+        let functions = device.raw();
+        let point = vk::PipelineBindPoint::COMPUTE;
+        let (layout, [x, y, z]) = (self.layout, self.groups);
+        // SAFETY: the commands are being recorded; pipeline, sets and buffers are kept by the batch;
+        // sets and push constants are of the pipeline's layout; the number of workgroups is within the
+        // device's limits.
+        unsafe {
+            functions.cmd_bind_pipeline(commands, point, self.pipeline);
+            if !self.sets.is_empty() {
+                functions.cmd_bind_descriptor_sets(commands, point, layout, 0, &self.sets, &[]);
+            }
+            if !self.push.is_empty() {
+                let stage = vk::ShaderStageFlags::COMPUTE;
+                functions.cmd_push_constants(commands, layout, stage, 0, &self.push);
+            }
+            functions.cmd_dispatch(commands, x, y, z);
+        }
+    }
+}

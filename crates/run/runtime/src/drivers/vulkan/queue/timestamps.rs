@@ -1,0 +1,95 @@
+//! Times of launches by the device's clock.
+
+use super::super::device::{OwnedHandle, VulkanDevice};
+use super::LONGEST;
+use crate::{DeviceError, DeviceKernel};
+use ash::vk;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Timestamps of a batch: of most launches that it can have.
+const COUNT: u32 = 2 * LONGEST as u32;
+
+/// Two timestamps for each launch of a batch, where launches are timed.
+#[derive(Default)]
+pub struct LaunchTimestamps {
+    pool: Option<OwnedHandle<vk::QueryPool>>,
+    timed: Vec<DeviceKernel>,
+}
+
+impl LaunchTimestamps {
+    /// Stamps of a batch whose launches are timed. The device's queue has to have timestamps.
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub fn new(device: &Arc<VulkanDevice>) -> Result<LaunchTimestamps, DeviceError> {
+        let info = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::TIMESTAMP)
+            .query_count(COUNT);
+        // SAFETY: the device is alive, and its queue has timestamps.
+        let made = unsafe { device.raw().create_query_pool(&info, None) };
+        Ok(LaunchTimestamps {
+            pool: Some(OwnedHandle::new(device, "vkCreateQueryPool", made)?),
+            timed: Vec::new(),
+        })
+    }
+
+    /// Makes them ready for a batch that begins.
+    pub fn reset_queries(&self, device: &VulkanDevice, commands: vk::CommandBuffer) {
+        let Some(pool) = &self.pool else { return };
+        // SAFETY: the commands are being recorded; the pool has as many queries.
+        unsafe {
+            device
+                .raw()
+                .cmd_reset_query_pool(commands, **pool, 0, COUNT);
+        }
+    }
+
+    /// Stamps the time before a launch, or after it.
+    pub fn record_timestamp(
+        &mut self,
+        device: &VulkanDevice,
+        commands: vk::CommandBuffer,
+        kernel: DeviceKernel,
+        is_end: bool,
+    ) {
+        let Some(pool) = &self.pool else { return };
+        let number = 2 * self.timed.len() as u32 + u32::from(is_end);
+        let stage = vk::PipelineStageFlags::COMPUTE_SHADER;
+        // SAFETY: the commands are being recorded; a batch has no more launches than the pool has pairs.
+        unsafe {
+            device
+                .raw()
+                .cmd_write_timestamp(commands, stage, **pool, number);
+        }
+        if is_end {
+            self.timed.push(kernel);
+        }
+    }
+
+    /// How long the launches took, once they are done.
+    pub fn take_durations(&mut self, device: &VulkanDevice) -> Vec<(DeviceKernel, Duration)> {
+        let timed = std::mem::take(&mut self.timed);
+        let (Some(pool), false) = (&self.pool, timed.is_empty()) else {
+            return Vec::new();
+        };
+        let mut values = vec![0_u64; 2 * timed.len()];
+        let flags = vk::QueryResultFlags::TYPE_64;
+        // SAFETY: the pool has the queries, and the values have room for them.
+        let got = unsafe {
+            device
+                .raw()
+                .get_query_pool_results(**pool, 0, &mut values, flags)
+        };
+        if got.is_err() {
+            return Vec::new();
+        }
+        let (mask, period) = device.physical.timestamps.unwrap_or((0, 1.0));
+        let (pairs, _) = values.as_chunks::<2>();
+        let spans = pairs.iter().map(|[start, end]| {
+            let ticks = end.wrapping_sub(*start) & mask;
+            Duration::from_nanos((ticks as f64 * f64::from(period)) as u64)
+        });
+        timed.into_iter().zip(spans).collect()
+    }
+}

@@ -1,0 +1,249 @@
+//! Copies between the host and buffers.
+//!
+//! Memory that the host sees is copied in place, once the device is done with that buffer. Other memory goes
+//! through buffers that both see: little that is written goes with the work that is recorded, without
+//! waiting; what is more goes in pieces.
+
+use super::queue::CommandBatch;
+use super::queue::BatchCommand;
+use super::memory::{VulkanBuffer, VulkanMemory, pad_size};
+use super::queue::VulkanQueue;
+use super::queue::{BufferAccess, CommandAccesses, CommandKind};
+use crate::DeviceError;
+use ash::vk;
+use gpu_allocator::MemoryLocation;
+use smallvec::smallvec;
+use std::sync::Arc;
+
+/// Bytes that are copied at a time.
+const PIECE: usize = 16 << 20;
+
+/// Bytes that are written without waiting for the device.
+const LITTLE: usize = 16 << 10;
+
+/// The buffers that copies go through, made when they are first needed.
+pub struct StagingBuffers {
+    memory: Arc<VulkanMemory>,
+    up: Option<Arc<VulkanBuffer>>,
+    down: Option<Arc<VulkanBuffer>>,
+}
+
+impl StagingBuffers {
+    /// Copies for buffers of this memory.
+    pub fn new(memory: &Arc<VulkanMemory>) -> StagingBuffers {
+        StagingBuffers {
+            memory: Arc::clone(memory),
+            up: None,
+            down: None,
+        }
+    }
+
+    /// Makes a buffer zeros, before all that is recorded after.
+    pub fn clear_buffer(
+        &self,
+        queue: &mut VulkanQueue,
+        buffer: &Arc<VulkanBuffer>,
+    ) -> Result<(), DeviceError> {
+        zero_buffer(&self.memory, queue, buffer)
+    }
+
+    /// Copies into a buffer, after all that was recorded and uses it.
+    pub fn write_buffer(
+        &mut self,
+        queue: &mut VulkanQueue,
+        buffer: &Arc<VulkanBuffer>,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), DeviceError> {
+        let is_seen = self.memory.direct && buffer.is_writable();
+        if is_seen && queue.is_done(buffer.writable_at()) {
+            return buffer.write_bytes(offset, data);
+        }
+        if data.len() <= LITTLE {
+            return self.copy_inline_data(queue, buffer, offset, data);
+        }
+        if is_seen {
+            wait_for_value(queue, buffer.writable_at())?;
+            return buffer.write_bytes(offset, data);
+        }
+        let up = ensure_staging_buffer(&self.memory, &mut self.up, MemoryLocation::CpuToGpu)?;
+        let mut at = offset;
+        for data in data.chunks(PIECE) {
+            up.write_bytes(0, data)?;
+            let length = data.len() as u64;
+            copy_and_wait(queue, (&up, 0), (buffer, at), length)?;
+            at += length;
+        }
+        Ok(())
+    }
+
+    /// Has the device copy from memory of the batch, in its turn.
+    fn copy_inline_data(
+        &self,
+        queue: &mut VulkanQueue,
+        buffer: &Arc<VulkanBuffer>,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), DeviceError> {
+        let uses = list_copy_accesses(None, buffer);
+        queue.add_command(None, Some(&uses), |device, batch| {
+            let (from, at) = batch.write_scratch(device, &self.memory, data)?;
+            let length = data.len() as u64;
+            Ok(record_copy(batch, (&from, at), (buffer, offset), length))
+        })
+    }
+
+    /// Copies out of several buffers, from an offset each, waiting once where all that is copied is
+    /// little.
+    pub fn read_all(
+        &mut self,
+        queue: &mut VulkanQueue,
+        parts: &mut [(&Arc<VulkanBuffer>, u64, &mut [u8])],
+    ) -> Result<(), DeviceError> {
+        let total: usize = parts.iter().map(|(_, _, out)| out.len()).sum();
+        let is_seen = |b: &VulkanBuffer, length| self.memory.direct && b.is_readable(length);
+        if total > PIECE || parts.iter().any(|(b, _, out)| is_seen(b, out.len())) {
+            let mut parts = parts.iter_mut();
+            return parts
+                .try_for_each(|(buffer, at, out)| self.read_buffer(queue, buffer, *at, out));
+        }
+        let down = ensure_staging_buffer(&self.memory, &mut self.down, MemoryLocation::GpuToCpu)?;
+        let mut at = 0;
+        for (buffer, offset, out) in &*parts {
+            let length = out.len() as u64;
+            // Parts of the buffer that both see are different ones.
+            let uses = CommandAccesses {
+                kind: CommandKind::Copy,
+                buffers: smallvec![access_whole_buffer(buffer, false)],
+            };
+            queue.add_command(None, Some(&uses), |_, batch| {
+                Ok(record_copy(batch, (buffer, *offset), (&down, at), length))
+            })?;
+            at += length;
+        }
+        queue.finish_all()?;
+        let mut at = 0;
+        for (_, _, out) in parts {
+            down.read_bytes(at, out)?;
+            at += out.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Copies out of a buffer, after all that was recorded and writes it.
+    pub fn read_buffer(
+        &mut self,
+        queue: &mut VulkanQueue,
+        buffer: &Arc<VulkanBuffer>,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError> {
+        if self.memory.direct && buffer.is_readable(out.len()) {
+            wait_for_value(queue, buffer.readable_at())?;
+            return buffer.read_bytes(offset, out);
+        }
+        let down = ensure_staging_buffer(&self.memory, &mut self.down, MemoryLocation::GpuToCpu)?;
+        let mut at = offset;
+        for out in out.chunks_mut(PIECE) {
+            let length = out.len() as u64;
+            copy_and_wait(queue, (buffer, at), (&down, 0), length)?;
+            down.read_bytes(0, out)?;
+            at += length;
+        }
+        Ok(())
+    }
+}
+
+/// Makes a buffer zeros, before all that is recorded after.
+pub fn zero_buffer(
+    memory: &VulkanMemory,
+    queue: &mut VulkanQueue,
+    buffer: &Arc<VulkanBuffer>,
+) -> Result<(), DeviceError> {
+    // What the host cannot read it also writes slowly.
+    let size = buffer.size as usize;
+    if memory.direct && buffer.is_writable() && (size <= LITTLE || buffer.is_readable(size)) {
+        return buffer.fill_zeros();
+    }
+    let uses = list_copy_accesses(None, buffer);
+    queue.add_command(None, Some(&uses), |_, batch| {
+        batch.note_buffer_write(buffer);
+        Ok(BatchCommand::Clear {
+            buffer: buffer.raw(),
+            size: pad_size(buffer.size),
+        })
+    })
+}
+
+/// Waits for a value of the timeline, or for everything.
+fn wait_for_value(queue: &mut VulkanQueue, value: Option<u64>) -> Result<(), DeviceError> {
+    match value {
+        Some(value) => queue.wait_for(value),
+        None => queue.finish_all(),
+    }
+}
+
+fn ensure_staging_buffer(
+    memory: &Arc<VulkanMemory>,
+    buffer: &mut Option<Arc<VulkanBuffer>>,
+    location: MemoryLocation,
+) -> Result<Arc<VulkanBuffer>, DeviceError> {
+    if let Some(buffer) = buffer {
+        return Ok(Arc::clone(buffer));
+    }
+    let made = Arc::new(memory.create_buffer(PIECE as u64, location)?);
+    Ok(Arc::clone(buffer.insert(made)))
+}
+
+fn copy_and_wait(
+    queue: &mut VulkanQueue,
+    from: (&Arc<VulkanBuffer>, u64),
+    to: (&Arc<VulkanBuffer>, u64),
+    length: u64,
+) -> Result<(), DeviceError> {
+    let uses = list_copy_accesses(Some(from.0), to.0);
+    queue.add_command(None, Some(&uses), |_, batch| {
+        Ok(record_copy(batch, from, to, length))
+    })?;
+    queue.finish_all()
+}
+
+/// What a copy uses.
+fn list_copy_accesses(from: Option<&Arc<VulkanBuffer>>, to: &Arc<VulkanBuffer>) -> CommandAccesses {
+    let from = from.map(|buffer| access_whole_buffer(buffer, false));
+    CommandAccesses {
+        kind: CommandKind::Copy,
+        buffers: from
+            .into_iter()
+            .chain([access_whole_buffer(to, true)])
+            .collect(),
+    }
+}
+
+fn access_whole_buffer(buffer: &VulkanBuffer, is_written: bool) -> BufferAccess {
+    BufferAccess {
+        buffer: buffer.raw(),
+        is_written,
+        region: None,
+    }
+}
+
+/// A copy within buffers that are different, which are kept.
+fn record_copy(
+    batch: &mut CommandBatch,
+    from: (&Arc<VulkanBuffer>, u64),
+    to: (&Arc<VulkanBuffer>, u64),
+    length: u64,
+) -> BatchCommand {
+    batch.note_buffer_read(from.0);
+    batch.note_buffer_write(to.0);
+    BatchCommand::Copy {
+        from: from.0.raw(),
+        to: to.0.raw(),
+        region: vk::BufferCopy {
+            src_offset: from.1,
+            dst_offset: to.1,
+            size: length,
+        },
+    }
+}

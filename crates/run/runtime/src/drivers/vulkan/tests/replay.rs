@@ -1,0 +1,295 @@
+//! Batches that are handed over again: that they are, and that what is different is recorded afresh. Results are compared
+//! with those of the same launches on the host.
+
+use super::super::driver::VulkanDriver;
+use super::call_hooks;
+use super::{has_device, parse_module};
+use crate::{
+    ComputeDevice, DeviceBuffer, DeviceKernel, DeviceOptions, IndexSpace, KernelLaunch,
+    LaunchBinding, LaunchInputs,
+};
+use spirula_program::ByteRegion;
+
+/// Elements of a buffer.
+const LENGTH: usize = 8;
+
+/// A device with buffers, and what they have to hold.
+struct ReplayFixture {
+    device: ComputeDevice,
+    /// The same kernel with different factors.
+    kernels: [(DeviceKernel, u32); 2],
+    buffers: Vec<(DeviceBuffer, [u32; LENGTH])>,
+}
+
+impl ReplayFixture {
+    /// Three buffers, which are only reached by copies unless it is `direct`; none where there is no Vulkan.
+    fn new(direct: bool, change: fn(ash::Device) -> ash::Device) -> Option<ReplayFixture> {
+        if !has_device() {
+            return None;
+        }
+        let options = DeviceOptions::default();
+        let driver = VulkanDriver::open_with("vulkan", &options, direct, change).unwrap();
+        let mut device = ComputeDevice::with_driver(Box::new(driver));
+        let chain = parse_module(include_str!("../../../../tests/vulkan/chain.spvasm"));
+        let kernels = [3, 5].map(|factor| {
+            let spec = [(0, u64::from(factor))];
+            (
+                device.create_kernel(&chain, "chain", &spec).unwrap(),
+                factor,
+            )
+        });
+        let mut chain = ReplayFixture {
+            device,
+            kernels,
+            buffers: Vec::new(),
+        };
+        for number in 0..3 {
+            let made = chain.upload_sequence(number);
+            chain.buffers.push(made);
+        }
+        Some(chain)
+    }
+
+    fn upload_sequence(&mut self, first: u32) -> (DeviceBuffer, [u32; LENGTH]) {
+        let contents = std::array::from_fn(|at| first + at as u32);
+        (self.device.upload_data(&contents).unwrap(), contents)
+    }
+
+    /// Launches a kernel over the first elements of two buffers; a push constant that has too many bytes is refused.
+    fn launch_kernel(
+        &mut self,
+        kernel: usize,
+        (to, from): (usize, usize),
+        groups: usize,
+        push: &[u8],
+    ) {
+        let (kernel, factor) = self.kernels[kernel];
+        let row = |binding, buffer: &(DeviceBuffer, _), region| LaunchBinding {
+            region,
+            ..LaunchBinding::with_whole_buffer(binding, buffer.0)
+        };
+        let region = ByteRegion::from_dimensions(4, 0, [(groups as i64, 1)].into_iter());
+        let launch = KernelLaunch {
+            kernel,
+            size: IndexSpace::Groups([groups as u32, 1, 1]),
+            inputs: LaunchInputs::Resources {
+                bindings: vec![
+                    row(
+                        0,
+                        &self.buffers[to],
+                        region.filter(|_| groups.is_multiple_of(2)),
+                    ),
+                    row(1, &self.buffers[from], None),
+                ],
+                push: push.to_vec(),
+            },
+        };
+        let launched = self.device.launch_kernel(&launch);
+        let Ok(push) = push.try_into().map(u32::from_le_bytes) else {
+            launched.unwrap_err();
+            return;
+        };
+        launched.unwrap();
+        for at in 0..groups {
+            let value = self.buffers[from].1[at];
+            self.buffers[to].1[at] = value.wrapping_mul(factor).wrapping_add(push);
+        }
+    }
+
+    fn compare_buffers(&mut self) {
+        for (buffer, wanted) in &self.buffers {
+            let got = self.device.download_as::<u32>(*buffer).unwrap();
+            assert_eq!(got, wanted);
+        }
+    }
+
+    /// One of the things that programs do, by a number.
+    fn run_step(&mut self, number: u32) {
+        let (a, b) = ((number / 16) as usize % 3, (number / 48) as usize % 2 + 1);
+        let (to, from) = (a, (a + b) % 3);
+        let push = [1_u32, 2, 70_000][number as usize / 96 % 3].to_le_bytes();
+        match number % 16 {
+            0 => self.device.wait_idle().unwrap(),
+            1 => self.compare_buffers(),
+            2 => {
+                // The new one may well lie where the old one did.
+                self.device.destroy_buffer(self.buffers[to].0).unwrap();
+                self.buffers[to] = self.upload_sequence(number);
+            }
+            3 => {
+                let value = number.to_le_bytes();
+                self.device
+                    .write_buffer(self.buffers[to].0, 4, &value)
+                    .unwrap();
+                self.buffers[to].1[1] = number;
+            }
+            4 => self.launch_kernel(0, (to, from), LENGTH, &[0; 8]),
+            5 => self.launch_kernel(0, (to, from), 3, &push),
+            6 => self.launch_kernel(0, (to, from), 2, &push),
+            7 | 8 => self.launch_kernel(1, (to, from), LENGTH, &push),
+            _ => self.launch_kernel(0, (to, from), LENGTH, &push),
+        }
+    }
+
+    /// Launches that each wait for the one before: how often was submitted. It may be waited for behind every second.
+    fn run_dependent_launches(&mut self, waits: bool) -> usize {
+        let before = call_hooks::count_submitted();
+        let launches = [(1, 0, 5_u32), (2, 1, 6), (0, 2, 7), (1, 0, 8), (2, 1, 9)];
+        for (at, (to, from, push)) in launches.into_iter().enumerate() {
+            self.launch_kernel(0, (to, from), LENGTH, &push.to_le_bytes());
+            if waits && at % 2 == 1 {
+                self.device.wait_idle().unwrap();
+            }
+        }
+        self.device.wait_idle().unwrap();
+        let submitted = call_hooks::count_submitted() - before;
+        self.compare_buffers();
+        submitted
+    }
+
+    /// Does what programs do in an order of which parts come again and again.
+    fn run_random_steps(&mut self, seed: u32) {
+        let mut state = seed;
+        let mut next = move || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state >> 8
+        };
+        let parts: Vec<Vec<u32>> = (0..4)
+            .map(|_| (0..2 + next() % 9).map(|_| next()).collect())
+            .collect();
+        for _ in 0..120 {
+            for number in &parts[next() as usize % 4] {
+                // Now and then something else in between, and ends that come early.
+                match next() % 40 {
+                    0 => self.run_step(next()),
+                    1 => break,
+                    _ => {}
+                }
+                self.run_step(*number);
+            }
+            if next() % 3 > 0 {
+                self.device.wait_idle().unwrap();
+            }
+        }
+        self.compare_buffers();
+    }
+}
+
+#[test]
+fn the_same_launches_are_recorded_once() {
+    let Some(mut chain) = ReplayFixture::new(true, call_hooks::with_busy_timeline) else {
+        return;
+    };
+    let mut begun = Vec::new();
+    for _ in 0..6 {
+        chain.run_dependent_launches(false);
+        begun.push(call_hooks::count_begun());
+    }
+    assert_eq!(begun[1..], [begun[1]; 5]);
+    chain.launch_kernel(0, (1, 0), LENGTH, &[0; 4]);
+    chain.compare_buffers();
+    let last = begun[5];
+    assert!(call_hooks::count_begun() > last);
+}
+
+#[test]
+fn what_ended_early_is_joined_while_the_device_is_busy() {
+    let Some(mut chain) = ReplayFixture::new(true, call_hooks::with_busy_timeline) else {
+        return;
+    };
+    let mut round = |waits| chain.run_dependent_launches(waits);
+    assert_eq!(round(true), 3);
+    assert_eq!([round(false), round(false), round(false)], [1; 3]);
+    // What was joined is not what is waited for in between, and works all the same.
+    assert_eq!([round(true), round(false)], [3, 1]);
+}
+
+#[test]
+fn what_begins_with_the_same_launches_is_told_apart() {
+    let Some(mut chain) = ReplayFixture::new(true, call_hooks::with_busy_timeline) else {
+        return;
+    };
+    let mut begun = Vec::new();
+    for _ in 0..6 {
+        for last in [5_u32, 6, 7, 6] {
+            for (to, from, push) in [(1, 0, 1), (2, 1, 2), (0, 2, last)] {
+                chain.launch_kernel(0, (to, from), LENGTH, &push.to_le_bytes());
+            }
+            chain.device.wait_idle().unwrap();
+        }
+        chain.compare_buffers();
+        begun.push(call_hooks::count_begun());
+    }
+    // Parts that begin others are recorded by themselves at first.
+    assert_eq!(begun[2..], [begun[2]; 4]);
+}
+
+#[test]
+fn few_launches_behind_few_are_handed_over_with_them() {
+    let Some(mut chain) = ReplayFixture::new(true, call_hooks::with_idle_timeline) else {
+        return;
+    };
+    let mut round = || chain.run_dependent_launches(false);
+    // It is known only when what comes behind was asked for at once.
+    assert_eq!([round(), round(), round(), round()], [2, 2, 1, 1]);
+}
+
+#[test]
+fn what_may_run_side_by_side_is_handed_over_together() {
+    let Some(mut chain) = ReplayFixture::new(true, call_hooks::with_idle_timeline) else {
+        return;
+    };
+    let mut submitted = Vec::new();
+    for (to, from) in [(1, 0), (2, 1), (0, 2), (1, 0), (2, 0), (0, 2), (1, 0)] {
+        chain.launch_kernel(0, (to, from), LENGTH, &[1; 4]);
+        submitted.push(call_hooks::count_submitted());
+    }
+    assert_eq!(submitted, [0, 0, 0, 0, 0, 1, 1]);
+    chain.compare_buffers();
+}
+
+#[test]
+fn what_differs_is_recorded_afresh() {
+    for change in [
+        |device| device,
+        call_hooks::with_busy_timeline,
+        call_hooks::with_idle_timeline,
+    ] {
+        for (direct, seed) in [(true, 1), (true, 2), (false, 3), (true, 4), (false, 5)] {
+            let Some(mut chain) = ReplayFixture::new(direct, change) else {
+                return;
+            };
+            chain.run_random_steps(seed);
+        }
+    }
+}
+
+#[test]
+fn devices_of_two_threads_have_nothing_to_do_with_each_other() {
+    std::thread::scope(|scope| {
+        for seed in [11, 12] {
+            scope.spawn(move || {
+                let chain = ReplayFixture::new(true, |device| device);
+                if let Some(mut chain) = chain {
+                    chain.run_random_steps(seed);
+                }
+            });
+        }
+    });
+}
+
+/// Once addresses are given away, launches wait for all before them, also those that were recorded otherwise.
+#[test]
+fn what_was_recorded_before_addresses_were_known_is_not_repeated() {
+    let Some(mut chain) = ReplayFixture::new(true, |device| device) else {
+        return;
+    };
+    for round in 0..4 {
+        if round == 2 && chain.device.buffer_address(chain.buffers[0].0).is_err() {
+            return;
+        }
+        chain.launch_kernel(0, (1, 0), LENGTH, &[1; 4]);
+        chain.launch_kernel(0, (2, 0), LENGTH, &[2; 4]);
+        chain.compare_buffers();
+    }
+}
