@@ -7,7 +7,7 @@
 //! - [`ComputeDevice::with_comparison`]: several devices that do the same, compared launch by launch.
 //! - [`probe`]: whether a device does what it claims.
 //! - [`data`]: typed data for buffers.
-//! - [`types`]: a module's types in the words of [`data`].
+//! - [`type_names`]: a module's types in the words of [`data`].
 //!
 //! A device is opened by name:
 //!
@@ -17,48 +17,38 @@
 //! # Ok::<(), spirula_runtime::DeviceError>(())
 //! ```
 
-mod arguments;
-mod call;
-mod check;
 mod compare;
-mod cpu;
 pub mod data;
 mod device;
 mod driver;
+mod drivers;
 mod error;
 mod launch;
+mod launch_builder;
 mod machine;
-mod name;
-#[cfg(feature = "opencl")]
-#[allow(unsafe_code, reason = "OpenCL is a C interface")]
-mod opencl;
-mod printed;
 pub mod probe;
-mod program;
-mod times;
-pub mod types;
-#[cfg(feature = "vulkan")]
-#[allow(unsafe_code, reason = "Vulkan is a C interface")]
-mod vulkan;
+mod profile;
+pub mod type_names;
 
-pub use call::{
-    IntoArgument, KernelScalar, LaunchBuilder, LaunchExtent, WorkgroupBytes, load_module,
-};
 pub use compare::{CaseInput, FloatTolerance, LaunchCase, LaunchMismatch};
-pub use device::{ComputeDevice, list_devices};
+pub use device::ComputeDevice;
 pub use driver::{
     DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions, MatrixElement, MatrixShape,
 };
+pub use drivers::list_devices;
 pub use error::DeviceError;
 pub use launch::{
     DeviceBuffer, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch, LaunchBinding,
     LaunchInputs,
 };
+pub use launch_builder::{
+    IntoArgument, KernelScalar, LaunchBuilder, LaunchExtent, WorkgroupBytes, load_module,
+};
 pub use machine::DeviceMachine;
+pub use profile::{DeviceProfile, KernelTime};
 pub use spirula_cpu::{
     BorderColour, DepthComparison, ImageDimensions, SamplerAddressing, SamplerFilter, TexelFormat,
 };
 pub use spirula_cpu::{CheckOptions, FaultReport, InstructionSite, InvocationId, ReportKind};
 pub use spirula_cpu::{ImageShape, PipeShape, SamplerState};
 pub use spirula_program::ByteRegion;
-pub use times::{DeviceProfile, KernelTime};

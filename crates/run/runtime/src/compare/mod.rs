@@ -6,8 +6,8 @@
 //! differences do not add up and each launch is compared by itself. Cost: all buffers of a launch are
 //! downloaded from every device, before and after it.
 
-mod element_types;
 mod difference;
+mod element_types;
 #[cfg(test)]
 mod tests;
 

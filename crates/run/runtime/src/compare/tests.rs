@@ -2,8 +2,8 @@
 
 use super::difference::{ComparedBuffer, find_difference};
 use super::*;
-use crate::drivers::cpu::CpuDriver;
 use crate::data::ElementType;
+use crate::drivers::cpu::CpuDriver;
 use crate::{DeviceOptions, LaunchBinding};
 
 /// The CPU device, whose third launch leaves something else in a buffer.

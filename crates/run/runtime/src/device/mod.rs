@@ -1,21 +1,25 @@
 //! Devices as callers see them: a driver behind checks, with times.
 
-mod handles;
-mod twins;
+pub mod checks;
+pub mod kernel_shader;
+mod printf_records;
+mod program_variables;
+mod resources;
+mod sampler_variants;
 
-use self::twins::SamplerVariants;
-use crate::device::kernel_shader::{self, KernelShader};
-use crate::device::checks::{self, AcceptedResource, DeviceResource, DeviceResourceKind};
+use self::checks::{self, AcceptedResource, DeviceResource, DeviceResourceKind};
+use self::kernel_shader::{self, KernelShader};
+use self::program_variables::{self, ProgramVariableBuffers};
+use self::sampler_variants::SamplerVariants;
 use crate::compare::{ComparisonDriver, FloatTolerance};
-use crate::drivers::cpu::CpuDriver;
 use crate::data::ElementType;
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
-use crate::device::program_variables::{self, ProgramVariableBuffers};
+use crate::drivers;
 use crate::profile::{DeviceProfile, KernelTime, add_elapsed_time};
 use crate::type_names::TypeNames;
 use crate::{
     DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelLaunch, KernelScalar, LaunchBuilder,
-    LaunchInputs, printed,
+    LaunchInputs,
 };
 use bytemuck::NoUninit;
 use spirula_cpu::CpuMode;
@@ -70,17 +74,6 @@ enum ModuleProvenance {
     Elsewhere,
 }
 
-/// All devices, the default first.
-pub fn list_devices() -> Vec<DeviceInfo> {
-    let cpu = CpuDriver::new(&DeviceOptions::default());
-    let all = std::iter::once(cpu.info().clone());
-    #[cfg(feature = "vulkan")]
-    let all = all.chain(crate::drivers::vulkan::list_devices());
-    #[cfg(feature = "opencl")]
-    let all = all.chain(crate::drivers::opencl::list_devices());
-    all.collect()
-}
-
 impl ComputeDevice {
     /// Opens the device with this name: `cpu`, or `cpu+scalar`, the same without vectors across
     /// invocations, `cpu+count`, which counts the instructions that run, or `cpu+san`, which checks what
@@ -120,19 +113,7 @@ impl ComputeDevice {
     /// # Errors
     /// When there is none.
     pub fn find_info(name: &str) -> Result<DeviceInfo, DeviceError> {
-        match name {
-            #[cfg(feature = "vulkan")]
-            _ if name == "vulkan" || name.starts_with("vulkan:") => {
-                crate::drivers::vulkan::find_device_info(name)
-            }
-            #[cfg(feature = "opencl")]
-            _ if name == "opencl" || name.starts_with("opencl:") => {
-                crate::drivers::opencl::find_device_info(name)
-            }
-            _ => Ok(ComputeDevice::open(name, &DeviceOptions::default())?
-                .info()
-                .clone()),
-        }
+        drivers::find_device_info(name)
     }
 
     /// A device over a driver.
@@ -260,7 +241,7 @@ impl ComputeDevice {
         offset: u64,
         data: &[u8],
     ) -> Result<(), DeviceError> {
-        check::check_range(offset, data.len(), self.buffer_size(buffer)?)?;
+        checks::check_range(offset, data.len(), self.buffer_size(buffer)?)?;
         let driver = &mut self.driver;
         add_elapsed_time(&mut self.profile.copy, || {
             driver.write_buffer(buffer, offset, data)
@@ -277,7 +258,7 @@ impl ComputeDevice {
         offset: u64,
         out: &mut [u8],
     ) -> Result<(), DeviceError> {
-        check::check_range(offset, out.len(), self.buffer_size(buffer)?)?;
+        checks::check_range(offset, out.len(), self.buffer_size(buffer)?)?;
         let driver = &mut self.driver;
         add_elapsed_time(&mut self.profile.copy, || {
             driver.read_buffer(buffer, offset, out)
@@ -293,7 +274,7 @@ impl ComputeDevice {
         parts: &mut [(DeviceBuffer, u64, &mut [u8])],
     ) -> Result<(), DeviceError> {
         for (buffer, offset, out) in &*parts {
-            check::check_range(*offset, out.len(), self.buffer_size(*buffer)?)?;
+            checks::check_range(*offset, out.len(), self.buffer_size(*buffer)?)?;
         }
         let driver = &mut self.driver;
         add_elapsed_time(&mut self.profile.copy, || driver.read_all(parts))
@@ -367,11 +348,11 @@ impl ComputeDevice {
             EntryInterface::from_module(module, entry).map_err(|d| DeviceError::Module(Box::new(d)))
         };
         let interface = of(module)?;
-        check::check_specialisation(module, spec)?;
+        checks::check_specialisation(module, spec)?;
         let is_kernel = interface.model == ExecutionModel::Kernel;
         let as_shader = match is_kernel && !self.driver.runs_kernels() {
             true => {
-                let mut shader = arguments::compile_shader(module, entry)?;
+                let mut shader = kernel_shader::compile_shader(module, entry)?;
                 drop_missing_float_controls(&mut shader, self.info().special_values);
                 let interface = of(&shader)?;
                 Some((shader, interface))
@@ -414,13 +395,13 @@ impl ComputeDevice {
             return Ok(());
         };
         if let Some(memory) = &passing.program {
-            let key = program::hash_module(module);
+            let key = program_variables::hash_module(module);
             let buffer = match self.programs.get(key) {
                 Some(known) => known,
                 None => {
                     let made = self.create_buffer(memory.bytes.len().max(1) as u64)?;
                     let address = self.driver.buffer_address(made)?;
-                    let contents = program::build_contents(memory, address);
+                    let contents = program_variables::build_contents(memory, address);
                     self.driver.write_buffer(made, 0, &contents)?;
                     self.programs.insert_buffer(key, made);
                     made
@@ -429,15 +410,15 @@ impl ComputeDevice {
             shader.hidden.push((buffer, memory.offset));
         }
         if let Some(printf) = &passing.printf {
-            let empty = printed::build_empty_buffer(u64::from(printf.size).max(4));
+            let empty = printf_records::build_empty_buffer(u64::from(printf.size).max(4));
             let buffer = self.create_buffer(empty.len() as u64)?;
             self.driver.write_buffer(buffer, 0, &empty)?;
             shader.hidden.push((buffer, printf.offset));
             shader.printed = Some(buffer);
         }
         for sampler in &passing.samplers {
-            let made = self.create_sampler(&arguments::convert_literal_sampler(*sampler))?;
-            let bound = arguments::bind_descriptor(sampler.set, sampler.binding, made);
+            let made = self.create_sampler(&kernel_shader::convert_literal_sampler(*sampler))?;
+            let bound = kernel_shader::bind_descriptor(sampler.set, sampler.binding, made);
             shader.samplers.push(bound);
         }
         Ok(())
@@ -534,7 +515,7 @@ impl ComputeDevice {
         let slot = self.kernels.get(launch.kernel.index());
         let slot = slot.ok_or(DeviceError::Handle("a kernel"))?;
         let (info, opaque) = (self.driver.info(), &slot.opaque);
-        check::check_launch(&slot.interface, opaque, launch, info, &self.buffers)?;
+        checks::check_launch(&slot.interface, opaque, launch, info, &self.buffers)?;
         if launch.size.is_empty() {
             return Ok(());
         }
@@ -569,8 +550,8 @@ impl ComputeDevice {
         let size = (4 + 4 * words).min(u64::from(printf.size));
         let mut records = vec![0; size as usize];
         driver.read_buffer(buffer, 0, &mut records)?;
-        driver.write_buffer(buffer, 0, &printed::build_empty_buffer(size))?;
-        printed::print_records(printf, &records, &mut self.printed);
+        driver.write_buffer(buffer, 0, &printf_records::build_empty_buffer(size))?;
+        printf_records::print_records(printf, &records, &mut self.printed);
         Ok(())
     }
 

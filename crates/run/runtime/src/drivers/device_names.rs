@@ -21,3 +21,10 @@ pub fn format_devices<'a>(devices: impl Iterator<Item = &'a DeviceInfo>) -> Stri
     let all: Vec<_> = devices.map(|d| format!("{} ({})", d.id, d.name)).collect();
     all.join(", ")
 }
+
+/// Whether a name means a device of a driver: the driver's name, alone or with a number or a part of the device's name behind
+/// a colon.
+pub fn is_of_driver(name: &str, driver: &str) -> bool {
+    let rest = name.strip_prefix(driver);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+}

@@ -10,7 +10,7 @@ use crate::commands::compile::compile_options;
 use program::describe_program;
 use spirula::CompileOutput;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_runtime::types::TypeNames;
+use spirula_runtime::type_names::TypeNames;
 use spirula_spirv::analysis::{
     IdDecorations, IdDefinitions, IdNames, ModuleRequirements, RequirementCeiling,
 };

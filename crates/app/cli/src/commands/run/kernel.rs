@@ -11,7 +11,7 @@ use crate::cli::progress::ProgressIndicator;
 use crate::cli::stderr::print_stderr;
 use crate::cli::{CommandFailure, CommandResult};
 use crate::commands::info::describe_entry;
-use spirula_runtime::types::TypeNames;
+use spirula_runtime::type_names::TypeNames;
 use spirula_runtime::{
     ComputeDevice, DeviceBuffer, DeviceError, KernelArgument, KernelLaunch, LaunchBinding,
     LaunchInputs,

@@ -6,7 +6,7 @@ use crate::values::{ArrayContents, ValueSpec};
 use spirula_runtime::data::{
     ElementArray, ElementNumber, ElementType, generate_elements, measure_shape, read_npy,
 };
-use spirula_runtime::types::TypeNames;
+use spirula_runtime::type_names::TypeNames;
 use spirula_runtime::{DeviceError, ImageShape, PipeShape, SamplerState};
 use spirula_spirv::reflect::{EntryInterface, InterfaceParam, ParamKind};
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use crate::cli::CommandFailure;
 use crate::cli::failure::tell_line;
-use spirula_runtime::types::TypeNames;
+use spirula_runtime::type_names::TypeNames;
 use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{SpecConstant, spec_constants};

@@ -4,6 +4,7 @@
 mod host_memory;
 
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions};
+use crate::drivers::DriverFactory;
 use crate::{
     DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch, LaunchInputs,
 };

@@ -17,4 +17,14 @@ mod owned_objects;
 mod platform;
 mod program;
 
-pub use driver::{OpenClDriver, find_device_info, list_devices};
+use crate::drivers::DriverFactory;
+use crate::drivers::device_names::is_of_driver;
+use driver::OpenClDriver;
+
+/// The row of this driver in the table of drivers.
+pub const FACTORY: DriverFactory = DriverFactory {
+    accepts_name: |name| is_of_driver(name, "opencl"),
+    list_devices: driver::list_devices,
+    find_info: driver::find_device_info,
+    open_device: |name, options| Ok(Box::new(OpenClDriver::open(name, options)?)),
+};

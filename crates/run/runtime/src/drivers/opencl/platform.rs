@@ -1,8 +1,9 @@
 //! The devices that there are.
 
 use super::error::{NO_PLATFORM, OpenClCallResult, call_error};
+use crate::DeviceError;
 use crate::driver::{DeviceInfo, DeviceKind, DeviceLimits};
-use crate::{DeviceError, name};
+use crate::drivers::device_names;
 use cl3::device::{self as cl, CL_DEVICE_TYPE_ALL};
 use cl3::types::{cl_device_id, cl_device_info, cl_platform_id};
 use spirula_spirv::grammar::SpirvVersion;
@@ -62,13 +63,13 @@ impl OpenClDevice {
         }
         let found = match name.strip_prefix("opencl:") {
             None => all.iter().position(|d| !d.versions.is_empty()).or(Some(0)),
-            Some(part) => name::find_position(all.iter().map(|d| &d.info), name, part),
+            Some(part) => device_names::find_position(all.iter().map(|d| &d.info), name, part),
         };
         match found {
             Some(found) => Ok(all.swap_remove(found)),
             None => Err(DeviceError::NoDevice {
                 name: name.to_owned(),
-                available: name::format_devices(all.iter().map(|d| &d.info)),
+                available: device_names::format_devices(all.iter().map(|d| &d.info)),
             }),
         }
     }

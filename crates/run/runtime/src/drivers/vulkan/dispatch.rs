@@ -1,16 +1,16 @@
 //! One launch as a command: what is bound, pushed and dispatched.
 
-use super::queue::CommandBatch;
-use super::queue::{BatchCommand, DispatchCommand};
 use super::descriptors::{DescriptorAssignment, DescriptorObject};
 use super::device::VulkanDevice;
 use super::memory::{self, VulkanMemory};
-use super::resources::DispatchResource;
 use super::pipeline_variants::PipelineVariant;
+use super::queue::CommandBatch;
+use super::queue::{BatchCommand, DispatchCommand};
 use super::queue::{BufferAccess, CommandAccesses, CommandKind};
-use spirula_legalize::device::{AddressSource, DescriptorLocation};
+use super::resources::DispatchResource;
 use crate::{DeviceBuffer, DeviceError, DeviceKernel, LaunchBinding};
 use smallvec::SmallVec;
+use spirula_legalize::device::{AddressSource, DescriptorLocation};
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
 //! The implementation of [`DeviceDriver`].
 
-use super::pipeline_cache::PipelineDiskCache;
 use super::capabilities;
 use super::device::VulkanDevice;
 use super::dispatch::DispatchPlan;
@@ -9,12 +8,13 @@ use super::image::VulkanImage;
 use super::instance::{ValidationLevel, VulkanInstance};
 use super::memory::{self, VulkanMemory};
 use super::physical_device::VulkanPhysicalDevice;
+use super::pipeline_cache::PipelineDiskCache;
+use super::pipeline_variants::KernelPipelines;
+use super::queue::FEW;
 use super::queue::{QueueSettings, VulkanQueue};
 use super::resources::{DispatchResource, MirroredImage, VulkanResource};
 use super::samplers::create_sampler;
 use super::staging::StagingBuffers;
-use super::pipeline_variants::KernelPipelines;
-use super::queue::FEW;
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
 use crate::{
     DeviceBuffer, DeviceError, DeviceKernel, ImageShape, KernelLaunch, LaunchInputs, SamplerState,
@@ -504,7 +504,7 @@ fn is_wide(module: &SpirvModule) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::tests::{self, has_device, multiplies_wide_numbers};
+    use super::super::tests::{self, has_device, multiplies_wide_numbers};
     use super::*;
     use crate::{ComputeDevice, DeviceKind};
     use ash::vk;
@@ -539,7 +539,7 @@ mod tests {
         let mut driver = VulkanDriver::open("vulkan", &DeviceOptions::default()).unwrap();
         let is_processor = driver.info().kind == DeviceKind::Cpu;
         let text = include_str!("../../../tests/vulkan/saxpy.spvasm");
-        let module = trial::parse_module(text);
+        let module = tests::parse_module(text);
         let interface = EntryInterface::from_module(&module, "saxpy").unwrap();
         for stays in [true, false] {
             let added = driver.add_kernel((&module, &interface), &[(0, 4)], stays);

@@ -1,7 +1,7 @@
 //! The Vulkan loader and an instance of it.
 
-use super::validation_log::ValidationMessenger;
 use super::error::{VulkanCallResult, call_error};
+use super::validation_log::ValidationMessenger;
 use crate::DeviceError;
 use ash::{Entry, khr, vk};
 use std::ffi::CStr;

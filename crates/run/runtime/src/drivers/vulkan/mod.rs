@@ -42,8 +42,18 @@ mod resources;
 mod samplers;
 mod specialisation;
 mod staging;
-mod validation_log;
 #[cfg(test)]
 mod tests;
+mod validation_log;
 
-pub use driver::{VulkanDriver, find_device_info, list_devices};
+use crate::drivers::DriverFactory;
+use crate::drivers::device_names::is_of_driver;
+use driver::VulkanDriver;
+
+/// The row of this driver in the table of drivers.
+pub const FACTORY: DriverFactory = DriverFactory {
+    accepts_name: |name| is_of_driver(name, "vulkan"),
+    list_devices: driver::list_devices,
+    find_info: driver::find_device_info,
+    open_device: |name, options| Ok(Box::new(VulkanDriver::open(name, options)?)),
+};

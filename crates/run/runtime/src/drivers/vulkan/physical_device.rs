@@ -3,8 +3,9 @@
 use super::error::VulkanCallResult;
 use super::instance::{NEWEST, VulkanInstance};
 use super::matrix_shapes;
+use crate::DeviceError;
 use crate::driver::{DeviceInfo, DeviceKind, DeviceLimits};
-use crate::{DeviceError, name};
+use crate::drivers::device_names;
 use ash::{khr, vk};
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::grammar::enumerants::Capability;
@@ -60,7 +61,7 @@ impl VulkanPhysicalDevice {
         let mut all = VulkanPhysicalDevice::enumerate_devices(instance)?;
         let found = match name.strip_prefix("vulkan:") {
             None => (!all.is_empty()).then_some(0),
-            Some(part) => name::find_position(all.iter().map(|d| &d.info), name, part),
+            Some(part) => device_names::find_position(all.iter().map(|d| &d.info), name, part),
         };
         match found {
             Some(found) => Ok(all.swap_remove(found)),
@@ -69,7 +70,7 @@ impl VulkanPhysicalDevice {
             )),
             None => Err(DeviceError::NoDevice {
                 name: name.to_owned(),
-                available: name::format_devices(all.iter().map(|d| &d.info)),
+                available: device_names::format_devices(all.iter().map(|d| &d.info)),
             }),
         }
     }

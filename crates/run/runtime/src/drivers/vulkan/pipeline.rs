@@ -1,9 +1,9 @@
 //! Entry points compiled for a device.
 
-use super::pipeline_cache::PipelineDiskCache;
 use super::descriptors::DescriptorLayouts;
 use super::device::{OwnedHandle, VulkanDevice};
 use super::error::unsupported_error;
+use super::pipeline_cache::PipelineDiskCache;
 use super::specialisation::ShaderSpecialisation;
 use crate::{DeviceError, IndexSpace};
 use ash::vk;

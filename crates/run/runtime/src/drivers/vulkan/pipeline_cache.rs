@@ -254,8 +254,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.pipelines");
         replace_file(&file, &pack_cache_data(b"small")).unwrap();
-        let name =
-            "vulkan::cache::tests::a_process_that_is_ended_while_it_writes_leaves_a_whole_file";
+        let name = "drivers::vulkan::pipeline_cache::tests::a_process_that_is_ended_while_it_writes_leaves_a_whole_file";
         for wait in [5, 20, 40, 80] {
             let mut child = std::process::Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", name])

@@ -4,11 +4,11 @@
 //! buffer that is larger than a descriptor's range, runs a variant of the shader ([`spirula_legalize::device`]). A variant is
 //! compiled when a launch first needs it.
 
-use super::pipeline_cache::PipelineDiskCache;
 use super::capabilities;
 use super::device::VulkanDevice;
 use super::features::VulkanFeatures;
 use super::pipeline::ComputePipeline;
+use super::pipeline_cache::PipelineDiskCache;
 use crate::{DeviceError, DeviceKind, IndexSpace, LaunchBinding};
 use spirula_legalize::device::{
     AddressSource, DescriptorLocation, DeviceFacts, DeviceShader, LaunchRequirements,

@@ -4,9 +4,9 @@
 //! through buffers that both see: little that is written goes with the work that is recorded, without
 //! waiting; what is more goes in pieces.
 
-use super::queue::CommandBatch;
-use super::queue::BatchCommand;
 use super::memory::{VulkanBuffer, VulkanMemory, pad_size};
+use super::queue::BatchCommand;
+use super::queue::CommandBatch;
 use super::queue::VulkanQueue;
 use super::queue::{BufferAccess, CommandAccesses, CommandKind};
 use crate::DeviceError;

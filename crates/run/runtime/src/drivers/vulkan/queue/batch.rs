@@ -1,16 +1,16 @@
 //! Commands that are submitted together, and what they use.
 
-use super::command::BatchCommand;
 use super::super::descriptors::DescriptorPools;
 use super::super::device::{OwnedHandle, VulkanDevice};
 use super::super::error::VulkanCallResult;
 use super::super::image::VulkanImage;
 use super::super::memory::{VulkanBuffer, VulkanMemory};
 use super::super::pipeline::ComputePipeline;
-use super::timestamps::LaunchTimestamps;
-use super::recycled_resources::RecycledResources;
+use super::command::BatchCommand;
 use super::command_replay::LaunchRecording;
 use super::dependency_levels::{CommandAccesses, DependencyLevels, LevelBarrier};
+use super::recycled_resources::RecycledResources;
+use super::timestamps::LaunchTimestamps;
 use crate::DeviceError;
 use ash::vk;
 use gpu_allocator::MemoryLocation;

@@ -21,7 +21,10 @@ fn open_changed_device(change: fn(ash::Device) -> ash::Device) -> Option<Compute
 
 /// Runs the kernel `count` and reads what it wrote.
 fn run_count_kernel(device: &mut ComputeDevice) -> Result<(), DeviceError> {
-    let kernel = (include_str!("../../../../tests/vulkan/long.spvasm"), "count");
+    let kernel = (
+        include_str!("../../../../tests/vulkan/long.spvasm"),
+        "count",
+    );
     let out = device.create_buffer(4)?;
     run_kernel(device, kernel, 1, out)?;
     device.download_buffer(out).map(drop)
