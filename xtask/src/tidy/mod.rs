@@ -24,6 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("spirula-scalar", &[]),
     ("spirula-spirv", &["spirula-diagnostics", "spirula-entity"]),
     ("spirula-program", &["spirula-scalar"]),
+    ("spirula-resource", &["spirula-spirv", "spirula-scalar"]),
     (
         "spirula-kernel",
         &[
@@ -86,7 +87,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "spirula-cpu",
-        &["spirula-diagnostics", "spirula-spirv", "spirula-scalar"],
+        &[
+            "spirula-diagnostics",
+            "spirula-resource",
+            "spirula-spirv",
+            "spirula-scalar",
+        ],
     ),
     (
         "spirula-runtime",
@@ -95,6 +101,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-spirv",
             "spirula-cpu",
             "spirula-program",
+            "spirula-resource",
             "spirula-scalar",
             "spirula-legalize",
         ],

@@ -109,7 +109,9 @@ pub(crate) struct PipeOperands {
 
 /// Whether memory is that of a pipe.
 pub(crate) fn is_pipe(memory: &MemorySpan) -> bool {
-    if memory.length < (HEADER + RESERVATION) * 8 || !memory.address.addr().is_multiple_of(8) {
+    if memory.length < (HEADER_WORDS + RESERVATION_WORDS) * 8
+        || !memory.address.addr().is_multiple_of(8)
+    {
         return false;
     }
     let words = memory.address.cast::<u64>();
@@ -117,7 +119,7 @@ pub(crate) fn is_pipe(memory: &MemorySpan) -> bool {
     let [magic, packet, capacity] = [0, 1, 2].map(|n| unsafe { words.add(n).read() });
     let shape = u32::try_from(packet).ok().zip(u32::try_from(capacity).ok());
     let bytes = shape.and_then(|(packet, capacity)| PipeShape { packet, capacity }.memory_bytes());
-    magic == MAGIC && bytes.is_some_and(|bytes| bytes <= memory.length)
+    magic == PIPE_MAGIC && bytes.is_some_and(|bytes| bytes <= memory.length)
 }
 
 /// Runs an operation on a pipe. Reads and writes return 0, or all bits where they fail. Reservations return their
@@ -207,13 +209,18 @@ impl LockedPipe {
     }
 
     /// The words of reservation `n`, which is below the number of them.
-    fn reservation_words(&mut self, n: u64) -> &mut [u64; RESERVATION as usize] {
+    fn reservation_words(&mut self, n: u64) -> &mut [u64; RESERVATION_WORDS as usize] {
         // SAFETY: they follow the header, under the lock.
-        unsafe { &mut *self.words.add((HEADER + n * RESERVATION) as usize).cast() }
+        unsafe {
+            &mut *self
+                .words
+                .add((HEADER_WORDS + n * RESERVATION_WORDS) as usize)
+                .cast()
+        }
     }
 
     fn packet_address(&self, packet: u64) -> *mut u8 {
-        let first = HEADER + self.shape.reservation_count() * RESERVATION;
+        let first = HEADER_WORDS + self.shape.reservation_count() * RESERVATION_WORDS;
         let at = packet % u64::from(self.shape.capacity) * u64::from(self.shape.packet);
         // SAFETY: within the memory of the pipe, as the header says.
         unsafe { self.words.add(first as usize).cast::<u8>().add(at as usize) }
@@ -287,7 +294,11 @@ impl LockedPipe {
     }
 
     /// A reservation that was not committed yet.
-    fn open_reservation(&mut self, reads: bool, id: u64) -> Option<[u64; RESERVATION as usize]> {
+    fn open_reservation(
+        &mut self,
+        reads: bool,
+        id: u64,
+    ) -> Option<[u64; RESERVATION_WORDS as usize]> {
         let n = id
             .checked_sub(1)
             .filter(|n| *n < self.shape.reservation_count())?;

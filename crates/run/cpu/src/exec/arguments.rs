@@ -96,7 +96,7 @@ impl JitKernel {
                     Some(ArgumentPayload::Address(texture))
                 }
                 (ParameterResource::Sampler, JitArgument::Sampler(sampler)) => {
-                    Some(ArgumentPayload::Address(sampler.encode_word()))
+                    Some(ArgumentPayload::Address(encode_sampler(sampler)))
                 }
                 (ParameterResource::Pipe, JitArgument::Memory(memory)) => {
                     if !pipe::is_pipe(memory) {
@@ -206,7 +206,7 @@ impl MarshalledArguments {
                 DescriptorResource::Image(image),
             ) => [self.add_texture(ty, image).map_err(bad)?, 0],
             (ParameterResource::Sampler, DescriptorResource::Sampler(sampler)) => {
-                [sampler.encode_word(), 0]
+                [encode_sampler(sampler), 0]
             }
             (ParameterResource::Memory, _) => return Err(bad("it takes a buffer".to_owned())),
             (ParameterResource::Sampler, _) => return Err(bad("it takes a sampler".to_owned())),

@@ -4,7 +4,7 @@
 //! describe the request.
 
 use super::sample::{SamplePosition, SampledTexture, lod_of};
-use super::sampler::SamplerState;
+use super::sampler_word::decode_sampler;
 use super::{ImageDimensions, TextureView};
 use std::mem::offset_of;
 
@@ -101,7 +101,7 @@ impl ImageRequest {
         sampler: u64,
         asked: u64,
     ) -> (SampledTexture<'t>, SamplePosition, Option<f32>) {
-        let sampler = SamplerState::of_word(sampler);
+        let sampler = decode_sampler(sampler);
         let compares = asked & ask::COMPARES != 0;
         let reference = compares.then_some(self.reference);
         let sampled = SampledTexture { texture, sampler };

@@ -9,12 +9,13 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod access;
-mod format;
 mod sample;
-mod sampler;
+pub(crate) mod sampler_word;
 
-pub use format::TexelFormat;
-pub use sampler::{BorderColour, DepthComparison, SamplerAddressing, SamplerFilter, SamplerState};
+pub use spirula_resource::{
+    BorderColour, DepthComparison, ImageDimensions, ImageShape, ImageType, SamplerAddressing,
+    SamplerFilter, SamplerState, TexelFormat,
+};
 
 use crate::memory::memory_span::MemorySpan;
 use spirula_spirv::grammar::enumerants::{Dim, ImageFormat};
@@ -240,7 +241,7 @@ impl TextureView {
     /// The view of an image whose memory has room for its texels.
     pub fn new(image: &HostImage) -> TextureView {
         TextureView {
-            sampler: image.sampler.encode_word(),
+            sampler: sampler_word::encode_sampler(&image.sampler),
             texels: image.memory.address,
             shape: image.shape,
         }
@@ -286,46 +287,5 @@ impl TextureView {
         let bytes = self.shape.format.texel_bytes() as usize;
         // SAFETY: as above.
         unsafe { std::ptr::copy_nonoverlapping(texel.as_ptr(), address, bytes) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shapes_are_checked() {
-        let rgba8 = TexelFormat::from_name("rgba8").expect("there is such a format");
-        let shape = ImageShape::new(ImageDimensions::D2, rgba8, [5, 3, 1]);
-        assert_eq!(
-            (shape.check_dimensions(), shape.total_bytes()),
-            (Ok(()), Some(60))
-        );
-        let mips = ImageShape { levels: 3, ..shape };
-        assert_eq!(mips.total_bytes(), Some(60 + 8 + 4));
-        let wrong = [
-            ImageShape { levels: 4, ..shape },
-            ImageShape { layers: 2, ..shape },
-            ImageShape {
-                size: [5, 3, 2],
-                ..shape
-            },
-            ImageShape {
-                size: [5, 0, 1],
-                ..shape
-            },
-            ImageShape {
-                dimensions: ImageDimensions::Cube,
-                ..shape
-            },
-            ImageShape {
-                dimensions: ImageDimensions::D3,
-                size: [MAX_EXTENT; 3],
-                ..shape
-            },
-        ];
-        for shape in wrong {
-            assert!(shape.check_dimensions().is_err(), "{shape:?}");
-        }
     }
 }

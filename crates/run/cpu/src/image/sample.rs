@@ -3,7 +3,7 @@
 //! The rules are those of section 8.2 of the OpenCL C specification. Vulkan's rules (16.5 and following) agree where
 //! they overlap, and define levels of detail.
 
-use super::sampler::{BorderColour, SamplerAddressing, SamplerFilter, SamplerState};
+use super::{BorderColour, SamplerAddressing, SamplerFilter, SamplerState};
 use super::{ImageDimensions, TextureView};
 use spirula_scalar::math;
 

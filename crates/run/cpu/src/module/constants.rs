@@ -160,7 +160,7 @@ impl ConstantEvaluator<'_> {
                     inst.operand_word(1),
                     inst.operand_word(2),
                 );
-                self.push_scalars(&[ConstantScalar::Plain(sampler.encode_word())])
+                self.push_scalars(&[ConstantScalar::Plain(encode_sampler(&sampler))])
             }
             Op::SpecConstantOp => self
                 .evaluate_spec_op(inst, ty)

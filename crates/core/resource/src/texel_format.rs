@@ -25,15 +25,15 @@ enum TexelComponent {
 /// Arrangement of the components of a texel.
 #[derive(Clone, Copy, Debug)]
 enum TexelPacking {
-    /// Each in bytes of its own.
+    /// Each component has bytes of its own.
     Each(TexelComponent),
-    /// Ten bits each for red, green and blue, two for alpha, from the lowest on.
+    /// Ten bits each for red, green and blue, two for alpha, from the lowest bit on.
     Ten(fn(u32) -> TexelComponent),
-    /// Floats without sign: eleven bits for red and green, ten for blue.
+    /// Unsigned floats: eleven bits for red and green, ten for blue.
     Eleven,
 }
 
-/// Which components there are.
+/// Order of the components.
 type ChannelOrder = ImageChannelOrder;
 
 struct TexelFormatRow(&'static str, ChannelOrder, TexelPacking, ImageFormat);
@@ -41,9 +41,9 @@ struct TexelFormatRow(&'static str, ChannelOrder, TexelPacking, ImageFormat);
 use TexelComponent::{Float, Sint, Snorm, Uint, Unorm};
 use TexelPacking::{Each, Eleven, Ten};
 
-/// OpenCL's number of the order that modules number 0.
+/// OpenCL's number of the order that is 0 in modules.
 const FIRST_ORDER: u32 = 0x10B0;
-/// OpenCL's number of the type that modules number 0.
+/// OpenCL's number of the type that is 0 in modules.
 const FIRST_TYPE: u32 = 0x10D0;
 
 const R: ChannelOrder = ImageChannelOrder::R;
@@ -114,7 +114,7 @@ impl TexelFormat {
         TexelFormat::all_formats().find(|f| f.name() == name)
     }
 
-    /// The format that a type of a module names; none for `Unknown`.
+    /// The format of an image type in a module; `None` for `Unknown`.
     pub fn of_module(format: ImageFormat) -> Option<TexelFormat> {
         let named = format != ImageFormat::Unknown;
         TexelFormat::all_formats().find(|f| named && f.table_row().3 == format)
@@ -138,7 +138,7 @@ impl TexelFormat {
         }
     }
 
-    /// Components of a texel that are stored.
+    /// Number of stored components of a texel.
     pub fn components(self) -> u32 {
         match self.table_row().1 {
             ImageChannelOrder::RG => 2,
@@ -150,7 +150,7 @@ impl TexelFormat {
         }
     }
 
-    /// A texel as an array: the name of its elements' type (`u8`, `f16`, …), and their number.
+    /// A texel as an array: the name of its element type (`u8`, `f16`, …), and the number of elements.
     pub fn stored_elements(self) -> (&'static str, u32) {
         let name = match self.table_row().2 {
             Ten(_) | Eleven => return ("u32", 1),
@@ -168,13 +168,13 @@ impl TexelFormat {
         (name, self.components())
     }
 
-    /// Whether components are integers that are not normalised.
+    /// Whether components are integers without normalisation.
     pub fn is_integer(self) -> bool {
         matches!(self.component(), Uint(_) | Sint(_))
     }
 
-    /// Whether components are integers with signs.
-    pub(crate) fn is_signed(self) -> bool {
+    /// Whether components are signed integers.
+    pub fn is_signed(self) -> bool {
         matches!(self.component(), Sint(_))
     }
 
@@ -233,7 +233,7 @@ impl TexelFormat {
     }
 
     /// The components of a texel as numbers.
-    pub(crate) fn decode_floats(self, texel: &[u8]) -> [f32; 4] {
+    pub fn decode_floats(self, texel: &[u8]) -> [f32; 4] {
         let parts = self
             .split_components(texel)
             .map(|(c, bits)| c.to_float(bits));
@@ -241,13 +241,13 @@ impl TexelFormat {
     }
 
     /// The components of a texel as integers.
-    pub(crate) fn decode_ints(self, texel: &[u8]) -> [i64; 4] {
+    pub fn decode_ints(self, texel: &[u8]) -> [i64; 4] {
         let parts = self.split_components(texel).map(|(c, bits)| c.to_int(bits));
         self.spread_to_rgba(parts, 0, 1)
     }
 
     /// Stores numbers into a texel.
-    pub(crate) fn put_floats(self, value: [f32; 4], texel: &mut [u8]) {
+    pub fn put_floats(self, value: [f32; 4], texel: &mut [u8]) {
         self.encode_components(
             self.gather_from_rgba(value),
             texel,
@@ -256,7 +256,7 @@ impl TexelFormat {
     }
 
     /// Stores integers into a texel.
-    pub(crate) fn put_ints(self, value: [i64; 4], texel: &mut [u8]) {
+    pub fn put_ints(self, value: [i64; 4], texel: &mut [u8]) {
         self.encode_components(self.gather_from_rgba(value), texel, TexelComponent::of_int);
     }
 
@@ -357,7 +357,7 @@ impl TexelComponent {
         self.width().div_ceil(8)
     }
 
-    /// The largest of normalised integers.
+    /// The largest normalised integer.
     fn max_value(self) -> f64 {
         match self {
             Snorm(bits) => ((1u64 << (bits - 1)) - 1) as f64,
@@ -435,7 +435,7 @@ fn bits_at(texel: &[u8], at: usize, bytes: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// A float without sign, with five bits of exponent.
+/// Decodes an unsigned float with five bits of exponent.
 fn from_unsigned_float(bits: u32, fraction_bits: u32) -> f32 {
     let fraction = (bits & ((1 << fraction_bits) - 1)) as f32 / (1 << fraction_bits) as f32;
     match bits >> fraction_bits {
@@ -490,7 +490,7 @@ mod tests {
                     format.put_floats(floats, &mut back)
                 }
                 let least = format.name().contains("snorm");
-                // The least of signed normalised integers has two codes.
+                // The least signed normalised integer has two codes.
                 let same = |(a, b): (&u8, &u8)| a == b || (least && a.abs_diff(*b) == 1);
                 assert!(
                     back.iter().zip(&texel).all(same),

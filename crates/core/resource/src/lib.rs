@@ -1,0 +1,22 @@
+//! Resources of kernels besides buffers: images, samplers and pipes, as devices and their callers share them.
+//!
+//! - [`TexelFormat`]: formats of texels, and how components become numbers and back.
+//! - [`ImageShape`]: dimensions, format, size, layers and levels of an image.
+//! - [`ImageType`]: the type of an image in a module, and whether an image fits it.
+//! - [`SamplerState`]: addressing, filters, border and comparison of a sampler.
+//! - [`PipeShape`]: packets of a pipe, and the layout of its memory.
+
+mod image_shape;
+mod image_type;
+mod pipe_shape;
+mod sampler;
+mod texel_format;
+
+pub use image_shape::{ImageDimensions, ImageShape};
+pub use image_type::ImageType;
+pub use pipe_shape::{HEADER_WORDS, MOST_RESERVATIONS, PIPE_MAGIC, PipeShape, RESERVATION_WORDS};
+pub use sampler::{
+    BORDER_COLOURS, BorderColour, DEPTH_COMPARISONS, DepthComparison, MAX_LOD, SAMPLER_ADDRESSINGS,
+    SAMPLER_FILTERS, SamplerAddressing, SamplerFilter, SamplerState,
+};
+pub use texel_format::TexelFormat;
