@@ -1,4 +1,4 @@
-//! The error of changing a module for a device, and diagnostics of what is not supported.
+//! Errors: the reasons why a module cannot be changed for a device, and diagnostics of unsupported constructs.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::ir::InstRef;
@@ -46,12 +46,12 @@ impl fmt::Display for LegalizeError {
 
 impl std::error::Error for LegalizeError {}
 
-/// The refusal of something at an instruction.
+/// The diagnostic that a construct at an instruction is not supported.
 pub fn diagnose_instruction(inst: InstRef<'_>, what: &str) -> SourceDiagnostic {
     SourceDiagnostic::error(inst.place(), format!("{what} is not supported for Vulkan"))
 }
 
-/// The refusal of something whose place is not known here.
+/// The diagnostic that a construct at an unknown place is not supported.
 pub fn diagnose_unsupported(what: &str) -> SourceDiagnostic {
     let text = format!("{what} is not supported for Vulkan");
     SourceDiagnostic::error(SourceLocation::Unknown, text)

@@ -1,12 +1,13 @@
-//! Workgroup memory laid out so that invocations side by side use different banks.
+//! Bank conflicts: arrays in workgroup memory are padded so that adjacent invocations use different banks.
 //!
-//! Graphics processors serve one word of each of 32 banks at a time, and word `i` is in bank `i % 32`: invocations that read
-//! down a column of a matrix with rows of 32, 64 or 96 words, or along its second diagonal with rows of 65, read
-//! one after the other. A word is left out behind each 32, so that element `i` is at `i + i / 32` (the padding of Harris,
-//! Sengupta and Owens, "Parallel prefix sum (scan) with CUDA", GPU Gems 3, 2007, section 39.2.3). That takes two instructions
-//! of an access, and neighbours are not read at once any more, so it is done only where half of the indices that invocations do
-//! not share grow by a multiple of 16 from one to the next, or by what is known only when it runs. Multiples of 32, by which
-//! all meet, count twice.
+//! Graphics processors serve one word of each of 32 banks at a time. Word `i` is in bank `i % 32`. Invocations that read down a
+//! column of a matrix with rows of 32, 64 or 96 words, or along its second diagonal with rows of 65, are served one after the other.
+//!
+//! One word of padding follows each 32 words, so that element `i` is at `i + i / 32` (Harris, Sengupta and Owens, "Parallel prefix
+//! sum (scan) with CUDA", GPU Gems 3, 2007, section 39.2.3). An access then takes two more instructions, and neighbours cannot be
+//! read at once any more. Arrays are therefore padded only where at least half of the indices that invocations do not share grow by
+//! a multiple of 16 from one invocation to the next, or by a uniform amount that is unknown before the launch. Multiples of 32, by
+//! which all invocations conflict, count twice.
 
 use super::shader_editor::ShaderEditor;
 use rustc_hash::FxHashMap;
@@ -16,17 +17,17 @@ use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, StorageClass};
 use spirula_spirv::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// Banks, as a power of two.
+/// Number of banks, as a power of two.
 const BANKS: u32 = 5;
-/// Differences of indices of invocations side by side from which on they meet in a bank too often, and by which all meet.
+/// Strides between adjacent invocations that conflict often, and by which all invocations conflict.
 const OFTEN: i64 = 16;
 const ALWAYS: i64 = 32;
-/// Values that an index is followed through, one computed of the other.
+/// Longest chain of values that an index is traced through.
 const DEEPEST: usize = 256;
 /// Bytes of an element.
 const WORD: u64 = 4;
 
-/// The module, once specialised, with such memory of up to `room` bytes more; `None` where nothing is gained by it.
+/// The specialised module with padded arrays, which take up to `room` bytes more; `None` where padding gains nothing.
 pub fn spread_banks(module: &SpirvModule, room: u64) -> Option<SpirvModule> {
     let definitions = IdDefinitions::from_module(module);
     let arrays = find_arrays(module, &definitions);
@@ -52,7 +53,7 @@ pub fn spread_banks(module: &SpirvModule, room: u64) -> Option<SpirvModule> {
     Some(changed)
 }
 
-/// A variable of the workgroup that is an array of words, and the accesses to it.
+/// A workgroup variable that is an array of words, and the accesses to it.
 struct BankedArray {
     variable: Inst,
     element: Id,
@@ -70,14 +71,14 @@ struct BankedAccess {
 }
 
 impl BankedArray {
-    /// Its length with what is left out.
+    /// Its length with padding.
     fn padded_length(&self) -> u64 {
         let length = u64::from(self.length);
         length + (length >> BANKS) + 1
     }
 }
 
-/// The arrays that are worth it.
+/// The arrays that are worth padding.
 fn find_arrays(module: &SpirvModule, definitions: &IdDefinitions) -> Vec<BankedArray> {
     let globals = module.section_insts(ModuleSection::Globals);
     let found = globals.filter_map(|inst| match_array(module, definitions, inst));
@@ -122,7 +123,7 @@ fn find_arrays(module: &SpirvModule, definitions: &IdDefinitions) -> Vec<BankedA
     arrays
 }
 
-/// A variable, if it is such an array.
+/// The array of a variable, if it is an array of words.
 fn match_array(
     module: &SpirvModule,
     definitions: &IdDefinitions,
@@ -148,7 +149,7 @@ fn match_array(
     })
 }
 
-/// Gives an array room for what is left out.
+/// Makes room for padding in an array.
 fn grow_array(module: &mut SpirvModule, array: &BankedArray) {
     let mut editor = ShaderEditor { module };
     let length = editor.declare_constant(array.padded_length() as u32);
@@ -177,14 +178,14 @@ fn match_access(
     })
 }
 
-/// The beginning of rows of whole banks in an index: `number * size`, and what is added to it.
+/// An index that is split into a row and a position: `number * size + rest`, where rows are whole multiples of all banks.
 struct BankRowIndex {
     number: Id,
     size: i64,
     rest: Id,
 }
 
-/// An index as a place in a row, if it is written so.
+/// Splits an index into a row and a position, if it has that form.
 fn match_row(module: &SpirvModule, definitions: &IdDefinitions, index: Id) -> Option<BankRowIndex> {
     let def = |id| definitions.get(module, id);
     let sum = def(index).filter(|inst| inst.op() == Op::IAdd)?;
@@ -206,8 +207,8 @@ fn match_row(module: &SpirvModule, definitions: &IdDefinitions, index: Id) -> Op
     })
 }
 
-/// Has an access be to where its element is now. What is left out before a row is part of its size; only the place in the
-/// row is asked for what is left out before it.
+/// Moves an access to the padded position of its element. The padding before a row is part of the row's size, so that only the
+/// position in the row needs to be computed.
 fn spread_access(
     module: &mut SpirvModule,
     access: &BankedAccess,
@@ -251,7 +252,7 @@ impl IndexConstants {
     }
 }
 
-/// A number as a constant of a type.
+/// Declares a constant of a type.
 fn declare_constant(module: &mut SpirvModule, ty: Id, width: u32, value: i64) -> Id {
     let words = [value as u32, (value >> 32) as u32];
     let value = if width > 32 { &words[..] } else { &words[..1] };
@@ -268,7 +269,7 @@ fn declare_constant(module: &mut SpirvModule, ty: Id, width: u32, value: i64) ->
     id
 }
 
-/// A number that is known.
+/// The value of a constant.
 fn find_known_value(module: &SpirvModule, definitions: &IdDefinitions, id: Id) -> Option<i64> {
     let value = definitions.default_value(module, id)?;
     let def = definitions.get(module, id)?;
@@ -279,25 +280,25 @@ fn find_known_value(module: &SpirvModule, definitions: &IdDefinitions, id: Id) -
     })
 }
 
-/// How a value differs from an invocation to the next.
+/// Stride of a value: how it differs between adjacent invocations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum InvocationStride {
-    /// By a number.
+    /// A constant.
     Fixed(i64),
-    /// By what is the same for all, and known only when it runs.
+    /// Uniform, and unknown before the launch.
     Unknown,
-    /// In some other way.
+    /// Anything else.
     Other,
 }
 
-/// How values differ, found out once for each.
+/// Strides of values, computed once for each.
 struct InvocationStrideAnalysis<'m> {
     module: &'m SpirvModule,
     definitions: &'m IdDefinitions,
     decorations: IdDecorations,
-    /// What was found.
+    /// Results.
     known: IdMap<Option<InvocationStride>>,
-    /// Values that are being looked at.
+    /// Depth of the current trace.
     depth: usize,
 }
 
@@ -312,7 +313,7 @@ impl<'m> InvocationStrideAnalysis<'m> {
         }
     }
 
-    /// How much it counts that invocations side by side meet in a bank by an index; `None` where all have the same.
+    /// Weight of the conflicts of an index; `None` where it is uniform.
     fn rate_conflicts(&mut self, index: Id) -> Option<u32> {
         match self.find_stride(index) {
             InvocationStride::Fixed(0) => None,
@@ -323,7 +324,7 @@ impl<'m> InvocationStrideAnalysis<'m> {
         }
     }
 
-    /// How a value differs.
+    /// The stride of a value.
     fn find_stride(&mut self, id: Id) -> InvocationStride {
         if let Some(known) = self.known[id] {
             return known;
@@ -378,7 +379,7 @@ impl<'m> InvocationStrideAnalysis<'m> {
         }
     }
 
-    /// What is the same for all where all that it is computed of is.
+    /// The stride of a value that is uniform if all its operands are.
     fn derive_uniform_stride(&mut self, inst: InstRef<'m>) -> InvocationStride {
         let is_same = matches!(
             inst.op(),
@@ -405,7 +406,7 @@ impl<'m> InvocationStrideAnalysis<'m> {
         }
     }
 
-    /// A step as often as a factor that is the same for all says.
+    /// A stride multiplied by a uniform factor.
     fn scale_stride(&self, step: InvocationStride, factor: Id) -> InvocationStride {
         match (step, self.known_value(factor)) {
             (InvocationStride::Fixed(0), _) => step,
@@ -419,8 +420,8 @@ impl<'m> InvocationStrideAnalysis<'m> {
         }
     }
 
-    /// The step that all of some values have. What is computed of the result itself, as in loops, is taken to
-    /// go on like the first of them.
+    /// The common stride of some values. Values that depend on the result itself, as in loops, are assumed to have the stride of
+    /// the first.
     fn merge_strides(
         &mut self,
         result: Option<Id>,
@@ -432,13 +433,14 @@ impl<'m> InvocationStrideAnalysis<'m> {
         if let Some(id) = result {
             self.known.set(id, Some(first));
         }
-        match values.all(|id| self.find_stride(id) == first) {
-            true => first,
-            false => InvocationStride::Other,
+        if values.all(|id| self.find_stride(id) == first) {
+            first
+        } else {
+            InvocationStride::Other
         }
     }
 
-    /// What is read of what the device gives, or of push constants.
+    /// The stride of a load of a built-in variable, or of push constants.
     fn derive_load_stride(&self, inst: InstRef<'m>) -> InvocationStride {
         let def = |id| self.definitions.get(self.module, id);
         let (load, part) = match inst.op() {
@@ -488,13 +490,13 @@ impl<'m> InvocationStrideAnalysis<'m> {
         }
     }
 
-    /// A number that is known.
+    /// The value of a constant.
     fn known_value(&self, id: Id) -> Option<i64> {
         find_known_value(self.module, self.definitions, id)
     }
 }
 
-/// The step of a sum, or of a difference.
+/// The stride of a sum or a difference.
 fn add_strides(a: InvocationStride, b: InvocationStride, sign: i64) -> InvocationStride {
     match (a, b) {
         (InvocationStride::Other, _) | (_, InvocationStride::Other) => InvocationStride::Other,

@@ -1,9 +1,9 @@
-//! Storage buffers by their addresses.
+//! Buffer addresses: storage buffers are accessed by address instead of through descriptors.
 //!
-//! Pointers to storage buffers become physical ones, which have no limit but memory. The addresses come
-//! behind the push constants or, where these have no room, from a small storage buffer, in the order of the
-//! descriptors that they replace; each function that uses a buffer's variable loads its address first. What is
-//! accessed is aligned as its scalars are, which is what the layouts of storage buffers ask for.
+//! Pointers to storage buffers become physical pointers, which have no limit but memory. The addresses follow the push constants or,
+//! where these have no room, come from a small storage buffer. Their order is that of the descriptors that they replace. Each
+//! function that uses a buffer's variable loads the address first. Accesses are aligned as their scalars are, which is what the
+//! layouts of storage buffers guarantee.
 
 use super::DescriptorLocation;
 use super::shader_editor::ShaderEditor;
@@ -17,33 +17,32 @@ use spirula_spirv::grammar::{Op, SpirvVersion};
 use spirula_spirv::ir::{Func, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::reflect::{BindingKind, EntryInterface, InterfaceBinding};
 
-/// Bit of memory operands with the literal that follows them first but for none.
+/// Bit of memory operands; its literal is the first that follows them.
 const ALIGNED: u32 = 0x2;
 
-/// The version from which on storage buffers have a storage class of their own and nothing else.
+/// First version in which storage buffers always have their own storage class.
 const STORAGE: SpirvVersion = SpirvVersion::new(1, 4);
 
-/// A shader whose storage buffers come by address.
+/// A shader whose storage buffers are accessed by address.
 pub struct AddressedShader {
     /// The shader.
     pub module: SpirvModule,
-    /// Where the addresses come from, eight bytes for each of `buffers`.
+    /// Source of the addresses, eight bytes for each of `buffers`.
     pub table: AddressSource,
-    /// The descriptors that are no more, in the order of the addresses.
+    /// The replaced descriptors, in the order of the addresses.
     pub buffers: Vec<DescriptorLocation>,
 }
 
-/// Where addresses come from.
+/// Sources of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressSource {
-    /// From the push constants, from this byte on.
+    /// The push constants, from this offset on.
     Pushed(u32),
-    /// From a storage buffer that is bound.
+    /// A storage buffer at a descriptor.
     Bound(DescriptorLocation),
 }
 
-/// The shader with the storage buffers of an entry point by address, on a device with so many bytes of push
-/// constants.
+/// The shader whose entry point accesses storage buffers by address. `most` is the device's limit of push constants in bytes.
 pub fn address_buffers(
     module: &SpirvModule,
     interface: &EntryInterface,
@@ -104,7 +103,7 @@ fn to_descriptor_location(binding: &InterfaceBinding) -> DescriptorLocation {
     }
 }
 
-/// Whether all that the module does with its storage buffers can be done with physical pointers.
+/// Whether all uses of storage buffers can be expressed with physical pointers.
 fn can_use_pointers(module: &SpirvModule, variables: &[&InterfaceBinding]) -> bool {
     let memory = module.section_insts(ModuleSection::MemoryModel).next();
     let is_logical = memory.is_some_and(|m| m.operand_word(0) == AddressingModel::Logical.0);
@@ -119,13 +118,13 @@ fn can_use_pointers(module: &SpirvModule, variables: &[&InterfaceBinding]) -> bo
             .map(|v| v.operand_word(0));
         b.count == 1 && !is_shared && class == Some(StorageClass::StorageBuffer.0)
     };
-    // Lengths of arrays are those of descriptors; copies would need an alignment on either side.
+    // Array lengths need descriptors; copies would need an alignment on both sides.
     let stands = |i: InstRef<'_>| matches!(i.op(), Op::ArrayLength | Op::CopyMemory);
     let stands_in_the_way = module.all_insts().any(stands);
     is_logical && variables.iter().all(is_plain) && !stands_in_the_way
 }
 
-/// Has every pointer to storage buffers be physical, but for those of the table.
+/// Makes all pointers to storage buffers physical, except for those to the table.
 fn physical_pointers(editor: &mut ShaderEditor<'_>, table: Id) {
     let globals = editor.module.section_insts(ModuleSection::Globals);
     let pointers = globals.filter(|i| {
@@ -138,7 +137,7 @@ fn physical_pointers(editor: &mut ShaderEditor<'_>, table: Id) {
     for (inst, _) in pointers {
         editor.module.words_mut(inst)[1] = StorageClass::PhysicalStorageBuffer.0;
     }
-    // Variables and parameters that hold such pointers have to say whether others point there.
+    // Variables and parameters that hold such pointers need an aliasing decoration.
     let mut holding: Vec<(Id, Decoration)> = Vec::new();
     let definitions = IdDefinitions::from_module(editor.module);
     for inst in editor.module.all_insts() {
@@ -163,32 +162,32 @@ fn physical_pointers(editor: &mut ShaderEditor<'_>, table: Id) {
     }
 }
 
-/// The addresses.
+/// The table of addresses.
 struct AddressTable {
     place: AddressSource,
     variable: Id,
-    /// Type of pointers to all of them, made after all of the module's own.
+    /// Type of the pointer to the table, newer than all types of the original module.
     pointer: Id,
     /// Type of pointers to an address, and of an address.
     row_pointer: Id,
     row: Id,
-    /// What leads to the first of them: a member in front of the row, or the member that it is.
+    /// Path to the first address.
     first: AddressPath,
-    /// The variable whose place it took.
+    /// The variable that it replaced.
     replaced: Option<Id>,
 }
 
-/// How an address is reached.
+/// Paths to an address.
 #[derive(Clone, Copy)]
 enum AddressPath {
-    /// Rows of an array, which is this member.
+    /// Elements of an array, which is this member.
     Array(Id),
     /// Members, from this one on.
     Member(u32),
 }
 
 impl AddressTable {
-    /// In a storage buffer.
+    /// Declares the table in a storage buffer.
     fn declare_in_buffer(editor: &mut ShaderEditor<'_>) -> AddressTable {
         let place = editor.free_place();
         let word = editor.declare_u32();
@@ -217,7 +216,7 @@ impl AddressTable {
         }
     }
 
-    /// Behind the push constants, where these have room and are only reached member by member.
+    /// Declares the table after the push constants, where these have room and are only accessed member by member.
     fn declare_in_push_constants(
         editor: &mut ShaderEditor<'_>,
         bytes: u32,
@@ -262,8 +261,7 @@ impl AddressTable {
         })
     }
 
-    /// Has every function use the address in a row instead of a variable, which goes; one without a row is
-    /// used by no function that is run.
+    /// Replaces a variable by the address in a row of the table. A variable without a row is used by no function that runs.
     fn replace_variable(
         &self,
         editor: &mut ShaderEditor<'_>,
@@ -328,7 +326,7 @@ impl AddressTable {
         }
     }
 
-    /// Declares what physical pointers need, and the table in the interface.
+    /// Declares the requirements of physical pointers, and the table in the interface.
     fn declare_requirements(&self, editor: &mut ShaderEditor<'_>, function: Id, gone: &[Id]) {
         editor.declare_capability(Capability::PhysicalStorageBufferAddresses);
         if editor.module.version < SpirvVersion::new(1, 5) {
@@ -355,16 +353,13 @@ impl AddressTable {
         };
         let points: Vec<_> = points.map(|p| (p.handle(), is_meant(&p))).collect();
         for (point, is_meant) in points {
-            let add: &[Id] = match is_meant {
-                true => &[self.variable],
-                false => &[],
-            };
+            let add: &[Id] = if is_meant { &[self.variable] } else { &[] };
             editor.edit_interface(point, add, gone);
         }
     }
 }
 
-/// Takes out a variable with all that is said of it.
+/// Removes a variable with its names and decorations.
 fn remove_variable(editor: &mut ShaderEditor<'_>, variable: Id, definition: Inst) {
     editor.drop_annotations(variable, |_| true);
     let names = editor.module.section_insts(ModuleSection::Names);
@@ -376,21 +371,21 @@ fn remove_variable(editor: &mut ShaderEditor<'_>, variable: Id, definition: Inst
     editor.module.remove_inst(definition);
 }
 
-/// The push constants of a module, as they were.
+/// The original push constants of a module.
 #[derive(Default)]
 struct PushBlock {
     variable: Option<Id>,
     /// Types of the members.
     members: Vec<u32>,
-    /// What is said of members, without the type in front.
+    /// Decorations of members, without the type operand.
     decorations: Vec<Vec<u32>>,
-    /// Where the variable is used, by access chains.
+    /// Uses of the variable by access chains.
     uses: Vec<(Inst, usize)>,
 }
 
 impl PushBlock {
-    /// Those of a module with one variable of them, or without; `None` where it has several, or is used in
-    /// another way than by its members.
+    /// The push constants of a module with at most one such variable; `None` where it has several, or uses the variable otherwise than
+    /// by its members.
     fn find_in_module(module: &SpirvModule) -> Option<PushBlock> {
         let is_pushed = |i: &InstRef<'_>| {
             i.op() == Op::Variable && i.operand_word(0) == StorageClass::PushConstant.0
@@ -433,11 +428,11 @@ impl PushBlock {
     }
 }
 
-/// Says of every access by a physical pointer how it is aligned.
+/// Adds the alignment to every access by a physical pointer.
 fn align_accesses(editor: &mut ShaderEditor<'_>) {
     let definitions = IdDefinitions::from_module(editor.module);
     let module = &*editor.module;
-    // The pointee where a pointer is physical.
+    // The pointee of a physical pointer.
     let pointee = |pointer: Id| {
         let value = definitions.get(module, pointer)?;
         let ty = definitions.get(module, value.result_type()?)?;
@@ -451,7 +446,7 @@ fn align_accesses(editor: &mut ShaderEditor<'_>) {
         .iter()
         .flat_map(|f| module.function_insts(*f))
     {
-        // The place of the memory operands among all words behind the first.
+        // The position of the memory operands among all words after the first.
         let (pointer, at) = match inst.op() {
             Op::Load => (inst.get_id(0), 3),
             Op::Store => (inst.get_id(0), 2),

@@ -1,9 +1,9 @@
-//! Functions that drivers compute as they like.
+//! Exact functions: sines, cosines and tangents of large angles, and hyperbolic functions.
 //!
-//! Vulkan says how exact sines are within half a turn from zero only, and drivers make use of it: lavapipe has the
-//! sine of 1e9 as 1, and graphics cards lose a bit with each bit that the angle has above. Angles are
-//! brought to within half a turn first. Of hyperbolic functions it says what formulas they are derived from, by which the
-//! tangent of 1e-38 is 3e-8, and the inverse sine of 1e20 infinite: they are functions of this crate.
+//! Vulkan bounds the error of sines within half a turn from zero only, and drivers make use of that. The sine of 1e9 is 1 on lavapipe;
+//! graphics cards lose one bit for each bit that the angle has above half a turn. Angles are therefore reduced to half a turn first.
+//! For hyperbolic functions Vulkan gives formulas by which the tangent of 1e-38 is 3e-8 and the inverse sine of 1e20 is infinite.
+//! They are replaced by functions of this crate.
 
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{IdDefinitions, IdNames};
@@ -12,20 +12,20 @@ use spirula_spirv::ir::{IdWords, Inst, InstRef, SpirvModule};
 use spirula_spirv::link::{GlobalValueTable, SpirvImporter};
 use spirula_spirv::text;
 
-/// What becomes of an instruction.
+/// Replacements of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MathReplacement {
-    /// Its operand goes through a function.
+    /// A function is applied to its operand.
     Through,
-    /// It is a call of a function.
+    /// It becomes a call of a function.
     Call,
 }
 
-/// The texts of functions.
+/// The functions in assembly.
 const ANGLE: &str = include_str!("angle.spvasm");
 const HYPERBOLIC: &str = include_str!("hyperbolic.spvasm");
 
-/// Instructions of GLSL.std.450 of one operand, and the function for each.
+/// Instructions of GLSL.std.450 with one operand, and the function for each.
 #[rustfmt::skip]
 const FUNCTIONS: &[(u32, MathReplacement, &str, &str)] = &[
     (glsl::SIN, MathReplacement::Through, ANGLE, "reduced_angle"),
@@ -39,7 +39,7 @@ const FUNCTIONS: &[(u32, MathReplacement, &str, &str)] = &[
     (glsl::ATANH, MathReplacement::Call, HYPERBOLIC, "atanh"),
 ];
 
-/// The module with such functions of floats of 32 bits as exact as they should be; `None` where it has none.
+/// The module with exact functions of 32-bit floats; `None` where it uses none of them.
 pub fn replace_inexact_functions(module: &SpirvModule) -> Option<SpirvModule> {
     let (ids, definitions) = (IdWords::new(module), IdDefinitions::from_module(module));
     let row = |inst: InstRef<'_>| match_function(module, &ids, &definitions, inst);
@@ -78,7 +78,7 @@ pub fn replace_inexact_functions(module: &SpirvModule) -> Option<SpirvModule> {
     Some(module)
 }
 
-/// The row for an instruction of a float.
+/// The row for an instruction on a 32-bit float.
 fn match_function(
     module: &SpirvModule,
     ids: &IdWords,
@@ -96,7 +96,7 @@ fn match_function(
     row.filter(|_| is_single)
 }
 
-/// Puts a function of a text into a module.
+/// Imports a function in assembly into a module.
 fn import_function(module: &mut SpirvModule, text: &str, name: &str) -> Option<Id> {
     let words = text::parse_assembly(text, &text::ParseOptions::default()).ok()?;
     let library = SpirvModule::from_words(words).ok()?;

@@ -1,14 +1,12 @@
-//! What modules made here wish for and can do without.
+//! Float controls: execution modes that preserve signed zeros, infinities and NaNs.
 //!
-//! Lowerings to shaders ask for signed zeros, infinities and NaNs as IEEE 754 has them, for each width of
-//! floats that they use; a device that cannot promise them for a width runs the module without the
-//! promise. Modules from elsewhere mean what they say and are not changed.
+//! The lowerings to shaders request these modes for each width of floats that they use. A device that cannot promise a mode for a
+//! width runs the module without it. Modules from elsewhere keep their modes.
 
 use spirula_spirv::grammar::enumerants::{Capability, ExecutionMode};
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
-/// Drops the requests for special values of the widths that a device does not have them for: `had` has
-/// a bit for each width that it has.
+/// Drops the float controls of widths that a device does not support. `had` has a bit for each supported width.
 pub fn drop_missing_float_controls(module: &mut SpirvModule, had: u32) {
     let modes = module.section_insts(ModuleSection::ExecutionModes);
     let asks = modes.filter(|m| m.operand_word(1) == ExecutionMode::SignedZeroInfNanPreserve.0);

@@ -1,15 +1,14 @@
-//! Buffers that are only read and share their type with ones that are written.
+//! `NonWritable` decorations of variables that share their type with a written variable.
 //!
-//! NVIDIA's driver 580 takes what a variable's `NonWritable` promises for a promise of its type: it loads
-//! from all variables of that type before what the same invocation has stored. A promise that is not kept by
-//! all of a type is therefore not handed over; in a type of its own, it is.
+//! NVIDIA's driver 580 applies a variable's `NonWritable` to its type: it loads from all variables of that type before stores of the
+//! same invocation. The decoration is therefore dropped unless all variables of its type have it.
 
 use spirula_spirv::IdMap;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
-/// The module without such promises; `None` where there are none.
+/// The module without such decorations; `None` where it has none.
 pub fn drop_shared_non_writable(module: &SpirvModule) -> Option<SpirvModule> {
     let promises = || {
         module
@@ -20,7 +19,7 @@ pub fn drop_shared_non_writable(module: &SpirvModule) -> Option<SpirvModule> {
     };
     let mut promised = IdMap::new(module.bound(), false);
     promises().for_each(|d| promised.set(d.id_operand(0), true));
-    // What each pointer type leads to, and what of it is written.
+    // The pointee of each pointer type, and the pointees that are written.
     let mut pointee = IdMap::new(module.bound(), None);
     let mut written = IdMap::new(module.bound(), false);
     let mut shared = Vec::new();
@@ -62,7 +61,7 @@ mod tests {
     use spirula_spirv::ir::SpirvModule;
     use spirula_spirv::text::{ParseOptions, PrintOptions, parse_assembly, print_assembly};
 
-    /// Two buffers of one type and one of another, the first and the last only read.
+    /// Three buffers of the given types, of which the first and the last are only read.
     fn build_module(types: [&str; 3]) -> SpirvModule {
         let [a, b, c] = types;
         let source = format!(

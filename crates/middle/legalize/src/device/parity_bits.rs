@@ -1,8 +1,8 @@
-//! Lowest bits of integers of 64 bits, as choices.
+//! Parity bits: lowest bits of 64-bit integers as selections.
 //!
-//! NVIDIA's driver 580 takes the lowest bit of a sum of 64 bits for 1 where it is multiplied and added to a
-//! remainder of 64 bits: `t % 3 + (n + t / 3 & 1) * 3` gives `t % 3 + 3`. A choice between 1 and 0 by
-//! the same bit is right. Remainders by two are such bits to it as well.
+//! NVIDIA's driver 580 takes the lowest bit of a 64-bit sum for 1 where it is multiplied and added to a 64-bit remainder:
+//! `t % 3 + (n + t / 3 & 1) * 3` gives `t % 3 + 3`. A selection between 1 and 0 by the same bit is compiled correctly. The driver
+//! treats remainders by two like such bits.
 
 use super::shader_editor::ShaderEditor;
 use spirula_spirv::Id;
@@ -10,7 +10,7 @@ use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
-/// The module with choices in their place; `None` where it has no such bits.
+/// The module with selections in place of parity bits; `None` where it has none.
 pub fn select_parity_bits(module: &SpirvModule) -> Option<SpirvModule> {
     let definitions = IdDefinitions::from_module(module);
     let parities: Vec<(Inst, Id)> = module
@@ -46,7 +46,7 @@ pub fn select_parity_bits(module: &SpirvModule) -> Option<SpirvModule> {
     Some(module)
 }
 
-/// The type of a lowest bit of 64.
+/// The type of an instruction that computes a 64-bit parity bit.
 fn match_parity(
     module: &SpirvModule,
     definitions: &IdDefinitions,

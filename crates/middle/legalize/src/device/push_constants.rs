@@ -1,7 +1,7 @@
-//! Push constants that come from a storage buffer.
+//! Push constants that are read from a storage buffer.
 //!
-//! A block of push constants is laid out by the rules of storage buffers already, so that only the
-//! storage class changes, of the variable and of every pointer into it.
+//! A block of push constants already has a layout that is valid for storage buffers. Only the storage class changes: that of the
+//! variable and that of every pointer into it.
 
 use super::DescriptorLocation;
 use super::shader_editor::ShaderEditor;
@@ -11,7 +11,7 @@ use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
 use spirula_spirv::grammar::{Op, SpirvVersion};
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
-/// Capabilities that have another name for storage buffers.
+/// Capabilities of push constants, and the equivalents for storage buffers.
 const CAPABILITIES: &[(Capability, Capability)] = &[
     (
         Capability::StoragePushConstant8,
@@ -23,10 +23,10 @@ const CAPABILITIES: &[(Capability, Capability)] = &[
     ),
 ];
 
-/// The version from which on storage buffers have a storage class of their own and nothing else.
+/// First version in which storage buffers always have their own storage class.
 const STORAGE: SpirvVersion = SpirvVersion::new(1, 4);
 
-/// The shader with the push constants of an entry point in a buffer, and where that is bound.
+/// The shader with its push constants in a storage buffer, and the descriptor of that buffer.
 pub fn move_push_constants(module: &SpirvModule) -> Option<(SpirvModule, DescriptorLocation)> {
     let mut module = module.clone();
     if module.version < STORAGE {

@@ -1,4 +1,4 @@
-//! What the rewriters share: types and constants of a module, made where it lacks them.
+//! Shader editor: types, constants, variables and decorations that a module gets where it lacks them.
 
 use super::DescriptorLocation;
 use spirula_spirv::Id;
@@ -6,20 +6,20 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
 use spirula_spirv::ir::{Inst, ModuleSection, SpirvModule};
 
-/// A module under change.
+/// A module that is being changed.
 pub struct ShaderEditor<'m> {
     pub module: &'m mut SpirvModule,
 }
 
 impl ShaderEditor<'_> {
-    /// Puts an instruction at the end of a section.
+    /// Appends an instruction to a section.
     pub fn append_instruction(&mut self, section: ModuleSection, op: Op, words: &[u32]) -> Inst {
         let inst = self.module.create_inst(op, words);
         self.module.append_inst(section.list(), inst);
         inst
     }
 
-    /// A type: the module's own, where it has it and it may not be there twice.
+    /// Declares a type, or finds it where the module has it; for types that must not be declared twice.
     pub fn declare_type(&mut self, op: Op, operands: &[u32]) -> Id {
         let mut globals = self.module.section_insts(ModuleSection::Globals);
         let known = globals.find(|inst| inst.op() == op && inst.operands() == operands);
@@ -29,7 +29,7 @@ impl ShaderEditor<'_> {
         self.new_type(op, operands)
     }
 
-    /// A type of its own: structures are told apart by their decorations.
+    /// Declares a new type. Structures are distinguished by their decorations.
     pub fn new_type(&mut self, op: Op, operands: &[u32]) -> Id {
         let id = self.module.fresh_id();
         let words = [&[id.word()], operands].concat();
@@ -37,17 +37,17 @@ impl ShaderEditor<'_> {
         id
     }
 
-    /// Integers of 32 bits without a sign.
+    /// Declares the unsigned 32-bit integer type.
     pub fn declare_u32(&mut self) -> Id {
         self.declare_type(Op::TypeInt, &[32, 0])
     }
 
-    /// A pointer type.
+    /// Declares a pointer type.
     pub fn declare_pointer(&mut self, class: StorageClass, pointee: Id) -> Id {
         self.new_type(Op::TypePointer, &[class.0, pointee.word()])
     }
 
-    /// A constant of 32 bits.
+    /// Declares a constant of 32 bits.
     pub fn declare_constant(&mut self, value: u32) -> Id {
         let (ty, id) = (self.declare_u32(), self.module.fresh_id());
         self.append_instruction(
@@ -58,7 +58,7 @@ impl ShaderEditor<'_> {
         id
     }
 
-    /// A global variable.
+    /// Declares a global variable.
     pub fn declare_variable(&mut self, pointer: Id, class: StorageClass) -> Id {
         let id = self.module.fresh_id();
         self.append_instruction(
@@ -69,7 +69,7 @@ impl ShaderEditor<'_> {
         id
     }
 
-    /// Decorates something.
+    /// Decorates an id.
     pub fn decorate_id(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
         let words = [&[id.word(), decoration.0], operands].concat();
         self.append_instruction(ModuleSection::Annotations, Op::Decorate, &words);
@@ -83,7 +83,7 @@ impl ShaderEditor<'_> {
         }
     }
 
-    /// Drops names and decorations of an id, all of them or those that are meant.
+    /// Drops the decorations of an id that satisfy `is_meant`.
     pub fn drop_annotations(&mut self, id: Id, is_meant: impl Fn(Decoration) -> bool) {
         let about = |section| {
             let all = self.module.section_insts(section);
@@ -100,7 +100,7 @@ impl ShaderEditor<'_> {
         }
     }
 
-    /// A binding of the first set that nothing of the module has.
+    /// Finds a free binding of set 0.
     pub fn free_place(&self) -> DescriptorLocation {
         let decorated = self.module.section_insts(ModuleSection::Annotations);
         let decorated = decorated.filter(|i| i.op() == Op::Decorate);
@@ -112,7 +112,7 @@ impl ShaderEditor<'_> {
         }
     }
 
-    /// Adds to the interface of an entry point, and takes from it.
+    /// Adds variables to the interface of an entry point, and removes others.
     pub fn edit_interface(&mut self, point: Inst, add: &[Id], drop: &[Id]) {
         let inst = self.module.inst(point);
         let name = inst.string_operand(2).len() / 4 + 1;

@@ -1,4 +1,4 @@
-//! Specialisation constants: values given at launch become the constants' defaults.
+//! Specialisation constants: given values become the defaults of the constants, and the workgroup that results.
 
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{EntryReach, IdDecorations, IdDefinitions, TypeLayouts};
@@ -31,7 +31,7 @@ pub fn specialise_constants(module: &mut SpirvModule, spec: &[(u32, u64)]) {
                 module.replace_inst(inst, truth[usize::from(value != 0)], &words);
                 continue;
             }
-            // Narrow numbers with a sign fill their word with it.
+            // Narrow signed numbers are sign-extended to their word.
             let value = match ty {
                 [8, 1] => value as i8 as u64,
                 [16, 1] => value as i16 as u64,
@@ -79,7 +79,7 @@ impl SpecialisedWorkgroup {
     }
 }
 
-/// The constants of a module with the values that are given.
+/// The specialisation constants of a module with given values.
 struct SpecialisedConstants<'a> {
     module: &'a SpirvModule,
     definitions: &'a IdDefinitions,
@@ -88,7 +88,7 @@ struct SpecialisedConstants<'a> {
 }
 
 impl SpecialisedConstants<'_> {
-    /// A constant's value once specialised.
+    /// The specialised value of a constant.
     fn evaluate_constant(&self, id: Id) -> Option<u32> {
         let spec_id = self.constants.iter().find(|c| c.id == id);
         let given = spec_id.and_then(|c| self.spec.iter().find(|(id, _)| *id == c.spec_id));
@@ -98,7 +98,7 @@ impl SpecialisedConstants<'_> {
         }
     }
 
-    /// The sizes of the variables of the workgroup that a function reaches.
+    /// The sizes of the workgroup variables that a function uses.
     fn workgroup_memory(&self, decorations: &IdDecorations, function: Id) -> u64 {
         let (module, definitions) = (self.module, self.definitions);
         let length = |id| self.evaluate_constant(id).map(u64::from);
@@ -123,8 +123,8 @@ impl SpecialisedConstants<'_> {
         Some([next()?, next()?, next()?])
     }
 
-    /// The size by ids of constants: of the constant decorated `WorkgroupSize`, which counts above
-    /// the execution mode, or of `LocalSizeId`.
+    /// The size by ids of constants: of the constant decorated `WorkgroupSize`, which overrides the execution mode, or of
+    /// `LocalSizeId`.
     fn workgroup_size(&self, decorations: &IdDecorations, function: Id) -> Option<[u32; 3]> {
         let mut globals = self.module.section_insts(ModuleSection::Globals);
         let decorated = globals.find(|inst| {

@@ -1,9 +1,8 @@
-//! Divisions of integers of 64 bits, in 32 bits where these are enough.
+//! Wide divisions: 64-bit divisions are done in 32 bits where the operands fit.
 //!
-//! NVIDIA's driver 580 computes `x`, `y` and `z` of an index `t` wrongly in some shaders where both
-//! quotients of `x = t / (m * n)`, `y = (t - x * m * n) / n` are of 64 bits: the second is that of other
-//! numbers. Quotients that are of 32 bits where both numbers fit in them are right, and no slower.
-//! Each kind of division becomes a function; divisions by constants stay.
+//! NVIDIA's driver 580 miscompiles the components `x = t / (m * n)`, `y = (t - x * m * n) / n` and `z` of an index `t` in some shaders
+//! where both quotients have 64 bits: the second quotient is that of other numbers. 32-bit quotients, taken where both operands fit
+//! in 32 bits, are correct and no slower. Each kind of division becomes a function. Divisions by constants stay.
 
 use spirula_spirv::Id;
 use spirula_spirv::analysis::IdDefinitions;
@@ -12,14 +11,14 @@ use spirula_spirv::ir::{Inst, InstRef, SpirvModule};
 use spirula_spirv::link::{GlobalValueTable, SpirvImporter};
 use spirula_spirv::text;
 
-/// A kind of division, and the function that stands for it.
+/// A kind of division, and the function that replaces it.
 struct GuardedDivision {
     op: Op,
     signed: bool,
     function: Id,
 }
 
-/// The module with such functions called; `None` where it divides nothing of 64 bits.
+/// The module with calls of such functions; `None` where it has no 64-bit divisions.
 pub fn guard_wide_divisions(module: &SpirvModule) -> Option<SpirvModule> {
     let definitions = IdDefinitions::from_module(module);
     let divisions: Vec<(Inst, bool)> = module
@@ -50,7 +49,7 @@ pub fn guard_wide_divisions(module: &SpirvModule) -> Option<SpirvModule> {
     Some(module)
 }
 
-/// For a division of integers of 64 bits whose types are one: whether that has a sign.
+/// The signedness of a 64-bit division whose operands and result have one type.
 fn is_signed(
     module: &SpirvModule,
     definitions: &IdDefinitions,
@@ -70,7 +69,7 @@ fn is_signed(
     (is_wide && numbers.all(fits)).then(|| info.operand_word(1) == 1)
 }
 
-/// Puts the function for a kind of division into a module.
+/// Imports the function for a kind of division into a module.
 fn import_division(module: &mut SpirvModule, op: Op, signed: bool) -> Option<Id> {
     let words = text::parse_assembly(
         &build_division_text(op, signed),
@@ -91,15 +90,16 @@ fn build_division_text(op: Op, signed: bool) -> String {
         Op::SDiv | Op::UDiv => "OpUDiv",
         _ => "OpUMod",
     };
-    let (types, converted) = match signed {
-        true => (
+    let (types, converted) = if signed {
+        (
             "%long = OpTypeInt 64 1\n%ulong = OpTypeInt 64 0",
             "%wide = OpUConvert %ulong %quotient\n%fast = OpBitcast %long %wide",
-        ),
-        false => (
+        )
+    } else {
+        (
             "%long = OpTypeInt 64 0",
             "%fast = OpUConvert %long %quotient",
-        ),
+        )
     };
     format!(
         "OpCapability Shader

@@ -1,10 +1,10 @@
-//! Launches over more workgroups than a dimension takes.
+//! Workgroup grids: launches over more workgroups than a dimension allows.
 //!
-//! The shader runs over a grid within the limits that has at least as many workgroups; each finds its
-//! number, and from it the id that it would have had. The entry point becomes an ordinary function; a
-//! new one computes `WorkgroupId`, `NumWorkgroups` and `GlobalInvocationId`, which are private variables
-//! from then on, and calls it for the workgroups that there are: all invocations of a workgroup take the
-//! same way, so that barriers stay uniform. The sizes are constants, hence a pipeline for each.
+//! The shader runs over a grid within the limits that has at least as many workgroups. Each workgroup computes its number, and from it
+//! the id that it would have had. The entry point becomes an ordinary function. A new entry point computes `WorkgroupId`,
+//! `NumWorkgroups` and `GlobalInvocationId`, which become private variables, and calls the function for workgroups that exist. All
+//! invocations of a workgroup take the same branch, so that barriers stay uniform. The sizes are constants; each size therefore needs
+//! a pipeline of its own.
 
 use super::shader_editor::ShaderEditor;
 use spirula_spirv::Id;
@@ -13,7 +13,7 @@ use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, StorageClass};
 use spirula_spirv::grammar::{Op, SpirvVersion};
 use spirula_spirv::ir::{Inst, List, ModuleSection, SpirvModule};
 
-/// A grid within the limits with at least as many workgroups as `total`; `None` where there are too many.
+/// Chooses a grid within the limits with at least as many workgroups as `total`; `None` where there are too many.
 pub fn choose_grid(total: [u32; 3], limits: [u32; 3]) -> Option<[u32; 3]> {
     let count = total
         .iter()
@@ -23,7 +23,7 @@ pub fn choose_grid(total: [u32; 3], limits: [u32; 3]) -> Option<[u32; 3]> {
     if planes > limits[2] {
         return None;
     }
-    // As even as can be, so that few workgroups have nothing to do.
+    // The dimensions are balanced, so that few workgroups are idle.
     let rows = rows.div_ceil(planes);
     let columns = count.div_ceil(rows * planes);
     let grid = [columns, rows, planes];
@@ -81,13 +81,13 @@ fn keep_entry_point(module: &mut SpirvModule, entry: &str) -> Option<Inst> {
     Some(kept)
 }
 
-/// A variable that held an id, and its type.
+/// A built-in variable that became private, and its type.
 struct PrivatisedBuiltin {
     variable: Id,
     ty: Id,
 }
 
-/// The variables of ids, as private ones, and those that hold what the device counts.
+/// The variables of ids as private variables, and the input variables of the device.
 struct GridBuiltins {
     group: Option<PrivatisedBuiltin>,
     count: Option<PrivatisedBuiltin>,
@@ -132,7 +132,7 @@ impl GridBuiltins {
         })
     }
 
-    /// The function that computes the ids and calls the one that was the entry point.
+    /// Emits the function that computes the ids and calls the original entry point.
     fn emit_wrapper(
         &self,
         editor: &mut ShaderEditor<'_>,
@@ -202,7 +202,7 @@ fn declare_uvec3(editor: &mut ShaderEditor<'_>) -> Id {
     editor.declare_type(Op::TypeVector, &[word.word(), 3])
 }
 
-/// The input variable with a built-in value, and the type of what it holds.
+/// The input variable of a built-in value, and its type.
 fn find_builtin(module: &SpirvModule, builtin: BuiltIn) -> Option<PrivatisedBuiltin> {
     let decorations = IdDecorations::from_module(module);
     let definitions = IdDefinitions::from_module(module);
@@ -219,8 +219,8 @@ fn find_builtin(module: &SpirvModule, builtin: BuiltIn) -> Option<PrivatisedBuil
     })
 }
 
-/// Makes the variable of a built-in value private. The outer `None` says that it is used in a way that
-/// cannot be rewritten, the inner one that there is none.
+/// Makes the variable of a built-in value private. The outer `None` means that its uses cannot be rewritten, the inner one that the
+/// module has no such variable.
 #[allow(clippy::option_option, reason = "both are wanted")]
 fn privatise_builtin(
     module: &mut SpirvModule,
@@ -267,7 +267,7 @@ fn privatise_builtin(
     Some(Some(was))
 }
 
-/// Instructions at the end of a list.
+/// Appends instructions to a list.
 struct ShaderCodeAppender<'e, 'm> {
     editor: &'e mut ShaderEditor<'m>,
     list: List,
@@ -298,9 +298,10 @@ impl ShaderCodeAppender<'_, '_> {
     }
 
     fn emit_cast(&mut self, to: Id, value: Id, from: Id) -> Id {
-        match to == from {
-            true => value,
-            false => self.emit_value(Op::Bitcast, to, &[value]),
+        if to == from {
+            value
+        } else {
+            self.emit_value(Op::Bitcast, to, &[value])
         }
     }
 

@@ -1,4 +1,4 @@
-//! Ways into buffers of words: where a pointer leads is followed from access chain to access chain.
+//! Access chains into buffers of words: the buffer and byte offset of each pointer.
 
 use super::emitter::TypeEmulator;
 use spirula_diagnostics::SourceDiagnostic;
@@ -7,24 +7,24 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
 use spirula_spirv::ir::InstRef;
 
-/// Where a pointer leads.
+/// A pointer into a buffer of words.
 #[derive(Clone, Copy)]
 pub struct WordBufferPointer {
     pub base: WordBufferBase,
-    /// Bytes from the beginning: constant ones, and a word.
+    /// Offset in bytes: a constant part, and a word.
     pub bytes: u32,
     pub more: Option<Id>,
-    /// What both are multiples of.
+    /// Alignment of both parts.
     pub align: u32,
-    /// Bytes from column to column of the matrices that are there.
+    /// Stride of the columns of matrices, in bytes.
     pub columns: u32,
-    /// What is there.
+    /// The pointee in the source.
     pub ty: Id,
 }
 
 #[derive(Clone, Copy)]
 pub enum WordBufferBase {
-    /// A variable, and which of its descriptors; a class of words by four or one by one.
+    /// A variable, its descriptor, and whether its words are in vectors of four.
     Variable {
         id: Id,
         descriptor: Option<Id>,
@@ -35,7 +35,7 @@ pub enum WordBufferBase {
 }
 
 impl<'a> TypeEmulator<'a> {
-    /// Where an access chain leads from somewhere.
+    /// Applies an access chain to a pointer.
     pub fn follow_access_chain(
         &mut self,
         inst: InstRef<'a>,
@@ -105,7 +105,7 @@ impl<'a> TypeEmulator<'a> {
         Ok(chain)
     }
 
-    /// Whether the type that is reached is that of several descriptors.
+    /// Whether a type is an array of descriptors.
     fn is_descriptors(&self, variable: Id, ty: Id) -> bool {
         let pointer = self.type_of(variable).and_then(|p| self.find_definition(p));
         let is_whole = pointer.is_some_and(|p| p.id_operand(1) == ty);
@@ -115,13 +115,13 @@ impl<'a> TypeEmulator<'a> {
                 .is_some_and(|d| d.op() != Op::TypeStruct)
     }
 
-    /// So many bytes further on.
+    /// Advances a pointer by a constant number of bytes.
     pub fn advance_pointer(&self, chain: &mut WordBufferPointer, bytes: u32) {
         chain.bytes = chain.bytes.wrapping_add(bytes);
         chain.align = chain.align.min(find_offset_alignment(bytes));
     }
 
-    /// The byte that is reached, counted from the beginning, or from the address' lower word.
+    /// Emits the byte offset of a pointer, from the beginning of the buffer or from the lower word of the address.
     pub fn compute_byte_offset(&mut self, chain: WordBufferPointer, add: u32) -> Id {
         let (word, bytes) = (
             self.make_uint_type(),
@@ -137,7 +137,7 @@ impl<'a> TypeEmulator<'a> {
         }
     }
 
-    /// A pointer to the word with a byte in it.
+    /// Emits a pointer to the word that contains a byte.
     pub fn word_pointer(&mut self, chain: WordBufferPointer, add: u32) -> Id {
         let (word, byte) = (self.make_uint_type(), self.compute_byte_offset(chain, add));
         match chain.base {
@@ -162,7 +162,7 @@ impl<'a> TypeEmulator<'a> {
                 self.emit_value(Op::AccessChain, pointer, &path)
             }
             WordBufferBase::Address([low, high]) => {
-                // The bytes are some of a buffer, so fewer than the lower word counts.
+                // The bytes belong to a buffer, so their number fits in the lower word.
                 let (truth, pair) = (self.make_bool_type(), self.make_uint_vector_type(2));
                 let carries = self.emit_value(Op::ULessThan, truth, &[byte, low]);
                 let (one, zero, mask) = (
@@ -195,7 +195,7 @@ impl<'a> TypeEmulator<'a> {
     }
 }
 
-/// The largest power of two that divides a number, of those that matter.
+/// The largest relevant power of two that divides a number.
 fn find_offset_alignment(bytes: u32) -> u32 {
     match bytes {
         0 => 16,

@@ -1,4 +1,4 @@
-//! Values as words of bits, as memory has them.
+//! Bit patterns: values as words, in the layout that they have in memory.
 
 use super::emitter::TypeEmulator;
 use super::type_shapes::{EmulatedScalar, EmulatedShape};
@@ -8,7 +8,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
 impl<'a> TypeEmulator<'a> {
-    /// The bits of each component: a word, or two.
+    /// The bits of each component: one word or two.
     pub fn split_bits(&mut self, value: Id, shape: EmulatedShape) -> Vec<Id> {
         let EmulatedShape { kind, count } = shape;
         let word = self.make_uint_type();
@@ -29,7 +29,7 @@ impl<'a> TypeEmulator<'a> {
             }
             EmulatedScalar::Long => {
                 let (whole, part) = (self.make_uint_vector_type(2 * count), self.make_uint_type());
-                // Wider vectors than four have no type: two by two.
+                // Vectors of more than four components have no type, so components are processed in pairs.
                 if count > 2 {
                     return Vec::new();
                 }
@@ -55,7 +55,7 @@ impl<'a> TypeEmulator<'a> {
         }
     }
 
-    /// A value of its components' bits.
+    /// Composes a value from the bits of its components.
     pub fn of_bits(&mut self, parts: &[Id], shape: EmulatedShape, ty: Id) -> Id {
         let EmulatedShape { kind, count } = shape;
         if matches!(kind, EmulatedScalar::Wide { .. }) {
@@ -76,7 +76,7 @@ impl<'a> TypeEmulator<'a> {
         }
     }
 
-    /// Components of a width as words, packed; the last may be filled in part.
+    /// Packs components of a width into words; the last word may be partly filled.
     pub fn packed_words(&mut self, parts: &[Id], width: u32) -> Vec<Id> {
         if width >= 32 {
             return parts.to_vec();
@@ -95,7 +95,7 @@ impl<'a> TypeEmulator<'a> {
         words
     }
 
-    /// So many components of a width out of packed words.
+    /// Unpacks components of a width from words.
     pub fn unpack_words(&mut self, words: &[Id], width: u32, count: u32) -> Vec<Id> {
         if width >= 32 {
             return words.to_vec();
@@ -114,14 +114,14 @@ impl<'a> TypeEmulator<'a> {
         parts
     }
 
-    /// `OpBitcast`, and pointers as numbers.
+    /// Emulates `OpBitcast`, and conversions between pointers and numbers.
     pub fn emulate_bitcast(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
         let from = self.find_shape(inst.id_operand(0));
         let ty = inst.result_type();
         let to = inst.result().and_then(|id| self.find_shape(id));
         let pointers = from.is_none() || to.is_none();
         let (Some(ty), false) = (ty, pointers) else {
-            // Addresses are two words, which a pointer is made of as they are.
+            // Addresses are two words, which convert to a pointer directly.
             let words = inst.words().to_vec();
             self.m.replace_inst(inst.handle(), Op::Bitcast, &words);
             return Ok(());

@@ -1,4 +1,4 @@
-//! Conversions between numbers.
+//! Conversions between numeric types, of which one at least is emulated.
 
 use super::emitter::TypeEmulator;
 use super::type_shapes::{EmulatedScalar, EmulatedShape};
@@ -8,7 +8,7 @@ use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
 use spirula_spirv::ir::InstRef;
 
 impl<'a> TypeEmulator<'a> {
-    /// A conversion of which either side changes.
+    /// Emulates a conversion of which at least one type changes.
     pub fn emulate_conversion(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
         let from = self.find_shape(inst.id_operand(0));
         let to = inst.result().and_then(|id| self.find_shape(id));
@@ -19,7 +19,7 @@ impl<'a> TypeEmulator<'a> {
         let made = match inst.op() {
             Op::FConvert => self.between_floats(inst, from, to),
             Op::UConvert | Op::SConvert => {
-                self.between_integers(value, inst.op() == Op::SConvert, (from, to), ty)
+                self.between_integers(value, inst.op() == Op::SConvert, from, to, ty)
             }
             Op::ConvertUToF | Op::ConvertSToF => self.of_integers(inst, from, to)?,
             _ => self.of_floats(inst, from, to)?,
@@ -46,7 +46,8 @@ impl<'a> TypeEmulator<'a> {
         &mut self,
         value: Id,
         signed: bool,
-        (from, to): (EmulatedShape, EmulatedShape),
+        from: EmulatedShape,
+        to: EmulatedShape,
         ty: Id,
     ) -> Id {
         let is_wide = |s: EmulatedShape| matches!(s.kind, EmulatedScalar::Wide { .. });
@@ -86,16 +87,17 @@ impl<'a> TypeEmulator<'a> {
         let (zero, top) = (self.make_uint_constant(0), self.make_uint_constant(31));
         let mut made = Vec::new();
         for low in lanes {
-            let high = match signed {
-                true => self.emit_value(Op::ShiftRightArithmetic, word, &[low, top]),
-                false => zero,
+            let high = if signed {
+                self.emit_value(Op::ShiftRightArithmetic, word, &[low, top])
+            } else {
+                zero
             };
             made.push([low, high]);
         }
         self.join_words(&made, Some(ty))
     }
 
-    /// A float of an integer.
+    /// Converts an integer to a float.
     fn of_integers(
         &mut self,
         inst: InstRef<'a>,
@@ -135,7 +137,7 @@ impl<'a> TypeEmulator<'a> {
         })
     }
 
-    /// The nearest float: of the highest word, whose lowest bit says whether anything is below it.
+    /// The nearest float of the highest word; the lowest bit of that word is set if any lower bit is.
     fn wide_to_float(&mut self, lane: [Id; 2], signed: bool) -> Id {
         let (word, float, truth) = (
             self.make_uint_type(),
@@ -143,12 +145,11 @@ impl<'a> TypeEmulator<'a> {
             self.make_bool_type(),
         );
         let is_negative = self.is_negative(lane);
-        let size = match signed {
-            true => {
-                let minus = self.negate_wide(lane);
-                self.select_wide(is_negative, minus, lane)
-            }
-            false => lane,
+        let size = if signed {
+            let minus = self.negate_wide(lane);
+            self.select_wide(is_negative, minus, lane)
+        } else {
+            lane
         };
         let (zero, one, most) = (
             self.make_uint_constant(0),
@@ -172,7 +173,7 @@ impl<'a> TypeEmulator<'a> {
         let sticky = self.emit_value(Op::Select, word, &[is_more, one, zero]);
         let top = self.emit_value(Op::BitwiseOr, word, &[top, sticky]);
         let top = self.emit_value(Op::ConvertUToF, float, &[top]);
-        // Two to the power of what it was not moved by.
+        // Two to the power of the remaining shift.
         let (bias, by) = (
             self.make_uint_constant(127 + 32),
             self.make_uint_constant(23),
@@ -183,12 +184,11 @@ impl<'a> TypeEmulator<'a> {
         let large = self.emit_value(Op::FMul, float, &[top, scale]);
         let small = self.emit_value(Op::ConvertUToF, float, &[size[0]]);
         let found = self.emit_value(Op::Select, float, &[is_low, small, large]);
-        match signed {
-            true => {
-                let minus = self.emit_value(Op::FNegate, float, &[found]);
-                self.emit_value(Op::Select, float, &[is_negative, minus, found])
-            }
-            false => found,
+        if signed {
+            let minus = self.emit_value(Op::FNegate, float, &[found]);
+            self.emit_value(Op::Select, float, &[is_negative, minus, found])
+        } else {
+            found
         }
     }
 
@@ -204,12 +204,11 @@ impl<'a> TypeEmulator<'a> {
         if inst.result_type().is_none() {
             return Err(self.diagnose_instruction(inst, "this conversion"));
         }
-        let high = match signed {
-            true => {
-                let high = self.emit_value(Op::Bitcast, int, &[lane[1]]);
-                self.emit_value(Op::ConvertSToF, double, &[high])
-            }
-            false => self.emit_value(Op::ConvertUToF, double, &[lane[1]]),
+        let high = if signed {
+            let high = self.emit_value(Op::Bitcast, int, &[lane[1]]);
+            self.emit_value(Op::ConvertSToF, double, &[high])
+        } else {
+            self.emit_value(Op::ConvertUToF, double, &[lane[1]])
         };
         let low = self.emit_value(Op::ConvertUToF, double, &[lane[0]]);
         let scale = self.make_double_constant(4_294_967_296.0);
@@ -226,7 +225,7 @@ impl<'a> TypeEmulator<'a> {
         id
     }
 
-    /// An integer of a float.
+    /// Converts a float to an integer.
     fn of_floats(
         &mut self,
         inst: InstRef<'a>,
@@ -254,19 +253,21 @@ impl<'a> TypeEmulator<'a> {
                 1 => inst.id_operand(0),
                 _ => self.extract_component(ty, inst.id_operand(0), n),
             };
-            let (scale, zero) = match is_long {
-                true => (
+            let (scale, zero) = if is_long {
+                (
                     self.make_double_constant(1.0 / 4_294_967_296.0),
                     self.make_double_constant(0.0),
-                ),
-                false => (
+                )
+            } else {
+                (
                     self.splat_float(1.0 / 4_294_967_296.0, 1),
                     self.splat_float(0.0, 1),
-                ),
+                )
             };
-            let back = match is_long {
-                true => self.make_double_constant(-4_294_967_296.0),
-                false => self.splat_float(-4_294_967_296.0, 1),
+            let back = if is_long {
+                self.make_double_constant(-4_294_967_296.0)
+            } else {
+                self.splat_float(-4_294_967_296.0, 1)
             };
             let is_negative = self.emit_value(Op::FOrdLessThan, truth, &[value, zero]);
             let size = self.call_glsl(glsl::FABS, ty, &[value]);
@@ -278,12 +279,11 @@ impl<'a> TypeEmulator<'a> {
             let high = self.emit_value(Op::ConvertFToU, word, &[high]);
             let low = self.emit_value(Op::ConvertFToU, word, &[low]);
             let lane = [low, high];
-            lanes.push(match signed {
-                true => {
-                    let minus = self.negate_wide(lane);
-                    self.select_wide(is_negative, minus, lane)
-                }
-                false => lane,
+            lanes.push(if signed {
+                let minus = self.negate_wide(lane);
+                self.select_wide(is_negative, minus, lane)
+            } else {
+                lane
             });
         }
         Ok(self.join_words(&lanes, inst.result_type()))

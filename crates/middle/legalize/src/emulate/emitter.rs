@@ -1,4 +1,4 @@
-//! The module under change, and new instructions in it.
+//! The emulator: the module that is being changed, and the emission of instructions into it.
 
 use super::access_chains::WordBufferPointer;
 use super::type_shapes::{EmulatedScalar, EmulatedShape, compute_shapes};
@@ -13,7 +13,7 @@ use spirula_spirv::grammar::enumerants::{
 use spirula_spirv::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// A module under change. `source` is as it was; instructions of both have the same handles and ids.
+/// A module that is being changed. `source` is the original; instructions of both have the same handles and ids.
 pub struct TypeEmulator<'a> {
     pub source: &'a SpirvModule,
     pub lacking: MissingNumericTypes,
@@ -23,24 +23,24 @@ pub struct TypeEmulator<'a> {
     pub ids: IdWords,
     pub shapes: IdMap<Option<EmulatedShape>>,
     pub m: SpirvModule,
-    /// New instructions go before this one.
+    /// New instructions are inserted before this one.
     pub at: Inst,
-    /// The first of the source's types, before which new ones go.
+    /// The first type of the source, before which new types are inserted.
     front: Option<Inst>,
     types: FxHashMap<(Op, Vec<u32>), Id>,
     numbers: FxHashMap<(Id, u32), Id>,
     glsl: Option<Id>,
-    /// The function that divides.
+    /// The division function.
     pub divider: Option<Id>,
-    /// Where pointers into buffers of words lead.
+    /// Pointers into buffers of words.
     pub chains: FxHashMap<Id, WordBufferPointer>,
     /// Buffers of words.
     pub packed: IdMap<bool>,
-    /// Arrays that vectors of 64-bit integers became, by their lengths.
+    /// Arrays that replace vectors of 64-bit integers, by their lengths.
     pub arrays: Vec<(u32, Id)>,
-    /// Vector types that are the same as another by now.
+    /// Vector types that became equal to another type.
     pub same: Vec<(Inst, Id)>,
-    /// Values that are computed in another way now.
+    /// Values that replace original ones.
     replaced: IdMap<bool>,
 }
 
@@ -83,7 +83,7 @@ impl<'a> TypeEmulator<'a> {
         })
     }
 
-    /// Changes everything.
+    /// Emulates the whole module.
     pub fn emulate_module(mut self) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
         let mut faults = Vec::new();
         faults.extend(self.pack_variables().err());
@@ -101,7 +101,7 @@ impl<'a> TypeEmulator<'a> {
         Ok(self.m)
     }
 
-    /// Drops what is not needed, or said of what is not there any more.
+    /// Drops declarations that are not needed any more, or refer to removed ids.
     fn remove_stale_declarations(&mut self) {
         let lacking = self.lacking;
         let capabilities = self.source.section_insts(ModuleSection::Capabilities);
@@ -158,7 +158,7 @@ impl<'a> TypeEmulator<'a> {
     /// The shape of a value of the source.
     pub fn find_shape(&self, value: Id) -> Option<EmulatedShape> {
         let ty = self.type_of(value)?;
-        // Values that came after the source have no shape.
+        // Values that the source does not have, have no shape.
         (ty.word() < self.source.bound()).then(|| self.shapes[ty])?
     }
 
@@ -168,32 +168,32 @@ impl<'a> TypeEmulator<'a> {
         SourceDiagnostic::error(inst.place(), text)
     }
 
-    /// Puts a new instruction in its place.
+    /// Inserts a new instruction.
     pub fn insert_instruction(&mut self, op: Op, words: &[u32]) -> Inst {
         let inst = self.m.create_inst(op, words);
         self.m.insert_before(self.at, inst);
         inst
     }
 
-    /// A new value.
+    /// Emits a new value.
     pub fn emit_value(&mut self, op: Op, ty: Id, operands: &[Id]) -> Id {
         let operands: Vec<u32> = operands.iter().map(|id| id.word()).collect();
         self.op_words(op, ty, &operands)
     }
 
-    /// The same, of words.
+    /// Emits a new value, with words as operands.
     pub fn op_words(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         let id = self.m.fresh_id();
         self.insert_instruction(op, &[&[ty.word(), id.word()], operands].concat());
         id
     }
 
-    /// A part of a composite.
+    /// Extracts a component of a composite.
     pub fn extract_component(&mut self, ty: Id, value: Id, n: u32) -> Id {
         self.op_words(Op::CompositeExtract, ty, &[value.word(), n])
     }
 
-    /// An instruction of GLSL.std.450.
+    /// Emits an instruction of GLSL.std.450.
     pub fn call_glsl(&mut self, number: u32, ty: Id, operands: &[Id]) -> Id {
         let set = self.import_glsl();
         let words = [set.word(), number].into_iter();
@@ -222,7 +222,7 @@ impl<'a> TypeEmulator<'a> {
         *self.glsl.insert(id)
     }
 
-    /// A declaration before those of the source.
+    /// Emits a declaration before those of the source.
     pub fn insert_declaration(&mut self, op: Op, words: &[u32]) {
         let inst = self.m.create_inst(op, words);
         match self.front {
@@ -231,7 +231,7 @@ impl<'a> TypeEmulator<'a> {
         }
     }
 
-    /// A type; equal ones of the source become one with it later.
+    /// Declares a type; equal types of the source are merged with it later.
     pub fn make_type(&mut self, op: Op, operands: &[u32]) -> Id {
         let key = (op, operands.to_vec());
         if let Some(known) = self.types.get(&key) {
@@ -255,7 +255,7 @@ impl<'a> TypeEmulator<'a> {
         self.make_type(Op::TypeBool, &[])
     }
 
-    /// So many of a scalar.
+    /// Declares a vector type of a scalar.
     pub fn make_vector_type(&mut self, part: Id, count: u32) -> Id {
         match count {
             1 => part,
@@ -298,14 +298,14 @@ impl<'a> TypeEmulator<'a> {
         id
     }
 
-    /// A word in all components.
+    /// A constant word in all components.
     pub fn splat_uint(&mut self, value: u32, count: u32) -> Id {
         let one = self.make_uint_constant(value);
         let ty = self.make_uint_vector_type(count);
         self.splat_constant(one, ty, count)
     }
 
-    /// A float in all components.
+    /// A constant float in all components.
     pub fn splat_float(&mut self, value: f32, count: u32) -> Id {
         let part = self.make_float_type();
         let one = self.make_constant(part, value.to_bits());
@@ -329,7 +329,7 @@ impl<'a> TypeEmulator<'a> {
         id
     }
 
-    /// The instruction again before itself, with other operands; its new result.
+    /// Emits an instruction again before itself, with other operands; returns the new result.
     pub fn duplicate_instruction(&mut self, inst: InstRef<'_>, map: &[(Id, Id)]) -> Id {
         let mut words = inst.words().to_vec();
         let fresh = self.m.fresh_id();
@@ -343,7 +343,7 @@ impl<'a> TypeEmulator<'a> {
         fresh
     }
 
-    /// Has an instruction's result be another value.
+    /// Replaces the result of an instruction by another value.
     pub fn replace_result(&mut self, inst: InstRef<'_>, value: Id) {
         if let (Some(ty), Some(result)) = (inst.result_type(), inst.result()) {
             self.replaced.set(result, true);
@@ -352,7 +352,7 @@ impl<'a> TypeEmulator<'a> {
         }
     }
 
-    /// The scope that all invocations are in.
+    /// The scope of all invocations of the device.
     pub fn make_device_scope(&mut self) -> Id {
         let mut models = self.source.section_insts(ModuleSection::MemoryModel);
         let is_vulkan = models.any(|m| m.operand_word(1) == MemoryModel::Vulkan.0);
@@ -364,7 +364,7 @@ impl<'a> TypeEmulator<'a> {
         self.make_uint_constant(scope.0)
     }
 
-    /// A value of words without a sign.
+    /// Casts a value to unsigned words.
     pub fn cast_to_unsigned(&mut self, value: Id, shape: EmulatedShape) -> Id {
         match shape.kind {
             EmulatedScalar::Word { signed: true } => {
@@ -375,7 +375,7 @@ impl<'a> TypeEmulator<'a> {
         }
     }
 
-    /// Words as a value of a type of the source.
+    /// Casts words to a type of the source.
     pub fn cast_to_signed(&mut self, value: Id, shape: EmulatedShape, ty: Id) -> Id {
         match shape.kind {
             EmulatedScalar::Word { signed: true } => self.emit_value(Op::Bitcast, ty, &[value]),

@@ -1,4 +1,4 @@
-//! Functions of GLSL.std.450.
+//! Extended instructions of GLSL.std.450 on emulated types.
 
 use super::emitter::TypeEmulator;
 use super::half_floats::EXACT;
@@ -8,7 +8,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
 use spirula_spirv::ir::InstRef;
 
-/// Functions that mean a sign.
+/// Functions on signed operands.
 const SIGNED: &[u32] = &[
     glsl::SABS,
     glsl::SSIGN,
@@ -18,7 +18,7 @@ const SIGNED: &[u32] = &[
 ];
 
 impl<'a> TypeEmulator<'a> {
-    /// A function of which something changes.
+    /// Emulates a function of which at least one type changes.
     pub fn emulate_extended(
         &mut self,
         inst: InstRef<'a>,
@@ -26,7 +26,7 @@ impl<'a> TypeEmulator<'a> {
     ) -> Result<(), SourceDiagnostic> {
         let set = self.ids.ext_inst_set(inst).map(|set| set.name);
         if set != Some("GLSL.std.450") {
-            // What is not semantic only names things.
+            // Non-semantic instructions do not compute.
             return match set {
                 Some(name) if !name.starts_with("NonSemantic.") => {
                     Err(self.diagnose_instruction(inst, "this extended instruction"))
@@ -80,9 +80,10 @@ impl<'a> TypeEmulator<'a> {
     fn wide_function(&mut self, inst: InstRef<'a>, number: u32) -> Result<(), SourceDiagnostic> {
         let operands: Vec<Id> = inst.id_operands(2).collect();
         let signed = SIGNED.contains(&number);
-        let (less, more) = match signed {
-            true => (Op::SLessThan, Op::SGreaterThan),
-            false => (Op::ULessThan, Op::UGreaterThan),
+        let (less, more) = if signed {
+            (Op::SLessThan, Op::SGreaterThan)
+        } else {
+            (Op::ULessThan, Op::UGreaterThan)
         };
         let made = inst.result().and_then(|id| self.find_shape(id));
         let Some(made) = made else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Types and constants.
+//! Global declarations: types, constants and variables of emulated types.
 
 use super::emitter::TypeEmulator;
 use super::type_shapes::{EmulatedScalar, EmulatedShape};
@@ -10,7 +10,7 @@ use spirula_spirv::ir::{Inst, InstRef, ModuleSection};
 use spirula_spirv::{Id, IdMap};
 
 impl<'a> TypeEmulator<'a> {
-    /// Defines types and constants anew, in place.
+    /// Redefines types and constants in place.
     pub fn rewrite_globals(&mut self) -> Result<(), SourceDiagnostic> {
         for inst in self.source.section_insts(ModuleSection::Globals) {
             let Some(id) = inst.result() else { continue };
@@ -42,7 +42,7 @@ impl<'a> TypeEmulator<'a> {
         Ok(())
     }
 
-    /// Has types that became equal, and are told apart as they are decorated, be one.
+    /// Merges types that became equal and have equal decorations.
     pub fn join_types(&mut self) {
         let same = std::mem::take(&mut self.same);
         let mut map: IdMap<Option<Id>> = IdMap::new(self.m.bound(), None);
@@ -89,13 +89,13 @@ impl<'a> TypeEmulator<'a> {
                 }
                 (Op::TypeArray, words)
             }
-            // A vector of what has become another scalar.
+            // A vector whose scalar type changed.
             _ => return,
         };
         self.m.replace_inst(inst.handle(), op, &words);
     }
 
-    /// Whether the module has memory with places that it says itself.
+    /// Whether the module has memory with an explicit layout.
     fn is_laid_out(&self) -> bool {
         let mut annotations = self.source.section_insts(ModuleSection::Annotations);
         annotations

@@ -1,7 +1,7 @@
-//! Floats of 16 bits as floats of 32 that have no more than a half has.
+//! Half floats: 16-bit floats as 32-bit floats whose values are representable in 16 bits.
 //!
-//! A result of `+ - * / sqrt` of halves, computed in 32 bits and rounded to 16, is the one rounded once
-//! (Figueroa, "When is double rounding innocuous?", 1995).
+//! A result of `+ - * / sqrt` of halves, computed in 32 bits and rounded to 16, equals the result that is rounded once (Figueroa,
+//! "When is double rounding innocuous?", 1995).
 
 use super::emitter::TypeEmulator;
 use super::type_shapes::{EmulatedShape, MOVES};
@@ -10,7 +10,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
 use spirula_spirv::ir::InstRef;
 
-/// What computes a float of floats.
+/// Instructions that compute floats from floats.
 const ROUNDED: &[Op] = &[
     Op::FAdd,
     Op::FSub,
@@ -26,7 +26,7 @@ const ROUNDED: &[Op] = &[
     Op::GroupNonUniformFMul,
 ];
 
-/// What moves, compares or chooses.
+/// Instructions that move, compare or select.
 const PLAIN: &[Op] = &[
     Op::FNegate,
     Op::FOrdEqual,
@@ -52,13 +52,13 @@ const PLAIN: &[Op] = &[
     Op::GroupNonUniformFMax,
 ];
 
-/// The smallest half that is not subnormal, 2 to the power of -14, as a float.
+/// The smallest normal half, 2 to the power of -14, as a float.
 const SMALLEST: u32 = 0x3880_0000;
-/// 65520, from which on halves are infinite.
+/// 65520, from which on numbers round to an infinite half.
 const LARGEST: u32 = 0x477f_f000;
 
 impl<'a> TypeEmulator<'a> {
-    /// An operation of which something is a half.
+    /// Emulates an operation of which at least one operand or the result is a half.
     pub fn emulate_half(
         &mut self,
         inst: InstRef<'a>,
@@ -77,13 +77,13 @@ impl<'a> TypeEmulator<'a> {
         Ok(())
     }
 
-    /// Floats rounded to halves.
+    /// Rounds floats to half precision.
     pub fn round_to_half(&mut self, value: Id, count: u32) -> Id {
         let bits = self.half_bits(value, count);
         self.half_values(bits, count)
     }
 
-    /// The bits of the halves that are nearest to floats, ties to even.
+    /// The bits of the nearest halves of floats, ties to even.
     pub fn half_bits(&mut self, value: Id, count: u32) -> Id {
         let (words, floats) = (
             self.make_uint_vector_type(count),
@@ -97,7 +97,7 @@ impl<'a> TypeEmulator<'a> {
         let sign = self.emit_value(Op::ShiftRightLogical, words, &[bits, by]);
         let mask = n(self, 0x8000);
         let sign = self.emit_value(Op::BitwiseAnd, words, &[sign, mask]);
-        // The exponent's bias is another; half of what is dropped is added, less where it would be odd.
+        // The exponent has another bias. Half a unit of the dropped bits is added, less one where the result is even.
         let (by, one) = (n(self, 13), n(self, 1));
         let odd = self.emit_value(Op::ShiftRightLogical, words, &[size, by]);
         let odd = self.emit_value(Op::BitwiseAnd, words, &[odd, one]);
@@ -105,7 +105,7 @@ impl<'a> TypeEmulator<'a> {
         let normal = self.emit_value(Op::IAdd, words, &[size, bias]);
         let normal = self.emit_value(Op::IAdd, words, &[normal, odd]);
         let normal = self.emit_value(Op::ShiftRightLogical, words, &[normal, by]);
-        // One half has units of the smallest subnormal, so that adding it rounds to them.
+        // Adding one half rounds to multiples of the smallest subnormal, which is its unit in the last place.
         let (half, bits_of_half) = (self.splat_float(0.5, count), n(self, 0.5_f32.to_bits()));
         let small = self.emit_value(Op::Bitcast, floats, &[size]);
         let small = self.emit_value(Op::FAdd, floats, &[small, half]);
@@ -124,7 +124,7 @@ impl<'a> TypeEmulator<'a> {
         self.emit_value(Op::BitwiseOr, words, &[found, sign])
     }
 
-    /// Halves by their bits.
+    /// Halves from their bits.
     pub fn half_values(&mut self, bits: Id, count: u32) -> Id {
         let (words, floats) = (
             self.make_uint_vector_type(count),
@@ -155,7 +155,7 @@ impl<'a> TypeEmulator<'a> {
     }
 }
 
-/// Functions of GLSL.std.450 whose results need no rounding, given halves.
+/// Functions of GLSL.std.450 whose results need no rounding if operands are halves.
 pub const EXACT: &[u32] = &[
     glsl::FABS,
     glsl::FSIGN,

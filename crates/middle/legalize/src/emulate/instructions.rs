@@ -1,4 +1,4 @@
-//! Which instruction is changed how.
+//! Dispatch of instructions to the functions that emulate them.
 
 use super::emitter::TypeEmulator;
 use super::type_shapes::{EmulatedScalar, EmulatedShape};
@@ -8,7 +8,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
 impl<'a> TypeEmulator<'a> {
-    /// Changes an instruction of a function.
+    /// Emulates an instruction of a function.
     pub fn rewrite_instruction(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
         self.at = inst.handle();
         if self.on_buffers(inst)? {
@@ -17,7 +17,7 @@ impl<'a> TypeEmulator<'a> {
         let made = inst.result().and_then(|id| self.find_shape(id));
         let mut given: Option<EmulatedShape> = None;
         let mut operands = Vec::new();
-        // The first of what has a result is its type.
+        // The first word of an instruction with a result is its type.
         let first = usize::from(inst.result_type().is_some());
         self.ids.visit_uses(inst, |at, id| {
             if at >= first {
@@ -74,7 +74,7 @@ impl<'a> TypeEmulator<'a> {
         }
     }
 
-    /// Has indices be words.
+    /// Converts indices to words.
     fn rewrite_indices(&mut self, inst: InstRef<'a>, from: usize) {
         let indices: Vec<Id> = inst.id_operands(from).collect();
         let mut map = Vec::new();
@@ -82,7 +82,7 @@ impl<'a> TypeEmulator<'a> {
             let changes = self
                 .find_shape(index)
                 .is_some_and(|s| s.kind.needs_emulation());
-            // Into structures lead constants of words, which stay constants.
+            // Indices of structures are constant words, which stay constants.
             if changes {
                 map.push((index, self.convert_index(index)));
             }
@@ -112,7 +112,7 @@ impl<'a> TypeEmulator<'a> {
         }
     }
 
-    /// A switch over something that is no word any more: its literals become words.
+    /// Emulates a switch over an emulated integer: its literals become words.
     fn rewrite_switch(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
         let Some(shape) = self.find_shape(inst.id_operand(0)) else {
             return Ok(());
@@ -126,7 +126,7 @@ impl<'a> TypeEmulator<'a> {
                 }
             }
             _ => {
-                // By the number of the case that it is.
+                // The switch is over the number of the matching case.
                 let (truth, word) = (self.make_bool_type(), self.make_uint_type());
                 let [low, high] = self.split_words(inst.id_operand(0));
                 let mut selector = self.make_uint_constant(u32::MAX);

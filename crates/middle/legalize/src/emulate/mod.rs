@@ -1,20 +1,19 @@
-//! Compute shaders for devices without integers of 8, 16 and 64 bits or floats of 16 bits.
+//! Emulation: compute shaders for devices without 8-, 16- and 64-bit integers or 16-bit floats.
 //!
-//! Types are defined anew in place, so that whatever only moves values stays as it is, and what computes
-//! is put in terms of what the device has. Results are the same, bit by bit:
+//! Types are redefined in place. Instructions that only move values stay as they are; instructions that compute are expressed in types
+//! of the device. Results are the same, bit by bit:
 //!
 //! | type | becomes | how |
 //! | --- | --- | --- |
-//! | integers of 8 and 16 bits | words | whose upper bits are zero; what may set them is masked, what means a sign extends it first |
-//! | floats of 16 bits | floats of 32 bits | each result is rounded to what a half has, to nearest even; of `+ - * / sqrt` that is the half's result |
-//! | integers of 64 bits | two words | products by 32 bits, quotients by a function that divides bit by bit |
+//! | integers of 8 and 16 bits | words | the upper bits are zero; results that may set them are masked, signed operands are sign-extended first |
+//! | floats of 16 bits | floats of 32 bits | each result is rounded to half precision, to nearest even; for `+ - * / sqrt` that is the half's result |
+//! | integers of 64 bits | two words | products in 32-bit parts, quotients by a function that divides bit by bit |
 //! | vectors of 64-bit integers | arrays of two words | component by component |
 //!
-//! A buffer with something smaller than a word in it is seen as an array of words (`word_buffers`, `access_chains`): smaller loads
-//! are parts of words, smaller stores an atomic `and` and an atomic `or`, which leave the neighbours alone.
-//! Nothing that is stored elsewhere changes its place. What cannot be done is refused by name: atomic
-//! operations on 64 bits, 64-bit specialisation constants, pointers to small things that are chosen at run
-//! time, reductions of 64-bit integers over subgroups.
+//! A buffer whose type contains something smaller than a word becomes an array of words (`word_buffers`, `access_chains`). A smaller
+//! load extracts a part of a word. A smaller store is an atomic `and` and an atomic `or`, which preserve the neighbours. Nothing that is
+//! stored elsewhere changes its place. Not supported, and refused by name: atomic operations on 64 bits, 64-bit specialisation
+//! constants, pointers to small types that are selected at run time, reductions of 64-bit integers over subgroups.
 
 mod access_chains;
 mod bit_patterns;
@@ -35,16 +34,16 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
-/// What a device lacks.
+/// Numeric types that a device lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MissingNumericTypes {
-    /// Numbers of 8 and 16 bits, in registers or in memory.
+    /// Numbers of 8 and 16 bits, in registers or memory.
     pub narrow: bool,
     /// Integers of 64 bits.
     pub wide: bool,
 }
 
-/// Capabilities that are not needed any more.
+/// Capabilities that emulation of narrow types makes unnecessary.
 const NARROW: &[Capability] = &[
     Capability::Int8,
     Capability::Int16,
@@ -57,12 +56,11 @@ const NARROW: &[Capability] = &[
     Capability::StoragePushConstant16,
 ];
 
-/// What becomes of the module once nothing is lacked.
+/// Passes over the emulated module.
 const AFTER: &str = "dedup,adce,dedup,compact-ids";
 
 impl MissingNumericTypes {
-    /// What of a module's needs are among what is lacked, if `has` tells of each capability whether the
-    /// device has it.
+    /// The types that a module needs and a device lacks. `has` says whether the device has a capability.
     pub fn from_module(
         module: &SpirvModule,
         has: impl Fn(Capability) -> bool,
@@ -75,7 +73,7 @@ impl MissingNumericTypes {
     }
 }
 
-/// The capabilities that a module declares and the emulation does without, of those that the device lacks.
+/// The capabilities that a module declares, the device lacks, and emulation makes unnecessary.
 pub fn list_missing_capabilities(
     module: &SpirvModule,
     has: impl Fn(Capability) -> bool,
@@ -86,8 +84,8 @@ pub fn list_missing_capabilities(
     declared.filter(|c| can(c) && !has(*c)).collect()
 }
 
-/// Has all specialisation constants be constants of their defaults, as those of 64 bits and of floats of 16 cannot
-/// be emulated.
+/// Turns all specialisation constants into constants of their defaults, since those of 64 bits and of 16-bit floats cannot be
+/// emulated.
 ///
 /// # Errors
 /// When the module is malformed.
@@ -95,10 +93,10 @@ pub fn freeze_spec_constants(module: &mut SpirvModule) -> Result<(), SourceDiagn
     crate::passes::run_passes(module, "freeze-spec-const")
 }
 
-/// A module that does the same without what is lacked.
+/// The module without the types that are lacking.
 ///
 /// # Errors
-/// What cannot be done without it: at least one thing.
+/// The constructs that cannot be emulated, at least one.
 pub fn emulate_missing_types(
     module: &SpirvModule,
     lacking: MissingNumericTypes,

@@ -1,4 +1,4 @@
-//! Integers of 8 and 16 bits in words whose upper bits are zero.
+//! Narrow integers: 8- and 16-bit integers in words whose upper bits are zero.
 
 use super::emitter::TypeEmulator;
 use super::type_shapes::{EmulatedScalar, EmulatedShape, MOVES};
@@ -7,7 +7,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
-/// What may set upper bits.
+/// Instructions that may set upper bits.
 const WRAPPING: &[Op] = &[
     Op::IAdd,
     Op::ISub,
@@ -19,7 +19,7 @@ const WRAPPING: &[Op] = &[
     Op::GroupNonUniformIMul,
 ];
 
-/// What means a sign, and may set upper bits.
+/// Instructions on signed operands that may set upper bits.
 const SIGNED: &[Op] = &[
     Op::SDiv,
     Op::SRem,
@@ -34,7 +34,7 @@ const SIGNED: &[Op] = &[
     Op::GroupNonUniformSMax,
 ];
 
-/// What keeps upper bits zero.
+/// Instructions that keep upper bits zero.
 const PLAIN: &[Op] = &[
     Op::BitwiseAnd,
     Op::BitwiseOr,
@@ -62,7 +62,7 @@ const PLAIN: &[Op] = &[
 ];
 
 impl<'a> TypeEmulator<'a> {
-    /// An operation of which something is narrow.
+    /// Emulates an operation of which at least one operand or the result is narrow.
     pub fn emulate_narrow(
         &mut self,
         inst: InstRef<'a>,
@@ -99,14 +99,14 @@ impl<'a> TypeEmulator<'a> {
         Ok(())
     }
 
-    /// Only the bits that a narrow integer has.
+    /// Masks a value to the bits of a narrow integer.
     pub fn mask_narrow(&mut self, value: Id, shape: EmulatedShape) -> Id {
         let mask = self.splat_uint(u32::MAX >> (32 - shape.kind.width()), shape.count);
         let ty = self.make_uint_vector_type(shape.count);
         self.emit_value(Op::BitwiseAnd, ty, &[value, mask])
     }
 
-    /// A narrow integer with its sign in the upper bits.
+    /// Sign-extends a narrow integer.
     pub fn extended_sign(&mut self, value: Id, shape: EmulatedShape) -> Id {
         let ty = self.make_uint_vector_type(shape.count);
         let by = self.splat_uint(32 - shape.kind.width(), shape.count);

@@ -1,16 +1,16 @@
-//! What types are to the emulation.
+//! Type shapes: the scalar kind and component count of each type, and whether it is emulated.
 
 use super::MissingNumericTypes;
 use spirula_spirv::IdMap;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
-/// A scalar.
+/// Scalar kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmulatedScalar {
     /// An integer of 8 or 16 bits that becomes a word.
     Narrow { width: u32, signed: bool },
-    /// A float of 16 bits that becomes one of 32.
+    /// A 16-bit float that becomes a 32-bit float.
     Half,
     /// An integer of 64 bits that becomes two words.
     Wide { signed: bool },
@@ -18,7 +18,7 @@ pub enum EmulatedScalar {
     Word { signed: bool },
     /// A float of 32 bits.
     Float,
-    /// Something of 64 bits that stays.
+    /// A scalar of 64 bits that stays.
     Long,
     /// A boolean.
     Bool,
@@ -38,7 +38,7 @@ impl EmulatedScalar {
         matches!(self, EmulatedScalar::Narrow { .. } | EmulatedScalar::Half)
     }
 
-    /// Bits of it in memory.
+    /// Its bits in memory.
     pub fn width(self) -> u32 {
         match self {
             EmulatedScalar::Narrow { width, .. } => width,
@@ -49,14 +49,14 @@ impl EmulatedScalar {
     }
 }
 
-/// A scalar, or a vector of them.
+/// The shape of a scalar or vector type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmulatedShape {
     pub kind: EmulatedScalar,
     pub count: u32,
 }
 
-/// What moves values among the invocations of a subgroup, whatever they are.
+/// Instructions that move values of any type among the invocations of a subgroup.
 pub const MOVES: &[Op] = &[
     Op::GroupNonUniformBroadcast,
     Op::GroupNonUniformBroadcastFirst,

@@ -1,4 +1,4 @@
-//! Quotients and remainders of 64 bits, by a function that divides bit by bit.
+//! Wide division: 64-bit quotients and remainders by a function that divides bit by bit.
 
 use super::emitter::TypeEmulator;
 use spirula_diagnostics::SourceDiagnostic;
@@ -11,7 +11,7 @@ use spirula_spirv::text;
 const TEXT: &str = include_str!("../../library/divide.spvasm");
 
 impl<'a> TypeEmulator<'a> {
-    /// The function of two integers without signs that gives quotient and remainder.
+    /// The function of two unsigned integers that returns quotient and remainder.
     fn import_divider(&mut self) -> Result<Id, SourceDiagnostic> {
         if let Some(known) = self.divider {
             return Ok(known);
@@ -29,7 +29,7 @@ impl<'a> TypeEmulator<'a> {
         Ok(*self.divider.insert(made))
     }
 
-    /// A quotient or remainder. By zero it is what comes out, as it may be anything.
+    /// Emits a quotient or remainder. Results of divisions by zero are undefined.
     pub fn emit_division(
         &mut self,
         op: Op,
@@ -70,7 +70,7 @@ impl<'a> TypeEmulator<'a> {
         if op == Op::SRem {
             return Ok(remainder);
         }
-        // With the divisor's sign.
+        // The result has the sign of the divisor.
         let below_b = self.is_negative(b);
         let differ = self.emit_value(Op::LogicalNotEqual, truth, &[below_a, below_b]);
         let zero = self.make_uint_constant(0);

@@ -1,4 +1,4 @@
-//! Integers of 64 bits as two words, the lower one first.
+//! Wide integers: 64-bit integers as two words, the lower one first.
 
 use super::emitter::TypeEmulator;
 use super::type_shapes::{EmulatedScalar, EmulatedShape, MOVES};
@@ -7,7 +7,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
-/// What moves two words as it moves other vectors, or works on bits alone.
+/// Instructions that move two words like other vectors, or work on bits alone.
 const PLAIN: &[Op] = &[
     Op::BitwiseAnd,
     Op::BitwiseOr,
@@ -38,7 +38,7 @@ const SHIFTS: &[Op] = &[
 ];
 
 impl<'a> TypeEmulator<'a> {
-    /// An operation of which something is wide.
+    /// Emulates an operation of which at least one operand or the result is wide.
     pub fn emulate_wide(
         &mut self,
         inst: InstRef<'a>,
@@ -68,7 +68,7 @@ impl<'a> TypeEmulator<'a> {
         shape.is_some_and(|s| matches!(s.kind, EmulatedScalar::Wide { .. }))
     }
 
-    /// A shift of which only the amount is wide.
+    /// Emulates a shift of which only the amount is wide.
     fn shifted_by(&mut self, inst: InstRef<'a>, count: u32) -> Result<(), SourceDiagnostic> {
         let wide = inst.id_operand(1);
         let lanes = self.split_shift_amounts(wide);
@@ -83,7 +83,7 @@ impl<'a> TypeEmulator<'a> {
         Ok(())
     }
 
-    /// What is done to each component by itself.
+    /// Emulates an operation component by component.
     fn emulate_components(
         &mut self,
         inst: InstRef<'a>,
@@ -101,9 +101,10 @@ impl<'a> TypeEmulator<'a> {
             }
             lanes.push(self.wide_lanes(*operand));
         }
-        let amounts = match is_shift {
-            true => self.split_shift_amounts(operands[1]),
-            false => Vec::new(),
+        let amounts = if is_shift {
+            self.split_shift_amounts(operands[1])
+        } else {
+            Vec::new()
         };
         let (mut results, mut truths) = (Vec::new(), Vec::new());
         for n in 0..count as usize {
@@ -128,7 +129,7 @@ impl<'a> TypeEmulator<'a> {
         Ok(())
     }
 
-    /// An integer of others.
+    /// Computes an integer from others.
     fn emit_wide_arithmetic(
         &mut self,
         inst: InstRef<'a>,
@@ -178,7 +179,7 @@ impl<'a> TypeEmulator<'a> {
         lanes
     }
 
-    /// Integers of words, as a value of a type of the source.
+    /// Joins words into integers, as a value of a type of the source.
     pub fn join_words(&mut self, lanes: &[[Id; 2]], ty: Option<Id>) -> Id {
         let pair = self.make_uint_vector_type(2);
         let mut parts = Vec::new();
@@ -264,12 +265,13 @@ impl<'a> TypeEmulator<'a> {
         let is_none = self.emit_value(Op::IEqual, truth, &[by, zero]);
         let rest = self.emit_value(Op::ISub, word, &[thirty_two, by]);
         let rest = self.emit_value(Op::BitwiseAnd, word, &[rest, most]);
-        // Towards the word that bits come from, and the one that they go to.
+        // The word that bits are shifted out of, and the word that they are shifted into.
         let is_left = op == Op::ShiftLeftLogical;
         let (from, to) = if is_left { (a[0], a[1]) } else { (a[1], a[0]) };
-        let (near, far) = match is_left {
-            true => (Op::ShiftLeftLogical, Op::ShiftRightLogical),
-            false => (Op::ShiftRightLogical, Op::ShiftLeftLogical),
+        let (near, far) = if is_left {
+            (Op::ShiftLeftLogical, Op::ShiftRightLogical)
+        } else {
+            (Op::ShiftRightLogical, Op::ShiftLeftLogical)
         };
         let over = self.emit_value(far, word, &[from, rest]);
         let over = self.emit_value(Op::Select, word, &[is_none, zero, over]);
@@ -285,7 +287,7 @@ impl<'a> TypeEmulator<'a> {
         if is_left { [from, to] } else { [to, from] }
     }
 
-    /// A comparison.
+    /// Emulates a comparison.
     pub fn compare_wide(&mut self, op: Op, a: [Id; 2], b: [Id; 2]) -> Id {
         let truth = self.make_bool_type();
         let same = self.emit_value(Op::IEqual, truth, &[a[1], b[1]]);
@@ -317,7 +319,7 @@ impl<'a> TypeEmulator<'a> {
         }
     }
 
-    /// One of two.
+    /// Emulates a selection.
     pub fn select_wide(&mut self, condition: Id, a: [Id; 2], b: [Id; 2]) -> [Id; 2] {
         let word = self.make_uint_type();
         [0, 1].map(|n| self.emit_value(Op::Select, word, &[condition, a[n], b[n]]))
@@ -337,9 +339,10 @@ impl<'a> TypeEmulator<'a> {
         let truth = self.make_bool_type();
         let mut lanes = Vec::new();
         for (n, (a, b)) in a.into_iter().zip(b).enumerate() {
-            let condition = match each {
-                true => self.extract_component(truth, inst.id_operand(0), n as u32),
-                false => inst.id_operand(0),
+            let condition = if each {
+                self.extract_component(truth, inst.id_operand(0), n as u32)
+            } else {
+                inst.id_operand(0)
             };
             lanes.push(self.select_wide(condition, a, b));
         }
@@ -348,7 +351,7 @@ impl<'a> TypeEmulator<'a> {
         Ok(())
     }
 
-    /// A vector of components of others.
+    /// Emulates an instruction that composes a vector from components.
     fn emulate_gather(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
         let is_shuffle = inst.op() == Op::VectorShuffle;
         let given: Vec<Id> = inst
@@ -359,15 +362,14 @@ impl<'a> TypeEmulator<'a> {
         for value in given {
             all.extend(self.wide_lanes(value));
         }
-        let lanes = match is_shuffle {
-            // A component that is not said may be any.
-            true => {
-                let numbers = inst.operands()[2..].iter().map(|n| *n as usize);
-                numbers
-                    .map(|n| all.get(n).copied().unwrap_or(all[0]))
-                    .collect()
-            }
-            false => all,
+        let lanes = if is_shuffle {
+            let numbers = inst.operands()[2..].iter().map(|n| *n as usize);
+            // An undefined component may have any value.
+            numbers
+                .map(|n| all.get(n).copied().unwrap_or(all[0]))
+                .collect()
+        } else {
+            all
         };
         let value = self.join_words(&lanes, inst.result_type());
         self.replace_result(inst, value);

@@ -1,6 +1,6 @@
-//! Buffers with something smaller than a word in them, as arrays of words.
+//! Word buffers: buffers whose types contain something smaller than a word, as arrays of words.
 //!
-//! Pointers into them are no values any more (`access_chains`); each load and store computes its words.
+//! Pointers into such buffers are no values any more (`access_chains`). Each load and store computes the words that it accesses.
 
 use super::access_chains::{WordBufferBase, WordBufferPointer};
 use super::emitter::TypeEmulator;
@@ -11,14 +11,14 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, MemoryAccess, StorageClass};
 use spirula_spirv::ir::{InstRef, ModuleSection, SpirvModule};
 
-/// Storage classes whose memory has its places said.
+/// Storage classes with an explicit layout.
 const CLASSES: &[StorageClass] = &[
     StorageClass::StorageBuffer,
     StorageClass::Uniform,
     StorageClass::PushConstant,
 ];
 
-/// Whether a function takes pointers to buffers, so that it has to be put in the place of its calls.
+/// Whether a function has pointers to buffers as parameters, so that it must be inlined.
 pub fn passes_pointers(module: &SpirvModule) -> bool {
     let pointers = module.section_insts(ModuleSection::Globals).filter(|i| {
         let is_pointer = i.op() == Op::TypePointer;
@@ -37,10 +37,10 @@ pub fn passes_pointers(module: &SpirvModule) -> bool {
 }
 
 impl<'a> TypeEmulator<'a> {
-    /// Whether something in a type is smaller than a word and changes.
+    /// Whether a type contains something smaller than a word that changes.
     fn has_small(&self, ty: Id) -> bool {
         let mut work = vec![ty];
-        // Structures may have pointers in them, but no type has itself but through those.
+        // Types are recursive through pointers in structures only.
         while let Some(ty) = work.pop() {
             if self.shapes[ty].is_some_and(|s| s.kind.is_small()) {
                 return true;
@@ -59,7 +59,7 @@ impl<'a> TypeEmulator<'a> {
         false
     }
 
-    /// Has variables with something small in them be arrays of words.
+    /// Turns variables with narrow members into arrays of words.
     pub fn pack_variables(&mut self) -> Result<(), SourceDiagnostic> {
         if !self.lacking.narrow {
             return Ok(());
@@ -86,7 +86,7 @@ impl<'a> TypeEmulator<'a> {
         Ok(())
     }
 
-    /// A block of words in the place of another, or an array of such.
+    /// Declares a block of words that replaces another block, or an array of such blocks.
     fn words_type(&mut self, class: StorageClass, pointee: Id) -> Id {
         let array = self
             .find_definition(pointee)
@@ -97,9 +97,10 @@ impl<'a> TypeEmulator<'a> {
             .decorations
             .get(self.source, block, Decoration::BufferBlock);
         let is_uniform = class == StorageClass::Uniform && old.is_none();
-        let (part, stride) = match is_uniform {
-            true => (self.make_uint_vector_type(4), 16),
-            false => (self.make_uint_type(), 4),
+        let (part, stride) = if is_uniform {
+            (self.make_uint_vector_type(4), 16)
+        } else {
+            (self.make_uint_type(), 4)
         };
         let words = self.m.fresh_id();
         if is_uniform || class == StorageClass::PushConstant {
@@ -137,7 +138,7 @@ impl<'a> TypeEmulator<'a> {
                 words[0] = many.word();
                 words[1] = made.word();
                 if words.len() > 2 {
-                    // The length is declared behind the front.
+                    // The length is declared after the insertion point.
                     let length = self
                         .definitions
                         .constant_value(self.source, array.id_operand(1));
@@ -150,7 +151,7 @@ impl<'a> TypeEmulator<'a> {
         }
     }
 
-    /// Where a pointer of the source leads, if that is to words.
+    /// The position of a pointer of the source, if it points into words.
     fn find_chain(&self, pointer: Id) -> Option<WordBufferPointer> {
         if let Some(known) = self.chains.get(&pointer) {
             return Some(*known);
@@ -174,7 +175,7 @@ impl<'a> TypeEmulator<'a> {
         })
     }
 
-    /// Changes an instruction if it is given a pointer to words, or makes one.
+    /// Emulates an instruction if it uses or computes a pointer to words.
     pub fn on_buffers(&mut self, inst: InstRef<'a>) -> Result<bool, SourceDiagnostic> {
         if !self.lacking.narrow {
             return Ok(false);
@@ -219,7 +220,7 @@ impl<'a> TypeEmulator<'a> {
         Ok(true)
     }
 
-    /// Notes where an instruction's pointer leads, and drops it.
+    /// Notes the position of an instruction's pointer, and drops the instruction.
     fn record_chain(&mut self, inst: InstRef<'a>, chain: WordBufferPointer) {
         if let Some(result) = inst.result() {
             self.chains.insert(result, chain);
@@ -227,7 +228,7 @@ impl<'a> TypeEmulator<'a> {
         self.m.remove_inst(inst.handle());
     }
 
-    /// Addresses of something small.
+    /// Addresses of narrow types.
     fn begin_address_chain(&mut self, inst: InstRef<'a>) -> Result<bool, SourceDiagnostic> {
         let pointer = inst.result_type().and_then(|ty| self.find_definition(ty));
         let pointer = pointer.filter(|p| {
@@ -284,7 +285,7 @@ impl<'a> TypeEmulator<'a> {
         Ok(true)
     }
 
-    /// Memory operands for a word: without the alignment of what was there, which addresses need.
+    /// Memory operands for a word, with the alignment of a word where addresses need one.
     fn make_memory_operands(&self, chain: WordBufferPointer, access: &[u32]) -> Vec<u32> {
         let flags = access.first().copied().unwrap_or(0);
         let aligned = MemoryAccess::Aligned.0;
@@ -310,7 +311,7 @@ impl<'a> TypeEmulator<'a> {
         self.op_words(Op::Load, word, &words)
     }
 
-    /// How far something is from the beginning of its word, in bits.
+    /// Offset in the containing word, in bits.
     fn compute_bit_shift(&mut self, chain: WordBufferPointer, add: u32) -> Id {
         let (word, byte) = (self.make_uint_type(), self.compute_byte_offset(chain, add));
         let (three, eight) = (self.make_uint_constant(3), self.make_uint_constant(3));
@@ -318,7 +319,7 @@ impl<'a> TypeEmulator<'a> {
         self.emit_value(Op::ShiftLeftLogical, word, &[at, eight])
     }
 
-    /// Whether a value is whole words.
+    /// Whether a value consists of whole words.
     fn is_whole(&self, chain: WordBufferPointer, shape: EmulatedShape) -> bool {
         let width = shape.kind.width();
         width >= 32 || chain.align >= 4 && (shape.count * width).is_multiple_of(32)
@@ -410,7 +411,7 @@ impl<'a> TypeEmulator<'a> {
         Ok(())
     }
 
-    /// The parts of a composite, and where they are.
+    /// The components of a composite, and their offsets.
     fn split_composite(
         &mut self,
         inst: InstRef<'a>,
@@ -468,7 +469,7 @@ impl<'a> TypeEmulator<'a> {
         Ok(offsets.into_iter().enumerate().map(part).collect())
     }
 
-    /// `OpArrayLength`, of the words.
+    /// Emulates `OpArrayLength` by the number of words.
     fn emulate_array_length(
         &mut self,
         inst: InstRef<'a>,
@@ -513,7 +514,7 @@ impl<'a> TypeEmulator<'a> {
         Ok(())
     }
 
-    /// The block that each descriptor of a variable is.
+    /// The block type of each descriptor of a variable.
     fn words_type_of(&self, variable: Id) -> Id {
         let def = |id: Id| {
             let mut globals = self.m.section_insts(ModuleSection::Globals);

@@ -1,4 +1,10 @@
-//! OpenCL kernels to compute shaders.
+//! OpenCL kernels to compute shaders for Vulkan.
+//!
+//! 1. `prepare`: functions of `std_library` are linked in, calls are inlined, variables become values (`opaque_variables`).
+//! 2. `module_info`, `points_to`: the module with its analyses, and the memory that each pointer may point to.
+//! 3. `program_scope`: the buffer of variables at program scope; `initial_values` and `pointer_delta` evaluate their contents.
+//! 4. `lower`: each kernel becomes a compute shader.
+//! 5. The structuriser and passes of the optimiser finish the module.
 
 mod initial_values;
 mod lower;
@@ -21,15 +27,15 @@ use spirula_spirv::grammar::enumerants::{Capability, ExecutionModel};
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::target::{SpirvTarget, TargetEnvironment};
 
-/// What is made.
+/// Options of the compilation of kernels.
 #[derive(Clone, Debug)]
 pub struct VulkanCompileOptions {
-    /// The environment.
+    /// The target environment.
     pub target: SpirvTarget,
-    /// The one kernel that is compiled; by default all.
+    /// The only kernel to compile; by default all.
     pub entry: Option<String>,
-    /// Whether functions of floats may be those of Vulkan, which are fast but not within OpenCL's
-    /// bounds. Where a module says so of a call, they are in any case.
+    /// Whether float functions may be those of Vulkan, which are fast but exceed OpenCL's error bounds. Calls that a module marks as
+    /// fast always use them.
     pub is_fast: bool,
 }
 
@@ -47,7 +53,7 @@ impl Default for VulkanCompileOptions {
     }
 }
 
-/// Whether a module is for OpenCL and no shader, so that only [`compile_kernels`] makes something for Vulkan of it.
+/// Whether a module is for OpenCL and contains no shader, so that it needs [`compile_kernels`] for Vulkan.
 pub fn is_for_kernels(module: &SpirvModule) -> bool {
     let has = |wanted: Capability| {
         let mut capabilities = module.section_insts(ModuleSection::Capabilities);
@@ -62,17 +68,16 @@ pub fn has_kernels(module: &SpirvModule) -> bool {
     points.any(|p| p.operand_word(0) == ExecutionModel::Kernel.0)
 }
 
-/// The version that has addresses and Vulkan's memory model.
+/// First version with buffer addresses and Vulkan's memory model.
 const LEAST: SpirvVersion = SpirvVersion::new(1, 5);
 
-/// What is left for the optimiser once control flow has its structure.
+/// Passes of the optimiser after control flow is structured.
 const AFTER: &str = "dedup,adce,compact-ids";
 
 /// Compiles kernels to compute shaders.
 ///
 /// # Errors
-/// What Vulkan's model has no place for, or what is not supported: at least one thing of each
-/// kernel that is refused.
+/// Constructs that Vulkan cannot express, or that are not supported: at least one of each refused kernel.
 pub fn compile_kernels(
     module: &SpirvModule,
     options: &VulkanCompileOptions,
@@ -87,14 +92,15 @@ pub fn compile_kernels(
         ]);
     }
     let prepared = prepare::prepare_module(module, options).map_err(one)?;
-    let facts = KernelModuleInfo::new(&prepared).map_err(one)?;
-    let classes = PointsToAnalysis::from_module_info(&facts).map_err(one)?;
-    let program = match classes.program_variables().is_empty() {
-        true => ProgramScopeBuffer::default(),
-        // Of the module as it is given, so that every kernel of it finds the same.
-        false => ProgramScopeBuffer::new(module).map_err(one)?,
+    let info = KernelModuleInfo::new(&prepared).map_err(one)?;
+    let points_to = PointsToAnalysis::from_module_info(&info).map_err(one)?;
+    let program = if points_to.program_variables().is_empty() {
+        ProgramScopeBuffer::default()
+    } else {
+        // The buffer is that of the original module, so that all of its kernels find the same layout.
+        ProgramScopeBuffer::new(module).map_err(one)?
     };
-    let mut lowered = lower::lower_kernels(&facts, &classes, &program, options)?;
+    let mut lowered = lower::lower_kernels(&info, &points_to, &program, options)?;
     structurise_module(&mut lowered).map_err(one)?;
     run_passes(&mut lowered, AFTER).map_err(one)?;
     Ok(lowered)

@@ -1,4 +1,4 @@
-//! What is known of a kernel module before it is lowered.
+//! Module info: a kernel module with the analyses that its lowering needs.
 
 use crate::MOST_VALUE_SCALARS;
 use crate::error::{diagnose_instruction, diagnose_unsupported};
@@ -13,7 +13,7 @@ use spirula_spirv::ir::{IdWords, InstRef, ModuleSection, SpirvModule};
 pub struct KernelModuleInfo<'a> {
     /// The module.
     pub module: &'a SpirvModule,
-    /// Words that are ids.
+    /// The words that are ids.
     pub ids: IdWords,
     /// Definitions.
     pub definitions: IdDefinitions,
@@ -23,28 +23,28 @@ pub struct KernelModuleInfo<'a> {
     pub layouts: TypeLayouts,
     /// Names.
     pub names: IdNames,
-    /// Whether there are brain floats.
-    pub has_brains: bool,
+    /// Whether the module uses bfloat16.
+    pub has_bfloat16: bool,
 }
 
-/// A scalar as memory has it.
+/// A scalar in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemoryScalar {
-    /// An integer of so many bits, or a pointer.
+    /// An integer of this many bits, or a pointer.
     Int(u32),
-    /// A float of so many bits.
+    /// A float of this many bits.
     Float(u32),
-    /// A float of 16 bits with as many of its exponent as one of 32 has.
-    Brain,
+    /// A 16-bit float with the exponent of a 32-bit float.
+    Bfloat16,
     /// A boolean: a byte.
     Bool,
 }
 
 impl MemoryScalar {
-    /// What it is kept as: brain floats are integers here.
+    /// The scalar that it is stored as: bfloat16 becomes an integer.
     pub fn to_stored_scalar(self) -> MemoryScalar {
         match self {
-            MemoryScalar::Brain => MemoryScalar::Int(16),
+            MemoryScalar::Bfloat16 => MemoryScalar::Int(16),
             other => other,
         }
     }
@@ -53,14 +53,14 @@ impl MemoryScalar {
     pub fn size(self) -> u32 {
         match self {
             MemoryScalar::Int(width) | MemoryScalar::Float(width) => width / 8,
-            MemoryScalar::Brain => 2,
+            MemoryScalar::Bfloat16 => 2,
             MemoryScalar::Bool => 1,
         }
     }
 }
 
 impl<'a> KernelModuleInfo<'a> {
-    /// Computes all.
+    /// Computes all analyses.
     ///
     /// # Errors
     /// When a type has no layout.
@@ -74,7 +74,7 @@ impl<'a> KernelModuleInfo<'a> {
             module,
             ids: IdWords::new(module),
             names: IdNames::from_module(module),
-            has_brains: module.section_insts(ModuleSection::Globals).any(|i| {
+            has_bfloat16: module.section_insts(ModuleSection::Globals).any(|i| {
                 i.op() == Op::TypeFloat && i.operands().get(1) == Some(&FPEncoding::BFloat16KHR.0)
             }),
             definitions,
@@ -118,7 +118,7 @@ impl<'a> KernelModuleInfo<'a> {
     /// Type pointed to by a pointer value.
     ///
     /// # Errors
-    /// When it is no pointer, or the pointer does not say.
+    /// When it is no pointer, or an untyped one.
     pub fn find_pointee(&self, value: Id) -> Result<Id, SourceDiagnostic> {
         let pointer = self
             .type_of(value)
@@ -133,7 +133,7 @@ impl<'a> KernelModuleInfo<'a> {
             .is_some_and(|ty| self.parse_pointer_type(ty).is_some())
     }
 
-    /// Whether values of a type have pointers within.
+    /// Whether values of a type contain pointers.
     pub fn has_pointers(&self, ty: Id) -> bool {
         let mut work = vec![ty];
         while let Some(ty) = work.pop() {
@@ -168,7 +168,7 @@ impl<'a> KernelModuleInfo<'a> {
         self.definitions.constant_value(self.module, id)
     }
 
-    /// The scalar that a type is, if it is one that shaders have or have something for.
+    /// The scalar of a type, if shaders have it or a replacement for it.
     pub fn classify_scalar(&self, ty: Id) -> Option<MemoryScalar> {
         let def = self.definitions.get(self.module, ty)?;
         match def.op() {
@@ -180,11 +180,11 @@ impl<'a> KernelModuleInfo<'a> {
             Op::TypeFloat => match *def.operands() {
                 [width] => Some(MemoryScalar::Float(width)),
                 [16, encoding] if encoding == FPEncoding::BFloat16KHR.0 => {
-                    Some(MemoryScalar::Brain)
+                    Some(MemoryScalar::Bfloat16)
                 }
                 _ => None,
             },
-            // Waiting for an event is a barrier, whichever it is.
+            // Waiting for an event is a barrier; the event does not matter.
             Op::TypeEvent => Some(MemoryScalar::Int(64)),
             Op::TypePointer | Op::TypeUntypedPointerKHR => {
                 Some(MemoryScalar::Int(self.layouts.pointer_size() * 8))
@@ -193,8 +193,7 @@ impl<'a> KernelModuleInfo<'a> {
         }
     }
 
-    /// Component type and number of components of a vector type; a type that is none is its own
-    /// only component.
+    /// Component type and number of components of a vector type. Any other type is its own only component.
     pub fn split_vector_type(&self, ty: Id) -> (Id, u32) {
         match self.definitions.get(self.module, ty) {
             Some(def) if def.op() == Op::TypeVector => (def.id_operand(0), def.operand_word(1)),
@@ -202,10 +201,10 @@ impl<'a> KernelModuleInfo<'a> {
         }
     }
 
-    /// The parts of a composite type with their offsets in bytes.
+    /// The members of a composite type with their offsets in bytes.
     ///
     /// # Errors
-    /// When it is none, or has more parts than are loaded and stored as a whole.
+    /// When it is no composite, or has more members than are loaded and stored as a whole.
     pub fn list_members(&self, ty: Id) -> Result<Vec<(Id, u64)>, SourceDiagnostic> {
         let def = self.find_definition(ty)?;
         let (part, count) = match def.op() {
@@ -231,7 +230,7 @@ impl<'a> KernelModuleInfo<'a> {
         Ok((0..count).map(|n| (part, n * stride)).collect())
     }
 
-    /// Visits the scalars of a type with their offsets in bytes, as far as `room` of them go.
+    /// Visits the scalars of a type with their offsets in bytes, at most `room` of them.
     ///
     /// # Errors
     /// When a type cannot be in memory, or has more scalars than `room`.
@@ -258,7 +257,7 @@ impl<'a> KernelModuleInfo<'a> {
         Ok(())
     }
 
-    /// The refusal of something at an id.
+    /// The diagnostic that a construct at an id is not supported.
     pub fn diagnose_id(&self, at: Id, what: &str) -> SourceDiagnostic {
         match self.definitions.get(self.module, at) {
             Some(inst) => diagnose_instruction(inst, what),

@@ -1,8 +1,8 @@
-//! Variables of images and samplers, which unoptimised kernels keep their arguments in.
+//! Opaque variables: variables of images and samplers, in which unoptimised kernels keep their arguments.
 //!
-//! No phi may have such a value, so that passes that make values of variables leave them alone. A variable that is
-//! stored once needs none: what is loaded is what was stored. Others stay, and are refused as what is chosen
-//! when run. Cost: one pass over the instructions of functions that have such variables.
+//! A phi must not have such a value, so passes that make values of variables leave these variables alone. A variable that is stored once
+//! is replaced by the stored value. Others stay, and are refused as images that are selected at run time. Cost: one pass over the
+//! instructions of functions that have such variables.
 
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
@@ -10,20 +10,20 @@ use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Func, IdWords, Inst, InstRef, SpirvModule};
 
-/// A variable, and what is done with it.
+/// A variable and its uses.
 #[derive(Default)]
 struct OpaqueVariable {
-    /// What is stored, store by store.
+    /// Stored values.
     values: Vec<Id>,
-    /// What is loaded.
+    /// Loaded values.
     loaded: Vec<Id>,
-    /// The variable, its loads and stores, and what is only said about it.
+    /// The variable, its loads and stores, and its annotations.
     insts: Vec<Inst>,
-    /// Whether something else is done with it.
+    /// Whether it has other uses.
     is_kept: bool,
 }
 
-/// Replaces what is loaded from variables of images and samplers by what was stored.
+/// Replaces loads from variables of images and samplers by the stored values.
 pub fn replace_variables(module: &mut SpirvModule) {
     let definitions = IdDefinitions::from_module(module);
     let ids = IdWords::new(module);
@@ -46,9 +46,9 @@ pub fn replace_variables(module: &mut SpirvModule) {
     }
 }
 
-/// What a value is in the end, which may have passed through several variables.
+/// The final replacement of a value, which may have passed through several variables.
 fn find_stored_value(values: &FxHashMap<Id, Id>, mut id: Id) -> Id {
-    // No more steps than there are values, whatever the module says.
+    // At most as many steps as values, even if the module is malformed.
     for _ in 0..values.len() {
         match values.get(&id) {
             Some(value) => id = *value,

@@ -1,28 +1,28 @@
-//! The bytes from a pointer to another one that is derived of it.
+//! Pointer deltas: the bytes from a pointer to another one that is derived from it.
 
 use crate::kernels::module_info::{KernelModuleInfo, MemoryScalar};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-/// Most operations of a constant pointer.
+/// Most operations of a constant pointer expression.
 const DEEPEST: u32 = 64;
 
-/// The way from a pointer to another one: bytes, and indices with their strides.
+/// The distance from a pointer to another one: bytes, and indices with their strides.
 pub struct PointerDelta {
-    /// Bytes by what is constant.
+    /// Constant bytes.
     pub bytes: i64,
-    /// What is not.
+    /// Dynamic indices, each with its stride in bytes.
     pub indices: Vec<(Id, u64)>,
 }
 
 impl PointerDelta {
-    /// The steps of an access chain.
+    /// The delta of an access chain.
     ///
     /// # Errors
-    /// When an index leads nowhere.
+    /// When an index is invalid.
     pub fn new(
-        facts: &KernelModuleInfo<'_>,
+        info: &KernelModuleInfo<'_>,
         op: Op,
         base: Id,
         indices: &[Id],
@@ -32,42 +32,40 @@ impl PointerDelta {
             indices: Vec::new(),
         };
         let mut indices = indices.iter().copied();
-        let mut ty = facts.find_pointee(base)?;
+        let mut ty = info.find_pointee(base)?;
         if op.is_element_access_chain() {
-            let layout = facts.layouts.get(ty);
+            let layout = info.layouts.get(ty);
             let stride = layout.size.next_multiple_of(layout.align.into());
             if let Some(index) = indices.next() {
-                steps.add_index(facts, index, stride);
+                steps.add_index(info, index, stride);
             }
         }
         for index in indices {
-            let def = facts.find_definition(ty)?;
+            let def = info.find_definition(ty)?;
             match def.op() {
                 Op::TypeStruct => {
-                    let n = facts.read_constant(index).unwrap_or(u64::MAX);
+                    let n = info.read_constant(index).unwrap_or(u64::MAX);
                     let member = def.get_id(usize::try_from(n).unwrap_or(usize::MAX));
                     ty = member
-                        .ok_or_else(|| facts.diagnose_id(index, "this index of a structure"))?;
+                        .ok_or_else(|| info.diagnose_id(index, "this index of a structure"))?;
                     let structure = def.result().unwrap_or(ty);
-                    let offset = facts.layouts.member_layout(structure, n as u32).offset;
+                    let offset = info.layouts.member_layout(structure, n as u32).offset;
                     steps.bytes = steps.bytes.wrapping_add(offset as i64);
                 }
                 Op::TypeArray | Op::TypeRuntimeArray | Op::TypeVector => {
                     let outer = def.result().unwrap_or(ty);
-                    steps.add_index(facts, index, facts.layouts.get(outer).stride);
+                    steps.add_index(info, index, info.layouts.get(outer).stride);
                     ty = def.id_operand(0);
                 }
-                op => return Err(facts.diagnose_id(ty, &format!("a pointer into {op}"))),
+                op => return Err(info.diagnose_id(ty, &format!("a pointer into {op}"))),
             }
         }
         Ok(steps)
     }
 
-    fn add_index(&mut self, facts: &KernelModuleInfo<'_>, index: Id, stride: u64) {
-        let ty = facts
-            .type_of(index)
-            .and_then(|ty| facts.classify_scalar(ty));
-        match (facts.read_constant(index), ty) {
+    fn add_index(&mut self, info: &KernelModuleInfo<'_>, index: Id, stride: u64) {
+        let ty = info.type_of(index).and_then(|ty| info.classify_scalar(ty));
+        match (info.read_constant(index), ty) {
             (Some(value), Some(MemoryScalar::Int(width))) => {
                 let unused = 64 - width;
                 let signed = (value << unused) as i64 >> unused;
@@ -78,18 +76,18 @@ impl PointerDelta {
     }
 }
 
-/// The variable that a pointer is derived of by constants alone, and the bytes from its beginning;
-/// a function's instructions count as much as constant expressions.
+/// The variable that a pointer is derived from by constants alone, and the offset in bytes. Instructions of functions are traced as
+/// constant expressions are.
 ///
 /// # Errors
-/// When it is derived of something else, or by what is no constant.
+/// When it is derived from something else, or by a dynamic index.
 pub fn trace_pointer_origin(
-    facts: &KernelModuleInfo<'_>,
+    info: &KernelModuleInfo<'_>,
     pointer: Id,
 ) -> Result<(Id, i64), SourceDiagnostic> {
     let (mut at, mut offset) = (pointer, 0_i64);
     for _ in 0..DEEPEST {
-        let def = facts.find_definition(at)?;
+        let def = info.find_definition(at)?;
         let first = usize::from(def.op() == Op::SpecConstantOp);
         let op = match first {
             1 => Op(def.operand_word(0) as u16),
@@ -100,15 +98,15 @@ pub fn trace_pointer_origin(
             Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::CopyObject => {}
             op if op.is_access_chain() => {
                 let indices: Vec<Id> = def.id_operands(first + 1).collect();
-                let steps = PointerDelta::new(facts, op, def.id_operand(first), &indices)?;
+                let steps = PointerDelta::new(info, op, def.id_operand(first), &indices)?;
                 if !steps.indices.is_empty() {
-                    return Err(facts.diagnose_id(pointer, "this constant pointer"));
+                    return Err(info.diagnose_id(pointer, "this constant pointer"));
                 }
                 offset = offset.wrapping_add(steps.bytes);
             }
-            op => return Err(facts.diagnose_id(pointer, &format!("a constant pointer by {op}"))),
+            op => return Err(info.diagnose_id(pointer, &format!("a constant pointer by {op}"))),
         }
         at = def.id_operand(first);
     }
-    Err(facts.diagnose_id(pointer, "so deep a constant expression"))
+    Err(info.diagnose_id(pointer, "so deep a constant expression"))
 }

@@ -1,5 +1,5 @@
-//! What is done to a kernel module before it is lowered: functions of the library linked in, one
-//! kernel or all kept, calls put in place, variables made values.
+//! Preparation of a kernel module for lowering: functions of the library are linked in, one kernel or all are kept, calls are inlined,
+//! variables become values.
 
 use super::{opaque_variables, std_library};
 use crate::kernels::VulkanCompileOptions;
@@ -13,7 +13,7 @@ use spirula_spirv::grammar::enumerants::{
 };
 use spirula_spirv::ir::{Func, IdWords, Inst, ModuleSection, SpirvModule};
 
-/// What makes unoptimised kernels small.
+/// Passes that simplify unoptimised kernels.
 const PASSES: &str =
     "simplify-cfg,adce,inline-all,adce,mem2reg,simplify-cfg,dedup,adce,mem2reg,simplify-cfg,adce";
 
@@ -41,7 +41,7 @@ pub fn prepare_module(
     Ok(module)
 }
 
-/// Drops other entry points, and what makes functions be kept for linking.
+/// Drops other entry points, and linkage decorations that keep functions alive.
 fn keep_entry_point(module: &mut SpirvModule, entry: Option<&str>) -> Result<(), SourceDiagnostic> {
     let points = module.section_insts(ModuleSection::EntryPoints);
     let (kept, other): (Vec<_>, Vec<_>) =
@@ -74,7 +74,7 @@ fn keep_entry_point(module: &mut SpirvModule, entry: Option<&str>) -> Result<(),
     Ok(())
 }
 
-/// Vulkan runs entry points, and its modules are not linked: functions alone make none.
+/// Vulkan runs entry points and does not link modules, so a module of functions alone is refused.
 fn no_kernels(module: &SpirvModule) -> SourceDiagnostic {
     let functions = module.functions().iter().copied();
     let mut defined = functions.filter(|f| !module.function(*f).blocks.is_empty());
@@ -92,8 +92,8 @@ fn no_kernels(module: &SpirvModule) -> SourceDiagnostic {
     )
 }
 
-/// Has functions that take a pointer to a copy of their own make the copy, so that they can be put in
-/// the place of calls. Kernels are called by nobody.
+/// Makes functions with by-value pointer parameters copy the pointee themselves, so that they can be inlined. Kernels are
+/// never called.
 fn own_copies(module: &mut SpirvModule) {
     let points = module.section_insts(ModuleSection::EntryPoints);
     let kernels: Vec<u32> = points.map(|p| p.operand_word(1)).collect();

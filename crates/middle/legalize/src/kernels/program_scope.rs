@@ -1,10 +1,9 @@
-//! Memory of the program: variables at program scope in global memory.
+//! Program scope: variables of the program in global memory.
 //!
-//! They are in one buffer that all kernels of a module share, whose address is among the push constants.
-//! Where each variable is follows from the module that is compiled, whichever kernels are, so that kernels
-//! compiled one by one find the same things at the same places; constants have a place in it, too, as
-//! pointers may lead to either. The reflection has the initial contents, by which the buffer is filled once,
-//! and where pointers to its own memory belong in it.
+//! They are in one buffer that all kernels of a module share, whose address is among the push constants. The offset of each variable
+//! follows from the whole module, whichever kernels are compiled. Kernels that are compiled one by one therefore find the same variables at
+//! the same offsets. Constants have an offset, too, since pointers may point to either. The reflection has the initial contents, with which
+//! the buffer is filled once, and the places of pointers to its own memory.
 
 use super::{initial_values, pointer_delta};
 use crate::kernels::module_info::{KernelModuleInfo, MemoryScalar};
@@ -20,14 +19,14 @@ const MOST: u64 = 1 << 26;
 /// Least alignment of a variable.
 const ALIGN: u64 = 16;
 
-/// The program's buffer.
+/// The buffer of variables at program scope.
 #[derive(Default)]
 pub struct ProgramScopeBuffer {
-    /// Variables with their places, by id.
+    /// Variables with their offsets, sorted by id.
     offsets: Vec<(Id, u64)>,
     /// Initial contents.
     pub bytes: Vec<u8>,
-    /// Pointers in it to its own memory: what they point to, and where they are.
+    /// Pointers in the buffer to the buffer: the offset that each points to, and its own offset.
     pub pointers: Vec<(u64, u64)>,
 }
 
@@ -35,9 +34,9 @@ impl ProgramScopeBuffer {
     /// The buffer for all variables of a module.
     ///
     /// # Errors
-    /// When they are too many bytes, or an initial value is none that can be written down.
+    /// When they are too large, or an initial value is not constant.
     pub fn new(module: &SpirvModule) -> Result<ProgramScopeBuffer, SourceDiagnostic> {
-        let facts = KernelModuleInfo::new(module)?;
+        let info = KernelModuleInfo::new(module)?;
         let variables = module.section_insts(ModuleSection::Globals).filter(|i| {
             let class = StorageClass(i.operands().first().copied().unwrap_or(u32::MAX));
             let is_here = [StorageClass::CrossWorkgroup, StorageClass::UniformConstant];
@@ -49,14 +48,14 @@ impl ProgramScopeBuffer {
             let Some(id) = variable.result() else {
                 continue;
             };
-            let Ok(ty) = facts.find_pointee(id) else {
+            let Ok(ty) = info.find_pointee(id) else {
                 continue;
             };
-            let layout = facts.layouts.get(ty);
+            let layout = info.layouts.get(ty);
             let offset = end.next_multiple_of(u64::from(layout.align).max(ALIGN));
             end = offset.saturating_add(layout.size);
             if end > MOST {
-                return Err(facts.diagnose_id(id, "so much memory at program scope"));
+                return Err(info.diagnose_id(id, "so much memory at program scope"));
             }
             program.offsets.push((id, offset));
             initial.extend(variable.get_id(1).map(|value| (value, ty, offset)));
@@ -65,18 +64,18 @@ impl ProgramScopeBuffer {
         program.bytes = vec![0; end.next_multiple_of(ALIGN) as usize];
         for (value, ty, offset) in initial {
             initial_values::visit_constant_scalars(
-                &facts,
+                &info,
                 value,
                 ty,
                 &mut |constant, scalar, at| {
-                    program.write_initial_scalar(&facts, constant, scalar, offset + at)
+                    program.write_initial_scalar(&info, constant, scalar, offset + at)
                 },
             )?;
         }
         Ok(program)
     }
 
-    /// Where a variable begins.
+    /// The offset of a variable.
     pub fn find_variable_offset(&self, variable: Id) -> Option<u64> {
         let found = self
             .offsets
@@ -87,39 +86,33 @@ impl ProgramScopeBuffer {
 
     fn write_initial_scalar(
         &mut self,
-        facts: &KernelModuleInfo<'_>,
+        info: &KernelModuleInfo<'_>,
         constant: Id,
         scalar: MemoryScalar,
         at: u64,
     ) -> Result<(), SourceDiagnostic> {
-        if facts.is_nothing(constant) {
+        if info.is_nothing(constant) {
             return Ok(());
         }
-        if let Some(bits) = facts.read_constant(constant) {
-            return initial_values::write_scalar(
-                facts,
-                constant,
-                (bits, scalar),
-                at,
-                &mut self.bytes,
-            );
+        if let Some(bits) = info.read_constant(constant) {
+            return initial_values::write_scalar(info, constant, bits, scalar, at, &mut self.bytes);
         }
-        let def = facts.find_definition(constant)?;
+        let def = info.find_definition(constant)?;
         let pointer = match def.op() {
             Op::SpecConstantOp if Op(def.operand_word(0) as u16) == Op::ConvertPtrToU => {
                 def.id_operand(1)
             }
             _ => constant,
         };
-        if !facts.is_pointer(pointer) || scalar.size() != 8 {
-            return Err(facts.diagnose_id(constant, "this initial value"));
+        if !info.is_pointer(pointer) || scalar.size() != 8 {
+            return Err(info.diagnose_id(constant, "this initial value"));
         }
-        let (variable, bytes) = pointer_delta::trace_pointer_origin(facts, pointer)?;
+        let (variable, bytes) = pointer_delta::trace_pointer_origin(info, pointer)?;
         let begin = self.find_variable_offset(variable);
-        let begin = begin.ok_or_else(|| facts.diagnose_id(constant, "this initial value"))?;
+        let begin = begin.ok_or_else(|| info.diagnose_id(constant, "this initial value"))?;
         let to = begin.wrapping_add_signed(bytes);
         if to > self.bytes.len() as u64 {
-            return Err(facts.diagnose_id(constant, "a pointer to other memory"));
+            return Err(info.diagnose_id(constant, "a pointer to other memory"));
         }
         self.pointers.push((to, at));
         Ok(())

@@ -1,5 +1,5 @@
-//! Functions of OpenCL.std that Vulkan lacks, or does not have as exact as OpenCL wants them, in
-//! SPIR-V (`library/`), linked in where they are called.
+//! The library of OpenCL.std: functions that Vulkan lacks, or does not have with OpenCL's accuracy, in SPIR-V (`library/`). They are
+//! linked in where they are called.
 //!
 //! Before:
 //! ```text
@@ -9,9 +9,9 @@
 //! ```text
 //! %y = OpFunctionCall %double %f_sin_64 %x
 //! ```
-//! Vectors go component by component, halves as floats unless they have a function of their own.
-//! What may be fast, by a decoration or an option, stays an instruction where Vulkan has one. Products
-//! and sums of the library are not contracted, as its accuracy rests on how each of them rounds.
+//! Vectors are processed component by component, halves as floats unless they have a function of their own. A call that may be fast, by a
+//! decoration or an option, stays an instruction where Vulkan has one. Products and sums of the library are not contracted, since its
+//! accuracy depends on the rounding of each.
 
 use super::{VulkanCompileOptions, lower};
 use rustc_hash::FxHashMap;
@@ -32,15 +32,15 @@ const TEXTS: [&str; 3] = [
     include_str!("../../library/half.spvasm"),
 ];
 
-/// Functions with a second result, which they write to what their last operand points to: the
-/// library's function of the first and that of the second.
+/// Functions with a second result, which they write through their last operand: the library's functions of the first and of the
+/// second result.
 const PAIRS: &[(u32, &str, &str)] = &[
     (cl::SINCOS, "sin", "cos"),
     (cl::REMQUO, "remainder", "remquo_quotient"),
     (cl::LGAMMA_R, "lgamma", "lgamma_sign"),
 ];
 
-/// A function: which module, and which function of it.
+/// A function: its module, and its position there.
 type OpenClStdFunction = (usize, Id);
 
 /// The library and its functions by name.
@@ -74,21 +74,21 @@ fn load_library() -> Option<&'static OpenClStdLibrary> {
 }
 
 impl OpenClStdLibrary {
-    /// The function of a name for operands of a width.
+    /// Finds the function of a name for operands of a width.
     fn find_function(&self, name: &str, width: u32) -> Option<OpenClStdFunction> {
         let of = |width| self.functions.get(&format!("f_{name}_{width}")).copied();
         of(width).or_else(|| (width == 16).then(|| of(32)).flatten())
     }
 }
 
-/// A call that the library answers.
+/// A call that the library implements.
 struct OpenClStdCall {
     inst: Inst,
-    /// The function, and that of a second result.
+    /// The function, and the function of a second result.
     functions: [Option<OpenClStdFunction>; 2],
 }
 
-/// What is known of a module in which calls are looked for.
+/// The analyses of a module in which calls are searched.
 struct LibraryCallFinder<'a> {
     module: &'a SpirvModule,
     ids: IdWords,
@@ -97,10 +97,10 @@ struct LibraryCallFinder<'a> {
     is_fast: bool,
 }
 
-/// Has a module call the library's functions where it calls for what Vulkan lacks.
+/// Replaces calls of functions that Vulkan lacks by calls of the library's functions.
 ///
 /// # Errors
-/// When the library is at fault.
+/// When the library is malformed.
 pub fn link_library(
     module: &mut SpirvModule,
     options: &VulkanCompileOptions,
@@ -211,7 +211,7 @@ fn split_vector_type(
     })
 }
 
-/// Decorates the library's products and sums.
+/// Decorates the library's products and sums as not contractible.
 fn keep_exact(module: &mut SpirvModule, first: usize) {
     let mut exact = Vec::new();
     for func in &module.functions()[first..] {
@@ -226,7 +226,7 @@ fn keep_exact(module: &mut SpirvModule, first: usize) {
     }
 }
 
-/// Puts calls in the place of an extended instruction.
+/// Replaces an extended instruction by calls.
 fn replace_call(
     module: &mut SpirvModule,
     definitions: &IdDefinitions,
@@ -257,7 +257,7 @@ fn find_pointee(module: &SpirvModule, definitions: &IdDefinitions, pointer: Id) 
     (ty.op() == Op::TypePointer).then(|| ty.id_operand(1))
 }
 
-/// Calls a function for each component, before an instruction.
+/// Emits calls of a function for each component, before an instruction.
 fn call_by_component(
     module: &mut SpirvModule,
     definitions: &IdDefinitions,
@@ -291,15 +291,14 @@ fn call_by_component(
             }
             call.push(value.word());
         }
-        // The last instruction of a scalar is the result itself.
+        // The last instruction on a scalar defines the result itself.
         let own = (count == 1).then_some(result);
-        let value = match given == part {
-            true => put_value(module, at, Op::FunctionCall, call, own),
-            false => {
-                let made = put_value(module, at, Op::FunctionCall, call, None);
-                let words = vec![part.word(), 0, made.word()];
-                put_value(module, at, Op::FConvert, words, own)
-            }
+        let value = if given == part {
+            put_value(module, at, Op::FunctionCall, call, own)
+        } else {
+            let made = put_value(module, at, Op::FunctionCall, call, None);
+            let words = vec![part.word(), 0, made.word()];
+            put_value(module, at, Op::FConvert, words, own)
         };
         words.push(value.word());
     }
@@ -309,7 +308,7 @@ fn call_by_component(
     Some(())
 }
 
-/// An instruction with a result before another; a new one where none is given.
+/// Inserts an instruction with a result before another; the result is new unless given.
 fn put_value(
     module: &mut SpirvModule,
     at: Inst,

@@ -1,4 +1,4 @@
-//! What the structuriser writes: blocks, branches, variables in the place of phis.
+//! Block writer: blocks, branches, and the variables that replace phis.
 
 use super::emit::ControlFlowEmitter;
 use super::reducible_graph::{ControlFlowEdge, NONE};
@@ -6,7 +6,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Inst};
 
-/// What an edge writes for a phi of its target.
+/// The store of an edge for a phi of its target.
 #[derive(Clone, Copy)]
 pub(super) struct PhiStore {
     /// Label of the target.
@@ -23,7 +23,7 @@ pub(super) struct MultiwayTerminator {
 }
 
 impl ControlFlowEmitter<'_> {
-    /// Has each phi read a variable that the edges write.
+    /// Turns each phi into a load of a variable that the edges store.
     pub(super) fn demote_phis(&mut self) {
         let blocks = self.module.function(self.func).blocks.clone();
         for block in blocks {
@@ -50,7 +50,7 @@ impl ControlFlowEmitter<'_> {
         }
     }
 
-    /// Takes the terminator of a block away; a merge instruction goes with it.
+    /// Removes the terminator of a block, with its merge instruction.
     pub(super) fn take_terminator(&mut self, block: Block) -> (Op, Vec<u32>) {
         if let Some(merge) = self.module.merge_inst(block).map(|m| m.handle()) {
             self.module.remove_inst(merge);
@@ -62,7 +62,7 @@ impl ControlFlowEmitter<'_> {
         taken
     }
 
-    /// Opcode and words of what chooses among a node's edges.
+    /// Opcode and words of the instruction that selects among a node's edges.
     pub(super) fn take_selector(&mut self, node: u32, block: Block) -> (Op, MultiwayTerminator) {
         if let Some(at) = node.checked_sub(self.graph.blocks) {
             let note = self.notes[at as usize];
@@ -83,7 +83,7 @@ impl ControlFlowEmitter<'_> {
         let targets = self.module.block_targets(self.ids, block);
         let (op, mut words) = self.take_terminator(block);
         if op == Op::BranchConditional {
-            // Weights are of the edges that were.
+            // Branch weights belong to the original edges.
             words.truncate(3);
         }
         (op, MultiwayTerminator { words, targets })
@@ -103,7 +103,7 @@ impl ControlFlowEmitter<'_> {
         moves.filter(|m| m.to == to).copied().collect()
     }
 
-    /// Writes what an edge brings to its target.
+    /// Emits the stores of an edge for its target.
     pub(super) fn emit_edge_stores(&mut self, node: u32, edge: ControlFlowEdge) {
         for PhiStore { slot, value, .. } in self.moves_of(node, edge) {
             self.append_instruction(Op::Store, &[slot.word(), value.word()]);
@@ -115,7 +115,7 @@ impl ControlFlowEmitter<'_> {
         }
     }
 
-    /// Notes which target is meant.
+    /// Stores the number of the target.
     pub(super) fn store_target(&mut self, node: u32) {
         let target = self.target_variable();
         let number = self.numbers.make_constant(self.module, node);
@@ -136,7 +136,7 @@ impl ControlFlowEmitter<'_> {
         id
     }
 
-    /// Ends the open block: to `there` where `node` is meant, else to `after`, where both ways meet.
+    /// Ends the open block: branches to `there` if `node` is the target, else to `after`, where both paths meet.
     pub(super) fn emit_target_test(&mut self, node: u32, there: Id, after: Id) {
         let target = self.target_variable();
         let value = self.load_number(target);

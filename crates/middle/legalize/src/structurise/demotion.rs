@@ -1,5 +1,4 @@
-//! Variables for what cannot be a value while control flow changes: phis, and values that do not
-//! reach their uses.
+//! Demotion: variables for phis, and for values that do not reach their uses while control flow changes.
 
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
@@ -9,7 +8,7 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::{Func, IdWords, Inst, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// Variables of a function that were made for values.
+/// Variables of a function that replace values.
 pub struct DemotionSlots {
     /// Pointer type by pointee.
     pointers: FxHashMap<Id, Id>,
@@ -20,7 +19,7 @@ pub struct DemotionSlots {
 }
 
 impl DemotionSlots {
-    /// None yet.
+    /// No variables.
     pub fn new(module: &SpirvModule) -> DemotionSlots {
         let mut pointers = FxHashMap::default();
         for inst in module.section_insts(ModuleSection::Globals) {
@@ -37,7 +36,7 @@ impl DemotionSlots {
         }
     }
 
-    /// A new variable for values of a type.
+    /// Creates a variable for values of a type.
     pub fn create_variable(&mut self, module: &mut SpirvModule, ty: Id) -> Id {
         let pointer = *self.pointers.entry(ty).or_insert_with(|| {
             let id = module.fresh_id();
@@ -51,7 +50,7 @@ impl DemotionSlots {
         id
     }
 
-    /// The variable of a value, made when it is first asked for.
+    /// The variable of a value, created at the first query.
     pub fn of_value(&mut self, module: &mut SpirvModule, value: Id, ty: Id) -> Id {
         if let Some(known) = self.of[value] {
             return known;
@@ -61,7 +60,7 @@ impl DemotionSlots {
         id
     }
 
-    /// Puts all variables into the entry block, and gives their ids.
+    /// Inserts all variables into the entry block; returns their ids.
     pub fn insert_variables(self, module: &mut SpirvModule, func: Func) -> Vec<Id> {
         let entry = module.function(func).blocks[0];
         for &(pointer, id) in &self.made {
@@ -77,10 +76,10 @@ impl DemotionSlots {
     }
 }
 
-/// Has values that do not dominate all of their uses go through variables. The function has no phis.
+/// Replaces values that do not dominate all of their uses by variables. The function must have no phis.
 ///
 /// # Errors
-/// When a branch leads to no block.
+/// When a branch has no target.
 pub fn demote_values(
     module: &mut SpirvModule,
     func: Func,
@@ -128,7 +127,7 @@ pub fn demote_values(
         let id = module.fresh_id();
         let words = [ty.word(), id.word(), slot.word()];
         let load = module.create_inst(Op::Load, &words);
-        // A merge instruction has to stay before its branch.
+        // A merge instruction has to stay directly before its branch.
         let before = module.previous(user).map(|p| module.inst(p));
         let merges = |op| matches!(op, Op::LoopMerge | Op::SelectionMerge);
         let at = match before {

@@ -1,4 +1,4 @@
-//! Structured control flow from the dominator tree.
+//! Emission of structured control flow from the dominator tree.
 
 use super::DEEPEST;
 use super::block_writer::{MultiwayTerminator, PhiStore};
@@ -12,27 +12,27 @@ use spirula_spirv::analysis::FlowGraph;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Func, IdWords, SpirvModule};
 
-/// Targets that paths through a part have still to reach, in increasing order. Where there are any,
-/// a block is open, to which all of these paths come.
+/// Targets that paths through a part still have to reach, in increasing order. If there are any, a block is open in which all of
+/// these paths meet.
 type PendingTargets = Vec<u32>;
 
-/// What was emitted of a node or loop, and what is to follow.
+/// The emitted part of a node or loop, and the nodes that follow it.
 struct EmittedPart {
     pending: PendingTargets,
-    /// Nodes that it dominates, in the order in which they may follow.
+    /// Nodes that it dominates, in the order in which they can follow.
     below: Vec<u32>,
-    /// The node that comes at once, to which the last block branches.
+    /// The node that follows directly, to which the last block branches.
     next: Option<u32>,
 }
 
-/// How an edge is taken.
+/// Routes of an edge.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EdgeRoute {
-    /// Its target is an arm of its own.
+    /// To its target, which is an arm of its own.
     Arm,
     /// To the end of the construct.
     Fall,
-    /// To a label of the loop around: its continue target or merge block.
+    /// To a label of the enclosing loop: its continue target or merge block.
     Leave(Id),
 }
 
@@ -51,7 +51,7 @@ pub(super) struct ControlFlowEmitter<'a> {
     pub(super) cfg: &'a FlowGraph,
     pub(super) graph: ReducibleGraph,
     pub(super) slots: &'a mut DemotionSlots,
-    /// Blocks in the order in which they come.
+    /// Blocks in the order of emission.
     pub(super) order: Vec<Block>,
     /// The open block.
     pub(super) current: Option<Block>,
@@ -60,9 +60,9 @@ pub(super) struct ControlFlowEmitter<'a> {
     /// Variables that dispatchers read.
     pub(super) notes: Vec<Id>,
     loops: Vec<LoopConstructLabels>,
-    /// What edges write, by the label that they come from.
+    /// Stores of edges, by the label that they come from.
     pub(super) moves: FxHashMap<Id, Vec<PhiStore>>,
-    /// The variable that says which target is meant, once it is needed.
+    /// The variable with the number of the target, once it is needed.
     pub(super) target: Option<Id>,
     pub(super) numbers: TargetNumbers,
     depth: u32,
@@ -121,8 +121,8 @@ pub fn structurise_function(
 }
 
 impl ControlFlowEmitter<'_> {
-    /// A node with all that it dominates within the loop `around`; a loop where the node heads one
-    /// that is not `around`. What comes one after the other does not nest, nor recur.
+    /// Emits a node with all nodes that it dominates within the loop `around`, or a loop if the node is the header of another loop.
+    /// Successive parts neither nest nor recurse.
     fn emit_subtree(&mut self, node: u32, around: u32) -> Result<PendingTargets, SourceDiagnostic> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -131,7 +131,7 @@ impl ControlFlowEmitter<'_> {
         }
         let mut next = Some(node);
         let mut pending = Vec::new();
-        // Nodes dominated by those that were emitted, the latest of these last.
+        // Nodes that emitted nodes dominate, the latest last.
         let mut below = Vec::new();
         loop {
             if let Some(node) = next {
@@ -155,7 +155,7 @@ impl ControlFlowEmitter<'_> {
         Ok(pending)
     }
 
-    /// A loop construct, and what follows it within the loop `around`.
+    /// Emits a loop construct; returns the nodes that follow it within the loop `around`.
     fn a_loop(&mut self, inner: u32, around: u32) -> Result<EmittedPart, SourceDiagnostic> {
         let LoopConstructLabels {
             header,
@@ -212,7 +212,7 @@ impl ControlFlowEmitter<'_> {
         })
     }
 
-    /// A node, its arms, and what follows them.
+    /// Emits a node and its arms; returns the nodes that follow.
     fn emit_node(&mut self, node: u32, around: u32) -> Result<EmittedPart, SourceDiagnostic> {
         let label = self.own_label(node);
         let block = if self.graph.is_dispatcher(node) {
@@ -242,7 +242,7 @@ impl ControlFlowEmitter<'_> {
         })
     }
 
-    /// The only edge of a node.
+    /// Emits the only edge of a node.
     fn emit_jump(
         &mut self,
         node: u32,
@@ -274,7 +274,7 @@ impl ControlFlowEmitter<'_> {
         }
     }
 
-    /// A node with several edges: a selection construct.
+    /// Emits a node with several edges: a selection construct.
     fn emit_selection(
         &mut self,
         node: u32,
@@ -284,8 +284,8 @@ impl ControlFlowEmitter<'_> {
     ) -> Result<(PendingTargets, Option<u32>), SourceDiagnostic> {
         let (op, selector) = self.take_selector(node, block);
         let merge = self.module.fresh_id();
-        // Inner constructs first, the largest last: where no other arm comes to the merge block, it
-        // goes on there, so that what follows `if (c) return;` is not nested.
+        // Smaller arms come first, the largest last. If no other arm reaches the merge block, the largest continues there, so that code
+        // after `if (c) return;` is not nested.
         let mut order: Vec<usize> = (0..edges.len()).collect();
         order.sort_by_key(|at| match self.way_of(node, edges[*at], around) {
             EdgeRoute::Arm => 1 + self.graph.sizes[edges[*at].to as usize],
@@ -321,8 +321,7 @@ impl ControlFlowEmitter<'_> {
         Ok((pending, rest.map(|e| e.to)))
     }
 
-    /// What an edge of a selection leads to up to its merge block: the label to branch to, and what
-    /// is still to be reached.
+    /// Emits the arm of a selection's edge up to the merge block: returns the label to branch to, and the pending targets.
     fn emit_arm(
         &mut self,
         node: u32,
@@ -332,14 +331,13 @@ impl ControlFlowEmitter<'_> {
     ) -> Result<(Id, PendingTargets), SourceDiagnostic> {
         let way = self.way_of(node, edge, around);
         let is_plain = way == EdgeRoute::Arm && !self.has_writes(node, edge);
-        let label = match is_plain {
-            true => self.entry_label(edge.to),
-            false => {
-                let label = self.module.fresh_id();
-                self.open_block(label);
-                self.emit_edge_stores(node, edge);
-                label
-            }
+        let label = if is_plain {
+            self.entry_label(edge.to)
+        } else {
+            let label = self.module.fresh_id();
+            self.open_block(label);
+            self.emit_edge_stores(node, edge);
+            label
         };
         let left = match way {
             EdgeRoute::Arm => {
@@ -369,7 +367,7 @@ impl ControlFlowEmitter<'_> {
         Ok((label, left))
     }
 
-    /// The words of a selector with the labels that its edges have now.
+    /// The words of a selector with the new labels of its edges.
     fn relabel_selector(
         &self,
         mut selector: MultiwayTerminator,
@@ -390,8 +388,7 @@ impl ControlFlowEmitter<'_> {
         selector.words
     }
 
-    /// A node that others dominate, where paths come to it: the next one where all of them do, else
-    /// behind a test.
+    /// Emits a dominated node that paths reach: directly if all of them do, else after a test.
     fn emit_follower(
         &mut self,
         node: u32,
@@ -418,7 +415,7 @@ impl ControlFlowEmitter<'_> {
         Ok(None)
     }
 
-    /// How the edge of a node is taken within the loop `around`.
+    /// The route of a node's edge within the loop `around`.
     fn way_of(&self, node: u32, edge: ControlFlowEdge, around: u32) -> EdgeRoute {
         match self.route_target(edge.to, around) {
             EdgeRoute::Fall
@@ -445,14 +442,14 @@ impl ControlFlowEmitter<'_> {
         }
     }
 
-    /// Whether one of several targets has to be noted on the way to a label of the loop `around`.
+    /// Whether a path to a label of the loop `around` has to store its target, since there are several.
     fn is_named_at(&self, label: Id, around: u32) -> bool {
         around != NONE
             && self.loops[around as usize].merge == label
             && self.graph.loops[around as usize].exits.len() > 1
     }
 
-    /// The label under which a node is entered from outside of the loop that it heads.
+    /// The label by which a node is entered from outside of the loop whose header it is.
     fn entry_label(&self, node: u32) -> Id {
         match self.graph.headed_by(node) {
             Some(inner) => self.loops[inner as usize].header,

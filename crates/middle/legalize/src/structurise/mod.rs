@@ -1,21 +1,18 @@
-//! Structured control flow for any graph.
+//! Structured control flow for any control-flow graph.
 //!
-//! Shaders must have structured control flow (SPIR-V specification, section 2.11); kernels have what
-//! the source had after optimisation. The way taken:
+//! Shaders must have structured control flow (SPIR-V specification, section 2.11); kernels have what the optimiser left of their
+//! source. The steps:
 //! 1. [`reducible_graph`]: loops get a single entry, so that the graph is reducible.
-//! 2. [`structurise_function`]: the dominator tree is walked. A loop becomes a loop construct, left by branches to
-//!    its merge block; of a branch, blocks that it alone leads to become its arms, and the blocks
-//!    that its arms lead to follow its merge block. Where several may follow, or a loop has
-//!    several exits, a variable says which, and each is put behind a test of it. This is the
-//!    restructuring with predicates of Bahmann, Reissmann, Jahre and Meyer ("Perfect
-//!    Reconstructability of Control Flow from Demand Dependence Graphs", 2015), but that branches
-//!    out of loops stay where the innermost loop is meant, as SPIR-V allows, and that tests are only
-//!    made where several blocks may follow.
-//! 3. [`demotion`]: values whose uses their definition does not dominate any more go through variables,
-//!    as phis do, and all of these become values again.
+//! 2. [`structurise_function`]: the dominator tree is walked. A loop becomes a loop construct, left by branches to its merge block. Of a
+//!    branch, the blocks that it alone leads to become its arms; the blocks that its arms lead to follow its merge block. Where several
+//!    blocks may follow, or a loop has several exits, a variable names the target, and each target is put after a test of it. This is the
+//!    restructuring with predicates of Bahmann, Reissmann, Jahre and Meyer ("Perfect Reconstructability of Control Flow from Demand
+//!    Dependence Graphs", 2015), with two differences: branches out of loops stay where the innermost loop is meant, as SPIR-V
+//!    allows, and tests are only made where several blocks may follow.
+//! 3. [`demotion`]: values whose definitions no longer dominate their uses go through variables, as phis do. All of these become values
+//!    again.
 //!
-//! Blocks are never copied. A block is left where its invocations were: what a branch's arms have in
-//! common is run by all of them together.
+//! Blocks are never copied. Reconvergence is kept: code that the arms of a branch share is run by all of their invocations together.
 
 mod block_writer;
 mod demotion;
@@ -57,5 +54,5 @@ pub fn structurise_module(module: &mut SpirvModule) -> Result<(), SourceDiagnost
     Ok(())
 }
 
-/// Most constructs within each other.
+/// Deepest nesting of constructs.
 pub const DEEPEST: u32 = 400;

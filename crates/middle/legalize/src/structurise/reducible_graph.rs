@@ -1,24 +1,22 @@
-//! The control-flow graph of a function as the structuriser needs it: with a single entry to every
-//! loop.
+//! Reducible graphs: the control-flow graph of a function with a single entry to every loop.
 //!
-//! Cycles are found as strongly connected components, from the outside in. A component that is
-//! entered at several blocks gets a *dispatcher* before it: all edges to these blocks lead to the
-//! dispatcher, which goes on to the one that the edge noted. The graph is then reducible, for any
-//! input. Cost: one pass over the edges of each loop for each loop around it.
+//! Cycles are found as strongly connected components, from the outside in. A component that is entered at several blocks gets a
+//! *dispatcher* before it: all edges to these blocks lead to the dispatcher, which branches to the block that the edge stored. The graph is
+//! then reducible, for any input. Cost: one pass over the edges of each loop for each loop around it.
 
 use spirula_spirv::analysis::{DominanceTree, FlowGraph};
 
 /// No loop.
 pub const NONE: u32 = u32::MAX;
 
-/// Where an edge leads and what it notes.
+/// The target of an edge, and the number that it stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControlFlowEdge {
     /// The node.
     pub to: u32,
-    /// The block that the terminator names, whose phis the edge feeds; [`NONE`] behind dispatchers.
+    /// The block that the terminator names, whose phis the edge feeds; [`NONE`] for edges of dispatchers.
     pub origin: u32,
-    /// Number that the dispatcher `to` is told, [`NONE`] where `to` is none.
+    /// Number that is stored for the dispatcher `to`; [`NONE`] where `to` is no dispatcher.
     pub note: u32,
 }
 
@@ -27,7 +25,7 @@ pub struct ControlFlowEdge {
 pub struct SingleEntryLoop {
     /// The node through which it is entered.
     pub header: u32,
-    /// The loop around it, [`NONE`] for none.
+    /// The enclosing loop; [`NONE`] for none.
     pub parent: u32,
     /// Targets outside of it that its edges have, each once.
     pub exits: Vec<u32>,
@@ -35,7 +33,7 @@ pub struct SingleEntryLoop {
     pub below: Vec<u32>,
 }
 
-/// A reducible graph. Nodes are the function's blocks by position, dispatchers behind them.
+/// A reducible graph. Nodes are the function's blocks by position, followed by dispatchers.
 #[derive(Clone, Debug, Default)]
 pub struct ReducibleGraph {
     /// Number of blocks.
@@ -46,12 +44,11 @@ pub struct ReducibleGraph {
     pub loops: Vec<SingleEntryLoop>,
     /// Innermost loop of each node.
     pub innermost: Vec<u32>,
-    /// Nodes that a node dominates immediately and that are in the same loops, or in further ones;
-    /// in topological order.
+    /// Nodes that a node dominates immediately and that are in the same loops or in inner ones, in topological order.
     pub below: Vec<Vec<u32>>,
-    /// Edges that lead to each node, those back to a header left out.
+    /// Number of edges to each node, except for back edges.
     pub entries: Vec<u32>,
-    /// Number of nodes that each node dominates, itself among them.
+    /// Number of nodes that each node dominates, including itself.
     pub sizes: Vec<u32>,
 }
 
@@ -105,8 +102,7 @@ impl ReducibleGraph {
 
     fn find_loops(&mut self, all: Vec<u32>) {
         let mut search = StrongComponentSearch::default();
-        // Sets of nodes still to be searched, with the loop that they are: edges to its header do
-        // not count in it.
+        // Sets of nodes still to be searched, with their loop; edges to its header are ignored.
         let mut work = vec![(all, NONE)];
         while let Some((nodes, around)) = work.pop() {
             let header = match around {
@@ -160,7 +156,7 @@ impl ReducibleGraph {
         for (entries, component) in entries.iter().zip(components) {
             headers.push(match entries[..] {
                 [only] => only,
-                // Only where the entry block is branched to, which SPIR-V forbids.
+                // Only if a branch targets the entry block, which SPIR-V forbids.
                 [] => component[0],
                 _ => {
                     let on = |to: &u32| ControlFlowEdge {
@@ -246,7 +242,7 @@ impl ReducibleGraph {
         }
     }
 
-    /// Reverse post-order of the edges that do not lead back.
+    /// Reverse post-order without back edges.
     fn sort_topologically(&self) -> Vec<u32> {
         let mut order = Vec::with_capacity(self.edges.len());
         let mut seen = vec![false; self.edges.len()];
@@ -295,7 +291,7 @@ impl StrongComponentSearch {
         self.component[node as usize]
     }
 
-    /// Forgets a part.
+    /// Forgets a searched part.
     fn clear_nodes(&mut self, nodes: &[u32]) {
         for node in nodes {
             let n = *node as usize;

@@ -1,11 +1,11 @@
-//! The numbers that structured control flow tells targets apart by.
+//! Target numbers: the constants by which structured control flow distinguishes targets.
 
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
-/// `u32` and its constants, and `bool`, made once.
+/// The types `u32` and `bool`, and constants, each declared once.
 pub struct TargetNumbers {
     /// The type of numbers.
     pub ty: Id,
@@ -14,7 +14,7 @@ pub struct TargetNumbers {
 }
 
 impl TargetNumbers {
-    /// Finds the types, or makes that of numbers.
+    /// Finds the types, or declares that of numbers.
     pub fn new(module: &mut SpirvModule) -> TargetNumbers {
         let mut globals = module.section_insts(ModuleSection::Globals);
         let ty = globals.find(|i| i.op() == Op::TypeInt && i.operands() == [32, 0]);
@@ -37,7 +37,7 @@ impl TargetNumbers {
         *self.truth.get_or_insert_with(made)
     }
 
-    /// A number.
+    /// Declares a constant number.
     pub fn make_constant(&mut self, module: &mut SpirvModule, value: u32) -> Id {
         let ty = self.ty;
         let made = || declare_global(module, Op::Constant, &[ty.word()], &[value]);
@@ -45,7 +45,7 @@ impl TargetNumbers {
     }
 }
 
-/// Makes a global instruction: the words before its result, and those behind.
+/// Declares a global instruction with the words before and after its result.
 fn declare_global(module: &mut SpirvModule, op: Op, before: &[u32], behind: &[u32]) -> Id {
     let id = module.fresh_id();
     let words: Vec<u32> = [before, &[id.word()], behind].concat();

@@ -1,4 +1,4 @@
-//! Modules that the tests of this folder begin with.
+//! Modules that the tests of this folder share.
 
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse_assembly};

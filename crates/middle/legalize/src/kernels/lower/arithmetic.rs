@@ -1,4 +1,4 @@
-//! Arithmetic, logic and comparisons.
+//! Arithmetic, logical and comparison instructions.
 
 use super::ShaderLowering;
 use super::composites::expect_result;
@@ -10,7 +10,7 @@ use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::grammar::glsl_std_450 as glsl;
 use spirula_spirv::ir::InstRef;
 
-/// What Vulkan has as it is, component by component.
+/// Instructions that Vulkan has, applied component by component.
 pub fn lower_componentwise(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
@@ -20,11 +20,11 @@ pub fn lower_componentwise(
     }
     let op = inst.op();
     let operands: Vec<Id> = inst.id_operands(0).collect();
-    let facts = l.facts;
+    let info = l.info;
     let what = Decoration::NoContraction;
-    let is_exact = facts
+    let is_exact = info
         .decorations
-        .get(facts.module, expect_result(inst), what)
+        .get(info.module, expect_result(inst), what)
         .is_some();
     let around = l.kernel.is_exact;
     l.kernel.is_exact |= is_exact;
@@ -33,8 +33,8 @@ pub fn lower_componentwise(
     made
 }
 
-/// `OpSRem` and `OpSMod`: on Vulkan what they give is undefined where an operand is negative
-/// (specification, "Precision and Operation of SPIR-V Instructions").
+/// `OpSRem` and `OpSMod`: in Vulkan their results are undefined for negative operands (specification, "Precision and Operation of
+/// SPIR-V Instructions").
 pub fn lower_signed_remainder(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
@@ -51,7 +51,7 @@ pub fn lower_signed_remainder(
         if op == Op::SRem {
             return rest;
         }
-        // The sign is that of the divisor: one more of it where there is a rest of the other sign.
+        // The sign is that of the divisor: the divisor is added to a remainder of the other sign.
         let (zero, truth) = (l.make_uint_constant(width, 0), l.b.bool_type());
         let inexact = l.emit_value(Op::INotEqual, truth, &[rest, zero]);
         let signs = l.emit_value(Op::BitwiseXor, ty, &[rest, b]);
@@ -62,18 +62,19 @@ pub fn lower_signed_remainder(
     })
 }
 
-/// Comparisons of integers, which some producers give pointers.
+/// Comparisons of integers; some producers apply them to pointers.
 pub fn lower_integer_comparison(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
-    match l.facts.is_pointer(inst.id_operand(0)) {
-        true => super::pointers::lower_pointer_comparison(l, inst),
-        false => lower_componentwise(l, inst),
+    if l.info.is_pointer(inst.id_operand(0)) {
+        super::pointers::lower_pointer_comparison(l, inst)
+    } else {
+        lower_componentwise(l, inst)
     }
 }
 
-/// `OpVectorTimesScalar` and `OpDot`, which only vectors of up to four components have.
+/// `OpVectorTimesScalar` and `OpDot`, which Vulkan has for up to four components.
 pub fn lower_vector_product(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
@@ -101,7 +102,7 @@ pub fn lower_any_all(
     joined.ok_or_else(|| crate::error::diagnose_instruction(inst, "an empty vector"))
 }
 
-/// Questions about floats that Vulkan lacks.
+/// Classifications of floats that Vulkan lacks.
 pub fn lower_float_test(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
@@ -176,9 +177,10 @@ impl ShaderLowering<'_> {
             return self.emit_value(Op::UConvert, ty, &[high]);
         }
         if width == 32 {
-            let op = match is_signed {
-                true => Op::SMulExtended,
-                false => Op::UMulExtended,
+            let op = if is_signed {
+                Op::SMulExtended
+            } else {
+                Op::UMulExtended
             };
             let pair = self.b.struct_type(&[ty, ty]);
             let product = self.emit_value(op, pair, &v[..2]);
@@ -189,7 +191,7 @@ impl ShaderLowering<'_> {
         self.high_product_of_words(v, is_signed)
     }
 
-    /// The same of 64 bits, by the halves of the factors.
+    /// The upper half of a 64-bit product, by the halves of the factors.
     fn high_product_of_words(&mut self, v: &[Id], is_signed: bool) -> Id {
         let long = self.make_int_type(64);
         let (half, mask) = (
@@ -215,7 +217,7 @@ impl ShaderLowering<'_> {
         let high = self.emit_value(Op::IAdd, long, &[high, sum_high]);
         let mut high = self.emit_value(Op::IAdd, long, &[high, carry]);
         if is_signed {
-            // A negative factor counts 2^64 too many.
+            // The unsigned value of a negative factor is 2^64 too large.
             let sign = self.make_uint_constant(64, 63);
             for (x, y) in [(v[0], v[1]), (v[1], v[0])] {
                 let negative = self.emit_value(Op::ShiftRightArithmetic, long, &[x, sign]);

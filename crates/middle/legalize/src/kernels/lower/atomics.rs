@@ -1,8 +1,8 @@
 //! Atomic operations.
 //!
-//! Those that Vulkan has are instructions. Smaller ones than words, and minima and maxima of floats, are a
-//! loop that exchanges the word around them until nobody came between. By a pointer that may be to several
-//! regions there is one operation for each; in memory of an invocation it is none, as nobody else sees it.
+//! Operations that Vulkan has become one instruction. Operations on parts of words, and minima and maxima of floats, become a
+//! compare-and-exchange loop on the containing word. An operation by a generic pointer becomes one operation for each region. In memory
+//! of an invocation an operation needs no atomic instruction, since no other invocation accesses that memory.
 
 use super::ShaderLowering;
 use super::barriers::AllowedSemantics;
@@ -21,17 +21,17 @@ use spirula_spirv::ir::InstRef;
 struct ShaderAtomic {
     /// The instruction.
     op: Op,
-    /// What it is on.
+    /// Type of its memory.
     scalar: MemoryScalar,
     /// Scope, and semantics of success and failure.
     scope: Id,
     semantics: [Id; 2],
-    /// Operands: nothing, a value, or a value and what it replaces.
+    /// Operands: none, a value, or a value and the comparator.
     values: Vec<Id>,
 }
 
 impl ShaderAtomic {
-    /// Whether it is done by exchanging the word around.
+    /// Whether it is a loop that exchanges the containing word.
     fn is_loop(&self) -> bool {
         let is_bound = matches!(self.op, Op::AtomicFMinEXT | Op::AtomicFMaxEXT);
         self.scalar.size() < 4 || is_bound
@@ -39,15 +39,15 @@ impl ShaderAtomic {
 }
 
 impl ShaderLowering<'_> {
-    /// Lowers an operation on what a pointer of the source leads to: what was there.
+    /// Lowers an operation on the pointee of a pointer of the source; returns the old value.
     fn lower_atomic(&mut self, pointer: Id, atomic: &ShaderAtomic) -> Result<Id, SourceDiagnostic> {
         if self.is_nowhere(pointer) {
             return Ok(self.make_zero(atomic.scalar));
         }
-        let class = self.find_points_to_set(pointer)?;
+        let set = self.find_points_to_set(pointer)?;
         let place = ShaderMemoryLocation {
-            class,
-            pointer: self.lower_pointer(pointer, class)?,
+            set,
+            pointer: self.lower_pointer(pointer, set)?,
             region: None,
             offset: 0,
             align: atomic.scalar.size(),
@@ -80,7 +80,7 @@ impl ShaderLowering<'_> {
         let scalar = atomic.scalar;
         let (size, element) = (
             scalar.size(),
-            self.classes.memory(place.class).element_scalar(),
+            self.points_to.memory(place.set).element_scalar(),
         );
         if region == PointerRegion::Own {
             let was = self.load_scalars(place, scalar, 1)?;
@@ -106,7 +106,7 @@ impl ShaderLowering<'_> {
             let pointer = self.make_buffer_pointer(place, stored, size);
             return self.atomic_on(pointer, kept, atomic);
         }
-        // Workgroup memory is an array of what the largest of its atomic operations is on.
+        // Workgroup memory is an array of the type of its largest atomic operation.
         if element.size() > size {
             if element.size() == 8 {
                 self.b.declare_capability(Capability::Int64Atomics);
@@ -140,7 +140,7 @@ impl ShaderLowering<'_> {
             return Ok(self.bitcast_scalar(was, kept, scalar));
         }
         if !matches!(kept, MemoryScalar::Int(_)) {
-            // Nothing but integers can be compared and exchanged.
+            // Only integers can be compared and exchanged.
             let text = format!("{} on workgroup memory of floats", atomic.op);
             return Err(crate::error::diagnose_unsupported(&text));
         }
@@ -153,7 +153,7 @@ impl ShaderLowering<'_> {
         ))
     }
 
-    /// The word in a buffer around a part of it.
+    /// The word in a buffer that contains a part.
     fn around_address(&mut self, place: ShaderMemoryLocation, size: u32) -> ContainingWord {
         let (wide, narrow) = (self.make_int_type(64), self.make_int_type(32));
         let address = self.add_byte_offset(64, place.pointer, place.offset as i64);
@@ -180,7 +180,7 @@ impl ShaderLowering<'_> {
         }
     }
 
-    /// The operation on a part of the word around it.
+    /// The operation on a part of the containing word.
     fn atomic_within(&mut self, around: ContainingWord, atomic: &ShaderAtomic) -> Id {
         let (scalar, bits) = (atomic.scalar, MemoryScalar::Int(around.part));
         let hole = self.make_hole_mask(around);
@@ -199,7 +199,7 @@ impl ShaderLowering<'_> {
         )
     }
 
-    /// A loop that exchanges a word for what the operation makes of it.
+    /// A loop that exchanges a word for the result of the operation.
     fn emit_exchange_loop(
         &mut self,
         pointer: Id,
@@ -263,7 +263,7 @@ impl ShaderLowering<'_> {
         self.emit_value(atomic.op, ty, &operands)
     }
 
-    /// What an operation leaves behind; none where it only reads.
+    /// The new value after an operation; `None` where it only reads.
     fn apply_atomic(&mut self, atomic: &ShaderAtomic, was: Id) -> Option<Id> {
         let (ty, truth) = (self.make_scalar_type(atomic.scalar), self.b.bool_type());
         let value = atomic.values.first().copied();
@@ -298,10 +298,10 @@ impl ShaderLowering<'_> {
         })
     }
 
-    /// The same of floats.
+    /// The new value after an operation on floats.
     fn float_applied(&mut self, atomic: &ShaderAtomic, v: [Id; 2]) -> Id {
-        let (op, is_brain) = (atomic.op, atomic.scalar == MemoryScalar::Brain);
-        let of = if is_brain {
+        let (op, is_bfloat16) = (atomic.op, atomic.scalar == MemoryScalar::Bfloat16);
+        let of = if is_bfloat16 {
             MemoryScalar::Float(32)
         } else {
             atomic.scalar
@@ -312,9 +312,10 @@ impl ShaderLowering<'_> {
             Op::AtomicFMinEXT => l.emit_glsl(glsl::NMIN, ty, v),
             _ => l.emit_glsl(glsl::NMAX, ty, v),
         };
-        match is_brain {
-            true => self.by_singles(&v, make),
-            false => make(self, &v),
+        if is_bfloat16 {
+            self.by_singles(&v, make)
+        } else {
+            make(self, &v)
         }
     }
 
@@ -322,13 +323,13 @@ impl ShaderLowering<'_> {
         match self.find_component_scalar(value)? {
             (scalar, 1) => Ok(scalar),
             _ => Err(self
-                .facts
+                .info
                 .diagnose_id(value, "an atomic operation on a vector")),
         }
     }
 }
 
-/// Operations that take an operand or none and return what was.
+/// Operations with at most one operand that return the old value.
 pub fn lower_atomic_update(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
@@ -431,7 +432,7 @@ pub fn lower_compare_exchange(
     l.lower_atomic(inst.id_operand(0), &atomic)
 }
 
-/// A flag, which is a word that is zero or not.
+/// A flag: a word that is zero or not.
 fn exchange_flag(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,

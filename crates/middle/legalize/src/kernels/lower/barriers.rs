@@ -1,9 +1,9 @@
 //! Barriers, memory semantics and scopes.
 //!
-//! The Vulkan memory model has no sequential consistency, and an order makes memory available and
-//! visible only where it is told to; both are what OpenCL's acquire and release mean. What orders memory for
-//! the invocation alone orders nothing: Vulkan demands that it is relaxed (VUID-StandaloneSpirv-None-04641),
-//! and that a barrier of memory orders something (VUID-StandaloneSpirv-OpMemoryBarrier-04732).
+//! The Vulkan memory model has no sequential consistency. An order makes memory available and visible only where the instruction says
+//! so; OpenCL's acquire and release mean both. Semantics at the scope of one invocation order nothing: Vulkan demands that they are
+//! relaxed (VUID-StandaloneSpirv-None-04641), and that a memory barrier orders something
+//! (VUID-StandaloneSpirv-OpMemoryBarrier-04732).
 
 use super::ShaderLowering;
 use spirula_diagnostics::SourceDiagnostic;
@@ -12,14 +12,14 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics as Semantics, Scope};
 use spirula_spirv::ir::InstRef;
 
-/// What an operation on memory may order.
+/// The accesses that an operation on memory may order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum AllowedSemantics {
-    /// What comes before and after.
+    /// Accesses before and after.
     Both,
-    /// What comes after: loads.
+    /// Accesses after: loads.
     Acquire,
-    /// What comes before: stores.
+    /// Accesses before: stores.
     Release,
 }
 
@@ -31,19 +31,17 @@ impl ShaderLowering<'_> {
     }
 
     fn scope_of(&self, source: Id) -> Result<Scope, SourceDiagnostic> {
-        let scope = self.facts.read_constant(source);
-        let scope = scope.ok_or_else(|| {
-            self.facts
-                .diagnose_id(source, "a scope that is no constant")
-        })?;
+        let scope = self.info.read_constant(source);
+        let scope =
+            scope.ok_or_else(|| self.info.diagnose_id(source, "a scope that is no constant"))?;
         Ok(match Scope(scope as u32) {
-            // One queue sees all that a kernel does, and needs no feature of its own.
+            // The scope of the queue family suffices, and needs no feature.
             Scope::CrossDevice | Scope::Device => Scope::QueueFamily,
             scope => scope,
         })
     }
 
-    /// Semantics of the source as those that an operation of a scope may have.
+    /// Semantics of the source, restricted to those that an operation of a scope may have.
     pub fn lower_semantics(
         &mut self,
         source: Id,
@@ -60,9 +58,9 @@ impl ShaderLowering<'_> {
         scope: Id,
         order: AllowedSemantics,
     ) -> Result<Semantics, SourceDiagnostic> {
-        let value = self.facts.read_constant(source);
+        let value = self.info.read_constant(source);
         let value = value.ok_or_else(|| {
-            self.facts
+            self.info
                 .diagnose_id(source, "memory semantics that are no constant")
         })?;
         Ok(match self.scope_of(scope)? {
@@ -71,7 +69,7 @@ impl ShaderLowering<'_> {
         })
     }
 
-    /// Has memory ordered for a scope, where that orders anything.
+    /// Emits a memory barrier for a scope, where that orders anything.
     fn emit_fence(&mut self, scope: Id, semantics: Id) -> Result<(), SourceDiagnostic> {
         let order = self.semantics_of(semantics, scope, AllowedSemantics::Both)?;
         if order != Semantics::None {
@@ -114,7 +112,7 @@ fn restrict_semantics(source: Semantics, order: AllowedSemantics) -> Semantics {
     made
 }
 
-/// `OpControlBarrier`: Vulkan has those of workgroups and subgroups. An invocation does not wait for itself.
+/// `OpControlBarrier`: Vulkan has those of workgroups and subgroups. At the scope of one invocation it is nothing.
 pub fn lower_control_barrier(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,

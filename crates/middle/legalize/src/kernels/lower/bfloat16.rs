@@ -1,7 +1,7 @@
-//! Brain floats: the upper halves of floats of 32 bits.
+//! bfloat16: floats that are the upper halves of 32-bit floats.
 //!
-//! Few devices have them, so that they are integers of 16 bits here. They are widened by a shift, computed
-//! with as floats of 32 bits, and rounded to the nearest even number.
+//! Few devices have them, so they become 16-bit integers. They are widened by a shift, computed with as 32-bit floats, and rounded to
+//! nearest even.
 //!
 //! ```text
 //! %y = OpFConvert %float %x
@@ -24,7 +24,7 @@ use spirula_spirv::ir::InstRef;
 
 const SINGLE: MemoryScalar = MemoryScalar::Float(32);
 
-/// Instructions that take brain floats, besides arithmetic.
+/// Instructions on bfloat16 besides arithmetic.
 const TAKEN: &[Op] = &[
     Op::Load,
     Op::Store,
@@ -48,7 +48,7 @@ const TAKEN: &[Op] = &[
     Op::AtomicFMaxEXT,
 ];
 
-/// Arithmetic and comparisons that are those of floats of 32 bits.
+/// Arithmetic and comparisons that are computed in 32-bit floats.
 const COMPUTED: &[Op] = &[
     Op::FAdd,
     Op::FSub,
@@ -74,32 +74,31 @@ const COMPUTED: &[Op] = &[
 ];
 
 impl ShaderLowering<'_> {
-    fn is_brain(&self, value: Id) -> bool {
+    fn is_bfloat16(&self, value: Id) -> bool {
         matches!(
             self.find_component_scalar(value),
-            Ok((MemoryScalar::Brain, _))
+            Ok((MemoryScalar::Bfloat16, _))
         )
     }
 
-    /// Refuses what brain floats have no meaning for yet.
-    pub fn check_brains(&self, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
+    /// Refuses instructions that are not supported for bfloat16.
+    pub fn check_bfloat16(&self, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
         if TAKEN.contains(&inst.op()) || COMPUTED.contains(&inst.op()) {
             return Ok(());
         }
         let mut ids = Vec::new();
-        self.facts.ids.visit_uses(inst, |_, id| ids.push(id));
+        self.info.ids.visit_uses(inst, |_, id| ids.push(id));
         ids.extend(inst.result());
-        match ids.iter().any(|id| self.is_brain(*id)) {
-            true => {
-                let text = format!("{} of brain floats", inst.op());
-                Err(crate::error::diagnose_instruction(inst, &text))
-            }
-            false => Ok(()),
+        if ids.iter().any(|id| self.is_bfloat16(*id)) {
+            let text = format!("{} of brain floats", inst.op());
+            Err(crate::error::diagnose_instruction(inst, &text))
+        } else {
+            Ok(())
         }
     }
 
-    /// A brain float as a float of 32 bits.
-    pub fn single_of_brain(&mut self, value: Id) -> Id {
+    /// Widens a bfloat16 to a 32-bit float.
+    pub fn widen_bfloat16(&mut self, value: Id) -> Id {
         let word = self.make_int_type(32);
         let wide = self.resize_int(value, 16, 32);
         let sixteen = self.make_uint_constant(32, 16);
@@ -107,8 +106,8 @@ impl ShaderLowering<'_> {
         self.bitcast_scalar(bits, MemoryScalar::Int(32), SINGLE)
     }
 
-    /// The brain float nearest to a float of 32 bits, the even one of two.
-    pub fn brain_of_single(&mut self, value: Id) -> Id {
+    /// Rounds a 32-bit float to the nearest bfloat16, ties to even.
+    pub fn round_to_bfloat16(&mut self, value: Id) -> Id {
         let (word, truth) = (self.make_int_type(32), self.b.bool_type());
         let bits = self.bitcast_scalar(value, SINGLE, MemoryScalar::Int(32));
         let [sixteen, one, half, quiet] =
@@ -124,38 +123,37 @@ impl ShaderLowering<'_> {
         self.resize_int(chosen, 32, 16)
     }
 
-    /// A brain float by an operation on floats of 32 bits.
+    /// Computes a bfloat16 by an operation on 32-bit floats.
     pub fn by_singles(&mut self, v: &[Id], make: impl FnOnce(&mut Self, &[Id]) -> Id) -> Id {
-        let singles: Vec<Id> = v.iter().map(|v| self.single_of_brain(*v)).collect();
+        let singles: Vec<Id> = v.iter().map(|v| self.widen_bfloat16(*v)).collect();
         let made = make(self, &singles);
-        self.brain_of_single(made)
+        self.round_to_bfloat16(made)
     }
 }
 
-/// Arithmetic on brain floats; nothing where the operands are others.
+/// Arithmetic on bfloat16; `None` for other operands.
 pub fn lower_bfloat_arithmetic(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Option<Result<Id, SourceDiagnostic>> {
     let op = inst.op();
-    if !COMPUTED.contains(&op) || !l.is_brain(inst.id_operand(0)) {
+    if !COMPUTED.contains(&op) || !l.is_bfloat16(inst.id_operand(0)) {
         return None;
     }
-    let gives_brain = l.is_brain(expect_result(inst));
+    let gives_bfloat16 = l.is_bfloat16(expect_result(inst));
     let operands: Vec<Id> = inst.id_operands(0).collect();
     let single = l.make_scalar_type(SINGLE);
-    Some(
-        l.each_scalar(inst, &operands, |l, ty, v| match gives_brain {
-            true => l.by_singles(v, |l, v| l.emit_value(op, single, v)),
-            false => {
-                let singles: Vec<Id> = v.iter().map(|v| l.single_of_brain(*v)).collect();
-                l.emit_value(op, ty, &singles)
-            }
-        }),
-    )
+    Some(l.each_scalar(inst, &operands, |l, ty, v| {
+        if gives_bfloat16 {
+            l.by_singles(v, |l, v| l.emit_value(op, single, v))
+        } else {
+            let singles: Vec<Id> = v.iter().map(|v| l.widen_bfloat16(*v)).collect();
+            l.emit_value(op, ty, &singles)
+        }
+    }))
 }
 
-/// `OpFConvert` from or to brain floats; nothing where both are others.
+/// `OpFConvert` from or to bfloat16; `None` where neither is.
 pub fn lower_bfloat_conversion(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
@@ -166,16 +164,16 @@ pub fn lower_bfloat_conversion(
         l.find_component_scalar(operand).ok()?.0,
         l.find_component_scalar(expect_result(inst)).ok()?.0,
     );
-    if from != MemoryScalar::Brain && to != MemoryScalar::Brain {
+    if from != MemoryScalar::Bfloat16 && to != MemoryScalar::Bfloat16 {
         return None;
     }
-    if to == MemoryScalar::Brain && mode.is_some_and(|mode| mode != Mode::RTE) {
+    if to == MemoryScalar::Bfloat16 && mode.is_some_and(|mode| mode != Mode::RTE) {
         let text = "a conversion to brain floats that does not round to nearest";
         return Some(Err(crate::error::diagnose_instruction(inst, text)));
     }
     Some(l.each_scalar(inst, &[operand], |l, ty, v| {
         let single = match from {
-            MemoryScalar::Brain => l.single_of_brain(v[0]),
+            MemoryScalar::Bfloat16 => l.widen_bfloat16(v[0]),
             SINGLE => v[0],
             MemoryScalar::Float(64) => l.single_to_odd(v[0]),
             _ => {
@@ -184,7 +182,7 @@ pub fn lower_bfloat_conversion(
             }
         };
         match to {
-            MemoryScalar::Brain => l.brain_of_single(single),
+            MemoryScalar::Bfloat16 => l.round_to_bfloat16(single),
             SINGLE => single,
             _ => l.emit_value(Op::FConvert, ty, &[single]),
         }
@@ -194,13 +192,13 @@ pub fn lower_bfloat_conversion(
 /// `OpConvertBF16ToFINTEL`, from integers.
 pub fn of_bits(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     l.each_scalar(inst, &[inst.id_operand(0)], |l, _, v| {
-        l.single_of_brain(v[0])
+        l.widen_bfloat16(v[0])
     })
 }
 
 /// `OpConvertFToBF16INTEL`, to integers.
 pub fn as_bits(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     l.each_scalar(inst, &[inst.id_operand(0)], |l, _, v| {
-        l.brain_of_single(v[0])
+        l.round_to_bfloat16(v[0])
     })
 }

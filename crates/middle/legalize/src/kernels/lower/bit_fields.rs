@@ -1,4 +1,4 @@
-//! Bit fields of integers of any width; Vulkan has those of 32 bits.
+//! Bit fields of integers of any width; Vulkan has instructions for 32 bits only.
 
 use super::ShaderLowering;
 use super::composites::expect_result;
@@ -8,7 +8,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
 impl ShaderLowering<'_> {
-    /// So many low bits as a mask.
+    /// A mask of low bits.
     fn low_bits(&mut self, width: u32, count: Id) -> Id {
         let (ty, truth) = (self.make_int_type(width), self.b.bool_type());
         let (one, all, most) = (
@@ -18,12 +18,12 @@ impl ShaderLowering<'_> {
         );
         let bit = self.emit_value(Op::ShiftLeftLogical, ty, &[one, count]);
         let mask = self.emit_value(Op::ISub, ty, &[bit, one]);
-        // A shift by the whole width is undefined.
+        // A shift by the whole width is undefined in SPIR-V.
         let is_part = self.emit_value(Op::ULessThan, truth, &[count, most]);
         self.emit_value(Op::Select, ty, &[is_part, mask, all])
     }
 
-    /// The offset and number of bits of a field, with as many bits as what it is of.
+    /// The offset and bit count of a field, in the width of its base.
     fn lower_field_bounds(
         &mut self,
         inst: InstRef<'_>,
@@ -79,7 +79,7 @@ pub fn lower_bit_field_extract(
         if !is_signed {
             return field;
         }
-        // With the highest bit of the field as its sign: of m, (x ^ m) - m.
+        // The field is sign-extended by its highest bit m: (x ^ m) - m.
         let one = l.make_uint_constant(width, 1);
         let half = l.emit_value(Op::ShiftRightLogical, ty, &[low, one]);
         let sign = l.emit_value(Op::BitwiseXor, ty, &[low, half]);

@@ -1,4 +1,4 @@
-//! Bits seen as other types.
+//! Bit casts between types, and bit counts of integers.
 
 use super::ShaderLowering;
 use super::composites::expect_result;
@@ -10,7 +10,7 @@ use spirula_spirv::grammar::glsl_std_450 as glsl;
 use spirula_spirv::ir::InstRef;
 
 impl ShaderLowering<'_> {
-    /// A scalar of as many bits as another.
+    /// Casts a scalar to another one of the same width.
     pub fn bitcast_scalar(&mut self, value: Id, from: MemoryScalar, to: MemoryScalar) -> Id {
         let (from, to) = (from.to_stored_scalar(), to.to_stored_scalar());
         if from == to {
@@ -30,7 +30,7 @@ impl ShaderLowering<'_> {
         }
     }
 
-    /// One scalar of consecutive ones, the first the lowest.
+    /// Joins consecutive scalars into one, the first the lowest.
     pub fn join_pieces(&mut self, pieces: Vec<Id>, from: MemoryScalar, to: MemoryScalar) -> Id {
         if let [only] = pieces[..] {
             return self.bitcast_scalar(only, from, to);
@@ -49,7 +49,7 @@ impl ShaderLowering<'_> {
         self.emit_value(Op::Bitcast, ty, &[vector])
     }
 
-    /// The consecutive scalars that one is made of, the lowest first.
+    /// Splits a scalar into consecutive ones, the lowest first.
     pub fn split_pieces(&mut self, value: Id, from: MemoryScalar, to: MemoryScalar) -> Vec<Id> {
         let count = from.size() / to.size();
         if count <= 1 {
@@ -72,7 +72,7 @@ impl ShaderLowering<'_> {
     }
 }
 
-/// `OpBitcast` of what is no pointer on both sides.
+/// `OpBitcast` between values that are no pointers.
 pub fn lower_value_bitcast(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
@@ -85,9 +85,10 @@ pub fn lower_value_bitcast(
     );
     let value = l.lower_operand(operand)?;
     if n <= 4 && m <= 4 {
-        return Ok(match l.b.type_of(value) == Some(ty) {
-            true => value,
-            false => l.emit_value(Op::Bitcast, ty, &[value]),
+        return Ok(if l.b.type_of(value) == Some(ty) {
+            value
+        } else {
+            l.emit_value(Op::Bitcast, ty, &[value])
         });
     }
     let lanes = l.lanes_of(operand)?;
@@ -107,7 +108,7 @@ pub fn lower_value_bitcast(
 }
 
 impl ShaderLowering<'_> {
-    /// An integer with another number of bits, zeros above.
+    /// Truncates or zero-extends an integer.
     pub fn resize_int(&mut self, value: Id, from: u32, to: u32) -> Id {
         if from == to {
             return value;
@@ -116,8 +117,8 @@ impl ShaderLowering<'_> {
         self.emit_value(Op::UConvert, ty, &[value])
     }
 
-    /// An operation that Vulkan has for 32 bits only, for any number of them. `join` makes one
-    /// result of those of the low and high half of 64 bits.
+    /// An operation that Vulkan has for 32 bits only, for any width. `join` combines the results of the low and high half of
+    /// 64 bits.
     fn by_words(
         &mut self,
         value: Id,
@@ -134,11 +135,11 @@ impl ShaderLowering<'_> {
         join(self, low, high)
     }
 
-    /// The number of bits that are set.
+    /// The number of set bits.
     pub fn bit_count(&mut self, value: Id, width: u32) -> Id {
         let word = self.make_int_type(32);
-        // Of less than a word a field is taken, since NVIDIA's driver 580 counts the bits of bytes that it
-        // loads with their sign, whatever is masked.
+        // Of narrow integers a bit field is extracted: NVIDIA's driver 580 counts the sign bits of bytes that it loads, even if they are
+        // masked.
         let field = (width < 32).then(|| {
             (
                 self.make_uint_constant(32, 0),
@@ -158,7 +159,7 @@ impl ShaderLowering<'_> {
         self.resize_int(count, 32, width)
     }
 
-    /// The bits in the opposite order.
+    /// The bits in reverse order.
     pub fn bit_reverse(&mut self, value: Id, width: u32) -> Id {
         let word = self.make_int_type(32);
         if width == 64 {
@@ -177,14 +178,14 @@ impl ShaderLowering<'_> {
         self.resize_int(low, 32, width)
     }
 
-    /// The number of zeros above the highest bit that is set.
+    /// The number of zeros above the highest set bit.
     pub fn leading_zeros(&mut self, value: Id, width: u32) -> Id {
         let word = self.make_int_type(32);
         let (top, five) = (
             self.make_uint_constant(32, 31),
             self.make_uint_constant(32, 32),
         );
-        // The highest bit of zero is -1, so that all 32 bits are counted.
+        // The position of the highest bit of zero is -1, so that all 32 bits are counted.
         let mut count = |l: &mut Self, v| {
             let highest = l.emit_glsl(glsl::FIND_UMSB, word, &[v]);
             l.emit_value(Op::ISub, word, &[top, highest])
@@ -206,7 +207,7 @@ impl ShaderLowering<'_> {
         self.resize_int(count, 32, width)
     }
 
-    /// The number of zeros below the lowest bit that is set; all of them for zero.
+    /// The number of zeros below the lowest set bit; the width for zero.
     pub fn trailing_zeros(&mut self, value: Id, width: u32) -> Id {
         // The bits below the lowest one: ~v & (v - 1).
         let ty = self.make_int_type(width);

@@ -1,4 +1,4 @@
-//! Built-in values.
+//! Built-in variables: ids and sizes of the launch.
 
 use super::ShaderLowering;
 use spirula_diagnostics::SourceDiagnostic;
@@ -11,20 +11,20 @@ impl ShaderLowering<'_> {
     /// A load of a built-in variable, or of one of its components.
     pub fn load_builtin(&mut self, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
         let (variable, index) = self.builtin_part(inst.id_operand(0))?;
-        let facts = self.facts;
-        let decoration = facts
+        let info = self.info;
+        let decoration = info
             .decorations
-            .get(facts.module, variable, Decoration::BuiltIn);
+            .get(info.module, variable, Decoration::BuiltIn);
         let number = decoration.and_then(|d| d.first());
         let builtin = number.map(|n| BuiltIn(*n));
         let builtin =
-            builtin.ok_or_else(|| facts.diagnose_id(variable, "an input that is not built in"))?;
+            builtin.ok_or_else(|| info.diagnose_id(variable, "an input that is not built in"))?;
         let value = self.lower_builtin(variable, builtin)?;
-        let pointee = facts.find_pointee(variable)?;
-        let (part, count) = facts.split_vector_type(pointee);
+        let pointee = info.find_pointee(variable)?;
+        let (part, count) = info.split_vector_type(pointee);
         let (from, to) = (self.make_int_type(32), self.lower_type(part)?);
         let lanes = self.split_components(from, value, count);
-        let width = facts.classify_scalar(part).map_or(32, |s| s.size() * 8);
+        let width = info.classify_scalar(part).map_or(32, |s| s.size() * 8);
         let wide: Vec<Id> = lanes
             .iter()
             .map(|v| self.resize_int(*v, 32, width))
@@ -34,18 +34,18 @@ impl ShaderLowering<'_> {
                 let ty = self.make_vector_type(to, count);
                 Ok(self.construct_composite(ty, wide))
             }
-            Some(index) => match facts.read_constant(index) {
+            Some(index) => match info.read_constant(index) {
                 Some(n) if (n as usize) < wide.len() => Ok(wide[n as usize]),
                 _ => self.select_by_index(to, index, &wide),
             },
         }
     }
 
-    /// The input variable behind a pointer, and the component that is meant.
+    /// The input variable of a pointer, and the component that it points to.
     fn builtin_part(&self, pointer: Id) -> Result<(Id, Option<Id>), SourceDiagnostic> {
         let (mut at, mut index) = (pointer, None);
         for _ in 0..8 {
-            let def = self.facts.find_definition(at)?;
+            let def = self.info.find_definition(at)?;
             match def.op() {
                 Op::Variable => return Ok((at, index)),
                 op if op.is_plain_access_chain() => index = def.get_id(1),
@@ -54,7 +54,7 @@ impl ShaderLowering<'_> {
             at = def.id_operand(0);
         }
         Err(self
-            .facts
+            .info
             .diagnose_id(pointer, "this pointer to a built-in value"))
     }
 
@@ -104,7 +104,7 @@ impl ShaderLowering<'_> {
             }
             other => {
                 let text = format!("the built-in value {other}");
-                return Err(self.facts.diagnose_id(variable, &text));
+                return Err(self.info.diagnose_id(variable, &text));
             }
         })
     }
@@ -132,7 +132,7 @@ impl ShaderLowering<'_> {
         self.emit_value(op, ty, &[a, b])
     }
 
-    /// The size of a workgroup: constants, specialised unless every kernel demands a size.
+    /// The size of a workgroup: specialisation constants, unless every kernel demands a size.
     pub fn workgroup_size(&mut self) -> Id {
         if let Some(known) = self.shared.workgroup_size {
             return known;

@@ -1,4 +1,4 @@
-//! Composites: vectors, structures, arrays and their parts.
+//! Composites: vectors, structures and arrays, and their components.
 
 use super::ShaderLowering;
 use super::types::WIDEST;
@@ -11,7 +11,7 @@ use spirula_spirv::ir::InstRef;
 const MOST_LANES: u32 = 64;
 
 impl ShaderLowering<'_> {
-    /// A composite of parts; the part itself where it is the only one of a scalar.
+    /// Composes a value of components; a single component of a scalar is the value itself.
     pub fn construct_composite(&mut self, ty: Id, parts: Vec<Id>) -> Id {
         if let [only] = parts[..]
             && self.b.type_of(only) == Some(ty)
@@ -23,7 +23,7 @@ impl ShaderLowering<'_> {
         id
     }
 
-    /// A part of a composite; the one that it was made of, where that is known.
+    /// A component of a composite; the original value where it is known.
     pub fn extract_component(&mut self, ty: Id, composite: Id, n: u32) -> Id {
         if let Some(parts) = self.parts.get(&composite)
             && let Some(part) = parts.get(n as usize)
@@ -34,7 +34,7 @@ impl ShaderLowering<'_> {
             .append_value(Op::CompositeExtract, ty, &[composite.word(), n])
     }
 
-    /// All components of a vector or array, the value itself where it is a scalar.
+    /// All components of a vector or array; a scalar is its own component.
     pub fn split_components(&mut self, part: Id, value: Id, count: u32) -> Vec<Id> {
         match count {
             1 => vec![value],
@@ -44,7 +44,7 @@ impl ShaderLowering<'_> {
         }
     }
 
-    /// Components of a source value that is a scalar or vector.
+    /// The components of a scalar or vector of the source.
     pub fn lanes_of(&mut self, source: Id) -> Result<Vec<Id>, SourceDiagnostic> {
         let (part, count) = self.find_component_type(source)?;
         let value = self.lower_operand(source)?;
@@ -53,12 +53,12 @@ impl ShaderLowering<'_> {
 
     /// Whether a source value is a vector that became an array.
     fn is_wide(&self, source: Id) -> bool {
-        let ty = self.facts.type_of(source);
-        ty.is_some_and(|ty| self.facts.split_vector_type(ty).1 > WIDEST)
+        let ty = self.info.type_of(source);
+        ty.is_some_and(|ty| self.info.split_vector_type(ty).1 > WIDEST)
     }
 
-    /// An operation that works component by component: `make` gets the type of the result and the
-    /// operands, vectors of up to four components as they are, wider ones component by component.
+    /// Applies an operation component by component. `make` gets the type of the result and the operands: vectors of up to four
+    /// components as they are, wider vectors component by component.
     pub fn map_components(
         &mut self,
         inst: InstRef<'_>,
@@ -67,18 +67,17 @@ impl ShaderLowering<'_> {
     ) -> Result<Id, SourceDiagnostic> {
         let result = expect_result(inst);
         let is_wide = self.is_wide(result) || operands.iter().any(|o| self.is_wide(*o));
-        match is_wide {
-            true => self.each_scalar(inst, operands, make),
-            false => {
-                let ty = self.result_type(result)?;
-                let values: Result<Vec<Id>, _> =
-                    operands.iter().map(|o| self.lower_operand(*o)).collect();
-                Ok(make(self, ty, &values?))
-            }
+        if is_wide {
+            self.each_scalar(inst, operands, make)
+        } else {
+            let ty = self.result_type(result)?;
+            let values: Result<Vec<Id>, _> =
+                operands.iter().map(|o| self.lower_operand(*o)).collect();
+            Ok(make(self, ty, &values?))
         }
     }
 
-    /// The same, always component by component.
+    /// Applies an operation to each component separately.
     pub fn each_scalar(
         &mut self,
         inst: InstRef<'_>,
@@ -93,7 +92,7 @@ impl ShaderLowering<'_> {
         }
         let mut parts = Vec::new();
         for n in 0..count as usize {
-            // A scalar operand goes with every component.
+            // A scalar operand is used for every component.
             let row = lanes.iter().map(|l| *l.get(n).unwrap_or(&l[0]));
             let row: Vec<Id> = row.collect();
             parts.push(make(self, part, &row));
@@ -105,37 +104,39 @@ impl ShaderLowering<'_> {
         Ok(self.construct_composite(ty, parts))
     }
 
-    /// A source value as it is kept within composites and memory: pointers with 64 bits.
+    /// A source value in the form that composites and memory have: pointers have 64 bits.
     pub fn kept_value(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
-        if !self.facts.is_pointer(source) {
+        if !self.info.is_pointer(source) {
             return self.lower_operand(source);
         }
-        if self.facts.is_nothing(source) {
+        if self.info.is_nothing(source) {
             let bits = self.pointer_bits(source)?;
             return Ok(self.make_uint_constant(64, bits));
         }
         let value = self.lower_operand(source)?;
         let long = self.make_int_type(64);
-        Ok(match self.b.type_of(value) == Some(long) {
-            true => value,
-            false => self.emit_value(Op::UConvert, long, &[value]),
+        Ok(if self.b.type_of(value) == Some(long) {
+            value
+        } else {
+            self.emit_value(Op::UConvert, long, &[value])
         })
     }
 
-    /// What a source value is, given what it is within composites and memory.
+    /// A source value, from the form that composites and memory have.
     pub fn unkept_value(&mut self, source: Id, kept: Id) -> Result<Id, SourceDiagnostic> {
-        if !self.facts.is_pointer(source) {
+        if !self.info.is_pointer(source) {
             return Ok(kept);
         }
         let ty = self.result_type(source)?;
-        Ok(match self.b.type_of(kept) == Some(ty) {
-            true => kept,
-            false => self.emit_value(Op::UConvert, ty, &[kept]),
+        Ok(if self.b.type_of(kept) == Some(ty) {
+            kept
+        } else {
+            self.emit_value(Op::UConvert, ty, &[kept])
         })
     }
 }
 
-/// The result of an instruction whose row says that it has one.
+/// The result of an instruction that has one by its row.
 pub fn expect_result(inst: InstRef<'_>) -> Id {
     inst.result().unwrap_or(Id::MAX)
 }
@@ -150,14 +151,15 @@ pub fn lower_composite_construct(
     let is_wide = l.is_wide(result);
     let mut parts = Vec::new();
     for part in inst.id_operands(0) {
-        match is_wide {
-            true => parts.extend(l.lanes_of(part)?),
-            false => parts.push(l.kept_value(part)?),
+        if is_wide {
+            parts.extend(l.lanes_of(part)?)
+        } else {
+            parts.push(l.kept_value(part)?)
         }
     }
-    // Parts of vectors may be vectors.
-    let source = l.facts.type_of(result).unwrap_or(result);
-    let (_, count) = l.facts.split_vector_type(source);
+    // Operands of vectors may be vectors.
+    let source = l.info.type_of(result).unwrap_or(result);
+    let (_, count) = l.info.split_vector_type(source);
     if count > 1 && parts.len() != count as usize {
         return Ok(l.emit_value(Op::CompositeConstruct, ty, &parts));
     }
@@ -172,10 +174,10 @@ pub fn lower_composite_extract(
     let result = expect_result(inst);
     let (mut value, mut ty) = (
         l.lower_operand(inst.id_operand(0))?,
-        l.facts.type_of(inst.id_operand(0)),
+        l.info.type_of(inst.id_operand(0)),
     );
     for &n in &inst.operands()[1..] {
-        let of = ty.ok_or_else(|| l.facts.diagnose_id(result, "this part"))?;
+        let of = ty.ok_or_else(|| l.info.diagnose_id(result, "this part"))?;
         let part = l.part_type(of, n)?;
         let made = l.lower_type(part)?;
         value = l.extract_component(made, value, n);
@@ -298,12 +300,12 @@ impl ShaderLowering<'_> {
     }
 
     fn part_type(&self, of: Id, n: u32) -> Result<Id, SourceDiagnostic> {
-        let def = self.facts.find_definition(of)?;
+        let def = self.info.find_definition(of)?;
         let part = match def.op() {
             Op::TypeStruct => def.get_id(n as usize),
             Op::TypeVector | Op::TypeArray => Some(def.id_operand(0)),
             _ => None,
         };
-        part.ok_or_else(|| self.facts.diagnose_id(of, "a part of this type"))
+        part.ok_or_else(|| self.info.diagnose_id(of, "a part of this type"))
     }
 }

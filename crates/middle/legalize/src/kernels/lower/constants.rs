@@ -1,4 +1,4 @@
-//! Values: those of the function, constants, addresses of objects.
+//! Operands: values of the function, constants, and addresses of variables.
 
 use super::ShaderLowering;
 use crate::kernels::module_info::MemoryScalar;
@@ -30,7 +30,7 @@ impl ShaderLowering<'_> {
         self.b.constant_bits(ty, width, bits)
     }
 
-    /// A constant in all components of a type: a scalar's, or a vector's of up to four.
+    /// A constant in all components of a scalar, or of a vector of up to four.
     pub fn splat_constant(&mut self, constant: Id, count: u32) -> Id {
         if count == 1 {
             return constant;
@@ -46,17 +46,17 @@ impl ShaderLowering<'_> {
         if let Some(known) = self.values[source] {
             return Ok(known);
         }
-        let def = self.facts.find_definition(source)?;
+        let def = self.info.find_definition(source)?;
         let made = match def.op() {
             Op::Variable | Op::FunctionParameter => self.compute_object_address(source)?,
-            Op::SpecConstantOp if self.facts.is_pointer(source) => {
-                let class = self.find_points_to_set(source)?;
-                let (object, offset) = pointer_delta::trace_pointer_origin(self.facts, source)?;
+            Op::SpecConstantOp if self.info.is_pointer(source) => {
+                let set = self.find_points_to_set(source)?;
+                let (object, offset) = pointer_delta::trace_pointer_origin(self.info, source)?;
                 let base = self.lower_operand(object)?;
-                let width = self.classes.memory(class).pointer_width();
+                let width = self.points_to.memory(set).pointer_width();
                 let made = self.add_byte_offset(width, base, offset);
                 if !self.numbers.contains_key(&made) && offset != 0 {
-                    // It is computed here, and not there everywhere.
+                    // It is computed in this block, which need not dominate others.
                     return Ok(made);
                 }
                 made
@@ -67,44 +67,41 @@ impl ShaderLowering<'_> {
         Ok(made)
     }
 
-    /// A pointer of the source as one of a class, null among them.
+    /// A pointer of the source as a pointer of a set; null is possible.
     pub fn lower_pointer(
         &mut self,
         source: Id,
-        class: PointsToSetId,
+        set: PointsToSetId,
     ) -> Result<Id, SourceDiagnostic> {
-        if self.facts.is_nothing(source) {
-            let width = self.classes.memory(class).pointer_width();
+        if self.info.is_nothing(source) {
+            let width = self.points_to.memory(set).pointer_width();
             return Ok(self.make_uint_constant(width, 0));
         }
         self.lower_operand(source)
     }
 
-    /// The class of a pointer.
+    /// The points-to set of a pointer.
     pub fn find_points_to_set(&self, source: Id) -> Result<PointsToSetId, SourceDiagnostic> {
-        let class = self.classes.find_set(source);
-        class.ok_or_else(|| {
-            self.facts
-                .diagnose_id(source, "an access by a null pointer")
-        })
+        let set = self.points_to.find_set(source);
+        set.ok_or_else(|| self.info.diagnose_id(source, "an access by a null pointer"))
     }
 
     fn lower_constant(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
-        let def = self.facts.find_definition(source)?;
+        let def = self.info.find_definition(source)?;
         let ty = def.result_type();
-        let ty = ty.ok_or_else(|| self.facts.diagnose_id(source, &def.op().to_string()))?;
+        let ty = ty.ok_or_else(|| self.info.diagnose_id(source, &def.op().to_string()))?;
         let made = match def.op() {
             Op::Constant | Op::SpecConstant => {
                 let value = self
-                    .facts
+                    .info
                     .definitions
-                    .default_value(self.facts.module, source);
+                    .default_value(self.info.module, source);
                 let value = value.unwrap_or(0);
                 if def.op() == Op::SpecConstant {
                     return self.spec_constant(source, ty, value);
                 }
                 match self
-                    .facts
+                    .info
                     .classify_scalar(ty)
                     .map(MemoryScalar::to_stored_scalar)
                 {
@@ -114,13 +111,13 @@ impl ShaderLowering<'_> {
                         let value = value & (u64::MAX >> (64 - width));
                         self.b.constant_bits(ty, width, value)
                     }
-                    _ => return Err(self.facts.diagnose_id(source, "this constant")),
+                    _ => return Err(self.info.diagnose_id(source, "this constant")),
                 }
             }
             Op::ConstantTrue | Op::SpecConstantTrue => self.b.constant_bool(true),
             Op::ConstantFalse | Op::SpecConstantFalse => self.b.constant_bool(false),
             Op::ConstantNull => match self
-                .facts
+                .info
                 .classify_scalar(ty)
                 .map(MemoryScalar::to_stored_scalar)
             {
@@ -141,28 +138,28 @@ impl ShaderLowering<'_> {
                 self.b.constant_composite(ty, &parts?)
             }
             Op::SpecConstantOp => self.constant_operation(source, ty)?,
-            op => return Err(self.facts.diagnose_id(source, &format!("{op} as a value"))),
+            op => return Err(self.info.diagnose_id(source, &format!("{op} as a value"))),
         };
         Ok(made)
     }
 
-    /// A constant as a part of a composite.
+    /// A constant in the form that composites have.
     fn kept_constant(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
-        if !self.facts.is_pointer(source) {
+        if !self.info.is_pointer(source) {
             return self.lower_operand(source);
         }
         let bits = self.pointer_bits(source)?;
         Ok(self.make_uint_constant(64, bits))
     }
 
-    /// What a constant pointer is in memory.
+    /// The bits of a constant pointer in memory.
     pub fn pointer_bits(&mut self, source: Id) -> Result<u64, SourceDiagnostic> {
-        if self.facts.is_nothing(source) {
+        if self.info.is_nothing(source) {
             return Ok(0);
         }
-        let (object, offset) = pointer_delta::trace_pointer_origin(self.facts, source)?;
+        let (object, offset) = pointer_delta::trace_pointer_origin(self.info, source)?;
         let is_generic = self
-            .classes
+            .points_to
             .memory(self.find_points_to_set(object)?)
             .is_generic();
         let object = self.find_object(object)?;
@@ -170,14 +167,13 @@ impl ShaderLowering<'_> {
         Ok(tag | u64::from((object.offset as i64 + offset) as u32))
     }
 
-    /// An operation on constants that are no pointers.
+    /// An operation on constants other than pointers.
     fn constant_operation(&mut self, source: Id, ty: Id) -> Result<Id, SourceDiagnostic> {
-        let def = self.facts.find_definition(source)?;
+        let def = self.info.find_definition(source)?;
         let op = Op(def.operand_word(0) as u16);
-        if op == Op::ConvertPtrToU || op == Op::Bitcast && self.facts.is_pointer(def.id_operand(1))
-        {
+        if op == Op::ConvertPtrToU || op == Op::Bitcast && self.info.is_pointer(def.id_operand(1)) {
             let bits = self.pointer_bits(def.id_operand(1))?;
-            let width = self.facts.classify_scalar(ty).map_or(64, |s| s.size() * 8);
+            let width = self.info.classify_scalar(ty).map_or(64, |s| s.size() * 8);
             return Ok(self.make_uint_constant(width, bits));
         }
         let ty = self.lower_type(ty)?;
@@ -190,21 +186,21 @@ impl ShaderLowering<'_> {
 
     /// The object of a variable or parameter.
     fn find_object(&self, source: Id) -> Result<PointsToObject, SourceDiagnostic> {
-        let class = self.find_points_to_set(source)?;
-        let objects = &self.classes.memory(class).objects;
+        let set = self.find_points_to_set(source)?;
+        let objects = &self.points_to.memory(set).objects;
         let found = objects.iter().find(|o| o.id == source).copied();
-        found.ok_or_else(|| self.facts.diagnose_id(source, "an object without memory"))
+        found.ok_or_else(|| self.info.diagnose_id(source, "an object without memory"))
     }
 
     /// The address of a variable or of a parameter's memory.
     fn compute_object_address(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
-        if matches!(self.facts.pointer_of(source), Some(StorageClass::Input)) {
+        if matches!(self.info.pointer_of(source), Some(StorageClass::Input)) {
             return Err(self
-                .facts
+                .info
                 .diagnose_id(source, "the address of a built-in value"));
         }
         let is_generic = self
-            .classes
+            .points_to
             .memory(self.find_points_to_set(source)?)
             .is_generic();
         let object = self.find_object(source)?;
@@ -225,7 +221,7 @@ impl ShaderLowering<'_> {
     }
 }
 
-/// The bits of a half from a value that it has exactly, or nearly.
+/// The bits of the half of a value.
 fn half_bits(value: f64) -> u16 {
     let bits = (value as f32).to_bits();
     let sign = (bits >> 16 & 0x8000) as u16;

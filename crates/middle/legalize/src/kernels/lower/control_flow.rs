@@ -1,4 +1,4 @@
-//! Phis, branches, loops that lowering makes.
+//! Control flow: phis, branches, and loops that the lowering emits.
 
 use super::ShaderLowering;
 use super::composites::expect_result;
@@ -8,7 +8,7 @@ use spirula_spirv::analysis::function_name;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
-/// `OpPhi`; its operands come when all blocks are made.
+/// `OpPhi`; its operands are added when all blocks are lowered.
 pub fn lower_phi(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let ty = l.result_type(expect_result(inst))?;
     let (id, new) = l.b.append_phi(ty);
@@ -40,7 +40,7 @@ pub fn lower_conditional_branch(
 /// `OpSwitch`.
 pub fn lower_switch(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
     let selector = l.lower_operand(inst.id_operand(0))?;
-    let step = l.facts.ids.switch_literal_words(inst) + 1;
+    let step = l.info.ids.switch_literal_words(inst) + 1;
     let default = l.map_label(inst.id_operand(1))?;
     let mut words = vec![selector.word(), default.word()];
     for case in inst.operands()[2..].chunks_exact(step) {
@@ -58,12 +58,12 @@ pub fn lower_return(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(),
     Ok(())
 }
 
-/// `OpFunctionCall` of a function without a body: those with one took the place of their calls.
+/// `OpFunctionCall` of a function without a body: functions with a body were inlined.
 pub fn lower_function_call(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
-    let name = function_name(l.facts.module, inst.id_operand(0));
+    let name = function_name(l.info.module, inst.id_operand(0));
     let message = format!("{name} is called, but has no body");
     Err(SourceDiagnostic::error(inst.place(), message)
         .with_hint("link the module with the one that defines it"))
@@ -72,7 +72,7 @@ pub fn lower_function_call(
 impl ShaderLowering<'_> {
     fn map_label(&self, old: Id) -> Result<Id, SourceDiagnostic> {
         let found = self.kernel.labels.get(&old).copied();
-        found.ok_or_else(|| self.facts.diagnose_id(old, "a branch to no block"))
+        found.ok_or_else(|| self.info.diagnose_id(old, "a branch to no block"))
     }
 
     /// Begins a block that the source does not have.
@@ -81,7 +81,7 @@ impl ShaderLowering<'_> {
         self.kernel.open = label;
     }
 
-    /// Does something for each number from `first` by `step` up to `count`.
+    /// Emits a loop over the numbers from `first` by `step` up to `count`.
     pub fn emit_counted_loop(
         &mut self,
         [first, step, count]: [Id; 3],
@@ -93,7 +93,7 @@ impl ShaderLowering<'_> {
         Ok(())
     }
 
-    /// The same with a value that goes from round to round, given by its first one.
+    /// Emits such a loop with a value that is carried from iteration to iteration, and its first value.
     pub fn emit_reduction_loop(
         &mut self,
         [first, step, count]: [Id; 3],

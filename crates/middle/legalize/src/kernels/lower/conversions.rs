@@ -10,7 +10,7 @@ use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode};
 use spirula_spirv::grammar::glsl_std_450 as glsl;
 use spirula_spirv::ir::InstRef;
 
-/// Conversions without a mode: what has the width already stays.
+/// Conversions without a rounding mode; values of the target width stay.
 pub fn lower_conversion(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
@@ -53,12 +53,10 @@ pub fn lower_conversion(
 }
 
 fn read_rounding_mode(l: &ShaderLowering<'_>, inst: InstRef<'_>) -> Option<FPRoundingMode> {
-    let facts = l.facts;
-    let mode = facts.decorations.get(
-        facts.module,
-        expect_result(inst),
-        Decoration::FPRoundingMode,
-    )?;
+    let info = l.info;
+    let mode =
+        info.decorations
+            .get(info.module, expect_result(inst), Decoration::FPRoundingMode)?;
     mode.first().map(|m| FPRoundingMode(*m))
 }
 
@@ -70,11 +68,11 @@ pub fn from_float(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, S
         l.find_component_scalar(expect_result(inst))?,
     );
     let mode = read_rounding_mode(l, inst);
-    let facts = l.facts;
+    let info = l.info;
     let saturates = Decoration::SaturatedConversion;
-    let saturates = facts
+    let saturates = info
         .decorations
-        .get(facts.module, expect_result(inst), saturates)
+        .get(info.module, expect_result(inst), saturates)
         .is_some();
     let (from, width) = (from.size() * 8, to.size() * 8);
     l.map_components(inst, &[inst.id_operand(0)], |l, ty, v| {
@@ -85,15 +83,16 @@ pub fn from_float(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, S
             Some(FPRoundingMode::RTN) => l.emit_glsl(glsl::FLOOR, float, v),
             _ => v[0],
         };
-        match saturates {
-            true => l.convert_saturated(op, ty, rounded, [from, width, count]),
-            false => l.emit_value(op, ty, &[rounded]),
+        if saturates {
+            l.convert_saturated(op, ty, rounded, [from, width, count])
+        } else {
+            l.emit_value(op, ty, &[rounded])
         }
     })
 }
 
 impl ShaderLowering<'_> {
-    /// Type and number of components of a float or vector of floats made here.
+    /// Type and number of components of a float or vector of floats in the shader.
     fn float_like(&mut self, value: Id) -> (Id, u32) {
         let ty = self.b.type_of(value).unwrap_or(value);
         for width in [16, 32, 64] {
@@ -110,14 +109,14 @@ impl ShaderLowering<'_> {
         (ty, 1)
     }
 
-    /// A conversion to integers that gives the nearest one for what is out of range, and zero for
-    /// what is no number.
+    /// A conversion to integers that saturates, and gives zero for NaN.
     fn convert_saturated(&mut self, op: Op, ty: Id, value: Id, [from, to, count]: [u32; 3]) -> Id {
         let is_signed = op == Op::ConvertFToS;
         let power = f64::from(to - u32::from(is_signed)).exp2();
-        let (low, high) = match is_signed {
-            true => (-power, 1_u64 << (to - 1)),
-            false => (0.0, u64::MAX),
+        let (low, high) = if is_signed {
+            (-power, 1_u64 << (to - 1))
+        } else {
+            (0.0, u64::MAX)
         };
         let truth = self.b.bool_type();
         let truth = self.make_vector_type(truth, count);
@@ -125,16 +124,17 @@ impl ShaderLowering<'_> {
             let one = self.make_float_constant(from, v);
             self.splat_constant(one, count)
         });
-        let most = match is_signed {
-            true => high.wrapping_sub(1),
-            false => high,
+        let most = if is_signed {
+            high.wrapping_sub(1)
+        } else {
+            high
         };
         let (smallest, largest) = (if is_signed { high } else { 0 }, most);
         let [smallest, largest, nothing] = [smallest, largest, 0].map(|v| {
             let one = self.make_uint_constant(to, v);
             self.splat_constant(one, count)
         });
-        // What is converted is in range whatever the operand is.
+        // The converted number is always in range.
         let is_inside = self.emit_value(Op::FOrdGreaterThanEqual, truth, &[value, least]);
         let is_below = self.emit_value(Op::FOrdLessThan, truth, &[value, limit]);
         let fits = self.emit_value(Op::LogicalAnd, truth, &[is_inside, is_below]);
@@ -163,9 +163,10 @@ pub fn lower_saturated_conversion(
     let is_signed = inst.op() == Op::SatConvertSToU;
     l.each_scalar(inst, &[inst.id_operand(0)], |l, ty, v| {
         let wide = l.make_int_type(from);
-        let most = match is_signed {
-            true => u64::MAX >> (64 - to.min(from - 1)),
-            false => u64::MAX >> (64 - (to - 1).min(from)),
+        let most = if is_signed {
+            u64::MAX >> (64 - to.min(from - 1))
+        } else {
+            u64::MAX >> (64 - (to - 1).min(from))
         };
         let (zero, most) = (
             l.make_uint_constant(from, 0),
@@ -177,9 +178,10 @@ pub fn lower_saturated_conversion(
             glsl::UCLAMP
         };
         let clamped = l.emit_glsl(clamp, wide, &[v[0], zero, most]);
-        match from == to {
-            true => clamped,
-            false => l.emit_value(Op::UConvert, ty, &[clamped]),
+        if from == to {
+            clamped
+        } else {
+            l.emit_value(Op::UConvert, ty, &[clamped])
         }
     })
 }
@@ -189,11 +191,11 @@ pub fn lower_integer_conversion(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
-    let facts = l.facts;
+    let info = l.info;
     let saturates = Decoration::SaturatedConversion;
-    if facts
+    if info
         .decorations
-        .get(facts.module, expect_result(inst), saturates)
+        .get(info.module, expect_result(inst), saturates)
         .is_none()
     {
         return lower_conversion(l, inst);
@@ -226,9 +228,10 @@ pub fn lower_integer_conversion(
                 }
             };
         }
-        match from == to {
-            true => value,
-            false => l.emit_value(op, ty, &[value]),
+        if from == to {
+            value
+        } else {
+            l.emit_value(op, ty, &[value])
         }
     })
 }

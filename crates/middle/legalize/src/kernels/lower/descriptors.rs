@@ -1,9 +1,8 @@
-//! Images and samplers as descriptors.
+//! Descriptors: images and samplers.
 //!
-//! All are in one set, numbered through the module: arguments in order, and behind them samplers that the source
-//! has as constants. A kernel says of an image what it does with it, which decides the kind of descriptor; of
-//! what its texels are only each access tells, so that an image is a variable for each kind of texels that is
-//! accessed, all at one binding.
+//! All descriptors are in one set and numbered through the module: arguments in order, then samplers that the source declares as
+//! constants. The accesses of a kernel to an image decide the kind of its descriptor. The class of its texels is known at each
+//! access only. An image is therefore one variable for each class of texels that is accessed, all at one binding.
 
 use super::ShaderLowering;
 use crate::kernels::module_info::KernelModuleInfo;
@@ -19,17 +18,17 @@ use spirula_spirv::ir::InstRef;
 /// The set of all descriptors.
 pub const SET: u32 = 0;
 
-/// Most copies of an object that are looked through.
+/// Most copies of an object that are traced.
 const DEEPEST: u32 = 32;
 
-/// What a kernel does with an image.
+/// Uses of an image by a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelImageUsage {
-    /// It reads, with a sampler or without.
+    /// Reads, with a sampler or without.
     Reads,
-    /// It writes.
+    /// Writes.
     Writes,
-    /// It does both, without samplers.
+    /// Both, without samplers.
     Both,
 }
 
@@ -38,20 +37,20 @@ pub enum KernelImageUsage {
 pub struct ImageArgumentBinding {
     /// Its binding.
     pub binding: u32,
-    /// What is done with it.
+    /// Its use.
     pub usage: KernelImageUsage,
     /// Its dimensions.
     pub dim: Dim,
     /// Whether it has layers.
     pub is_arrayed: bool,
-    /// Where the order of its channels is pushed, if the kernel asks for it.
+    /// Offset of its channel order in the push constants, if the kernel queries it.
     pub order: Option<u32>,
-    /// Likewise the type of their data.
+    /// Offset of its channel data type in the push constants, if the kernel queries it.
     pub data_type: Option<u32>,
 }
 
 impl ImageArgumentBinding {
-    /// Coordinates that say where a texel is in a layer.
+    /// Number of coordinates of a texel within a layer.
     pub fn count_axes(&self) -> u32 {
         match self.dim {
             Dim::Dim2D => 2,
@@ -61,18 +60,18 @@ impl ImageArgumentBinding {
     }
 }
 
-/// What texels are read or written as.
+/// Classes of texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TexelClass {
     /// Floats.
     Floats,
-    /// Integers with a sign.
+    /// Signed integers.
     Signed,
-    /// Integers without.
+    /// Unsigned integers.
     Unsigned,
 }
 
-/// What the kernels of a module do with each image besides what its type says.
+/// Uses of images by the kernels of a module, besides those that the types say.
 #[derive(Default)]
 pub struct ImageRequirements {
     orders: FxHashSet<Id>,
@@ -82,16 +81,16 @@ pub struct ImageRequirements {
 
 impl ImageRequirements {
     /// One pass over all instructions.
-    pub fn new(facts: &KernelModuleInfo<'_>) -> ImageRequirements {
+    pub fn new(info: &KernelModuleInfo<'_>) -> ImageRequirements {
         let mut asked = ImageRequirements::default();
-        for inst in facts.module.all_insts() {
+        for inst in info.module.all_insts() {
             let set = match inst.op() {
                 Op::ImageQueryOrder => &mut asked.orders,
                 Op::ImageQueryFormat => &mut asked.data_types,
                 Op::ImageWrite => &mut asked.written,
                 _ => continue,
             };
-            set.insert(find_copied_object(facts, inst.id_operand(0)));
+            set.insert(find_copied_object(info, inst.id_operand(0)));
         }
         asked
     }
@@ -102,21 +101,21 @@ impl ImageRequirements {
     /// When Vulkan has no such images for compute shaders.
     pub fn bind_image(
         &self,
-        facts: &KernelModuleInfo<'_>,
+        info: &KernelModuleInfo<'_>,
         id: Id,
         ty: InstRef<'_>,
         binding: u32,
         push: &mut dyn FnMut() -> u32,
     ) -> Result<ImageArgumentBinding, SourceDiagnostic> {
         let &[_, dim, _, arrayed, samples, _, _, ref access @ ..] = ty.operands() else {
-            return Err(facts.diagnose_id(id, "this type of images"));
+            return Err(info.diagnose_id(id, "this type of images"));
         };
         let dim = Dim(dim);
         if !matches!(dim, Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Buffer) {
-            return Err(facts.diagnose_id(id, "an image of such dimensions"));
+            return Err(info.diagnose_id(id, "an image of such dimensions"));
         }
         if samples != 0 {
-            return Err(facts.diagnose_id(id, "an image of several samples"));
+            return Err(info.diagnose_id(id, "an image of several samples"));
         }
         let usage = match access.first().map(|a| AccessQualifier(*a)) {
             Some(AccessQualifier::ReadWrite) => KernelImageUsage::Both,
@@ -136,10 +135,10 @@ impl ImageRequirements {
     }
 }
 
-/// What an object is a copy of.
-pub fn find_copied_object(facts: &KernelModuleInfo<'_>, mut id: Id) -> Id {
+/// The object that another one is a copy of.
+pub fn find_copied_object(info: &KernelModuleInfo<'_>, mut id: Id) -> Id {
     for _ in 0..DEEPEST {
-        match facts.find_definition(id) {
+        match info.find_definition(id) {
             Ok(def) if def.op() == Op::CopyObject => id = def.id_operand(0),
             _ => break,
         }
@@ -150,33 +149,33 @@ pub fn find_copied_object(facts: &KernelModuleInfo<'_>, mut id: Id) -> Id {
 /// A sampler of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceSampler {
-    /// One that the module declares.
+    /// A sampler that the module declares.
     Constant {
-        /// How coordinates outside are taken: a number of `OpConstantSampler`.
+        /// Addressing mode: a number of `OpConstantSampler`.
         addressing: u32,
-        /// Whether coordinates go from 0 to 1.
+        /// Whether coordinates are normalised.
         is_normalized: bool,
-        /// Whether texels are interpolated.
+        /// Whether it interpolates.
         is_linear: bool,
     },
-    /// An argument: its binding, and where its properties are pushed.
+    /// A sampler argument: its binding, and the offset of its state in the push constants.
     Argument {
         /// Binding.
         binding: u32,
-        /// Byte of the push constants.
+        /// Offset in the push constants.
         mask: u32,
     },
 }
 
-/// Bits of a sampler's properties as `clspv` has them, which are those of OpenCL C's constants there.
+/// Bits of a sampler's state as in `clspv`, which are those of its constants in OpenCL C.
 pub mod mask {
-    /// Coordinates go from 0 to 1.
+    /// Normalised coordinates.
     pub const NORMALIZED: u32 = 0x01;
-    /// Where the number of the addressing mode begins.
+    /// First bit of the addressing mode.
     pub const ADDRESSING: u32 = 1;
     /// The nearest texel.
     pub const NEAREST: u32 = 0x10;
-    /// Interpolated.
+    /// Interpolation.
     pub const LINEAR: u32 = 0x20;
 }
 
@@ -187,28 +186,28 @@ pub struct DescriptorVariables {
     images: FxHashMap<(Id, TexelClass), (Id, Id)>,
     /// Variables of samplers by binding.
     samplers: FxHashMap<u32, Id>,
-    /// Properties of samplers that the source declares, each with its binding.
+    /// States of samplers that the source declares, each with its binding.
     pub literal: Vec<(u32, u32)>,
 }
 
 impl ShaderLowering<'_> {
-    /// The sampler that something of the source is.
+    /// The sampler of a value of the source.
     ///
     /// # Errors
-    /// When it is chosen when run.
+    /// When it is selected at run time.
     pub fn resolve_sampler(&self, source: Id) -> Result<SourceSampler, SourceDiagnostic> {
-        let facts = self.facts;
-        let mut id = find_copied_object(facts, source);
-        let mut def = facts.find_definition(id)?;
-        // A constant of the module, as some producers have it.
+        let info = self.info;
+        let mut id = find_copied_object(info, source);
+        let mut def = info.find_definition(id)?;
+        // Some producers use a constant of the module.
         if def.op() == Op::Load
-            && let Ok(variable) = facts.find_definition(def.id_operand(0))
+            && let Ok(variable) = info.find_definition(def.id_operand(0))
             && variable.op() == Op::Variable
             && StorageClass(variable.operand_word(0)) == StorageClass::UniformConstant
             && let Some(initializer) = variable.get_id(1)
         {
             id = initializer;
-            def = facts.find_definition(id)?;
+            def = info.find_definition(id)?;
         }
         if def.op() == Op::ConstantSampler {
             return Ok(SourceSampler::Constant {
@@ -218,10 +217,10 @@ impl ShaderLowering<'_> {
             });
         }
         let found = self.plan.find_sampler(id);
-        found.ok_or_else(|| facts.diagnose_id(source, "a sampler that is chosen when run"))
+        found.ok_or_else(|| info.diagnose_id(source, "a sampler that is chosen when run"))
     }
 
-    /// Loads a sampler, which takes coordinates from 0 to 1, whatever the source's does.
+    /// Loads a sampler. It takes normalised coordinates, regardless of the source's sampler.
     pub fn load_sampler(&mut self, sampler: SourceSampler) -> Id {
         let binding = match sampler {
             SourceSampler::Argument { binding, .. } => binding,
@@ -260,26 +259,27 @@ impl ShaderLowering<'_> {
         self.emit_value(Op::Load, ty, &[variable])
     }
 
-    /// The image that something of the source is.
+    /// The image of a value of the source.
     ///
     /// # Errors
-    /// When it is chosen when run.
+    /// When it is selected at run time.
     pub fn resolve_image(
         &self,
         source: Id,
     ) -> Result<(Id, ImageArgumentBinding), SourceDiagnostic> {
-        let id = find_copied_object(self.facts, source);
+        let id = find_copied_object(self.info, source);
         let found = self.plan.find_image(id).map(|picture| (id, picture));
         found.ok_or_else(|| {
-            self.facts
+            self.info
                 .diagnose_id(source, "an image that is chosen when run")
         })
     }
 
-    /// Loads an image whose texels are meant as such: its type, and the image.
+    /// Loads an image with a class of texels; returns its type and the image.
     pub fn load_image(
         &mut self,
-        (id, picture): (Id, ImageArgumentBinding),
+        id: Id,
+        picture: ImageArgumentBinding,
         texels: TexelClass,
     ) -> (Id, Id) {
         let (ty, variable) = match self.descriptors.images.get(&(id, texels)) {

@@ -1,7 +1,7 @@
-//! Sums with their carry, differences with their borrow, products in two halves.
+//! Extended arithmetic: sums with carry, differences with borrow, products in two halves.
 //!
-//! OpenCL has them of every width and of vectors; Vulkan's drivers know them of 32 bits, so that only
-//! products of that width are the instruction. The rest is computed:
+//! OpenCL has these instructions for every width and for vectors. Drivers of Vulkan support 32 bits, of which only products become the
+//! instruction. All others are computed:
 //!
 //! ```text
 //! %s = OpIAddCarry %pair %a %b
@@ -40,14 +40,14 @@ pub fn lower_extended_arithmetic(
         .map(|(a, b)| l.split_wide_result(inst.op(), scalar, part, [*a, *b]));
     let (low, high): (Vec<Id>, Vec<Id>) = lanes.collect();
     let ty = l.lower_type(source)?;
-    let half = l.facts.find_definition(source)?.id_operand(0);
+    let half = l.info.find_definition(source)?.id_operand(0);
     let half = l.lower_type(half)?;
     let parts = [low, high].map(|lanes| l.construct_composite(half, lanes));
     Ok(l.construct_composite(ty, parts.to_vec()))
 }
 
 impl ShaderLowering<'_> {
-    /// The lower and the upper half of what an operation on two scalars gives.
+    /// The lower and the upper half of the result of an operation on two scalars.
     fn split_wide_result(&mut self, op: Op, scalar: MemoryScalar, ty: Id, v: [Id; 2]) -> (Id, Id) {
         let (truth, width) = (self.b.bool_type(), scalar.size() * 8);
         let single = match op {

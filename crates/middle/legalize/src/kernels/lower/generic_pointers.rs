@@ -1,4 +1,4 @@
-//! Accesses by pointers that may be to several regions: by their highest bits to one or the other.
+//! Generic pointers: accesses that select the region by the highest bits of the pointer.
 
 use super::ShaderLowering;
 use super::memory::ShaderMemoryLocation;
@@ -9,16 +9,17 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
 impl ShaderLowering<'_> {
-    /// The region of a place, unless only its pointer says.
+    /// The region of a location, unless only its pointer names it.
     pub fn find_region(&self, place: ShaderMemoryLocation) -> Option<PointerRegion> {
-        let memory = self.classes.memory(place.class);
-        match memory.is_generic() {
-            true => place.region,
-            false => memory.list_regions().first().copied(),
+        let memory = self.points_to.memory(place.set);
+        if memory.is_generic() {
+            place.region
+        } else {
+            memory.list_regions().first().copied()
         }
     }
 
-    /// Whether a pointer of a generic class is to a region.
+    /// Whether a generic pointer points to a region.
     pub fn is_to(&mut self, pointer: Id, region: PointerRegion) -> Id {
         let (wide, truth) = (self.make_int_type(64), self.b.bool_type());
         let (mask, tag) = (
@@ -29,7 +30,7 @@ impl ShaderLowering<'_> {
         self.emit_value(Op::IEqual, truth, &[found, tag])
     }
 
-    /// A load of scalars from one of several regions.
+    /// Loads scalars from one of several regions.
     pub fn load_generic(
         &mut self,
         place: ShaderMemoryLocation,
@@ -48,7 +49,7 @@ impl ShaderLowering<'_> {
         Ok(value)
     }
 
-    /// A store of scalars to one of several regions.
+    /// Stores scalars to one of several regions.
     pub fn store_generic(
         &mut self,
         place: ShaderMemoryLocation,
@@ -61,13 +62,13 @@ impl ShaderLowering<'_> {
         })
     }
 
-    /// A branch to what is done in each region; they meet in the block that is open afterwards.
+    /// Emits a branch for each region; the branches meet in the block that is open afterwards.
     pub fn by_region(
         &mut self,
         place: ShaderMemoryLocation,
         mut make: impl FnMut(&mut Self, ShaderMemoryLocation) -> Result<(), SourceDiagnostic>,
     ) -> Result<(), SourceDiagnostic> {
-        let regions = self.classes.memory(place.class).list_regions();
+        let regions = self.points_to.memory(place.set).list_regions();
         let after = self.b.fresh_id();
         for (n, region) in regions.iter().enumerate() {
             if n + 1 < regions.len() {

@@ -1,7 +1,7 @@
-//! Operations of groups.
+//! Group operations: reductions, scans, broadcasts and votes.
 //!
-//! Those of subgroups Vulkan has. Those of workgroups go through an array that has a value of each
-//! invocation: all are written, and after a barrier each invocation reads what it needs.
+//! Vulkan has those of subgroups. Those of workgroups go through an array with one value for each invocation: all invocations write
+//! theirs, and after a barrier each reads the values that it needs.
 
 use super::ShaderLowering;
 use super::composites::expect_result;
@@ -15,15 +15,14 @@ use spirula_spirv::grammar::enumerants::{
 use spirula_spirv::grammar::glsl_std_450 as glsl;
 use spirula_spirv::ir::InstRef;
 
-/// How an operation combines values.
+/// Combinations of two values.
 #[derive(Clone, Copy)]
 enum GroupCombiner {
     Op(Op),
     Glsl(u32),
 }
 
-/// An operation of groups, the same of subgroups in Vulkan, how values are combined, and the one
-/// that changes nothing.
+/// A group operation, the equivalent subgroup operation of Vulkan, the combination of two values, and its neutral element.
 struct GroupReduction {
     of: Op,
     subgroup: Op,
@@ -71,7 +70,7 @@ impl ShaderLowering<'_> {
     }
 
     fn is_subgroup(&self, scope: Id) -> bool {
-        self.facts.read_constant(scope) == Some(Scope::Subgroup.0.into())
+        self.info.read_constant(scope) == Some(Scope::Subgroup.0.into())
     }
 
     /// The number of invocations of a workgroup.
@@ -126,7 +125,7 @@ impl ShaderLowering<'_> {
         self.b.append_value(Op::Load, ty, &[pointer.word(), flags])
     }
 
-    /// Has every invocation write its value, and waits.
+    /// Emits the store of every invocation's value, and a barrier.
     fn share_value(&mut self, ty: Id, value: Id) -> (Id, Id) {
         let array = self.declare_scratch_array(ty);
         let own = self.load_input(BuiltIn::LocalInvocationIndex, 1);
@@ -138,7 +137,7 @@ impl ShaderLowering<'_> {
         (array, own)
     }
 
-    /// A barrier of the workgroup over all memory.
+    /// Emits a barrier of the workgroup over all memory.
     fn emit_workgroup_barrier(&mut self) {
         let semantics = MemorySemantics::AcquireRelease
             | MemorySemantics::WorkgroupMemory
@@ -171,7 +170,7 @@ impl ShaderLowering<'_> {
             GroupOperation::ExclusiveScan => own,
             other => {
                 let text = format!("the group operation {other} of a workgroup");
-                return Err(self.facts.diagnose_id(value, &text));
+                return Err(self.info.diagnose_id(value, &text));
             }
         };
         let folded =
@@ -235,9 +234,10 @@ pub fn lower_group_vote(
     let word = l.make_int_type(32);
     let (one, zero) = (l.make_uint_constant(32, 1), l.make_uint_constant(32, 0));
     let number = l.emit_value(Op::Select, word, &[value, one, zero]);
-    let (neutral, op) = match is_all {
-        true => (one, Op::BitwiseAnd),
-        false => (zero, Op::BitwiseOr),
+    let (neutral, op) = if is_all {
+        (one, Op::BitwiseAnd)
+    } else {
+        (zero, Op::BitwiseOr)
     };
     let all = l.over_workgroup(
         word,
@@ -272,7 +272,7 @@ pub fn lower_group_broadcast(
     let word = l.make_int_type(32);
     let size = l.workgroup_size();
     let size: Vec<Id> = (0..3).map(|n| l.extract_component(word, size, n)).collect();
-    // Row by row, the last dimension first.
+    // The linear id is computed from the last dimension to the first.
     let mut index = from[from.len() - 1];
     for n in (0..from.len() - 1).rev() {
         let rows = l.emit_value(Op::IMul, word, &[index, size[n]]);
@@ -283,7 +283,7 @@ pub fn lower_group_broadcast(
     Ok(found)
 }
 
-/// `OpGroupAsyncCopy`: every invocation copies its part; the event is nothing.
+/// `OpGroupAsyncCopy`: every invocation copies its part; the event has no meaning.
 pub fn lower_async_copy(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
@@ -292,8 +292,8 @@ pub fn lower_async_copy(
     if l.is_nowhere(to) || l.is_nowhere(from) {
         return Ok(l.make_uint_constant(64, 0));
     }
-    let ty = l.facts.find_pointee(to)?;
-    let layout = l.facts.layouts.get(ty);
+    let ty = l.info.find_pointee(to)?;
+    let layout = l.info.layouts.get(ty);
     let size = layout.size.next_multiple_of(layout.align.into());
     let word = l.make_int_type(32);
     let number = |l: &mut ShaderLowering<'_>, id: Id| -> Result<Id, SourceDiagnostic> {
@@ -307,8 +307,8 @@ pub fn lower_async_copy(
     );
     let to_place = l.locate_access(inst, to, usize::MAX, layout.align)?;
     let from_place = l.locate_access(inst, from, usize::MAX, layout.align)?;
-    // The stride is that of the pointer to global memory.
-    let reads_global = l.classes.memory(from_place.class).is_physical;
+    // The stride belongs to the pointer to global memory.
+    let reads_global = l.points_to.memory(from_place.set).is_physical;
     let own = l.load_input(BuiltIn::LocalInvocationIndex, 1);
     let step = l.count_invocations();
     let bytes = l.make_uint_constant(32, size);
@@ -316,9 +316,10 @@ pub fn lower_async_copy(
         let strided = l.emit_value(Op::IMul, word, &[n, stride]);
         let strided = l.emit_value(Op::IMul, word, &[strided, bytes]);
         let dense = l.emit_value(Op::IMul, word, &[n, bytes]);
-        let (at_from, at_to) = match reads_global {
-            true => (strided, dense),
-            false => (dense, strided),
+        let (at_from, at_to) = if reads_global {
+            (strided, dense)
+        } else {
+            (dense, strided)
         };
         let step = size as u32;
         let from = l.advance_location(from_place, at_from, step);
@@ -338,7 +339,7 @@ pub fn lower_wait_events(
     Ok(())
 }
 
-/// Operations of subgroups as Vulkan has them, but for scopes.
+/// Subgroup operations that differ from Vulkan's in their scope only.
 pub fn lower_subgroup_operation(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
@@ -384,7 +385,7 @@ pub fn lower_subgroup_operation(
     Ok(l.b.append_value(inst.op(), ty, &words))
 }
 
-/// Intel's shuffles, which are those of Vulkan but for the scope.
+/// Intel's shuffles, which differ from Vulkan's in their scope only.
 pub fn lower_subgroup_shuffle(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
@@ -404,8 +405,8 @@ pub fn lower_subgroup_shuffle(
     Ok(l.emit_value(op, ty, &[scope, data, lane]))
 }
 
-/// Intel's shuffles up and down, through two values side by side: from the lane so far below or above, of
-/// the other value where that is beyond the subgroup.
+/// Intel's shuffles up and down over two adjacent values: the lane at a distance below or above, taken from the other value where
+/// it is beyond the subgroup.
 pub fn lower_subgroup_shift(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
@@ -430,7 +431,7 @@ pub fn lower_subgroup_shift(
             (from, l.emit_value(Op::ULessThan, truth, &[lane, delta]))
         }
     };
-    // The size is a power of two, and so the lane of the other value is the same modulo it.
+    // The size is a power of two, so the lane of the other value is the same modulo the size.
     let one = l.make_uint_constant(32, 1);
     let mask = l.emit_value(Op::ISub, word, &[size, one]);
     let from = l.emit_value(Op::BitwiseAnd, word, &[from, mask]);

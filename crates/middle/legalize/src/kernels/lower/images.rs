@@ -1,9 +1,9 @@
-//! Reading, writing and asking images.
+//! Images: reads, writes and queries.
 //!
-//! OpenCL's samplers may take coordinates in texels, with any image; Vulkan's may not with volumes and layers. So
-//! every sampler of a shader takes coordinates from 0 to 1, and what is in texels is divided by the image's
-//! size, the middle of the texel where it is the nearest one that is meant, so that rounding cannot reach its
-//! neighbour. Whether an argument's coordinates are in texels, and whether it interpolates, is pushed.
+//! Samplers of OpenCL may take coordinates in texels with any image; samplers of Vulkan may not with volumes and layers. Every sampler of
+//! a shader therefore takes normalised coordinates. Coordinates in texels are divided by the size of the image. Where the nearest texel is
+//! meant, its centre is taken, so that rounding cannot reach a neighbour. Push constants say whether the coordinates of a sampler argument
+//! are in texels, and whether it interpolates.
 
 use super::ShaderLowering;
 use super::composites::expect_result;
@@ -15,9 +15,9 @@ use spirula_spirv::grammar::enumerants::{Capability, Dim, ImageOperands};
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
 use spirula_spirv::ir::InstRef;
 
-/// What an order of channels is called in OpenCL's interface, less its number in SPIR-V.
+/// Difference between the numbers of a channel order in OpenCL's interface and in SPIR-V.
 const FIRST_ORDER: u64 = 0x10B0;
-/// Likewise a type of a channel's data.
+/// The same difference for channel data types.
 const FIRST_DATA_TYPE: u64 = 0x10D0;
 
 /// Operands of an instruction on an image.
@@ -25,13 +25,13 @@ const FIRST_DATA_TYPE: u64 = 0x10D0;
 struct ImageInstOperands {
     /// The level of detail.
     lod: Option<Id>,
-    /// How coordinates change, in both directions of the picture.
+    /// Gradients of the coordinates in both directions of the picture.
     grad: Option<[Id; 2]>,
     is_signed: bool,
 }
 
 impl ImageInstOperands {
-    /// Those that begin at operand `n`.
+    /// Reads the image operands that begin at operand `n`.
     fn new(
         l: &ShaderLowering<'_>,
         inst: InstRef<'_>,
@@ -49,7 +49,7 @@ impl ImageInstOperands {
             | ImageOperands::Nontemporal.0;
         if flags & !known != 0 {
             return Err(l
-                .facts
+                .info
                 .diagnose_id(inst.id_operand(0), "this kind of access to an image"));
         }
         let mut next = n + 1;
@@ -68,12 +68,12 @@ impl ImageInstOperands {
     }
 }
 
-/// What texels are in the source.
+/// The type of texels in the source.
 struct SourceTexelType {
     texels: TexelClass,
-    /// Whether they are floats of 16 bits, which become and are made of those of 32.
+    /// Whether they are 16-bit floats, which are converted from and to 32-bit floats.
     is_half: bool,
-    /// Whether it is one component, of an image of depths.
+    /// Whether it is one component of a depth image.
     is_one: bool,
 }
 
@@ -88,11 +88,11 @@ impl ShaderLowering<'_> {
             MemoryScalar::Float(16 | 32) => TexelClass::Floats,
             MemoryScalar::Int(32) if extra.is_signed => TexelClass::Signed,
             MemoryScalar::Int(32) => TexelClass::Unsigned,
-            _ => return Err(self.facts.diagnose_id(value, "a texel of such components")),
+            _ => return Err(self.info.diagnose_id(value, "a texel of such components")),
         };
         if !matches!(count, 1 | 4) {
             return Err(self
-                .facts
+                .info
                 .diagnose_id(value, "a texel of so many components"));
         }
         Ok(SourceTexelType {
@@ -102,7 +102,7 @@ impl ShaderLowering<'_> {
         })
     }
 
-    /// A texel of the shader as the source has it.
+    /// Converts a texel of the shader to the source's type.
     fn texel_read(&mut self, shape: &SourceTexelType, texel: Id) -> Id {
         let mut part = self.make_texel_type(shape.texels);
         let mut value = texel;
@@ -123,7 +123,7 @@ impl ShaderLowering<'_> {
         value
     }
 
-    /// A texel of the source as the shader writes it.
+    /// Converts a texel of the source to the shader's type.
     fn texel_written(&mut self, shape: &SourceTexelType, value: Id) -> Id {
         let part = self.make_texel_type(shape.texels);
         let count = if shape.is_one { 1 } else { 4 };
@@ -143,7 +143,7 @@ impl ShaderLowering<'_> {
         self.construct_composite(all, vec![value; 4])
     }
 
-    /// The components of a coordinate, and what they are.
+    /// The components of a coordinate, and their scalar type.
     fn split_coordinates(
         &mut self,
         source: Id,
@@ -152,7 +152,7 @@ impl ShaderLowering<'_> {
         let (scalar, count) = self.find_component_scalar(source)?;
         let wanted = picture.count_axes() + u32::from(picture.is_arrayed);
         if count < wanted || !matches!(scalar, MemoryScalar::Int(32) | MemoryScalar::Float(32)) {
-            return Err(self.facts.diagnose_id(source, "a coordinate of this type"));
+            return Err(self.info.diagnose_id(source, "a coordinate of this type"));
         }
         let value = self.lower_operand(source)?;
         if count == 1 {
@@ -172,7 +172,7 @@ impl ShaderLowering<'_> {
         let (scalar, parts) = self.split_coordinates(source, picture)?;
         if scalar != MemoryScalar::Int(32) {
             return Err(self
-                .facts
+                .info
                 .diagnose_id(source, "a coordinate of floats without a sampler"));
         }
         let part = self.make_int_type(32);
@@ -186,7 +186,7 @@ impl ShaderLowering<'_> {
         self.b.constant_bits(ty, 32, value.to_bits().into())
     }
 
-    /// The coordinate of an access by a sampler, from 0 to 1.
+    /// The normalised coordinate of an access by a sampler.
     fn sampled_at(
         &mut self,
         source: Id,
@@ -211,7 +211,7 @@ impl ShaderLowering<'_> {
             return Ok(self.construct_composite(ty, parts));
         }
         let choices = match sampler {
-            // Integers are texels, whatever the sampler says.
+            // Integers are coordinates in texels, regardless of the sampler.
             SourceSampler::Argument { mask, .. } if !is_int => Some(self.load_sampler_flags(mask)),
             _ => None,
         };
@@ -226,9 +226,10 @@ impl ShaderLowering<'_> {
         let half = self.float_number(0.5);
         for (n, part) in (0..picture.count_axes()).zip(&mut parts) {
             let given = *part;
-            let whole = match is_int {
-                true => given,
-                false => self.emit_glsl(glsl::FLOOR, float, &[given]),
+            let whole = if is_int {
+                given
+            } else {
+                self.emit_glsl(glsl::FLOOR, float, &[given])
             };
             let middle = self.emit_value(Op::FAdd, float, &[whole, half]);
             let texel = match choices {
@@ -249,7 +250,7 @@ impl ShaderLowering<'_> {
         Ok(self.construct_composite(ty, parts))
     }
 
-    /// Whether an argument's coordinates are from 0 to 1, and whether it takes the nearest texel.
+    /// Whether a sampler argument takes normalised coordinates, and whether it takes the nearest texel.
     fn load_sampler_flags(&mut self, at: u32) -> [Id; 2] {
         let (word, truth) = (self.make_int_type(32), self.b.bool_type());
         let pushed = self.load_push_scalar(MemoryScalar::Int(32), at);
@@ -267,12 +268,11 @@ impl ShaderLowering<'_> {
         let count = picture.count_axes() + u32::from(picture.is_arrayed);
         let ty = self.make_vector_type(word, count);
         self.b.declare_capability(Capability::ImageQuery);
-        let size = match picture.usage == KernelImageUsage::Reads && picture.dim != Dim::Buffer {
-            true => {
-                let level = self.make_uint_constant(32, 0);
-                self.emit_value(Op::ImageQuerySizeLod, ty, &[image, level])
-            }
-            false => self.emit_value(Op::ImageQuerySize, ty, &[image]),
+        let size = if picture.usage == KernelImageUsage::Reads && picture.dim != Dim::Buffer {
+            let level = self.make_uint_constant(32, 0);
+            self.emit_value(Op::ImageQuerySizeLod, ty, &[image, level])
+        } else {
+            self.emit_value(Op::ImageQuerySize, ty, &[image])
         };
         match count {
             1 => vec![size],
@@ -282,17 +282,18 @@ impl ShaderLowering<'_> {
         }
     }
 
-    /// Refuses a level of an image without samplers, but the first.
+    /// Refuses a level other than the first for accesses without samplers.
     fn first_level(&self, inst: InstRef<'_>, lod: Option<Id>) -> Result<(), SourceDiagnostic> {
-        match lod.is_none_or(|lod| self.facts.read_constant(lod) == Some(0)) {
-            true => Ok(()),
-            false => Err(self
-                .facts
-                .diagnose_id(inst.id_operand(0), "a level of an image that is written")),
+        if lod.is_none_or(|lod| self.info.read_constant(lod) == Some(0)) {
+            Ok(())
+        } else {
+            Err(self
+                .info
+                .diagnose_id(inst.id_operand(0), "a level of an image that is written"))
         }
     }
 
-    /// A number that the launch says of an image.
+    /// A fact of an image that the launch pushes.
     fn lower_pushed_query(
         &mut self,
         inst: InstRef<'_>,
@@ -300,7 +301,7 @@ impl ShaderLowering<'_> {
         first: u64,
     ) -> Result<Id, SourceDiagnostic> {
         let at = at.ok_or_else(|| {
-            self.facts
+            self.info
                 .diagnose_id(inst.id_operand(0), "what is asked of this image")
         })?;
         let (word, first) = (self.make_int_type(32), self.make_uint_constant(32, first));
@@ -311,36 +312,35 @@ impl ShaderLowering<'_> {
     }
 }
 
-/// `OpImageSampleExplicitLod`, and the implicit one, whose level is the first in a kernel.
+/// `OpImageSampleExplicitLod`, and the implicit form, which takes the first level in a kernel.
 pub fn lower_image_sample(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
     let both = l
-        .facts
+        .info
         .find_definition(super::descriptors::find_copied_object(
-            l.facts,
+            l.info,
             inst.id_operand(0),
         ))?;
     if both.op() != Op::SampledImage {
         return Err(l
-            .facts
+            .info
             .diagnose_id(inst.id_operand(0), "an image with a sampler of its own"));
     }
     let extra = ImageInstOperands::new(l, inst, 2)?;
     let shape = l.texel_shape(expect_result(inst), &extra)?;
-    let (source, sampler) = (
+    let ((id, picture), sampler) = (
         l.resolve_image(both.id_operand(0))?,
         l.resolve_sampler(both.id_operand(1))?,
     );
-    let picture = source.1;
     if picture.usage != KernelImageUsage::Reads || picture.dim == Dim::Buffer {
-        return Err(l.facts.diagnose_id(
+        return Err(l.info.diagnose_id(
             both.id_operand(0),
             "a sampler for an image that is none to sample",
         ));
     }
-    let (image_type, image) = l.load_image(source, shape.texels);
+    let (image_type, image) = l.load_image(id, picture, shape.texels);
     let at = l.sampled_at(inst.id_operand(1), &picture, image, sampler)?;
     let sampler = l.load_sampler(sampler);
     let combined = l.b.declare_type(Op::TypeSampledImage, &[image_type.word()]);
@@ -374,9 +374,8 @@ pub fn lower_image_read(
 ) -> Result<Id, SourceDiagnostic> {
     let extra = ImageInstOperands::new(l, inst, 2)?;
     let shape = l.texel_shape(expect_result(inst), &extra)?;
-    let source = l.resolve_image(inst.id_operand(0))?;
-    let picture = source.1;
-    let (_, image) = l.load_image(source, shape.texels);
+    let (id, picture) = l.resolve_image(inst.id_operand(0))?;
+    let (_, image) = l.load_image(id, picture, shape.texels);
     let at = l.texel_at(inst.id_operand(1), &picture)?;
     let part = l.make_texel_type(shape.texels);
     let ty = l.make_vector_type(part, 4);
@@ -410,21 +409,21 @@ pub fn lower_image_write(
 ) -> Result<(), SourceDiagnostic> {
     let extra = ImageInstOperands::new(l, inst, 3)?;
     let shape = l.texel_shape(inst.id_operand(2), &extra)?;
-    let source = l.resolve_image(inst.id_operand(0))?;
-    if source.1.usage == KernelImageUsage::Reads {
-        return Err(l.facts.diagnose_id(
+    let (id, picture) = l.resolve_image(inst.id_operand(0))?;
+    if picture.usage == KernelImageUsage::Reads {
+        return Err(l.info.diagnose_id(
             inst.id_operand(0),
             "a store into an image that is only read",
         ));
     }
     l.first_level(inst, extra.lod)?;
-    let (_, image) = l.load_image(source, shape.texels);
-    let at = l.texel_at(inst.id_operand(1), &source.1)?;
+    let (_, image) = l.load_image(id, picture, shape.texels);
+    let at = l.texel_at(inst.id_operand(1), &picture)?;
     let value = l.lower_operand(inst.id_operand(2))?;
     let texel = l.texel_written(&shape, value);
     l.b.declare_capability(Capability::StorageImageWriteWithoutFormat);
     let mut words = vec![image.word(), at.word(), texel.word()];
-    if source.1.usage == KernelImageUsage::Both {
+    if picture.usage == KernelImageUsage::Both {
         words.push(ImageOperands::NonPrivateTexel.0);
     }
     l.b.append_effect(Op::ImageWrite, &words);
@@ -436,19 +435,18 @@ pub fn lower_image_size(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
-    let source = l.resolve_image(inst.id_operand(0))?;
-    let picture = source.1;
-    let (_, image) = l.load_image(source, TexelClass::Floats);
+    let (id, picture) = l.resolve_image(inst.id_operand(0))?;
+    let (_, image) = l.load_image(id, picture, TexelClass::Floats);
     let level = inst
         .get_id(1)
         .filter(|_| inst.op() == Op::ImageQuerySizeLod);
-    let is_first = level.is_none_or(|level| l.facts.read_constant(level) == Some(0));
+    let is_first = level.is_none_or(|level| l.info.read_constant(level) == Some(0));
     let (scalar, count) = l.find_component_scalar(expect_result(inst))?;
     let mut parts = match (is_first, level) {
         (false, Some(level)) => {
             if picture.usage != KernelImageUsage::Reads || picture.dim == Dim::Buffer {
                 return Err(l
-                    .facts
+                    .info
                     .diagnose_id(inst.id_operand(0), "a level of an image that is written"));
             }
             l.b.declare_capability(Capability::ImageQuery);
@@ -467,7 +465,7 @@ pub fn lower_image_size(
     };
     if parts.len() != count as usize {
         return Err(l
-            .facts
+            .info
             .diagnose_id(expect_result(inst), "a size of so many components"));
     }
     for part in &mut parts {
@@ -483,11 +481,11 @@ pub fn lower_image_levels(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
-    let source = l.resolve_image(inst.id_operand(0))?;
-    if source.1.usage != KernelImageUsage::Reads || source.1.dim == Dim::Buffer {
+    let (id, picture) = l.resolve_image(inst.id_operand(0))?;
+    if picture.usage != KernelImageUsage::Reads || picture.dim == Dim::Buffer {
         return Ok(l.make_uint_constant(32, 1));
     }
-    let (_, image) = l.load_image(source, TexelClass::Floats);
+    let (_, image) = l.load_image(id, picture, TexelClass::Floats);
     l.b.declare_capability(Capability::ImageQuery);
     let word = l.make_int_type(32);
     Ok(l.emit_value(Op::ImageQueryLevels, word, &[image]))

@@ -1,4 +1,4 @@
-//! Initial contents of constants.
+//! Initial arrays: initial contents of variables as arrays of constants.
 
 use super::ShaderLowering;
 use crate::kernels::initial_values;
@@ -7,20 +7,20 @@ use crate::kernels::points_to::{PointerRegion, PointsToObject, PointsToSetId};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 
-/// Most bytes of a module's constants that may meet in one pointer.
+/// Most bytes of constants in one points-to set.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Most elements that an instruction can list.
+/// Most operands of an instruction.
 const MOST_ELEMENTS: u64 = 65_532;
 
 impl ShaderLowering<'_> {
-    /// The constant that the array of a class begins as.
+    /// The constant with the initial contents of a set's array.
     pub fn make_initial_array(
         &mut self,
-        class: PointsToSetId,
+        set: PointsToSetId,
         array: Id,
     ) -> Result<Id, SourceDiagnostic> {
-        let memory = self.classes.memory(class);
+        let memory = self.points_to.memory(set);
         let (size, element) = (memory.size_of(PointerRegion::Own), memory.element_scalar());
         let own = memory
             .objects
@@ -28,13 +28,13 @@ impl ShaderLowering<'_> {
             .filter(|o| o.region() == PointerRegion::Own);
         let objects: Vec<PointsToObject> = own.copied().collect();
         if size > MOST_BYTES || size / u64::from(element.size()) > MOST_ELEMENTS {
-            return Err(self.facts.diagnose_id(objects[0].id, "so large a constant"));
+            return Err(self.info.diagnose_id(objects[0].id, "so large a constant"));
         }
         let mut bytes = vec![0; size as usize];
         for object in &objects {
-            let variable = self.facts.find_definition(object.id)?;
+            let variable = self.info.find_definition(object.id)?;
             if let Some(initializer) = variable.get_id(1) {
-                let ty = self.facts.find_pointee(object.id)?;
+                let ty = self.info.find_pointee(object.id)?;
                 self.write_constant_bytes(initializer, ty, object.offset as usize, &mut bytes)?;
             }
         }
@@ -45,19 +45,17 @@ impl ShaderLowering<'_> {
         Ok(self.b.constant_composite(array, &parts))
     }
 
-    /// The elements that a variable begins as.
+    /// The initial elements of a variable.
     pub fn initial_elements(
         &mut self,
         variable: Id,
         initializer: Id,
         element: MemoryScalar,
     ) -> Result<Vec<Id>, SourceDiagnostic> {
-        let ty = self.facts.find_pointee(variable)?;
-        let size = self.facts.layouts.get(ty).size;
+        let ty = self.info.find_pointee(variable)?;
+        let size = self.info.layouts.get(ty).size;
         if size > MOST_BYTES || size / u64::from(element.size()) > MOST_ELEMENTS {
-            return Err(self
-                .facts
-                .diagnose_id(variable, "so large an initial value"));
+            return Err(self.info.diagnose_id(variable, "so large an initial value"));
         }
         let mut bytes = vec![0; size as usize];
         self.write_constant_bytes(initializer, ty, 0, &mut bytes)?;
@@ -84,31 +82,32 @@ impl ShaderLowering<'_> {
         at: usize,
         out: &mut [u8],
     ) -> Result<(), SourceDiagnostic> {
-        let facts = self.facts;
+        let info = self.info;
         initial_values::visit_constant_scalars(
-            facts,
+            info,
             constant,
             ty,
             &mut |constant, scalar, offset| {
-                let bits = match facts.is_pointer(constant) {
-                    true => self.pointer_bits(constant)?,
-                    false => self.scalar_bits(constant, scalar)?,
+                let bits = if info.is_pointer(constant) {
+                    self.pointer_bits(constant)?
+                } else {
+                    self.scalar_bits(constant, scalar)?
                 };
                 let at = at as u64 + offset;
-                initial_values::write_scalar(facts, constant, (bits, scalar), at, out)
+                initial_values::write_scalar(info, constant, bits, scalar, at, out)
             },
         )
     }
 
     fn scalar_bits(&mut self, constant: Id, scalar: MemoryScalar) -> Result<u64, SourceDiagnostic> {
-        if self.facts.is_nothing(constant) {
+        if self.info.is_nothing(constant) {
             return Ok(0);
         }
-        if let Some(value) = self.facts.read_constant(constant) {
+        if let Some(value) = self.info.read_constant(constant) {
             return Ok(value & (u64::MAX >> (64 - scalar.size() * 8)));
         }
         let made = self.lower_operand(constant)?;
         let known = self.numbers.get(&made).copied();
-        known.ok_or_else(|| self.facts.diagnose_id(constant, "this initial value"))
+        known.ok_or_else(|| self.info.diagnose_id(constant, "this initial value"))
     }
 }

@@ -1,10 +1,9 @@
-//! What kernels take and how it is passed, written down as `NonSemantic.ClspvReflection`.
+//! Kernel interfaces: parameters, how each is passed, and their description as `NonSemantic.ClspvReflection`.
 //!
-//! Push constants begin with the global offset, three words and one that is not used; behind them are
-//! the addresses of buffers that the source does not name ([`ImplicitBuffers`]), and the arguments in order, each at
-//! its alignment: values, and addresses of buffers. Workgroup memory is
-//! sized by specialisation constants, as is the workgroup where a kernel does not demand a size. Images and
-//! samplers are descriptors ([`super::descriptors`]).
+//! Push constants begin with the global offset: three words and an unused one. The addresses of buffers that the source does not name
+//! follow ([`ImplicitBuffers`]), then the arguments in order, each at its alignment: values, and addresses of buffers. Specialisation
+//! constants give the sizes of workgroup memory, and the size of the workgroup where a kernel does not demand one. Images and samplers
+//! are descriptors ([`super::descriptors`]).
 
 use super::ShaderLowering;
 use super::descriptors::{ImageArgumentBinding, ImageRequirements, SourceSampler};
@@ -20,8 +19,8 @@ use spirula_spirv::ir::{Func, ModuleSection};
 /// Bytes of push constants before the arguments.
 pub const HEADER: u32 = 16;
 
-/// Most bytes of arguments of all kernels. What a device does not have of push constants, mostly 256
-/// bytes, the runtime passes in a buffer.
+/// Most bytes of arguments of a kernel. Arguments that exceed the device's push constants, mostly 256 bytes, are passed in a
+/// buffer by the runtime.
 const MOST_PUSHED: u32 = 4096;
 
 /// A kernel of the source.
@@ -43,11 +42,11 @@ pub struct SourceKernel {
 pub struct ShaderArgument {
     /// The parameter.
     pub id: Id,
-    /// How.
+    /// How it is passed.
     pub way: ArgumentPassing,
 }
 
-/// How an argument is passed.
+/// Ways to pass an argument.
 #[derive(Clone, Copy, Debug)]
 pub enum ArgumentPassing {
     /// A value of a type at an offset of the push constants.
@@ -56,31 +55,30 @@ pub enum ArgumentPassing {
     Copy { ty: Id, at: u32 },
     /// An address at an offset of the push constants.
     Address { at: u32 },
-    /// Workgroup memory of as many elements as a specialisation constant says.
+    /// Workgroup memory whose number of elements is a specialisation constant.
     Workgroup { spec_id: u32 },
     /// A descriptor of an image.
     Image(ImageArgumentBinding),
-    /// A descriptor of a sampler, with what the kernel has to know of it at an offset of the push
-    /// constants.
+    /// A descriptor of a sampler, with its state at an offset of the push constants.
     Sampler { binding: u32, mask: u32 },
 }
 
 /// Buffers whose addresses are passed besides the arguments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ImplicitBuffers {
-    /// That of the program's variables.
+    /// The buffer of variables at program scope.
     pub program: bool,
-    /// The one that is printed to.
+    /// The buffer of printf records.
     pub printf: bool,
 }
 
-/// How everything is passed.
+/// The interface of all kernels of a module.
 pub struct ShaderInterface {
-    /// Where the address of the program's variables is.
+    /// Offset of the address of the program's variables.
     pub program: Option<u32>,
-    /// Where that of the buffer that is printed to is.
+    /// Offset of the address of the buffer of printf records.
     pub printf: Option<u32>,
-    /// Where arguments begin.
+    /// Offset of the first argument.
     first: u32,
     /// The kernels in order.
     pub kernels: Vec<SourceKernel>,
@@ -88,12 +86,11 @@ pub struct ShaderInterface {
     pub push_words: u32,
     /// Size of a workgroup where all kernels demand the same.
     pub fixed_size: Option<[u32; 3]>,
-    /// The first `SpecId` that the source does not have: of the size of a workgroup, behind it of
-    /// the number of dimensions.
+    /// The first unused `SpecId` of the source: that of the size of a workgroup, followed by that of the number of dimensions.
     pub first_spec: u32,
-    /// The first that is still free.
+    /// The first `SpecId` that is still free.
     next_spec: u32,
-    /// Bindings of arguments.
+    /// Number of bindings of arguments.
     pub bindings: u32,
     /// How images and samplers are passed, by parameter.
     opaque: FxHashMap<Id, ArgumentPassing>,
@@ -103,9 +100,9 @@ impl ShaderInterface {
     /// Reads the entry points of a module.
     ///
     /// # Errors
-    /// When one is no kernel, or takes what cannot be passed.
+    /// When one is no kernel, or has a parameter that cannot be passed.
     pub fn new(
-        facts: &KernelModuleInfo<'_>,
+        info: &KernelModuleInfo<'_>,
         hidden: ImplicitBuffers,
     ) -> Result<ShaderInterface, SourceDiagnostic> {
         let mut first = HEADER;
@@ -126,7 +123,7 @@ impl ShaderInterface {
             bindings: 0,
             opaque: FxHashMap::default(),
         };
-        let annotations = facts.module.section_insts(ModuleSection::Annotations);
+        let annotations = info.module.section_insts(ModuleSection::Annotations);
         for inst in annotations.filter(|i| i.op() == Op::Decorate) {
             if let [_, decoration, number] = *inst.operands()
                 && decoration == Decoration::SpecId.0
@@ -135,14 +132,14 @@ impl ShaderInterface {
             }
         }
         plan.next_spec = plan.first_spec + 4;
-        let asked = ImageRequirements::new(facts);
-        for point in facts.module.section_insts(ModuleSection::EntryPoints) {
+        let asked = ImageRequirements::new(info);
+        for point in info.module.section_insts(ModuleSection::EntryPoints) {
             let name = point.string_operand(2);
             if ExecutionModel(point.operand_word(0)) != ExecutionModel::Kernel {
                 let text = format!("the entry point {name}, which is no kernel,");
                 return Err(crate::error::diagnose_instruction(point, &text));
             }
-            plan.add_kernel(facts, &asked, name, point.id_operand(1))?;
+            plan.add_kernel(info, &asked, name, point.id_operand(1))?;
         }
         let mut sizes = plan.kernels.iter().map(|k| k.size);
         let first = sizes.next().flatten();
@@ -152,16 +149,15 @@ impl ShaderInterface {
 
     fn add_kernel(
         &mut self,
-        facts: &KernelModuleInfo<'_>,
+        info: &KernelModuleInfo<'_>,
         asked: &ImageRequirements,
         name: String,
         id: Id,
     ) -> Result<(), SourceDiagnostic> {
-        let module = facts.module;
+        let module = info.module;
         let mut functions = module.functions().iter().copied();
         let func = functions.find(|f| module.function_id(*f) == id);
-        let func =
-            func.ok_or_else(|| facts.diagnose_id(id, "an entry point without a function"))?;
+        let func = func.ok_or_else(|| info.diagnose_id(id, "an entry point without a function"))?;
         let mut arguments = Vec::new();
         let mut at = self.first;
         let params = module.list_insts(module.function(func).params);
@@ -169,15 +165,15 @@ impl ShaderInterface {
             let (Some(id), Some(ty)) = (param.result(), param.result_type()) else {
                 continue;
             };
-            let way = match self.pass_opaque(facts, asked, (id, ty), &mut at)? {
+            let way = match self.pass_opaque(info, asked, id, ty, &mut at)? {
                 Some(way) => way,
-                None => self.pass_argument(facts, id, ty, &mut at)?,
+                None => self.pass_argument(info, id, ty, &mut at)?,
             };
             arguments.push(ShaderArgument { id, way });
         }
         if at > MOST_PUSHED {
             let text = format!("a kernel with {} bytes of arguments", at - self.first);
-            return Err(facts.diagnose_id(id, &text));
+            return Err(info.diagnose_id(id, &text));
         }
         self.push_words = self.push_words.max(at.div_ceil(4));
         let modes = module.section_insts(ModuleSection::ExecutionModes);
@@ -202,12 +198,13 @@ impl ShaderInterface {
         Ok(())
     }
 
-    /// How an image or a sampler is passed.
+    /// Assigns a binding to an image or a sampler.
     fn pass_opaque(
         &mut self,
-        facts: &KernelModuleInfo<'_>,
+        info: &KernelModuleInfo<'_>,
         asked: &ImageRequirements,
-        (id, ty): (Id, Id),
+        id: Id,
+        ty: Id,
         at: &mut u32,
     ) -> Result<Option<ArgumentPassing>, SourceDiagnostic> {
         let mut push = || {
@@ -215,10 +212,10 @@ impl ShaderInterface {
             *at = begin + 4;
             begin
         };
-        let (def, binding) = (facts.find_definition(ty)?, self.bindings);
+        let (def, binding) = (info.find_definition(ty)?, self.bindings);
         let way = match def.op() {
             Op::TypeImage => {
-                ArgumentPassing::Image(asked.bind_image(facts, id, def, binding, &mut push)?)
+                ArgumentPassing::Image(asked.bind_image(info, id, def, binding, &mut push)?)
             }
             Op::TypeSampler => ArgumentPassing::Sampler {
                 binding,
@@ -231,7 +228,7 @@ impl ShaderInterface {
         Ok(Some(way))
     }
 
-    /// The image that a parameter is.
+    /// The image of a parameter.
     pub fn find_image(&self, param: Id) -> Option<ImageArgumentBinding> {
         match self.opaque.get(&param)? {
             ArgumentPassing::Image(picture) => Some(*picture),
@@ -239,7 +236,7 @@ impl ShaderInterface {
         }
     }
 
-    /// The sampler that a parameter is.
+    /// The sampler of a parameter.
     pub fn find_sampler(&self, param: Id) -> Option<SourceSampler> {
         match *self.opaque.get(&param)? {
             ArgumentPassing::Sampler { binding, mask } => {
@@ -251,7 +248,7 @@ impl ShaderInterface {
 
     fn pass_argument(
         &mut self,
-        facts: &KernelModuleInfo<'_>,
+        info: &KernelModuleInfo<'_>,
         id: Id,
         ty: Id,
         at: &mut u32,
@@ -261,8 +258,8 @@ impl ShaderInterface {
             *at = begin.saturating_add(u32::try_from(size).unwrap_or(u32::MAX));
             begin
         };
-        let Some((class, pointee)) = facts.parse_pointer_type(ty) else {
-            let layout = facts.layouts.get(ty);
+        let Some((class, pointee)) = info.parse_pointer_type(ty) else {
+            let layout = info.layouts.get(ty);
             let at = room(layout.size, layout.align);
             return Ok(ArgumentPassing::Value { ty, at });
         };
@@ -272,9 +269,9 @@ impl ShaderInterface {
                 self.next_spec += 1;
                 Ok(ArgumentPassing::Workgroup { spec_id })
             }
-            _ if class == StorageClass::Function || is_by_value(facts, id) => {
-                let ty = pointee.ok_or_else(|| facts.diagnose_id(id, "an untyped copy"))?;
-                let layout = facts.layouts.get(ty);
+            _ if class == StorageClass::Function || is_by_value(info, id) => {
+                let ty = pointee.ok_or_else(|| info.diagnose_id(id, "an untyped copy"))?;
+                let layout = info.layouts.get(ty);
                 let at = room(layout.size, layout.align);
                 Ok(ArgumentPassing::Copy { ty, at })
             }
@@ -294,7 +291,7 @@ impl ShaderInterface {
 }
 
 impl ShaderLowering<'_> {
-    /// Declares the entry point of a kernel whose function is made.
+    /// Declares the entry point of a kernel whose function is complete.
     pub fn declare_entry_point(&mut self, number: usize, function: Id) {
         let name = self.plan.kernels[number].name.clone();
         let size = self.plan.kernels[number].size;

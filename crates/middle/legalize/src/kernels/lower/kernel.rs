@@ -1,4 +1,4 @@
-//! One kernel: parameters, blocks, phis.
+//! Kernels: parameters, blocks and phis of one function.
 
 use super::interface::ArgumentPassing;
 use super::memory::ShaderMemoryLocation;
@@ -21,14 +21,14 @@ impl ShaderLowering<'_> {
         let kernel = &self.plan.kernels[number];
         let (func, arguments) = (kernel.func, kernel.arguments.clone());
         self.kernel = ShaderKernelState::new(kernel.is_exact);
-        let cfg = FlowGraph::from_function(self.facts.module, &self.facts.definitions, func)?;
+        let cfg = FlowGraph::from_function(self.info.module, &self.info.definitions, func)?;
         let void = self.b.void_type();
         let ty = self.b.function_type(void, &[]);
         let function = self.b.fresh_id();
         self.b
             .begin_function(function, void, FunctionControl::None, ty);
         for &at in cfg.reverse_postorder() {
-            let old = self.facts.module.label(cfg.block(at));
+            let old = self.info.module.label(cfg.block(at));
             let new = self.b.fresh_id();
             self.kernel.labels.insert(old, new);
         }
@@ -46,14 +46,14 @@ impl ShaderLowering<'_> {
                     self.values.set(argument.id, Some(value));
                 }
                 ArgumentPassing::Copy { ty, at } => self.copy_argument(argument.id, ty, at)?,
-                // What uses them finds them by their parameter.
+                // Their uses find them by the parameter.
                 ArgumentPassing::Workgroup { .. }
                 | ArgumentPassing::Image(_)
                 | ArgumentPassing::Sampler { .. } => {}
             }
         }
         self.write_initial_values(number)?;
-        let first = self.facts.module.label(cfg.block(0));
+        let first = self.info.module.label(cfg.block(0));
         let first = self.kernel.labels[&first];
         self.emit_effect(Op::Branch, &[first]);
         for &at in cfg.reverse_postorder() {
@@ -67,14 +67,14 @@ impl ShaderLowering<'_> {
         self.reflect_kernel(number, function)
     }
 
-    /// Reads the addresses that are passed besides the arguments.
+    /// Loads the addresses that are passed besides the arguments.
     fn load_implicit_addresses(&mut self) -> Result<(), SourceDiagnostic> {
         if let Some(at) = self.plan.program {
             let base = self.load_push_scalar(MemoryScalar::Int(64), at);
-            for variable in self.classes.program_variables() {
+            for variable in self.points_to.program_variables() {
                 let offset = self.program.find_variable_offset(*variable);
                 let offset = offset.ok_or_else(|| {
-                    self.facts
+                    self.info
                         .diagnose_id(*variable, "a pointer to this variable")
                 })?;
                 let address = self.add_byte_offset(64, base, offset as i64);
@@ -86,19 +86,19 @@ impl ShaderLowering<'_> {
         Ok(())
     }
 
-    /// Forgets what belongs to the function that has ended.
+    /// Drops the state of the finished function.
     fn clear_kernel_state(&mut self) {
-        let classes = self.classes;
-        self.arrays.retain(|(class, region), _| {
-            *region == PointerRegion::Shared || classes.memory(*class).is_constant()
+        let points_to = self.points_to;
+        self.arrays.retain(|(set, region), _| {
+            *region == PointerRegion::Shared || points_to.memory(*set).is_constant()
         });
     }
 
     /// Copies an argument that the kernel takes by pointer into its object, element by element.
     fn copy_argument(&mut self, param: Id, ty: Id, at: u32) -> Result<(), SourceDiagnostic> {
         let place = self.locate_object(param)?;
-        let element = self.classes.memory(place.class).element_scalar();
-        let size = self.facts.layouts.get(ty).size as u32;
+        let element = self.points_to.memory(place.set).element_scalar();
+        let size = self.info.layouts.get(ty).size as u32;
         for offset in (0..size).step_by(element.size() as usize) {
             let value = self.load_push_scalar(element, at + offset);
             self.store_scalars(place.advance_by(offset.into()), element, 1, value)?;
@@ -106,10 +106,10 @@ impl ShaderLowering<'_> {
         Ok(())
     }
 
-    /// Where an object begins.
+    /// The location of an object.
     fn locate_object(&mut self, object: Id) -> Result<ShaderMemoryLocation, SourceDiagnostic> {
         Ok(ShaderMemoryLocation {
-            class: self.find_points_to_set(object)?,
+            set: self.find_points_to_set(object)?,
             pointer: self.lower_operand(object)?,
             region: None,
             offset: 0,
@@ -121,7 +121,7 @@ impl ShaderLowering<'_> {
     /// Writes the initial values of variables that are not constants.
     fn write_initial_values(&mut self, number: usize) -> Result<(), SourceDiagnostic> {
         let func = self.plan.kernels[number].func;
-        let module = self.facts.module;
+        let module = self.info.module;
         let function = module
             .function(func)
             .blocks
@@ -129,18 +129,18 @@ impl ShaderLowering<'_> {
             .flat_map(|b| module.body(*b));
         let own = function.filter(|i| i.op() == Op::Variable);
         let mut variables: Vec<InstRef<'_>> = own.collect();
-        // Constants whose pointers meet others are copied into the memory that all are in.
-        let mut classes: Vec<PointsToSetId> = variables
+        // Constants whose pointers meet others are copied into the memory of their set.
+        let mut own_sets: Vec<PointsToSetId> = variables
             .iter()
-            .filter_map(|v| self.classes.find_set(v.result()?))
+            .filter_map(|v| self.points_to.find_set(v.result()?))
             .collect();
-        classes.sort_unstable();
+        own_sets.sort_unstable();
         let globals = module.section_insts(spirula_spirv::ir::ModuleSection::Globals);
         let shared = globals.filter(|i| {
-            let class = i.result().and_then(|id| self.classes.find_set(id));
+            let set = i.result().and_then(|id| self.points_to.find_set(id));
             i.op() == Op::Variable
                 && StorageClass(i.operand_word(0)) != StorageClass::Workgroup
-                && class.is_some_and(|c| classes.binary_search(&c).is_ok())
+                && set.is_some_and(|c| own_sets.binary_search(&c).is_ok())
         });
         variables.extend(shared.collect::<Vec<_>>());
         for variable in variables {
@@ -148,7 +148,7 @@ impl ShaderLowering<'_> {
                 continue;
             };
             let place = self.locate_object(id)?;
-            let element = self.classes.memory(place.class).element_scalar();
+            let element = self.points_to.memory(place.set).element_scalar();
             let values = self.initial_elements(id, initializer, element)?;
             for (n, value) in values.into_iter().enumerate() {
                 let place = place.advance_by(n as u64 * u64::from(element.size()));
@@ -159,7 +159,7 @@ impl ShaderLowering<'_> {
     }
 
     fn lower_block(&mut self, block: Block) -> Result<(), SourceDiagnostic> {
-        let module = self.facts.module;
+        let module = self.info.module;
         let old = module.label(block);
         let label = self.kernel.labels[&old];
         self.b.begin_block(label);
@@ -176,8 +176,8 @@ impl ShaderLowering<'_> {
     fn lower_instruction(&mut self, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
         let row = super::table::find_row(inst.op());
         let refusal = || crate::error::diagnose_instruction(inst, &inst.op().to_string());
-        if self.facts.has_brains {
-            self.check_brains(inst)?;
+        if self.info.has_bfloat16 {
+            self.check_bfloat16(inst)?;
         }
         let lowered = match row.ok_or_else(refusal)? {
             ShaderLoweringRow::Nothing => return Ok(()),
@@ -197,21 +197,21 @@ impl ShaderLowering<'_> {
         })
     }
 
-    /// Gives phis their operands, now that every block has its values.
+    /// Adds the operands of phis, now that every block has its values.
     fn complete_phis(&mut self) -> Result<(), SourceDiagnostic> {
         for (new, old) in std::mem::take(&mut self.kernel.phis) {
-            let old = self.facts.module.inst(old);
+            let old = self.info.module.inst(old);
             let pairs: Vec<Id> = old.id_operands(0).collect();
-            let class = old.result().filter(|id| self.facts.is_pointer(*id));
-            let class = class.and_then(|id| self.classes.find_set(id));
+            let set = old.result().filter(|id| self.info.is_pointer(*id));
+            let set = set.and_then(|id| self.points_to.find_set(id));
             let mut words = Vec::new();
             for pair in pairs.chunks_exact(2) {
-                // Blocks that cannot be reached have no label.
+                // Unreachable blocks have no label.
                 let Some(from) = self.kernel.exits.get(&pair[1]).copied() else {
                     continue;
                 };
-                let value = match class {
-                    Some(class) => self.lower_pointer(pair[0], class)?,
+                let value = match set {
+                    Some(set) => self.lower_pointer(pair[0], set)?,
                     None => self.lower_operand(pair[0])?,
                 };
                 words.extend([value.word(), from.word()]);
@@ -221,8 +221,7 @@ impl ShaderLowering<'_> {
         Ok(())
     }
 
-    /// Asks for signed zeros, infinities and NaNs as IEEE 754 has them, which drivers may otherwise
-    /// take for impossible.
+    /// Requests signed zeros, infinities and NaNs as in IEEE 754; drivers may otherwise assume that there are none.
     fn float_modes(&mut self, function: Id) {
         for width in [16, 32, 64] {
             if self.kernel.floats & width != 0 {

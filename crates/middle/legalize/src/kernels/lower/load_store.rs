@@ -1,4 +1,4 @@
-//! Instructions that read and write memory.
+//! Memory instructions: loads, stores and copies.
 
 use super::ShaderLowering;
 use super::composites::expect_result;
@@ -11,11 +11,11 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 use spirula_spirv::ir::InstRef;
 
-/// Most pieces of a copy that are not in a loop.
+/// Most pieces of a copy that are unrolled.
 const UNROLLED: u64 = 32;
 
 impl ShaderLowering<'_> {
-    /// Where a pointer of the source leads, with the memory operands from word `n` on.
+    /// The location of a pointer of the source, with the memory operands from word `n` on.
     pub fn locate_access(
         &mut self,
         inst: InstRef<'_>,
@@ -23,11 +23,11 @@ impl ShaderLowering<'_> {
         n: usize,
         natural: u32,
     ) -> Result<ShaderMemoryLocation, SourceDiagnostic> {
-        let class = self.find_points_to_set(pointer)?;
+        let set = self.find_points_to_set(pointer)?;
         let (flags, align) = memory_operands(inst, n);
         Ok(ShaderMemoryLocation {
-            class,
-            pointer: self.lower_pointer(pointer, class)?,
+            set,
+            pointer: self.lower_pointer(pointer, set)?,
             region: None,
             offset: 0,
             align: align.unwrap_or(natural),
@@ -39,16 +39,16 @@ impl ShaderLowering<'_> {
 /// `OpLoad`.
 pub fn lower_load(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let pointer = inst.id_operand(0);
-    if l.facts.pointer_of(pointer) == Some(StorageClass::Input) {
+    if l.info.pointer_of(pointer) == Some(StorageClass::Input) {
         return l.load_builtin(inst);
     }
-    let ty = l.facts.type_of(expect_result(inst));
-    let ty = ty.ok_or_else(|| l.facts.diagnose_id(pointer, "this load"))?;
+    let ty = l.info.type_of(expect_result(inst));
+    let ty = ty.ok_or_else(|| l.info.diagnose_id(pointer, "this load"))?;
     if l.is_nowhere(pointer) {
         let ty = l.result_type(expect_result(inst))?;
         return Ok(l.b.constant_null(ty));
     }
-    let natural = l.facts.layouts.get(ty).align;
+    let natural = l.info.layouts.get(ty).align;
     let place = l.locate_access(inst, pointer, 1, natural)?;
     let value = l.load_value(place, ty)?;
     l.unkept_value(expect_result(inst), value)
@@ -57,12 +57,12 @@ pub fn lower_load(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, S
 /// `OpStore`.
 pub fn lower_store(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
     let (pointer, object) = (inst.id_operand(0), inst.id_operand(1));
-    let ty = l.facts.type_of(object);
-    let ty = ty.ok_or_else(|| l.facts.diagnose_id(pointer, "this store"))?;
+    let ty = l.info.type_of(object);
+    let ty = ty.ok_or_else(|| l.info.diagnose_id(pointer, "this store"))?;
     if l.is_nowhere(pointer) {
         return Ok(());
     }
-    let natural = l.facts.layouts.get(ty).align;
+    let natural = l.info.layouts.get(ty).align;
     let place = l.locate_access(inst, pointer, 2, natural)?;
     let value = l.kept_value(object)?;
     l.store_value(place, ty, value)
@@ -79,11 +79,11 @@ pub fn lower_copy_memory(
     }
     let is_sized = inst.op() == Op::CopyMemorySized;
     let pointee = l
-        .facts
+        .info
         .find_pointee(to)
-        .or_else(|_| l.facts.find_pointee(from));
+        .or_else(|_| l.info.find_pointee(from));
     let natural = match pointee {
-        Ok(ty) => l.facts.layouts.get(ty).align,
+        Ok(ty) => l.info.layouts.get(ty).align,
         Err(_) => 1,
     };
     let at = if is_sized { 3 } else { 2 };
@@ -91,9 +91,10 @@ pub fn lower_copy_memory(
     let from = l.locate_access(inst, from, at, natural)?;
     let piece = l.choose_copy_unit(to, from);
     let scalar = MemoryScalar::Int(piece * 8);
-    let size = match is_sized {
-        true => l.facts.read_constant(inst.id_operand(2)),
-        false => Some(l.facts.layouts.get(pointee?).size),
+    let size = if is_sized {
+        l.info.read_constant(inst.id_operand(2))
+    } else {
+        Some(l.info.layouts.get(pointee?).size)
     };
     let Some(size) = size else {
         return copy_loop(l, inst, to, from, piece);
@@ -102,7 +103,7 @@ pub fn lower_copy_memory(
         return copy_loop(l, inst, to, from, piece);
     }
     let whole = size / u64::from(piece);
-    // All is read before anything is written, as the memories may be the same.
+    // Everything is read before anything is written, since the memories may overlap.
     let mut values = Vec::new();
     for n in 0..whole {
         values.push(l.load_scalars(from.advance_by(n * u64::from(piece)), scalar, 1)?);
@@ -125,13 +126,12 @@ pub fn lower_copy_memory(
 }
 
 impl ShaderLowering<'_> {
-    /// Whether a pointer is null and nothing else. Who comes to an access by it has undefined behaviour,
-    /// so that the access is left out, and what it reads is zero.
+    /// Whether a pointer is always null. An access by it has undefined behaviour; it is dropped, and reads zero.
     pub fn is_nowhere(&self, pointer: Id) -> bool {
-        self.facts.is_nothing(pointer) && self.classes.find_set(pointer).is_none()
+        self.info.is_nothing(pointer) && self.points_to.find_set(pointer).is_none()
     }
 
-    /// Zero.
+    /// A zero of a type.
     pub fn make_zero(&mut self, scalar: MemoryScalar) -> Id {
         match scalar.to_stored_scalar() {
             MemoryScalar::Float(width) => self.make_float_constant(width, 0.0),
@@ -140,15 +140,15 @@ impl ShaderLowering<'_> {
         }
     }
 
-    /// A place some bytes further on, a number of 32 bits that is a multiple of `step`.
+    /// A location that is advanced by a 32-bit number of bytes, a multiple of `step`.
     pub fn advance_location(
         &mut self,
         place: ShaderMemoryLocation,
         offset: Id,
         step: u32,
     ) -> ShaderMemoryLocation {
-        let ty = self.pointer_type(place.class);
-        let offset = match self.classes.memory(place.class).pointer_width() {
+        let ty = self.pointer_type(place.set);
+        let offset = match self.points_to.memory(place.set).pointer_width() {
             64 => self.emit_value(Op::UConvert, ty, &[offset]),
             _ => offset,
         };
@@ -159,11 +159,11 @@ impl ShaderLowering<'_> {
         }
     }
 
-    /// The pieces of a copy, in bytes: elements of arrays, the larger ones where both are such, as
-    /// elements can be put together but not taken apart.
+    /// The pieces of a copy, in bytes: elements of arrays. If both sides are arrays, the larger elements are taken, since elements can be
+    /// combined but not split.
     fn choose_copy_unit(&self, to: ShaderMemoryLocation, from: ShaderMemoryLocation) -> u32 {
         let element = |place: ShaderMemoryLocation| {
-            let memory = self.classes.memory(place.class);
+            let memory = self.points_to.memory(place.set);
             (!memory.is_physical).then(|| memory.access_unit())
         };
         let align = align_at_offset(to.align, 0)
@@ -173,18 +173,18 @@ impl ShaderLowering<'_> {
     }
 }
 
-/// The size of elements that can be copied byte by byte.
+/// The size of elements that can be copied bytewise.
 fn align_of_rest(
     l: &ShaderLowering<'_>,
     to: ShaderMemoryLocation,
     from: ShaderMemoryLocation,
 ) -> u32 {
     let places = [to, from];
-    let is_physical = places.iter().all(|p| l.classes.memory(p.class).is_physical);
+    let is_physical = places.iter().all(|p| l.points_to.memory(p.set).is_physical);
     if is_physical { u32::MAX } else { 1 }
 }
 
-/// A copy piece by piece, in a loop of the source's kind: the structuriser comes after.
+/// A copy piece by piece in an unstructured loop; the structuriser runs afterwards.
 fn copy_loop(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
@@ -200,9 +200,9 @@ fn copy_loop(
         }
         _ => l.make_uint_constant(
             32,
-            l.facts
+            l.info
                 .layouts
-                .get(l.facts.find_pointee(inst.id_operand(0))?)
+                .get(l.info.find_pointee(inst.id_operand(0))?)
                 .size,
         ),
     };

@@ -1,4 +1,4 @@
-//! Loads and stores of values of any type, by the class of the pointer.
+//! Memory accesses: loads and stores of values of any type, by the points-to set of the pointer.
 
 use super::ShaderLowering;
 use super::types::WIDEST;
@@ -9,21 +9,21 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, MemoryAccess, StorageClass};
 
-/// Most types within each other.
+/// Deepest nesting of types.
 const DEEPEST: u32 = 64;
 
-/// Where a value lies.
+/// A location in memory.
 #[derive(Clone, Copy)]
 pub struct ShaderMemoryLocation {
-    /// Class of the pointer.
-    pub class: PointsToSetId,
+    /// Points-to set of the pointer.
+    pub set: PointsToSetId,
     /// The pointer.
     pub pointer: Id,
-    /// The region, once it is known of a pointer of a generic class, which is an offset in it then.
+    /// The region, once it is known for a generic pointer, which is then an offset in that region.
     pub region: Option<PointerRegion>,
-    /// Bytes behind it.
+    /// Offset from the pointer, in bytes.
     pub offset: u64,
-    /// What the pointer without the offset is aligned to.
+    /// Alignment of the pointer without the offset.
     pub align: u32,
     /// Whether accesses are volatile.
     pub is_volatile: bool,
@@ -55,27 +55,27 @@ impl ShaderLowering<'_> {
         depth: u32,
     ) -> Result<Id, SourceDiagnostic> {
         if depth > DEEPEST {
-            return Err(self.facts.diagnose_id(ty, "so deep a type"));
+            return Err(self.info.diagnose_id(ty, "so deep a type"));
         }
-        if let Some(scalar) = self.facts.classify_scalar(ty) {
+        if let Some(scalar) = self.info.classify_scalar(ty) {
             return self.load_scalars(place, scalar, 1);
         }
-        let def = self.facts.find_definition(ty)?;
+        let def = self.info.find_definition(ty)?;
         if def.op() == Op::TypeVector
-            && let Some(scalar) = self.facts.classify_scalar(def.id_operand(0))
+            && let Some(scalar) = self.info.classify_scalar(def.id_operand(0))
             && def.operand_word(1) <= WIDEST
         {
             return self.load_scalars(place, scalar, def.operand_word(1));
         }
         let made = self.lower_type(ty)?;
         let mut parts = Vec::new();
-        for (part, at) in self.facts.list_members(ty)? {
+        for (part, at) in self.info.list_members(ty)? {
             parts.push(self.load_part(place.advance_by(at), part, depth + 1)?);
         }
         Ok(self.construct_composite(made, parts))
     }
 
-    /// Stores a value of a source type, given as it is kept within composites.
+    /// Stores a value of a source type, in the form that composites have.
     pub fn store_value(
         &mut self,
         place: ShaderMemoryLocation,
@@ -93,19 +93,19 @@ impl ShaderLowering<'_> {
         depth: u32,
     ) -> Result<(), SourceDiagnostic> {
         if depth > DEEPEST {
-            return Err(self.facts.diagnose_id(ty, "so deep a type"));
+            return Err(self.info.diagnose_id(ty, "so deep a type"));
         }
-        if let Some(scalar) = self.facts.classify_scalar(ty) {
+        if let Some(scalar) = self.info.classify_scalar(ty) {
             return self.store_scalars(place, scalar, 1, value);
         }
-        let def = self.facts.find_definition(ty)?;
+        let def = self.info.find_definition(ty)?;
         if def.op() == Op::TypeVector
-            && let Some(scalar) = self.facts.classify_scalar(def.id_operand(0))
+            && let Some(scalar) = self.info.classify_scalar(def.id_operand(0))
             && def.operand_word(1) <= WIDEST
         {
             return self.store_scalars(place, scalar, def.operand_word(1), value);
         }
-        for (n, (part, at)) in self.facts.list_members(ty)?.into_iter().enumerate() {
+        for (n, (part, at)) in self.info.list_members(ty)?.into_iter().enumerate() {
             let made = self.lower_type(part)?;
             let piece = self.extract_component(made, value, n as u32);
             self.store_part(place.advance_by(at), part, piece, depth + 1)?;
@@ -137,9 +137,10 @@ impl ShaderLowering<'_> {
         let mut parts = Vec::new();
         for n in 0..count {
             let place = place.advance_by(u64::from(n * size));
-            parts.push(match is_physical {
-                true => self.load_pieces(place, scalar, align),
-                false => self.load_object(place, scalar)?,
+            parts.push(if is_physical {
+                self.load_pieces(place, scalar, align)
+            } else {
+                self.load_object(place, scalar)?
             });
         }
         Ok(self.construct_composite(ty, parts))
@@ -173,9 +174,10 @@ impl ShaderLowering<'_> {
                 _ => self.extract_component(part, value, n),
             };
             let place = place.advance_by(u64::from(n * size));
-            match is_physical {
-                true => self.store_pieces(place, scalar, align, one),
-                false => self.store_object(place, scalar, one)?,
+            if is_physical {
+                self.store_pieces(place, scalar, align, one)
+            } else {
+                self.store_object(place, scalar, one)?
             }
         }
         Ok(())
@@ -214,7 +216,7 @@ impl ShaderLowering<'_> {
         self.emit_value(Op::Select, ty, &[value, one, zero])
     }
 
-    /// A pointer to something of a buffer.
+    /// A pointer into a buffer.
     pub fn make_buffer_pointer(
         &mut self,
         place: ShaderMemoryLocation,
@@ -238,9 +240,10 @@ impl ShaderLowering<'_> {
     }
 
     fn compute_access_flags(&self, place: ShaderMemoryLocation) -> u32 {
-        let volatile = match place.is_volatile {
-            true => MemoryAccess::Volatile.0,
-            false => 0,
+        let volatile = if place.is_volatile {
+            MemoryAccess::Volatile.0
+        } else {
+            0
         };
         volatile | MemoryAccess::NonPrivatePointer.0
     }
@@ -272,7 +275,7 @@ impl ShaderLowering<'_> {
         self.b.append_effect(Op::Store, &words);
     }
 
-    /// A scalar of a buffer that is not aligned to its size, in pieces.
+    /// A scalar in a buffer that is not aligned to its size, in pieces.
     fn load_pieces(&mut self, place: ShaderMemoryLocation, scalar: MemoryScalar, align: u32) -> Id {
         let piece = self.make_int_type(align * 8);
         let pieces = (0..scalar.size() / align).map(|n| {
@@ -298,15 +301,15 @@ impl ShaderLowering<'_> {
         }
     }
 
-    /// A pointer to element `n` behind what a place is at, of the array of its class.
+    /// A pointer to element `n` after a location, in the array of its set.
     pub fn make_element_pointer(
         &mut self,
         place: ShaderMemoryLocation,
         n: u32,
     ) -> Result<Id, SourceDiagnostic> {
         let region = self.find_region(place).unwrap_or(PointerRegion::Own);
-        let (array, class) = self.declare_region_array(place.class, region)?;
-        let element = self.classes.memory(place.class).element_scalar();
+        let (array, class) = self.declare_region_array(place.set, region)?;
+        let element = self.points_to.memory(place.set).element_scalar();
         let offset = place.offset as i64 + i64::from(n * element.size());
         let at = self.add_byte_offset(32, place.pointer, offset);
         let shift = element.size().trailing_zeros();
@@ -331,7 +334,7 @@ impl ShaderLowering<'_> {
         place: ShaderMemoryLocation,
         scalar: MemoryScalar,
     ) -> Result<Id, SourceDiagnostic> {
-        let memory = self.classes.memory(place.class);
+        let memory = self.points_to.memory(place.set);
         let (element, unit) = (memory.element_scalar(), memory.access_unit());
         if unit < element.size() {
             return self.load_packed(place, scalar, unit);
@@ -354,7 +357,7 @@ impl ShaderLowering<'_> {
         scalar: MemoryScalar,
         value: Id,
     ) -> Result<(), SourceDiagnostic> {
-        let memory = self.classes.memory(place.class);
+        let memory = self.points_to.memory(place.set);
         let (element, unit) = (memory.element_scalar(), memory.access_unit());
         if unit < element.size() {
             return self.store_packed(place, scalar, unit, value);
@@ -373,7 +376,7 @@ impl ShaderLowering<'_> {
         Ok(())
     }
 
-    /// Memory operands for the array of a class: what a workgroup shares is not private.
+    /// Memory operands for the array of a set: workgroup memory is shared.
     pub fn object_flags(&self, place: ShaderMemoryLocation) -> Option<u32> {
         let is_shared = self.find_region(place) == Some(PointerRegion::Shared);
         is_shared.then(|| self.compute_access_flags(place))

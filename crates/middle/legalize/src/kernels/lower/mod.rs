@@ -1,9 +1,8 @@
-//! Kernels to compute shaders.
+//! Lowering of kernels to compute shaders.
 //!
-//! Each kernel, all calls put in place, is written anew through the builder: blocks in reverse
-//! post-order, one row of a table for each instruction. Types keep their shape, but that vectors of
-//! more than four components become arrays and pointers numbers (see [`crate::kernels::points_to`]). Control
-//! flow is left as it is; the structuriser comes after.
+//! All calls of a kernel are inlined first. The builder then writes the kernel again: blocks in reverse post-order, one row of a table for
+//! each instruction. Types keep their shape, except that vectors of more than four components become arrays and pointers become numbers
+//! (see [`crate::kernels::points_to`]). Control flow stays as it is; the structuriser runs afterwards.
 
 mod arithmetic;
 mod atomics;
@@ -52,56 +51,57 @@ use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, Decoration
 use spirula_spirv::ir::{Inst, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-/// Lowers every kernel of a module in which no calls are left.
+/// Lowers every kernel of a module whose calls are inlined.
 ///
 /// # Errors
-/// The first thing in each kernel that Vulkan or this lowering does not have.
+/// The first construct of each kernel that Vulkan or this lowering does not support.
 pub fn lower_kernels(
-    facts: &KernelModuleInfo<'_>,
-    classes: &PointsToAnalysis,
+    info: &KernelModuleInfo<'_>,
+    points_to: &PointsToAnalysis,
     program: &ProgramScopeBuffer,
     options: &VulkanCompileOptions,
 ) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
     let hidden = ImplicitBuffers {
-        program: !classes.program_variables().is_empty(),
-        printf: printf::is_used(facts),
+        program: !points_to.program_variables().is_empty(),
+        printf: printf::is_used(info),
     };
-    let plan = ShaderInterface::new(facts, hidden).map_err(|d| vec![d])?;
-    let mut lower = ShaderLowering::new(facts, (classes, program), plan, options);
+    let plan = ShaderInterface::new(info, hidden).map_err(|d| vec![d])?;
+    let mut lower = ShaderLowering::new(info, points_to, program, plan, options);
     let mut faults = Vec::new();
     for number in 0..lower.plan.kernels.len() {
         faults.extend(lower.lower_kernel(number).err());
     }
-    match faults.is_empty() {
-        true => Ok(lower.finish_module()),
-        false => Err(faults),
+    if faults.is_empty() {
+        Ok(lower.finish_module())
+    } else {
+        Err(faults)
     }
 }
 
 struct ShaderLowering<'a> {
-    facts: &'a KernelModuleInfo<'a>,
-    classes: &'a PointsToAnalysis,
+    info: &'a KernelModuleInfo<'a>,
+    points_to: &'a PointsToAnalysis,
     program: &'a ProgramScopeBuffer,
     plan: ShaderInterface,
     b: SpirvBuilder,
     types: IdMap<Option<Id>>,
     values: IdMap<Option<Id>>,
-    /// The parts that composites were made of here.
+    /// Components of composites that were composed here.
     parts: FxHashMap<Id, Vec<Id>>,
-    /// Values of integer constants made here.
+    /// Values of integer constants that were declared here.
     numbers: FxHashMap<Id, u64>,
-    /// The array of each class; those of a function's variables are forgotten at its end.
+    /// The array of each points-to set; arrays of a function's variables are dropped at its end.
     arrays: FxHashMap<(PointsToSetId, PointerRegion), Id>,
     /// Variables with built-in values, by number.
     inputs: FxHashMap<u32, Id>,
-    /// Memory of workgroups that operations of groups need, by element type.
+    /// Workgroup memory of group operations, by element type.
     scratch: FxHashMap<Id, Id>,
     descriptors: descriptors::DescriptorVariables,
     shared: ShaderModuleState,
     kernel: ShaderKernelState,
 }
 
-/// What all kernels of the module have in common once it is needed.
+/// State that all kernels of the module share, created when it is first needed.
 #[derive(Default)]
 struct ShaderModuleState {
     glsl: Option<Id>,
@@ -110,27 +110,27 @@ struct ShaderModuleState {
     workgroup_size: Option<Id>,
     /// Specialisation constants of 32 bits by `SpecId`.
     specialised: FxHashMap<u32, Id>,
-    /// Whether a kernel asks for the number of dimensions.
+    /// Whether a kernel queries the number of dimensions.
     has_dimensions: bool,
-    /// Texts that are printed.
+    /// Format strings and texts of `printf`.
     texts: Vec<printf::PrintfText>,
 }
 
-/// The kernel that is lowered.
+/// State of the current kernel.
 struct ShaderKernelState {
-    /// Global variables that it uses, in the order of their first use.
+    /// Global variables of the kernel, in the order of their first use.
     interface: Vec<Id>,
-    /// Phis still without operands, with those of the source.
+    /// Phis without operands, with the source's phis.
     phis: Vec<(Inst, Inst)>,
     /// New label of each block, by its old one.
     labels: FxHashMap<Id, Id>,
-    /// Label of the last block that an old one became.
+    /// Label of the last block that replaces an old one.
     exits: FxHashMap<Id, Id>,
     /// Whether products and sums must not be contracted.
     is_exact: bool,
-    /// Widths of floats that are computed with.
+    /// Widths of the floats in computations.
     floats: u32,
-    /// The address of the buffer that is printed to.
+    /// The address of the buffer of printf records.
     printf: Option<Id>,
     /// Label of the open block.
     open: Id,
@@ -153,8 +153,9 @@ impl ShaderKernelState {
 
 impl<'a> ShaderLowering<'a> {
     fn new(
-        facts: &'a KernelModuleInfo<'a>,
-        (classes, program): (&'a PointsToAnalysis, &'a ProgramScopeBuffer),
+        info: &'a KernelModuleInfo<'a>,
+        points_to: &'a PointsToAnalysis,
+        program: &'a ProgramScopeBuffer,
         plan: ShaderInterface,
         options: &VulkanCompileOptions,
     ) -> Self {
@@ -167,13 +168,13 @@ impl<'a> ShaderLowering<'a> {
             MemoryModel::Vulkan,
         );
         ShaderLowering {
-            facts,
-            classes,
+            info,
+            points_to,
             program,
             plan,
             b,
-            types: IdMap::new(facts.module.bound(), None),
-            values: IdMap::new(facts.module.bound(), None),
+            types: IdMap::new(info.module.bound(), None),
+            values: IdMap::new(info.module.bound(), None),
             parts: FxHashMap::default(),
             numbers: FxHashMap::default(),
             arrays: FxHashMap::default(),
@@ -207,7 +208,7 @@ impl<'a> ShaderLowering<'a> {
         self.b.append_effect(op, &words);
     }
 
-    /// An instruction of GLSL.std.450.
+    /// Appends an instruction of GLSL.std.450.
     fn emit_glsl(&mut self, number: u32, ty: Id, operands: &[Id]) -> Id {
         let b = &mut self.b;
         let set = *self

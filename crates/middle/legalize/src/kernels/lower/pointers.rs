@@ -1,4 +1,4 @@
-//! Pointers as numbers.
+//! Pointers as numbers: access chains, casts and comparisons.
 
 use super::ShaderLowering;
 use super::composites::expect_result;
@@ -11,12 +11,12 @@ use spirula_spirv::grammar::enumerants::{MemorySemantics, StorageClass};
 use spirula_spirv::ir::InstRef;
 
 impl ShaderLowering<'_> {
-    /// Bits of a class' pointers.
-    fn pointer_width(&self, class: PointsToSetId) -> u32 {
-        self.classes.memory(class).pointer_width()
+    /// Bits of a set's pointers.
+    fn pointer_width(&self, set: PointsToSetId) -> u32 {
+        self.points_to.memory(set).pointer_width()
     }
 
-    /// A pointer of so many bits some bytes behind another one.
+    /// Advances a pointer of some width by a number of bytes.
     pub fn add_byte_offset(&mut self, width: u32, pointer: Id, bytes: i64) -> Id {
         if bytes == 0 {
             return pointer;
@@ -39,10 +39,10 @@ pub fn lower_access_chain(
 ) -> Result<Id, SourceDiagnostic> {
     let base = inst.id_operand(0);
     let indices: Vec<Id> = inst.id_operands(1).collect();
-    let class = l.find_points_to_set(expect_result(inst))?;
-    let steps = PointerDelta::new(l.facts, inst.op(), base, &indices)?;
-    let mut pointer = l.lower_pointer(base, class)?;
-    let width = l.pointer_width(class);
+    let set = l.find_points_to_set(expect_result(inst))?;
+    let steps = PointerDelta::new(l.info, inst.op(), base, &indices)?;
+    let mut pointer = l.lower_pointer(base, set)?;
+    let width = l.pointer_width(set);
     let ty = l.make_int_type(width);
     for (index, stride) in steps.indices {
         let (scalar, _) = l.find_component_scalar(index)?;
@@ -73,18 +73,18 @@ pub fn lower_pointer_cast(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
-    let class = l.find_points_to_set(expect_result(inst))?;
-    l.lower_pointer(inst.id_operand(0), class)
+    let set = l.find_points_to_set(expect_result(inst))?;
+    l.lower_pointer(inst.id_operand(0), set)
 }
 
-/// `OpBitcast`, of pointers or of others.
+/// `OpBitcast`, of pointers or other values.
 pub fn lower_bitcast(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
     match (
-        l.facts.is_pointer(inst.id_operand(0)),
-        l.facts.is_pointer(expect_result(inst)),
+        l.info.is_pointer(inst.id_operand(0)),
+        l.info.is_pointer(expect_result(inst)),
     ) {
         (true, true) => lower_pointer_cast(l, inst),
         (true, false) => to_number(l, inst),
@@ -98,26 +98,27 @@ pub fn lower_copy_object(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
-    match l.facts.is_pointer(inst.id_operand(0)) {
-        true => lower_pointer_cast(l, inst),
-        false => l.lower_operand(inst.id_operand(0)),
+    if l.info.is_pointer(inst.id_operand(0)) {
+        lower_pointer_cast(l, inst)
+    } else {
+        l.lower_operand(inst.id_operand(0))
     }
 }
 
-/// `OpGenericCastToPtrExplicit`: the pointer where it is to the storage class, else null.
+/// `OpGenericCastToPtrExplicit`: the pointer if it points to the storage class, else null.
 pub fn lower_explicit_cast(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
-    let class = l.find_points_to_set(expect_result(inst))?;
-    let memory = l.classes.memory(class);
+    let set = l.find_points_to_set(expect_result(inst))?;
+    let memory = l.points_to.memory(set);
     let wanted = match StorageClass(inst.operand_word(1)) {
         StorageClass::CrossWorkgroup => PointerRegion::Buffer,
         StorageClass::Workgroup => PointerRegion::Shared,
         _ => PointerRegion::Own,
     };
     if memory.is_generic() {
-        let pointer = l.lower_pointer(inst.id_operand(0), class)?;
+        let pointer = l.lower_pointer(inst.id_operand(0), set)?;
         let (is_there, ty, null) = (
             l.is_to(pointer, wanted),
             l.make_int_type(64),
@@ -125,9 +126,10 @@ pub fn lower_explicit_cast(
         );
         return Ok(l.emit_value(Op::Select, ty, &[is_there, pointer, null]));
     }
-    match memory.list_regions().contains(&wanted) {
-        true => l.lower_pointer(inst.id_operand(0), class),
-        false => Ok(l.make_uint_constant(memory.pointer_width(), 0)),
+    if memory.list_regions().contains(&wanted) {
+        l.lower_pointer(inst.id_operand(0), set)
+    } else {
+        Ok(l.make_uint_constant(memory.pointer_width(), 0))
     }
 }
 
@@ -136,8 +138,8 @@ pub fn lower_pointer_semantics(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
-    let class = l.find_points_to_set(inst.id_operand(0))?;
-    let memory = l.classes.memory(class);
+    let set = l.find_points_to_set(inst.id_operand(0))?;
+    let memory = l.points_to.memory(set);
     let (regions, is_generic) = (memory.list_regions(), memory.is_generic());
     let semantics = |region| match region {
         PointerRegion::Buffer => MemorySemantics::CrossWorkgroupMemory.0,
@@ -146,7 +148,7 @@ pub fn lower_pointer_semantics(
     };
     let mut found = l.make_uint_constant(32, semantics(regions[0]).into());
     if is_generic {
-        let pointer = l.lower_pointer(inst.id_operand(0), class)?;
+        let pointer = l.lower_pointer(inst.id_operand(0), set)?;
         for region in regions.into_iter().skip(1) {
             let (is_there, ty) = (l.is_to(pointer, region), l.make_int_type(32));
             let number = l.make_uint_constant(32, semantics(region).into());
@@ -159,23 +161,23 @@ pub fn lower_pointer_semantics(
 /// `OpConvertPtrToU`.
 pub fn to_number(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (to, _) = l.find_component_scalar(expect_result(inst))?;
-    if l.facts.is_nothing(inst.id_operand(0)) {
+    if l.info.is_nothing(inst.id_operand(0)) {
         return Ok(l.make_uint_constant(to.size() * 8, 0));
     }
-    let class = l.find_points_to_set(inst.id_operand(0))?;
-    let (value, width) = (l.lower_operand(inst.id_operand(0))?, l.pointer_width(class));
+    let set = l.find_points_to_set(inst.id_operand(0))?;
+    let (value, width) = (l.lower_operand(inst.id_operand(0))?, l.pointer_width(set));
     Ok(l.resize_int(value, width, to.size() * 8))
 }
 
 /// `OpConvertUToPtr`.
 pub fn from_number(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let class = l.find_points_to_set(expect_result(inst))?;
+    let set = l.find_points_to_set(expect_result(inst))?;
     let (from, _) = l.find_component_scalar(inst.id_operand(0))?;
-    let (value, width) = (l.lower_operand(inst.id_operand(0))?, l.pointer_width(class));
+    let (value, width) = (l.lower_operand(inst.id_operand(0))?, l.pointer_width(set));
     Ok(l.resize_int(value, from.size() * 8, width))
 }
 
-/// `OpPtrEqual`, `OpPtrNotEqual`, and comparisons of integers that are given pointers.
+/// `OpPtrEqual`, `OpPtrNotEqual`, and comparisons of integers that are applied to pointers.
 pub fn lower_pointer_comparison(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
@@ -186,15 +188,15 @@ pub fn lower_pointer_comparison(
         Op::PtrNotEqual => Op::INotEqual,
         op => op,
     };
-    let class = match (l.classes.find_set(a), l.classes.find_set(b)) {
+    let set = match (l.points_to.find_set(a), l.points_to.find_set(b)) {
         (Some(x), Some(y)) if x != y => {
-            // Objects of different classes are different.
+            // Objects of different sets are different.
             return Ok(l.b.constant_bool(op == Op::INotEqual));
         }
         (Some(x), _) | (_, Some(x)) => x,
         _ => return Ok(l.b.constant_bool(op == Op::IEqual)),
     };
-    let (a, b) = (l.lower_pointer(a, class)?, l.lower_pointer(b, class)?);
+    let (a, b) = (l.lower_pointer(a, set)?, l.lower_pointer(b, set)?);
     let ty = l.b.bool_type();
     Ok(l.emit_value(op, ty, &[a, b]))
 }
@@ -204,17 +206,14 @@ pub fn lower_pointer_difference(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
-    let class = l.find_points_to_set(inst.id_operand(0))?;
-    let layout = l
-        .facts
-        .layouts
-        .get(l.facts.find_pointee(inst.id_operand(0))?);
+    let set = l.find_points_to_set(inst.id_operand(0))?;
+    let layout = l.info.layouts.get(l.info.find_pointee(inst.id_operand(0))?);
     let stride = layout.size.next_multiple_of(layout.align.into());
     let (a, b) = (
-        l.lower_pointer(inst.id_operand(0), class)?,
-        l.lower_pointer(inst.id_operand(1), class)?,
+        l.lower_pointer(inst.id_operand(0), set)?,
+        l.lower_pointer(inst.id_operand(1), set)?,
     );
-    let width = l.pointer_width(class);
+    let width = l.pointer_width(set);
     let (ty, stride) = (l.make_int_type(width), l.make_uint_constant(width, stride));
     let bytes = l.emit_value(Op::ISub, ty, &[a, b]);
     let count = l.emit_value(Op::SDiv, ty, &[bytes, stride]);
@@ -226,19 +225,19 @@ pub fn lower_pointer_difference(
     Ok(l.emit_value(Op::SConvert, to, &[count]))
 }
 
-/// `OpSelect`, of pointers or of others.
+/// `OpSelect`, of pointers or other values.
 pub fn lower_select(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (condition, a, b) = (inst.id_operand(0), inst.id_operand(1), inst.id_operand(2));
-    if l.facts.is_pointer(expect_result(inst)) {
-        let class = l.find_points_to_set(expect_result(inst))?;
+    if l.info.is_pointer(expect_result(inst)) {
+        let set = l.find_points_to_set(expect_result(inst))?;
         let condition = l.lower_operand(condition)?;
-        let (a, b) = (l.lower_pointer(a, class)?, l.lower_pointer(b, class)?);
-        let ty = l.pointer_type(class);
+        let (a, b) = (l.lower_pointer(a, set)?, l.lower_pointer(b, set)?);
+        let ty = l.pointer_type(set);
         return Ok(l.emit_value(Op::Select, ty, &[condition, a, b]));
     }
-    if l.facts
+    if l.info
         .type_of(a)
-        .is_some_and(|ty| l.facts.split_vector_type(ty).1 == 1)
+        .is_some_and(|ty| l.info.split_vector_type(ty).1 == 1)
     {
         let (condition, a, b) = (
             l.lower_operand(condition)?,

@@ -1,8 +1,8 @@
-//! `printf`: records in a buffer, printed by the host after the launch.
+//! `printf`: records in a buffer, which the host prints after the launch.
 //!
-//! The buffer begins with the number of words that were asked for so far; a record is the number of its
-//! format and the words of the arguments, each scalar one word or two. Strings are numbers, too: of texts
-//! that are in the module, the only ones that there can be. A call whose record does not fit returns -1.
+//! The buffer begins with the number of words that were requested so far. A record is the number of its format string and the words of
+//! the arguments, each scalar one word or two. String arguments are numbers, too: of texts in the module, since there are no others. A call
+//! whose record does not fit returns -1.
 
 use super::ShaderLowering;
 use super::memory::ShaderMemoryLocation;
@@ -19,19 +19,19 @@ use spirula_spirv::ir::InstRef;
 /// Bytes of the buffer.
 pub const BUFFER: u32 = 1 << 20;
 
-/// A format with the bytes that each argument has in a record, or a string, which has none.
+/// A format string with the bytes of each argument in a record, or a text, which has no arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrintfText {
     pub bytes: Vec<u8>,
     pub sizes: Vec<u32>,
 }
 
-/// Whether anything is printed.
-pub fn is_used(facts: &KernelModuleInfo<'_>) -> bool {
-    facts.module.all_insts().any(|inst| {
+/// Whether the module prints.
+pub fn is_used(info: &KernelModuleInfo<'_>) -> bool {
+    info.module.all_insts().any(|inst| {
         let is_printf = inst.op() == Op::ExtInst && inst.operand_word(1) == opencl_std::PRINTF;
         is_printf
-            && facts
+            && info
                 .ids
                 .ext_inst_set(inst)
                 .is_some_and(|set| set.name == "OpenCL.std")
@@ -40,15 +40,16 @@ pub fn is_used(facts: &KernelModuleInfo<'_>) -> bool {
 
 /// `printf`.
 pub fn lower_printf(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let bytes = read_string_literal(l.facts, inst.id_operand(2))?;
+    let bytes = read_string_literal(l.info, inst.id_operand(2))?;
     let template = PrintfTemplate::new(&bytes);
     let wanted: Vec<_> = template.list_arguments().collect();
     let (mut words, mut sizes) = (Vec::new(), Vec::new());
     for (n, argument) in inst.id_operands(3).enumerate() {
         let is_text = wanted.get(n).is_some_and(|w| w.is_text());
-        let made = match is_text {
-            true => vec![l.text_number(argument, 0)?],
-            false => l.printed_words(argument)?,
+        let made = if is_text {
+            vec![l.text_number(argument, 0)?]
+        } else {
+            l.printed_words(argument)?
         };
         sizes.push(4 * made.len() as u32);
         words.extend(made);
@@ -70,9 +71,9 @@ impl ShaderLowering<'_> {
         self.make_uint_constant(32, number as u64)
     }
 
-    /// The number of the string that a pointer is to.
+    /// The number of the string that a pointer points to.
     fn text_number(&mut self, pointer: Id, depth: u32) -> Result<Id, SourceDiagnostic> {
-        let def = self.facts.find_definition(pointer)?;
+        let def = self.info.find_definition(pointer)?;
         if def.op() == Op::Select && depth < 16 {
             let (condition, ty) = (
                 self.lower_operand(def.id_operand(0))?,
@@ -82,7 +83,7 @@ impl ShaderLowering<'_> {
             let no = self.text_number(def.id_operand(2), depth + 1)?;
             return Ok(self.emit_value(Op::Select, ty, &[condition, yes, no]));
         }
-        let bytes = read_string_literal(self.facts, pointer)?;
+        let bytes = read_string_literal(self.info, pointer)?;
         let sizes = Vec::new();
         Ok(self.text_id(PrintfText { bytes, sizes }))
     }
@@ -90,13 +91,13 @@ impl ShaderLowering<'_> {
     /// An argument as words.
     fn printed_words(&mut self, argument: Id) -> Result<Vec<Id>, SourceDiagnostic> {
         let word = MemoryScalar::Int(32);
-        if self.facts.is_pointer(argument) {
-            if self.facts.is_nothing(argument) {
+        if self.info.is_pointer(argument) {
+            if self.info.is_nothing(argument) {
                 return Ok(vec![self.make_uint_constant(32, 0); 2]);
             }
-            let class = self.find_points_to_set(argument)?;
-            let width = self.classes.memory(class).pointer_width();
-            let pointer = self.lower_pointer(argument, class)?;
+            let set = self.find_points_to_set(argument)?;
+            let width = self.points_to.memory(set).pointer_width();
+            let pointer = self.lower_pointer(argument, set)?;
             let pointer = self.resize_int(pointer, width, 64);
             return Ok(self.split_pieces(pointer, MemoryScalar::Int(64), word));
         }
@@ -124,7 +125,7 @@ impl ShaderLowering<'_> {
         Ok(words)
     }
 
-    /// Writes a record where there is room for it.
+    /// Emits the store of a record, if there is room for it.
     fn write_printf_record(
         &mut self,
         inst: InstRef<'_>,
@@ -138,7 +139,7 @@ impl ShaderLowering<'_> {
             most.ok_or_else(|| crate::error::diagnose_instruction(inst, "so much to print"))?;
         let (word, truth) = (self.make_int_type(32), self.b.bool_type());
         let place = ShaderMemoryLocation {
-            class: 0,
+            set: 0,
             pointer: base,
             region: Some(PointerRegion::Buffer),
             offset: 0,
@@ -146,7 +147,7 @@ impl ShaderLowering<'_> {
             is_volatile: false,
         };
         let counter = self.make_buffer_pointer(place, word, 4);
-        // Records need no order, only places of their own.
+        // Records need separate places, but no order.
         let scope = self.make_uint_constant(32, Scope::QueueFamily.0.into());
         let (relaxed, count) = (
             self.make_uint_constant(32, 0),
@@ -180,23 +181,23 @@ impl ShaderLowering<'_> {
     }
 }
 
-/// The string that a pointer to a constant is to.
+/// The string that a pointer to a constant points to.
 fn read_string_literal(
-    facts: &KernelModuleInfo<'_>,
+    info: &KernelModuleInfo<'_>,
     pointer: Id,
 ) -> Result<Vec<u8>, SourceDiagnostic> {
-    let refused = || facts.diagnose_id(pointer, "a string to print that is no constant");
+    let refused = || info.diagnose_id(pointer, "a string to print that is no constant");
     let (variable, offset) =
-        pointer_delta::trace_pointer_origin(facts, pointer).map_err(|_| refused())?;
-    let initializer = facts
+        pointer_delta::trace_pointer_origin(info, pointer).map_err(|_| refused())?;
+    let initializer = info
         .find_definition(variable)?
         .get_id(1)
         .ok_or_else(refused)?;
-    let ty = facts.find_pointee(variable)?;
-    let mut bytes = vec![0; usize::try_from(facts.layouts.get(ty).size).unwrap_or(0)];
-    initial_values::visit_constant_scalars(facts, initializer, ty, &mut |constant, scalar, at| {
-        let bits = facts.read_constant(constant).ok_or_else(refused)?;
-        initial_values::write_scalar(facts, constant, (bits, scalar), at, &mut bytes)
+    let ty = info.find_pointee(variable)?;
+    let mut bytes = vec![0; usize::try_from(info.layouts.get(ty).size).unwrap_or(0)];
+    initial_values::visit_constant_scalars(info, initializer, ty, &mut |constant, scalar, at| {
+        let bits = info.read_constant(constant).ok_or_else(refused)?;
+        initial_values::write_scalar(info, constant, bits, scalar, at, &mut bytes)
     })?;
     let begin = usize::try_from(offset).ok().filter(|at| *at <= bytes.len());
     let text = bytes.split_off(begin.ok_or_else(refused)?);

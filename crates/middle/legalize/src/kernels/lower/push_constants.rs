@@ -1,4 +1,4 @@
-//! What the launch passes: push constants, sizes of workgroup memory, other constants.
+//! Launch parameters: push constants, sizes of workgroup memory, and specialisation constants.
 
 use super::ShaderLowering;
 use crate::kernels::module_info::MemoryScalar;
@@ -9,12 +9,11 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
 
 impl ShaderLowering<'_> {
-    /// A word of the push constants. They are an array of words, so that no type needs a
-    /// capability of its own there.
+    /// Loads a word of the push constants. They are an array of words, so that no type needs a capability for push constants.
     pub fn pushed_word(&mut self, n: u32) -> Id {
         let word = self.make_int_type(32);
         if n >= self.plan.push_words {
-            // Padding behind the last argument.
+            // Padding after the last argument.
             return self.make_uint_constant(32, 0);
         }
         let block = match self.shared.push {
@@ -46,7 +45,7 @@ impl ShaderLowering<'_> {
         self.emit_value(Op::Load, word, &[pointer])
     }
 
-    /// A scalar of the push constants.
+    /// Loads a scalar of the push constants.
     pub fn load_push_scalar(&mut self, scalar: MemoryScalar, at: u32) -> Id {
         let word = MemoryScalar::Int(32);
         let size = scalar.size();
@@ -65,49 +64,49 @@ impl ShaderLowering<'_> {
         self.join_pieces(vec![piece], MemoryScalar::Int(size * 8), scalar)
     }
 
-    /// A value of a source type of the push constants.
+    /// Loads a value of a source type from the push constants.
     pub fn pushed_value(&mut self, ty: Id, at: u32) -> Result<Id, SourceDiagnostic> {
-        if let Some(scalar) = self.facts.classify_scalar(ty) {
+        if let Some(scalar) = self.info.classify_scalar(ty) {
             return Ok(self.load_push_scalar(scalar, at));
         }
         let made = self.lower_type(ty)?;
         let mut parts = Vec::new();
-        for (part, offset) in self.facts.list_members(ty)? {
+        for (part, offset) in self.info.list_members(ty)? {
             parts.push(self.pushed_value(part, at + offset as u32)?);
         }
         Ok(self.construct_composite(made, parts))
     }
 
-    /// The array that a region of a class' memory is, with its storage class.
+    /// Declares the array of a region of a set's memory, with its storage class.
     ///
     /// # Errors
-    /// When constants in it have initial values that no constant can be made of.
+    /// When constants in it have initial values that cannot be expressed as constants.
     pub fn declare_region_array(
         &mut self,
-        class: PointsToSetId,
+        set: PointsToSetId,
         region: PointerRegion,
     ) -> Result<(Id, StorageClass), SourceDiagnostic> {
         let storage = match region {
             PointerRegion::Shared => StorageClass::Workgroup,
-            _ if self.classes.memory(class).is_constant() => StorageClass::Private,
+            _ if self.points_to.memory(set).is_constant() => StorageClass::Private,
             _ => StorageClass::Function,
         };
-        if let Some(known) = self.arrays.get(&(class, region)) {
+        if let Some(known) = self.arrays.get(&(set, region)) {
             let known = *known;
             if storage != StorageClass::Function {
                 self.note_interface_use(known);
             }
             return Ok((known, storage));
         }
-        let element = self.classes.memory(class).element_scalar();
-        let count = self.count_elements(class, region, None);
+        let element = self.points_to.memory(set).element_scalar();
+        let count = self.count_elements(set, region, None);
         let part = self.make_scalar_type(element);
         let array = self.b.array_type(part, count);
         let pointer = self.b.pointer_type(storage, array);
         let made = match storage {
             StorageClass::Function => self.b.local_variable(pointer, None),
             StorageClass::Private => {
-                let contents = self.make_initial_array(class, array)?;
+                let contents = self.make_initial_array(set, array)?;
                 let made = self.b.global_variable(pointer, storage, Some(contents));
                 self.note_interface_use(made);
                 made
@@ -118,19 +117,18 @@ impl ShaderLowering<'_> {
                 made
             }
         };
-        self.arrays.insert((class, region), made);
+        self.arrays.insert((set, region), made);
         Ok((made, storage))
     }
 
-    /// The number of elements of a class' array; those before an object whose size the launch says,
-    /// where it is named.
+    /// The number of elements of a set's array; or those before an object whose size the launch gives, if that object is named.
     fn count_elements(
         &mut self,
-        class: PointsToSetId,
+        set: PointsToSetId,
         region: PointerRegion,
         before: Option<Id>,
     ) -> Id {
-        let memory = self.classes.memory(class);
+        let memory = self.points_to.memory(set);
         let size = u64::from(memory.element_scalar().size());
         let mut count = self.make_uint_constant(32, memory.size_of(region).div_ceil(size).max(1));
         let word = self.make_int_type(32);
@@ -152,10 +150,10 @@ impl ShaderLowering<'_> {
         count
     }
 
-    /// The offset of workgroup memory whose size the launch says.
+    /// The offset of workgroup memory whose size the launch gives.
     pub fn workgroup_argument(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
-        let class = self.find_points_to_set(source)?;
-        let memory = self.classes.memory(class);
+        let set = self.find_points_to_set(source)?;
+        let memory = self.points_to.memory(set);
         let (size, statics) = (memory.element_scalar().size(), memory.size);
         let first = memory
             .objects
@@ -166,7 +164,7 @@ impl ShaderLowering<'_> {
             let at = statics.div_ceil(size.into()).max(u64::from(statics > 0));
             return Ok(self.make_uint_constant(32, at * u64::from(size)));
         }
-        let count = self.count_elements(class, PointerRegion::Shared, Some(source));
+        let count = self.count_elements(set, PointerRegion::Shared, Some(source));
         let (word, size) = (
             self.make_int_type(32),
             self.make_uint_constant(32, size.into()),
@@ -182,16 +180,16 @@ impl ShaderLowering<'_> {
         ty: Id,
         default: u64,
     ) -> Result<Id, SourceDiagnostic> {
-        let facts = self.facts;
-        let spec_id = facts
+        let info = self.info;
+        let spec_id = info
             .decorations
-            .get(facts.module, source, Decoration::SpecId);
+            .get(info.module, source, Decoration::SpecId);
         let Some([spec_id]) = spec_id else {
-            return Err(facts.diagnose_id(source, "a specialisation constant without a number"));
+            return Err(info.diagnose_id(source, "a specialisation constant without a number"));
         };
         let made = self.lower_type(ty)?;
         let id = self.b.fresh_id();
-        let width = facts.classify_scalar(ty).map_or(32, |s| s.size() * 8);
+        let width = info.classify_scalar(ty).map_or(32, |s| s.size() * 8);
         let mut words = vec![made.word(), id.word(), default as u32];
         if width == 64 {
             words.push((default >> 32) as u32);

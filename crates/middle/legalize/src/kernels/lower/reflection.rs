@@ -1,7 +1,7 @@
-//! `NonSemantic.ClspvReflection`: how a launch of a kernel becomes one of its shader.
+//! `NonSemantic.ClspvReflection`: how a launch of a kernel becomes a launch of its shader.
 //!
-//! The contents of the program's variables are digits in base 16, as `clspv` has them. A string has an end,
-//! so that large contents are several instructions with one place for the address, in order.
+//! The contents of variables at program scope are digits in base 16, as `clspv` has them. The length of a string is limited, so that large
+//! contents are several instructions with one offset for the address, in order.
 
 use super::ShaderLowering;
 use super::descriptors::{ImageArgumentBinding, KernelImageUsage, SET};
@@ -14,11 +14,11 @@ use spirula_spirv::grammar::enumerants::Dim;
 use spirula_spirv::grammar::{Op, SpirvVersion};
 use spirula_spirv::ir::ModuleSection;
 
-/// Bytes of contents in a string.
+/// Bytes of contents in one string.
 const CHUNK: usize = 1 << 16;
 
 impl ShaderLowering<'_> {
-    /// Writes the reflection of a kernel whose function is made.
+    /// Writes the reflection of a kernel whose function is complete.
     pub fn reflect_kernel(&mut self, number: usize, function: Id) -> Result<(), SourceDiagnostic> {
         if self.b.module().version < SpirvVersion::new(1, 6) {
             self.b.declare_extension("SPV_KHR_non_semantic_info");
@@ -31,24 +31,24 @@ impl ShaderLowering<'_> {
         let count = self.b.constant_u32(arguments.len() as u32);
         let kernel = self.emit_reflection(set, reflection::KERNEL, &[function, name, count]);
         for (ordinal, argument) in arguments.iter().enumerate() {
-            let named = self.facts.names.get(self.facts.module, argument.id);
+            let named = self.info.names.get(self.info.module, argument.id);
             let named = named.unwrap_or_default();
-            let called = type_name(self.facts, argument.id);
+            let called = type_name(self.info, argument.id);
             let texts = [named, called].map(|text| self.make_string(text.as_bytes()));
-            let info = self.emit_reflection(set, reflection::ARGUMENT_INFO, &texts);
+            let argument_info = self.emit_reflection(set, reflection::ARGUMENT_INFO, &texts);
             let ordinal = ordinal as u32;
             let (what, a, b) = match argument.way {
                 ArgumentPassing::Value { ty, at } | ArgumentPassing::Copy { ty, at } => {
-                    let size = self.facts.layouts.get(ty).size as u32;
+                    let size = self.info.layouts.get(ty).size as u32;
                     (reflection::ARGUMENT_POD_PUSH_CONSTANT, at, size)
                 }
                 ArgumentPassing::Address { at } => {
                     (reflection::ARGUMENT_POINTER_PUSH_CONSTANT, at, 8)
                 }
                 ArgumentPassing::Workgroup { spec_id } => {
-                    let class = self.classes.find_set(argument.id);
+                    let pointees = self.points_to.find_set(argument.id);
                     let element =
-                        class.map_or(1, |c| self.classes.memory(c).element_scalar().size());
+                        pointees.map_or(1, |c| self.points_to.memory(c).element_scalar().size());
                     (reflection::ARGUMENT_WORKGROUP, spec_id, element)
                 }
                 ArgumentPassing::Image(picture) => {
@@ -62,7 +62,7 @@ impl ShaderLowering<'_> {
             self.emit_reflection(
                 set,
                 what,
-                &[kernel, numbers[0], numbers[1], numbers[2], info],
+                &[kernel, numbers[0], numbers[1], numbers[2], argument_info],
             );
             for (what, at) in pushed_of(argument.way) {
                 let numbers = [ordinal, at, 4].map(|n| self.b.constant_u32(n));
@@ -77,7 +77,7 @@ impl ShaderLowering<'_> {
         Ok(())
     }
 
-    /// Writes the reflection of what all kernels share.
+    /// Writes the reflection that all kernels share.
     pub fn reflect_shared(&mut self) {
         let set = self.b.import_set("NonSemantic.ClspvReflection.5");
         if self.plan.fixed_size.is_none() {
@@ -101,7 +101,7 @@ impl ShaderLowering<'_> {
         self.reflect_texts(set);
     }
 
-    /// Writes down the variables of the program.
+    /// Writes the reflection of variables at program scope.
     fn reflect_program(&mut self, set: Id) {
         let Some(at) = self.plan.program else { return };
         let program = self.program;
@@ -126,7 +126,7 @@ impl ShaderLowering<'_> {
         }
     }
 
-    /// Writes down what is printed.
+    /// Writes the reflection of `printf`.
     fn reflect_texts(&mut self, set: Id) {
         let Some(at) = self.plan.printf else { return };
         for (number, text) in std::mem::take(&mut self.shared.texts)
@@ -183,7 +183,7 @@ impl ShaderLowering<'_> {
     }
 }
 
-/// What kind of descriptor an image is.
+/// The kind of an image's descriptor.
 fn descriptor_kind(picture: &ImageArgumentBinding) -> u32 {
     match (
         picture.usage == KernelImageUsage::Reads,
@@ -196,7 +196,7 @@ fn descriptor_kind(picture: &ImageArgumentBinding) -> u32 {
     }
 }
 
-/// What is pushed of an image or a sampler, and where.
+/// Writes the facts of images and samplers that are pushed, and their offsets.
 fn pushed_of(way: ArgumentPassing) -> Vec<(u32, u32)> {
     match way {
         ArgumentPassing::Image(picture) => {

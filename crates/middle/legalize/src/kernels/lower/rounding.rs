@@ -1,5 +1,6 @@
-//! Conversions that do not round to nearest. Vulkan's do, or may, so that they are given what they
-//! need not round.
+//! Rounding modes of conversions other than to nearest.
+//!
+//! Vulkan's conversions round to nearest, or may. They are therefore given operands that need no rounding.
 
 use super::ShaderLowering;
 use crate::kernels::module_info::MemoryScalar;
@@ -7,7 +8,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::FPRoundingMode as Mode;
 
-/// Bits of a float's mantissa, the hidden one among them.
+/// Bits of a float's mantissa, including the hidden bit.
 fn count_mantissa_bits(width: u32) -> u32 {
     match width {
         16 => 11,
@@ -16,15 +17,14 @@ fn count_mantissa_bits(width: u32) -> u32 {
     }
 }
 
-/// Bits of a format in which floats of another are found exactly.
+/// Bit patterns of a wide format that delimit a narrower one.
 struct FloatNarrowing {
     /// Bits of the wide format, and of its mantissa without the hidden one.
     width: u32,
     mantissa: u64,
-    /// Bits of the mantissa that are lost.
+    /// Bits of the mantissa that the narrow format drops.
     lost: u64,
-    /// In the wide format: the narrow one's least normal number, least number and largest, and
-    /// infinity.
+    /// In the wide format: the least normal, the least and the largest number of the narrow one, and infinity.
     normal: u64,
     least: u64,
     largest: u64,
@@ -55,7 +55,7 @@ impl FloatNarrowing {
 }
 
 impl ShaderLowering<'_> {
-    /// The neighbour of a float with one more or less in its bits, where a condition holds.
+    /// Adds to the bits of a float where a condition holds, which gives its neighbour.
     fn step_to_neighbour(&mut self, value: Id, width: u32, condition: Id, by: i64) -> Id {
         let (float, bits) = (MemoryScalar::Float(width), MemoryScalar::Int(width));
         let (ty, number) = (self.make_scalar_type(float), self.make_int_type(width));
@@ -66,11 +66,10 @@ impl ShaderLowering<'_> {
         self.emit_value(Op::Select, ty, &[condition, next, value])
     }
 
-    /// A float with fewer bits, rounded by a mode.
+    /// Narrows a float with a rounding mode.
     ///
-    /// What would be lost is cut off before, as bits of an integer, so that the conversion itself is
-    /// exact: a driver was seen to take a conversion there and back for nothing, by which one
-    /// cannot find out afterwards how it was rounded.
+    /// The dropped bits are cleared before, in integer arithmetic, so that the conversion itself is exact. The rounding cannot be found
+    /// out afterwards by converting back: a driver removes a conversion there and back.
     pub fn narrow_float(&mut self, value: Id, from: u32, to: u32, mode: Mode) -> Id {
         let narrow = self.make_float_type(to);
         if !matches!(mode, Mode::RTZ | Mode::RTP | Mode::RTN) {
@@ -96,8 +95,8 @@ impl ShaderLowering<'_> {
         self.emit_value(Op::FConvert, narrow, &[exact])
     }
 
-    /// A float of 64 bits as one of 32 whose lowest bit says that something was lost, so that it can be
-    /// rounded once more (S. Boldo and G. Melquiond, "When double rounding is odd", 2005).
+    /// Rounds a 64-bit float to odd in 32 bits, so that it can be rounded again (S. Boldo and G. Melquiond, "When double rounding is
+    /// odd", 2005).
     pub fn single_to_odd(&mut self, value: Id) -> Id {
         let (long, word, single) = (
             self.make_int_type(64),
@@ -125,8 +124,8 @@ impl ShaderLowering<'_> {
         self.bitcast_scalar(bits, MemoryScalar::Int(32), MemoryScalar::Float(32))
     }
 
-    /// The bits of a positive float without what another format has no room for; the next larger
-    /// where something is lost and it goes away from zero.
+    /// The bits of a positive float, truncated to the precision of a narrower format; the next larger number if bits are lost and the
+    /// mode rounds away from zero.
     fn truncate_mantissa(&mut self, size: Id, away: Id, n: FloatNarrowing) -> Id {
         let (number, truth) = (self.make_int_type(n.width), self.b.bool_type());
         let (zero, one) = (
@@ -135,7 +134,7 @@ impl ShaderLowering<'_> {
         );
         let [normal, least, largest, infinite] = [n.normal, n.least, n.largest, n.infinite]
             .map(|bits| self.make_uint_constant(n.width, bits));
-        // Numbers without a hidden bit lose one more for each power of two.
+        // Subnormal numbers lose one more bit for each power of two.
         let mantissa = self.make_uint_constant(n.width, n.mantissa);
         let exponent = self.emit_value(Op::ShiftRightLogical, number, &[size, mantissa]);
         let first = self.make_uint_constant(n.width, n.normal >> n.mantissa);
@@ -153,12 +152,12 @@ impl ShaderLowering<'_> {
         let fill = self.emit_value(Op::Select, number, &[away, mask, zero]);
         let filled = self.emit_value(Op::IAdd, number, &[size, fill]);
         let cut = self.emit_value(Op::BitwiseAnd, number, &[filled, kept]);
-        // Below the least there is only that and zero.
+        // Below the least number there is only zero.
         let is_some = self.emit_value(Op::INotEqual, truth, &[size, zero]);
         let steps = self.emit_value(Op::LogicalAnd, truth, &[away, is_some]);
         let tiny = self.emit_value(Op::Select, number, &[steps, least, zero]);
         let cut = self.emit_value(Op::Select, number, &[is_tiny, tiny, cut]);
-        // Towards zero nothing finite becomes infinite.
+        // Rounding towards zero never gives infinity.
         let towards = self.emit_value(Op::LogicalNot, truth, &[away]);
         let beyond = self.emit_value(Op::UGreaterThan, truth, &[size, largest]);
         let stays = self.emit_value(Op::LogicalAnd, truth, &[towards, beyond]);
@@ -167,7 +166,7 @@ impl ShaderLowering<'_> {
         self.emit_value(Op::Select, number, &[special, size, cut])
     }
 
-    /// An integer as a float of 32 or 64 bits, rounded by a mode.
+    /// Converts an integer to a float of 32 or 64 bits with a rounding mode.
     pub fn float_of(&mut self, value: Id, from: u32, to: u32, is_signed: bool, mode: Mode) -> Id {
         let (number, float, truth) = (
             self.make_int_type(from),
@@ -175,13 +174,14 @@ impl ShaderLowering<'_> {
             self.b.bool_type(),
         );
         let zero = self.make_uint_constant(from, 0);
-        let negative = match is_signed {
-            true => self.emit_value(Op::SLessThan, truth, &[value, zero]),
-            false => self.b.constant_bool(false),
+        let negative = if is_signed {
+            self.emit_value(Op::SLessThan, truth, &[value, zero])
+        } else {
+            self.b.constant_bool(false)
         };
         let negated = self.emit_value(Op::SNegate, number, &[value]);
         let size = self.emit_value(Op::Select, number, &[negative, negated, value]);
-        // The bits that a float has no room for.
+        // The bits that the float cannot represent.
         let zeros = self.leading_zeros(size, from);
         let room = self.make_uint_constant(
             from,

@@ -1,7 +1,7 @@
-//! Parts of words of memory that atomic operations need in words.
+//! Subword memory: parts of words whose atomic operations need whole words.
 //!
-//! What an invocation stores into a part must not undo what others do to the rest of the word meanwhile, so that in
-//! memory of the workgroup bits are cleared and set by atomic operations.
+//! A store to a part must not undo concurrent stores to the rest of the word. In workgroup memory its bits are therefore cleared and set
+//! by atomic operations.
 
 use super::ShaderLowering;
 use super::memory::ShaderMemoryLocation;
@@ -12,27 +12,27 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, Scope};
 
-/// The word around a part.
+/// The word that contains a part.
 #[derive(Clone, Copy)]
 pub struct ContainingWord {
-    /// A pointer to it.
+    /// A pointer to the word.
     pub pointer: Id,
-    /// Its bits.
+    /// Bits of the word.
     pub width: u32,
     /// Bits of the part.
     pub part: u32,
-    /// The part's first bit.
+    /// First bit of the part.
     pub shift: Id,
 }
 
 impl ShaderLowering<'_> {
-    /// The element of the array of a class that a part of `size` bytes is in.
+    /// The element of a set's array that contains a part of `size` bytes.
     pub fn find_containing_word(
         &mut self,
         place: ShaderMemoryLocation,
         size: u32,
     ) -> Result<ContainingWord, SourceDiagnostic> {
-        let element = self.classes.memory(place.class).element_scalar();
+        let element = self.points_to.memory(place.set).element_scalar();
         let pointer = self.make_element_pointer(place, 0)?;
         let at = self.add_byte_offset(32, place.pointer, place.offset as i64);
         let (ty, low, three) = (
@@ -49,21 +49,21 @@ impl ShaderLowering<'_> {
         })
     }
 
-    /// A part of a word.
+    /// Extracts a part of a word.
     pub fn part_of(&mut self, around: ContainingWord, word: Id) -> Id {
         let ty = self.make_int_type(around.width);
         let moved = self.emit_value(Op::ShiftRightLogical, ty, &[word, around.shift]);
         self.resize_int(moved, around.width, around.part)
     }
 
-    /// A part at its place in a word of zeros.
+    /// Shifts a part to its position in a word of zeros.
     fn shift_into_word(&mut self, around: ContainingWord, part: Id) -> Id {
         let ty = self.make_int_type(around.width);
         let part = self.resize_int(part, around.part, around.width);
         self.emit_value(Op::ShiftLeftLogical, ty, &[part, around.shift])
     }
 
-    /// Ones everywhere but at a part's place.
+    /// A mask of ones except for a part's bits.
     pub fn make_hole_mask(&mut self, around: ContainingWord) -> Id {
         let ty = self.make_int_type(around.width);
         let ones = self.make_uint_constant(around.width, u64::MAX >> (64 - around.part));
@@ -71,7 +71,7 @@ impl ShaderLowering<'_> {
         self.emit_value(Op::Not, ty, &[ones])
     }
 
-    /// A word with another part.
+    /// Replaces a part of a word.
     pub fn with_part(&mut self, around: ContainingWord, hole: Id, word: Id, part: Id) -> Id {
         let ty = self.make_int_type(around.width);
         let part = self.shift_into_word(around, part);
@@ -79,7 +79,7 @@ impl ShaderLowering<'_> {
         self.emit_value(Op::BitwiseOr, ty, &[rest, part])
     }
 
-    /// Loads a scalar in parts of `unit` bytes, or as one.
+    /// Loads a scalar in parts of `unit` bytes, or whole.
     pub fn load_packed(
         &mut self,
         place: ShaderMemoryLocation,
@@ -102,7 +102,7 @@ impl ShaderLowering<'_> {
         Ok(self.join_pieces(parts, MemoryScalar::Int(size * 8), scalar))
     }
 
-    /// Stores one.
+    /// Stores a scalar in parts of `unit` bytes, or whole.
     pub fn store_packed(
         &mut self,
         place: ShaderMemoryLocation,

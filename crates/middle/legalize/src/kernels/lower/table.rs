@@ -1,4 +1,4 @@
-//! Which function lowers which instruction.
+//! The table of instructions and the functions that lower them.
 
 use super::{
     ShaderLowering, arithmetic, atomics, barriers, bfloat16, bit_fields, bits, composites,
@@ -10,18 +10,18 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
-/// How an instruction is lowered.
+/// Ways to lower an instruction.
 #[derive(Clone, Copy)]
 pub enum ShaderLoweringRow {
-    /// Not at all: it says nothing that a shader can say.
+    /// It is dropped: it has no meaning for a shader.
     Nothing,
-    /// To other instructions.
+    /// It becomes instructions without a result.
     Effect(fn(&mut ShaderLowering<'_>, InstRef<'_>) -> Result<(), SourceDiagnostic>),
-    /// To a value.
+    /// It becomes a value.
     Value(fn(&mut ShaderLowering<'_>, InstRef<'_>) -> Result<Id, SourceDiagnostic>),
 }
 
-/// The row of an opcode; none where it is not supported.
+/// Finds the row of an opcode; `None` where it is not supported.
 pub fn find_row(op: Op) -> Option<ShaderLoweringRow> {
     let found = TABLE.iter().find(|(ops, _)| ops.contains(&op));
     found.map(|(_, row)| *row)

@@ -1,4 +1,4 @@
-//! Types of values.
+//! Types of values in the shader.
 
 use super::ShaderLowering;
 use crate::kernels::module_info::MemoryScalar;
@@ -12,12 +12,12 @@ use spirula_spirv::grammar::enumerants::Capability;
 pub const WIDEST: u32 = 4;
 
 impl ShaderLowering<'_> {
-    /// What values of a source type have as theirs. Pointers within composites are as in memory.
+    /// Lowers a source type. Pointers in composites have the form of memory.
     pub fn lower_type(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         if let Some(known) = self.types[source] {
             return Ok(known);
         }
-        let def = self.facts.find_definition(source)?;
+        let def = self.info.find_definition(source)?;
         let made = match def.op() {
             Op::TypeVoid => self.b.void_type(),
             Op::TypeVector => {
@@ -26,9 +26,9 @@ impl ShaderLowering<'_> {
             }
             Op::TypeArray => {
                 let part = self.lower_type(def.id_operand(0))?;
-                let count = self.facts.read_constant(def.id_operand(1));
+                let count = self.info.read_constant(def.id_operand(1));
                 let count =
-                    count.ok_or_else(|| self.facts.diagnose_id(source, "this array type"))?;
+                    count.ok_or_else(|| self.info.diagnose_id(source, "this array type"))?;
                 let count = self.b.constant_u32(count as u32);
                 self.b.array_type(part, count)
             }
@@ -37,16 +37,16 @@ impl ShaderLowering<'_> {
                     def.id_operands(0).map(|m| self.lower_type(m)).collect();
                 self.b.struct_type(&parts?)
             }
-            op => match self.facts.classify_scalar(source) {
+            op => match self.info.classify_scalar(source) {
                 Some(scalar) => self.make_scalar_type(scalar),
                 None if op == Op::TypeInt => {
                     let text = format!("an integer of {} bits", def.operand_word(0));
-                    return Err(self.facts.diagnose_id(source, &text));
+                    return Err(self.info.diagnose_id(source, &text));
                 }
                 None if op == Op::TypeFloat => {
-                    return Err(self.facts.diagnose_id(source, "this kind of float"));
+                    return Err(self.info.diagnose_id(source, "this kind of float"));
                 }
-                None => return Err(self.facts.diagnose_id(source, &op.to_string())),
+                None => return Err(self.info.diagnose_id(source, &op.to_string())),
             },
         };
         self.types.set(source, Some(made));
@@ -84,7 +84,7 @@ impl ShaderLowering<'_> {
         self.b.float_type(width)
     }
 
-    /// A vector, an array where it would be too wide, or the part itself.
+    /// A vector type, an array type where the vector would be too wide, or the component type itself.
     pub fn make_vector_type(&mut self, part: Id, count: u32) -> Id {
         match count {
             1 => part,
@@ -96,29 +96,29 @@ impl ShaderLowering<'_> {
         }
     }
 
-    /// The type of a class' pointers.
-    pub fn pointer_type(&mut self, class: PointsToSetId) -> Id {
-        let width = self.classes.memory(class).pointer_width();
+    /// The type of a set's pointers.
+    pub fn pointer_type(&mut self, set: PointsToSetId) -> Id {
+        let width = self.points_to.memory(set).pointer_width();
         self.make_int_type(width)
     }
 
     /// The type of a value.
     pub fn result_type(&mut self, value: Id) -> Result<Id, SourceDiagnostic> {
-        let ty = self.facts.type_of(value);
-        let ty = ty.ok_or_else(|| self.facts.diagnose_id(value, "a value without a type"))?;
-        if self.facts.parse_pointer_type(ty).is_some()
-            && let Some(class) = self.classes.find_set(value)
+        let ty = self.info.type_of(value);
+        let ty = ty.ok_or_else(|| self.info.diagnose_id(value, "a value without a type"))?;
+        if self.info.parse_pointer_type(ty).is_some()
+            && let Some(set) = self.points_to.find_set(value)
         {
-            return Ok(self.pointer_type(class));
+            return Ok(self.pointer_type(set));
         }
         self.lower_type(ty)
     }
 
     /// Component type and number of components of a value of the source.
     pub fn find_component_type(&mut self, value: Id) -> Result<(Id, u32), SourceDiagnostic> {
-        let ty = self.facts.type_of(value);
-        let ty = ty.ok_or_else(|| self.facts.diagnose_id(value, "a value without a type"))?;
-        let (part, count) = self.facts.split_vector_type(ty);
+        let ty = self.info.type_of(value);
+        let ty = ty.ok_or_else(|| self.info.diagnose_id(value, "a value without a type"))?;
+        let (part, count) = self.info.split_vector_type(ty);
         Ok((self.lower_type(part)?, count))
     }
 
@@ -127,12 +127,11 @@ impl ShaderLowering<'_> {
         &self,
         value: Id,
     ) -> Result<(MemoryScalar, u32), SourceDiagnostic> {
-        let ty = self.facts.type_of(value);
-        let parts = ty.map(|ty| self.facts.split_vector_type(ty));
-        let found =
-            parts.and_then(|(part, count)| Some((self.facts.classify_scalar(part)?, count)));
+        let ty = self.info.type_of(value);
+        let parts = ty.map(|ty| self.info.split_vector_type(ty));
+        let found = parts.and_then(|(part, count)| Some((self.info.classify_scalar(part)?, count)));
         found.ok_or_else(|| {
-            self.facts
+            self.info
                 .diagnose_id(value, "an operand that is no scalar or vector")
         })
     }

@@ -1,19 +1,16 @@
-//! Which memory each pointer is to.
+//! Points-to sets: the memory that each pointer may point to.
 //!
-//! Vulkan has no pointers into the memory of workgroups and invocations that could be cast, kept
-//! or chosen freely. So a pointer becomes a number: an address where it is to a buffer, else an
-//! offset into an array that has all objects which pointers that meet may be to. Which these are is
-//! found by unification (Steensgaard, "Points-to analysis in almost linear time", 1996): pointers
-//! that are derived of each other, joined by a phi or select, or kept in the same memory are one
-//! *class*; a class has one class of pointers that its memory keeps.
+//! Vulkan has no pointers into workgroup or private memory that could be cast, stored or selected freely. A pointer therefore becomes a
+//! number: an address if it points to a buffer, else an offset into an array of all objects that its set contains. The sets are found by
+//! unification (Steensgaard, "Points-to analysis in almost linear time", 1996): pointers that are derived from each other, joined by a phi
+//! or select, or stored in the same memory belong to one *set*. A set has one set of pointers that its memory stores.
 //!
-//! Null and undefined pointers belong to every class. Null is 0 in each, as memory is that was cleared: where
-//! one may meet the pointers of a class that are offsets, no object begins at 0. A class that has no object is of addresses. One
-//! whose pointers may be to several regions, buffers, memory of a workgroup, memory of an invocation,
-//! is *generic*: its pointers have 64 bits of which the highest two say which.
+//! Null and undefined pointers belong to every set. Null is 0 in each, like memory that was cleared: where null may meet pointers of a set
+//! that are offsets, no object begins at 0. A set without objects consists of addresses. A set whose pointers may point to several regions
+//! (buffers, workgroup memory, private memory) is *generic*: its pointers have 64 bits, of which the highest two name the region.
 //!
-//! Variables at program scope in global memory are in a buffer of the program's ([`crate::kernels::program_scope`]), and so
-//! are constants that pointers to buffers meet, or that initial values in that buffer point to.
+//! Variables at program scope in global memory are in the program's buffer ([`crate::kernels::program_scope`]). So are constants that meet
+//! pointers to buffers, or that initial values in that buffer point to.
 
 mod accesses;
 mod constraints;
@@ -29,50 +26,49 @@ pub use constraints::is_by_value;
 
 const NONE: u32 = u32::MAX;
 
-/// A class of pointers, as a number.
+/// Number of a points-to set.
 pub type PointsToSetId = u32;
 
-/// The memory that the pointers of a class are to.
+/// The memory of a points-to set.
 #[derive(Clone, Debug, Default)]
 pub struct PointsToSet {
-    /// Whether they are addresses of buffers.
+    /// Whether its pointers are addresses of buffers.
     pub is_physical: bool,
-    /// Whether they may be to several regions, and if so whether buffers are among them.
+    /// Whether its pointers may point to several regions, and if so, whether buffers are among them.
     generic: Option<bool>,
-    /// Variables and parameters whose memory it is, in the order of the module.
+    /// Its variables and parameters, in the order of the module.
     pub objects: Vec<PointsToObject>,
-    /// Scalar that all accesses have in common, if there is one.
+    /// Scalar type of all accesses, if they have the same.
     scalar: Option<MemoryScalar>,
-    /// Whether there are accesses of several scalars.
+    /// Whether accesses have several scalar types.
     is_mixed: bool,
-    /// Largest piece that every access is made of, in bytes; 0 before the first access.
+    /// Largest unit that divides every access, in bytes; 0 before the first access.
     piece: u32,
-    /// Bytes of the largest word that an atomic operation in memory of the workgroup is on, which are four
-    /// at least; 0 without.
+    /// Bytes of the largest word of atomic operations in workgroup memory, at least four; 0 without atomic operations.
     word: u32,
-    /// Whether such words have to be integers.
+    /// Whether the words of atomic operations have to be integers.
     is_integral: bool,
-    /// Whether null may be among its pointers, or they are seen as numbers.
+    /// Whether its pointers may be null, or are used as numbers.
     has_null: bool,
-    /// Bytes up to the end of all objects whose size is known; of a generic class, of those of workgroups.
+    /// Bytes of all objects of known size; in a generic set, of those in workgroup memory.
     pub size: u64,
-    /// Of a generic class: bytes of the objects of invocations.
+    /// In a generic set: bytes of the objects in private memory.
     own_size: u64,
 }
 
-/// Where memory is.
+/// Regions of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PointerRegion {
     /// Buffers.
     Buffer,
-    /// Memory of the workgroup.
+    /// Workgroup memory.
     Shared,
-    /// Memory of the invocation, and constants.
+    /// Private memory, and constants.
     Own,
 }
 
 impl PointerRegion {
-    /// What the pointers of generic classes say in their highest bits.
+    /// The highest bits of generic pointers to the region.
     pub fn tag(self) -> u64 {
         match self {
             PointerRegion::Buffer => 0,
@@ -82,30 +78,30 @@ impl PointerRegion {
     }
 }
 
-/// An object of a class.
+/// An object of a points-to set.
 #[derive(Clone, Copy, Debug)]
 pub struct PointsToObject {
     /// The variable or parameter.
     pub id: Id,
     /// Its storage class.
     pub class: StorageClass,
-    /// Where it begins, in bytes, before those whose size the launch says.
+    /// Its offset in bytes, before the objects whose size the launch gives.
     pub offset: u64,
-    /// Bytes; none where the launch says it.
+    /// Its size in bytes; `None` where the launch gives it.
     pub size: Option<u64>,
 }
 
-/// The classes of a module.
+/// The points-to sets of a module.
 pub struct PointsToAnalysis {
-    /// Node of each value that is or has pointers.
+    /// Node of each value that is or contains pointers.
     nodes: IdMap<u32>,
     sets: UnionFind,
-    /// Number of nodes below each.
+    /// Number of nodes below each node.
     sizes: Vec<u32>,
-    /// Node of the pointers that the memory of a class keeps.
+    /// Node of the pointers that the memory of a set stores.
     contents: Vec<u32>,
     memories: Vec<PointsToSet>,
-    /// Variables that are in the program's buffer.
+    /// Variables in the program's buffer.
     program: Vec<Id>,
 }
 
@@ -113,29 +109,29 @@ pub struct PointsToAnalysis {
 const ALIGN: u64 = 16;
 
 impl PointsToAnalysis {
-    /// Two passes over the module.
+    /// Computes the points-to sets in two passes over the module.
     ///
     /// # Errors
-    /// When there is a variable or parameter that Vulkan has no place for.
+    /// When a variable or parameter has no equivalent in Vulkan.
     pub fn from_module_info(
-        facts: &KernelModuleInfo<'_>,
+        info: &KernelModuleInfo<'_>,
     ) -> Result<PointsToAnalysis, SourceDiagnostic> {
-        let mut classes = PointsToAnalysis {
-            nodes: IdMap::new(facts.module.bound(), NONE),
+        let mut points_to = PointsToAnalysis {
+            nodes: IdMap::new(info.module.bound(), NONE),
             sets: UnionFind::default(),
             sizes: Vec::new(),
             contents: Vec::new(),
             memories: Vec::new(),
             program: Vec::new(),
         };
-        constraints::gather_constraints(&mut classes, facts)?;
-        classes.move_to_buffer();
-        accesses::gather_accesses(&mut classes, facts)?;
-        classes.place_objects(facts)?;
-        Ok(classes)
+        constraints::gather_constraints(&mut points_to, info)?;
+        points_to.move_to_buffer();
+        accesses::gather_accesses(&mut points_to, info)?;
+        points_to.place_objects(info)?;
+        Ok(points_to)
     }
 
-    /// The class of a pointer, or of the pointers within a value.
+    /// The set of a pointer, or of the pointers within a value.
     pub fn find_set(&self, value: Id) -> Option<PointsToSetId> {
         match self.nodes[value] {
             NONE => None,
@@ -143,9 +139,9 @@ impl PointsToAnalysis {
         }
     }
 
-    /// The memory of a class.
-    pub fn memory(&self, class: PointsToSetId) -> &PointsToSet {
-        &self.memories[class as usize]
+    /// The memory of a set.
+    pub fn memory(&self, set: PointsToSetId) -> &PointsToSet {
+        &self.memories[set as usize]
     }
 
     fn find_root(&self, node: u32) -> u32 {
@@ -168,22 +164,22 @@ impl PointsToAnalysis {
         node
     }
 
-    /// The class of what the memory of a class keeps, made when it is first asked for.
+    /// The set of the pointers that the memory of a set stores, created at the first query.
     fn intern_content(&mut self, node: u32) -> u32 {
-        let class = self.find_root(node) as usize;
-        if self.contents[class] == NONE {
+        let set = self.find_root(node) as usize;
+        if self.contents[set] == NONE {
             let fresh = self.create_node();
             // Memory may have been cleared.
             self.memories[fresh as usize].has_null = true;
-            self.contents[class] = fresh;
+            self.contents[set] = fresh;
         }
-        self.contents[class]
+        self.contents[set]
     }
 
-    /// Notes that null may be among the pointers of a node.
+    /// Notes that the pointers of a node may be null.
     fn meet_null(&mut self, node: u32) {
-        let class = self.find_root(node);
-        self.memories[class as usize].has_null = true;
+        let set = self.find_root(node);
+        self.memories[set as usize].has_null = true;
     }
 
     fn unify_nodes(&mut self, a: u32, b: u32) {
@@ -210,35 +206,35 @@ impl PointsToAnalysis {
         }
     }
 
-    /// Variables at program scope that are in the program's buffer.
+    /// The variables at program scope that are in the program's buffer.
     pub fn program_variables(&self) -> &[Id] {
         &self.program
     }
 
-    /// Finds what is in the program's buffer: such objects are addresses like those of any buffer.
+    /// Finds the objects in the program's buffer: their pointers are addresses, as those of any buffer.
     fn move_to_buffer(&mut self) {
         let roots = (0..self.memories.len() as u32).filter(|at| self.sets.is_root(*at));
         let roots: Vec<u32> = roots.collect();
-        let kept = |class: u32| match self.contents[class as usize] {
+        let kept = |set: u32| match self.contents[set as usize] {
             NONE => NONE,
             content => self.find_root(content),
         };
-        // Each class' content, and by content the classes that it is of.
-        let contents: Vec<(u32, u32)> = roots.iter().map(|class| (*class, kept(*class))).collect();
+        // The content of each set, and the sets of each content.
+        let contents: Vec<(u32, u32)> = roots.iter().map(|set| (*set, kept(*set))).collect();
         let mut owners: Vec<(u32, u32)> = contents.iter().map(|(a, b)| (*b, *a)).collect();
         owners.sort_unstable();
-        let of = |pairs: &[(u32, u32)], class: u32| -> Vec<u32> {
-            let begin = pairs.partition_point(|(first, _)| *first < class);
-            let found = pairs[begin..].iter().take_while(|(c, _)| *c == class);
+        let of = |pairs: &[(u32, u32)], set: u32| -> Vec<u32> {
+            let begin = pairs.partition_point(|(first, _)| *first < set);
+            let found = pairs[begin..].iter().take_while(|(c, _)| *c == set);
             found
                 .map(|(_, other)| *other)
                 .filter(|c| *c != NONE)
                 .collect()
         };
         let mut work = roots;
-        work.retain(|class| self.memories[*class as usize].is_physical);
-        while let Some(class) = work.pop() {
-            let memory = &mut self.memories[class as usize];
+        work.retain(|set| self.memories[*set as usize].is_physical);
+        while let Some(set) = work.pop() {
+            let memory = &mut self.memories[set as usize];
             let count = self.program.len();
             let moved = memory.objects.iter().filter(|o| o.is_of_program());
             self.program.extend(moved.map(|o| o.id));
@@ -246,9 +242,9 @@ impl PointsToAnalysis {
             if self.program.len() == count {
                 continue;
             }
-            // What their initial values point to is found by address, and a constant that has their
-            // addresses is none before there is a buffer.
-            for other in [of(&contents, class), of(&owners, class)].concat() {
+            // Pointees of their initial values are accessed by address. A constant with such addresses is unknown before the buffer
+            // exists.
+            for other in [of(&contents, set), of(&owners, set)].concat() {
                 let memory = &mut self.memories[other as usize];
                 if memory.objects.iter().any(PointsToObject::is_of_program) {
                     memory.is_physical = true;
@@ -259,8 +255,8 @@ impl PointsToAnalysis {
         self.program.sort_unstable();
     }
 
-    /// Gives objects their places and finds what cannot be.
-    fn place_objects(&mut self, facts: &KernelModuleInfo<'_>) -> Result<(), SourceDiagnostic> {
+    /// Assigns offsets to objects; fails for objects that are not supported.
+    fn place_objects(&mut self, info: &KernelModuleInfo<'_>) -> Result<(), SourceDiagnostic> {
         for at in 0..self.memories.len() {
             if !self.sets.is_root(at as u32) {
                 continue;
@@ -288,7 +284,7 @@ impl PointsToAnalysis {
                 *size += object.size.unwrap_or(0).next_multiple_of(ALIGN);
             }
             if memory.size.max(memory.own_size) > 1 << 30 {
-                return Err(facts.diagnose_id(first.id, "an object of more than a gigabyte"));
+                return Err(info.diagnose_id(first.id, "an object of more than a gigabyte"));
             }
         }
         Ok(())
@@ -296,7 +292,7 @@ impl PointsToAnalysis {
 }
 
 impl PointsToObject {
-    /// Whether it is one that every launch finds as the last one left it, or a constant.
+    /// Whether it is a variable that persists between launches, or a constant.
     fn is_of_program(&self) -> bool {
         matches!(
             self.class,
@@ -304,7 +300,7 @@ impl PointsToObject {
         )
     }
 
-    /// Where it is.
+    /// Its region.
     pub fn region(&self) -> PointerRegion {
         match self.class {
             StorageClass::Workgroup => PointerRegion::Shared,
@@ -314,12 +310,12 @@ impl PointsToObject {
 }
 
 impl PointsToSet {
-    /// Whether its pointers say which region they are to.
+    /// Whether its pointers name their region.
     pub fn is_generic(&self) -> bool {
         self.generic.is_some()
     }
 
-    /// The regions that its pointers may be to.
+    /// The regions that its pointers may point to.
     pub fn list_regions(&self) -> Vec<PointerRegion> {
         let has = |region| self.objects.iter().any(|o| o.region() == region);
         let buffers = self.is_physical || self.generic == Some(true);
@@ -332,13 +328,14 @@ impl PointsToSet {
 
     /// Bits of its pointers.
     pub fn pointer_width(&self) -> u32 {
-        match self.is_physical || self.is_generic() {
-            true => 64,
-            false => 32,
+        if self.is_physical || self.is_generic() {
+            64
+        } else {
+            32
         }
     }
 
-    /// Bytes of a region's objects whose size is known.
+    /// Bytes of the objects of known size in a region.
     pub fn size_of(&self, region: PointerRegion) -> u64 {
         match region {
             PointerRegion::Own if self.is_generic() => self.own_size,
@@ -346,7 +343,7 @@ impl PointsToSet {
         }
     }
 
-    /// Whether nothing writes what an invocation has of it.
+    /// Whether its private memory is never written.
     pub fn is_constant(&self) -> bool {
         let mut own = self
             .objects
@@ -355,7 +352,7 @@ impl PointsToSet {
         own.all(|o| o.class == StorageClass::UniformConstant)
     }
 
-    /// What the array is of.
+    /// The element type of the array.
     pub fn element_scalar(&self) -> MemoryScalar {
         match self.scalar {
             Some(scalar)
@@ -370,8 +367,7 @@ impl PointsToSet {
         }
     }
 
-    /// Bytes of what accesses are made of: an element of the array, or a part of one, where atomic operations
-    /// need larger ones.
+    /// Bytes of the unit of accesses: an element of the array, or a part of one where atomic operations need larger elements.
     pub fn access_unit(&self) -> u32 {
         let size = self.element_scalar().size();
         match self.piece {

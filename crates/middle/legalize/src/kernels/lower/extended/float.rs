@@ -1,4 +1,4 @@
-//! Functions of floats.
+//! Extended instructions on floats.
 
 use super::{ScalarBuiltinCall, ShaderLowering};
 use crate::kernels::module_info::MemoryScalar;
@@ -159,7 +159,7 @@ pub fn lower_pow(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> 
     let base = l.emit_glsl(glsl::FABS, c.ty, &v[..1]);
     let power = l.emit_glsl(glsl::POW, c.ty, &[base, exponent]);
     let [half, one, zero] = [0.5, 1.0, 0.0].map(|x| l.make_float_constant(width, x));
-    // The exponent is odd where its half is not whole.
+    // The exponent is odd if its half is not an integer.
     let halved = l.emit_value(Op::FMul, c.ty, &[exponent, half]);
     let floor = l.emit_glsl(glsl::FLOOR, c.ty, &[halved]);
     let is_odd = l.emit_value(Op::FOrdNotEqual, truth, &[halved, floor]);
@@ -183,7 +183,7 @@ pub fn lower_pow(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> 
     l.emit_value(Op::Select, c.ty, &[is_zero, one, chosen])
 }
 
-/// `cbrt`: by logarithm, and a step of Newton's.
+/// `cbrt`: by logarithm, and one step of Newton's method.
 pub fn lower_cbrt(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let truth = l.b.bool_type();
     let width = c.width();
@@ -200,7 +200,7 @@ pub fn lower_cbrt(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) ->
     copy_sign(l, c, &[root, v[0]])
 }
 
-/// `log1p`: the logarithm of the sum as it is rounded, put right by what was lost.
+/// `log1p`: the logarithm of the rounded sum, corrected by the rounding error.
 pub fn lower_log1p(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let (truth, one) = (l.b.bool_type(), l.make_float_constant(c.width(), 1.0));
     let sum = l.emit_value(Op::FAdd, c.ty, &[v[0], one]);
@@ -212,7 +212,7 @@ pub fn lower_log1p(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -
     l.emit_value(Op::Select, c.ty, &[is_small, v[0], log])
 }
 
-/// `expm1`, in the same way.
+/// `expm1`, with the same correction.
 pub fn lower_expm1(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let truth = l.b.bool_type();
     let [one, half] = [1.0, 0.5].map(|x| l.make_float_constant(c.width(), x));
@@ -228,7 +228,7 @@ pub fn lower_expm1(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -
     l.emit_value(Op::Select, c.ty, &[is_small, v[0], near])
 }
 
-/// `sinpi`, `cospi` and `tanpi`: of what is left of whole turns.
+/// `sinpi`, `cospi` and `tanpi`: of the remainder of whole turns.
 pub fn of_half_turns(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id]) -> Id {
     let width = c.width();
     let [half, two, pi] = [0.5, 2.0, consts::PI].map(|x| l.make_float_constant(width, x));

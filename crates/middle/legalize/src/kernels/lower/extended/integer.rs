@@ -1,4 +1,4 @@
-//! Functions of integers.
+//! Extended instructions on integers.
 
 use super::{ScalarBuiltinCall, ShaderLowering};
 use crate::kernels::module_info::MemoryScalar;
@@ -6,7 +6,7 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl, opencl_std as cl};
 
 impl ShaderLowering<'_> {
-    /// What an overflowing signed sum or difference is bounded to, by the first operand's sign.
+    /// The bound of an overflowing signed sum or difference, by the first operand's sign.
     fn select_saturation_bound(&mut self, c: ScalarBuiltinCall, a: Id) -> Id {
         let width = c.width();
         let shift = self.make_uint_constant(width, u64::from(width - 1));
@@ -15,7 +15,7 @@ impl ShaderLowering<'_> {
         self.emit_value(Op::BitwiseXor, c.ty, &[sign, most])
     }
 
-    /// Whether two numbers have the sign bit in common.
+    /// Whether two numbers have equal sign bits.
     fn both_signs(&mut self, c: ScalarBuiltinCall, a: Id, b: Id) -> Id {
         let (both, zero) = (
             self.emit_value(Op::BitwiseAnd, c.ty, &[a, b]),
@@ -128,13 +128,14 @@ pub fn saturated_mad(l: &mut ShaderLowering<'_>, c: ScalarBuiltinCall, v: &[Id])
         let wide: Vec<Id> = v.iter().map(|x| l.emit_value(widen, ty, &[*x])).collect();
         let product = l.emit_value(Op::IMul, ty, &wide[..2]);
         let sum = l.emit_value(Op::IAdd, ty, &[product, wide[2]]);
-        let (clamp, low, high) = match is_signed {
-            true => (
+        let (clamp, low, high) = if is_signed {
+            (
                 glsl::SCLAMP,
                 u64::MAX << (width - 1),
                 u64::MAX >> (65 - width),
-            ),
-            false => (glsl::UCLAMP, 0, u64::MAX >> (64 - width)),
+            )
+        } else {
+            (glsl::UCLAMP, 0, u64::MAX >> (64 - width))
         };
         let (low, high) = (
             l.make_uint_constant(double, low),

@@ -1,4 +1,4 @@
-//! Functions that read or write memory.
+//! Extended instructions that read or write memory.
 
 use super::super::composites::expect_result;
 use super::super::memory::ShaderMemoryLocation;
@@ -11,18 +11,18 @@ use spirula_spirv::grammar::{Op, glsl_std_450 as glsl, opencl_std as cl};
 use spirula_spirv::ir::InstRef;
 
 impl ShaderLowering<'_> {
-    /// Where a function writes its second result.
+    /// The location of a function's second result.
     fn locate_second_result(
         &mut self,
         inst: InstRef<'_>,
         pointer: Id,
     ) -> Result<(ShaderMemoryLocation, Id), SourceDiagnostic> {
-        let ty = self.facts.find_pointee(pointer)?;
-        let align = self.facts.layouts.get(ty).align;
+        let ty = self.info.find_pointee(pointer)?;
+        let align = self.info.layouts.get(ty).align;
         Ok((self.locate_access(inst, pointer, usize::MAX, align)?, ty))
     }
 
-    /// A function of one float that gives two values, for each component.
+    /// Lowers a function of one float with two results, for each component.
     fn emit_paired_results(
         &mut self,
         inst: InstRef<'_>,
@@ -37,7 +37,7 @@ impl ShaderLowering<'_> {
             second.push(b);
         }
         let (place, ty) = self.locate_second_result(inst, inst.id_operand(3))?;
-        let (kept, _) = self.facts.split_vector_type(ty);
+        let (kept, _) = self.info.split_vector_type(ty);
         let kept = self.lower_type(kept)?;
         let kept = self.make_vector_type(kept, count);
         let second = self.construct_composite(kept, second);
@@ -87,7 +87,7 @@ pub fn lower_modf(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, S
 pub fn lower_frexp(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     l.emit_paired_results(inst, |l, ty, scalar, x| {
         let word = l.make_int_type(32);
-        // Halves go through floats, of which none of them is denormal.
+        // Halves are computed as floats, in which none of them is subnormal.
         let wide = match scalar {
             MemoryScalar::Float(16) => l.make_scalar_type(MemoryScalar::Float(32)),
             _ => ty,
@@ -125,7 +125,7 @@ pub fn lower_sincos(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id,
 }
 
 impl ShaderLowering<'_> {
-    /// The place of vector `index` of so many elements behind a pointer to the first.
+    /// The location of vector `index` after a pointer to the first vector.
     fn vector_place(
         &mut self,
         inst: InstRef<'_>,
@@ -135,8 +135,8 @@ impl ShaderLowering<'_> {
         align: u32,
     ) -> Result<ShaderMemoryLocation, SourceDiagnostic> {
         let place = self.locate_access(inst, pointer, usize::MAX, align)?;
-        let ty = self.pointer_type(place.class);
-        let to = self.classes.memory(place.class).pointer_width();
+        let ty = self.pointer_type(place.set);
+        let to = self.points_to.memory(place.set).pointer_width();
         let (scalar, _) = self.find_component_scalar(index)?;
         let index = self.lower_operand(index)?;
         let index = self.resize_int(index, scalar.size() * 8, to);
@@ -161,7 +161,7 @@ impl ShaderLowering<'_> {
     }
 }
 
-/// Elements from one vector to the next: three take the room of four in the aligned forms.
+/// Stride of vectors in elements: three take the room of four in the aligned forms.
 fn compute_vector_stride(number: u32, count: u32) -> u32 {
     match number {
         cl::VLOADA_HALFN | cl::VSTOREA_HALFN | cl::VSTOREA_HALFN_R if count == 3 => 4,
@@ -184,9 +184,10 @@ pub fn vector_load(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, 
     for (place, few) in ShaderLowering::split_into_chunks(place, from, count) {
         let loaded = l.load_scalars(place, from, few)?;
         for lane in l.split_components(kept, loaded, few) {
-            parts.push(match from == to {
-                true => lane,
-                false => l.emit_value(Op::FConvert, part, &[lane]),
+            parts.push(if from == to {
+                lane
+            } else {
+                l.emit_value(Op::FConvert, part, &[lane])
             });
         }
     }

@@ -13,16 +13,16 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl, opencl_std as cl};
 use spirula_spirv::ir::InstRef;
 
-/// What a function of scalars is given besides its operands.
+/// Context of a function of scalars besides its operands.
 #[derive(Clone, Copy)]
 struct ScalarBuiltinCall {
     /// Its number in the set.
     number: u32,
     /// Type of the result.
     ty: Id,
-    /// The same, as a scalar.
+    /// Scalar type of the result.
     scalar: MemoryScalar,
-    /// The first operand's.
+    /// Scalar type of the first operand.
     from: MemoryScalar,
 }
 
@@ -32,16 +32,16 @@ impl ScalarBuiltinCall {
     }
 }
 
-/// How an instruction is lowered.
+/// Ways to lower an extended instruction.
 #[derive(Clone, Copy)]
 enum OpenClStdLowering {
-    /// To one of GLSL.std.450, of floats of at most so many bits.
+    /// It becomes one of GLSL.std.450, for floats of at most this many bits.
     Glsl(u32, u32),
-    /// To an instruction.
+    /// It becomes an instruction.
     Op(Op),
-    /// Component by component.
+    /// It is lowered component by component.
     Scalars(fn(&mut ShaderLowering<'_>, ScalarBuiltinCall, &[Id]) -> Id),
-    /// As a whole.
+    /// It is lowered as a whole.
     Whole(fn(&mut ShaderLowering<'_>, InstRef<'_>) -> Result<Id, SourceDiagnostic>),
 }
 
@@ -143,7 +143,7 @@ const TABLE: &[(&[u32], OpenClStdLowering)] = &[
     (&[cl::PRINTF], OpenClStdLowering::Whole(super::printf::lower_printf)),
 ];
 
-/// Functions by others of GLSL.std.450 that it has for at most 32 bits.
+/// Functions by those of GLSL.std.450, which has them for at most 32 bits.
 const NARROW: &[u32] = &[
     cl::EXP10,
     cl::LOG10,
@@ -158,7 +158,7 @@ const NARROW: &[u32] = &[
     cl::SINCOS,
 ];
 
-/// Whether Vulkan has instructions for a function of floats of a width, however exact they are.
+/// Whether Vulkan has instructions for a function of floats of a width, regardless of their accuracy.
 pub fn has_instruction(number: u32, width: u32) -> bool {
     let found = TABLE.iter().find(|(numbers, _)| numbers.contains(&number));
     match found {
@@ -174,7 +174,7 @@ pub fn lower_extended_instruction(
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
     let number = inst.operand_word(1);
-    let set = l.facts.ids.ext_inst_set(inst);
+    let set = l.info.ids.ext_inst_set(inst);
     if set.is_some_and(|s| s.name.starts_with("NonSemantic.") || s.name.contains("DebugInfo")) {
         return Ok(l.make_uint_constant(32, 0));
     }

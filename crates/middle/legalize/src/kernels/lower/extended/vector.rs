@@ -1,4 +1,4 @@
-//! Functions of whole vectors.
+//! Extended instructions on whole vectors.
 
 use super::super::composites::expect_result;
 use super::ShaderLowering;
@@ -25,7 +25,7 @@ pub fn lower_select_builtin(
     })
 }
 
-/// `shuffle` and `shuffle2`: components by numbers of which only the low bits count.
+/// `shuffle` and `shuffle2`: components by indices of which only the low bits count.
 pub fn lower_shuffle_builtin(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
@@ -62,7 +62,7 @@ pub fn lower_shuffle_builtin(
     Ok(l.construct_composite(ty, parts))
 }
 
-/// `cross`, of four components as of three.
+/// `cross`, of three or four components.
 pub fn lower_cross(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let (part, count) = l.find_component_type(expect_result(inst))?;
     let (scalar, _) = l.find_component_scalar(expect_result(inst))?;
