@@ -1,8 +1,8 @@
-//! What an implementation of devices provides.
+//! Drivers: the interface that an implementation of a device provides, and the facts of a device.
 
 use crate::{
-    CheckOptions, DeviceBuffer, DeviceError, DeviceKernel, ImageShape, KernelLaunch, PipeShape,
-    SamplerState,
+    BufferHandle, CheckOptions, DeviceError, ImageHandle, ImageShape, KernelHandle, KernelLaunch,
+    PipeHandle, PipeShape, ResourceHandle, SamplerHandle, SamplerState,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::SpirvVersion;
@@ -22,35 +22,35 @@ pub enum DeviceKind {
     Other,
 }
 
-/// A device and what it can do.
+/// Facts of a device: its names, capabilities and limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
-    /// The name that [`crate::Device::open`] takes.
+    /// The name that [`crate::ComputeDevice::open`] takes.
     pub id: String,
-    /// Name for people.
+    /// Name for display.
     pub name: String,
-    /// Kind.
+    /// Kind of device.
     pub kind: DeviceKind,
-    /// Who drives it, with version.
+    /// Name and version of its driver.
     pub driver: String,
-    /// Newest version of SPIR-V that it takes; `None` where it takes none.
+    /// Newest version of SPIR-V that it accepts; `None` where it accepts none.
     pub newest_module: Option<SpirvVersion>,
-    /// Invocations of a subgroup; 0 where it does not tell.
+    /// Invocations of a subgroup; 0 where the driver does not say.
     pub subgroup_size: u32,
-    /// Whether the invocations of a subgroup hand values to each other by `OpGroupNonUniformShuffleXor` and the like.
+    /// Whether subgroups have shuffles such as `OpGroupNonUniformShuffleXor`.
     pub has_shuffles: bool,
-    /// Whether a workgroup that has begun goes on whatever others do, so that those that begin later may wait for it. Vulkan
-    /// promises nothing of the kind; it is known of drivers.
+    /// Whether a workgroup that has begun makes progress independently of others, so that later workgroups may wait for it. Vulkan
+    /// does not guarantee this; it is known for some drivers.
     pub has_forward_progress: bool,
     /// The widths of floats, a bit each (16, 32, 64), whose signed zeros, infinities and NaNs
     /// kernels can rely on.
     pub special_values: u32,
-    /// Matrices that a subgroup can multiply together.
+    /// Matrix products that a subgroup can compute.
     pub matrices: Vec<MatrixShape>,
-    /// Whether a subgroup that is a workgroup multiplies matrices of 32-bit floats of any size, which lie in memory;
-    /// factors may be of 16-bit floats.
+    /// Whether a subgroup that is a workgroup multiplies matrices of 32-bit floats of any size in memory. Factors may
+    /// consist of 16-bit floats.
     pub has_dense_matrices: bool,
-    /// What must not be exceeded.
+    /// Limits of launches and buffers.
     pub limits: DeviceLimits,
 }
 
@@ -83,49 +83,48 @@ pub enum MatrixElement {
     U64,
 }
 
-/// What a launch or a buffer must not exceed.
+/// Limits of launches and buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceLimits {
-    /// Bytes of a buffer.
+    /// Most bytes of a buffer.
     pub buffer_size: u64,
-    /// Invocations of a workgroup in each dimension.
+    /// Most invocations of a workgroup in each dimension.
     pub workgroup_size: [u32; 3],
-    /// Invocations of a workgroup.
+    /// Most invocations of a workgroup.
     pub workgroup_invocations: u32,
-    /// Bytes of memory shared by a workgroup.
+    /// Most bytes of workgroup memory.
     pub workgroup_memory: u64,
-    /// Workgroups in each dimension.
+    /// Most workgroups in each dimension.
     pub groups: [u32; 3],
-    /// Bytes of push constants.
+    /// Most bytes of push constants.
     pub push_constants: u32,
-    /// Whether launches may exceed `groups` in a dimension; they are folded into the others then.
+    /// Whether launches may exceed `groups` in a dimension; they are then folded into the other dimensions.
     pub folds: bool,
     /// Whether the last workgroups of a launch may be smaller than the others.
     pub partial_groups: bool,
 }
 
-/// How a device is opened.
+/// Options for opening a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceOptions {
     /// Threads of a CPU device; by default one for each processor.
     pub threads: Option<usize>,
-    /// Whether a Vulkan device is watched by Vulkan's validation layer, whose complaints become
-    /// errors.
+    /// Whether Vulkan's validation layer checks calls of a Vulkan device. Its findings become errors.
     pub validation: bool,
-    /// Whether the validation layer also checks what shaders do on the device, which is slow.
+    /// Whether the validation layer also checks shaders on the device, which is slow.
     pub gpu_checks: bool,
     /// Whether the time that each launch takes on the device is measured.
     pub times: bool,
-    /// Folder for what is kept between runs, such as compiled pipelines; nothing is kept without one.
+    /// Folder for data that is kept between runs, such as compiled pipelines. Without a folder nothing is kept.
     pub cache: Option<PathBuf>,
-    /// Longest time that a launch may take on a CPU device, and that work of a GPU is waited for; after
-    /// it a GPU is of no use any more.
+    /// Longest time of a launch on a CPU device, and longest time to wait for work of a GPU. A GPU is unusable after
+    /// that time.
     pub timeout: Option<Duration>,
-    /// How `cpu+san` checks.
+    /// Options of the sanitizer, `cpu+san`.
     pub check: CheckOptions,
 }
 
-/// The error that a device has none of something.
+/// The error that a device does not support a kind of resource.
 fn refuse_unsupported<T>(device: &str, what: String) -> Result<T, DeviceError> {
     let text = format!("{what} are not supported by {device}");
     Err(DeviceError::Unsupported(vec![SourceDiagnostic::error(
@@ -136,92 +135,91 @@ fn refuse_unsupported<T>(device: &str, what: String) -> Result<T, DeviceError> {
 
 /// An implementation of a device.
 ///
-/// [`crate::Device`] calls it with what was checked: handles are alive, ranges are inside of
-/// buffers, launches fit the kernel's interface and the limits. Buffers and kernels are numbered by
-/// the caller, from 0 on, and created in that order.
+/// [`crate::ComputeDevice`] checks all calls before: handles are alive, ranges are within buffers, launches fit the
+/// kernel's interface and the limits. The caller numbers resources and kernels from 0 and creates them in that order.
 pub trait DeviceDriver: Send {
-    /// What it drives.
+    /// The device that it drives.
     fn info(&self) -> &DeviceInfo;
 
-    /// Whether it runs kernels; else they come to it as compute shaders.
+    /// Whether it runs OpenCL kernels. Otherwise it gets them as compute shaders.
     fn runs_kernels(&self) -> bool {
         true
     }
 
-    /// Whether it hands launches on to devices, which see to how arguments are passed.
+    /// Whether it forwards launches to other devices, which pass the arguments themselves.
     fn forwards_launches(&self) -> bool {
         false
     }
 
-    /// Makes a buffer of zeros, aligned to 128 bytes at least.
+    /// Creates a buffer of zeros, aligned to at least 128 bytes.
     ///
     /// # Errors
     /// When there is no memory for it.
-    fn create_buffer(&mut self, buffer: DeviceBuffer, size: u64) -> Result<(), DeviceError>;
+    fn create_buffer(&mut self, buffer: BufferHandle, size: u64) -> Result<(), DeviceError>;
 
-    /// Makes an image of zeros. Its bytes are its texels, as [`ImageShape`] says, which are read and written
-    /// as a buffer's are; so are handles. Where a descriptor takes a sampler, too, it is this one.
+    /// Creates an image of zeros. Its bytes are its texels in the order that [`ImageShape`] defines. `_sampler` is the sampler
+    /// of descriptors that combine an image with a sampler.
     ///
     /// # Errors
     /// When there is no memory for it, or the device has no such images.
     fn create_image(
         &mut self,
-        _: DeviceBuffer,
+        _: ImageHandle,
         shape: &ImageShape,
         _sampler: &SamplerState,
     ) -> Result<(), DeviceError> {
         refuse_unsupported(&self.info().id, format!("images of {}", shape.format))
     }
 
-    /// Makes a sampler, whose handle is numbered as a buffer's.
+    /// Creates a sampler.
     ///
     /// # Errors
     /// When the device has no such samplers.
     fn create_sampler(
         &mut self,
-        _: DeviceBuffer,
+        _: SamplerHandle,
         _sampler: &SamplerState,
     ) -> Result<(), DeviceError> {
         refuse_unsupported(&self.info().id, "samplers".to_owned())
     }
 
-    /// Makes an empty pipe, whose handle is numbered as a buffer's.
+    /// Creates an empty pipe.
     ///
     /// # Errors
     /// When there is no memory for it, or the device has no pipes.
-    fn create_pipe(&mut self, _: DeviceBuffer, _shape: PipeShape) -> Result<(), DeviceError> {
+    fn create_pipe(&mut self, _: PipeHandle, _shape: PipeShape) -> Result<(), DeviceError> {
         refuse_unsupported(&self.info().id, "pipes".to_owned())
     }
 
-    /// Makes a buffer of any contents, aligned likewise.
+    /// Creates a buffer with undefined contents, aligned to at least 128 bytes.
     ///
     /// # Errors
     /// When there is no memory for it.
-    fn create_scratch(&mut self, buffer: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
+    fn create_scratch(&mut self, buffer: BufferHandle, size: u64) -> Result<(), DeviceError> {
         self.create_buffer(buffer, size)
     }
 
-    /// Gives the memory of a buffer, an image, a sampler or a pipe back.
-    fn destroy_buffer(&mut self, buffer: DeviceBuffer);
+    /// Destroys a resource and frees its memory.
+    fn destroy_resource(&mut self, resource: ResourceHandle);
 
-    /// Copies into a buffer.
+    /// Copies into a buffer, or into the texels of an image.
     ///
     /// # Errors
     /// When the device fails.
-    fn write_buffer(
+    fn write_resource(
         &mut self,
-        buffer: DeviceBuffer,
+        resource: ResourceHandle,
         offset: u64,
         data: &[u8],
     ) -> Result<(), DeviceError>;
 
-    /// Copies out of a buffer, after all launches that may write it.
+    /// Copies out of a buffer, or of the texels of an image, after all launches that may write it.
     ///
     /// # Errors
     /// When the device fails.
-    fn read_buffer(
+    fn read_resource(
         &mut self,
-        buffer: DeviceBuffer,
+        resource: ResourceHandle,
         offset: u64,
         out: &mut [u8],
     ) -> Result<(), DeviceError>;
@@ -232,45 +230,47 @@ pub trait DeviceDriver: Send {
     /// When the device fails.
     fn read_all(
         &mut self,
-        parts: &mut [(DeviceBuffer, u64, &mut [u8])],
+        parts: &mut [(BufferHandle, u64, &mut [u8])],
     ) -> Result<(), DeviceError> {
         let mut parts = parts.iter_mut();
-        parts.try_for_each(|(buffer, offset, out)| self.read_buffer(*buffer, *offset, out))
+        parts.try_for_each(|(buffer, offset, out)| {
+            self.read_resource((*buffer).into(), *offset, out)
+        })
     }
 
-    /// The address by which kernels reach a buffer, which any launch from then on may do.
+    /// The address by which kernels access a buffer. Any later launch may access it.
     ///
     /// # Errors
     /// When the device has no addresses.
-    fn buffer_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError>;
+    fn buffer_address(&mut self, buffer: BufferHandle) -> Result<u64, DeviceError>;
 
-    /// The address of a buffer that a launch reaches it by, which is told of it.
+    /// The address by which one launch accesses a buffer; that launch names the buffer among those that it reaches.
     ///
     /// # Errors
     /// When the device has no addresses.
-    fn argument_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
+    fn argument_address(&mut self, buffer: BufferHandle) -> Result<u64, DeviceError> {
         self.buffer_address(buffer)
     }
 
-    /// Compiles an entry point. `spec` has values by `SpecId`, known to exist.
+    /// Compiles an entry point. `spec` has values of existing specialisation constants by `SpecId`.
     ///
     /// # Errors
     /// When the module needs something that the device lacks, or is not valid.
     fn create_kernel(
         &mut self,
-        kernel: DeviceKernel,
+        kernel: KernelHandle,
         module: &SpirvModule,
         interface: &EntryInterface,
         spec: &[(u32, u64)],
     ) -> Result<(), DeviceError>;
 
-    /// The same of a kernel that was lowered for this run, and stays within its buffers.
+    /// Compiles a kernel that this toolchain lowered for this run. Such a kernel stays within its buffers.
     ///
     /// # Errors
     /// As [`DeviceDriver::create_kernel`].
     fn create_own_kernel(
         &mut self,
-        kernel: DeviceKernel,
+        kernel: KernelHandle,
         module: &SpirvModule,
         interface: &EntryInterface,
         spec: &[(u32, u64)],
@@ -278,46 +278,46 @@ pub trait DeviceDriver: Send {
         self.create_kernel(kernel, module, interface, spec)
     }
 
-    /// Begins a launch, after all launches and copies before it. `reached` are buffers whose addresses
-    /// are among the push constants.
+    /// Begins a launch, ordered after all earlier launches and copies. `reached` are the buffers whose addresses are among the
+    /// push constants.
     ///
     /// # Errors
     /// When the device cannot run it.
     fn launch_kernel(
         &mut self,
         launch: &KernelLaunch,
-        reached: &[DeviceBuffer],
+        reached: &[BufferHandle],
     ) -> Result<(), DeviceError>;
 
-    /// Instructions that all launches so far have run, where the device counts them.
+    /// Number of instructions that all launches so far have run, where the device counts them.
     fn instruction_count(&self) -> Option<u64> {
         None
     }
 
-    /// Waits for all that was begun.
+    /// Waits for all work.
     ///
     /// # Errors
-    /// When something that was begun failed.
+    /// When some of it failed.
     fn wait_idle(&mut self) -> Result<(), DeviceError>;
 
-    /// Whether a kernel was compiled already when it was created; `None` where the driver does not tell.
-    fn was_cached(&self, _: DeviceKernel) -> Option<bool> {
+    /// Whether a kernel came from a cache when it was created; `None` where the driver does not say.
+    fn was_cached(&self, _: KernelHandle) -> Option<bool> {
         None
     }
 
-    /// What is worth telling and no error, since this was last asked.
+    /// Returns the warnings since the last call.
     fn take_warnings(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What kernels printed, since this was last asked; a driver that runs shaders has none, as
-    /// [`crate::Device`] reads what shaders print.
+    /// Returns the output of kernels since the last call. A driver that runs shaders has none, since
+    /// [`crate::ComputeDevice`] reads the output of shaders.
     fn take_printed(&mut self) -> Vec<u8> {
         Vec::new()
     }
 
-    /// Device time of launches that have ended since this was last asked, where it is measured.
-    fn take_times(&mut self) -> Vec<(DeviceKernel, Duration)> {
+    /// Returns the device times of launches that ended since the last call, where they are measured.
+    fn take_times(&mut self) -> Vec<(KernelHandle, Duration)> {
         Vec::new()
     }
 }

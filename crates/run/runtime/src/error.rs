@@ -1,39 +1,38 @@
-//! What can go wrong with a device.
+//! Errors of devices.
 
 use spirula_cpu::FaultReport;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_legalize::LegalizeError;
 
-/// Why a device refused something, or failed.
+/// Reasons why a device refuses a request or fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
-    /// There is no such device.
+    /// No such device exists.
     #[error("no device {name}; there are: {available}")]
     NoDevice {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// Names that there are.
+        /// Names of existing devices.
         available: String,
     },
     /// The module is not valid, or has no such entry point.
     #[error("{0}")]
     Module(Box<SourceDiagnostic>),
-    /// The module needs something that the device lacks: each such place in the module, one at
-    /// least.
+    /// The module needs something that the device lacks: each such place in the module, at least one.
     #[error("{}", describe_first(.0))]
     Unsupported(Vec<SourceDiagnostic>),
-    /// There is no memory for a buffer.
+    /// The memory does not suffice for a buffer.
     #[error("no memory for a buffer of {size} bytes; the device gives {limit}")]
     Memory {
-        /// Bytes that were asked for.
+        /// Requested bytes.
         size: u64,
-        /// Bytes that the device gives at most.
+        /// Most bytes that the device provides.
         limit: u64,
     },
-    /// There cannot be an image of this shape.
+    /// The shape of an image is invalid.
     #[error("{0}")]
     Image(String),
-    /// A handle of something that was destroyed, or of another device.
+    /// The handle belongs to another device, or its resource was destroyed.
     #[error("{0} is not of this device, or was destroyed")]
     Handle(&'static str),
     /// A copy reaches beyond the end of its buffer.
@@ -63,7 +62,7 @@ pub enum DeviceError {
         number: usize,
         /// Name of the parameter.
         name: Option<String>,
-        /// What is wrong.
+        /// The mismatch.
         problem: String,
     },
     /// A resource does not fit the shader.
@@ -75,7 +74,7 @@ pub enum DeviceError {
         binding: u32,
         /// Name of the variable or its block.
         name: Option<String>,
-        /// What is wrong.
+        /// The mismatch.
         problem: String,
     },
     /// A specialisation value fits no constant of the module.
@@ -83,16 +82,16 @@ pub enum DeviceError {
     Spec {
         /// `SpecId`.
         id: u32,
-        /// What is wrong.
+        /// The mismatch.
         problem: String,
     },
-    /// The launch makes no sense for this kernel or this device.
+    /// The launch does not fit the kernel or the device.
     #[error("{0}")]
     Launch(String),
-    /// Devices that do the same came to different results.
+    /// Compared devices have different results.
     #[error("{0}")]
     Parted(Box<crate::LaunchMismatch>),
-    /// Kernels did what they must not, as the checking device found.
+    /// The sanitizer found faults in kernels.
     #[error("{}", join_reports(.0))]
     Faults(Vec<FaultReport>),
     /// The driver's compiler failed on a valid kernel.

@@ -1,47 +1,25 @@
-//! What is launched, over how many invocations, with what.
+//! Launches: a kernel, its index space and its arguments or resources.
 
+use crate::{BufferHandle, ImageHandle, KernelHandle, PipeHandle, ResourceHandle, SamplerHandle};
 use spirula_program::ByteRegion;
-
-/// A buffer of a device, or an image, a sampler or a pipe, which kernels are given in the same way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct DeviceBuffer(pub(crate) u32);
-
-/// A kernel of a device: an entry point of a module, specialised and compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct DeviceKernel(pub(crate) u32);
-
-impl DeviceBuffer {
-    /// Position in a driver's tables: buffers are numbered from 0 in the order of their creation,
-    /// and numbers are not used again.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl DeviceKernel {
-    /// Position in a driver's tables, as [`DeviceBuffer::index`].
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// One launch of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelLaunch {
-    /// What runs.
-    pub kernel: DeviceKernel,
-    /// Over how many invocations.
+    /// The kernel.
+    pub kernel: KernelHandle,
+    /// The index space.
     pub size: IndexSpace,
-    /// With what.
+    /// Arguments or resources.
     pub inputs: LaunchInputs,
 }
 
-/// The index space of a launch; sizes of dimensions that are not used are 1, their offsets 0.
+/// The index space of a launch. Unused dimensions have size 1 and offset 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexSpace {
-    /// Invocations, as OpenCL counts.
+    /// Invocations, as in OpenCL.
     Items {
-        /// Number of dimensions, 1 to 3, which kernels may ask for.
+        /// Number of dimensions, 1 to 3, which kernels can query.
         dimensions: u32,
         /// Invocations of each dimension.
         global: [u64; 3],
@@ -50,18 +28,18 @@ pub enum IndexSpace {
         /// Added to global ids.
         offset: [u64; 3],
     },
-    /// Workgroups, as Vulkan counts; their size is the module's.
+    /// Workgroups, as in Vulkan. The module says their size.
     Groups([u32; 3]),
 }
 
-/// What a kernel gets.
+/// Inputs of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchInputs {
-    /// Parameters of a `Kernel` in order.
+    /// Arguments of a `Kernel` in order.
     Arguments(Vec<KernelArgument>),
     /// Resources of a `GLCompute` shader.
     Resources {
-        /// Buffers by descriptor.
+        /// Resources by descriptor.
         bindings: Vec<LaunchBinding>,
         /// Push constants.
         push: Vec<u8>,
@@ -72,36 +50,57 @@ pub enum LaunchInputs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KernelArgument {
     /// A pointer to a buffer, an image, a sampler or a pipe.
-    Buffer(DeviceBuffer),
+    Resource(ResourceHandle),
     /// A value, as its bytes.
     Bytes(Vec<u8>),
-    /// A pointer to so many bytes of workgroup memory.
+    /// A pointer to workgroup memory of this many bytes.
     Local(u64),
 }
 
-/// A buffer, image or sampler at a descriptor.
+/// The binding of a buffer, an image or a sampler to a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchBinding {
     /// Descriptor set.
     pub set: u32,
     /// Binding.
     pub binding: u32,
-    /// Element of an array of descriptors; else 0.
+    /// Element of an array of descriptors; 0 for a single descriptor.
     pub index: u32,
-    /// What is bound.
-    pub buffer: DeviceBuffer,
-    /// What of a buffer the launch touches, where that is known: launches that touch different parts may run side by side.
+    /// The resource.
+    pub resource: ResourceHandle,
+    /// The region of a buffer that the launch accesses, where it is known. Launches that access disjoint regions may run
+    /// concurrently.
     pub region: Option<ByteRegion>,
 }
 
+macro_rules! resource_arguments {
+    ($($handle:ty,)*) => {
+        $(
+            impl From<$handle> for KernelArgument {
+                fn from(resource: $handle) -> KernelArgument {
+                    KernelArgument::Resource(resource.into())
+                }
+            }
+        )*
+    };
+}
+
+resource_arguments! {
+    BufferHandle,
+    ImageHandle,
+    SamplerHandle,
+    PipeHandle,
+    ResourceHandle,
+}
+
 impl LaunchBinding {
-    /// All of a buffer at a binding of the first set.
-    pub fn with_whole_buffer(binding: u32, buffer: DeviceBuffer) -> LaunchBinding {
+    /// Binds a whole buffer to a binding of set 0.
+    pub fn with_whole_buffer(binding: u32, buffer: BufferHandle) -> LaunchBinding {
         LaunchBinding {
             set: 0,
             binding,
             index: 0,
-            buffer,
+            resource: buffer.into(),
             region: None,
         }
     }

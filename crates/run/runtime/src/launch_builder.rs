@@ -1,9 +1,10 @@
-//! Launches with typed arguments.
+//! Launch builder: launches with typed arguments.
 
 use crate::data::ElementType;
 use crate::{
-    ComputeDevice, DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelArgument,
-    KernelLaunch, LaunchBinding, LaunchInputs,
+    BufferHandle, ComputeDevice, DeviceError, ImageHandle, IndexSpace, KernelArgument,
+    KernelHandle, KernelLaunch, LaunchBinding, LaunchInputs, PipeHandle, ResourceHandle,
+    SamplerHandle,
 };
 use bytemuck::{AnyBitPattern, NoUninit};
 use spirula_spirv::ir::SpirvModule;
@@ -12,7 +13,7 @@ use spirula_spirv::verify;
 /// Reads and verifies a module: binary SPIR-V, in either byte order.
 ///
 /// # Errors
-/// When it is not valid, with the first thing that is wrong.
+/// When it is not valid, with the first fault.
 pub fn load_module(spirv: &[u8]) -> Result<SpirvModule, DeviceError> {
     let module = SpirvModule::from_bytes(spirv).map_err(|d| DeviceError::Module(Box::new(d)))?;
     let options = verify::VerifyOptions {
@@ -27,9 +28,9 @@ pub fn load_module(spirv: &[u8]) -> Result<SpirvModule, DeviceError> {
     }
 }
 
-/// Numbers that kernels take by value.
+/// Number types that kernels take by value.
 pub trait KernelScalar: NoUninit + AnyBitPattern {
-    /// What kernels call them.
+    /// The element type of these numbers.
     const ELEMENT: ElementType;
 }
 
@@ -63,10 +64,10 @@ scalars! {
     f64 => F64,
 }
 
-/// What [`LaunchBuilder::with_argument`] takes: a buffer, a number, an array of numbers for a vector, [`WorkgroupBytes`], or an
-/// [`KernelArgument`].
+/// Values that [`LaunchBuilder::with_argument`] accepts: a resource, a number, an array of numbers for a vector,
+/// [`WorkgroupBytes`], or a [`KernelArgument`].
 pub trait IntoArgument {
-    /// The argument, and what its numbers are.
+    /// The argument, and the element type of its numbers.
     fn into_argument(self) -> (KernelArgument, Option<ElementType>);
 }
 
@@ -77,10 +78,24 @@ impl<T: KernelScalar, const N: usize> IntoArgument for [T; N] {
     }
 }
 
-impl IntoArgument for DeviceBuffer {
-    fn into_argument(self) -> (KernelArgument, Option<ElementType>) {
-        (KernelArgument::Buffer(self), None)
-    }
+macro_rules! resource_arguments {
+    ($($handle:ty,)*) => {
+        $(
+            impl IntoArgument for $handle {
+                fn into_argument(self) -> (KernelArgument, Option<ElementType>) {
+                    (self.into(), None)
+                }
+            }
+        )*
+    };
+}
+
+resource_arguments! {
+    BufferHandle,
+    ImageHandle,
+    SamplerHandle,
+    PipeHandle,
+    ResourceHandle,
 }
 
 impl IntoArgument for KernelArgument {
@@ -89,7 +104,7 @@ impl IntoArgument for KernelArgument {
     }
 }
 
-/// So many bytes of workgroup memory.
+/// Workgroup memory of this many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkgroupBytes(pub u64);
 
@@ -107,7 +122,7 @@ pub struct LaunchExtent {
 }
 
 impl<const N: usize> From<[u64; N]> for LaunchExtent {
-    /// Sizes beyond the third are left out.
+    /// Sizes beyond the third are ignored.
     fn from(given: [u64; N]) -> Self {
         let mut sizes = [1; 3];
         for (to, size) in sizes.iter_mut().zip(given) {
@@ -137,7 +152,7 @@ impl LaunchExtent {
     }
 }
 
-/// A launch that is being put together; [`LaunchBuilder::run_and_wait`] or [`LaunchBuilder::begin_launch`] makes it one.
+/// Builder of a launch, which [`LaunchBuilder::run_and_wait`] or [`LaunchBuilder::begin_launch`] begins.
 ///
 /// ```
 /// use spirula_runtime::{ComputeDevice, DeviceOptions, load_module};
@@ -158,7 +173,7 @@ impl LaunchExtent {
 /// device.prepare_launch(kernel).with_global_size(4).with_local_size(2).with_argument(out).run_and_wait()?;
 /// assert_eq!(device.download_as::<i32>(out)?, [0, 5, 10, 15]);
 ///
-/// // What does not fit is told by name before anything runs.
+/// // A mismatch is reported by name before anything runs.
 /// let error = device.prepare_launch(kernel).with_global_size(4).with_argument(2.5_f32).run_and_wait().unwrap_err();
 /// assert_eq!(error.to_string(), "argument 0 (out): it takes a buffer, a value of 4 bytes is given");
 /// # Ok::<(), spirula_runtime::DeviceError>(())
@@ -166,7 +181,7 @@ impl LaunchExtent {
 #[must_use = "nothing is launched before `run` or `begin`"]
 pub struct LaunchBuilder<'d> {
     device: &'d mut ComputeDevice,
-    kernel: DeviceKernel,
+    kernel: KernelHandle,
     global: Option<LaunchExtent>,
     groups: Option<LaunchExtent>,
     local: Option<LaunchExtent>,
@@ -177,7 +192,7 @@ pub struct LaunchBuilder<'d> {
 }
 
 impl<'d> LaunchBuilder<'d> {
-    pub(crate) fn new(device: &'d mut ComputeDevice, kernel: DeviceKernel) -> LaunchBuilder<'d> {
+    pub(crate) fn new(device: &'d mut ComputeDevice, kernel: KernelHandle) -> LaunchBuilder<'d> {
         LaunchBuilder {
             device,
             kernel,
@@ -191,25 +206,25 @@ impl<'d> LaunchBuilder<'d> {
         }
     }
 
-    /// So many invocations: a number, or an array of one to three.
+    /// Sets the number of invocations: a number, or an array of one to three.
     pub fn with_global_size(mut self, size: impl Into<LaunchExtent>) -> Self {
         self.global = Some(size.into());
         self
     }
 
-    /// Invocations of a workgroup; without this the module's, or what the device likes.
+    /// Sets the invocations of a workgroup. The default is the module's size, or one that the device chooses.
     pub fn with_local_size(mut self, size: impl Into<LaunchExtent>) -> Self {
         self.local = Some(size.into());
         self
     }
 
-    /// So many workgroups, of the size that the module or [`LaunchBuilder::with_local_size`] says.
+    /// Sets the number of workgroups, of the size that the module or [`LaunchBuilder::with_local_size`] says.
     pub fn with_workgroups(mut self, size: impl Into<LaunchExtent>) -> Self {
         self.groups = Some(size.into());
         self
     }
 
-    /// Added to global ids.
+    /// Sets the offset that is added to global ids.
     pub fn with_global_offset(mut self, offset: impl Into<LaunchExtent>) -> Self {
         let offset = offset.into();
         for axis in 0..offset.dimensions as usize {
@@ -218,25 +233,30 @@ impl<'d> LaunchBuilder<'d> {
         self
     }
 
-    /// The next argument of a kernel.
+    /// Appends an argument of a kernel.
     pub fn with_argument(mut self, argument: impl IntoArgument) -> Self {
         self.arguments.push(argument.into_argument());
         self
     }
 
-    /// A buffer for a shader.
-    pub fn bind_buffer(mut self, set: u32, binding: u32, buffer: DeviceBuffer) -> Self {
+    /// Binds a buffer, an image or a sampler to a descriptor of a shader.
+    pub fn bind_resource(
+        mut self,
+        set: u32,
+        binding: u32,
+        resource: impl Into<ResourceHandle>,
+    ) -> Self {
         self.bindings.push(LaunchBinding {
             set,
             binding,
             index: 0,
-            buffer,
+            resource: resource.into(),
             region: None,
         });
         self
     }
 
-    /// The next push constant of a shader, at the next multiple of its size.
+    /// Appends a push constant of a shader, at the next multiple of its size.
     pub fn push_constant<T: KernelScalar>(mut self, value: T) -> Self {
         let at = self.push.len().next_multiple_of(size_of::<T>());
         self.push.resize(at, 0);
@@ -244,7 +264,7 @@ impl<'d> LaunchBuilder<'d> {
         self
     }
 
-    /// Runs it and waits until it is done.
+    /// Launches, and waits for the end.
     ///
     /// # Errors
     /// When it does not fit the kernel or the device, or the device fails.
@@ -254,8 +274,8 @@ impl<'d> LaunchBuilder<'d> {
         device.wait_idle()
     }
 
-    /// Begins it, after all launches and copies before it. Copies out of the buffers that it writes wait for
-    /// it, and so does [`ComputeDevice::wait_idle`].
+    /// Begins the launch, ordered after all earlier launches and copies. Copies out of buffers that it writes wait for it, as
+    /// does [`ComputeDevice::wait_idle`].
     ///
     /// # Errors
     /// When it does not fit the kernel or the device.
@@ -314,12 +334,13 @@ impl<'d> LaunchBuilder<'d> {
                 return Err(DeviceError::Launch(text));
             }
         };
-        let inputs = match is_kernel {
-            true => LaunchInputs::Arguments(self.arguments.into_iter().map(|(a, _)| a).collect()),
-            false => LaunchInputs::Resources {
+        let inputs = if is_kernel {
+            LaunchInputs::Arguments(self.arguments.into_iter().map(|(a, _)| a).collect())
+        } else {
+            LaunchInputs::Resources {
                 bindings: self.bindings,
                 push: self.push,
-            },
+            }
         };
         let launch = KernelLaunch {
             kernel: self.kernel,

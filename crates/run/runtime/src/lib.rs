@@ -1,13 +1,13 @@
 //! Devices, buffers and kernels.
 //!
-//! - [`ComputeDevice`]: creates buffers and kernels and launches them, after everything was checked against
-//!   the module's interface. [`DeviceDriver`] is what an implementation provides.
+//! - [`ComputeDevice`]: creates resources and kernels and launches them. Each launch is checked against the module's
+//!   interface. [`DeviceDriver`] is the interface of implementations.
 //! - [`DeviceMachine`]: runs whole programs (`spirula_program`) on a device.
-//! - [`LaunchBuilder`]: launches with typed arguments, as `device.call(kernel).global(1024).arg(x).run()`.
-//! - [`ComputeDevice::with_comparison`]: several devices that do the same, compared launch by launch.
-//! - [`probe`]: whether a device does what it claims.
+//! - [`LaunchBuilder`]: launches with typed arguments.
+//! - [`ComputeDevice::with_comparison`]: several devices, compared launch by launch.
+//! - [`probe`]: tests of the capabilities that a device claims.
 //! - [`data`]: typed data for buffers.
-//! - [`type_names`]: a module's types in the words of [`data`].
+//! - [`type_names`]: the element types of a module's types.
 //!
 //! A device is opened by name:
 //!
@@ -23,6 +23,7 @@ mod device;
 mod driver;
 mod drivers;
 mod error;
+mod handles;
 mod launch;
 mod launch_builder;
 mod machine;
@@ -37,18 +38,18 @@ pub use driver::{
 };
 pub use drivers::list_devices;
 pub use error::DeviceError;
-pub use launch::{
-    DeviceBuffer, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch, LaunchBinding,
-    LaunchInputs,
+pub use handles::{
+    BufferHandle, ImageHandle, KernelHandle, PipeHandle, ResourceHandle, SamplerHandle,
 };
+pub use launch::{IndexSpace, KernelArgument, KernelLaunch, LaunchBinding, LaunchInputs};
 pub use launch_builder::{
     IntoArgument, KernelScalar, LaunchBuilder, LaunchExtent, WorkgroupBytes, load_module,
 };
 pub use machine::DeviceMachine;
 pub use profile::{DeviceProfile, KernelTime};
-pub use spirula_cpu::{
-    BorderColour, DepthComparison, ImageDimensions, SamplerAddressing, SamplerFilter, TexelFormat,
-};
 pub use spirula_cpu::{CheckOptions, FaultReport, InstructionSite, InvocationId, ReportKind};
-pub use spirula_cpu::{ImageShape, PipeShape, SamplerState};
 pub use spirula_program::ByteRegion;
+pub use spirula_resource::{
+    BorderColour, DepthComparison, ImageDimensions, ImageShape, PipeShape, SamplerAddressing,
+    SamplerFilter, SamplerState, TexelFormat,
+};

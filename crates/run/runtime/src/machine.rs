@@ -1,7 +1,7 @@
-//! Devices as machines for whole programs.
+//! Program execution: a device as the machine that runs whole programs.
 
 use crate::{
-    ComputeDevice, DeviceBuffer, DeviceError, DeviceKernel, DeviceKind, IndexSpace, KernelLaunch,
+    BufferHandle, ComputeDevice, DeviceError, DeviceKind, IndexSpace, KernelHandle, KernelLaunch,
     LaunchBinding, LaunchInputs,
 };
 use spirula_cpu::CpuMode;
@@ -11,7 +11,7 @@ use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::spec_constants;
 use std::collections::HashMap;
 
-/// Bytes of workgroup memory that kernels keep for themselves.
+/// Bytes of workgroup memory that kernels reserve for themselves.
 const RESERVED: u64 = 16;
 
 /// A device that runs programs, with the kernels compiled so far.
@@ -19,16 +19,16 @@ const RESERVED: u64 = 16;
 /// Kernels are compiled when they are first launched with a set of specialisation values.
 pub struct DeviceMachine<'d> {
     device: &'d mut ComputeDevice,
-    /// Of each kernel of the program, by its number, what was compiled, with the constants that it has.
-    kernels: Vec<Vec<(Vec<u64>, DeviceKernel)>>,
-    /// Lists of a launch, for the next one to fill.
+    /// For each kernel of the program, the compiled kernels with their specialisation constants.
+    kernels: Vec<Vec<(Vec<u64>, KernelHandle)>>,
+    /// Lists of a launch, which the next one reuses.
     bindings: Vec<LaunchBinding>,
     push: Vec<u8>,
     sizes: HashMap<String, u64>,
 }
 
 impl<'d> DeviceMachine<'d> {
-    /// A machine on a device. It serves one program.
+    /// A machine on a device, for one program.
     pub fn new(device: &'d mut ComputeDevice) -> Self {
         DeviceMachine {
             device,
@@ -39,15 +39,15 @@ impl<'d> DeviceMachine<'d> {
         }
     }
 
-    /// Sets a tuning parameter by its name, or all of a class by the name of the class.
+    /// Sets a tuning parameter by its name, or all parameters of a class by the name of the class.
     pub fn set_parameter(&mut self, name: &str, value: u64) {
         self.sizes.insert(name.to_owned(), value);
     }
 
     fn find_or_create_kernel(
         &mut self,
-        request: &LaunchRequest<'_, DeviceBuffer>,
-    ) -> Result<DeviceKernel, DeviceError> {
+        request: &LaunchRequest<'_, BufferHandle>,
+    ) -> Result<KernelHandle, DeviceError> {
         let mut known = self.kernels.get(request.kernel).into_iter().flatten();
         if let Some((_, kernel)) = known.find(|(c, _)| c == request.constants) {
             return Ok(*kernel);
@@ -73,8 +73,8 @@ impl<'d> DeviceMachine<'d> {
     fn create_kernel(
         &mut self,
         words: &[u32],
-        request: &LaunchRequest<'_, DeviceBuffer>,
-    ) -> Result<DeviceKernel, DeviceError> {
+        request: &LaunchRequest<'_, BufferHandle>,
+    ) -> Result<KernelHandle, DeviceError> {
         let module = SpirvModule::from_words(words.to_vec());
         let module = module.map_err(|d| DeviceError::Module(Box::new(d)))?;
         let definitions = IdDefinitions::from_module(&module);
@@ -86,7 +86,7 @@ impl<'d> DeviceMachine<'d> {
         self.device.create_own_kernel(module, "main", &spec, name)
     }
 
-    /// Sizes that do well on this kind of device.
+    /// Default sizes for this kind of device.
     fn default_size(&self, class: &SizeClass) -> u64 {
         let is_cpu = self.device.info().kind == DeviceKind::Cpu;
         match class {
@@ -106,21 +106,21 @@ impl<'d> DeviceMachine<'d> {
 }
 
 impl KernelMachine for DeviceMachine<'_> {
-    type Block = DeviceBuffer;
+    type Block = BufferHandle;
     type Error = DeviceError;
 
-    fn allocate_block(&mut self, bytes: u64) -> Result<DeviceBuffer, DeviceError> {
+    fn allocate_block(&mut self, bytes: u64) -> Result<BufferHandle, DeviceError> {
         self.device.create_scratch(bytes)
     }
 
-    fn free_block(&mut self, block: DeviceBuffer) {
+    fn free_block(&mut self, block: BufferHandle) {
         let freed = self.device.destroy_buffer(block);
         debug_assert!(freed.is_ok());
     }
 
     fn write_block(
         &mut self,
-        block: DeviceBuffer,
+        block: BufferHandle,
         at: u64,
         bytes: &[u8],
     ) -> Result<(), DeviceError> {
@@ -129,14 +129,14 @@ impl KernelMachine for DeviceMachine<'_> {
 
     fn read_block(
         &mut self,
-        block: DeviceBuffer,
+        block: BufferHandle,
         at: u64,
         out: &mut [u8],
     ) -> Result<(), DeviceError> {
         self.device.read_buffer(block, at, out)
     }
 
-    fn read_all(&mut self, parts: &mut [BlockRead<'_, DeviceBuffer>]) -> Result<(), DeviceError> {
+    fn read_all(&mut self, parts: &mut [BlockRead<'_, BufferHandle>]) -> Result<(), DeviceError> {
         let parts = parts.iter_mut();
         let mut parts: Vec<_> = parts.map(|p| (p.block, p.at, &mut *p.out)).collect();
         self.device.read_all(&mut parts)
@@ -144,10 +144,10 @@ impl KernelMachine for DeviceMachine<'_> {
 
     fn launch_kernel(
         &mut self,
-        request: &LaunchRequest<'_, DeviceBuffer>,
+        request: &LaunchRequest<'_, BufferHandle>,
     ) -> Result<(), DeviceError> {
         let kernel = self.find_or_create_kernel(request)?;
-        // What a kernel does not use of them may have been optimised away.
+        // Scalars that a kernel does not use may have been optimised away.
         let used = self.device.kernel_interface(kernel)?.push_constant_bytes as usize;
         let push = request.push.get(..used).unwrap_or(request.push);
         let groups = fold_workgroups(request.groups, self.device.info().limits.groups)?;
@@ -217,8 +217,8 @@ impl KernelMachine for DeviceMachine<'_> {
     }
 }
 
-/// Why a driver failed, with the kernel that it was given.
-fn blame_kernel(error: DeviceError, request: &LaunchRequest<'_, DeviceBuffer>) -> DeviceError {
+/// The error of a driver, with the kernel that it was given.
+fn blame_kernel(error: DeviceError, request: &LaunchRequest<'_, BufferHandle>) -> DeviceError {
     let DeviceError::Failed(text) = error else {
         return error;
     };
@@ -229,8 +229,8 @@ fn blame_kernel(error: DeviceError, request: &LaunchRequest<'_, DeviceBuffer>) -
     ))
 }
 
-/// Workgroups in each dimension within the limits: those of a single dimension that are too many go
-/// on in the second.
+/// Workgroups in each dimension within the limits. Workgroups of a single dimension that exceed its limit continue in the
+/// second.
 fn fold_workgroups(groups: [u64; 3], limits: [u32; 3]) -> Result<[u32; 3], DeviceError> {
     let fits = |n: u64, limit: u32| u32::try_from(n).ok().filter(|n| *n <= limit);
     let refused = || DeviceError::Launch(format!("{groups:?} workgroups are too many"));

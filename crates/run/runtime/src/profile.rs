@@ -1,4 +1,4 @@
-//! What stages and kernels cost.
+//! Profiles: the time that stages and kernels take.
 
 use std::time::{Duration, Instant};
 
@@ -13,22 +13,22 @@ pub struct DeviceProfile {
     pub run: Duration,
 }
 
-/// What a kernel cost since the device was opened.
+/// Time that a kernel took since the device was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelTime {
     /// Name of its entry point, or its number in its program.
     pub name: String,
-    /// Wall time of compiling it.
+    /// Wall time of its compilation.
     pub compile: Duration,
-    /// Whether an earlier run had compiled it already; `None` where the driver does not tell.
+    /// Whether an earlier run had compiled it; `None` where the driver does not say.
     pub was_cached: Option<bool>,
-    /// Launches that have ended, where [`DeviceOptions::times`] asks for them to be measured.
+    /// Number of launches that have ended, where [`DeviceOptions::times`] asks to measure them.
     pub launches: u64,
-    /// Time that those took on the device.
+    /// Device time of these launches.
     pub run: Duration,
 }
 
-/// Does something, and adds the wall time of it to a total.
+/// Does some work and adds its wall time to a total.
 pub(crate) fn add_elapsed_time<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let done = work();

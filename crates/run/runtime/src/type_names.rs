@@ -1,5 +1,4 @@
-//! The types of a module in the words of buffers: what its elements are called and how a value is
-//! laid out.
+//! Type names: element types and layouts of the types of a module.
 
 use crate::data::ElementType;
 use spirula_spirv::Id;
@@ -8,12 +7,12 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{InterfaceParam, ParamKind};
 
-/// Deepest nesting of types that is looked through.
+/// Deepest nesting of types that is examined.
 const DEPTH: u32 = 16;
-/// Deepest nesting of types that is written out.
+/// Deepest nesting of types that is printed.
 const NAME_DEPTH: u32 = 3;
 
-/// Scalars of OpenCL C, by which shaders that were made of kernels say what these take.
+/// Scalar types of OpenCL C, by which shaders describe the parameters of the kernels that they were compiled from.
 const OPENCL: &[(&str, ElementType)] = &[
     ("bool", ElementType::Bool),
     ("char", ElementType::I8),
@@ -30,10 +29,10 @@ const OPENCL: &[(&str, ElementType)] = &[
     ("double", ElementType::F64),
 ];
 
-/// A value of one element or several of the same type.
+/// The elements of a value, all of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValueElements {
-    /// Type of the elements. Integers without a sign in the module are unsigned.
+    /// Type of the elements. Integers without signedness in the module are unsigned.
     pub element: ElementType,
     /// Elements; 1 for a scalar.
     pub count: u32,
@@ -101,7 +100,7 @@ impl<'a> TypeNames<'a> {
         self.parse_value_type(ty).or_else(named)
     }
 
-    /// What a parameter's value is, or the elements are that it points to, as people write it.
+    /// The printed type of a parameter's value, or of the elements that it points to.
     pub fn param_name(&self, param: &InterfaceParam) -> String {
         let (ParamKind::Value { ty, .. }
         | ParamKind::Buffer { pointee: ty, .. }
@@ -113,8 +112,8 @@ impl<'a> TypeNames<'a> {
         }
     }
 
-    /// Whether elements of one type give the value of a parameter: all its scalars are such. Integers may have a sign or
-    /// not, and pointers are integers of 64 bits.
+    /// Whether all scalars of a parameter's value have an element type. Integers match regardless of sign, and pointers
+    /// match 64-bit integers.
     pub fn takes_elements(&self, param: &InterfaceParam, element: ElementType) -> bool {
         self.param_consists_of(param, |own| match own {
             Some(own) if own.is_float() || element.is_float() => own == element,
@@ -130,8 +129,8 @@ impl<'a> TypeNames<'a> {
         })
     }
 
-    /// Whether something holds of all scalars of a parameter's value. A shader that was made of a kernel gives no more
-    /// than the size of a structure, of which everything holds.
+    /// Whether a predicate holds for all scalars of a parameter's value. A shader that was compiled from a kernel only knows the
+    /// size of a structure, for which every predicate holds.
     fn param_consists_of(
         &self,
         param: &InterfaceParam,
@@ -147,7 +146,7 @@ impl<'a> TypeNames<'a> {
         }
     }
 
-    /// Whether something holds of all scalars of a type; pointers have no element.
+    /// Whether a predicate holds for all scalars of a type; pointers have no element type.
     fn consists_of(
         &self,
         ty: Id,
@@ -170,7 +169,7 @@ impl<'a> TypeNames<'a> {
                 self.consists_of(inst.id_operand(0), depth, holds)
             }
             Op::TypePointer | Op::TypeUntypedPointerKHR => holds(None),
-            // Scalars that no element is for are given by their bytes.
+            // Scalars without an element type are given by their bytes.
             Op::TypeInt | Op::TypeFloat => true,
             _ => false,
         }
@@ -187,8 +186,7 @@ impl<'a> TypeNames<'a> {
         inst.result_type()
     }
 
-    /// The type of the elements of a buffer: what lies at the bottom of its arrays, vectors and
-    /// structures of one member.
+    /// The element type of a buffer: the innermost type of its arrays, vectors and structures of one member.
     pub fn find_buffer_element(&self, mut ty: Id) -> Option<ElementType> {
         for _ in 0..DEPTH {
             if let Some(value) = self.parse_value_type(ty) {
@@ -205,7 +203,7 @@ impl<'a> TypeNames<'a> {
         None
     }
 
-    /// A type as people write it: `f32`, `4xf32`, `?x4xf32`, `{i32, f32}`.
+    /// The printed form of a type: `f32`, `4xf32`, `?x4xf32`, `{i32, f32}`.
     pub fn format_type(&self, ty: Id) -> String {
         self.name_within(ty, NAME_DEPTH)
     }
@@ -249,7 +247,7 @@ impl<'a> TypeNames<'a> {
     }
 }
 
-/// The scalar or vector of a name in OpenCL C.
+/// The scalar or vector type of a name in OpenCL C.
 fn opencl_value(name: &str) -> Option<ValueElements> {
     let digits = name
         .find(|c: char| c.is_ascii_digit())
@@ -263,7 +261,7 @@ fn opencl_value(name: &str) -> Option<ValueElements> {
     Some(ValueElements { element, count })
 }
 
-/// A type in OpenCL C, or what a pointer is to, with our names of scalars and vectors: `{u32, 4xf32}` for
+/// A type in OpenCL C, or the pointee of a pointer, with our names of scalars and vectors: `{u32, 4xf32}` for
 /// `{uint, float4}*`.
 fn opencl_name(name: &str) -> String {
     let name = name.trim_end_matches('*').trim_end();

@@ -108,9 +108,7 @@ fn launches_name_what_does_not_fit() {
         push: Vec::new(),
     });
     assert_eq!(unbound, "set 0, binding 0 (from): no buffer is bound");
-    let arguments = said(LaunchInputs::Arguments(vec![KernelArgument::Buffer(
-        buffer,
-    )]));
+    let arguments = said(LaunchInputs::Arguments(vec![KernelArgument::from(buffer)]));
     assert_eq!(
         arguments,
         "main is a shader: it takes buffers by set and binding"
@@ -136,7 +134,7 @@ fn pipes_are_given_to_kernels() {
         let pipe = device.create_pipe(shape).unwrap();
         let from = device.upload_data(&[7_u32, 8, 9, 10]).unwrap();
         let into = device.create_buffer(20).unwrap();
-        let mut run = |name: &str, count, arguments: [_; 2]| {
+        let mut run = |name: &str, count, arguments: [KernelArgument; 2]| {
             let kernel = device.create_kernel(&module, name, &[])?;
             let size = IndexSpace::Items {
                 dimensions: 1,
@@ -144,16 +142,18 @@ fn pipes_are_given_to_kernels() {
                 local: Some([1; 3]),
                 offset: [0; 3],
             };
-            let inputs = LaunchInputs::Arguments(arguments.map(KernelArgument::Buffer).to_vec());
+            let inputs = LaunchInputs::Arguments(arguments.to_vec());
             device.launch_kernel(&KernelLaunch {
                 kernel,
                 size,
                 inputs,
             })
         };
-        run("write", 4, [from, pipe]).unwrap();
-        run("read", 5, [pipe, into]).unwrap();
-        let wrong = run("read", 5, [from, into]).unwrap_err().to_string();
+        run("write", 4, [from.into(), pipe.into()]).unwrap();
+        run("read", 5, [pipe.into(), into.into()]).unwrap();
+        let wrong = run("read", 5, [from.into(), into.into()])
+            .unwrap_err()
+            .to_string();
         assert!(wrong.contains("a pipe, a buffer is given"), "{wrong}");
         device.wait_idle().unwrap();
         assert_eq!(device.download_as::<u32>(into).unwrap(), [7, 8, 9, 10, 0]);

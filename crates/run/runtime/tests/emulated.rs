@@ -98,16 +98,18 @@ fn kernel(ty: &str, width: u32) -> (String, usize) {
     };
     let own = if width == 64 { "" } else { "%t = TYPE\n" }.replace("TYPE", ty);
     let t = if width == 64 { "%ulong" } else { "%t" };
-    let limits = match is_float {
-        true => String::new(),
-        false => format!(
+    let limits = if is_float {
+        String::new()
+    } else {
+        format!(
             "%most = OpConstant {t} {}\n%one = OpConstant {t} 1\n",
             width - 1
-        ),
+        )
     };
-    let helpers = match is_float {
-        true => "",
-        false => "%s = OpBitwiseAnd %t %y %most\n%d = OpBitwiseOr %t %y %one\n",
+    let helpers = if is_float {
+        ""
+    } else {
+        "%s = OpBitwiseAnd %t %y %most\n%d = OpBitwiseOr %t %y %one\n"
     };
     let text = format!(
         "OpCapability Kernel\nOpCapability Addresses\nOpCapability Int64\n{more}{half}\

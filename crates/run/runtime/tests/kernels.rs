@@ -39,8 +39,8 @@ fn run(device: &mut ComputeDevice, module: &SpirvModule) -> Vec<i32> {
             offset: [4, 0, 0],
         },
         inputs: LaunchInputs::Arguments(vec![
-            KernelArgument::Buffer(to),
-            KernelArgument::Buffer(from),
+            KernelArgument::from(to),
+            KernelArgument::from(from),
             KernelArgument::Local(4 * u64::from(local)),
             KernelArgument::Bytes(10_i32.to_le_bytes().to_vec()),
         ]),

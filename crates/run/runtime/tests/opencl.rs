@@ -73,8 +73,8 @@ fn arguments_of_every_kind_offsets_and_workgroups() {
                     offset: [4, 0, 0],
                 },
                 inputs: LaunchInputs::Arguments(vec![
-                    KernelArgument::Buffer(to),
-                    KernelArgument::Buffer(from),
+                    KernelArgument::from(to),
+                    KernelArgument::from(from),
                     KernelArgument::Local(4 * u64::from(local)),
                     KernelArgument::Bytes(10_i32.to_le_bytes().to_vec()),
                 ]),
@@ -107,7 +107,7 @@ fn specialised_constants() {
                 local: None,
                 offset: [0; 3],
             },
-            inputs: LaunchInputs::Arguments(vec![KernelArgument::Buffer(out)]),
+            inputs: LaunchInputs::Arguments(vec![KernelArgument::from(out)]),
         };
         device.launch_kernel(&launch).unwrap();
         let got = ints(&device.download_buffer(out).unwrap());

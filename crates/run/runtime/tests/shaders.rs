@@ -145,7 +145,7 @@ fn pictures(device: &mut ComputeDevice) {
     let from = image("rg8", [4, 1, 1]);
     let from = device.create_image(&from, &nearest).unwrap();
     let texels = [0, 255, 51, 0, 102, 0, 204, 0];
-    device.write_buffer(from, 0, &texels).unwrap();
+    device.write_image(from, 0, &texels).unwrap();
     let to = image("rgba32f", [4, 2, 1]);
     let to = device.create_image(&to, &nearest).unwrap();
     let words = ImageShape::new(

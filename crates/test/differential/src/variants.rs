@@ -205,7 +205,7 @@ fn run_on_device(module: &spirv::SpirvModule, device: &str) -> Result<Vec<u8>, S
         .upload_data(&vec![0xa5_u8; (ITEMS * OUTPUT) as usize])
         .map_err(told)?;
     let kernel = device.create_kernel(module, KERNEL, &[]).map_err(told)?;
-    let mut arguments = vec![KernelArgument::Buffer(from), KernelArgument::Buffer(to)];
+    let mut arguments = vec![KernelArgument::from(from), KernelArgument::from(to)];
     arguments.extend(
         ARGUMENTS
             .iter()

@@ -55,7 +55,7 @@ fn run(module: &SpirvModule, device: &str, count: usize) -> Result<Vec<u64>, Str
             local: Some([ITEMS as u32, 1, 1]),
             offset: [0; 3],
         },
-        inputs: LaunchInputs::Arguments(vec![KernelArgument::Buffer(buffer)]),
+        inputs: LaunchInputs::Arguments(vec![KernelArgument::from(buffer)]),
     };
     device.launch_kernel(&launch).map_err(|e| e.to_string())?;
     device.wait_idle().map_err(|e| e.to_string())?;

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use spirula_runtime::data::{BufferFill, ElementNumber, ElementType, generate_elements};
 use spirula_runtime::{
-    ComputeDevice, DeviceBuffer, IndexSpace, KernelLaunch, LaunchBinding, LaunchInputs,
+    BufferHandle, ComputeDevice, IndexSpace, KernelLaunch, LaunchBinding, LaunchInputs,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -150,7 +150,7 @@ fn parse_specialisation(id: &str, value: &Map<String, Value>) -> Result<(u32, u6
 /// Builds descriptors. Buffers that share a binding are the elements of its array.
 fn build_bindings(
     specs: &[BufferSpec],
-    buffers: &[(ElementType, DeviceBuffer)],
+    buffers: &[(ElementType, BufferHandle)],
 ) -> Vec<LaunchBinding> {
     let mut out: Vec<LaunchBinding> = Vec::new();
     for (spec, (_, buffer)) in specs.iter().zip(buffers) {
@@ -163,7 +163,7 @@ fn build_bindings(
             set: spec.set,
             binding,
             index,
-            buffer: *buffer,
+            resource: (*buffer).into(),
             region: None,
         });
     }
@@ -270,7 +270,7 @@ fn make_numpy_random(
 fn push_constants(
     items: &[Map<String, Value>],
     device: &mut ComputeDevice,
-    buffers: &[(ElementType, DeviceBuffer)],
+    buffers: &[(ElementType, BufferHandle)],
 ) -> Result<Vec<u8>, TestOutcome> {
     let mut out = Vec::new();
     for item in items {
@@ -297,7 +297,7 @@ fn push_constants(
 fn compare_with_golden(
     test: &ComputeTest,
     device: &mut ComputeDevice,
-    buffers: &[(ElementType, DeviceBuffer)],
+    buffers: &[(ElementType, BufferHandle)],
     golden: &[u8],
 ) -> Result<(), TestOutcome> {
     let tolerance = ArrayTolerance {

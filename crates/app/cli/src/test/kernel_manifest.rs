@@ -18,7 +18,7 @@ use spirula_runtime::data::{
     BufferFill, ElementNumber, ElementType, RandomOrder, generate_elements,
 };
 use spirula_runtime::{
-    ComputeDevice, DeviceBuffer, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch,
+    BufferHandle, ComputeDevice, IndexSpace, KernelArgument, KernelHandle, KernelLaunch,
     LaunchInputs,
 };
 use std::collections::BTreeMap;
@@ -122,7 +122,7 @@ impl TestSuite for KernelSuite {
             golden,
             buffers: BTreeMap::new(),
         };
-        let mut kernels: BTreeMap<&str, DeviceKernel> = BTreeMap::new();
+        let mut kernels: BTreeMap<&str, KernelHandle> = BTreeMap::new();
         for step in &program.kernels {
             // All kernels are compiled before anything runs, so that a refusal names the missing feature.
             if !kernels.contains_key(step.name.as_str()) {
@@ -139,7 +139,7 @@ impl TestSuite for KernelSuite {
 
 /// A buffer of a test.
 struct TestBuffer {
-    buffer: DeviceBuffer,
+    buffer: BufferHandle,
     element: ElementType,
     initial: Vec<u8>,
     slack: u64,
@@ -156,7 +156,7 @@ impl KernelTestRun<'_> {
     fn run_launch_step(
         &mut self,
         step: &TestLaunch,
-        kernel: DeviceKernel,
+        kernel: KernelHandle,
     ) -> Result<(), TestOutcome> {
         let arguments = step.args.iter().map(|a| self.make_kernel_argument(a));
         let arguments = arguments.collect::<Result<_, _>>()?;
@@ -184,12 +184,12 @@ impl KernelTestRun<'_> {
         arg: &Map<String, Value>,
     ) -> Result<KernelArgument, TestOutcome> {
         if arg.contains_key("buf") {
-            return self.make_buffer(arg).map(KernelArgument::Buffer);
+            return self.make_buffer(arg).map(KernelArgument::from);
         }
         if let Some(name) = arg.get("ref") {
             let made = name.as_str().and_then(|n| self.buffers.get(n));
             let made = made.ok_or_else(|| TestOutcome::failed(format!("no buffer {name}")))?;
-            return Ok(KernelArgument::Buffer(made.buffer));
+            return Ok(KernelArgument::from(made.buffer));
         }
         if let Some(bytes) = arg.get("bytes") {
             let bytes =
@@ -205,7 +205,7 @@ impl KernelTestRun<'_> {
         typed_scalar(arg).map(|(_, bytes)| KernelArgument::Bytes(bytes))
     }
 
-    fn make_buffer(&mut self, arg: &Map<String, Value>) -> Result<DeviceBuffer, TestOutcome> {
+    fn make_buffer(&mut self, arg: &Map<String, Value>) -> Result<BufferHandle, TestOutcome> {
         let name = read_text_field(arg, "as")?;
         let golden = self.golden.buffers.get(name);
         let golden = golden

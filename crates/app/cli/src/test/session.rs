@@ -8,7 +8,7 @@ use spirula::{CompileOptions, ScheduleProfile};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_opt::{PassPipeline, optimise_module};
 use spirula_runtime::data::{ElementArray, ElementNumber, ElementType};
-use spirula_runtime::{ComputeDevice, DeviceBuffer, DeviceOptions};
+use spirula_runtime::{BufferHandle, ComputeDevice, DeviceOptions};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::target::SpirvTarget;
 use std::fs;
@@ -159,7 +159,7 @@ pub fn expect_array(
 /// Downloads a whole buffer.
 pub fn download_buffer(
     device: &mut ComputeDevice,
-    buffer: DeviceBuffer,
+    buffer: BufferHandle,
 ) -> Result<Vec<u8>, TestOutcome> {
     Ok(device.download_buffer(buffer)?)
 }

@@ -375,8 +375,8 @@ fn try_module(
                 offset: [0; 3],
             },
             inputs: LaunchInputs::Arguments(vec![
-                KernelArgument::Buffer(input),
-                KernelArgument::Buffer(output),
+                KernelArgument::from(input),
+                KernelArgument::from(output),
             ]),
         };
         device

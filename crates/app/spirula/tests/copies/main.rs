@@ -6,7 +6,7 @@ use spirula_program::{
     CompiledProgram, KernelMachine, LaunchRequest, ProgramParameter, ProgramSession, ProgramValue,
     ScalarType, SizeClass,
 };
-use spirula_runtime::{ComputeDevice, DeviceBuffer, DeviceError, DeviceMachine, DeviceOptions};
+use spirula_runtime::{BufferHandle, ComputeDevice, DeviceError, DeviceMachine, DeviceOptions};
 
 /// A copy of four dimensions; `ELEMENT` stands for the type.
 const COPY: &str = "
@@ -42,20 +42,20 @@ entry \"main\" = @copy {
 struct FarMemoryMachine<'d>(DeviceMachine<'d>, u32);
 
 impl KernelMachine for FarMemoryMachine<'_> {
-    type Block = DeviceBuffer;
+    type Block = BufferHandle;
     type Error = DeviceError;
 
-    fn allocate_block(&mut self, bytes: u64) -> Result<DeviceBuffer, DeviceError> {
+    fn allocate_block(&mut self, bytes: u64) -> Result<BufferHandle, DeviceError> {
         self.0.allocate_block(bytes)
     }
 
-    fn free_block(&mut self, block: DeviceBuffer) {
+    fn free_block(&mut self, block: BufferHandle) {
         self.0.free_block(block);
     }
 
     fn write_block(
         &mut self,
-        block: DeviceBuffer,
+        block: BufferHandle,
         at: u64,
         bytes: &[u8],
     ) -> Result<(), DeviceError> {
@@ -64,7 +64,7 @@ impl KernelMachine for FarMemoryMachine<'_> {
 
     fn read_block(
         &mut self,
-        block: DeviceBuffer,
+        block: BufferHandle,
         at: u64,
         out: &mut [u8],
     ) -> Result<(), DeviceError> {
@@ -73,7 +73,7 @@ impl KernelMachine for FarMemoryMachine<'_> {
 
     fn launch_kernel(
         &mut self,
-        request: &LaunchRequest<'_, DeviceBuffer>,
+        request: &LaunchRequest<'_, BufferHandle>,
     ) -> Result<(), DeviceError> {
         self.1 += 1;
         self.0.launch_kernel(request)

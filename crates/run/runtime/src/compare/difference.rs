@@ -1,7 +1,7 @@
-//! What buffers hold and where two of them part.
+//! Differences: the elements of buffers, and where two buffers differ.
 
 use super::element_types::ElementEvidence;
-use crate::DeviceBuffer;
+use crate::ResourceHandle;
 use crate::data::{ElementNumber, ElementType};
 use crate::type_names::TypeNames;
 use spirula_spirv::Id;
@@ -9,15 +9,15 @@ use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
-/// Smallest size of floats by which bytes are taken for such that the module does not say to be.
+/// Smallest size of floats that bytes are interpreted as where the module does not declare them so.
 const PLAUSIBLE: f64 = 1e-30;
 
-/// How far floats may part: by `absolute + relative * |value|`. Integers are equal.
+/// Tolerance for floats, which may differ by `absolute + relative * |value|`. Integers must be equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FloatTolerance {
-    /// For floats of any size.
+    /// Absolute tolerance, for floats of any size.
     pub absolute: f64,
-    /// For floats, of their size; by default some units in the last place of each type.
+    /// Relative tolerance; by default some units in the last place of each type.
     pub relative: Option<f64>,
 }
 
@@ -40,16 +40,16 @@ impl FloatTolerance {
     }
 }
 
-/// A buffer that a launch is given.
+/// A resource of a launch.
 pub struct ComparedBuffer {
-    pub buffer: DeviceBuffer,
-    /// What it is called.
+    pub resource: ResourceHandle,
+    /// Its name in messages.
     pub place: String,
-    /// What its elements may be, and whether the module says so.
+    /// Its possible element types, and whether the module declares each.
     pub elements: Vec<(ElementType, bool)>,
 }
 
-/// The types of a module as elements.
+/// Element types of the types of a module.
 pub struct ElementTypes<'m> {
     module: &'m SpirvModule,
     definitions: IdDefinitions,
@@ -69,12 +69,12 @@ impl<'m> ElementTypes<'m> {
         }
     }
 
-    /// The floats that some variables hold, as far as what is done with them tells.
+    /// The float type that some variables hold, as far as their uses show.
     pub fn infer_float_type(&self, variables: &[Id]) -> Option<ElementType> {
         self.evidence.infer_float_type(variables)
     }
 
-    /// The scalars of some types, then the floats that the module has besides: pointers may lie.
+    /// The scalars of some types, then all other float types of the module, since the types of pointers may be wrong.
     pub fn list_elements(&self, types: &[Id]) -> Vec<(ElementType, bool)> {
         let mut out: Vec<(ElementType, bool)> = Vec::new();
         let mut add = |element: Option<ElementType>, is_said| {
@@ -115,7 +115,7 @@ impl<'m> ElementTypes<'m> {
     }
 }
 
-/// Where two buffers part, if they do: as any of what their elements may be they may agree.
+/// The first difference between two buffers, if there is one. They agree if they do as any of their possible element types.
 pub fn find_difference(
     one: &[u8],
     other: &[u8],
@@ -167,7 +167,7 @@ fn part_as(
             first.get_or_insert((at, element.format_number(x), element.format_number(y)));
         }
     }
-    // Bytes behind the last whole element are compared as they are.
+    // Bytes after the last whole element must be equal.
     let rest = one.len() / size * size;
     if first.is_none() && one[rest..] != other[rest..] {
         return part_as(

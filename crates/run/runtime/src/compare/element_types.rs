@@ -1,8 +1,8 @@
-//! What a shader does with the words of a buffer that it declares as unsigned integers.
+//! Inference of element types from what a shader does with words that it declares as unsigned integers.
 //!
-//! Modules that see the same memory at several types declare it as words and convert what they load and
-//! store. Where all that is loaded becomes floats of one type, and all that is stored was such floats, the
-//! words are floats; copies say nothing. Cost: one pass over the module.
+//! Modules that access the same memory at several types declare it as words and convert loaded and stored values. If all loaded
+//! words become floats of one type, and all stored words were such floats, the words are floats. Copies give no evidence. Cost: one
+//! pass over the module.
 
 use crate::data::ElementType;
 use crate::type_names::TypeNames;
@@ -10,16 +10,16 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{IdWords, InstRef, ModuleSection, SpirvModule};
 
-/// What is done with the values of variables.
+/// Evidence of the types of variables.
 pub struct ElementEvidence {
-    /// For each id the variable that it points into or was loaded from, 0 for none.
+    /// For each id, the variable that it points into or was loaded from; 0 for none.
     roots: Vec<u32>,
-    /// For each id of a value that was computed, what it is the bits of.
+    /// For each id of a computed value, the type whose bits it has.
     made: Vec<Option<ElementUse>>,
     found: Vec<(u32, ElementUse)>,
 }
 
-/// What a value is.
+/// The type that a use of a value shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ElementUse {
     Float(ElementType),
@@ -27,7 +27,7 @@ enum ElementUse {
 }
 
 impl ElementEvidence {
-    /// What a module does.
+    /// Gathers the evidence of a module.
     pub fn from_module(module: &SpirvModule, names: &TypeNames<'_>) -> ElementEvidence {
         let bound = module.bound() as usize;
         let mut evidence = ElementEvidence {
@@ -49,7 +49,7 @@ impl ElementEvidence {
         evidence
     }
 
-    /// The floats that the words of some variables are, if all that is done with them says so.
+    /// The float type of the words of some variables, if all their uses agree.
     pub fn infer_float_type(&self, variables: &[Id]) -> Option<ElementType> {
         let is_theirs = |root: u32| variables.iter().any(|v| v.word() == root);
         let uses = self.found.iter().filter(|(root, _)| is_theirs(*root));
@@ -76,7 +76,7 @@ impl ElementEvidence {
                     self.note_use(inst.operand_word(0), made);
                 }
             }
-            // What hands on says nothing.
+            // Passing a value on gives no evidence.
             Op::Phi | Op::Select | Op::CopyObject | Op::ArrayLength => {}
             Op::AtomicStore | Op::AtomicExchange | Op::AtomicCompareExchange => {}
             _ => {
@@ -96,7 +96,7 @@ impl ElementEvidence {
         if let Some(element) = float(inst.result_type()) {
             self.note_use(inst.operand_word(0), ElementUse::Float(element));
         } else if let Some(id) = inst.result() {
-            // Of integers as others nothing is said.
+            // Conversions between integers give no evidence.
             let from = names
                 .type_of(inst.operand_word(0))
                 .and_then(|ty| float(Some(ty)));
@@ -104,7 +104,7 @@ impl ElementEvidence {
         }
     }
 
-    /// Takes note of what a value of a variable is used as.
+    /// Notes the type that a value of a variable is used as.
     fn note_use(&mut self, word: u32, used: ElementUse) {
         let root = self.find_root(word);
         if root != 0 {

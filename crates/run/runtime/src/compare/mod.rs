@@ -1,10 +1,9 @@
-//! Several devices that do the same, launch by launch.
+//! Comparison of devices, launch by launch.
 //!
-//! Every buffer, copy and launch is done on each. After a launch the buffers that it was given are compared:
-//! where they part beyond the tolerance the launch fails with [`LaunchMismatch`], which has all that it takes to
-//! run that launch alone; where they part within it, all go on with what the first device has, so that small
-//! differences do not add up and each launch is compared by itself. Cost: all buffers of a launch are
-//! downloaded from every device, before and after it.
+//! Every buffer, copy and launch is repeated on each device. After a launch its resources are compared. If they differ beyond the
+//! tolerance, the launch fails with [`LaunchMismatch`], which has everything that is needed to repeat that launch alone. If they differ
+//! within the tolerance, all devices continue with the contents of the first. Small differences therefore do not accumulate, and each
+//! launch is compared by itself. Cost: all resources of a launch are downloaded from every device, before and after it.
 
 mod difference;
 mod element_types;
@@ -16,30 +15,30 @@ pub use difference::FloatTolerance;
 use crate::data::ElementType;
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceLimits};
 use crate::{
-    ComputeDevice, DeviceBuffer, DeviceError, DeviceKernel, ImageShape, KernelArgument,
-    KernelLaunch, LaunchBinding, LaunchInputs,
+    BufferHandle, ComputeDevice, DeviceError, ImageHandle, ImageShape, IndexSpace, KernelArgument,
+    KernelHandle, KernelLaunch, LaunchBinding, LaunchInputs, PipeHandle, PipeShape, ResourceHandle,
+    SamplerHandle, SamplerState,
 };
-use crate::{IndexSpace, PipeShape, SamplerState};
 use difference::{ComparedBuffer, ElementTypes, find_difference};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::Id;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{BindingKind, EntryInterface, ParamKind};
 
-/// The first launch whose results part.
+/// The first launch whose results differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchMismatch {
-    /// Its number, from 1, among those that were run.
+    /// Its number among all launches, from 1.
     pub launch: u64,
     /// Name of the entry point.
     pub kernel: String,
     /// The two devices.
     pub devices: [String; 2],
-    /// Which buffer: `argument 1`, or `set 0, binding 2`.
+    /// The resource that differs: `argument 1`, or `set 0, binding 2`.
     pub place: String,
-    /// Where it parts, and the two values.
+    /// The position of the first difference, and the two values.
     pub difference: String,
-    /// What runs it alone.
+    /// The launch, for repeating it alone.
     pub case: LaunchCase,
 }
 
@@ -54,23 +53,23 @@ impl std::fmt::Display for LaunchMismatch {
     }
 }
 
-/// A launch with all that it needs.
+/// A launch with all of its inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchCase {
     /// Words of the module, specialised.
     pub module: Vec<u32>,
-    /// Over how many invocations.
+    /// The index space.
     pub size: IndexSpace,
-    /// What it was given, in order.
+    /// Arguments or bindings in order.
     pub inputs: Vec<CaseInput>,
     /// Push constants.
     pub push: Vec<u8>,
 }
 
-/// What a launch was given.
+/// An input of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseInput {
-    /// The bytes of a buffer before the launch; with set, binding and element where it is bound.
+    /// The bytes of a buffer before the launch, with set, binding and element where it is bound to a descriptor.
     Buffer(Option<(u32, u32, u32)>, Vec<u8>),
     /// A value.
     Bytes(Vec<u8>),
@@ -78,12 +77,12 @@ pub enum CaseInput {
     Local(u64),
 }
 
-/// A kernel as all devices have it.
+/// A kernel with its handles on all devices.
 struct ComparedKernel {
     module: SpirvModule,
     interface: EntryInterface,
     spec: Vec<(u32, u64)>,
-    kernels: Vec<DeviceKernel>,
+    kernels: Vec<KernelHandle>,
 }
 
 /// The driver over several devices.
@@ -91,15 +90,16 @@ pub struct ComparisonDriver {
     devices: Vec<ComputeDevice>,
     info: DeviceInfo,
     tolerance: FloatTolerance,
-    buffers: Vec<Option<(u64, Vec<DeviceBuffer>)>>,
-    /// What launches showed each buffer to hold.
+    /// Size and handles on all devices of each resource.
+    resources: Vec<Option<(u64, Vec<ResourceHandle>)>>,
+    /// Element type of each resource that launches have shown.
     shown: Vec<Option<ElementType>>,
     kernels: Vec<ComparedKernel>,
     launches: u64,
 }
 
 impl ComparisonDriver {
-    /// A driver over devices, of which there is one at least; each must be fresh.
+    /// A driver over devices, each of which must be new; `None` if there are none.
     pub fn new(devices: Vec<ComputeDevice>, tolerance: FloatTolerance) -> Option<ComparisonDriver> {
         let mut info = devices.first()?.info().clone();
         for device in &devices[1..] {
@@ -118,19 +118,23 @@ impl ComparisonDriver {
             devices,
             info,
             tolerance,
-            buffers: Vec::new(),
+            resources: Vec::new(),
             shown: Vec::new(),
             kernels: Vec::new(),
             launches: 0,
         })
     }
 
-    fn find_buffer(&self, buffer: DeviceBuffer) -> Result<&(u64, Vec<DeviceBuffer>), DeviceError> {
-        let found = self.buffers.get(buffer.index()).and_then(Option::as_ref);
+    fn find_resource(
+        &self,
+        resource: ResourceHandle,
+    ) -> Result<&(u64, Vec<ResourceHandle>), DeviceError> {
+        let found = self.resources.get(resource.index());
+        let found = found.and_then(Option::as_ref);
         found.ok_or(DeviceError::Handle("a buffer"))
     }
 
-    /// A launch in the handles of a device.
+    /// Translates a launch into the handles of a device.
     fn translate_launch(
         &self,
         device: usize,
@@ -141,21 +145,21 @@ impl ComparisonDriver {
         match &mut launch.inputs {
             LaunchInputs::Arguments(arguments) => {
                 for argument in arguments {
-                    if let KernelArgument::Buffer(buffer) = argument {
-                        *buffer = self.find_buffer(*buffer)?.1[device];
+                    if let KernelArgument::Resource(resource) = argument {
+                        *resource = self.find_resource(*resource)?.1[device];
                     }
                 }
             }
             LaunchInputs::Resources { bindings, .. } => {
                 for bound in bindings {
-                    bound.buffer = self.find_buffer(bound.buffer)?.1[device];
+                    bound.resource = self.find_resource(bound.resource)?.1[device];
                 }
             }
         }
         Ok(launch)
     }
 
-    /// What a launch is given, as it is now on the first device, and the buffers among it.
+    /// The inputs of a launch, as they are now on the first device, and its resources.
     fn capture_case(
         &mut self,
         launch: &KernelLaunch,
@@ -174,8 +178,8 @@ impl ComparisonDriver {
                     inputs.push(match argument {
                         KernelArgument::Bytes(bytes) => CaseInput::Bytes(bytes.clone()),
                         KernelArgument::Local(bytes) => CaseInput::Local(*bytes),
-                        KernelArgument::Buffer(buffer) => {
-                            used.push(argument_used(&known.interface, &types, number, *buffer));
+                        KernelArgument::Resource(resource) => {
+                            used.push(argument_used(&known.interface, &types, number, *resource));
                             CaseInput::Buffer(None, Vec::new())
                         }
                     });
@@ -203,7 +207,7 @@ impl ComparisonDriver {
             if let CaseInput::Buffer(_, bytes) = input
                 && let Some(used) = contents.next()
             {
-                *bytes = self.download_from(0, used.buffer)?;
+                *bytes = self.download_from(0, used.resource)?;
             }
         }
         let case = LaunchCase {
@@ -218,32 +222,32 @@ impl ComparisonDriver {
     fn download_from(
         &mut self,
         device: usize,
-        buffer: DeviceBuffer,
+        resource: ResourceHandle,
     ) -> Result<Vec<u8>, DeviceError> {
-        let own = self.find_buffer(buffer)?.1[device];
-        self.devices[device].download_buffer(own)
+        let own = self.find_resource(resource)?.1[device];
+        self.devices[device].download_resource(own)
     }
 }
 
-/// A buffer that a kernel is given as an argument.
+/// A resource that is an argument of a kernel.
 fn argument_used(
     interface: &EntryInterface,
     types: &ElementTypes<'_>,
     number: usize,
-    buffer: DeviceBuffer,
+    resource: ResourceHandle,
 ) -> ComparedBuffer {
     let pointee = interface.params.get(number).and_then(|p| match p.kind {
         ParamKind::Buffer { pointee, .. } => Some(pointee),
         _ => None,
     });
     ComparedBuffer {
-        buffer,
+        resource,
         place: format!("argument {number}"),
         elements: types.list_elements(pointee.as_slice()),
     }
 }
 
-/// A buffer that is bound; `shown` is what launches showed each to hold.
+/// A resource that is bound. `shown` has the element types that launches have shown.
 fn resource_used(
     interface: &EntryInterface,
     types: &ElementTypes<'_>,
@@ -256,9 +260,9 @@ fn resource_used(
         .filter(|b| (b.set, b.binding) == (set, binding))
         .collect();
     let variables: Vec<Id> = declared.iter().map(|b| b.variable).collect();
-    let number = bound.buffer.index();
+    let number = bound.resource.index();
     shown.resize(shown.len().max(number + 1), None);
-    // What is written may be something else than before.
+    // A written resource may have another type than before.
     let is_kept = declared.iter().all(|b| b.read_only);
     let before = shown[number].filter(|_| is_kept);
     shown[number] = types.infer_float_type(&variables).or(before);
@@ -267,7 +271,7 @@ fn resource_used(
         BindingKind::Opaque(_) => None,
     });
     ComparedBuffer {
-        buffer: bound.buffer,
+        resource: bound.resource,
         place: format!("set {set}, binding {binding}"),
         elements: match shown[number] {
             Some(element) => vec![(element, true)],
@@ -276,7 +280,7 @@ fn resource_used(
     }
 }
 
-/// What both keep to.
+/// Limits that both devices keep.
 fn intersect_limits(one: &DeviceLimits, other: &DeviceLimits) -> DeviceLimits {
     let three = |a: [u32; 3], b: [u32; 3]| [0, 1, 2].map(|axis| a[axis].min(b[axis]));
     DeviceLimits {
@@ -300,81 +304,90 @@ impl DeviceDriver for ComparisonDriver {
         true
     }
 
-    fn create_buffer(&mut self, _: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
-        let made = self.devices.iter_mut().map(|d| d.create_buffer(size));
+    fn create_buffer(&mut self, _: BufferHandle, size: u64) -> Result<(), DeviceError> {
+        let made = self
+            .devices
+            .iter_mut()
+            .map(|d| d.create_buffer(size).map(Into::into));
         let made = made.collect::<Result<Vec<_>, _>>()?;
-        self.buffers.push(Some((size, made)));
+        self.resources.push(Some((size, made)));
         Ok(())
     }
 
     fn create_image(
         &mut self,
-        _: DeviceBuffer,
+        _: ImageHandle,
         shape: &ImageShape,
         sampler: &SamplerState,
     ) -> Result<(), DeviceError> {
         let devices = self.devices.iter_mut();
-        let made = devices.map(|d| d.create_image(shape, sampler));
+        let made = devices.map(|d| d.create_image(shape, sampler).map(Into::into));
         let made = made.collect::<Result<Vec<_>, _>>()?;
-        self.buffers
+        self.resources
             .push(Some((shape.total_bytes().unwrap_or(0), made)));
         Ok(())
     }
 
     fn create_sampler(
         &mut self,
-        _: DeviceBuffer,
+        _: SamplerHandle,
         sampler: &SamplerState,
     ) -> Result<(), DeviceError> {
-        let made = self.devices.iter_mut().map(|d| d.create_sampler(sampler));
+        let made = self
+            .devices
+            .iter_mut()
+            .map(|d| d.create_sampler(sampler).map(Into::into));
         let made = made.collect::<Result<Vec<_>, _>>()?;
-        self.buffers.push(Some((0, made)));
+        self.resources.push(Some((0, made)));
         Ok(())
     }
 
-    fn create_pipe(&mut self, _: DeviceBuffer, shape: PipeShape) -> Result<(), DeviceError> {
-        let made = self.devices.iter_mut().map(|d| d.create_pipe(shape));
+    fn create_pipe(&mut self, _: PipeHandle, shape: PipeShape) -> Result<(), DeviceError> {
+        let made = self
+            .devices
+            .iter_mut()
+            .map(|d| d.create_pipe(shape).map(Into::into));
         let made = made.collect::<Result<Vec<_>, _>>()?;
-        self.buffers
+        self.resources
             .push(Some((shape.memory_bytes().unwrap_or(0), made)));
         Ok(())
     }
 
-    fn destroy_buffer(&mut self, buffer: DeviceBuffer) {
-        if let Some(shown) = self.shown.get_mut(buffer.index()) {
+    fn destroy_resource(&mut self, resource: ResourceHandle) {
+        if let Some(shown) = self.shown.get_mut(resource.index()) {
             *shown = None;
         }
-        let slot = self.buffers.get_mut(buffer.index());
+        let slot = self.resources.get_mut(resource.index());
         if let Some((_, own)) = slot.and_then(Option::take) {
-            for (device, buffer) in self.devices.iter_mut().zip(own) {
-                // Each device made its own.
-                let _ = device.destroy_buffer(buffer);
+            for (device, resource) in self.devices.iter_mut().zip(own) {
+                // Each device has its own handle.
+                let _ = device.destroy_resource(resource);
             }
         }
     }
 
-    fn write_buffer(
+    fn write_resource(
         &mut self,
-        buffer: DeviceBuffer,
+        resource: ResourceHandle,
         offset: u64,
         data: &[u8],
     ) -> Result<(), DeviceError> {
-        let own = self.find_buffer(buffer)?.1.clone();
+        let own = self.find_resource(resource)?.1.clone();
         let mut all = self.devices.iter_mut().zip(own);
-        all.try_for_each(|(device, buffer)| device.write_buffer(buffer, offset, data))
+        all.try_for_each(|(device, own)| device.write_resource(own, offset, data))
     }
 
-    fn read_buffer(
+    fn read_resource(
         &mut self,
-        buffer: DeviceBuffer,
+        resource: ResourceHandle,
         offset: u64,
         out: &mut [u8],
     ) -> Result<(), DeviceError> {
-        let own = self.find_buffer(buffer)?.1[0];
-        self.devices[0].read_buffer(own, offset, out)
+        let own = self.find_resource(resource)?.1[0];
+        self.devices[0].read_resource(own, offset, out)
     }
 
-    fn buffer_address(&mut self, _: DeviceBuffer) -> Result<u64, DeviceError> {
+    fn buffer_address(&mut self, _: BufferHandle) -> Result<u64, DeviceError> {
         let text = "addresses of buffers differ from device to device";
         let fault = SourceDiagnostic::error(SourceLocation::Unknown, text);
         Err(DeviceError::Unsupported(vec![fault]))
@@ -382,7 +395,7 @@ impl DeviceDriver for ComparisonDriver {
 
     fn create_kernel(
         &mut self,
-        _: DeviceKernel,
+        _: KernelHandle,
         module: &SpirvModule,
         interface: &EntryInterface,
         spec: &[(u32, u64)],
@@ -401,7 +414,7 @@ impl DeviceDriver for ComparisonDriver {
     fn launch_kernel(
         &mut self,
         launch: &KernelLaunch,
-        _: &[DeviceBuffer],
+        _: &[BufferHandle],
     ) -> Result<(), DeviceError> {
         let (case, used) = self.capture_case(launch)?;
         self.launches += 1;
@@ -410,9 +423,9 @@ impl DeviceDriver for ComparisonDriver {
             self.devices[device].launch_kernel(&own)?;
         }
         for used in &used {
-            let first = self.download_from(0, used.buffer)?;
+            let first = self.download_from(0, used.resource)?;
             for device in 1..self.devices.len() {
-                let other = self.download_from(device, used.buffer)?;
+                let other = self.download_from(device, used.resource)?;
                 if let Some(difference) = find_difference(&first, &other, used, &self.tolerance) {
                     let known = &self.kernels[launch.kernel.index()];
                     return Err(DeviceError::Parted(Box::new(LaunchMismatch {
@@ -425,8 +438,8 @@ impl DeviceDriver for ComparisonDriver {
                     })));
                 }
                 if first != other {
-                    let own = self.find_buffer(used.buffer)?.1[device];
-                    self.devices[device].write_buffer(own, 0, &first)?;
+                    let own = self.find_resource(used.resource)?.1[device];
+                    self.devices[device].write_resource(own, 0, &first)?;
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Devices that part and devices that agree.
+//! Devices that differ and devices that agree.
 
 use super::difference::{ComparedBuffer, find_difference};
 use super::*;
@@ -6,11 +6,11 @@ use crate::data::ElementType;
 use crate::drivers::cpu::CpuDriver;
 use crate::{DeviceOptions, LaunchBinding};
 
-/// The CPU device, whose third launch leaves something else in a buffer.
+/// The CPU device, whose third launch changes a buffer.
 struct FaultyDriver {
     cpu: CpuDriver,
     launches: u32,
-    /// What is added to the first float.
+    /// The number that is added to the first float.
     by: f32,
 }
 
@@ -19,39 +19,39 @@ impl DeviceDriver for FaultyDriver {
         self.cpu.info()
     }
 
-    fn create_buffer(&mut self, buffer: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
+    fn create_buffer(&mut self, buffer: BufferHandle, size: u64) -> Result<(), DeviceError> {
         self.cpu.create_buffer(buffer, size)
     }
 
-    fn destroy_buffer(&mut self, buffer: DeviceBuffer) {
-        self.cpu.destroy_buffer(buffer);
+    fn destroy_resource(&mut self, resource: ResourceHandle) {
+        self.cpu.destroy_resource(resource);
     }
 
-    fn write_buffer(
+    fn write_resource(
         &mut self,
-        buffer: DeviceBuffer,
+        resource: ResourceHandle,
         offset: u64,
         data: &[u8],
     ) -> Result<(), DeviceError> {
-        self.cpu.write_buffer(buffer, offset, data)
+        self.cpu.write_resource(resource, offset, data)
     }
 
-    fn read_buffer(
+    fn read_resource(
         &mut self,
-        buffer: DeviceBuffer,
+        resource: ResourceHandle,
         offset: u64,
         out: &mut [u8],
     ) -> Result<(), DeviceError> {
-        self.cpu.read_buffer(buffer, offset, out)
+        self.cpu.read_resource(resource, offset, out)
     }
 
-    fn buffer_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
+    fn buffer_address(&mut self, buffer: BufferHandle) -> Result<u64, DeviceError> {
         self.cpu.buffer_address(buffer)
     }
 
     fn create_kernel(
         &mut self,
-        kernel: DeviceKernel,
+        kernel: KernelHandle,
         module: &SpirvModule,
         interface: &EntryInterface,
         spec: &[(u32, u64)],
@@ -62,16 +62,17 @@ impl DeviceDriver for FaultyDriver {
     fn launch_kernel(
         &mut self,
         launch: &KernelLaunch,
-        reached: &[DeviceBuffer],
+        reached: &[BufferHandle],
     ) -> Result<(), DeviceError> {
         self.cpu.launch_kernel(launch, reached)?;
         self.launches += 1;
         if self.launches == 3 {
             let mut word = [0; 4];
-            self.cpu.read_buffer(DeviceBuffer(1), 4, &mut word)?;
+            self.cpu
+                .read_resource(BufferHandle(1).into(), 4, &mut word)?;
             let value = f32::from_le_bytes(word) + self.by;
             self.cpu
-                .write_buffer(DeviceBuffer(1), 4, &value.to_le_bytes())?;
+                .write_resource(BufferHandle(1).into(), 4, &value.to_le_bytes())?;
         }
         Ok(())
     }
@@ -108,8 +109,8 @@ fn run(by: f32) -> Result<Vec<f32>, DeviceError> {
         let call = device
             .prepare_launch(kernel)
             .with_workgroups(1)
-            .bind_buffer(0, 0, x)
-            .bind_buffer(1, 2, y);
+            .bind_resource(0, 0, x)
+            .bind_resource(1, 2, y);
         call.push_constant(2_f32)
             .push_constant(3_u32)
             .run_and_wait()?;
@@ -127,7 +128,7 @@ fn the_first_launch_that_parts_is_named_with_its_inputs() {
         "launch 3, of saxpy: set 1, binding 2 on cpu and on cpu part: 12 and 13 at 1, \
          1 of 3 f32 differ"
     );
-    // What the launch was given gives the right result when it is run alone.
+    // The inputs of the launch give the right result when it is repeated alone.
     let case = &parted.case;
     let mut device = ComputeDevice::open("cpu", &DeviceOptions::default()).unwrap();
     let module = SpirvModule::from_words(case.module.clone()).unwrap();
@@ -141,11 +142,14 @@ fn the_first_launch_that_parts_is_named_with_its_inputs() {
             set: *set,
             binding: *binding,
             index: *index,
-            buffer: device.upload_data(bytes).unwrap(),
+            resource: device.upload_data(bytes).unwrap().into(),
             region: None,
         });
     }
-    let y = bindings.iter().find(|b| b.set == 1).unwrap().buffer;
+    let y = bindings.iter().find(|b| b.set == 1).unwrap().resource;
+    let ResourceHandle::Buffer(y) = y else {
+        panic!("it is a buffer");
+    };
     let push = case.push.clone();
     let launch = KernelLaunch {
         kernel,
@@ -164,7 +168,7 @@ fn what_is_within_the_tolerance_goes_on() {
 #[test]
 fn bytes_are_floats_only_where_they_look_like_some() {
     let used = |is_said| ComparedBuffer {
-        buffer: DeviceBuffer(0),
+        resource: BufferHandle(0).into(),
         place: String::new(),
         elements: vec![(ElementType::U8, true), (ElementType::F32, is_said)],
     };
@@ -226,11 +230,12 @@ fn words_that_only_become_floats_are_floats() {
 #[test]
 fn zeros_and_nans_of_any_bits_agree_as_floats_alone() {
     let used = |is_said| ComparedBuffer {
-        buffer: DeviceBuffer(0),
+        resource: BufferHandle(0).into(),
         place: String::new(),
-        elements: match is_said {
-            true => vec![(ElementType::F32, true)],
-            false => vec![(ElementType::U32, true), (ElementType::F32, false)],
+        elements: if is_said {
+            vec![(ElementType::F32, true)]
+        } else {
+            vec![(ElementType::U32, true), (ElementType::F32, false)]
         },
     };
     let part = |a: u32, b: u32, is_said| {

@@ -11,7 +11,7 @@ pub struct ElementArray {
     bytes: Vec<u8>,
 }
 
-/// Number of elements of a shape and their bytes, `None` where either goes beyond memory.
+/// Number of elements of a shape and their bytes; `None` where either exceeds the address space.
 pub fn measure_shape(element: ElementType, shape: &[usize]) -> Option<(usize, usize)> {
     let count = shape.iter().try_fold(1_usize, |n, d| n.checked_mul(*d))?;
     let bytes = count.checked_mul(element.size())?;
@@ -23,7 +23,7 @@ impl ElementArray {
     /// An array of these bytes.
     ///
     /// # Errors
-    /// When the bytes are not as many as the shape takes.
+    /// When the number of bytes does not fit the shape.
     pub fn new(
         element: ElementType,
         shape: Vec<usize>,
@@ -101,12 +101,12 @@ impl fmt::Display for ArrayTypeDisplay<'_> {
     }
 }
 
-/// Smallest and largest of the elements, NaN left out, and how many are NaN.
+/// Smallest and largest element except for NaN, and the number of NaNs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ArrayStatistics {
-    /// Smallest and largest; `None` when there is no element that is a number.
+    /// Smallest and largest element; `None` if no element is a number.
     pub range: Option<(ElementNumber, ElementNumber)>,
-    /// Elements that are NaN.
+    /// Number of elements that are NaN.
     pub nan: usize,
 }
 

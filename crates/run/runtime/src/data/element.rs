@@ -1,4 +1,4 @@
-//! Element types: their names, sizes, and the way between bytes, numbers and decimal text.
+//! Element types: names, sizes, and conversions between bytes, numbers and decimal text.
 
 use super::DataError;
 use spirula_scalar::convert::float_to_float;
@@ -37,7 +37,7 @@ pub enum ElementType {
     F64,
 }
 
-/// What the bits of an element mean.
+/// Interpretations of the bits of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementClass {
     /// True or false.
@@ -85,7 +85,7 @@ impl ElementNumber {
         }
     }
 
-    /// The integer, or the float cut towards zero and kept within 128 bits; NaN is 0.
+    /// The integer, or the float rounded towards zero and saturated to 128 bits; NaN is 0.
     pub fn to_int(self) -> i128 {
         match self {
             ElementNumber::Int(n) => n,
@@ -114,7 +114,7 @@ impl ElementType {
         self.table_row().2
     }
 
-    /// What the bits mean.
+    /// Interpretation of its bits.
     pub fn class(self) -> ElementClass {
         self.table_row().3
     }
@@ -167,11 +167,10 @@ impl ElementType {
         }
     }
 
-    /// Reads a number as people write it: decimal, `0x` for integers, `inf` and `nan` for floats,
-    /// `true` and `false` for booleans.
+    /// Parses a number: decimal, `0x` for integers, `inf` and `nan` for floats, `true` and `false` for booleans.
     ///
     /// # Errors
-    /// When the text is no number, or the type does not hold it.
+    /// When the text is no number, or the type cannot represent it.
     pub fn parse_number(self, text: &str) -> Result<ElementNumber, DataError> {
         let bad = || DataError::Number {
             text: text.to_owned(),
@@ -229,7 +228,7 @@ impl ElementType {
     }
 }
 
-/// Plain notation for the sizes that people read easily, else with an exponent.
+/// Plain notation for numbers of moderate size, else with an exponent.
 fn float_text(x: f64, plain: String, exponent: String) -> String {
     let easy = x == 0.0 || (1e-5..1e9).contains(&x.abs()) || !x.is_finite();
     if easy { plain } else { exponent }
@@ -285,7 +284,7 @@ fn decode_half(bits: u64, format: FloatEncoding) -> ElementNumber {
 mod tests {
     use super::*;
 
-    /// Digits far below those that are kept decide between what would be a tie without them.
+    /// Digits far below the kept ones decide what would otherwise be a tie.
     #[test]
     fn halves_are_rounded_once() {
         let bits = |element: ElementType, x: f64| {

@@ -1,8 +1,8 @@
-//! What can be wrong with data.
+//! Errors of data.
 
 use super::ElementType;
 
-/// Data that cannot be made or read.
+/// Data that cannot be created or read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DataError {
     /// No element type has this name.
@@ -21,7 +21,7 @@ pub enum DataError {
     Size {
         /// The shape.
         shape: String,
-        /// The bytes that there are.
+        /// The number of bytes.
         bytes: usize,
     },
     /// More values are given than the shape has elements.
@@ -29,10 +29,10 @@ pub enum DataError {
     Surplus {
         /// The shape.
         shape: String,
-        /// How many values are given.
+        /// Number of values.
         given: usize,
     },
-    /// There is no memory for so much.
+    /// The memory does not suffice.
     #[error("no memory for {0}")]
     Memory(String),
     /// A file is not in NumPy's format, or uses a part of it that is not supported.

@@ -1,4 +1,4 @@
-//! Contents made by rule: constants, ramps, and random numbers that are the same everywhere.
+//! Generated contents: constants, ramps, and random numbers that are the same on every platform.
 //!
 //! Random element `i` depends on the seed and `i` alone: it is output `seed * 2^32 + i + 1` of
 //! SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
@@ -6,12 +6,12 @@
 use super::array::measure_shape;
 use super::{ArrayTypeDisplay, DataError, ElementNumber, ElementType};
 
-/// How the elements of a buffer are made.
+/// Rules for the elements of a buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BufferFill {
     /// All bits 0.
     Zeros,
-    /// The same in every element.
+    /// The same number in every element.
     Value(ElementNumber),
     /// `start + step * i`, computed exactly for integers and in double for floats.
     Ramp {
@@ -39,7 +39,7 @@ pub enum BufferFill {
         high: i64,
         /// Seed of the generator.
         seed: u64,
-        /// What is done with them.
+        /// Processing of the numbers.
         order: RandomOrder,
     },
     /// Random floats, evenly spread.
@@ -50,12 +50,12 @@ pub enum BufferFill {
         high: f64,
         /// Seed of the generator.
         seed: u64,
-        /// For a square matrix of so many rows: what is added to its diagonal.
+        /// For a square matrix with this number of rows: the number that is added to its diagonal.
         diagonal: Option<(u64, f64)>,
     },
 }
 
-/// What is done with random integers.
+/// Processing of random integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RandomOrder {
     /// Nothing.
@@ -80,7 +80,7 @@ fn random_int(low: i64, high: i64, seed: u64, i: u64) -> i128 {
     i128::from(low) + ((i128::from(random_bits(seed, i) >> 32) * span) >> 32)
 }
 
-/// Makes `count` elements.
+/// Generates `count` elements.
 ///
 /// # Errors
 /// When there is no memory for them, or the rule gives more elements than there are.

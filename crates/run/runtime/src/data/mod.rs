@@ -1,7 +1,6 @@
 //! Typed data for buffers: element types, arrays, generators, and NumPy's file format.
 //!
-//! Knows no device and no module: the command line, tests and benchmarks describe with it what goes
-//! into a buffer and what came out.
+//! It knows no device and no module. The command line, tests and benchmarks use it to describe the contents of buffers.
 
 mod array;
 mod element;

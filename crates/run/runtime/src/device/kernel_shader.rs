@@ -1,11 +1,11 @@
-//! Launches of kernels on devices that run shaders: arguments become push constants and
-//! specialisation constants, as the shader's module says.
+//! Kernel shaders: kernels on devices that run shaders. Arguments become push constants, specialisation constants and
+//! descriptors, as the shader's module says.
 
-use crate::device::checks::{DeviceResource, DeviceResourceKind};
+use super::resources::{DeviceResource, DeviceResourceKind};
 use crate::driver::DeviceLimits;
 use crate::{
-    DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch,
-    LaunchBinding, LaunchInputs, SamplerState,
+    BufferHandle, DeviceError, IndexSpace, KernelArgument, KernelHandle, KernelLaunch,
+    LaunchBinding, LaunchInputs, ResourceHandle, SamplerHandle, SamplerState,
 };
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{
@@ -15,7 +15,7 @@ use spirula_spirv::reflect::{
 /// Bytes to which workgroup memory is rounded up.
 const ALIGN: u64 = 16;
 
-/// The size of workgroups that is aimed at where the launch does not say.
+/// Preferred size of workgroups where the launch does not give one.
 const USUAL: u32 = 64;
 
 /// A kernel as a shader, compiled for each set of specialisation constants that it is launched with.
@@ -23,29 +23,29 @@ pub struct KernelShader {
     pub module: SpirvModule,
     pub interface: EntryInterface,
     spec: Vec<(u32, u64)>,
-    pub made: Vec<(Vec<(u32, u64)>, DeviceKernel)>,
-    /// Buffers that are passed besides the arguments, and where their addresses belong.
-    pub hidden: Vec<(DeviceBuffer, u32)>,
-    /// The one that it prints to.
-    pub printed: Option<DeviceBuffer>,
+    pub made: Vec<(Vec<(u32, u64)>, KernelHandle)>,
+    /// Buffers that are passed besides the arguments, and the offsets of their addresses in the push constants.
+    pub hidden: Vec<(BufferHandle, u32)>,
+    /// The buffer that it prints to.
+    pub printed: Option<BufferHandle>,
     /// Samplers that the kernel declares.
     pub samplers: Vec<LaunchBinding>,
 }
 
-/// What a launch becomes.
+/// A launch of a kernel, translated into a launch of its shader.
 pub struct ShaderLaunchPlan {
     pub spec: Vec<(u32, u64)>,
     pub groups: [u32; 3],
     pub push: Vec<u8>,
-    /// Buffers whose addresses belong at places of `push`.
-    pub addresses: Vec<(DeviceBuffer, usize)>,
-    /// What is at descriptors.
+    /// Buffers, and the offsets of their addresses in `push`.
+    pub addresses: Vec<(BufferHandle, usize)>,
+    /// Resources at descriptors.
     pub bindings: Vec<LaunchBinding>,
-    /// Samplers of which is pushed what they are, and the byte of `push`.
-    pub masks: Vec<(DeviceBuffer, u32)>,
+    /// Samplers whose state is pushed, and the offsets in `push`.
+    pub masks: Vec<(SamplerHandle, u32)>,
 }
 
-/// The shader that an entry point of kernels becomes.
+/// Compiles an entry point to a shader.
 pub fn compile_shader(module: &SpirvModule, entry: &str) -> Result<SpirvModule, DeviceError> {
     let options = spirula_legalize::VulkanCompileOptions {
         entry: Some(entry.to_owned()),
@@ -73,13 +73,12 @@ impl KernelShader {
     }
 
     /// The driver's kernel for a set of specialisation constants.
-    pub fn find_compiled(&self, spec: &[(u32, u64)]) -> Option<DeviceKernel> {
+    pub fn find_compiled(&self, spec: &[(u32, u64)]) -> Option<KernelHandle> {
         let found = self.made.iter().find(|(known, _)| known == spec);
         found.map(|(_, kernel)| *kernel)
     }
 
-    /// What a launch that was checked becomes. `demanded` is the size of workgroups that the kernel
-    /// asks for, `resources` has what handles stand for.
+    /// Translates a checked launch. `demanded` is the size of workgroups that the kernel demands, `resources` those of the device.
     pub fn plan_launch(
         &self,
         launch: &KernelLaunch,
@@ -115,7 +114,7 @@ impl KernelShader {
             }
         }
         for (buffer, offset) in &self.hidden {
-            // What the shader does not read has no room.
+            // Arguments that the shader does not read have no offset.
             if *offset as usize + 8 <= plan.push.len() {
                 plan.addresses.push((*buffer, *offset as usize));
             }
@@ -125,26 +124,29 @@ impl KernelShader {
                 (ClspvArgument::Pushed { offset, .. }, KernelArgument::Bytes(bytes)) => {
                     plan.write_push_constants(offset, bytes);
                 }
-                // What the shader does not read has no room.
-                (ClspvArgument::Address { offset }, KernelArgument::Buffer(buffer))
-                    if offset as usize + 8 <= plan.push.len() =>
-                {
+                // Arguments that the shader does not read have no offset.
+                (
+                    ClspvArgument::Address { offset },
+                    KernelArgument::Resource(ResourceHandle::Buffer(buffer)),
+                ) if offset as usize + 8 <= plan.push.len() => {
                     plan.addresses.push((*buffer, offset as usize));
                 }
                 (ClspvArgument::Workgroup { spec_id, element }, KernelArgument::Local(bytes)) => {
                     let count = bytes.next_multiple_of(ALIGN) / u64::from(element.max(1));
                     plan.spec.push((spec_id, count));
                 }
-                // What the shader does not read has no descriptor.
-                (ClspvArgument::Bound { set, binding }, KernelArgument::Buffer(buffer)) => {
-                    plan.bindings.push(bind_descriptor(set, binding, *buffer));
+                // Resources that the shader does not access have no descriptor.
+                (ClspvArgument::Bound { set, binding }, KernelArgument::Resource(resource)) => {
+                    plan.bindings.push(bind_descriptor(set, binding, *resource));
                 }
                 _ => {}
             }
         }
         plan.answer_queries(passing, given, resources);
         for mask in &passing.masks {
-            if let Some(KernelArgument::Buffer(sampler)) = given.get(mask.ordinal as usize) {
+            if let Some(KernelArgument::Resource(ResourceHandle::Sampler(sampler))) =
+                given.get(mask.ordinal as usize)
+            {
                 plan.masks.push((*sampler, mask.offset));
             }
         }
@@ -152,13 +154,13 @@ impl KernelShader {
     }
 }
 
-/// What is at a descriptor that is no array.
-pub fn bind_descriptor(set: u32, binding: u32, buffer: DeviceBuffer) -> LaunchBinding {
+/// Binds a resource to a descriptor that is no array.
+pub fn bind_descriptor(set: u32, binding: u32, resource: ResourceHandle) -> LaunchBinding {
     LaunchBinding {
         set,
         binding,
         index: 0,
-        buffer,
+        resource,
         region: None,
     }
 }
@@ -170,7 +172,7 @@ pub fn convert_literal_sampler(sampler: LiteralSampler) -> SamplerState {
 }
 
 impl ShaderLaunchPlan {
-    /// Writes down what the kernel asks of its images.
+    /// Writes the facts of images that the kernel queries.
     fn answer_queries(
         &mut self,
         passing: &ClspvInterface,
@@ -178,7 +180,7 @@ impl ShaderLaunchPlan {
         resources: &[Option<DeviceResource>],
     ) {
         for query in &passing.queries {
-            let Some(KernelArgument::Buffer(image)) = given.get(query.ordinal as usize) else {
+            let Some(KernelArgument::Resource(image)) = given.get(query.ordinal as usize) else {
                 continue;
             };
             let resource = resources.get(image.index()).copied().flatten();
@@ -193,7 +195,7 @@ impl ShaderLaunchPlan {
         }
     }
 
-    /// Writes something into the push constants.
+    /// Writes bytes into the push constants.
     pub fn write_push_constants(&mut self, at: u32, bytes: &[u8]) {
         let at = at as usize;
         if let Some(room) = self.push.get_mut(at..at + bytes.len()) {
@@ -226,9 +228,10 @@ impl ShaderLaunchPlan {
         for axis in 0..3 {
             let groups = global[axis] / u64::from(local[axis].max(1));
             let whole = groups * u64::from(local[axis]) == global[axis];
-            let most = match limits.folds {
-                true => u32::MAX,
-                false => limits.groups[axis],
+            let most = if limits.folds {
+                u32::MAX
+            } else {
+                limits.groups[axis]
             };
             let fits = groups <= most.into() && global[axis] <= u32::MAX.into();
             if !whole || !fits {
@@ -244,7 +247,7 @@ impl ShaderLaunchPlan {
     }
 }
 
-/// The size of workgroups where the launch leaves it to the device: the largest divisors.
+/// Chooses the size of workgroups: the largest divisors of the global size.
 fn choose_workgroup_size(global: [u64; 3], limits: &DeviceLimits) -> [u32; 3] {
     let mut left = USUAL.min(limits.workgroup_invocations);
     let mut local = [1; 3];

@@ -1,4 +1,4 @@
-//! What shaders print: records in a buffer, by the texts that their modules bring along.
+//! Printf records: output of shaders in a buffer, with format strings from their modules.
 //!
 //! The buffer begins with the number of words that were asked for. A record that did not fit is not there, and its
 //! call has failed; the words in its place are no number of a text, which ends the records.
@@ -6,14 +6,14 @@
 use spirula_scalar::printf::{PrintfTemplate, PrintfValue};
 use spirula_spirv::reflect::PrintfBuffer;
 
-/// The first bytes of a buffer without records.
+/// The initial contents of a buffer without records.
 pub fn build_empty_buffer(bytes: u64) -> Vec<u8> {
     let mut buffer = vec![0xff; bytes as usize];
     buffer.iter_mut().take(4).for_each(|byte| *byte = 0);
     buffer
 }
 
-/// Appends what the records of a buffer print. What is no record ends them.
+/// Appends the output of the records of a buffer. The first word that begins no record ends them.
 pub fn print_records(printf: &PrintfBuffer, buffer: &[u8], out: &mut Vec<u8>) {
     let words = buffer.chunks_exact(4);
     let mut words = words.map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
@@ -97,7 +97,7 @@ mod tests {
             .chunks(4)
             .map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
             .collect();
-        // Three records of three words were asked for, two of which fit into six words.
+        // Three records of three words were requested, of which two fit into six words.
         buffer[..4].copy_from_slice(&[9, 0, 7, 1]);
         assert_eq!(print_words(&buffer), "7 and text\n");
     }

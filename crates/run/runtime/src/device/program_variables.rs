@@ -1,20 +1,19 @@
-//! Buffers with the variables at program scope of modules whose kernels became shaders.
+//! Program variables: buffers with the variables at program scope of modules whose kernels became shaders.
 //!
-//! One for each module of a device, as all its kernels share the variables; what a launch leaves in them
-//! the next one finds.
+//! Each module of a device has one buffer, since all its kernels share the variables. Values persist from launch to launch.
 
-use crate::DeviceBuffer;
+use crate::BufferHandle;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::ProgramMemory;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Modules are told apart by their words.
+/// The buffers of modules, by a hash of the module's words.
 #[derive(Default)]
 pub struct ProgramVariableBuffers {
-    made: Vec<(u64, DeviceBuffer)>,
+    made: Vec<(u64, BufferHandle)>,
 }
 
-/// What a module is known by.
+/// The hash that identifies a module.
 pub fn hash_module(module: &SpirvModule) -> u64 {
     let mut hasher = DefaultHasher::new();
     module.to_bytes().hash(&mut hasher);
@@ -23,18 +22,18 @@ pub fn hash_module(module: &SpirvModule) -> u64 {
 
 impl ProgramVariableBuffers {
     /// The buffer of a module, if it has one already.
-    pub fn get(&self, key: u64) -> Option<DeviceBuffer> {
+    pub fn get(&self, key: u64) -> Option<BufferHandle> {
         let found = self.made.iter().find(|(known, _)| *known == key);
         found.map(|(_, buffer)| *buffer)
     }
 
     /// Notes the buffer of a module.
-    pub fn insert_buffer(&mut self, key: u64, buffer: DeviceBuffer) {
+    pub fn insert_buffer(&mut self, key: u64, buffer: BufferHandle) {
         self.made.push((key, buffer));
     }
 }
 
-/// What the buffer has at first, where it is at an address.
+/// The initial contents of the buffer at an address.
 pub fn build_contents(memory: &ProgramMemory, address: u64) -> Vec<u8> {
     let mut bytes = memory.bytes.clone();
     for (to, at) in &memory.pointers {

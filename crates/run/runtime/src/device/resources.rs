@@ -1,12 +1,38 @@
-//! What devices have besides buffers: images, samplers and pipes.
+//! Images, samplers and pipes of a device, and what all its resources share: sizes, copies, destruction.
 
 use super::ComputeDevice;
-use crate::device::checks::DeviceResourceKind;
-use crate::{DeviceBuffer, DeviceError, ImageShape, PipeShape, SamplerState};
+use super::checks;
+use crate::profile::add_elapsed_time;
+use crate::{
+    DeviceError, ImageHandle, ImageShape, PipeHandle, PipeShape, ResourceHandle, SamplerHandle,
+    SamplerState, TexelFormat,
+};
+
+/// Kinds of resources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceResourceKind {
+    /// A buffer.
+    Buffer,
+    /// An image of texels of a format.
+    Image(TexelFormat),
+    /// A sampler.
+    Sampler,
+    /// A pipe.
+    Pipe,
+}
+
+/// A resource of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceResource {
+    /// Bytes.
+    pub size: u64,
+    /// Kind.
+    pub what: DeviceResourceKind,
+}
 
 impl ComputeDevice {
-    /// Makes an image of zeros, with the sampler that it has where a descriptor takes both. Its bytes are
-    /// its texels, as [`ImageShape`] says; it is written, read, bound and destroyed as a buffer is.
+    /// Creates an image of zeros, with the sampler that it has where a descriptor takes both. Its bytes are
+    /// its texels, in the order that [`ImageShape`] defines.
     ///
     /// ```
     /// use spirula_runtime::{ComputeDevice, DeviceOptions, ImageDimensions, TexelFormat, ImageShape, SamplerState};
@@ -15,8 +41,8 @@ impl ComputeDevice {
     /// let rgba8 = TexelFormat::from_name("rgba8").unwrap();
     /// let shape = ImageShape::new(ImageDimensions::D2, rgba8, [4, 2, 1]);
     /// let image = device.create_image(&shape, &SamplerState::default())?;
-    /// device.write_buffer(image, 0, &[1, 2, 3, 4])?;
-    /// assert_eq!(device.download_buffer(image)?.len(), 4 * 2 * 4);
+    /// device.write_image(image, 0, &[1, 2, 3, 4])?;
+    /// assert_eq!(device.download_image(image)?.len(), 4 * 2 * 4);
     /// # Ok::<(), spirula_runtime::DeviceError>(())
     /// ```
     ///
@@ -26,31 +52,32 @@ impl ComputeDevice {
         &mut self,
         shape: &ImageShape,
         sampler: &SamplerState,
-    ) -> Result<DeviceBuffer, DeviceError> {
+    ) -> Result<ImageHandle, DeviceError> {
         shape.check_dimensions().map_err(DeviceError::Image)?;
         let size = shape.total_bytes().unwrap_or(u64::MAX);
         let limit = self.driver.info().limits.buffer_size;
         if size > limit {
             return Err(DeviceError::Memory { size, limit });
         }
-        let image = DeviceBuffer(self.buffers.len() as u32);
+        let image = ImageHandle(self.next_number());
         self.driver.create_image(image, shape, sampler)?;
-        Ok(self.register_resource(size, DeviceResourceKind::Image(shape.format)))
+        self.register_resource(size, DeviceResourceKind::Image(shape.format));
+        Ok(image)
     }
 
-    /// Makes a sampler, which is bound and destroyed as a buffer is.
+    /// Creates a sampler.
     ///
     /// # Errors
     /// When the device has no such samplers.
-    pub fn create_sampler(&mut self, sampler: &SamplerState) -> Result<DeviceBuffer, DeviceError> {
-        let handle = DeviceBuffer(self.buffers.len() as u32);
+    pub fn create_sampler(&mut self, sampler: &SamplerState) -> Result<SamplerHandle, DeviceError> {
+        let handle = SamplerHandle(self.next_number());
         self.driver.create_sampler(handle, sampler)?;
         self.samplers.note_sampler(handle, sampler);
-        Ok(self.register_resource(0, DeviceResourceKind::Sampler))
+        self.register_resource(0, DeviceResourceKind::Sampler);
+        Ok(handle)
     }
 
-    /// Makes an empty pipe, which kernels are given and which is destroyed as a buffer is. What is in it stays from
-    /// launch to launch.
+    /// Creates an empty pipe, which kernels take as an argument. Its packets stay from launch to launch.
     ///
     /// ```
     /// use spirula_runtime::{ComputeDevice, DeviceOptions, PipeShape};
@@ -58,13 +85,13 @@ impl ComputeDevice {
     /// let mut device = ComputeDevice::open("cpu", &DeviceOptions::default())?;
     /// let shape = PipeShape { packet: 16, capacity: 1000 };
     /// let pipe = device.create_pipe(shape)?;
-    /// device.destroy_buffer(pipe)?;
+    /// device.destroy_pipe(pipe)?;
     /// # Ok::<(), spirula_runtime::DeviceError>(())
     /// ```
     ///
     /// # Errors
     /// When it would hold no packets, there is no memory for it, or the device has no pipes.
-    pub fn create_pipe(&mut self, shape: PipeShape) -> Result<DeviceBuffer, DeviceError> {
+    pub fn create_pipe(&mut self, shape: PipeShape) -> Result<PipeHandle, DeviceError> {
         let limit = self.driver.info().limits.buffer_size;
         let empty = shape.packet == 0 || shape.capacity == 0;
         if empty {
@@ -76,8 +103,139 @@ impl ComputeDevice {
         if size > limit {
             return Err(DeviceError::Memory { size, limit });
         }
-        let pipe = DeviceBuffer(self.buffers.len() as u32);
+        let pipe = PipeHandle(self.next_number());
         self.driver.create_pipe(pipe, shape)?;
-        Ok(self.register_resource(size, DeviceResourceKind::Pipe))
+        self.register_resource(size, DeviceResourceKind::Pipe);
+        Ok(pipe)
+    }
+
+    /// Copies into the texels of an image.
+    ///
+    /// # Errors
+    /// When the bytes do not fit, or the device fails.
+    pub fn write_image(
+        &mut self,
+        image: ImageHandle,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), DeviceError> {
+        self.write_resource(image.into(), offset, data)
+    }
+
+    /// Copies out of the texels of an image, after all launches so far that may write it.
+    ///
+    /// # Errors
+    /// When the range is not within the image, or the device fails.
+    pub fn read_image(
+        &mut self,
+        image: ImageHandle,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError> {
+        self.read_resource(image.into(), offset, out)
+    }
+
+    /// All texels of an image.
+    ///
+    /// # Errors
+    /// When there is no memory for a copy, or the device fails.
+    pub fn download_image(&mut self, image: ImageHandle) -> Result<Vec<u8>, DeviceError> {
+        self.download_resource(image.into())
+    }
+
+    /// Destroys an image.
+    ///
+    /// # Errors
+    /// When it is no image of this device.
+    pub fn destroy_image(&mut self, image: ImageHandle) -> Result<(), DeviceError> {
+        self.destroy_resource(image.into())
+    }
+
+    /// Destroys a sampler.
+    ///
+    /// # Errors
+    /// When it is no sampler of this device.
+    pub fn destroy_sampler(&mut self, sampler: SamplerHandle) -> Result<(), DeviceError> {
+        self.destroy_resource(sampler.into())
+    }
+
+    /// Destroys a pipe.
+    ///
+    /// # Errors
+    /// When it is no pipe of this device.
+    pub fn destroy_pipe(&mut self, pipe: PipeHandle) -> Result<(), DeviceError> {
+        self.destroy_resource(pipe.into())
+    }
+
+    /// All bytes of a buffer or an image.
+    ///
+    /// # Errors
+    /// When there is no memory for a copy, or the device fails.
+    pub fn download_resource(&mut self, resource: ResourceHandle) -> Result<Vec<u8>, DeviceError> {
+        let size = self.resource_size(resource)?;
+        let mut out = Vec::new();
+        let full = DeviceError::Memory { size, limit: 0 };
+        let length = usize::try_from(size).map_err(|_| full.clone())?;
+        out.try_reserve_exact(length).map_err(|_| full)?;
+        out.resize(length, 0);
+        self.read_resource(resource, 0, &mut out)?;
+        Ok(out)
+    }
+
+    /// Bytes of a resource.
+    pub(super) fn resource_size(&self, resource: ResourceHandle) -> Result<u64, DeviceError> {
+        let found = self.resources.get(resource.index()).copied().flatten();
+        found.map(|r| r.size).ok_or(DeviceError::Handle("a buffer"))
+    }
+
+    /// Copies into a buffer or an image.
+    ///
+    /// # Errors
+    /// When the bytes do not fit, or the device fails.
+    pub fn write_resource(
+        &mut self,
+        resource: ResourceHandle,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), DeviceError> {
+        checks::check_range(offset, data.len(), self.resource_size(resource)?)?;
+        let driver = &mut self.driver;
+        add_elapsed_time(&mut self.profile.copy, || {
+            driver.write_resource(resource, offset, data)
+        })
+    }
+
+    /// Copies out of a buffer or an image, after all launches so far that may write it.
+    ///
+    /// # Errors
+    /// When the range is not within the resource, or the device fails.
+    pub fn read_resource(
+        &mut self,
+        resource: ResourceHandle,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError> {
+        checks::check_range(offset, out.len(), self.resource_size(resource)?)?;
+        let driver = &mut self.driver;
+        add_elapsed_time(&mut self.profile.copy, || {
+            driver.read_resource(resource, offset, out)
+        })
+    }
+
+    /// Destroys a resource, and the variant of a sampler with it.
+    ///
+    /// # Errors
+    /// When it is no resource of this device.
+    pub fn destroy_resource(&mut self, resource: ResourceHandle) -> Result<(), DeviceError> {
+        self.resource_size(resource)?;
+        self.driver.destroy_resource(resource);
+        self.resources[resource.index()] = None;
+        if let ResourceHandle::Sampler(sampler) = resource
+            && let Some(variant) = self.samplers.forget_sampler(sampler)
+        {
+            self.driver.destroy_resource(variant.into());
+            self.resources[variant.index()] = None;
+        }
+        Ok(())
     }
 }

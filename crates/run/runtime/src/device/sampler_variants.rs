@@ -1,41 +1,49 @@
-//! Samplers that kernels are given which became shaders.
+//! Sampler variants: samplers with normalised coordinates for kernels that became shaders.
 //!
-//! A shader may have to be told what a sampler is, as it sees to coordinates in texels itself; what is at the
-//! descriptor takes normalised coordinates then, and is a twin where the host's does not.
+//! Such a shader computes coordinates in texels itself. It needs the state of the sampler as a push constant. The sampler at the
+//! descriptor takes normalised coordinates; where the host's sampler does not, a variant of it is bound.
 
 use super::ComputeDevice;
 use crate::device::kernel_shader::ShaderLaunchPlan;
-use crate::{DeviceBuffer, DeviceError, SamplerFilter, SamplerState};
+use crate::{DeviceError, SamplerFilter, SamplerHandle, SamplerState};
 
-/// What samplers are by handle, with the twins that some have.
+/// States of samplers by handle, with the variants that some have.
 #[derive(Default)]
-pub struct SamplerVariants(Vec<Option<(SamplerState, Option<DeviceBuffer>)>>);
+pub struct SamplerVariants(Vec<Option<(SamplerState, Option<SamplerHandle>)>>);
 
 impl SamplerVariants {
-    /// Takes note of a sampler.
-    pub fn note_sampler(&mut self, handle: DeviceBuffer, sampler: &SamplerState) {
-        self.set_variant(handle, (*sampler, None));
+    /// Notes a sampler.
+    pub fn note_sampler(&mut self, handle: SamplerHandle, sampler: &SamplerState) {
+        self.set_variant(handle, *sampler, None);
     }
 
-    fn set_variant(&mut self, handle: DeviceBuffer, row: (SamplerState, Option<DeviceBuffer>)) {
+    fn set_variant(
+        &mut self,
+        handle: SamplerHandle,
+        sampler: SamplerState,
+        variant: Option<SamplerHandle>,
+    ) {
         if self.0.len() <= handle.index() {
             self.0.resize(handle.index() + 1, None);
         }
-        self.0[handle.index()] = Some(row);
+        self.0[handle.index()] = Some((sampler, variant));
     }
 
-    /// Forgets what was destroyed: the twin that goes with it.
-    pub fn forget_sampler(&mut self, handle: DeviceBuffer) -> Option<DeviceBuffer> {
+    /// Forgets a destroyed sampler; returns its variant.
+    pub fn forget_sampler(&mut self, handle: SamplerHandle) -> Option<SamplerHandle> {
         self.0.get_mut(handle.index())?.take()?.1
     }
 }
 
 impl ComputeDevice {
-    /// Pushes what samplers are, and binds those that shaders take in their place.
-    pub(super) fn tell_samplers(&mut self, plan: &mut ShaderLaunchPlan) -> Result<(), DeviceError> {
+    /// Pushes the states of samplers, and binds their variants.
+    pub(super) fn push_sampler_states(
+        &mut self,
+        plan: &mut ShaderLaunchPlan,
+    ) -> Result<(), DeviceError> {
         for (handle, at) in std::mem::take(&mut plan.masks) {
-            // Of what is no sampler the driver tells that it does not fit.
-            let Some((sampler, twin)) = self.samplers.0.get(handle.index()).copied().flatten()
+            // The driver reports handles that are no samplers.
+            let Some((sampler, variant)) = self.samplers.0.get(handle.index()).copied().flatten()
             else {
                 continue;
             };
@@ -43,7 +51,7 @@ impl ComputeDevice {
             if sampler.normalized {
                 continue;
             }
-            let twin = match twin {
+            let variant = match variant {
                 Some(known) => known,
                 None => {
                     let normalized = true;
@@ -51,18 +59,19 @@ impl ComputeDevice {
                         normalized,
                         ..sampler
                     })?;
-                    self.samplers.set_variant(handle, (sampler, Some(made)));
+                    self.samplers.set_variant(handle, sampler, Some(made));
                     made
                 }
             };
-            let own = plan.bindings.iter_mut().filter(|b| b.buffer == handle);
-            own.for_each(|bound| bound.buffer = twin);
+            let own = plan.bindings.iter_mut();
+            let own = own.filter(|bound| bound.resource == handle.into());
+            own.for_each(|bound| bound.resource = variant.into());
         }
         Ok(())
     }
 }
 
-/// What a sampler is, in the bits of [`spirula_spirv::reflect::LiteralSampler`].
+/// The state of a sampler in the bits of [`spirula_spirv::reflect::LiteralSampler`].
 fn encode_sampler_mask(sampler: &SamplerState) -> u32 {
     let address = sampler.address[0].to_spirv();
     let filter = match sampler.magnify {

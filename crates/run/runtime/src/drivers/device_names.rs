@@ -1,8 +1,8 @@
-//! Choosing a device by number or by a part of its name.
+//! Device names: choosing a device by number or by a part of its name.
 
 use crate::driver::DeviceInfo;
 
-/// The device whose id is `whole`, else the first with `part` in its name or driver, whatever the case.
+/// The position of the device whose id is `whole`, else of the first with `part` in its name or driver, ignoring case.
 pub fn find_position<'a>(
     devices: impl Iterator<Item = &'a DeviceInfo> + Clone,
     whole: &str,
@@ -16,14 +16,14 @@ pub fn find_position<'a>(
     numbered.or_else(named).or_else(driven)
 }
 
-/// Ids with names, for messages.
+/// Lists ids with names, for messages.
 pub fn format_devices<'a>(devices: impl Iterator<Item = &'a DeviceInfo>) -> String {
     let all: Vec<_> = devices.map(|d| format!("{} ({})", d.id, d.name)).collect();
     all.join(", ")
 }
 
-/// Whether a name means a device of a driver: the driver's name, alone or with a number or a part of the device's name behind
-/// a colon.
+/// Whether a name means a device of a driver: the driver's name, alone or followed by a colon and a number or a part of the
+/// device's name.
 pub fn is_of_driver(name: &str, driver: &str) -> bool {
     let rest = name.strip_prefix(driver);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))

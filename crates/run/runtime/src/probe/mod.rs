@@ -1,9 +1,8 @@
-//! What a device claims to have and whether it does.
+//! Probes: whether a device correctly implements the capabilities that it claims.
 //!
-//! Each probe is a tiny shader for one capability, run over a few workgroups, and a check of the words that
-//! its invocations write. A driver that lacks the capability is not asked; one that has it and computes something
-//! else is told, and with a folder for what is kept between runs the device refuses modules that
-//! need the capability, until its driver changes.
+//! Each probe is a small shader for one capability, run over a few workgroups, and a check of the words that its invocations write.
+//! Drivers without the capability are skipped. A driver that claims it and computes something else is reported. With a folder for data
+//! that is kept between runs, the device then refuses modules that need the capability until its driver changes.
 
 mod shaders;
 mod store;
@@ -19,28 +18,28 @@ use spirula_spirv::text::{ParseOptions, parse_assembly};
 
 /// Invocations of a workgroup of every probe.
 const WIDTH: u32 = 64;
-/// Times that each probe is run, as races do not show every time.
+/// Number of runs of each probe, since races do not show every time.
 const ROUNDS: u32 = 8;
 
-/// What a probe found.
+/// The finding of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeFinding {
-    /// What was tried.
+    /// Subject of the probe.
     pub subject: &'static str,
-    /// The capability that it is about; `None` where the device cannot be asked to do without.
+    /// The capability that is probed; `None` where modules cannot avoid it.
     pub capability: Option<Capability>,
-    /// What came of it.
+    /// The verdict.
     pub verdict: ProbeVerdict,
 }
 
-/// What came of a probe.
+/// Verdicts of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeVerdict {
-    /// The device does what it claims.
+    /// The device behaves as it claims.
     Right,
-    /// It does not claim to have this.
+    /// The device does not claim the capability.
     Lacking,
-    /// It claims to have this, and does something else: the reason.
+    /// The device claims the capability and behaves differently: the reason.
     Wrong(String),
 }
 
@@ -51,11 +50,11 @@ struct CapabilityProbe {
     /// Workgroups.
     groups: u32,
     parts: ProbeShaderParts,
-    /// What is wrong with the words of the invocations, in order.
+    /// Checks the words of the invocations in order; returns the fault.
     check: fn(&[u32]) -> Option<String>,
 }
 
-/// What a probe's shader has besides what all have.
+/// Parts of a probe's shader besides those that all probes share.
 #[derive(Clone, Copy, Default)]
 struct ProbeShaderParts {
     /// Capabilities and extensions.
@@ -68,7 +67,7 @@ struct ProbeShaderParts {
     decorations: &'static str,
     /// Types, constants and variables; `%scratch` is a second buffer, of zeros.
     declarations: &'static str,
-    /// Makes `%result` of `%lane`, `%group` and `%at`, the number of the invocation.
+    /// Computes `%result` from `%lane`, `%group` and `%at`, the number of the invocation.
     body: &'static str,
 }
 
@@ -145,7 +144,7 @@ impl CapabilityProbe {
 /// Runs all probes on a device that was opened without knowledge of earlier ones.
 ///
 /// # Errors
-/// When the device is lost, which may itself be what a driver gets wrong.
+/// When the device is lost, which may be the fault that a probe reveals.
 pub fn probe_device(device: &mut ComputeDevice) -> Result<Vec<ProbeFinding>, DeviceError> {
     let run = |probe: &CapabilityProbe| {
         let verdict = match probe.run_on_device(device) {

@@ -78,7 +78,7 @@ macro_rules! elements {
     };
 }
 
-/// What [`scratch!`] decorates, of elements of the type that is there anyway.
+/// As [`scratch!`], with elements of the type that all probes declare.
 const SCRATCH_OF_WORDS: &str = "\
 %elements = OpTypeRuntimeArray %u32
 %scratch_block = OpTypeStruct %elements

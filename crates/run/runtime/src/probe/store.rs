@@ -1,4 +1,4 @@
-//! What probes found, between runs: a file for each device and version of its driver.
+//! The store of findings between runs: a file for each device and version of its driver.
 
 use super::{ProbeFinding, ProbeVerdict};
 use crate::driver::DeviceInfo;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// First line of a file.
 const HEADER: &str = "spirula probes 1";
 
-/// The file for a device as it is driven now.
+/// The file for a device and its current driver.
 fn locate_file(folder: &Path, info: &DeviceInfo) -> PathBuf {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let text = format!("{} {}", info.name, info.driver);
@@ -17,7 +17,7 @@ fn locate_file(folder: &Path, info: &DeviceInfo) -> PathBuf {
     folder.join(format!("probes-{name}.txt"))
 }
 
-/// Keeps what probes found: a line each of subject, capability and what is wrong, separated by tabs.
+/// Writes the findings: lines of subject, capability and fault, separated by tabs.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -43,8 +43,8 @@ pub fn save_findings(
     fs::rename(&beside, &file)
 }
 
-/// The capabilities that a device was found to get wrong, with the subjects; `None` where it was not probed,
-/// or the file is none of ours.
+/// The capabilities that a device implements wrongly, with the subjects; `None` where it was not probed, or the file has another
+/// format.
 pub fn load_findings(
     folder: &Path,
     info: &DeviceInfo,

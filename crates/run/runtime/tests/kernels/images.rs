@@ -3,7 +3,7 @@
 
 use super::{module, on_devices, open};
 use spirula_runtime::{
-    ComputeDevice, DeviceBuffer, ImageDimensions, ImageShape, SamplerAddressing, SamplerFilter,
+    ComputeDevice, ImageDimensions, ImageHandle, ImageShape, SamplerAddressing, SamplerFilter,
     SamplerState, TexelFormat,
 };
 use spirula_spirv::ir::SpirvModule;
@@ -27,7 +27,7 @@ fn layers(shape: ImageShape, layers: u32) -> ImageShape {
 }
 
 /// An image with texels from `fill`, which is told the number of the component.
-fn image(device: &mut ComputeDevice, shape: ImageShape, fill: impl Fn(u32) -> f32) -> DeviceBuffer {
+fn image(device: &mut ComputeDevice, shape: ImageShape, fill: impl Fn(u32) -> f32) -> ImageHandle {
     let made = device
         .create_image(&shape, &SamplerState::default())
         .unwrap();
@@ -38,7 +38,7 @@ fn image(device: &mut ComputeDevice, shape: ImageShape, fill: impl Fn(u32) -> f3
         "f32" => values.flat_map(f32::to_le_bytes).collect(),
         _ => values.map(|v| v as i32 as u8).collect(),
     };
-    device.write_buffer(made, 0, &bytes).unwrap();
+    device.write_image(made, 0, &bytes).unwrap();
     made
 }
 
@@ -82,7 +82,7 @@ fn sampled(device: &mut ComputeDevice, module: &SpirvModule, sampler: &SamplerSt
         .with_argument(out)
         .run_and_wait()
         .unwrap();
-    device.destroy_buffer(sampler).unwrap();
+    device.destroy_sampler(sampler).unwrap();
     device.download_as(out).unwrap()
 }
 
@@ -138,7 +138,7 @@ fn copied(device: &mut ComputeDevice, module: &SpirvModule) -> Vec<Vec<u8>> {
     call.run_and_wait().unwrap();
     let images = images.into_iter();
     images
-        .map(|image| device.download_buffer(image).unwrap())
+        .map(|image| device.download_image(image).unwrap())
         .collect()
 }
 

@@ -59,9 +59,10 @@ fn check_function(function: &str, numbers: &[f32], bound: impl Fn(f32) -> f32) {
         let (wanted, found) = (run_shader(&plain, 0, &words), run_shader(&exact, 0, &words));
         for ((number, wanted), found) in numbers.iter().zip(wanted).zip(found) {
             let [wanted, found] = [wanted, found].map(f32::from_bits);
-            let is_right = match wanted.is_finite() && wanted != 0.0 {
-                true => (wanted - found).abs() <= bound(wanted),
-                false => wanted.to_bits() == found.to_bits() || wanted.is_nan() && found.is_nan(),
+            let is_right = if wanted.is_finite() && wanted != 0.0 {
+                (wanted - found).abs() <= bound(wanted)
+            } else {
+                wanted.to_bits() == found.to_bits() || wanted.is_nan() && found.is_nan()
             };
             assert!(
                 is_right,

@@ -6,8 +6,8 @@ mod shaders;
 use super::{bound, module, one, text};
 use shaders::{block, shader};
 use spirula_runtime::{
-    ComputeDevice, DeviceBuffer, DeviceError, DeviceOptions, ImageDimensions, ImageShape,
-    IndexSpace, KernelLaunch, SamplerAddressing, SamplerFilter, SamplerState, TexelFormat,
+    ComputeDevice, DeviceError, DeviceOptions, ImageDimensions, ImageShape, IndexSpace,
+    KernelLaunch, ResourceHandle, SamplerAddressing, SamplerFilter, SamplerState, TexelFormat,
 };
 
 /// A device that reads and writes images of any format.
@@ -50,17 +50,17 @@ fn format(name: &str) -> TexelFormat {
 fn upload(
     device: &mut ComputeDevice,
     given: &ImageTestBinding,
-) -> Result<DeviceBuffer, DeviceError> {
+) -> Result<ResourceHandle, DeviceError> {
     match given {
         ImageTestBinding::Image(shape, sampler, bytes) => {
             let image = device.create_image(shape, sampler)?;
             if !bytes.is_empty() {
-                device.write_buffer(image, 0, bytes)?;
+                device.write_image(image, 0, bytes)?;
             }
-            Ok(image)
+            Ok(image.into())
         }
-        ImageTestBinding::Sampler(sampler) => device.create_sampler(sampler),
-        ImageTestBinding::Bytes(bytes) => device.upload_data(bytes),
+        ImageTestBinding::Sampler(sampler) => Ok(device.create_sampler(sampler)?.into()),
+        ImageTestBinding::Bytes(bytes) => Ok(device.upload_data(bytes)?.into()),
     }
 }
 
@@ -80,7 +80,8 @@ fn run(
         ..one(kernel, places.collect(), vec![])
     };
     device.launch_kernel(&launch)?;
-    handles.iter().map(|h| device.download_buffer(*h)).collect()
+    let downloads = handles.iter().map(|h| device.download_resource(*h));
+    downloads.collect()
 }
 
 fn processor() -> ComputeDevice {
@@ -100,9 +101,10 @@ fn copy(format: TexelFormat) -> String {
     let text = shaders::copy(format.is_integer(), is_long);
     let more = "OpCapability Int64\nOpCapability Int64ImageEXT\n\
         OpExtension \"SPV_EXT_shader_image_int64\"\n";
-    match is_long {
-        true => text.replace("OpCapability Int64\n", more),
-        false => text,
+    if is_long {
+        text.replace("OpCapability Int64\n", more)
+    } else {
+        text
     }
 }
 
@@ -182,9 +184,10 @@ fn sampling(image: &str) -> String {
 %p = OpAccessChain %pnumber %out %n0 %global
 OpStore %p %texel";
     let names = ["from", "smp", "places", "out"];
-    let capability = match image.starts_with("1D") {
-        true => "OpCapability Sampled1D\n",
-        false => "",
+    let capability = if image.starts_with("1D") {
+        "OpCapability Sampled1D\n"
+    } else {
+        ""
     };
     capability.to_owned() + &shader(&(shaders::bound(&names) + &decorations), &globals, body)
 }
@@ -210,9 +213,10 @@ fn sampled_alike(
     shape: ImageShape,
     sampler: SamplerState,
 ) {
-    let scale = match sampler.normalized {
-        true => [1.0; 3],
-        false => shape.size.map(|n| n as f32),
+    let scale = if sampler.normalized {
+        [1.0; 3]
+    } else {
+        shape.size.map(|n| n as f32)
     };
     let texels = (0..shape.total_bytes().unwrap() / 4).map(|n| (n * 7 % 23) as f32 / 8.0 - 1.0);
     let given = [
@@ -354,13 +358,13 @@ fn bytes_and_texels_are_one() {
             .unwrap()
     });
     let mut wanted = vec![0; size];
-    assert_eq!(device.download_buffer(from).unwrap(), wanted);
+    assert_eq!(device.download_image(from).unwrap(), wanted);
     for round in 1..4_u8 {
         // A part by the host, the rest as it was.
         let at = usize::from(round) * 5;
         wanted[at..at + 7].fill(round);
-        device.write_buffer(from, at as u64, &[round; 7]).unwrap();
-        device.write_buffer(to, 0, &[99]).unwrap();
+        device.write_image(from, at as u64, &[round; 7]).unwrap();
+        device.write_image(to, 0, &[99]).unwrap();
         let launch = KernelLaunch {
             size: IndexSpace::Groups([3, 1, 1]),
             ..one(
@@ -370,14 +374,14 @@ fn bytes_and_texels_are_one() {
             )
         };
         device.launch_kernel(&launch).unwrap();
-        assert_eq!(device.download_buffer(to).unwrap(), wanted);
-        device.write_buffer(to, 3, &[7]).unwrap();
+        assert_eq!(device.download_image(to).unwrap(), wanted);
+        device.write_image(to, 3, &[7]).unwrap();
         let mut got = vec![0; 4];
-        device.read_buffer(to, 1, &mut got).unwrap();
+        device.read_image(to, 1, &mut got).unwrap();
         assert_eq!(got, [wanted[1], wanted[2], 7, wanted[4]]);
     }
-    device.destroy_buffer(from).unwrap();
-    assert!(device.download_buffer(from).is_err());
+    device.destroy_image(from).unwrap();
+    assert!(device.download_image(from).is_err());
 }
 
 #[test]

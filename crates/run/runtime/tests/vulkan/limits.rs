@@ -233,7 +233,7 @@ fn limits_are_errors() {
     let error = text(&device.launch_kernel(&long).unwrap_err());
     assert!(error.contains("8 bytes of push constants"), "{error}");
     let arguments = KernelLaunch {
-        inputs: LaunchInputs::Arguments(vec![KernelArgument::Buffer(y)]),
+        inputs: LaunchInputs::Arguments(vec![KernelArgument::from(y)]),
         ..long
     };
     assert!(device.launch_kernel(&arguments).is_err());

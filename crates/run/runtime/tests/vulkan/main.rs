@@ -8,8 +8,8 @@ mod images;
 mod limits;
 
 use spirula_runtime::{
-    ComputeDevice, DeviceBuffer, DeviceError, DeviceKernel, DeviceOptions, IndexSpace,
-    KernelLaunch, LaunchBinding, LaunchInputs, list_devices,
+    BufferHandle, ComputeDevice, DeviceError, DeviceOptions, IndexSpace, KernelHandle,
+    KernelLaunch, LaunchBinding, LaunchInputs, ResourceHandle, list_devices,
 };
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse_assembly};
@@ -51,17 +51,17 @@ fn floats(values: impl Iterator<Item = f32>) -> Vec<u8> {
     values.flat_map(f32::to_le_bytes).collect()
 }
 
-fn bound(set: u32, binding: u32, index: u32, buffer: DeviceBuffer) -> LaunchBinding {
+fn bound(set: u32, binding: u32, index: u32, resource: impl Into<ResourceHandle>) -> LaunchBinding {
     LaunchBinding {
         set,
         binding,
         index,
-        buffer,
+        resource: resource.into(),
         region: None,
     }
 }
 
-fn one(kernel: DeviceKernel, bindings: Vec<LaunchBinding>, push: Vec<u8>) -> KernelLaunch {
+fn one(kernel: KernelHandle, bindings: Vec<LaunchBinding>, push: Vec<u8>) -> KernelLaunch {
     KernelLaunch {
         kernel,
         size: IndexSpace::Groups([1, 1, 1]),
@@ -71,9 +71,9 @@ fn one(kernel: DeviceKernel, bindings: Vec<LaunchBinding>, push: Vec<u8>) -> Ker
 
 /// A launch of saxpy over `groups`, with `a` and the number of elements.
 fn saxpy(
-    kernel: DeviceKernel,
-    x: DeviceBuffer,
-    y: DeviceBuffer,
+    kernel: KernelHandle,
+    x: BufferHandle,
+    y: BufferHandle,
     a: f32,
     n: u32,
     groups: u32,

@@ -2,7 +2,7 @@
 
 use cpu_time::ThreadTime;
 use spirula_runtime::{
-    ComputeDevice, DeviceBuffer, DeviceKernel, DeviceOptions, IndexSpace, KernelArgument,
+    BufferHandle, ComputeDevice, DeviceOptions, IndexSpace, KernelArgument, KernelHandle,
     KernelLaunch, LaunchBinding, LaunchInputs,
 };
 use std::time::Duration;
@@ -13,7 +13,7 @@ const TIMES: usize = 11;
 /// A device with the benchmark's buffers on it.
 pub struct Session {
     device: ComputeDevice,
-    buffers: Vec<DeviceBuffer>,
+    buffers: Vec<BufferHandle>,
 }
 
 /// Work that can be launched repeatedly.
@@ -50,7 +50,7 @@ impl Session {
             .buffers
             .iter()
             .copied()
-            .map(KernelArgument::Buffer)
+            .map(KernelArgument::from)
             .collect();
         arguments.extend(scalars.iter().map(|s| KernelArgument::Bytes(s.to_vec())));
         let size = IndexSpace::Items {
@@ -71,7 +71,7 @@ impl Session {
     /// A Vulkan shader over the session's buffers (binding by binding) and push constants.
     pub fn shader(&mut self, bytes: &[u8], scalars: &[[u8; 4]], groups: [u32; 3]) -> Work {
         let kernel = self.compile(bytes, "main");
-        let bound = |(n, buffer): (usize, &DeviceBuffer)| {
+        let bound = |(n, buffer): (usize, &BufferHandle)| {
             LaunchBinding::with_whole_buffer(n as u32, *buffer)
         };
         let bindings = self.buffers.iter().enumerate().map(bound).collect();
@@ -118,7 +118,7 @@ impl Session {
             .expect("the buffer can be read")
     }
 
-    fn compile(&mut self, bytes: &[u8], entry: &str) -> DeviceKernel {
+    fn compile(&mut self, bytes: &[u8], entry: &str) -> KernelHandle {
         let compiled =
             spirula::compile_input(bytes, &Default::default()).expect("the kernel compiles");
         let module = compiled.into_module().expect("the kernel is a module");

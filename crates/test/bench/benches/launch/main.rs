@@ -9,7 +9,7 @@
 use cpu_time::{ProcessTime, ThreadTime};
 use spirula::CompileOptions;
 use spirula_runtime::{
-    ComputeDevice, DeviceError, DeviceKernel, DeviceOptions, IndexSpace, KernelLaunch,
+    ComputeDevice, DeviceError, DeviceOptions, IndexSpace, KernelHandle, KernelLaunch,
     LaunchBinding, LaunchInputs,
 };
 use std::time::{Duration, Instant};
@@ -86,8 +86,8 @@ fn measure(name: &str) -> Result<String, DeviceError> {
 }
 
 fn launch(
-    kernel: DeviceKernel,
-    words: spirula_runtime::DeviceBuffer,
+    kernel: KernelHandle,
+    words: spirula_runtime::BufferHandle,
     is_shader: bool,
 ) -> KernelLaunch {
     let bound = LaunchBinding::with_whole_buffer(0, words);
@@ -109,7 +109,7 @@ fn launch(
                 local: Some([64, 1, 1]),
                 offset: [0; 3],
             },
-            inputs: LaunchInputs::Arguments(vec![spirula_runtime::KernelArgument::Buffer(words)]),
+            inputs: LaunchInputs::Arguments(vec![spirula_runtime::KernelArgument::from(words)]),
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use spirula_runtime::data::{BufferFill, ElementNumber, ElementType, generate_elements};
 use spirula_runtime::{
-    ComputeDevice, DeviceBuffer, DeviceOptions, IndexSpace, KernelLaunch, LaunchBinding,
+    BufferHandle, ComputeDevice, DeviceOptions, IndexSpace, KernelLaunch, LaunchBinding,
     LaunchInputs,
 };
 use spirula_spirv::ir::SpirvModule;
@@ -177,7 +177,7 @@ fn contents(spec: &Value, at: u64) -> Option<Vec<u8>> {
 }
 
 /// Descriptors; buffers that share a binding are the elements of its array.
-fn bindings(specs: &[Value], buffers: &[DeviceBuffer]) -> Vec<LaunchBinding> {
+fn bindings(specs: &[Value], buffers: &[BufferHandle]) -> Vec<LaunchBinding> {
     let mut out: Vec<LaunchBinding> = Vec::new();
     for (spec, buffer) in specs.iter().zip(buffers) {
         let Some(binding) = spec["binding"].as_u64() else {
@@ -190,7 +190,7 @@ fn bindings(specs: &[Value], buffers: &[DeviceBuffer]) -> Vec<LaunchBinding> {
             set,
             binding,
             index,
-            buffer: *buffer,
+            resource: (*buffer).into(),
             region: None,
         });
     }
@@ -200,7 +200,7 @@ fn bindings(specs: &[Value], buffers: &[DeviceBuffer]) -> Vec<LaunchBinding> {
 fn push_constants(
     items: &Value,
     device: &mut ComputeDevice,
-    buffers: &[DeviceBuffer],
+    buffers: &[BufferHandle],
 ) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     for item in items.as_array().into_iter().flatten() {

@@ -6,7 +6,7 @@ use spirula_runtime::data::{
     BufferFill, ElementNumber, ElementType, RandomOrder, generate_elements,
 };
 use spirula_runtime::{
-    ComputeDevice, DeviceBuffer, DeviceKernel, DeviceOptions, IndexSpace, KernelArgument,
+    BufferHandle, ComputeDevice, DeviceOptions, IndexSpace, KernelArgument, KernelHandle,
     KernelLaunch, LaunchInputs,
 };
 use spirula_spirv::ir::SpirvModule;
@@ -49,7 +49,7 @@ impl Manifest {
 /// A program on a device, ready to be launched; with one thread if the device allows that.
 pub struct Run {
     device: ComputeDevice,
-    initial: Vec<(DeviceBuffer, Vec<u8>)>,
+    initial: Vec<(BufferHandle, Vec<u8>)>,
     launches: Vec<KernelLaunch>,
 }
 
@@ -60,13 +60,13 @@ impl Run {
             threads: Some(1),
             ..DeviceOptions::default()
         };
-        let mut kernels: BTreeMap<&str, DeviceKernel> = BTreeMap::new();
+        let mut kernels: BTreeMap<&str, KernelHandle> = BTreeMap::new();
         let mut run = Run {
             initial: Vec::new(),
             launches: Vec::new(),
             device: ComputeDevice::open(device, &options).map_err(|e| e.to_string())?,
         };
-        let mut named: BTreeMap<String, DeviceBuffer> = BTreeMap::new();
+        let mut named: BTreeMap<String, BufferHandle> = BTreeMap::new();
         for step in &program.kernels {
             let kernel = match kernels.get(step.name.as_str()) {
                 Some(kernel) => *kernel,
@@ -118,7 +118,7 @@ impl Run {
     fn argument(
         &mut self,
         arg: &Map<String, Value>,
-        named: &mut BTreeMap<String, DeviceBuffer>,
+        named: &mut BTreeMap<String, BufferHandle>,
     ) -> Result<KernelArgument, String> {
         let bad = || {
             format!(
@@ -135,12 +135,12 @@ impl Run {
             self.initial.push((buffer, bytes));
             let name = arg.get("as").and_then(Value::as_str).ok_or_else(bad)?;
             named.insert(name.to_owned(), buffer);
-            return Ok(KernelArgument::Buffer(buffer));
+            return Ok(KernelArgument::from(buffer));
         }
         if let Some(name) = arg.get("ref").and_then(Value::as_str) {
             return named
                 .get(name)
-                .map(|b| KernelArgument::Buffer(*b))
+                .map(|b| KernelArgument::from(*b))
                 .ok_or_else(bad);
         }
         if let Some(text) = arg.get("bytes").and_then(Value::as_str) {

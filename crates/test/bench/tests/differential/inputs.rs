@@ -1,7 +1,7 @@
 //! Generated inputs for entry points of which only the interface is known.
 
 use spirula_runtime::{
-    ComputeDevice, DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelArgument,
+    BufferHandle, ComputeDevice, DeviceError, IndexSpace, KernelArgument, KernelHandle,
     KernelLaunch, LaunchBinding, LaunchInputs,
 };
 use spirula_spirv::grammar::enumerants::ExecutionModel;
@@ -67,7 +67,7 @@ pub fn can_be_given(interface: &EntryInterface) -> bool {
 /// Launches a kernel with generated inputs, and returns the final contents of all buffers.
 pub fn run(
     device: &mut ComputeDevice,
-    kernel: DeviceKernel,
+    kernel: KernelHandle,
     interface: &EntryInterface,
     fill: DifferentialFill,
 ) -> Result<Vec<Vec<u8>>, DeviceError> {
@@ -102,13 +102,13 @@ fn give(
     device: &mut ComputeDevice,
     interface: &EntryInterface,
     fill: DifferentialFill,
-    buffers: &mut Vec<DeviceBuffer>,
+    buffers: &mut Vec<BufferHandle>,
 ) -> Result<LaunchInputs, DeviceError> {
-    let mut upload = |buffers: &mut Vec<DeviceBuffer>| {
+    let mut upload = |buffers: &mut Vec<BufferHandle>| {
         let seed = buffers.len() as u32;
         let buffer = device.upload_data(&fill.bytes(BUFFER_BYTES, seed))?;
         buffers.push(buffer);
-        Ok::<DeviceBuffer, DeviceError>(buffer)
+        Ok::<BufferHandle, DeviceError>(buffer)
     };
     if interface.model == ExecutionModel::Kernel {
         let mut arguments = Vec::new();
@@ -117,7 +117,7 @@ fn give(
                 ParamKind::Value { size, .. } => {
                     KernelArgument::Bytes(fill.bytes(size as usize, at as u32))
                 }
-                ParamKind::Buffer { .. } => KernelArgument::Buffer(upload(buffers)?),
+                ParamKind::Buffer { .. } => KernelArgument::from(upload(buffers)?),
                 _ => KernelArgument::Local(LOCAL_BYTES),
             });
         }
@@ -131,7 +131,7 @@ fn give(
                 set: binding.set,
                 binding: binding.binding,
                 index,
-                buffer: upload(buffers)?,
+                resource: upload(buffers)?.into(),
                 region: None,
             });
         }

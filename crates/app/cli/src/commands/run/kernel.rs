@@ -13,8 +13,8 @@ use crate::cli::{CommandFailure, CommandResult};
 use crate::commands::info::describe_entry;
 use spirula_runtime::type_names::TypeNames;
 use spirula_runtime::{
-    ComputeDevice, DeviceBuffer, DeviceError, KernelArgument, KernelLaunch, LaunchBinding,
-    LaunchInputs,
+    ComputeDevice, DeviceError, KernelArgument, KernelLaunch, LaunchBinding, LaunchInputs,
+    ResourceHandle,
 };
 use spirula_spirv::grammar::enumerants::ExecutionMode;
 use spirula_spirv::ir::ModuleSection;
@@ -144,7 +144,7 @@ impl ModuleArguments {
         &self,
         interface: &EntryInterface,
         device: &mut ComputeDevice,
-        buffers: &[Option<DeviceBuffer>],
+        buffers: &[Option<ResourceHandle>],
     ) -> Result<LaunchInputs, CommandFailure> {
         let addresses = query_buffer_addresses(device, &self.values, buffers)?;
         if interface.takes_arguments() {
@@ -251,28 +251,28 @@ fn find_entry(module: &SpirvModule, asked: Option<&str>) -> Result<String, Comma
 fn upload_buffers(
     device: &mut ComputeDevice,
     values: &[PreparedValue],
-) -> Result<Vec<Option<DeviceBuffer>>, CommandFailure> {
+) -> Result<Vec<Option<ResourceHandle>>, CommandFailure> {
     let one = |value: &PreparedValue| match value {
         PreparedValue::Buffer(array) | PreparedValue::Address(array) => device
             .upload_data(array.bytes())
-            .map(Some)
+            .map(|buffer| Some(buffer.into()))
             .map_err(to_command_failure),
         PreparedValue::Image(shape, sampler, texels) => {
             let image = device
                 .create_image(shape, sampler)
                 .map_err(to_command_failure)?;
             device
-                .write_buffer(image, 0, texels.bytes())
+                .write_image(image, 0, texels.bytes())
                 .map_err(to_command_failure)?;
-            Ok(Some(image))
+            Ok(Some(image.into()))
         }
         PreparedValue::Sampler(sampler) => device
             .create_sampler(sampler)
-            .map(Some)
+            .map(|sampler| Some(sampler.into()))
             .map_err(to_command_failure),
         PreparedValue::Pipe(shape) => device
             .create_pipe(*shape)
-            .map(Some)
+            .map(|pipe| Some(pipe.into()))
             .map_err(to_command_failure),
         _ => Ok(None),
     };
@@ -283,12 +283,12 @@ fn upload_buffers(
 fn query_buffer_addresses(
     device: &mut ComputeDevice,
     values: &[PreparedValue],
-    buffers: &[Option<DeviceBuffer>],
+    buffers: &[Option<ResourceHandle>],
 ) -> Result<Vec<Option<u64>>, CommandFailure> {
     let mut addresses = Vec::new();
     for (value, buffer) in values.iter().zip(buffers) {
         addresses.push(match (value, buffer) {
-            (PreparedValue::Address(_), Some(buffer)) => {
+            (PreparedValue::Address(_), Some(ResourceHandle::Buffer(buffer))) => {
                 Some(device.buffer_address(*buffer).map_err(to_command_failure)?)
             }
             _ => None,
@@ -300,7 +300,7 @@ fn query_buffer_addresses(
 /// The inputs of a shader.
 fn build_shader_inputs(
     slots: &[BoundParameter],
-    buffers: &[Option<DeviceBuffer>],
+    buffers: &[Option<ResourceHandle>],
     push: Vec<u8>,
 ) -> LaunchInputs {
     let mut bindings = Vec::new();
@@ -311,7 +311,7 @@ fn build_shader_inputs(
                 set,
                 binding,
                 index,
-                buffer,
+                resource: buffer,
                 region: None,
             });
         }
@@ -322,7 +322,7 @@ fn build_shader_inputs(
 /// The inputs of a kernel.
 fn build_kernel_inputs(
     values: &[PreparedValue],
-    buffers: &[Option<DeviceBuffer>],
+    buffers: &[Option<ResourceHandle>],
     addresses: &[Option<u64>],
 ) -> LaunchInputs {
     let mut arguments = Vec::new();
@@ -331,7 +331,7 @@ fn build_kernel_inputs(
             (PreparedValue::Address(_), _) => {
                 KernelArgument::Bytes(address.unwrap_or(0).to_le_bytes().to_vec())
             }
-            (_, Some(buffer)) => KernelArgument::Buffer(*buffer),
+            (_, Some(buffer)) => KernelArgument::from(*buffer),
             (PreparedValue::Local(bytes), _) => KernelArgument::Local(*bytes),
             (PreparedValue::Bytes(bytes), _) => KernelArgument::Bytes(bytes.clone()),
             (PreparedValue::Buffer(array) | PreparedValue::Image(_, _, array), _) => {

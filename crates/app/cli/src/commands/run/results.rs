@@ -10,7 +10,7 @@ use crate::cli::{CommandFailure, CommandResult, failure};
 use crate::values::compare::{ArrayTolerance, compare_arrays};
 use crate::values::{image, summary};
 use spirula_runtime::data::{ElementArray, ElementType, write_npy};
-use spirula_runtime::{ComputeDevice, DeviceBuffer};
+use spirula_runtime::{ComputeDevice, ResourceHandle};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -83,7 +83,7 @@ pub fn collect_outputs(
     device: &mut ComputeDevice,
     slots: &[BoundParameter],
     values: Vec<PreparedValue>,
-    buffers: &[Option<DeviceBuffer>],
+    buffers: &[Option<ResourceHandle>],
 ) -> Result<Vec<OutputArray>, CommandFailure> {
     let mut out = Vec::new();
     for ((slot, value), buffer) in slots.iter().zip(values).zip(buffers) {
@@ -96,7 +96,7 @@ pub fn collect_outputs(
         else {
             continue;
         };
-        let bytes = device.download_buffer(*buffer);
+        let bytes = device.download_resource(*buffer);
         let bytes = bytes.map_err(|e| CommandFailure::from_message(e.to_string()))?;
         let changed = bytes != before.bytes();
         let array = ElementArray::new(before.element(), before.shape().to_vec(), bytes);

@@ -1,9 +1,9 @@
-//! Whether a device takes the sizes of a launch.
+//! Checks of the sizes of a launch against the limits of a device.
 
 use crate::{DeviceError, DeviceInfo, IndexSpace};
 use spirula_spirv::reflect::EntryInterface;
 
-/// Whether the sizes of a launch make sense for a kernel, and a device takes them.
+/// Checks that the sizes of a launch fit a kernel and a device.
 pub fn check_size(
     interface: &EntryInterface,
     size: &IndexSpace,
@@ -57,9 +57,10 @@ pub fn check_size(
                         "the global size {n} in dimension {axis} is no multiple of the workgroup's {l}"
                     ));
                 }
-                let most = match limits.folds {
-                    true => u32::MAX,
-                    false => limits.groups[axis],
+                let most = if limits.folds {
+                    u32::MAX
+                } else {
+                    limits.groups[axis]
                 };
                 if n.div_ceil(u64::from(l)) > u64::from(most) {
                     return bad(format!(

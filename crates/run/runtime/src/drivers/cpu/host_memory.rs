@@ -1,14 +1,14 @@
-//! Memory of buffers on the CPU device.
+//! Host memory: the memory of buffers on the CPU device.
 
 use bytemuck::{Pod, Zeroable};
 use spirula_cpu::GuardedPages;
 
-/// As much as a cache line or two, so that no vector access is misaligned.
+/// 128 aligned bytes, one or two cache lines, so that no vector access is misaligned.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(128))]
 pub struct AlignedLine([u8; 128]);
 
-/// Zeroed bytes, aligned to 128: between guarded pages where there are such.
+/// Zeroed bytes, aligned to 128, between guarded pages where the system has them.
 pub enum HostMemory {
     Guarded(GuardedPages),
     Plain {
@@ -18,7 +18,7 @@ pub enum HostMemory {
 }
 
 impl HostMemory {
-    /// So many bytes, `None` where there is no memory for them.
+    /// Allocates zeroed bytes; `None` where the memory does not suffice.
     pub fn with_zeros(size: u64) -> Option<HostMemory> {
         let size = usize::try_from(size).ok()?;
         let pages = (size > 0).then(|| GuardedPages::new_zeroed(size)).flatten();
@@ -48,10 +48,10 @@ impl HostMemory {
     }
 }
 
-/// Memory that this process can still get, in bytes, as far as the system tells.
+/// Bytes of memory that this process can still get, as far as the system says.
 ///
-/// Linux promises more memory than it has and ends a process that uses it, so the limit has to be
-/// known beforehand. Elsewhere an allocation that cannot be held fails by itself.
+/// Linux promises more memory than it has and kills a process that uses it, so the limit has to be known beforehand. On other
+/// systems an allocation that exceeds the memory fails.
 pub fn query_available_memory() -> u64 {
     let told = std::fs::read_to_string("/proc/meminfo").ok();
     let line = told.as_deref().and_then(|text| {

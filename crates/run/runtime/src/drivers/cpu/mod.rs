@@ -6,7 +6,8 @@ mod host_memory;
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions};
 use crate::drivers::DriverFactory;
 use crate::{
-    DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch, LaunchInputs,
+    BufferHandle, DeviceError, ImageHandle, ImageShape, IndexSpace, KernelArgument, KernelHandle,
+    KernelLaunch, LaunchInputs, PipeHandle, PipeShape, ResourceHandle, SamplerHandle, SamplerState,
 };
 use host_memory::HostMemory;
 use spirula_cpu as cpu;
@@ -15,7 +16,7 @@ use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::EntryInterface;
 use std::time::{Duration, Instant};
 
-/// Share of the memory that is free which one buffer may take, in percent.
+/// Share of the free memory that one buffer may take, in percent.
 const BUFFER_SHARE: u64 = 90;
 
 /// What a handle stands for.
@@ -26,12 +27,12 @@ struct HostResource {
 
 enum HostResourceKind {
     Buffer,
-    Image(cpu::ImageShape, cpu::SamplerState),
-    Sampler(cpu::SamplerState),
+    Image(ImageShape, SamplerState),
+    Sampler(SamplerState),
 }
 
 impl HostResource {
-    /// It, lent to a launch.
+    /// Lends the resource to a launch.
     fn lend_to_launch(&mut self) -> cpu::DescriptorResource {
         let memory = lend_memory(self.memory.bytes_mut());
         match self.what {
@@ -56,11 +57,11 @@ pub struct CpuDriver {
     timeout: Option<Duration>,
     kernels: Vec<cpu::JitKernel>,
     buffers: Vec<Option<HostResource>>,
-    /// Bytes of all of them.
+    /// Bytes of all resources.
     used: u64,
-    times: Option<Vec<(DeviceKernel, Duration)>>,
+    times: Option<Vec<(KernelHandle, Duration)>>,
     printed: Vec<u8>,
-    /// Where kernels are checked, what is known for that.
+    /// The sanitizer, where kernels are checked.
     checker: Option<cpu::KernelSanitizer>,
 }
 
@@ -133,19 +134,19 @@ impl CpuDriver {
         done
     }
 
-    fn find_buffer(&mut self, buffer: DeviceBuffer) -> Result<&mut HostMemory, DeviceError> {
+    fn find_memory(&mut self, resource: ResourceHandle) -> Result<&mut HostMemory, DeviceError> {
         let found = self
             .buffers
-            .get_mut(buffer.index())
+            .get_mut(resource.index())
             .and_then(Option::as_mut);
         found
             .map(|h| &mut h.memory)
             .ok_or(DeviceError::Handle("a buffer"))
     }
 
-    /// Makes memory for something.
+    /// Creates the memory of a resource.
     fn create_memory(&mut self, size: u64, what: HostResourceKind) -> Result<(), DeviceError> {
-        // The system may promise memory that it does not have: all buffers have to fit together.
+        // The system may promise memory that it does not have, so all buffers together have to fit.
         let limit = self.info.limits.buffer_size.saturating_sub(self.used);
         let memory = (size <= limit)
             .then(|| HostMemory::with_zeros(size))
@@ -165,15 +166,15 @@ impl DeviceDriver for CpuDriver {
         &self.info
     }
 
-    fn create_buffer(&mut self, _: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
+    fn create_buffer(&mut self, _: BufferHandle, size: u64) -> Result<(), DeviceError> {
         self.create_memory(size, HostResourceKind::Buffer)
     }
 
     fn create_image(
         &mut self,
-        _: DeviceBuffer,
-        shape: &cpu::ImageShape,
-        sampler: &cpu::SamplerState,
+        _: ImageHandle,
+        shape: &ImageShape,
+        sampler: &SamplerState,
     ) -> Result<(), DeviceError> {
         let size = shape.total_bytes().unwrap_or(u64::MAX);
         self.create_memory(size, HostResourceKind::Image(*shape, *sampler))
@@ -181,24 +182,20 @@ impl DeviceDriver for CpuDriver {
 
     fn create_sampler(
         &mut self,
-        _: DeviceBuffer,
-        sampler: &cpu::SamplerState,
+        _: SamplerHandle,
+        sampler: &SamplerState,
     ) -> Result<(), DeviceError> {
         self.create_memory(0, HostResourceKind::Sampler(*sampler))
     }
 
-    fn create_pipe(
-        &mut self,
-        pipe: DeviceBuffer,
-        shape: cpu::PipeShape,
-    ) -> Result<(), DeviceError> {
+    fn create_pipe(&mut self, pipe: PipeHandle, shape: PipeShape) -> Result<(), DeviceError> {
         let size = shape.memory_bytes().unwrap_or(u64::MAX);
         self.create_memory(size, HostResourceKind::Buffer)?;
-        self.write_buffer(pipe, 0, &shape.encode_header())
+        self.write_resource(pipe.into(), 0, &shape.encode_header())
     }
 
-    fn destroy_buffer(&mut self, buffer: DeviceBuffer) {
-        let Some(mut held) = self.buffers[buffer.index()].take() else {
+    fn destroy_resource(&mut self, resource: ResourceHandle) {
+        let Some(mut held) = self.buffers[resource.index()].take() else {
             return;
         };
         self.used -= held.memory.size();
@@ -207,35 +204,35 @@ impl DeviceDriver for CpuDriver {
         }
     }
 
-    fn write_buffer(
+    fn write_resource(
         &mut self,
-        buffer: DeviceBuffer,
+        resource: ResourceHandle,
         offset: u64,
         data: &[u8],
     ) -> Result<(), DeviceError> {
         let at = offset as usize;
-        self.find_buffer(buffer)?.bytes_mut()[at..at + data.len()].copy_from_slice(data);
+        self.find_memory(resource)?.bytes_mut()[at..at + data.len()].copy_from_slice(data);
         Ok(())
     }
 
-    fn read_buffer(
+    fn read_resource(
         &mut self,
-        buffer: DeviceBuffer,
+        resource: ResourceHandle,
         offset: u64,
         out: &mut [u8],
     ) -> Result<(), DeviceError> {
         let at = offset as usize;
-        out.copy_from_slice(&self.find_buffer(buffer)?.bytes_mut()[at..at + out.len()]);
+        out.copy_from_slice(&self.find_memory(resource)?.bytes_mut()[at..at + out.len()]);
         Ok(())
     }
 
-    fn buffer_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
-        Ok(self.find_buffer(buffer)?.bytes_mut().as_mut_ptr() as u64)
+    fn buffer_address(&mut self, buffer: BufferHandle) -> Result<u64, DeviceError> {
+        Ok(self.find_memory(buffer.into())?.bytes_mut().as_mut_ptr() as u64)
     }
 
     fn create_kernel(
         &mut self,
-        _: DeviceKernel,
+        _: KernelHandle,
         module: &SpirvModule,
         interface: &EntryInterface,
         spec: &[(u32, u64)],
@@ -254,13 +251,12 @@ impl DeviceDriver for CpuDriver {
     fn launch_kernel(
         &mut self,
         launch: &KernelLaunch,
-        _: &[DeviceBuffer],
+        _: &[BufferHandle],
     ) -> Result<(), DeviceError> {
-        let lend = |buffer: DeviceBuffer, buffers: &mut [Option<HostResource>]| {
-            let found = buffers.get_mut(buffer.index()).and_then(Option::as_mut);
-            Ok(found
-                .ok_or(DeviceError::Handle("a buffer"))?
-                .lend_to_launch())
+        let lend = |resource: ResourceHandle, buffers: &mut [Option<HostResource>]| {
+            let found = buffers.get_mut(resource.index()).and_then(Option::as_mut);
+            let found = found.ok_or(DeviceError::Handle("a buffer"))?;
+            Ok::<_, DeviceError>(found.lend_to_launch())
         };
         let mut arguments = Vec::new();
         let mut bindings = Vec::new();
@@ -269,15 +265,19 @@ impl DeviceDriver for CpuDriver {
             LaunchInputs::Arguments(given) => {
                 for argument in given {
                     arguments.push(match argument {
-                        KernelArgument::Buffer(buffer) => match lend(*buffer, &mut self.buffers)? {
-                            cpu::DescriptorResource::Memory(memory) => {
-                                cpu::JitArgument::Memory(memory)
+                        KernelArgument::Resource(resource) => {
+                            match lend(*resource, &mut self.buffers)? {
+                                cpu::DescriptorResource::Memory(memory) => {
+                                    cpu::JitArgument::Memory(memory)
+                                }
+                                cpu::DescriptorResource::Image(image) => {
+                                    cpu::JitArgument::Image(image)
+                                }
+                                cpu::DescriptorResource::Sampler(sampler) => {
+                                    cpu::JitArgument::Sampler(sampler)
+                                }
                             }
-                            cpu::DescriptorResource::Image(image) => cpu::JitArgument::Image(image),
-                            cpu::DescriptorResource::Sampler(sampler) => {
-                                cpu::JitArgument::Sampler(sampler)
-                            }
-                        },
+                        }
                         KernelArgument::Bytes(bytes) => cpu::JitArgument::Bytes(bytes),
                         KernelArgument::Local(bytes) => cpu::JitArgument::Local(*bytes),
                     });
@@ -293,7 +293,7 @@ impl DeviceDriver for CpuDriver {
                         set: bound.set,
                         binding: bound.binding,
                         index: bound.index,
-                        resource: lend(bound.buffer, &mut self.buffers)?,
+                        resource: lend(bound.resource, &mut self.buffers)?,
                     });
                 }
             }
@@ -323,7 +323,7 @@ impl DeviceDriver for CpuDriver {
         counts.then(|| counted.fold(0, u64::saturating_add))
     }
 
-    /// Launches have ended when they return.
+    /// Launches return when they have ended.
     fn wait_idle(&mut self) -> Result<(), DeviceError> {
         let reports = self
             .checker
@@ -339,7 +339,7 @@ impl DeviceDriver for CpuDriver {
         std::mem::take(&mut self.printed)
     }
 
-    fn take_times(&mut self) -> Vec<(DeviceKernel, Duration)> {
+    fn take_times(&mut self) -> Vec<(KernelHandle, Duration)> {
         self.times.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }
@@ -360,7 +360,7 @@ fn execute_launch(
     };
     let found = checker.is_some_and(|c| !c.reports().is_empty());
     match done {
-        // What was found says more, and is told when the launch is waited for.
+        // The reports of the sanitizer say more; they are returned when the host waits for the launch.
         Err(_) if found => Ok(()),
         Err(cpu::LaunchError::Launch(problem)) => Err(DeviceError::Launch(problem)),
         done => done.map_err(|e| DeviceError::Failed(e.to_string())),

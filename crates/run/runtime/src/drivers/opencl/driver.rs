@@ -1,4 +1,4 @@
-//! The implementation of [`DeviceDriver`].
+//! The driver of OpenCL devices: the implementation of [`DeviceDriver`].
 
 use super::error::{OpenClCallResult, call_error};
 use super::owned_objects::OpenClObject;
@@ -6,7 +6,8 @@ use super::platform::OpenClDevice;
 use super::program;
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
 use crate::{
-    DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch, LaunchInputs,
+    BufferHandle, DeviceError, IndexSpace, KernelArgument, KernelHandle, KernelLaunch,
+    LaunchInputs, ResourceHandle,
 };
 use cl3::types::{CL_BLOCKING, cl_int, cl_uint};
 use cl3::{command_queue as queue, context, event, kernel, memory};
@@ -18,20 +19,20 @@ use std::ffi::{CString, c_void};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bytes that buffers are filled by, to which their sizes are rounded up.
+/// Bytes of the pattern that fills buffers; their sizes are rounded up to it.
 const PATTERN: u64 = 16;
 
-/// Launches of which it may be unknown how they ended.
+/// Most launches whose outcome is not yet known.
 const MOST_PENDING: usize = 256;
 
 /// The driver of an OpenCL device.
 pub struct OpenClDriver {
     buffers: Vec<Option<OpenClObject>>,
     kernels: Vec<OpenClKernel>,
-    /// The program that was built last, with its words, as modules often have several kernels.
+    /// The program that was built last, with its words, since modules often have several kernels.
     last: Option<(Vec<u32>, Arc<OpenClObject>)>,
-    pending: Vec<(DeviceKernel, OpenClObject)>,
-    times: Option<Vec<(DeviceKernel, Duration)>>,
+    pending: Vec<(KernelHandle, OpenClObject)>,
+    times: Option<Vec<(KernelHandle, Duration)>>,
     queue: OpenClObject,
     context: OpenClObject,
     device: OpenClDevice,
@@ -54,7 +55,7 @@ pub fn list_devices() -> Vec<DeviceInfo> {
     all.into_iter().map(|device| device.info).collect()
 }
 
-/// The device that a name means, without opening it.
+/// Finds a device by name without opening it.
 pub fn find_device_info(name: &str) -> Result<DeviceInfo, DeviceError> {
     Ok(OpenClDevice::find_named(name)?.info)
 }
@@ -73,9 +74,10 @@ impl OpenClDriver {
             made.check_call("clCreateContext")?,
             context::release_context,
         );
-        let flags = match options.times {
-            true => queue::CL_QUEUE_PROFILING_ENABLE,
-            false => 0,
+        let flags = if options.times {
+            queue::CL_QUEUE_PROFILING_ENABLE
+        } else {
+            0
         };
         // SAFETY: the device is that of the context. OpenCL 1.2 has this call, and so have all after.
         let made = unsafe { queue::create_command_queue(context.raw(), device.raw, flags) };
@@ -95,8 +97,8 @@ impl OpenClDriver {
         })
     }
 
-    fn find_buffer(&self, buffer: DeviceBuffer) -> Result<&OpenClObject, DeviceError> {
-        let found = self.buffers.get(buffer.index()).and_then(Option::as_ref);
+    fn find_buffer(&self, resource: ResourceHandle) -> Result<&OpenClObject, DeviceError> {
+        let found = self.buffers.get(resource.index()).and_then(Option::as_ref);
         found.ok_or(DeviceError::Handle("a buffer"))
     }
 
@@ -118,8 +120,8 @@ impl OpenClDriver {
             let number = number as cl_uint;
             let object;
             let (size, value): (usize, *const c_void) = match argument {
-                KernelArgument::Buffer(buffer) => {
-                    object = self.find_buffer(*buffer)?.raw();
+                KernelArgument::Resource(resource) => {
+                    object = self.find_buffer(*resource)?.raw();
                     (size_of_val(&object), (&raw const object).cast())
                 }
                 KernelArgument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
@@ -180,7 +182,7 @@ impl OpenClDriver {
         Ok(OpenClObject::new(event, event::release_event))
     }
 
-    /// Lets go of an event that nobody waits for.
+    /// Releases an event that nobody waits for.
     fn drop_event(call: &str, event: Result<*mut c_void, cl_int>) -> Result<(), DeviceError> {
         drop(OpenClObject::new(
             event.check_call(call)?,
@@ -189,7 +191,7 @@ impl OpenClDriver {
         Ok(())
     }
 
-    /// How launches ended that are done.
+    /// Collects the outcomes and times of launches that are done.
     fn collect_launches(&mut self) -> Result<(), DeviceError> {
         let mut first = Ok(());
         for (kernel, event) in std::mem::take(&mut self.pending) {
@@ -227,7 +229,7 @@ impl DeviceDriver for OpenClDriver {
         &self.device.info
     }
 
-    fn create_buffer(&mut self, _: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
+    fn create_buffer(&mut self, _: BufferHandle, size: u64) -> Result<(), DeviceError> {
         let padded = size.max(1).next_multiple_of(PATTERN);
         let flags = memory::CL_MEM_READ_WRITE;
         let context = self.context.raw();
@@ -264,22 +266,22 @@ impl DeviceDriver for OpenClDriver {
     }
 
     /// Commands that were enqueued keep the buffer.
-    fn destroy_buffer(&mut self, buffer: DeviceBuffer) {
-        if let Some(slot) = self.buffers.get_mut(buffer.index()) {
+    fn destroy_resource(&mut self, resource: ResourceHandle) {
+        if let Some(slot) = self.buffers.get_mut(resource.index()) {
             *slot = None;
         }
     }
 
-    fn write_buffer(
+    fn write_resource(
         &mut self,
-        buffer: DeviceBuffer,
+        resource: ResourceHandle,
         offset: u64,
         data: &[u8],
     ) -> Result<(), DeviceError> {
         if data.is_empty() {
             return Ok(());
         }
-        let buffer = self.find_buffer(buffer)?.raw();
+        let buffer = self.find_buffer(resource)?.raw();
         // SAFETY: the call returns when the data was read; the range is within the buffer.
         let written = unsafe {
             queue::enqueue_write_buffer(
@@ -296,16 +298,16 @@ impl DeviceDriver for OpenClDriver {
         Self::drop_event("clEnqueueWriteBuffer", written)
     }
 
-    fn read_buffer(
+    fn read_resource(
         &mut self,
-        buffer: DeviceBuffer,
+        resource: ResourceHandle,
         offset: u64,
         out: &mut [u8],
     ) -> Result<(), DeviceError> {
         if out.is_empty() {
             return Ok(());
         }
-        let buffer = self.find_buffer(buffer)?.raw();
+        let buffer = self.find_buffer(resource)?.raw();
         // SAFETY: the call returns when all was written; the range is within the buffer.
         let read = unsafe {
             queue::enqueue_read_buffer(
@@ -324,7 +326,7 @@ impl DeviceDriver for OpenClDriver {
         Self::drop_event("clEnqueueReadBuffer", read).and(ended)
     }
 
-    fn buffer_address(&mut self, _: DeviceBuffer) -> Result<u64, DeviceError> {
+    fn buffer_address(&mut self, _: BufferHandle) -> Result<u64, DeviceError> {
         let text = format!("{} has no buffer addresses", self.device.info.id);
         Err(DeviceError::Unsupported(vec![SourceDiagnostic::error(
             SourceLocation::Unknown,
@@ -334,7 +336,7 @@ impl DeviceDriver for OpenClDriver {
 
     fn create_kernel(
         &mut self,
-        _: DeviceKernel,
+        _: KernelHandle,
         module: &SpirvModule,
         interface: &EntryInterface,
         spec: &[(u32, u64)],
@@ -365,7 +367,7 @@ impl DeviceDriver for OpenClDriver {
     fn launch_kernel(
         &mut self,
         launch: &KernelLaunch,
-        _: &[DeviceBuffer],
+        _: &[BufferHandle],
     ) -> Result<(), DeviceError> {
         let compiled = self.kernels.get(launch.kernel.index());
         let compiled = compiled.ok_or(DeviceError::Handle("a kernel"))?;
@@ -376,9 +378,10 @@ impl DeviceDriver for OpenClDriver {
         self.set_arguments(compiled, arguments)?;
         let event = self.enqueue_kernel(compiled, &launch.size)?;
         self.pending.push((launch.kernel, event));
-        match self.pending.len() >= MOST_PENDING {
-            true => self.wait_idle(),
-            false => queue::flush(self.queue.raw()).check_call("clFlush"),
+        if self.pending.len() >= MOST_PENDING {
+            self.wait_idle()
+        } else {
+            queue::flush(self.queue.raw()).check_call("clFlush")
         }
     }
 
@@ -387,7 +390,7 @@ impl DeviceDriver for OpenClDriver {
         self.collect_launches().and(finished)
     }
 
-    fn take_times(&mut self) -> Vec<(DeviceKernel, Duration)> {
+    fn take_times(&mut self) -> Vec<(KernelHandle, Duration)> {
         self.times.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! Codes of OpenCL's calls as errors that name the call.
+//! Errors: codes of OpenCL's calls as errors that name the call.
 
 use crate::DeviceError;
 use cl3::error_codes::ClError;
@@ -7,7 +7,7 @@ use cl3::types::cl_int;
 /// The loader found no driver (`cl_khr_icd`).
 pub const NO_PLATFORM: cl_int = -1001;
 
-/// Results that are named after the call that gave them.
+/// Results of calls, whose errors name the call.
 pub trait OpenClCallResult<T> {
     /// The value, or an error that names the call and what it returned.
     fn check_call(self, call: &str) -> Result<T, DeviceError>;

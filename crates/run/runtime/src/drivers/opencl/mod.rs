@@ -1,15 +1,16 @@
 //! OpenCL devices: kernels through the system's OpenCL loader.
 //!
-//! The loader is opened at run time, so that a program starts where there is none. From the bottom:
+//! The loader is opened at run time, so that a program starts on systems without OpenCL. From the bottom:
 //!
 //! - `error`: codes of OpenCL's calls as errors that name the call.
 //! - `owned_objects`: objects that are released with the value that holds them.
-//! - `platform`: the devices that there are, what they take, choosing one by name.
-//! - `program`: from a module to a kernel: verified, brought to a version that the driver takes, built.
-//! - `driver`: the implementation of [`crate::Driver`].
+//! - `platform`: the devices of the system, the modules that they take, choosing one by name.
+//! - `program`: from a module to a built program: verified, converted to a version that the driver takes.
+//! - `driver`: the implementation of [`crate::DeviceDriver`].
 //!
-//! Invariants: a module that the verifier refuses never reaches a driver, as some end the process over
-//! it; the queue is in order, so that a command sees what those before it wrote.
+//! # Invariants
+//! - A module that the verifier refuses never reaches a driver, since some drivers end the process over it.
+//! - The queue is in order, so that a command sees the writes of all commands before it.
 
 mod driver;
 mod error;

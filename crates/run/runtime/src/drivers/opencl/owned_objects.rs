@@ -1,9 +1,9 @@
-//! Objects of OpenCL that are released with the value that holds them.
+//! Owned objects: objects of OpenCL that are released with the value that holds them.
 
 use cl3::types::cl_int;
 use std::ffi::c_void;
 
-/// What releases an object.
+/// The call that releases an object.
 type OpenClReleaseFn = unsafe fn(*mut c_void) -> Result<(), cl_int>;
 
 /// An object of OpenCL. OpenCL itself counts the references that objects have to each other, so the

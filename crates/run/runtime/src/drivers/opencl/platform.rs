@@ -1,4 +1,4 @@
-//! The devices that there are.
+//! Platforms: the OpenCL devices of the system.
 
 use super::error::{NO_PLATFORM, OpenClCallResult, call_error};
 use crate::DeviceError;
@@ -18,7 +18,7 @@ pub struct OpenClDevice {
     pub raw: cl_device_id,
     /// Its platform.
     pub platform: cl_platform_id,
-    /// What it says to callers.
+    /// Facts of the device for callers.
     pub info: DeviceInfo,
     /// Versions of SPIR-V that it takes, oldest first.
     pub versions: Vec<SpirvVersion>,
@@ -27,8 +27,8 @@ pub struct OpenClDevice {
 }
 
 impl OpenClDevice {
-    /// All devices of all platforms, numbered over all. Threads ask one after the other, since drivers that make
-    /// themselves ready when they are first asked, such as PoCL 3.1, crash when two do so at once.
+    /// All devices of all platforms, numbered consecutively. Threads query one after the other: drivers that initialise themselves at
+    /// the first query, such as PoCL 3.1, crash when two threads do so at once.
     pub fn enumerate_devices() -> Result<Vec<OpenClDevice>, DeviceError> {
         static ASKING: Mutex<()> = Mutex::new(());
         let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,7 +43,7 @@ impl OpenClDevice {
         })?;
         let mut all = Vec::new();
         for platform in platforms {
-            // A platform whose devices cannot be told has none that could be used.
+            // A platform whose devices cannot be listed has no usable device.
             let devices = cl::get_device_ids(platform, CL_DEVICE_TYPE_ALL).unwrap_or_default();
             for raw in devices {
                 let number = all.len();
@@ -76,12 +76,13 @@ impl OpenClDevice {
 
     /// Fails where the driver takes no SPIR-V.
     pub fn takes_modules(&self) -> Result<(), DeviceError> {
-        match self.versions.is_empty() {
-            false => Ok(()),
-            true => Err(DeviceError::Failed(format!(
+        if self.versions.is_empty() {
+            Err(DeviceError::Failed(format!(
                 "{} ({}) takes no SPIR-V: its driver, {}, has no clCreateProgramWithIL for it",
                 self.info.id, self.info.name, self.info.driver
-            ))),
+            )))
+        } else {
+            Ok(())
         }
     }
 
@@ -95,13 +96,14 @@ impl OpenClDevice {
         let (major, minor) = parse_version_numbers(&version);
         let extensions = facts.query_text(cl::CL_DEVICE_EXTENSIONS)?;
         let has_il = (major, minor) >= (2, 1);
-        let versions = match has_il || extensions.contains("cl_khr_il_program") {
-            true => parse_spirv_versions(
+        let versions = if has_il || extensions.contains("cl_khr_il_program") {
+            parse_spirv_versions(
                 &facts
                     .query_text(cl::CL_DEVICE_IL_VERSION)
                     .unwrap_or_default(),
-            ),
-            false => Vec::new(),
+            )
+        } else {
+            Vec::new()
         };
         let sizes = facts.query_words(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES)?;
         let size = |axis| {
@@ -152,7 +154,7 @@ impl OpenClDevice {
     }
 }
 
-/// What a device says of itself.
+/// Queries of a device.
 struct OpenClDeviceQuery {
     raw: cl_device_id,
 }

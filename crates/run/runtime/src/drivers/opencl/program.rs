@@ -1,4 +1,4 @@
-//! From a module to a kernel that can be enqueued.
+//! Programs: from a module to a kernel that can be enqueued.
 
 use super::error::{OpenClCallResult, call_error};
 use super::owned_objects::OpenClObject;
@@ -57,18 +57,17 @@ fn choose_version(taken: &[SpirvVersion], version: SpirvVersion) -> Option<Spirv
     before.or(taken.first()).copied()
 }
 
-/// Has the driver build a program.
+/// Builds a program with the driver.
 pub fn build_program(
     device: &OpenClDevice,
     context: &OpenClObject,
     words: &[u32],
 ) -> Result<OpenClObject, DeviceError> {
     let il: &[u8] = bytemuck::cast_slice(words);
-    let program = match device.has_il {
-        true => {
-            cl::create_program_with_il(context.raw(), il).check_call("clCreateProgramWithIL")?
-        }
-        false => create_by_extension(device, context.raw(), il)?,
+    let program = if device.has_il {
+        cl::create_program_with_il(context.raw(), il).check_call("clCreateProgramWithIL")?
+    } else {
+        create_by_extension(device, context.raw(), il)?
     };
     let program = OpenClObject::new(program, cl::release_program);
     let built = cl::build_program(
@@ -83,9 +82,10 @@ pub fn build_program(
         let log = log.unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let log = log.trim_matches(|c: char| c.is_whitespace() || c == '\0');
-        match log.is_empty() {
-            true => call_error("clBuildProgram", code),
-            false => DeviceError::Failed(format!("{}: {log}", call_error("clBuildProgram", code))),
+        if log.is_empty() {
+            call_error("clBuildProgram", code)
+        } else {
+            DeviceError::Failed(format!("{}: {log}", call_error("clBuildProgram", code)))
         }
     })?;
     Ok(program)

@@ -1,4 +1,4 @@
-//! The features of `VK_KHR_shader_bfloat16`, which is newer than the bindings.
+//! bfloat16 features: the structure of `VK_KHR_shader_bfloat16`, which is newer than the bindings.
 
 use ash::vk;
 use std::ffi::{CStr, c_void};
@@ -14,11 +14,11 @@ pub struct PhysicalDeviceShaderBfloat16FeaturesKHR<'a> {
     s_type: vk::StructureType,
     /// The next structure of a chain.
     pub p_next: *mut c_void,
-    /// Whether there are such numbers.
+    /// Whether shaders may use the type.
     pub shader_b_float16_type: vk::Bool32,
-    /// Whether vectors of them are multiplied.
+    /// Whether dot products of vectors are supported.
     pub shader_b_float16_dot_product: vk::Bool32,
-    /// Whether matrices of them are.
+    /// Whether cooperative matrices are supported.
     pub shader_b_float16_cooperative_matrix: vk::Bool32,
     marker: PhantomData<&'a ()>,
 }

@@ -1,9 +1,8 @@
-//! Which modules a device may be given.
+//! Capabilities: the modules that a device can run.
 //!
-//! A driver need not check a module, and may do anything with one that needs what it lacks, so
-//! capabilities and execution modes are compared with the device's features beforehand. The rows
-//! are the table of capabilities in Vulkan's appendix "Vulkan Environment for SPIR-V", as far as
-//! compute shaders over buffers go.
+//! A driver need not check a module, and its behaviour is undefined for one that needs missing features. Capabilities and
+//! execution modes are therefore compared with the device's features beforehand. The rows are the table of capabilities in
+//! Vulkan's appendix "Vulkan Environment for SPIR-V", as far as compute shaders need it.
 
 use super::features::VulkanFeatures;
 use super::physical_device::VulkanPhysicalDevice;
@@ -15,7 +14,7 @@ use spirula_spirv::grammar::enumerants::{Capability, ExecutionMode, ExecutionMod
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::reflect::EntryInterface;
 
-/// What a row may ask.
+/// The facts that a row can query.
 struct CapabilityContext<'a> {
     device: &'a VulkanPhysicalDevice,
     features: &'a VulkanFeatures,
@@ -27,7 +26,7 @@ impl CapabilityContext<'_> {
     }
 }
 
-/// One capability or execution mode, what Vulkan calls what it needs, and whether a device has it.
+/// A capability or execution mode, the name of the Vulkan feature that it needs, and whether a device has that feature.
 struct CapabilityRequirement<T> {
     what: T,
     needs: &'static str,
@@ -42,7 +41,7 @@ const fn build_requirement<T>(
     CapabilityRequirement { what, needs, has }
 }
 
-/// A row for what every device of Vulkan 1.2 has.
+/// A row for a capability that every device of Vulkan 1.2 has.
 const fn require_nothing<T>(what: T) -> CapabilityRequirement<T> {
     build_requirement(what, "Vulkan 1.2", |_| true)
 }
@@ -153,7 +152,7 @@ const FLOAT_MODES: &[ExecutionMode] = &[
 
 const WIDTHS: [u32; 3] = [16, 32, 64];
 
-/// Whether a mode is there for each of [`WIDTHS`].
+/// Whether a mode is supported for each of [`WIDTHS`].
 fn query_float_widths(facts: &CapabilityContext<'_>, mode: ExecutionMode) -> [vk::Bool32; 3] {
     let f = &facts.device.floats;
     match mode {
@@ -213,9 +212,10 @@ pub fn check_module(
     }
     let mut faults = find_missing_capabilities(&facts, module);
     faults.extend(find_missing_modes(&facts, module, interface));
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(DeviceError::Unsupported(faults)),
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(DeviceError::Unsupported(faults))
     }
 }
 

@@ -1,15 +1,15 @@
-//! Descriptor sets: their layouts from a shader's interface, pools, and what is bound.
+//! Descriptor sets: layouts from a shader's interface, pools, and bound resources.
 
 use super::device::{OwnedHandle, VulkanDevice};
 use super::error::{VulkanCallResult, call_error, unsupported_error};
 use super::image::VulkanImage;
 use super::memory::VulkanBuffer;
-use super::queue::FEW;
+use super::queue::FEW_BUFFERS;
 use super::queue::RecycledResources;
 use crate::{DeviceError, LaunchBinding};
 use ash::vk::{self, Handle as _};
 use smallvec::SmallVec;
-use spirula_cpu::{ImageType, SamplerFilter};
+use spirula_resource::{ImageType, SamplerFilter};
 use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Dim;
@@ -18,9 +18,9 @@ use spirula_spirv::reflect::{BindingKind, EntryInterface, InterfaceBinding};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Descriptors for an array that says not how long it is.
+/// Descriptors for an array without a length.
 const UNSIZED: u32 = 256;
-/// Launches whose sets are known.
+/// Most recent launches whose sets are kept.
 const RECENT: usize = 8;
 /// Sets of a pool.
 const POOL_SETS: u32 = 64;
@@ -36,14 +36,14 @@ const POOL_SIZES: &[(vk::DescriptorType, u32)] = &[
     (vk::DescriptorType::STORAGE_TEXEL_BUFFER, 32),
 ];
 
-/// A binding as Vulkan sees it.
+/// A binding of a descriptor set.
 struct DescriptorSlot {
     set: u32,
     binding: u32,
     kind: vk::DescriptorType,
     count: u32,
     is_unsized: bool,
-    /// What images it takes.
+    /// The type of image that it accepts.
     image: Option<ImageType>,
 }
 
@@ -108,12 +108,12 @@ impl DescriptorLayouts {
         slots.find(|s| (s.set, s.binding) == (bound.set, bound.binding))
     }
 
-    /// Whether the entry point uses what is bound; else it has no descriptor.
+    /// Whether the entry point uses a binding; otherwise it has no descriptor.
     pub fn has_slot(&self, bound: &LaunchBinding) -> bool {
         self.find_slot(bound).is_some()
     }
 
-    /// Whether the shader stores into images that are bound there.
+    /// Whether the shader stores to the image of a binding.
     pub fn has_stored_image(&self, bound: &LaunchBinding) -> bool {
         self.find_slot(bound).is_some_and(|slot| slot.kind.stored())
     }
@@ -134,7 +134,7 @@ fn binding_error(binding: &InterfaceBinding, problem: &str) -> DeviceError {
 }
 
 trait DescriptorTypeExt {
-    /// Whether it is for images that are stored into.
+    /// Whether it is a storage image.
     fn stored(self) -> bool;
 }
 
@@ -179,8 +179,8 @@ fn build_slot(
     })
 }
 
-/// The descriptor of an image, a sampler or both. `sampled` is what the image's type says of whether it is used
-/// with a sampler (1) or without (2).
+/// The kind of descriptor for an image, a sampler or both. `sampled` is the operand of the image's type: used with a sampler (1)
+/// or without (2).
 fn to_descriptor_type(
     op: Op,
     image: Option<&ImageType>,
@@ -216,9 +216,10 @@ fn create_set_layout(
                 .descriptor_count(slot.count)
                 .stage_flags(vk::ShaderStageFlags::COMPUTE),
         );
-        flags.push(match slot.is_unsized {
-            true => vk::DescriptorBindingFlags::PARTIALLY_BOUND,
-            false => vk::DescriptorBindingFlags::empty(),
+        flags.push(if slot.is_unsized {
+            vk::DescriptorBindingFlags::PARTIALLY_BOUND
+        } else {
+            vk::DescriptorBindingFlags::empty()
         });
     }
     let mut with_flags =
@@ -233,18 +234,18 @@ fn create_set_layout(
     OwnedHandle::new(device, "vkCreateDescriptorSetLayout", made)
 }
 
-/// What is at a descriptor.
+/// A resource at a descriptor.
 pub struct DescriptorAssignment<'a> {
-    /// Which descriptor; its buffer is the caller's.
+    /// The descriptor; its resource is the caller's handle.
     pub bound: LaunchBinding,
-    /// What is there.
+    /// The resource.
     pub what: DescriptorObject<'a>,
 }
 
-/// What may be at a descriptor.
+/// Kinds of resources at a descriptor.
 #[derive(Clone, Copy)]
 pub enum DescriptorObject<'a> {
-    /// A buffer: first byte and number of bytes.
+    /// A buffer: offset and number of bytes.
     Buffer(&'a VulkanBuffer, (u64, u64)),
     /// An image.
     Image(&'a VulkanImage),
@@ -252,11 +253,11 @@ pub enum DescriptorObject<'a> {
     Sampler(vk::Sampler),
 }
 
-/// What tells something at a descriptor from others that are alive: its handle, and the part of a buffer.
+/// The identity of a resource at a descriptor among those that are alive: its handle, and the range of a buffer.
 type DescriptorObjectKey = (u64, (u64, u64));
 
 impl DescriptorObject<'_> {
-    /// What tells it from others that are alive.
+    /// Its identity among resources that are alive.
     fn key(self) -> DescriptorObjectKey {
         match self {
             DescriptorObject::Buffer(buffer, range) => (buffer.raw().as_raw(), range),
@@ -266,7 +267,7 @@ impl DescriptorObject<'_> {
     }
 }
 
-/// What a descriptor is told of it.
+/// The Vulkan structure that writes a descriptor.
 enum DescriptorWriteInfo {
     Buffer(vk::DescriptorBufferInfo),
     Image(vk::DescriptorImageInfo),
@@ -274,7 +275,7 @@ enum DescriptorWriteInfo {
 }
 
 impl DescriptorSlot {
-    /// What a descriptor is told of something, or why that does not fit.
+    /// The write of a resource to a descriptor, or an error where it does not fit.
     fn build_write_info(
         &self,
         device: &VulkanDevice,
@@ -349,26 +350,26 @@ impl DescriptorSlot {
 /// The descriptor sets of a launch.
 pub type DescriptorSets = SmallVec<[vk::DescriptorSet; 2]>;
 
-/// Pools that grow by need and are emptied together.
+/// Pools of descriptor sets, which grow on demand and are recycled together.
 pub struct DescriptorPools {
     device: Arc<VulkanDevice>,
     /// Sets are taken from the current one.
     pools: RecycledResources<OwnedHandle<vk::DescriptorPool>>,
-    /// The sets that were made last, which launches of the same in a loop share.
+    /// The most recent sets, which equal launches in a loop share.
     recent: VecDeque<CachedDescriptorSets>,
 }
 
-/// Sets that were made.
+/// Sets that were created, with their layouts and resources.
 struct CachedDescriptorSets {
-    /// The address of a pipeline's layouts, which the batch keeps.
+    /// The address of a pipeline's layouts, which the batch keeps alive.
     layouts: usize,
-    /// What is bound.
-    bound: SmallVec<[(LaunchBinding, DescriptorObjectKey); FEW]>,
+    /// The bound resources.
+    bound: SmallVec<[(LaunchBinding, DescriptorObjectKey); FEW_BUFFERS]>,
     sets: DescriptorSets,
 }
 
 impl DescriptorPools {
-    /// No pools yet.
+    /// An empty list of pools.
     pub fn new(device: &Arc<VulkanDevice>) -> DescriptorPools {
         DescriptorPools {
             device: Arc::clone(device),
@@ -377,7 +378,7 @@ impl DescriptorPools {
         }
     }
 
-    /// Takes all sets back, but for those that others use. None of them may be in use by the device.
+    /// Recycles all sets except for those that other batches share. The device must not use them.
     pub fn recycle_sets(&mut self) -> Result<(), DeviceError> {
         self.pools.clear();
         self.recent.clear();
@@ -390,23 +391,23 @@ impl DescriptorPools {
         Ok(())
     }
 
-    /// Keeps the sets of others, which are empty then.
+    /// Takes the sets of other pools, which are empty then.
     pub fn absorb_sets(&mut self, other: &mut DescriptorPools) {
         self.pools.absorb_all(&mut other.pools);
         other.recent.clear();
     }
 
-    /// Uses the sets of others, too.
+    /// Shares the sets of other pools.
     pub fn share_sets(&mut self, other: &DescriptorPools) {
         self.pools.share_all(&other.pools);
     }
 
-    /// Whether sets of many others are used.
-    pub fn is_long(&self) -> bool {
-        self.pools.is_long()
+    /// Whether the sets of too many other pools are shared.
+    pub fn shares_too_many(&self) -> bool {
+        self.pools.shares_too_many()
     }
 
-    /// The sets of a shader with buffers bound.
+    /// The sets of a shader with bound resources.
     pub fn bind_resources<'a>(
         &mut self,
         layouts: &DescriptorLayouts,
@@ -416,7 +417,7 @@ impl DescriptorPools {
             return Ok(DescriptorSets::new());
         }
         let parts = bound.filter(|part| layouts.has_slot(&part.bound));
-        let parts: SmallVec<[_; FEW]> = parts.collect();
+        let parts: SmallVec<[_; FEW_BUFFERS]> = parts.collect();
         let at = std::ptr::from_ref(layouts) as usize;
         let what = || parts.iter().map(|p| (p.bound, p.what.key()));
         let is_known =
@@ -430,7 +431,7 @@ impl DescriptorPools {
             bound: what().collect(),
             sets: sets.clone(),
         };
-        let mut rows: SmallVec<[_; FEW]> = SmallVec::new();
+        let mut rows: SmallVec<[_; FEW_BUFFERS]> = SmallVec::new();
         for DescriptorAssignment { bound, what } in parts {
             let unfit = |problem: String| DeviceError::Binding {
                 set: bound.set,
@@ -448,7 +449,7 @@ impl DescriptorPools {
             let row = slot.build_write_info(&self.device, what).map_err(unfit)?;
             rows.push((bound, slot.kind, row));
         }
-        let writes: SmallVec<[_; FEW]> = rows
+        let writes: SmallVec<[_; FEW_BUFFERS]> = rows
             .iter()
             .map(|(bound, kind, row)| {
                 let write = vk::WriteDescriptorSet::default()
@@ -484,11 +485,11 @@ impl DescriptorPools {
         &mut self,
         layouts: &DescriptorLayouts,
     ) -> Result<DescriptorSets, DeviceError> {
-        let mut is_new = false;
+        let mut begins_level = false;
         loop {
             let Some(pool) = self.pools.current() else {
                 self.pools.push_owned(self.create_pool(layouts)?);
-                is_new = true;
+                begins_level = true;
                 continue;
             };
             let info = vk::DescriptorSetAllocateInfo::default()
@@ -498,16 +499,16 @@ impl DescriptorPools {
             match unsafe { self.device.raw().allocate_descriptor_sets(&info) } {
                 Ok(sets) => return Ok(DescriptorSets::from_vec(sets)),
                 Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY | vk::Result::ERROR_FRAGMENTED_POOL)
-                    if !is_new =>
+                    if !begins_level =>
                 {
-                    self.pools.go_on();
+                    self.pools.advance();
                 }
                 Err(e) => return Err(call_error("vkAllocateDescriptorSets", e)),
             }
         }
     }
 
-    /// A pool that has room for one set of each layout at least.
+    /// A pool with room for at least one set of each layout.
     fn create_pool(
         &self,
         layouts: &DescriptorLayouts,

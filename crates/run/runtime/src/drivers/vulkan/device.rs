@@ -1,4 +1,4 @@
-//! The opened device, and handles that destroy themselves.
+//! The opened device, and owned handles.
 
 use super::error::{VulkanCallResult, call_error};
 use super::features::{self, VulkanFeatures};
@@ -14,17 +14,16 @@ pub struct VulkanDevice {
     raw: ash::Device,
     /// Family of the queue that it was opened with.
     pub family: u32,
-    /// What was opened.
+    /// The physical device.
     pub physical: VulkanPhysicalDevice,
-    /// What it was opened with.
+    /// The features that it was opened with.
     pub addresses: bool,
     names: Option<ash::ext::debug_utils::Device>,
     instance: Arc<VulkanInstance>,
 }
 
 impl VulkanDevice {
-    /// Opens a device with all its features and one queue. `change` is for tests: it may put other functions in the
-    /// place of the device's.
+    /// Opens a device with all its features and one queue. Tests replace functions of the device by `change`.
     pub fn open(
         instance: Arc<VulkanInstance>,
         mut physical: VulkanPhysicalDevice,
@@ -76,7 +75,7 @@ impl VulkanDevice {
         &self.instance
     }
 
-    /// Gives an object a name that tools and messages of layers show.
+    /// Names an object for tools and messages of layers.
     pub fn name_object<T: vk::Handle>(&self, object: T, name: &str) {
         let (Some(names), Ok(name)) = (&self.names, std::ffi::CString::new(name)) else {
             return;
@@ -89,7 +88,7 @@ impl VulkanDevice {
         let _ = unsafe { names.set_debug_utils_object_name(&info) };
     }
 
-    /// Waits until it has nothing to do. A device that fails has nothing to do either.
+    /// Waits until the device is idle. A device that fails is idle as well.
     pub fn wait_idle(&self) {
         // SAFETY: the device is alive, and its only queue is not used by another thread, as all
         // that use it hold the driver exclusively.
@@ -97,8 +96,8 @@ impl VulkanDevice {
     }
 }
 
-/// The family whose queue work is handed to: one for compute alone where there is one. On NVIDIA's driver a
-/// submission to it takes 1.4 µs of the device where one to a queue that also draws takes 5.5.
+/// The queue family to which work is submitted: one for compute alone, if there is one. On NVIDIA's driver a submission to it takes
+/// 1.4 µs of device time; one to a queue that also draws takes 5.5 µs.
 fn queue_family(families: &[vk::QueueFamilyProperties]) -> Option<u32> {
     let computes = |f: &vk::QueueFamilyProperties| f.queue_flags.contains(vk::QueueFlags::COMPUTE);
     let draws = |f: &vk::QueueFamilyProperties| f.queue_flags.contains(vk::QueueFlags::GRAPHICS);
@@ -116,10 +115,10 @@ impl Drop for VulkanDevice {
 
 /// Handles that can be owned.
 pub trait VulkanHandle: Copy {
-    /// Destroys what the handle stands for.
+    /// Destroys the object of the handle.
     ///
     /// # Safety
-    /// The handle must be of this device, not destroyed yet, and not in use by it.
+    /// The handle must belong to this device. It must not be destroyed yet, nor be in use by the device.
     unsafe fn destroy_object(self, device: &ash::Device);
 }
 
@@ -153,14 +152,14 @@ handles! {
 
 /// A handle that is destroyed with this value.
 ///
-/// Whoever submits work that uses it keeps it until the work is done.
+/// Submitted work must keep it alive until the work is done.
 pub struct OwnedHandle<T: VulkanHandle> {
     handle: T,
     device: Arc<VulkanDevice>,
 }
 
 impl<T: VulkanHandle> OwnedHandle<T> {
-    /// Takes what a call made.
+    /// Takes the result of a call.
     pub fn new(
         device: &Arc<VulkanDevice>,
         call: &str,
@@ -172,7 +171,7 @@ impl<T: VulkanHandle> OwnedHandle<T> {
         })
     }
 
-    /// The device that it is of.
+    /// The device of the handle.
     pub fn device(&self) -> &Arc<VulkanDevice> {
         &self.device
     }

@@ -1,4 +1,4 @@
-//! One launch as a command: what is bound, pushed and dispatched.
+//! Dispatches: a launch as a command with its bindings, push constants and workgroups.
 
 use super::descriptors::{DescriptorAssignment, DescriptorObject};
 use super::device::VulkanDevice;
@@ -8,32 +8,32 @@ use super::queue::CommandBatch;
 use super::queue::{BatchCommand, DispatchCommand};
 use super::queue::{BufferAccess, CommandAccesses, CommandKind};
 use super::resources::DispatchResource;
-use crate::{DeviceBuffer, DeviceError, DeviceKernel, LaunchBinding};
+use crate::{BufferHandle, DeviceError, KernelHandle, LaunchBinding};
 use smallvec::SmallVec;
 use spirula_legalize::device::{AddressSource, DescriptorLocation};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A launch with what it was found to need.
+/// A launch with the resources that it needs.
 pub struct DispatchPlan<'a> {
-    /// What is launched.
-    pub kernel: DeviceKernel,
-    /// Its pipeline, and what that takes.
+    /// The kernel.
+    pub kernel: KernelHandle,
+    /// Its pipeline, and how that differs from the original shader's.
     pub variant: &'a PipelineVariant,
-    /// What is bound.
+    /// The bound resources.
     pub bound: &'a [(&'a LaunchBinding, DispatchResource)],
     /// Push constants.
     pub push: Cow<'a, [u8]>,
     /// Workgroups.
     pub groups: [u32; 3],
-    /// Bytes that what is bound is a multiple of.
+    /// Unit of the sizes of bound buffers, in bytes.
     pub unit: u64,
-    /// Where small data lies.
+    /// The memory for small data.
     pub memory: &'a Arc<VulkanMemory>,
 }
 
 impl DispatchPlan<'_> {
-    /// The command, of which the batch keeps what it uses.
+    /// Builds the command; the batch keeps alive the resources that it uses.
     pub fn build_command(
         &self,
         device: &VulkanDevice,
@@ -48,7 +48,7 @@ impl DispatchPlan<'_> {
                 ..**bound
             },
             what: match given {
-                // Buffers have room for whole words.
+                // Sizes of buffers are whole words.
                 DispatchResource::Buffer(buffer) => {
                     DescriptorObject::Buffer(buffer, (0, buffer.size.next_multiple_of(self.unit)))
                 }
@@ -69,9 +69,10 @@ impl DispatchPlan<'_> {
         for (bound, given) in self.bound {
             self.note_resource(batch, bound, given);
         }
-        let push = match pipeline.push > 0 {
-            true => self.build_push_constants(),
-            false => Cow::Borrowed(&[][..]),
+        let push = if pipeline.push > 0 {
+            self.build_push_constants()
+        } else {
+            Cow::Borrowed(&[][..])
         };
         Ok(BatchCommand::Dispatch(DispatchCommand {
             kernel: self.kernel,
@@ -83,7 +84,7 @@ impl DispatchPlan<'_> {
         }))
     }
 
-    /// Whether something that is bound is written.
+    /// Whether a bound resource is written.
     fn is_written(&self, bound: &LaunchBinding) -> bool {
         let (set, binding) = (bound.set, bound.binding);
         let place = DescriptorLocation { set, binding };
@@ -96,7 +97,7 @@ impl DispatchPlan<'_> {
         addressed.is_some_and(|(_, all)| all.contains(&DescriptorLocation { set, binding }))
     }
 
-    /// The addresses of what is bound to descriptors.
+    /// The addresses of the buffers at descriptors.
     fn gather_addresses(&self, descriptors: &[DescriptorLocation]) -> Vec<u8> {
         let address = |wanted: &DescriptorLocation| {
             let mut bound = self.bound.iter();
@@ -111,7 +112,7 @@ impl DispatchPlan<'_> {
         rows.flat_map(|d| address(d).to_le_bytes()).collect()
     }
 
-    /// The push constants, with the addresses that come behind them.
+    /// The push constants, followed by addresses.
     fn build_push_constants(&self) -> Cow<'_, [u8]> {
         let Some((AddressSource::Pushed(at), buffers)) = &self.variant.addressed else {
             return Cow::Borrowed(&self.push);
@@ -123,7 +124,7 @@ impl DispatchPlan<'_> {
         Cow::Owned(push)
     }
 
-    /// What it uses, if that is nothing but buffers.
+    /// The accesses of the launch, if it accesses nothing but buffers.
     pub fn gather_accesses(&self) -> Option<CommandAccesses> {
         let rows = self.bound.iter().map(|(bound, given)| match given {
             DispatchResource::Buffer(buffer) => Some(BufferAccess {
@@ -140,7 +141,7 @@ impl DispatchPlan<'_> {
         })
     }
 
-    /// Takes note of what is bound, and keeps it.
+    /// Notes the bound resources in the batch, which keeps them alive.
     fn note_resource(
         &self,
         batch: &mut CommandBatch,
@@ -165,7 +166,7 @@ impl DispatchPlan<'_> {
         }
     }
 
-    /// What is bound besides: push constants and addresses that come from a buffer.
+    /// Additional bindings: push constants and addresses that come from a buffer.
     fn write_extra_bindings(
         &self,
         device: &VulkanDevice,
@@ -178,7 +179,7 @@ impl DispatchPlan<'_> {
                 set: place.set,
                 binding: place.binding,
                 index: 0,
-                buffer: DeviceBuffer(u32::MAX),
+                resource: BufferHandle(u32::MAX).into(),
                 region: None,
             };
             extra.push((bound, buffer, (at, data.len() as u64)));
@@ -194,5 +195,5 @@ impl DispatchPlan<'_> {
     }
 }
 
-/// A descriptor with a part of a buffer of the batch.
+/// A binding with a range of a buffer of the batch.
 type BatchBufferBinding = (LaunchBinding, Arc<memory::VulkanBuffer>, (u64, u64));

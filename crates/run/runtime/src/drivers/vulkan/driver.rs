@@ -1,4 +1,4 @@
-//! The implementation of [`DeviceDriver`].
+//! The driver of Vulkan devices: the implementation of [`DeviceDriver`].
 
 use super::capabilities;
 use super::device::VulkanDevice;
@@ -10,14 +10,15 @@ use super::memory::{self, VulkanMemory};
 use super::physical_device::VulkanPhysicalDevice;
 use super::pipeline_cache::PipelineDiskCache;
 use super::pipeline_variants::KernelPipelines;
-use super::queue::FEW;
+use super::queue::FEW_BUFFERS;
 use super::queue::{QueueSettings, VulkanQueue};
 use super::resources::{DispatchResource, MirroredImage, VulkanResource};
 use super::samplers::create_sampler;
 use super::staging::StagingBuffers;
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
 use crate::{
-    DeviceBuffer, DeviceError, DeviceKernel, ImageShape, KernelLaunch, LaunchInputs, SamplerState,
+    BufferHandle, DeviceError, ImageHandle, ImageShape, KernelHandle, KernelLaunch, LaunchInputs,
+    ResourceHandle, SamplerHandle, SamplerState,
 };
 use smallvec::SmallVec;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -35,16 +36,16 @@ const VALIDATION: &str = "SPIRULA_VULKAN_VALIDATION";
 
 /// The driver of a Vulkan device.
 pub struct VulkanDriver {
-    // First, so that the device is idle when the others go.
+    // First, so that the device is idle when the others are dropped.
     queue: VulkanQueue,
     transfer: StagingBuffers,
     buffers: Vec<Option<VulkanResource>>,
     kernels: Vec<KernelPipelines>,
-    // Before the device, with which it is saved.
+    // Before the device, which saving it needs.
     cache: PipelineDiskCache,
     memory: Arc<VulkanMemory>,
     features: VulkanFeatures,
-    /// What is told of kernels that do without types which the device lacks.
+    /// Warnings about kernels whose missing types are emulated.
     notes: Vec<String>,
     device: Arc<VulkanDevice>,
 }
@@ -57,7 +58,7 @@ pub fn list_devices() -> Vec<DeviceInfo> {
     all.into_iter().map(|device| device.info).collect()
 }
 
-/// The device that a name means, without opening it.
+/// Finds a device by name without opening it.
 pub fn find_device_info(name: &str) -> Result<DeviceInfo, DeviceError> {
     let instance = VulkanInstance::open_shared()?;
     Ok(VulkanPhysicalDevice::find_named(&instance, name)?.info)
@@ -72,8 +73,7 @@ impl VulkanDriver {
         Self::open_with(name, options, true, |device| device)
     }
 
-    /// The same; where not `direct`, buffers are only reached by copies, and `change` is that of
-    /// [`Device::open`].
+    /// Opens a device by name. If not `direct`, buffers are only accessed by copies. `change` is that of `VulkanDevice::open`.
     pub fn open_with(
         name: &str,
         options: &DeviceOptions,
@@ -81,10 +81,12 @@ impl VulkanDriver {
         change: fn(ash::Device) -> ash::Device,
     ) -> Result<Self, DeviceError> {
         let asked = std::env::var_os(VALIDATION).is_some_and(|v| !v.is_empty() && v != "0");
-        let instance = match options.validation || asked {
-            _ if options.gpu_checks => VulkanInstance::with_validation(ValidationLevel::Shaders)?,
-            true => VulkanInstance::with_validation(ValidationLevel::Calls)?,
-            false => VulkanInstance::open_shared()?,
+        let instance = if options.gpu_checks {
+            VulkanInstance::with_validation(ValidationLevel::Shaders)?
+        } else if options.validation || asked {
+            VulkanInstance::with_validation(ValidationLevel::Calls)?
+        } else {
+            VulkanInstance::open_shared()?
         };
         let mut physical = VulkanPhysicalDevice::find_named(&instance, name)?;
         let wrong = options.cache.as_deref();
@@ -112,7 +114,7 @@ impl VulkanDriver {
 
     fn new_buffer(
         &self,
-        number: DeviceBuffer,
+        number: BufferHandle,
         size: u64,
     ) -> Result<Arc<memory::VulkanBuffer>, DeviceError> {
         let buffer = Arc::new(self.memory.create_for_kernels(size)?);
@@ -121,20 +123,20 @@ impl VulkanDriver {
         Ok(buffer)
     }
 
-    fn find_buffer(&self, buffer: DeviceBuffer) -> Result<Arc<memory::VulkanBuffer>, DeviceError> {
+    fn find_buffer(&self, buffer: BufferHandle) -> Result<Arc<memory::VulkanBuffer>, DeviceError> {
         match self.buffers.get(buffer.index()) {
             Some(Some(VulkanResource::Buffer(found))) => Ok(Arc::clone(found)),
             _ => Err(DeviceError::Handle("a buffer")),
         }
     }
 
-    /// The bytes of a buffer or an image, of which `writes` tells how many are changed now.
+    /// The bytes of a buffer or an image. `writes` is the number of bytes that are about to change.
     fn find_byte_buffer(
         &mut self,
-        buffer: DeviceBuffer,
+        resource: ResourceHandle,
         writes: Option<u64>,
     ) -> Result<Arc<memory::VulkanBuffer>, DeviceError> {
-        match self.buffers.get_mut(buffer.index()) {
+        match self.buffers.get_mut(resource.index()) {
             Some(Some(VulkanResource::Buffer(found))) => Ok(Arc::clone(found)),
             Some(Some(VulkanResource::Picture(picture))) => {
                 picture.update_bytes(&mut self.queue, &self.memory, writes)
@@ -143,9 +145,12 @@ impl VulkanDriver {
         }
     }
 
-    /// What a launch is given of a handle.
-    fn resolve_resource(&mut self, buffer: DeviceBuffer) -> Result<DispatchResource, DeviceError> {
-        Ok(match self.buffers.get_mut(buffer.index()) {
+    /// The resource of a handle, for a launch.
+    fn resolve_resource(
+        &mut self,
+        resource: ResourceHandle,
+    ) -> Result<DispatchResource, DeviceError> {
+        Ok(match self.buffers.get_mut(resource.index()) {
             Some(Some(VulkanResource::Buffer(found))) => {
                 DispatchResource::Buffer(Arc::clone(found))
             }
@@ -159,7 +164,7 @@ impl VulkanDriver {
         })
     }
 
-    /// Does a launch with what was recorded for it, where that is possible.
+    /// Replays a launch from a recorded batch, if possible.
     fn replay_launch(&mut self, launch: &KernelLaunch) -> Result<bool, DeviceError> {
         let LaunchInputs::Resources { bindings, .. } = &launch.inputs else {
             return Ok(false);
@@ -167,7 +172,7 @@ impl VulkanDriver {
         let buffers = &self.buffers;
         let repeated = self.queue.replay_launch(launch, |at, used, value| {
             if let Some(Some(VulkanResource::Buffer(buffer))) =
-                buffers.get(bindings[at].buffer.index())
+                buffers.get(bindings[at].resource.index())
             {
                 buffer.mark_used(value, used.is_written);
             }
@@ -175,7 +180,7 @@ impl VulkanDriver {
         self.check_validation(repeated)
     }
 
-    /// What the device lacks of a module's needs, and a note of it.
+    /// The types that a module needs and the device lacks, with a warning about them.
     fn find_missing_types(
         &self,
         module: &SpirvModule,
@@ -194,25 +199,25 @@ impl VulkanDriver {
         )
     }
 
-    /// Adds a kernel, which may be known to stay within its buffers.
+    /// Adds a kernel. `stays` says that it is known to stay within its buffers.
     fn add_kernel(
         &mut self,
-        kernel: (&SpirvModule, &EntryInterface),
+        module: &SpirvModule,
+        interface: &EntryInterface,
         spec: &[(u32, u64)],
         stays: bool,
     ) -> Result<(), DeviceError> {
-        let (module, interface) = kernel;
-        // The device has nothing to do meanwhile, so that batches end where they do not elsewhere.
+        // The device is idle meanwhile, so that batches end where they would not in a later run.
         self.queue.mark_unrepeatable();
         let (lacking, note) = self.find_missing_types(module, &interface.name);
-        let made = match self.compile_pipelines(kernel, spec, lacking, stays) {
+        let made = match self.compile_pipelines(module, interface, spec, lacking, stays) {
             // NVIDIA's compiler fails on divisions of 64-bit integers in some kernels.
             Err(DeviceError::Compiler(why)) if !lacking.wide && is_wide(module) => {
                 let without = MissingNumericTypes {
                     wide: true,
                     ..lacking
                 };
-                let again = self.compile_pipelines(kernel, spec, without, stays);
+                let again = self.compile_pipelines(module, interface, spec, without, stays);
                 let made = again.map_err(|_| DeviceError::Compiler(why))?;
                 let (name, id) = (&interface.name, &self.device.physical.info.id);
                 self.notes.push(format!(
@@ -227,10 +232,11 @@ impl VulkanDriver {
         Ok(())
     }
 
-    /// The pipelines of a kernel that does without what is lacking.
+    /// Compiles the pipelines of a kernel whose missing types are emulated.
     fn compile_pipelines(
         &mut self,
-        (module, interface): (&SpirvModule, &EntryInterface),
+        module: &SpirvModule,
+        interface: &EntryInterface,
         spec: &[(u32, u64)],
         lacking: MissingNumericTypes,
         stays: bool,
@@ -241,7 +247,7 @@ impl VulkanDriver {
         self.check_validation(made)
     }
 
-    /// The outcome of calls, or what the validation layer says of them.
+    /// The outcome of calls, or the errors of the validation layer about them.
     fn check_validation<T>(&self, outcome: Result<T, DeviceError>) -> Result<T, DeviceError> {
         self.device.instance().check_validation()?;
         outcome
@@ -257,7 +263,7 @@ impl DeviceDriver for VulkanDriver {
         false
     }
 
-    fn create_buffer(&mut self, number: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
+    fn create_buffer(&mut self, number: BufferHandle, size: u64) -> Result<(), DeviceError> {
         let buffer = self.new_buffer(number, size)?;
         let cleared = self.transfer.clear_buffer(&mut self.queue, &buffer);
         self.check_validation(cleared)?;
@@ -267,7 +273,7 @@ impl DeviceDriver for VulkanDriver {
 
     fn create_image(
         &mut self,
-        _: DeviceBuffer,
+        _: ImageHandle,
         shape: &ImageShape,
         sampler: &SamplerState,
     ) -> Result<(), DeviceError> {
@@ -281,7 +287,7 @@ impl DeviceDriver for VulkanDriver {
 
     fn create_sampler(
         &mut self,
-        _: DeviceBuffer,
+        _: SamplerHandle,
         wanted: &SamplerState,
     ) -> Result<(), DeviceError> {
         let made = self.check_validation(create_sampler(&self.device, wanted, false))?;
@@ -290,45 +296,45 @@ impl DeviceDriver for VulkanDriver {
         Ok(())
     }
 
-    fn create_scratch(&mut self, number: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
+    fn create_scratch(&mut self, number: BufferHandle, size: u64) -> Result<(), DeviceError> {
         let buffer = self.new_buffer(number, size)?;
         self.buffers.push(Some(VulkanResource::Buffer(buffer)));
         Ok(())
     }
 
-    fn destroy_buffer(&mut self, buffer: DeviceBuffer) {
-        let slot = self.buffers.get_mut(buffer.index());
+    fn destroy_resource(&mut self, resource: ResourceHandle) {
+        let slot = self.buffers.get_mut(resource.index());
         match slot.and_then(Option::take) {
-            // Launches may reach it by its address, which no binding tells.
+            // Launches may access it by address, without a binding.
             Some(VulkanResource::Buffer(buffer)) => self.queue.keep_buffer(buffer),
-            // Launches that use them keep them.
+            // Launches that use them keep them alive.
             Some(VulkanResource::Picture(_) | VulkanResource::Sampler(_)) | None => {}
         }
     }
 
-    fn write_buffer(
+    fn write_resource(
         &mut self,
-        buffer: DeviceBuffer,
+        resource: ResourceHandle,
         offset: u64,
         data: &[u8],
     ) -> Result<(), DeviceError> {
-        let buffer = self.find_byte_buffer(buffer, Some(data.len() as u64))?;
+        let buffer = self.find_byte_buffer(resource, Some(data.len() as u64))?;
         let written = self
             .transfer
             .write_buffer(&mut self.queue, &buffer, offset, data);
         self.check_validation(written)
     }
 
-    fn read_buffer(
+    fn read_resource(
         &mut self,
-        buffer: DeviceBuffer,
+        resource: ResourceHandle,
         offset: u64,
         out: &mut [u8],
     ) -> Result<(), DeviceError> {
         if out.is_empty() {
             return Ok(());
         }
-        let buffer = self.find_byte_buffer(buffer, None)?;
+        let buffer = self.find_byte_buffer(resource, None)?;
         let read = self
             .transfer
             .read_buffer(&mut self.queue, &buffer, offset, out);
@@ -337,11 +343,11 @@ impl DeviceDriver for VulkanDriver {
 
     fn read_all(
         &mut self,
-        parts: &mut [(DeviceBuffer, u64, &mut [u8])],
+        parts: &mut [(BufferHandle, u64, &mut [u8])],
     ) -> Result<(), DeviceError> {
         let buffers = parts
             .iter()
-            .map(|(buffer, ..)| self.find_byte_buffer(*buffer, None));
+            .map(|(buffer, ..)| self.find_byte_buffer((*buffer).into(), None));
         let buffers = buffers.collect::<Result<Vec<_>, _>>()?;
         let parts = parts.iter_mut().zip(&buffers);
         let mut parts: Vec<_> = parts
@@ -351,13 +357,13 @@ impl DeviceDriver for VulkanDriver {
         self.check_validation(read)
     }
 
-    fn buffer_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
+    fn buffer_address(&mut self, buffer: BufferHandle) -> Result<u64, DeviceError> {
         self.find_buffer(buffer)?.mark_known();
         self.queue.order_all();
         self.argument_address(buffer)
     }
 
-    fn argument_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
+    fn argument_address(&mut self, buffer: BufferHandle) -> Result<u64, DeviceError> {
         self.find_buffer(buffer)?.address.ok_or_else(|| {
             let text = format!("{} has no buffer addresses", self.info().id);
             let diagnostic = SourceDiagnostic::error(SourceLocation::Unknown, text);
@@ -368,39 +374,39 @@ impl DeviceDriver for VulkanDriver {
 
     fn create_kernel(
         &mut self,
-        _: DeviceKernel,
+        _: KernelHandle,
         module: &SpirvModule,
         interface: &EntryInterface,
         spec: &[(u32, u64)],
     ) -> Result<(), DeviceError> {
-        self.add_kernel((module, interface), spec, false)
+        self.add_kernel(module, interface, spec, false)
     }
 
     fn create_own_kernel(
         &mut self,
-        _: DeviceKernel,
+        _: KernelHandle,
         module: &SpirvModule,
         interface: &EntryInterface,
         spec: &[(u32, u64)],
     ) -> Result<(), DeviceError> {
-        self.add_kernel((module, interface), spec, true)
+        self.add_kernel(module, interface, spec, true)
     }
 
     fn launch_kernel(
         &mut self,
         launch: &KernelLaunch,
-        reached: &[DeviceBuffer],
+        reached: &[BufferHandle],
     ) -> Result<(), DeviceError> {
         if reached.is_empty() && self.replay_launch(launch)? {
             return Ok(());
         }
-        let mut bound: SmallVec<[_; FEW]> = SmallVec::new();
+        let mut bound: SmallVec<[_; FEW_BUFFERS]> = SmallVec::new();
         let LaunchInputs::Resources { bindings, push } = &launch.inputs else {
             let text = "a shader takes buffers by set and binding".to_owned();
             return Err(DeviceError::Launch(text));
         };
         for binding in bindings {
-            bound.push((binding, self.resolve_resource(binding.buffer)?));
+            bound.push((binding, self.resolve_resource(binding.resource)?));
         }
         let reached = reached.iter().map(|b| self.find_buffer(*b));
         let reached = reached.collect::<Result<Vec<_>, _>>()?;
@@ -437,7 +443,7 @@ impl DeviceDriver for VulkanDriver {
             memory: &self.memory,
         };
         if !reached.is_empty() {
-            // A kernel may keep addresses for another one.
+            // A kernel may store addresses for another one.
             self.queue.order_all();
         }
         let uses = dispatch.gather_accesses();
@@ -452,7 +458,7 @@ impl DeviceDriver for VulkanDriver {
             });
         self.check_validation(added)?;
         for (binding, _) in &bound {
-            let slot = self.buffers.get_mut(binding.buffer.index());
+            let slot = self.buffers.get_mut(binding.resource.index());
             if let Some(Some(VulkanResource::Picture(picture))) = slot
                 && variant.pipeline.sets.has_stored_image(binding)
             {
@@ -467,7 +473,7 @@ impl DeviceDriver for VulkanDriver {
         self.check_validation(finished)
     }
 
-    fn was_cached(&self, kernel: DeviceKernel) -> Option<bool> {
+    fn was_cached(&self, kernel: KernelHandle) -> Option<bool> {
         self.kernels.get(kernel.index())?.was_cached()
     }
 
@@ -479,7 +485,7 @@ impl DeviceDriver for VulkanDriver {
         warnings
     }
 
-    fn take_times(&mut self) -> Vec<(DeviceKernel, Duration)> {
+    fn take_times(&mut self) -> Vec<(KernelHandle, Duration)> {
         self.queue.take_times()
     }
 }
@@ -509,7 +515,7 @@ mod tests {
     use crate::{ComputeDevice, DeviceKind};
     use ash::vk;
 
-    /// A device whose memory the host is taken not to see, as that of most graphics cards.
+    /// A device whose memory counts as invisible to the host, like that of most graphics cards.
     fn open_remote_device() -> Option<ComputeDevice> {
         if !has_device() {
             return None;
@@ -542,7 +548,7 @@ mod tests {
         let module = tests::parse_module(text);
         let interface = EntryInterface::from_module(&module, "saxpy").unwrap();
         for stays in [true, false] {
-            let added = driver.add_kernel((&module, &interface), &[(0, 4)], stays);
+            let added = driver.add_kernel(&module, &interface, &[(0, 4)], stays);
             added.unwrap();
         }
         let found = driver.kernels.iter().map(|kernel| kernel.by_address);
@@ -554,7 +560,7 @@ mod tests {
         let Some(mut device) = open_remote_device() else {
             return;
         };
-        // Three pieces, the last of them short; nothing on a whole word.
+        // Three pieces, of which the last is short; no offset is a whole word.
         let data: Vec<u8> = (0..36_000_001_u32).map(|i| (i * 7 / 8) as u8).collect();
         let buffer = device.create_buffer(36_000_011).unwrap();
         assert!(

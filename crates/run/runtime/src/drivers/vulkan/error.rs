@@ -1,11 +1,11 @@
-//! Results of Vulkan's calls as errors that name the call.
+//! Errors: results of Vulkan's calls as errors that name the call.
 
 use crate::DeviceError;
 use ash::prelude::VkResult;
 use ash::vk;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
-/// Results that are named after the call that gave them.
+/// Results of calls, whose errors name the call.
 pub trait VulkanCallResult<T> {
     /// The value, or an error that names the call and what it returned.
     fn check_call(self, call: &str) -> Result<T, DeviceError>;
@@ -31,7 +31,7 @@ pub fn call_error(call: &str, result: vk::Result) -> DeviceError {
     DeviceError::Failed(format!("{call}: {told} ({result:?})"))
 }
 
-/// The error of what a device lacks, without a place in a module.
+/// The error of a missing feature, without a place in a module.
 pub fn unsupported_error(text: String) -> DeviceError {
     DeviceError::Unsupported(vec![SourceDiagnostic::error(SourceLocation::Unknown, text)])
 }

@@ -1,7 +1,7 @@
-//! The features that a device is opened with: all that compute shaders can use.
+//! Features: the features that a device is opened with, all that compute shaders can use.
 //!
-//! Modules come after the device was opened, so everything is enabled that the device has; whether
-//! a module may be given to it is asked of `capabilities`.
+//! Modules come after the device was opened, so all features of the device are enabled. `capabilities` checks whether a module may
+//! run on it.
 
 use super::bfloat16_features;
 use super::instance::VulkanInstance;
@@ -9,12 +9,12 @@ use super::physical_device::VulkanPhysicalDevice;
 use ash::{ext, khr, vk};
 use std::ffi::CStr;
 
-/// A version that no device has: for what is only an extension.
+/// A version that no device has, for features that are only extensions.
 const NEVER: u32 = u32::MAX;
 
-/// Structures of features: those of the bindings, and what these lack.
+/// Structures of features: those of the bindings, and those that the bindings lack.
 mod structures {
-    pub use crate::drivers::vulkan::bfloat::PhysicalDeviceShaderBfloat16FeaturesKHR;
+    pub use crate::drivers::vulkan::bfloat16_features::PhysicalDeviceShaderBfloat16FeaturesKHR;
     pub use ash::vk::*;
 }
 
@@ -22,10 +22,10 @@ mod structures {
 /// extension that brings it to older ones.
 macro_rules! features {
     ($($field:ident: $structure:ident, $since:expr, $extension:expr;)*) => {
-        /// VulkanFeatures of a device. Structures that it does not know are all false.
+        /// Features of a device. All features of structures that it does not know are false.
         #[derive(Clone, Default)]
         pub struct VulkanFeatures {
-            /// VulkanFeatures of Vulkan 1.0.
+            /// Features of Vulkan 1.0.
             pub core: vk::PhysicalDeviceFeatures,
             $(
                 #[doc = concat!("`Vk", stringify!($structure), "`.")]
@@ -93,7 +93,7 @@ const PLAIN: &[(u32, &CStr)] = &[
 ];
 
 impl VulkanFeatures {
-    /// What a device has of what compute shaders can use.
+    /// Queries the features of a device that compute shaders can use.
     pub fn query_device(
         instance: &VulkanInstance,
         device: &VulkanPhysicalDevice,
@@ -107,7 +107,7 @@ impl VulkanFeatures {
                 .get_physical_device_features2(device.raw, &mut chain);
         }
         features.core = select_core_features(&chain.features);
-        // The others are for debuggers and groups of devices, and not for free.
+        // The other features are for debuggers and groups of devices, and have a cost.
         features.indexing = select_indexing_features(&features.indexing);
         features.image_atomics.sparse_image_int64_atomics = vk::FALSE;
         features.addresses.buffer_device_address_capture_replay = vk::FALSE;
@@ -116,7 +116,7 @@ impl VulkanFeatures {
     }
 }
 
-/// Of the features of Vulkan 1.0 those that compute shaders can use.
+/// The features of Vulkan 1.0 that compute shaders can use.
 fn select_core_features(has: &vk::PhysicalDeviceFeatures) -> vk::PhysicalDeviceFeatures {
     vk::PhysicalDeviceFeatures {
         robust_buffer_access: has.robust_buffer_access,
@@ -140,7 +140,7 @@ fn select_core_features(has: &vk::PhysicalDeviceFeatures) -> vk::PhysicalDeviceF
     }
 }
 
-/// Of the features of descriptor indexing those that are needed.
+/// The features of descriptor indexing that are needed.
 fn select_indexing_features(
     has: &vk::PhysicalDeviceDescriptorIndexingFeatures<'_>,
 ) -> vk::PhysicalDeviceDescriptorIndexingFeatures<'static> {

@@ -1,8 +1,7 @@
-//! Images: texels where the device likes them, with what shaders see of them.
+//! Images: texels in the layout of the device, and the views by which shaders access them.
 //!
-//! An image is in the layout `GENERAL` all its life, so that nothing has to know who used it last. Its views are one
-//! of everything for sampling, and one of the first level for storing. Texels in a row that is never
-//! filtered are a buffer instead, with a view of it.
+//! An image has the layout `GENERAL` all its life, so that no transition depends on its last use. It has a view of all levels for
+//! sampling, and one of the first level for storing. A row of texels that is never filtered is a buffer with a view instead.
 
 use super::device::{OwnedHandle, VulkanDevice};
 use super::error::{VulkanCallResult, unsupported_error};
@@ -13,16 +12,16 @@ use super::samplers::create_sampler;
 use crate::DeviceError;
 use ash::vk;
 use gpu_allocator::MemoryLocation;
-use spirula_cpu::{ImageDimensions, ImageShape, SamplerFilter, SamplerState};
+use spirula_resource::{ImageDimensions, ImageShape, SamplerFilter, SamplerState};
 use std::sync::Arc;
 
 /// An image with its memory.
 pub struct VulkanImage {
-    /// What it is.
+    /// Its shape.
     pub shape: ImageShape,
-    /// The sampler that it has where a descriptor takes both, or why there is none.
+    /// The sampler for descriptors that combine both, or the reason why there is none.
     pub sampler: Result<OwnedHandle<vk::Sampler>, DeviceError>,
-    /// How that filters.
+    /// Filter of that sampler.
     pub filters: [SamplerFilter; 3],
     /// Whether it can be filtered.
     pub is_filtered: bool,
@@ -30,12 +29,12 @@ pub struct VulkanImage {
 }
 
 enum ImageBacking {
-    /// Views for sampling and for storing, of what can be done with the format.
+    /// Views for sampling and for storing, as far as the format supports them.
     Texels {
         sampled: Option<OwnedHandle<vk::ImageView>>,
         stored: Option<OwnedHandle<vk::ImageView>>,
         raw: OwnedHandle<vk::Image>,
-        // Last, since the image is in it.
+        // Last, since it holds the image.
         _memory: OwnedAllocation,
     },
     /// A view of a buffer, and whether it can be loaded and stored.
@@ -47,7 +46,7 @@ enum ImageBacking {
 }
 
 impl VulkanImage {
-    /// Makes an image of zeros before all that is recorded after.
+    /// Creates an image of zeros, ordered before all commands that are recorded later.
     pub fn new(
         device: &Arc<VulkanDevice>,
         memory: &Arc<VulkanMemory>,
@@ -57,9 +56,10 @@ impl VulkanImage {
     ) -> Result<Arc<VulkanImage>, DeviceError> {
         let [texels, row] = query_format_features(device, shape.format);
         let is_row = shape.dimensions == ImageDimensions::Buffer;
-        let kind = match is_row {
-            true => ImageBacking::create_row(device, memory, queue, shape, row)?,
-            false => ImageBacking::create_texels(device, memory, shape, texels)?,
+        let kind = if is_row {
+            ImageBacking::create_row(device, memory, queue, shape, row)?
+        } else {
+            ImageBacking::create_texels(device, memory, shape, texels)?
         };
         let image = Arc::new(VulkanImage {
             shape: *shape,
@@ -74,7 +74,7 @@ impl VulkanImage {
         Ok(image)
     }
 
-    /// The buffer that it is, if it is one.
+    /// The buffer of a row of texels.
     pub fn row_buffer(&self) -> Option<&Arc<VulkanBuffer>> {
         match &self.kind {
             ImageBacking::Row { buffer, .. } => Some(buffer),
@@ -82,7 +82,7 @@ impl VulkanImage {
         }
     }
 
-    /// What a descriptor that samples or stores has of it; none where the device cannot do that with the format.
+    /// The view for a descriptor that samples or stores; `None` where the device does not support that for the format.
     pub fn image_view(&self, stores: bool) -> Option<vk::ImageView> {
         match &self.kind {
             ImageBacking::Texels {
@@ -95,7 +95,7 @@ impl VulkanImage {
         }
     }
 
-    /// The same of texels in a row.
+    /// The view of a row of texels for a descriptor that samples or stores.
     pub fn row_view(&self, stores: bool) -> Option<vk::BufferView> {
         match &self.kind {
             ImageBacking::Row { view, can, .. } => can[usize::from(stores)].then_some(**view),
@@ -146,7 +146,7 @@ impl VulkanImage {
         })
     }
 
-    /// Copies all texels out of a buffer, or into one, after all that was recorded.
+    /// Copies all texels out of a buffer, or into one, ordered after all recorded commands.
     pub fn copy_texels(
         self: &Arc<Self>,
         queue: &mut VulkanQueue,
@@ -157,28 +157,30 @@ impl VulkanImage {
         let layout = vk::ImageLayout::GENERAL;
         queue.record_exclusive(|device, batch| {
             batch.keep_image(self);
-            match inwards {
-                true => batch.note_buffer_read(buffer),
-                false => batch.note_buffer_write(buffer),
+            if inwards {
+                batch.note_buffer_read(buffer)
+            } else {
+                batch.note_buffer_write(buffer)
             }
             let (functions, image) = (device.raw(), self.raw());
             // SAFETY: the commands are being recorded; the buffer has the bytes of all texels, and both are kept.
             unsafe {
-                match inwards {
-                    true => functions.cmd_copy_buffer_to_image(
+                if inwards {
+                    functions.cmd_copy_buffer_to_image(
                         batch.commands,
                         buffer.raw(),
                         image,
                         layout,
                         &regions,
-                    ),
-                    false => functions.cmd_copy_image_to_buffer(
+                    )
+                } else {
+                    functions.cmd_copy_image_to_buffer(
                         batch.commands,
                         image,
                         layout,
                         buffer.raw(),
                         &regions,
-                    ),
+                    )
                 }
             }
             Ok(())
@@ -235,7 +237,7 @@ impl ImageBacking {
         can: vk::FormatFeatureFlags,
     ) -> Result<ImageBacking, DeviceError> {
         let samples = can.contains(vk::FormatFeatureFlags::SAMPLED_IMAGE);
-        // What is stored has to be what Vulkan's format says.
+        // Stores need exactly Vulkan's format.
         let stores = can.contains(vk::FormatFeatureFlags::STORAGE_IMAGE)
             && find_swizzle(shape.format).is_none();
         let mut usage = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
@@ -290,7 +292,7 @@ impl ImageBacking {
     }
 }
 
-/// What makes an image of a shape, which the device has.
+/// The structure that creates an image of a supported shape.
 fn build_create_info(
     device: &VulkanDevice,
     shape: &ImageShape,
@@ -388,7 +390,7 @@ fn cover_all_levels(levels: u32) -> vk::ImageSubresourceRange {
         .layer_count(vk::REMAINING_ARRAY_LAYERS)
 }
 
-/// Where the texels of each level are in a buffer.
+/// The positions of the texels of each level in a buffer.
 fn list_copy_regions(shape: &ImageShape) -> Vec<vk::BufferImageCopy> {
     let mut offset = 0;
     let level = |level| {

@@ -1,8 +1,8 @@
-//! Formats of texels as Vulkan calls them.
+//! Image formats: formats of texels and the formats of Vulkan.
 
 use super::device::VulkanDevice;
 use ash::vk::{self, ComponentSwizzle as Swizzle};
-use spirula_cpu::TexelFormat;
+use spirula_resource::TexelFormat;
 
 /// The formats of [`TexelFormat`] by name, and Vulkan's with the same bytes.
 const ROWS: &[(&str, vk::Format)] = &[
@@ -61,7 +61,7 @@ pub fn to_vk_format(format: TexelFormat) -> vk::Format {
     found.map_or(vk::Format::UNDEFINED, |(_, raw)| *raw)
 }
 
-/// What sampling has of the stored components, where that is not what Vulkan's format says.
+/// The swizzle of sampling, for formats whose components Vulkan's format orders differently.
 pub fn find_swizzle(format: TexelFormat) -> Option<vk::ComponentMapping> {
     let [r, g, b, a] = match format.name() {
         "a8" => [Swizzle::ZERO, Swizzle::ZERO, Swizzle::ZERO, Swizzle::R],
@@ -72,7 +72,7 @@ pub fn find_swizzle(format: TexelFormat) -> Option<vk::ComponentMapping> {
     Some(vk::ComponentMapping { r, g, b, a })
 }
 
-/// What a device can do with images of a format, and with buffers of its texels.
+/// The operations that a device supports on images of a format, and on buffers of its texels.
 pub fn query_format_features(
     device: &VulkanDevice,
     format: TexelFormat,

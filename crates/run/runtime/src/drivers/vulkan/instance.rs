@@ -1,4 +1,4 @@
-//! The Vulkan loader and an instance of it.
+//! Instances: the Vulkan loader and an instance of Vulkan.
 
 use super::error::{VulkanCallResult, call_error};
 use super::validation_log::ValidationMessenger;
@@ -7,19 +7,19 @@ use ash::{Entry, khr, vk};
 use std::ffi::CStr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Layer that checks how Vulkan is used.
+/// Name of the validation layer.
 const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";
-/// Newest version of Vulkan whose features are asked for.
+/// Newest version of Vulkan whose features are used.
 pub const NEWEST: u32 = vk::API_VERSION_1_3;
 
-/// How Vulkan's validation layer watches an instance.
+/// Levels of checks by Vulkan's validation layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValidationLevel {
-    /// Not at all.
+    /// No checks.
     Off,
-    /// It checks calls and modules.
+    /// Checks of calls and modules.
     Calls,
-    /// It also has shaders check their accesses.
+    /// Also checks of the accesses of shaders.
     Shaders,
 }
 
@@ -30,7 +30,7 @@ pub struct VulkanInstance {
     names: bool,
 }
 
-/// The loader, opened once for the process: drivers do not take it well to be unloaded.
+/// The loader, opened once for the process, since drivers fail when they are unloaded.
 pub fn open_loader() -> Result<&'static Entry, DeviceError> {
     static LOADER: OnceLock<Result<Entry, String>> = OnceLock::new();
     let loader = LOADER.get_or_init(|| {
@@ -61,7 +61,7 @@ impl VulkanInstance {
         Ok(Arc::clone(shared.insert(instance)))
     }
 
-    /// Makes an instance, with the validation layer if asked for.
+    /// Creates an instance with checks of a level.
     ///
     /// # Errors
     /// When the loader, a driver or the layer is missing.
@@ -99,7 +99,7 @@ impl VulkanInstance {
             layers.push(VALIDATION.as_ptr());
         }
         if validation == ValidationLevel::Shaders {
-            // The layer brings it; without the layer, that is what is missing.
+            // The layer provides it. Without the layer, the missing layer is the error.
             extensions.push(ash::ext::validation_features::NAME.as_ptr());
         }
         let checks = [
@@ -150,7 +150,7 @@ impl VulkanInstance {
         self.names
     }
 
-    /// What the validation layer has warned of since it was last asked.
+    /// Returns the warnings of the validation layer since the last call.
     pub fn take_warnings(&self) -> Vec<String> {
         let messages = self.messages.as_ref();
         messages
@@ -158,7 +158,7 @@ impl VulkanInstance {
             .unwrap_or_default()
     }
 
-    /// Fails with what the validation layer has said since it was last asked.
+    /// Fails with the errors of the validation layer since the last call.
     pub fn check_validation(&self) -> Result<(), DeviceError> {
         self.messages
             .as_ref()

@@ -1,4 +1,4 @@
-//! Which matrices a device's subgroups multiply.
+//! Matrix shapes: the matrix products that subgroups of a device compute.
 
 use super::instance::{VulkanInstance, open_loader};
 use crate::{MatrixElement, MatrixShape};
@@ -23,8 +23,8 @@ const ELEMENTS: &[(vk::ComponentTypeKHR, MatrixElement)] = &[
     (vk::ComponentTypeKHR::UINT64, MatrixElement::U64),
 ];
 
-/// The products of a device that has the extension: those of subgroups, without saturation, whose sums
-/// have one type. A device that does not tell has none.
+/// The products of a device that has the extension: those of subgroups, without saturation, whose operand and result sums have one
+/// type. A device whose query fails has none.
 pub fn query_matrix_shapes(
     instance: &VulkanInstance,
     device: vk::PhysicalDevice,

@@ -1,4 +1,4 @@
-//! Buffers and their memory.
+//! Memory: buffers and the blocks of device memory that they are in.
 
 use super::device::{OwnedHandle, VulkanDevice};
 use super::error::VulkanCallResult;
@@ -14,21 +14,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Alignment of a buffer in bytes.
 const ALIGNMENT: u64 = 128;
-/// Smallest block of memory that is asked of the device, in bytes.
+/// Smallest block of memory that is allocated from the device, in bytes.
 const BLOCK: u64 = 4 << 20;
-/// Largest buffer, in bytes, that lies where the host sees it, on a graphics card whose memory the host sees.
+/// Largest buffer, in bytes, in host-visible memory, on a graphics card whose memory is host-visible.
 const MOST_SEEN: u64 = 256 << 10;
-/// Bytes that are read in place from memory that is slow to read, in about the time of a copy.
+/// Bytes that are read in place from memory that is slow to read; a copy takes about as long.
 const FEW: usize = 64;
 /// Largest block that is shared by buffers, in bytes.
 const MOST_BLOCK: u64 = 256 << 20;
 
 /// The memory of a device.
 pub struct VulkanMemory {
-    // Before the device, which it frees its blocks with.
+    // Before the device, by which it frees its blocks.
     allocator: Mutex<Allocator>,
     device: Arc<VulkanDevice>,
-    /// Whether memory of buffers that the host sees is used as such.
+    /// Whether the host accesses host-visible buffers directly.
     pub direct: bool,
 }
 
@@ -41,23 +41,22 @@ pub struct VulkanBuffer {
     pub size: u64,
     /// Address for shaders, where the device has addresses.
     pub address: Option<u64>,
-    /// Values of the queue's timeline when the last command that writes it is done, and the last that uses
-    /// it. The driver is held exclusively by its caller, so that no order of memory is needed.
+    /// Values of the queue's timeline when the last command that writes the buffer is done, and when the last that uses it is. The
+    /// caller holds the driver exclusively, so that relaxed ordering suffices.
     written: AtomicU64,
     used: AtomicU64,
-    /// Whether its address was given away, so that any launch may reach it.
+    /// Whether its address is known to the program, so that any launch may access it.
     known: AtomicBool,
 }
 
-/// Memory of the device that goes back when it is dropped.
+/// Device memory that is freed when it is dropped.
 pub struct OwnedAllocation {
     allocation: Option<Allocation>,
     memory: Arc<VulkanMemory>,
 }
 
 impl VulkanMemory {
-    /// All the device's memory, none of it taken yet. Where not `direct`, buffers are only reached
-    /// by copies, as on devices whose memory the host does not see.
+    /// The memory of a device. If not `direct`, buffers are only accessed by copies, as on devices whose memory is not host-visible.
     pub fn new(device: &Arc<VulkanDevice>, direct: bool) -> Result<Arc<VulkanMemory>, DeviceError> {
         let sizes = AllocationSizes::new(BLOCK, BLOCK)
             .with_max_device_memblock_size(MOST_BLOCK)
@@ -79,18 +78,19 @@ impl VulkanMemory {
         }))
     }
 
-    /// Makes a buffer for kernels, with any contents. One that is not large lies where the host sees it, too,
-    /// if it can, so that scalars are read without a copy.
+    /// Creates a buffer for kernels, with undefined contents. A buffer that is not large is in host-visible memory, if possible, so
+    /// that scalars are read without a copy.
     pub fn create_for_kernels(self: &Arc<Self>, size: u64) -> Result<VulkanBuffer, DeviceError> {
         let seen = self.direct && size <= MOST_SEEN && self.device.physical.is_seen_whole;
-        let location = match seen {
-            true => MemoryLocation::CpuToGpu,
-            false => MemoryLocation::GpuOnly,
+        let location = if seen {
+            MemoryLocation::CpuToGpu
+        } else {
+            MemoryLocation::GpuOnly
         };
         self.create_buffer(size, location)
     }
 
-    /// Makes a buffer of so many bytes, with any contents.
+    /// Creates a buffer with undefined contents.
     pub fn create_buffer(
         self: &Arc<Self>,
         size: u64,
@@ -99,7 +99,7 @@ impl VulkanMemory {
         self.create_for(size, location, vk::BufferUsageFlags::empty())
     }
 
-    /// The same, for uses besides those of all buffers.
+    /// Creates a buffer with undefined contents, with usages besides those of all buffers.
     pub fn create_for(
         self: &Arc<Self>,
         size: u64,
@@ -138,7 +138,7 @@ impl VulkanMemory {
         Ok(buffer)
     }
 
-    /// Memory for something of so many bytes, which is `linear` unless its texels lie as the device likes.
+    /// Allocates memory. It is `linear` unless it holds texels in the layout of the device.
     pub fn allocate_memory(
         self: &Arc<Self>,
         name: &str,
@@ -174,7 +174,7 @@ impl VulkanMemory {
     }
 }
 
-/// Bytes to take for a buffer: at least one word, and whole words, which filling works on.
+/// Bytes to allocate for a buffer: at least one word, and whole words, on which fills work.
 pub fn pad_size(size: u64) -> u64 {
     size.max(1).next_multiple_of(4)
 }
@@ -223,7 +223,7 @@ impl VulkanBuffer {
         *self.raw
     }
 
-    /// Takes note that a command uses it, and may write it, that is done at a value of the timeline.
+    /// Notes a command that uses the buffer, and may write it, and the value of the timeline when it is done.
     pub fn mark_used(&self, value: u64, is_written: bool) {
         let latest = |of: &AtomicU64| {
             if of.load(Ordering::Relaxed) < value {
@@ -236,7 +236,7 @@ impl VulkanBuffer {
         }
     }
 
-    /// Takes note that its address was given away.
+    /// Notes that its address is known to the program.
     pub fn mark_known(&self) {
         self.known.store(true, Ordering::Relaxed);
     }
@@ -258,7 +258,7 @@ impl VulkanBuffer {
         self.has_properties(vk::MemoryPropertyFlags::HOST_COHERENT)
     }
 
-    /// Whether the host may read so many bytes of it in place, and not slowly so.
+    /// Whether the host can read `length` bytes of it in place, and fast.
     pub fn is_readable(&self, length: usize) -> bool {
         let coherent = vk::MemoryPropertyFlags::HOST_COHERENT;
         self.has_properties(coherent | vk::MemoryPropertyFlags::HOST_CACHED)
@@ -271,7 +271,7 @@ impl VulkanBuffer {
             .is_some_and(|a| a.mapped_ptr().is_some() && a.memory_properties().contains(properties))
     }
 
-    /// First of `length` bytes at `offset`, as the host sees them.
+    /// The host's pointer to `length` bytes at `offset`.
     fn host_pointer(&self, offset: u64, length: usize) -> Result<NonNull<u8>, DeviceError> {
         let mapped = self.held.allocation.as_ref();
         let mapped = mapped.and_then(Allocation::mapped_ptr);
@@ -296,7 +296,7 @@ impl VulkanBuffer {
         Ok(())
     }
 
-    /// Makes it zeros in place. The device must be idle, or not use the buffer.
+    /// Fills it with zeros in place. The device must be idle, or not use the buffer.
     pub fn fill_zeros(&self) -> Result<(), DeviceError> {
         let length = pad_size(self.size) as usize;
         let to = self.host_pointer(0, length)?;

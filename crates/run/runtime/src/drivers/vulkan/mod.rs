@@ -1,24 +1,26 @@
-//! Vulkan devices: shaders through the system's Vulkan loader.
+//! Vulkan devices: compute shaders through the system's Vulkan loader.
 //!
-//! The loader is opened at run time, so that a program starts where there is none. From the bottom:
+//! The loader is opened at run time, so that a program starts on systems without Vulkan. From the bottom:
 //!
 //! - `error`: results of Vulkan's calls as errors that name the call.
 //! - `instance`, `validation_log`: the loader, the instance, messages of the validation layer.
-//! - `physical_device`: the devices that there are, their limits, choosing one by name.
-//! - `matrix_shapes`, `bfloat16_features`: products of matrices that they have; features that the bindings lack.
-//! - `features`, `capabilities`: what a device is opened with, and which modules it may be given.
+//! - `physical_device`: the devices of the system, their limits, choosing one by name.
+//! - `matrix_shapes`, `bfloat16_features`: matrix products of a device; features that the bindings lack.
+//! - `features`, `capabilities`: the features that a device is opened with, and the modules that it can run.
 //! - `device`: the opened device, and handles that destroy themselves.
-//! - `memory`, `command`, `dependency_levels`, `batch`, `queue`, `timestamps`, `staging`: buffers, what is done with them, what waits for what, recorded and submitted work, when it ran, copies
-//!   in and out.
-//! - `image_formats`, `samplers`, `image`, `resources`: texels, and what handles stand for.
-//! - `specialisation`, `descriptors`, `pipeline_cache`, `pipeline`, `pipeline_variants`: from an entry point to what can be dispatched.
-//! - `dispatch`: a launch as commands.
-//! - `command_replay`: what a batch was recorded for, so that it can be handed over again.
-//! - `driver`: the implementation of [`crate::Driver`].
+//! - `memory`, `staging`: buffers, and copies between them and the host.
+//! - `queue`: recording, submitting and replaying commands.
+//! - `image_formats`, `samplers`, `image`, `resources`: images, and what handles stand for.
+//! - `specialisation`, `descriptors`, `pipeline_cache`, `pipeline`, `pipeline_variants`: from an entry point to a pipeline.
+//! - `dispatch`: a launch as a command.
+//! - `driver`: the implementation of [`crate::DeviceDriver`].
 //!
-//! Invariants: a handle keeps alive what it was made from, so that the order of destruction is
-//! right by construction; work that was submitted keeps alive the buffers and pipelines that it
-//! uses; a command sees what all before it wrote. Vulkan 1.2 is required.
+//! # Invariants
+//! - A handle keeps alive the objects that it was made from, so that the order of destruction is right by construction.
+//! - Submitted work keeps alive the buffers and pipelines that it uses.
+//! - A command sees the writes of all commands before it.
+//!
+//! Vulkan 1.2 is required.
 
 mod bfloat16_features;
 mod capabilities;

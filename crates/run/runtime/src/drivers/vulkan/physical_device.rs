@@ -1,4 +1,4 @@
-//! The devices that there are.
+//! Physical devices: the Vulkan devices of the system, before they are opened.
 
 use super::error::VulkanCallResult;
 use super::instance::{NEWEST, VulkanInstance};
@@ -11,36 +11,36 @@ use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::grammar::enumerants::Capability;
 use std::ffi::CStr;
 
-/// Oldest version of Vulkan that is driven.
+/// Oldest version of Vulkan that is supported.
 const OLDEST: u32 = vk::API_VERSION_1_2;
 
 /// A device that is not opened yet.
 pub struct VulkanPhysicalDevice {
     /// Its handle.
     pub raw: vk::PhysicalDevice,
-    /// What it says to callers.
+    /// Facts of the device for callers.
     pub info: DeviceInfo,
-    /// Version of Vulkan that it and this program know.
+    /// Newest version of Vulkan that both it and this driver support.
     pub version: u32,
-    /// What it is.
+    /// Identity of the device and its driver.
     pub properties: vk::PhysicalDeviceProperties,
-    /// The bits of its queue's timestamps that count, and nanoseconds of a tick; known once it is opened.
+    /// The valid bits of its queue's timestamps, and the nanoseconds of a tick; known once it is opened.
     pub timestamps: Option<(u64, f32)>,
-    /// What it claims to have and was found to get wrong.
+    /// Capabilities that it claims and implements wrongly.
     pub wrong: Vec<Capability>,
     /// Its limits.
     pub limits: vk::PhysicalDeviceLimits,
-    /// What its subgroups can do.
+    /// Properties of its subgroups.
     pub subgroup: vk::PhysicalDeviceSubgroupProperties<'static>,
-    /// What its floating-point arithmetic can do.
+    /// Properties of its floating-point arithmetic.
     pub floats: vk::PhysicalDeviceFloatControlsProperties<'static>,
-    /// Whether the host sees all of its own memory.
+    /// Whether all of its local memory is host-visible.
     pub is_seen_whole: bool,
     extensions: Vec<vk::ExtensionProperties>,
 }
 
 impl VulkanPhysicalDevice {
-    /// All devices of an instance that can be driven.
+    /// All supported devices of an instance.
     pub fn enumerate_devices(
         instance: &VulkanInstance,
     ) -> Result<Vec<VulkanPhysicalDevice>, DeviceError> {
@@ -118,7 +118,7 @@ impl VulkanPhysicalDevice {
             newest_module: Some(newest_module(base.api_version)),
             subgroup_size: subgroup.subgroup_size,
             has_shuffles: has_subgroup_operations(&subgroup, vk::SubgroupFeatureFlags::SHUFFLE),
-            has_forward_progress: goes_on(driver.driver_id),
+            has_forward_progress: continues_prefix(driver.driver_id),
             special_values: special_values(&floats),
             matrices: Vec::new(),
             has_dense_matrices: false,
@@ -143,7 +143,7 @@ impl VulkanPhysicalDevice {
         Ok(Some(physical))
     }
 
-    /// How the timestamps of a family's queues count, where they have any.
+    /// The properties of timestamps on a family's queues, where they have any.
     pub fn timestamps_of(&self, family: &vk::QueueFamilyProperties) -> Option<(u64, f32)> {
         let mask = match family.timestamp_valid_bits {
             0 => return None,
@@ -160,7 +160,7 @@ impl VulkanPhysicalDevice {
     }
 }
 
-/// Whether the host sees all of the largest heap of the device's own memory.
+/// Whether the largest heap of local memory is entirely host-visible.
 fn is_seen_whole(memory: &vk::PhysicalDeviceMemoryProperties) -> bool {
     let heaps = memory.memory_heaps_as_slice().iter().enumerate();
     let own = heaps.filter(|(_, h)| h.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL));
@@ -175,7 +175,7 @@ fn is_seen_whole(memory: &vk::PhysicalDeviceMemoryProperties) -> bool {
     })
 }
 
-/// Newest version of SPIR-V that a version of Vulkan takes.
+/// Newest version of SPIR-V that a version of Vulkan accepts.
 fn newest_module(version: u32) -> SpirvVersion {
     match version {
         vk::API_VERSION_1_3.. => SpirvVersion::new(1, 6),
@@ -183,9 +183,9 @@ fn newest_module(version: u32) -> SpirvVersion {
     }
 }
 
-/// Whether a driver is one of those whose devices run each workgroup that has begun. Apple's graphics cards do not, and of those of
-/// telephones it is not known (Sorensen et al., Specifying and Testing GPU Workgroup Progress Models, 2021).
-fn goes_on(driver: vk::DriverId) -> bool {
+/// Whether a driver is known to guarantee progress of each workgroup that has begun. Apple's graphics cards do not, and for those
+/// of telephones it is unknown (Sorensen et al., Specifying and Testing GPU Workgroup Progress Models, 2021).
+fn continues_prefix(driver: vk::DriverId) -> bool {
     const KNOWN: [vk::DriverId; 8] = [
         vk::DriverId::NVIDIA_PROPRIETARY,
         vk::DriverId::MESA_NVK,
@@ -199,7 +199,7 @@ fn goes_on(driver: vk::DriverId) -> bool {
     KNOWN.contains(&driver)
 }
 
-/// Whether subgroups of compute shaders have operations.
+/// Whether subgroups of compute shaders support some operations.
 pub fn has_subgroup_operations(
     subgroup: &vk::PhysicalDeviceSubgroupProperties<'_>,
     operations: vk::SubgroupFeatureFlags,
@@ -209,7 +209,7 @@ pub fn has_subgroup_operations(
         && subgroup.supported_operations.contains(operations)
 }
 
-/// The widths of floats whose signed zeros, infinities and NaNs can be kept, a bit each.
+/// The widths of floats whose signed zeros, infinities and NaNs can be preserved, a bit each.
 fn special_values(floats: &vk::PhysicalDeviceFloatControlsProperties<'_>) -> u32 {
     let widths = [
         (16, floats.shader_signed_zero_inf_nan_preserve_float16),

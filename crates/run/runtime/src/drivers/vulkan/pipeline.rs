@@ -1,4 +1,4 @@
-//! Entry points compiled for a device.
+//! Pipelines: entry points compiled for a device.
 
 use super::descriptors::DescriptorLayouts;
 use super::device::{OwnedHandle, VulkanDevice};
@@ -12,7 +12,7 @@ use spirula_spirv::reflect::EntryInterface;
 use std::ffi::CString;
 use std::sync::Arc;
 
-/// A compute pipeline with the layouts that it was made for.
+/// A compute pipeline with its layouts.
 pub struct ComputePipeline {
     /// Name of the entry point.
     pub name: String,
@@ -20,7 +20,7 @@ pub struct ComputePipeline {
     pub push: usize,
     /// Layouts of its descriptor sets.
     pub sets: DescriptorLayouts,
-    /// Whether the driver had it compiled already; `None` where it does not tell.
+    /// Whether it came from the driver's cache; `None` where the driver does not say.
     pub was_cached: Option<bool>,
     workgroup_size: [u32; 3],
     layout: OwnedHandle<vk::PipelineLayout>,
@@ -28,7 +28,7 @@ pub struct ComputePipeline {
 }
 
 impl ComputePipeline {
-    /// Compiles an entry point of a module whose needs the device meets.
+    /// Compiles an entry point of a module whose requirements the device meets.
     pub fn new(
         device: &Arc<VulkanDevice>,
         cache: &mut PipelineDiskCache,
@@ -54,7 +54,8 @@ impl ComputePipeline {
         let raw = compile_pipeline(
             device,
             cache,
-            (&words, &interface.name),
+            &words,
+            &interface.name,
             &specialisation,
             *layout,
         )?;
@@ -175,18 +176,19 @@ fn create_pipeline_layout(
     OwnedHandle::new(device, "vkCreatePipelineLayout", made)
 }
 
-/// What drivers say whose compiler fails.
+/// Results of drivers whose compiler fails.
 const COMPILER: &[vk::Result] = &[
     vk::Result::ERROR_UNKNOWN,
     vk::Result::ERROR_INITIALIZATION_FAILED,
     vk::Result::ERROR_INVALID_SHADER_NV,
 ];
 
-/// The pipeline of an entry point, and whether the driver had it in the cache.
+/// Compiles the pipeline of an entry point; returns whether it came from the driver's cache.
 fn compile_pipeline(
     device: &Arc<VulkanDevice>,
     cache: &mut PipelineDiskCache,
-    (words, name): (&[u32], &str),
+    words: &[u32],
+    name: &str,
     specialisation: &ShaderSpecialisation,
     layout: vk::PipelineLayout,
 ) -> Result<(OwnedHandle<vk::Pipeline>, Option<bool>), DeviceError> {

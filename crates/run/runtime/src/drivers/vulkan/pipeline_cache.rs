@@ -1,10 +1,9 @@
-//! Pipelines that were compiled before, on disk.
+//! The pipeline cache: compiled pipelines on disk.
 //!
-//! There is one file for each device and version of its driver. It is written beside its place and then put
-//! there at once, so that a process that is ended in the middle leaves the old file; processes that
-//! write at the same time merge what they find. A file that is not what was written is told, and written anew.
-//! The driver is given only what bears the header that Vulkan demands for this device (Vulkan 1.3,
-//! section 10.7.2, "Pipeline Cache Header") and the sum that it was written with, since drivers may trust it.
+//! There is one file for each device and version of its driver. It is written under a temporary name and then renamed, so that a
+//! process that is killed in between leaves the old file. Processes that write concurrently merge what they find. A damaged file is
+//! reported and written again. The driver gets only data with the header that Vulkan demands for this device (Vulkan 1.3,
+//! section 10.7.2, "Pipeline Cache Header") and the checksum of the file, since drivers may trust it.
 
 use super::device::{OwnedHandle, VulkanDevice};
 use super::error::VulkanCallResult;
@@ -15,9 +14,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a file begins with.
+/// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"spirpipe";
-/// Bytes before the driver's data: the magic, the length and the sum of the data.
+/// Bytes before the driver's data: the magic, the length and the checksum of the data.
 const HEADER: usize = 24;
 /// Largest file that is read, in bytes.
 const MOST: u64 = 1 << 30;
@@ -26,14 +25,14 @@ const MOST: u64 = 1 << 30;
 pub struct PipelineDiskCache {
     raw: OwnedHandle<vk::PipelineCache>,
     file: Option<PathBuf>,
-    /// What the driver had when it was last read or written.
+    /// The driver's data when it was last read or written.
     saved: Vec<u8>,
     dirty: bool,
-    /// What is to be told.
+    /// Warnings for the caller.
     pub warnings: Vec<String>,
 }
 
-/// The data in a file, or what is wrong with it.
+/// The data in a file, or its fault.
 fn unpack_cache_data(bytes: &[u8]) -> Result<&[u8], &'static str> {
     let (header, data) = bytes.split_at_checked(HEADER).ok_or("it is too short")?;
     let (magic, numbers) = header.split_at(MAGIC.len());
@@ -44,9 +43,10 @@ fn unpack_cache_data(bytes: &[u8]) -> Result<&[u8], &'static str> {
     if u64::from_le_bytes(numbers[0]) != data.len() as u64 {
         return Err("it is cut off");
     }
-    match u64::from_le_bytes(numbers[1]) == u64::from(crc32fast::hash(data)) {
-        true => Ok(data),
-        false => Err("its contents are damaged"),
+    if u64::from_le_bytes(numbers[1]) == u64::from(crc32fast::hash(data)) {
+        Ok(data)
+    } else {
+        Err("its contents are damaged")
     }
 }
 
@@ -56,7 +56,7 @@ fn pack_cache_data(data: &[u8]) -> Vec<u8> {
     [&MAGIC[..], &length, &sum, data].concat()
 }
 
-/// Whether data bears the header for a device.
+/// Whether data has the header for a device.
 fn is_for_device(data: &[u8], properties: &vk::PhysicalDeviceProperties) -> bool {
     let (words, _) = data.as_chunks();
     let word = |n: usize| words.get(n).map(|w| u32::from_le_bytes(*w));
@@ -67,7 +67,7 @@ fn is_for_device(data: &[u8], properties: &vk::PhysicalDeviceProperties) -> bool
         && data.get(16..32) == Some(&properties.pipeline_cache_uuid[..])
 }
 
-/// Puts a file in place whole.
+/// Replaces a file atomically.
 fn replace_file(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
@@ -83,7 +83,7 @@ fn replace_file(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     placed
 }
 
-/// Reads a file; `None` where there is none, and what is wrong with one that cannot be used.
+/// Reads a file; `None` where there is none. The error is the fault of a file that cannot be used.
 fn read_cache_file(
     file: &Path,
     properties: &vk::PhysicalDeviceProperties,
@@ -110,8 +110,7 @@ fn read_cache_file(
 }
 
 impl PipelineDiskCache {
-    /// The cache of a device, with what its file in a folder holds; without a folder it is kept in memory
-    /// alone.
+    /// The cache of a device, with the contents of its file in a folder. Without a folder it is kept in memory only.
     pub fn open(
         device: &Arc<VulkanDevice>,
         folder: Option<&Path>,
@@ -132,13 +131,13 @@ impl PipelineDiskCache {
         })
     }
 
-    /// Its handle, for a pipeline that is about to be made.
+    /// Its handle, for a pipeline that is about to be created.
     pub fn handle_for_pipeline(&mut self) -> vk::PipelineCache {
         self.dirty = true;
         *self.raw
     }
 
-    /// Writes what is new, together with what others wrote meanwhile.
+    /// Writes new data, merged with the data that other processes wrote meanwhile.
     pub fn save_file(&mut self) {
         let Some(file) = self.file.clone().filter(|_| self.dirty) else {
             return;

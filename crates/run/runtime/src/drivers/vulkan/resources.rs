@@ -1,8 +1,8 @@
-//! What handles of buffers, images and samplers stand for.
+//! Resources: the buffers, images and samplers of handles.
 //!
-//! The host knows an image by its bytes, which a buffer has once they were asked for. Image and buffer are brought
-//! together when the other side wants to see what one of them has newer: nothing is copied between two
-//! launches. Cost: an image that the host has written or read is there twice until the next launch that uses it.
+//! The host accesses an image as bytes, which are in a buffer once they were requested. Image and buffer are synchronised when one side
+//! needs data that is newer on the other; nothing is copied between two launches. Cost: an image that the host has written or read
+//! exists twice until the next launch that uses it.
 
 use super::device::OwnedHandle;
 use super::image::VulkanImage;
@@ -13,7 +13,7 @@ use ash::vk;
 use gpu_allocator::MemoryLocation;
 use std::sync::Arc;
 
-/// What a handle stands for.
+/// A resource of a handle.
 pub enum VulkanResource {
     /// A buffer.
     Buffer(Arc<VulkanBuffer>),
@@ -23,7 +23,7 @@ pub enum VulkanResource {
     Sampler(Arc<OwnedHandle<vk::Sampler>>),
 }
 
-/// What a launch is given.
+/// A resource as launches use it.
 #[derive(Clone)]
 pub enum DispatchResource {
     /// A buffer.
@@ -49,7 +49,7 @@ enum NewerImageCopy {
 }
 
 impl MirroredImage {
-    /// Of an image that nobody has used.
+    /// A new image without a buffer of bytes.
     pub fn new(image: Arc<VulkanImage>) -> MirroredImage {
         MirroredImage {
             bytes: image.row_buffer().cloned(),
@@ -58,8 +58,8 @@ impl MirroredImage {
         }
     }
 
-    /// Its bytes, as a buffer: those of the image as it is, unless all of them are written anyway. `writes` tells
-    /// that they are changed now.
+    /// Its bytes as a buffer, copied from the image unless all of them are about to be written. `writes` is the number of bytes that are
+    /// about to change.
     pub fn update_bytes(
         &mut self,
         queue: &mut VulkanQueue,
@@ -88,7 +88,7 @@ impl MirroredImage {
         Ok(bytes)
     }
 
-    /// The image, with what the host wrote.
+    /// The image, updated with the bytes that the host wrote.
     pub fn update_image(
         &mut self,
         queue: &mut VulkanQueue,
@@ -98,13 +98,13 @@ impl MirroredImage {
             self.newer = NewerImageCopy::Neither;
         }
         if self.image.row_buffer().is_none() {
-            // A copy that was begun keeps them as long as it needs them.
+            // A pending copy keeps them alive as long as it needs them.
             self.bytes = None;
         }
         Ok(Arc::clone(&self.image))
     }
 
-    /// Takes note that a launch may write it.
+    /// Notes that a launch may write it.
     pub fn is_written(&mut self) {
         self.newer = NewerImageCopy::Image;
     }

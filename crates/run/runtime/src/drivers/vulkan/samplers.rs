@@ -1,13 +1,15 @@
-//! Samplers as Vulkan has them.
+//! Samplers of Vulkan.
 
 use super::device::{OwnedHandle, VulkanDevice};
 use super::error::unsupported_error;
 use crate::DeviceError;
 use ash::vk;
-use spirula_cpu::{BorderColour, DepthComparison, SamplerAddressing, SamplerFilter, SamplerState};
+use spirula_resource::{
+    BorderColour, DepthComparison, SamplerAddressing, SamplerFilter, SamplerState,
+};
 use std::sync::Arc;
 
-/// Makes a sampler. `integers` says whether it is for images whose components are such, as far as one knows.
+/// Creates a sampler. `integers` says that it is for images with integer components, as far as that is known.
 pub fn create_sampler(
     device: &Arc<VulkanDevice>,
     sampler: &SamplerState,
@@ -18,9 +20,10 @@ pub fn create_sampler(
         return Err(unsupported_error(text));
     }
     let [u, v, w] = sampler.address.map(to_vk_address_mode);
-    let [least, most] = match sampler.normalized {
-        true => sampler.lods,
-        false => [0.0; 2],
+    let [least, most] = if sampler.normalized {
+        sampler.lods
+    } else {
+        [0.0; 2]
     };
     let info = vk::SamplerCreateInfo::default()
         .mag_filter(to_vk_filter(sampler.magnify))
@@ -47,7 +50,7 @@ pub fn create_sampler(
     OwnedHandle::new(device, "vkCreateSampler", made)
 }
 
-/// What Vulkan has no sampler with.
+/// The combinations of states that Vulkan does not support.
 fn find_sampler_problem(sampler: &SamplerState) -> Option<&'static str> {
     if sampler.normalized {
         return None;
@@ -96,7 +99,7 @@ fn to_vk_address_mode(address: SamplerAddressing) -> vk::SamplerAddressMode {
     }
 }
 
-/// Zeros are the same as integers and as floats, and alpha is one where the format has none.
+/// Zeros are the same as integers and as floats. Alpha is one where the format has none.
 fn to_vk_border_color(border: BorderColour, integers: bool) -> vk::BorderColor {
     match (border, integers) {
         (BorderColour::ByFormat | BorderColour::Transparent, false) => {

@@ -1,4 +1,4 @@
-//! Values of specialisation constants as Vulkan takes them.
+//! Specialisation: values of specialisation constants in Vulkan's structures.
 
 use ash::vk;
 use spirula_legalize::device::SpecialisedWorkgroup;
@@ -19,7 +19,7 @@ pub struct ShaderSpecialisation {
 }
 
 impl ShaderSpecialisation {
-    /// The values given by `SpecId`, each as wide as its constant.
+    /// The values by `SpecId`, each as wide as its constant.
     pub fn new(
         module: &SpirvModule,
         interface: &EntryInterface,
@@ -51,7 +51,7 @@ impl ShaderSpecialisation {
         out
     }
 
-    /// As a pipeline takes it.
+    /// The structure for the creation of a pipeline.
     pub fn to_vk_info(&self) -> vk::SpecializationInfo<'_> {
         vk::SpecializationInfo::default()
             .map_entries(&self.entries)

@@ -1,8 +1,7 @@
-//! Copies between the host and buffers.
+//! Staging: copies between the host and buffers.
 //!
-//! Memory that the host sees is copied in place, once the device is done with that buffer. Other memory goes
-//! through buffers that both see: little that is written goes with the work that is recorded, without
-//! waiting; what is more goes in pieces.
+//! Host-visible memory is copied in place, once the device is done with that buffer. Other memory is copied through staging buffers
+//! that are visible to both. Small writes are recorded with other commands, without waiting. Large copies are done in pieces.
 
 use super::memory::{VulkanBuffer, VulkanMemory, pad_size};
 use super::queue::BatchCommand;
@@ -21,7 +20,7 @@ const PIECE: usize = 16 << 20;
 /// Bytes that are written without waiting for the device.
 const LITTLE: usize = 16 << 10;
 
-/// The buffers that copies go through, made when they are first needed.
+/// The staging buffers, created when they are first needed.
 pub struct StagingBuffers {
     memory: Arc<VulkanMemory>,
     up: Option<Arc<VulkanBuffer>>,
@@ -29,7 +28,7 @@ pub struct StagingBuffers {
 }
 
 impl StagingBuffers {
-    /// Copies for buffers of this memory.
+    /// Staging for buffers of this memory.
     pub fn new(memory: &Arc<VulkanMemory>) -> StagingBuffers {
         StagingBuffers {
             memory: Arc::clone(memory),
@@ -38,7 +37,7 @@ impl StagingBuffers {
         }
     }
 
-    /// Makes a buffer zeros, before all that is recorded after.
+    /// Clears a buffer, ordered before all commands that are recorded later.
     pub fn clear_buffer(
         &self,
         queue: &mut VulkanQueue,
@@ -47,7 +46,7 @@ impl StagingBuffers {
         zero_buffer(&self.memory, queue, buffer)
     }
 
-    /// Copies into a buffer, after all that was recorded and uses it.
+    /// Copies into a buffer, ordered after all recorded commands that use it.
     pub fn write_buffer(
         &mut self,
         queue: &mut VulkanQueue,
@@ -71,13 +70,18 @@ impl StagingBuffers {
         for data in data.chunks(PIECE) {
             up.write_bytes(0, data)?;
             let length = data.len() as u64;
-            copy_and_wait(queue, (&up, 0), (buffer, at), length)?;
+            copy_and_wait(
+                queue,
+                BufferPosition::new(&up, 0),
+                BufferPosition::new(buffer, at),
+                length,
+            )?;
             at += length;
         }
         Ok(())
     }
 
-    /// Has the device copy from memory of the batch, in its turn.
+    /// Records a copy from scratch memory of the batch.
     fn copy_inline_data(
         &self,
         queue: &mut VulkanQueue,
@@ -89,12 +93,16 @@ impl StagingBuffers {
         queue.add_command(None, Some(&uses), |device, batch| {
             let (from, at) = batch.write_scratch(device, &self.memory, data)?;
             let length = data.len() as u64;
-            Ok(record_copy(batch, (&from, at), (buffer, offset), length))
+            Ok(record_copy(
+                batch,
+                BufferPosition::new(&from, at),
+                BufferPosition::new(buffer, offset),
+                length,
+            ))
         })
     }
 
-    /// Copies out of several buffers, from an offset each, waiting once where all that is copied is
-    /// little.
+    /// Copies out of several buffers, from an offset each. Small copies wait only once.
     pub fn read_all(
         &mut self,
         queue: &mut VulkanQueue,
@@ -111,13 +119,18 @@ impl StagingBuffers {
         let mut at = 0;
         for (buffer, offset, out) in &*parts {
             let length = out.len() as u64;
-            // Parts of the buffer that both see are different ones.
+            // The ranges of the staging buffer are disjoint.
             let uses = CommandAccesses {
                 kind: CommandKind::Copy,
                 buffers: smallvec![access_whole_buffer(buffer, false)],
             };
             queue.add_command(None, Some(&uses), |_, batch| {
-                Ok(record_copy(batch, (buffer, *offset), (&down, at), length))
+                Ok(record_copy(
+                    batch,
+                    BufferPosition::new(buffer, *offset),
+                    BufferPosition::new(&down, at),
+                    length,
+                ))
             })?;
             at += length;
         }
@@ -130,7 +143,7 @@ impl StagingBuffers {
         Ok(())
     }
 
-    /// Copies out of a buffer, after all that was recorded and writes it.
+    /// Copies out of a buffer, ordered after all recorded commands that write it.
     pub fn read_buffer(
         &mut self,
         queue: &mut VulkanQueue,
@@ -146,7 +159,12 @@ impl StagingBuffers {
         let mut at = offset;
         for out in out.chunks_mut(PIECE) {
             let length = out.len() as u64;
-            copy_and_wait(queue, (buffer, at), (&down, 0), length)?;
+            copy_and_wait(
+                queue,
+                BufferPosition::new(buffer, at),
+                BufferPosition::new(&down, 0),
+                length,
+            )?;
             down.read_bytes(0, out)?;
             at += length;
         }
@@ -154,13 +172,13 @@ impl StagingBuffers {
     }
 }
 
-/// Makes a buffer zeros, before all that is recorded after.
+/// Clears a buffer, ordered before all commands that are recorded later.
 pub fn zero_buffer(
     memory: &VulkanMemory,
     queue: &mut VulkanQueue,
     buffer: &Arc<VulkanBuffer>,
 ) -> Result<(), DeviceError> {
-    // What the host cannot read it also writes slowly.
+    // Memory that the host cannot read is also slow to write.
     let size = buffer.size as usize;
     if memory.direct && buffer.is_writable() && (size <= LITTLE || buffer.is_readable(size)) {
         return buffer.fill_zeros();
@@ -195,20 +213,33 @@ fn ensure_staging_buffer(
     Ok(Arc::clone(buffer.insert(made)))
 }
 
+/// A position in a buffer, in bytes.
+#[derive(Clone, Copy)]
+struct BufferPosition<'b> {
+    buffer: &'b Arc<VulkanBuffer>,
+    offset: u64,
+}
+
+impl<'b> BufferPosition<'b> {
+    fn new(buffer: &'b Arc<VulkanBuffer>, offset: u64) -> BufferPosition<'b> {
+        BufferPosition { buffer, offset }
+    }
+}
+
 fn copy_and_wait(
     queue: &mut VulkanQueue,
-    from: (&Arc<VulkanBuffer>, u64),
-    to: (&Arc<VulkanBuffer>, u64),
+    from: BufferPosition<'_>,
+    to: BufferPosition<'_>,
     length: u64,
 ) -> Result<(), DeviceError> {
-    let uses = list_copy_accesses(Some(from.0), to.0);
+    let uses = list_copy_accesses(Some(from.buffer), to.buffer);
     queue.add_command(None, Some(&uses), |_, batch| {
         Ok(record_copy(batch, from, to, length))
     })?;
     queue.finish_all()
 }
 
-/// What a copy uses.
+/// The accesses of a copy.
 fn list_copy_accesses(from: Option<&Arc<VulkanBuffer>>, to: &Arc<VulkanBuffer>) -> CommandAccesses {
     let from = from.map(|buffer| access_whole_buffer(buffer, false));
     CommandAccesses {
@@ -228,21 +259,21 @@ fn access_whole_buffer(buffer: &VulkanBuffer, is_written: bool) -> BufferAccess 
     }
 }
 
-/// A copy within buffers that are different, which are kept.
+/// A copy between different buffers, which the batch keeps alive.
 fn record_copy(
     batch: &mut CommandBatch,
-    from: (&Arc<VulkanBuffer>, u64),
-    to: (&Arc<VulkanBuffer>, u64),
+    from: BufferPosition<'_>,
+    to: BufferPosition<'_>,
     length: u64,
 ) -> BatchCommand {
-    batch.note_buffer_read(from.0);
-    batch.note_buffer_write(to.0);
+    batch.note_buffer_read(from.buffer);
+    batch.note_buffer_write(to.buffer);
     BatchCommand::Copy {
-        from: from.0.raw(),
-        to: to.0.raw(),
+        from: from.buffer.raw(),
+        to: to.buffer.raw(),
         region: vk::BufferCopy {
-            src_offset: from.1,
-            dst_offset: to.1,
+            src_offset: from.offset,
+            dst_offset: to.offset,
             size: length,
         },
     }

@@ -1,4 +1,4 @@
-//! Messages of the validation layer.
+//! The validation log: messages of the validation layer.
 
 use super::error::VulkanCallResult;
 use crate::DeviceError;
@@ -10,9 +10,9 @@ use std::sync::{Mutex, PoisonError};
 
 /// Most messages that are kept.
 const MOST: usize = 16;
-/// Characters of a message that are kept: some list all structures that there are.
-const LONGEST: usize = 600;
-/// What a layer says of structures and extensions that are younger than itself.
+/// Most characters of a message that are kept: some messages list all structures of Vulkan.
+const MOST_CHARACTERS: usize = 600;
+/// Beginnings of messages about structures and extensions that are newer than the layer.
 const YOUNGER: [&str; 2] = [
     "structure with unknown VkStructureType",
     "is not supported by this layer",
@@ -20,23 +20,23 @@ const YOUNGER: [&str; 2] = [
 
 type DebugTexts = Mutex<ValidationLog>;
 
-/// What was said.
+/// Messages since the last query.
 #[derive(Default)]
 struct ValidationLog {
     errors: Vec<String>,
     warnings: Vec<String>,
 }
 
-/// Listens to the validation layer of an instance. Must be dropped before it.
+/// Receives the messages of an instance's validation layer. It must be dropped before the instance.
 pub struct ValidationMessenger {
     functions: debug_utils::Instance,
     messenger: vk::DebugUtilsMessengerEXT,
-    /// In a box, as the layer has its address.
+    /// In a box, since the layer holds its address.
     texts: Box<DebugTexts>,
 }
 
 impl ValidationMessenger {
-    /// Begins to listen.
+    /// Begins to receive messages.
     pub fn begin_listening(
         entry: &Entry,
         instance: &ash::Instance,
@@ -59,19 +59,20 @@ impl ValidationMessenger {
         })
     }
 
-    /// Fails with the errors that were said since the last time.
+    /// Fails with the errors since the last call.
     pub fn check_errors(&self) -> Result<(), DeviceError> {
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        match texts.errors.is_empty() {
-            true => Ok(()),
-            false => Err(DeviceError::Failed(format!(
+        if texts.errors.is_empty() {
+            Ok(())
+        } else {
+            Err(DeviceError::Failed(format!(
                 "Vulkan's validation layer: {}",
                 std::mem::take(&mut texts.errors).join("; ")
-            ))),
+            )))
         }
     }
 
-    /// What was warned of since the last time.
+    /// Returns the warnings since the last call.
     pub fn take_warnings(&self) -> Vec<String> {
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut texts.warnings)
@@ -102,11 +103,12 @@ unsafe extern "system" fn receive_message(
         (!message.is_null()).then(|| CStr::from_ptr(message).to_string_lossy())
     };
     let message = message.filter(|m| !YOUNGER.iter().any(|y| m.contains(y)));
-    let message = message.map(|m| m.chars().take(LONGEST).collect());
+    let message = message.map(|m| m.chars().take(MOST_CHARACTERS).collect());
     let mut texts = texts.lock().unwrap_or_else(PoisonError::into_inner);
-    let list = match severity.contains(Severity::ERROR) {
-        true => &mut texts.errors,
-        false => &mut texts.warnings,
+    let list = if severity.contains(Severity::ERROR) {
+        &mut texts.errors
+    } else {
+        &mut texts.warnings
     };
     if list.len() < MOST {
         list.extend(message);

@@ -1,4 +1,4 @@
-//! Commands that are submitted together, and what they use.
+//! Batches: commands that are submitted together, and the resources that they use.
 
 use super::super::descriptors::DescriptorPools;
 use super::super::device::{OwnedHandle, VulkanDevice};
@@ -7,8 +7,8 @@ use super::super::image::VulkanImage;
 use super::super::memory::{VulkanBuffer, VulkanMemory};
 use super::super::pipeline::ComputePipeline;
 use super::command::BatchCommand;
-use super::command_replay::LaunchRecording;
 use super::dependency_levels::{CommandAccesses, DependencyLevels, LevelBarrier};
+use super::launch_recording::LaunchRecording;
 use super::recycled_resources::RecycledResources;
 use super::timestamps::LaunchTimestamps;
 use crate::DeviceError;
@@ -17,46 +17,49 @@ use gpu_allocator::MemoryLocation;
 use std::sync::Arc;
 
 /// Bytes of a buffer for small data.
-const SCRATCH: u64 = 64 << 10;
+const SCRATCH_BYTES: u64 = 64 << 10;
 
-/// Commands that wait for others to be put into their waves. Those before them are recorded meanwhile, as the device may have
-/// nothing to do when the batch is handed over.
-const PENDING: usize = 12;
+/// Most commands that wait for others to join their dependency levels. Earlier levels are recorded meanwhile, since the device
+/// may be idle when the batch is submitted.
+const MOST_PENDING: usize = 12;
 
-/// Commands that are submitted together, and what they use.
+/// Commands that are submitted together, and the resources that they use.
 pub struct CommandBatch {
-    /// Where commands are recorded.
+    /// The command buffer.
     pub commands: vk::CommandBuffer,
-    /// Where descriptor sets come from.
+    /// Pools of descriptor sets.
     pub pools: DescriptorPools,
     /// Number of commands.
     pub count: usize,
-    /// Value of the timeline when they are done.
+    /// Value of the timeline when the commands are done.
     pub value: u64,
-    /// What they were recorded for.
-    pub tape: LaunchRecording,
+    /// The launches that the commands were recorded for.
+    pub recording: LaunchRecording,
     buffers: Vec<Arc<VulkanBuffer>>,
     images: Vec<Arc<VulkanImage>>,
     samplers: Vec<Arc<OwnedHandle<vk::Sampler>>>,
     pipelines: Vec<Arc<ComputePipeline>>,
     scratch: BatchScratch,
-    waves: DependencyLevels,
-    /// Commands that are not recorded yet, with their waves.
+    levels: DependencyLevels,
+    /// Commands that are not recorded yet, with their dependency levels.
     pending: Vec<(usize, BatchCommand)>,
-    /// When launches ran, where they are timed.
-    pub stamps: LaunchTimestamps,
+    /// Timestamps of launches, where they are timed.
+    pub timestamps: LaunchTimestamps,
 }
 
-/// Small data for launches: buffers that are filled from the start for each batch.
+/// Scratch memory for small data of launches: buffers that each batch fills from the start.
 #[derive(Default)]
 struct BatchScratch {
     buffers: RecycledResources<VulkanBuffer>,
-    /// Bytes that are used of the current one.
+    /// Bytes of the current buffer that are used.
     used: u64,
 }
 
 impl CommandBatch {
     /// An empty batch.
+    ///
+    /// # Errors
+    /// When its command buffer or its timestamps cannot be created.
     pub fn new(
         device: &Arc<VulkanDevice>,
         pool: vk::CommandPool,
@@ -71,47 +74,48 @@ impl CommandBatch {
         let commands = *commands.first().ok_or_else(|| {
             DeviceError::Failed("vkAllocateCommandBuffers: nothing was returned".to_owned())
         })?;
-        let stamps = match is_timed {
-            true => LaunchTimestamps::new(device)?,
-            false => LaunchTimestamps::default(),
+        let timestamps = if is_timed {
+            LaunchTimestamps::new(device)?
+        } else {
+            LaunchTimestamps::default()
         };
         Ok(CommandBatch {
             commands,
             pools: DescriptorPools::new(device),
             count: 0,
             value: 0,
-            tape: LaunchRecording::default(),
+            recording: LaunchRecording::default(),
             buffers: Vec::new(),
             images: Vec::new(),
             samplers: Vec::new(),
             pipelines: Vec::new(),
             scratch: BatchScratch::default(),
-            waves: DependencyLevels::default(),
+            levels: DependencyLevels::default(),
             pending: Vec::new(),
-            stamps,
+            timestamps,
         })
     }
 
-    /// Begins to record what is done at a value of the timeline.
+    /// Begins to record commands that are done at a value of the timeline.
     pub fn begin_recording(
         &mut self,
         device: &VulkanDevice,
         value: u64,
     ) -> Result<(), DeviceError> {
         self.value = value;
-        self.waves.reset_levels();
+        self.levels.reset_levels();
         let info = vk::CommandBufferBeginInfo::default();
-        // SAFETY: the command buffer is not in use, as its batch was not running.
+        // SAFETY: the command buffer is not in use, as its batch is not in flight.
         let begun = unsafe { device.raw().begin_command_buffer(self.commands, &info) };
         begun.check_call("vkBeginCommandBuffer")?;
-        self.stamps.reset_queries(device, self.commands);
+        self.timestamps.reset_queries(device, self.commands);
         Ok(())
     }
 
-    /// Has what another batch, which comes behind it, was recorded for: all of both was asked for again. The other one is empty then.
+    /// Appends the next batch, where all launches of both came again; the other one is empty then.
     pub fn append_batch(&mut self, other: &mut CommandBatch) {
         self.value = other.value;
-        self.tape.append_recording(&mut other.tape);
+        self.recording.append_recording(&mut other.recording);
         self.pools.absorb_sets(&mut other.pools);
         self.scratch.buffers.absorb_all(&mut other.scratch.buffers);
         other.scratch.used = 0;
@@ -119,82 +123,82 @@ impl CommandBatch {
         self.pipelines.append(&mut other.pipelines);
     }
 
-    /// Is followed in the place of another batch.
-    pub fn replace_followed(&mut self, other: &mut CommandBatch) {
+    /// Takes the place of another batch that is being replayed.
+    pub fn replace_replaying(&mut self, other: &mut CommandBatch) {
         self.value = other.value;
-        self.tape.adopt_progress(&other.tape);
+        self.recording.adopt_progress(&other.recording);
         self.buffers.append(&mut other.buffers);
     }
 
-    /// Has what was asked for so far of another batch that is followed; it is empty before.
-    pub fn take_part(&mut self, other: &mut CommandBatch) {
+    /// Copies the launches that were replayed of another batch; this one is empty before.
+    pub fn copy_replayed_prefix(&mut self, other: &mut CommandBatch) {
         self.value = other.value;
-        self.tape.take_part(&other.tape);
+        self.recording.copy_replayed_prefix(&other.recording);
         self.pools.share_sets(&other.pools);
         self.scratch.buffers.share_all(&other.scratch.buffers);
         self.buffers.append(&mut other.buffers);
         self.pipelines
             .extend(other.pipelines.iter().map(Arc::clone));
-        if self.pools.is_long() || self.scratch.buffers.is_long() {
-            self.tape.mark_unrepeatable();
+        if self.pools.shares_too_many() || self.scratch.buffers.shares_too_many() {
+            self.recording.mark_unrepeatable();
         }
     }
 
-    /// Whether a command would have to wait for the last ones. Nothing is known of one without uses.
+    /// Whether a command would have to wait for the last ones. The accesses of a command without `uses` are unknown.
     pub fn needs_wait(&self, uses: Option<&CommandAccesses>) -> bool {
-        self.waves.is_new(uses)
+        self.levels.begins_level(uses)
     }
 
-    /// Adds a command that uses nothing but what is told; it is recorded with its wave.
+    /// Adds a command that accesses nothing but `uses`; it is recorded with its dependency level.
     pub fn add_command(
         &mut self,
         device: &VulkanDevice,
         uses: Option<&CommandAccesses>,
         command: BatchCommand,
     ) {
-        let wave = self.waves.place_command(uses);
-        self.pending.push((wave, command));
+        let level = self.levels.place_command(uses);
+        self.pending.push((level, command));
         self.count += 1;
-        let first = self.pending.iter().map(|(wave, _)| *wave).min();
-        if let Some(first) = first.filter(|_| self.pending.len() > PENDING) {
+        let first = self.pending.iter().map(|(level, _)| *level).min();
+        if let Some(first) = first.filter(|_| self.pending.len() > MOST_PENDING) {
             self.record_levels(device, first);
         }
     }
 
-    /// Makes ready for a command of which nothing is known, to be recorded next: it waits for all.
+    /// Prepares for a command whose accesses are unknown, to be recorded next: it waits for all before it.
     pub fn begin_fenced_command(&mut self, device: &VulkanDevice) {
-        let wave = self.waves.place_command(None);
-        self.record_levels(device, wave);
-        self.enter_level(device, wave);
+        let level = self.levels.place_command(None);
+        self.record_levels(device, level);
+        self.enter_level(device, level);
         self.count += 1;
     }
 
-    /// Records what was added for waves up to one, wave after wave.
+    /// Records the pending commands of all dependency levels up to `last`, level by level.
     fn record_levels(&mut self, device: &VulkanDevice, last: usize) {
         let mut pending = std::mem::take(&mut self.pending);
-        pending.sort_by_key(|(wave, _)| *wave);
-        let count = pending.partition_point(|(wave, _)| *wave <= last);
-        for (wave, command) in pending.drain(..count) {
-            self.enter_level(device, wave);
-            command.record_command(device, self.commands, &mut self.stamps);
+        pending.sort_by_key(|(level, _)| *level);
+        let count = pending.partition_point(|(level, _)| *level <= last);
+        for (level, command) in pending.drain(..count) {
+            self.enter_level(device, level);
+            command.record_command(device, self.commands, &mut self.timestamps);
         }
         self.pending = pending;
     }
 
-    /// Begins a wave, unless it is the one that was recorded last.
-    fn enter_level(&mut self, device: &VulkanDevice, wave: usize) {
-        if wave > self.waves.recorded_level() {
-            record_barrier(device, self.commands, self.waves.barrier_before(wave));
-            self.waves.mark_recorded(wave);
+    /// Begins a dependency level, unless it is the one that was recorded last.
+    fn enter_level(&mut self, device: &VulkanDevice, level: usize) {
+        if level > self.levels.recorded_level() {
+            record_barrier(device, self.commands, self.levels.barrier_before(level));
+            self.levels.mark_recorded(level);
         }
     }
 
-    /// Ends the commands, after which the host sees what they wrote.
+    /// Ends the commands; the host sees what they wrote once they are done.
     pub fn end_recording(&mut self, device: &VulkanDevice) -> Result<(), DeviceError> {
-        if self.tape.is_recorded() {
+        if self.recording.is_recorded() {
             return Ok(());
         }
-        if let Some(all) = self.tape.take_followed_commands() {
+        if let Some(all) = self.recording.take_replayed_commands() {
             self.begin_recording(device, self.value)?;
             for (uses, command) in all {
                 self.add_command(device, Some(&uses), command);
@@ -222,13 +226,13 @@ impl CommandBatch {
         self.samplers.push(Arc::clone(sampler));
     }
 
-    /// Takes note that a command reads a buffer.
+    /// Notes that a command reads a buffer.
     pub fn note_buffer_read(&mut self, buffer: &Arc<VulkanBuffer>) {
         buffer.mark_used(self.value, false);
         self.buffers.push(Arc::clone(buffer));
     }
 
-    /// Takes note that a command may write a buffer.
+    /// Notes that a command may write a buffer.
     pub fn note_buffer_write(&mut self, buffer: &Arc<VulkanBuffer>) {
         buffer.mark_used(self.value, true);
         self.buffers.push(Arc::clone(buffer));
@@ -244,7 +248,7 @@ impl CommandBatch {
         self.pipelines.iter().map(|p| p.name.as_str())
     }
 
-    /// Puts small data where a launch of this batch can read it: the buffer, and the first byte in it.
+    /// Writes small data to scratch memory for a launch of this batch; returns the buffer and the offset in it.
     pub fn write_scratch(
         &mut self,
         device: &VulkanDevice,
@@ -256,7 +260,8 @@ impl CommandBatch {
         let scratch = &mut self.scratch;
         loop {
             let Some(buffer) = scratch.buffers.current() else {
-                let buffer = memory.create_buffer(SCRATCH.max(size), MemoryLocation::CpuToGpu)?;
+                let buffer =
+                    memory.create_buffer(SCRATCH_BYTES.max(size), MemoryLocation::CpuToGpu)?;
                 scratch.buffers.push_owned(buffer);
                 continue;
             };
@@ -266,26 +271,26 @@ impl CommandBatch {
                 scratch.used = at + size;
                 return Ok((Arc::clone(buffer), at));
             }
-            scratch.buffers.go_on();
+            scratch.buffers.advance();
             scratch.used = 0;
         }
     }
 
-    /// Lets go of what was used, once it is done, but for what it takes to be handed over again.
+    /// Releases the resources of a finished batch, except for those that replaying it needs.
     pub fn release_finished(&mut self) -> Result<(), DeviceError> {
-        if !self.tape.is_kept() {
+        if !self.recording.is_kept() {
             return self.release_all();
         }
-        self.tape.stop_following();
+        self.recording.end_replay();
         self.count = 0;
-        // Who destroys a buffer has it kept as long as it is used.
+        // Destroying a buffer keeps it alive as long as it is used.
         self.buffers.clear();
         Ok(())
     }
 
-    /// Lets go of everything.
+    /// Releases all resources.
     pub fn release_all(&mut self) -> Result<(), DeviceError> {
-        self.tape.clear();
+        self.recording.clear();
         self.count = 0;
         self.pending.clear();
         self.buffers.clear();

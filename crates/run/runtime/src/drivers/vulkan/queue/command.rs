@@ -1,16 +1,16 @@
-//! Commands as they are kept until they are recorded.
+//! Commands: launches and copies, as they are kept until they are recorded.
 
 use super::super::descriptors::DescriptorSets;
 use super::super::device::VulkanDevice;
 use super::timestamps::LaunchTimestamps;
-use crate::DeviceKernel;
+use crate::KernelHandle;
 use ash::vk;
 use smallvec::SmallVec;
 
-/// Bytes of push constants that are kept without an allocation.
+/// Bytes of push constants that need no allocation.
 const PUSHED: usize = 128;
 
-/// A command. All that it uses is kept by its batch.
+/// A command. Its batch keeps alive all resources that it uses.
 #[derive(Clone)]
 pub enum BatchCommand {
     /// A launch of a kernel.
@@ -37,7 +37,7 @@ pub enum BatchCommand {
 #[derive(Clone)]
 pub struct DispatchCommand {
     /// What is launched.
-    pub kernel: DeviceKernel,
+    pub kernel: KernelHandle,
     /// Its pipeline.
     pub pipeline: vk::Pipeline,
     /// The layout of that.
@@ -56,13 +56,13 @@ impl BatchCommand {
         &self,
         device: &VulkanDevice,
         commands: vk::CommandBuffer,
-        stamps: &mut LaunchTimestamps,
+        timestamps: &mut LaunchTimestamps,
     ) {
         match self {
             BatchCommand::Dispatch(dispatch) => {
-                stamps.record_timestamp(device, commands, dispatch.kernel, false);
+                timestamps.record_timestamp(device, commands, dispatch.kernel, false);
                 dispatch.record_dispatch(device, commands);
-                stamps.record_timestamp(device, commands, dispatch.kernel, true);
+                timestamps.record_timestamp(device, commands, dispatch.kernel, true);
             }
             // SAFETY: the commands are being recorded; the region is within both buffers, which are different
             // and kept.

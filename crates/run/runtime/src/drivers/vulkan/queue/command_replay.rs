@@ -1,259 +1,157 @@
-//! What a batch was recorded for, so that it can be handed over again.
-//!
-//! Programs ask for the same launches over and over: the same kernels over as many workgroups, with the same buffers
-//! and push constants. Their commands, with descriptor sets and barriers, are then those that were recorded before. Handles
-//! of buffers and kernels are never used again, so that the same numbers mean the same things, and one that names a buffer
-//! which is gone is not asked for any more. Who follows a tape to a launch that differs goes on by another tape that begins alike,
-//! or has its beginning recorded by itself, so that both are there the next time. Cost: a comparison of some words for each launch.
+//! Command-buffer replay: a sequence of launches that was recorded before is submitted again without recording.
 
-use super::command::BatchCommand;
-use super::dependency_levels::{BufferAccess, CommandAccesses, CommandKind};
-use crate::{DeviceKernel, IndexSpace, KernelLaunch, LaunchBinding, LaunchInputs};
-use std::ops::Range;
+use super::batch::CommandBatch;
+use super::launch_recording::{LaunchRecording, SubmitPolicy};
+use super::{BufferAccess, MOST_COMMANDS, VulkanQueue};
+use crate::{DeviceError, KernelLaunch};
+use std::collections::VecDeque;
 
-/// Whether a batch is handed over as soon as the device has nothing else to do.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub enum SubmitPolicy {
-    /// It is, if that comes about.
-    #[default]
-    Open,
-    /// It was.
-    Hasty,
-    /// It is not: so few launches come right behind that it is better to hand all over together.
-    Patient,
-}
-
-/// The launches of a batch in their order, as long as they are all of it.
-#[derive(Default)]
-pub struct LaunchRecording {
-    /// Whether it is handed over as soon as it can be.
-    pub haste: SubmitPolicy,
-    entries: Vec<RecordedLaunch>,
-    /// What each launch was given, one behind the other, and how it uses that.
-    bound: Vec<LaunchBinding>,
-    uses: Vec<BufferAccess>,
-    /// Their push constants, likewise.
-    push: Vec<u8>,
-    /// Whether the batch has something else, too.
-    is_spoilt: bool,
-    /// Whether this was put together of what others were recorded for, and was not recorded itself.
-    is_unrecorded: bool,
-    /// How many of the launches were asked for again, while the batch is followed.
-    followed: Option<usize>,
-}
-
-/// A launch: what was asked for, and what was recorded.
-#[derive(Clone)]
-struct RecordedLaunch {
-    kernel: DeviceKernel,
-    size: IndexSpace,
-    /// Its parts of the lists.
-    bound: Range<usize>,
-    push: Range<usize>,
-    command: BatchCommand,
-}
-
-impl LaunchRecording {
-    /// Begins anew.
-    pub fn clear(&mut self) {
-        self.entries.clear();
-        self.bound.clear();
-        self.uses.clear();
-        self.push.clear();
-        self.haste = SubmitPolicy::Open;
-        self.is_spoilt = false;
-        self.is_unrecorded = false;
-        self.followed = None;
-    }
-
-    /// Takes note of a command: of the launch that it is of, if that uses nothing but buffers.
-    pub fn note_command(
+impl VulkanQueue {
+    /// Replays a launch from a finished batch, if all launches since that batch began are equal to those that it was recorded
+    /// for; otherwise does nothing and returns `false`. `note` gets the number of each binding, how it is accessed, and the
+    /// value of the timeline when that is done.
+    pub fn replay_launch(
         &mut self,
-        launch: Option<&KernelLaunch>,
-        uses: Option<&CommandAccesses>,
-        command: &BatchCommand,
-    ) {
-        let (Some(launch), Some(uses), false) = (launch, uses, self.is_spoilt) else {
-            return self.mark_unrepeatable();
+        launch: &KernelLaunch,
+        mut note: impl FnMut(usize, &BufferAccess, u64),
+    ) -> Result<bool, DeviceError> {
+        if self.ordered {
+            return Ok(false);
+        }
+        let is_other = |batch: &CommandBatch| {
+            batch.recording.is_replaying() && !batch.recording.is_next(launch)
         };
-        let LaunchInputs::Resources { bindings, push } = &launch.inputs else {
-            return self.mark_unrepeatable();
+        if self.current.as_deref().is_some_and(is_other) && !self.switch_recording(launch)? {
+            self.hold_partial_replay()?;
+        }
+        if self.current.is_none() {
+            self.current = self.find_recorded(launch)?;
+        }
+        let replaying = self.current.as_mut();
+        let Some(batch) = replaying.filter(|batch| batch.recording.is_replaying()) else {
+            return Ok(false);
         };
-        let (bound, pushed) = (self.bound.len(), self.push.len());
-        self.bound.extend_from_slice(bindings);
-        self.uses.extend_from_slice(&uses.buffers);
-        self.push.extend_from_slice(push);
-        self.entries.push(RecordedLaunch {
-            kernel: launch.kernel,
-            size: launch.size,
-            bound: bound..self.bound.len(),
-            push: pushed..self.push.len(),
-            command: command.clone(),
-        });
+        let value = batch.value;
+        let uses = batch.recording.replay_next();
+        for (at, used) in uses.iter().enumerate() {
+            note(at, used, value);
+        }
+        if batch.recording.is_fully_replayed() {
+            self.hold_replayed_batch();
+            let count: usize = self.held.iter().map(|batch| batch.recording.len()).sum();
+            if count >= MOST_COMMANDS {
+                self.submit_held()?;
+            } else if self.may_submit_early() && self.is_idle()? {
+                self.submit_early()?;
+            }
+        }
+        Ok(true)
     }
 
-    /// Takes note that the batch is not to be handed over again.
-    pub fn mark_unrepeatable(&mut self) {
-        self.is_spoilt = true;
+    /// Whether the held batches may be submitted before more launches come.
+    fn may_submit_early(&self) -> bool {
+        let last = self.held.back();
+        last.is_some_and(|batch| batch.recording.submit_policy != SubmitPolicy::Deferred)
     }
 
-    /// Whether there is something that may be asked for again.
-    pub fn is_kept(&self) -> bool {
-        !self.is_spoilt && !self.entries.is_empty()
+    /// Holds the current batch, if all of its launches came again.
+    fn hold_replayed_batch(&mut self) {
+        let whole = self
+            .current
+            .take_if(|batch| batch.recording.is_fully_replayed());
+        self.held.extend(whole);
     }
 
-    /// Whether the batch is followed: it was recorded before, and what is asked for has been the same so far.
-    pub fn is_followed(&self) -> bool {
-        self.followed.is_some()
+    /// Holds what was replayed of the current batch: the batch itself if that is all of it, else a batch of just that prefix.
+    pub(super) fn hold_partial_replay(&mut self) -> Result<(), DeviceError> {
+        self.hold_replayed_batch();
+        let Some(mut replaying) = self.current.take_if(|batch| batch.recording.is_replaying())
+        else {
+            return Ok(());
+        };
+        let batch =
+            match self.take_idle(|recording| recording.matches_prefix(&replaying.recording))? {
+                Some(mut batch) => {
+                    batch.replace_replaying(&mut replaying);
+                    batch
+                }
+                None => {
+                    let mut batch = self.take_empty_batch()?;
+                    batch.copy_replayed_prefix(&mut replaying);
+                    batch
+                }
+            };
+        self.held.push_back(batch);
+        replaying.release_finished()?;
+        self.idle.push_front(replaying);
+        Ok(())
     }
 
-    /// The number of launches.
-    pub fn len(&self) -> usize {
-        self.entries.len()
+    /// Finds a finished batch whose first launch is this one, and begins to replay it.
+    fn find_recorded(
+        &mut self,
+        launch: &KernelLaunch,
+    ) -> Result<Option<Box<CommandBatch>>, DeviceError> {
+        self.check_lost()?;
+        let mut batch = self.take_idle(|recording| recording.begins_with(launch))?;
+        if let Some(batch) = &mut batch {
+            batch.value = self.submitted + self.held.len() as u64 + 1;
+            batch.recording.begin_replay();
+        }
+        Ok(batch)
     }
 
-    /// Whether all of it was asked for again.
-    pub fn is_whole(&self) -> bool {
-        self.followed == Some(self.entries.len())
-    }
-
-    /// Takes note of what was handed over behind it: it waits for that the next time if it was hasty and both are short.
-    pub fn is_before(&mut self, next: &LaunchRecording, short: usize) {
-        if self.haste == SubmitPolicy::Hasty && next.is_kept() && self.len() + next.len() <= short {
-            self.haste = SubmitPolicy::Patient;
+    /// Replaces the current batch by another one with the same prefix whose next launch is this one, if there is one.
+    fn switch_recording(&mut self, launch: &KernelLaunch) -> Result<bool, DeviceError> {
+        let Some(mut left) = self.current.take() else {
+            return Ok(false);
+        };
+        match self.take_idle(|recording| recording.continues_prefix(&left.recording, launch)) {
+            Ok(Some(mut batch)) => {
+                batch.replace_replaying(&mut left);
+                self.current = Some(batch);
+                left.release_finished()?;
+                self.idle.push_front(left);
+                Ok(true)
+            }
+            none => {
+                self.current = Some(left);
+                none.map(|_| false)
+            }
         }
     }
 
-    /// Adds all that another one has, where all of both was asked for again.
-    pub fn append_recording(&mut self, other: &mut LaunchRecording) {
-        let (bound, pushed) = (self.bound.len(), self.push.len());
-        let moved = |range: Range<usize>, by: usize| range.start + by..range.end + by;
-        self.entries
-            .extend(other.entries.drain(..).map(|entry| RecordedLaunch {
-                bound: moved(entry.bound, bound),
-                push: moved(entry.push, pushed),
-                ..entry
-            }));
-        self.bound.append(&mut other.bound);
-        self.uses.append(&mut other.uses);
-        self.push.append(&mut other.push);
-        self.is_spoilt |= other.is_spoilt;
-        (self.haste, self.is_unrecorded) = (SubmitPolicy::Open, true);
-        self.followed = Some(self.entries.len());
-        other.clear();
-    }
-
-    /// Whether a launch is the first.
-    pub fn begins_with(&self, launch: &KernelLaunch) -> bool {
-        self.is_kept() && self.is_at(0, launch)
-    }
-
-    /// Whether a launch is the one at a place.
-    fn is_at(&self, at: usize, launch: &KernelLaunch) -> bool {
-        let LaunchInputs::Resources { bindings, push } = &launch.inputs else {
-            return false;
+    /// Takes the longest finished batch whose recording is wanted. The queue may still switch to another one later.
+    fn take_idle(
+        &mut self,
+        is_wanted: impl Fn(&LaunchRecording) -> bool,
+    ) -> Result<Option<Box<CommandBatch>>, DeviceError> {
+        let find = |idle: &VecDeque<Box<CommandBatch>>| {
+            let wanted = idle
+                .iter()
+                .enumerate()
+                .filter(|(_, b)| is_wanted(&b.recording));
+            wanted
+                .max_by_key(|(_, b)| b.recording.len())
+                .map(|(at, _)| at)
         };
-        self.recorded_launch(at) == Some((launch.kernel, launch.size, bindings, push))
+        let mut found = find(&self.idle);
+        if found.is_none() && !self.in_flight.is_empty() {
+            let done = self.query_timeline()?;
+            self.retire_batches(done)?;
+            found = find(&self.idle);
+        }
+        Ok(found.and_then(|at| self.idle.remove(at)))
     }
 
-    /// What was asked for at a place: a kernel, its size, what it was given and its push constants.
-    fn recorded_launch(
-        &self,
-        at: usize,
-    ) -> Option<(DeviceKernel, IndexSpace, &[LaunchBinding], &[u8])> {
-        let entry = self.entries.get(at)?;
-        let (bound, push) = (entry.bound.clone(), entry.push.clone());
-        Some((
-            entry.kernel,
-            entry.size,
-            &self.bound[bound],
-            &self.push[push],
-        ))
-    }
-
-    /// Begins to be followed.
-    pub fn begin_following(&mut self) {
-        self.followed = Some(0);
-    }
-
-    /// Whether a launch is the next, while the batch is followed.
-    pub fn is_next(&self, launch: &KernelLaunch) -> bool {
-        self.followed.is_some_and(|at| self.is_at(at, launch))
-    }
-
-    /// Goes on behind the next launch: what that uses, in the order of what is bound.
-    pub fn follow_next(&mut self) -> &[BufferAccess] {
-        let Some((at, entry)) = self
-            .followed
-            .and_then(|at| Some((at, self.entries.get(at)?)))
-        else {
-            return &[];
-        };
-        self.followed = Some(at + 1);
-        &self.uses[entry.bound.clone()]
-    }
-
-    /// Whether this is for all that was asked for of another one that is followed, and then for a launch.
-    pub fn goes_on(&self, followed: &LaunchRecording, launch: &KernelLaunch) -> bool {
-        let count = followed.followed.unwrap_or(usize::MAX);
-        self.is_kept() && self.is_at(count, launch) && self.is_like(followed, count)
-    }
-
-    /// Whether this is for all that was asked for of another one that is followed, and for nothing else.
-    pub fn ends_with(&self, followed: &LaunchRecording) -> bool {
-        let count = self.entries.len();
-        self.is_kept() && followed.followed == Some(count) && self.is_like(followed, count)
-    }
-
-    /// Whether so many launches are the same in both.
-    fn is_like(&self, other: &LaunchRecording, count: usize) -> bool {
-        (0..count).all(|at| {
-            self.recorded_launch(at).is_some()
-                && self.recorded_launch(at) == other.recorded_launch(at)
-        })
-    }
-
-    /// Has what was asked for so far of another one that is followed.
-    pub fn take_part(&mut self, followed: &LaunchRecording) {
-        let count = followed.followed.unwrap_or(0);
-        let entries = &followed.entries[..count];
-        let [bound, push] = entries
-            .last()
-            .map_or([0, 0], |last| [last.bound.end, last.push.end]);
-        self.entries.extend(entries.iter().cloned());
-        self.bound.extend_from_slice(&followed.bound[..bound]);
-        self.uses.extend_from_slice(&followed.uses[..bound]);
-        self.push.extend_from_slice(&followed.push[..push]);
-        self.is_unrecorded = true;
-        self.followed = Some(count);
-    }
-
-    /// Is followed as far as another one was.
-    pub fn adopt_progress(&mut self, followed: &LaunchRecording) {
-        self.followed = followed.followed;
-    }
-
-    /// Is no longer followed, where it is to be recorded: all that it is for.
-    pub fn take_followed_commands(&mut self) -> Option<Vec<(CommandAccesses, BatchCommand)>> {
-        self.followed.take()?;
-        self.is_unrecorded = false;
-        let all = self.entries.iter().map(|entry| {
-            let uses = CommandAccesses {
-                kind: CommandKind::Launch,
-                buffers: self.uses[entry.bound.clone()].iter().copied().collect(),
-            };
-            (uses, entry.command.clone())
-        });
-        Some(all.collect())
-    }
-
-    /// Whether all of it was asked for again, and can be handed over as it is.
-    pub fn is_recorded(&self) -> bool {
-        self.is_whole() && !self.is_unrecorded
-    }
-
-    /// Ends that when the batch is done.
-    pub fn stop_following(&mut self) {
-        self.followed = None;
+    /// Notes that the batch being recorded is exceptional and will not be replayed.
+    pub fn mark_unrepeatable(&mut self) {
+        if let Some(batch) = self
+            .current
+            .as_mut()
+            .filter(|b| !b.recording.is_replaying())
+        {
+            batch.recording.mark_unrepeatable();
+        }
     }
 }

@@ -1,23 +1,22 @@
-//! Which commands of a batch may run side by side.
+//! Dependency levels: which commands of a batch may run concurrently.
 //!
-//! A command has to see what commands before it wrote, and may overwrite nothing that they still use. It is put into
-//! the first wave after all those that it has to wait for, whatever was asked for in between: the earliest levels
-//! of the graph of what depends on what (Hu, Parallel Sequencing and Assembly Line Problems, 1961). Within a wave the
-//! device runs commands as it likes; between two stands a barrier, which takes longer than many a command does.
+//! A command has to see what earlier commands wrote, and must not overwrite what they still use. It gets the first level after
+//! all commands that it has to wait for, whatever was added in between: the earliest levels of the dependency graph (Hu, Parallel
+//! Sequencing and Assembly Line Problems, 1961). The device runs the commands of a level concurrently. A barrier separates two
+//! levels; it takes longer than many commands do.
 //!
-//! What is known of a command are the buffers that it uses, or parts of them; one of which nothing is known has a wave
-//! of its own, which all others wait for. Cost: for each use of a buffer the uses of its parts since
-//! it was last written as a whole.
+//! The accesses of a command are buffers, or regions of them. A command whose accesses are unknown has a level of its own, which
+//! all others wait for. Cost: for each access to a buffer, the accesses to its regions since it was last written as a whole.
 
 use crate::ByteRegion;
 use ash::vk;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// Buffers of a command that are told of without an allocation.
-pub const FEW: usize = 8;
+/// Number of buffers of a command that need no allocation.
+pub const FEW_BUFFERS: usize = 8;
 
-/// How a command sees memory.
+/// Kinds of commands, by the pipeline stage that accesses memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandKind {
     /// A launch of a kernel.
@@ -35,41 +34,41 @@ impl CommandKind {
     }
 }
 
-/// A buffer that a command uses.
+/// An access of a command to a buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferAccess {
     /// The buffer.
     pub buffer: vk::Buffer,
     /// Whether it may be written.
     pub is_written: bool,
-    /// What of it is touched, where that is known.
+    /// The region that is accessed, where it is known.
     pub region: Option<ByteRegion>,
 }
 
-/// All that a command uses.
+/// All accesses of a command.
 #[derive(Clone, Debug)]
 pub struct CommandAccesses {
-    /// How it does.
+    /// Kind of the command.
     pub kind: CommandKind,
     /// The buffers.
-    pub buffers: SmallVec<[BufferAccess; FEW]>,
+    pub buffers: SmallVec<[BufferAccess; FEW_BUFFERS]>,
 }
 
-/// What has to stand between waves.
+/// The barrier between two levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelBarrier {
-    /// The stages that are waited for.
+    /// Stages that are waited for.
     pub from: vk::PipelineStageFlags,
-    /// What is made available of what they did.
+    /// Writes of theirs that are made available.
     pub written: vk::AccessFlags,
-    /// The stages that wait.
+    /// Stages that wait.
     pub to: vk::PipelineStageFlags,
-    /// What sees it there.
+    /// Accesses there that see the writes.
     pub seen: vk::AccessFlags,
 }
 
 impl LevelBarrier {
-    /// Between all that was recorded and what the host reads.
+    /// The barrier between all commands and reads by the host.
     pub const HOST: LevelBarrier = LevelBarrier {
         from: STAGES,
         written: to_write_access(STAGES),
@@ -81,12 +80,12 @@ impl LevelBarrier {
 const LAUNCH: vk::PipelineStageFlags = vk::PipelineStageFlags::COMPUTE_SHADER;
 const COPY: vk::PipelineStageFlags = vk::PipelineStageFlags::TRANSFER;
 
-/// The stages of all commands. To wait for all that there are, or for all kinds of access, would take twice as
-/// long: NVIDIA's driver then waits for what graphics has besides.
+/// The stages of all commands. Waiting for all stages of Vulkan, or for all kinds of access, would take twice as long:
+/// NVIDIA's driver then waits for graphics as well.
 const STAGES: vk::PipelineStageFlags =
     vk::PipelineStageFlags::from_raw(LAUNCH.as_raw() | COPY.as_raw());
 
-/// How commands of these stages write.
+/// Kinds of writes by commands of some stages.
 const fn to_write_access(stages: vk::PipelineStageFlags) -> vk::AccessFlags {
     let mut flags = 0;
     if stages.as_raw() & LAUNCH.as_raw() != 0 {
@@ -98,7 +97,7 @@ const fn to_write_access(stages: vk::PipelineStageFlags) -> vk::AccessFlags {
     vk::AccessFlags::from_raw(flags)
 }
 
-/// How they read.
+/// Kinds of reads by commands of some stages.
 const fn to_read_access(stages: vk::PipelineStageFlags) -> vk::AccessFlags {
     let mut flags = 0;
     if stages.as_raw() & LAUNCH.as_raw() != 0 {
@@ -110,21 +109,21 @@ const fn to_read_access(stages: vk::PipelineStageFlags) -> vk::AccessFlags {
     vk::AccessFlags::from_raw(flags)
 }
 
-/// The waves of a batch. The first stands for all that was recorded before.
+/// The levels of a batch. Level 0 stands for everything before the batch.
 #[derive(Default)]
 pub struct DependencyLevels {
-    /// Of each buffer the uses that later ones may have to wait for, with their waves.
+    /// For each buffer, the accesses that later ones may have to wait for, with their levels.
     buffers: FxHashMap<vk::Buffer, SmallVec<[(usize, BufferAccess); 2]>>,
-    /// The stages of each wave's commands.
+    /// The stages of each level's commands.
     stages: Vec<vk::PipelineStageFlags>,
-    /// The first wave that commands may join.
+    /// The first level that commands may join.
     first: usize,
-    /// The last wave that was recorded, whose barrier was for the stages that it has.
+    /// The last level that was recorded. Its barrier covers the stages that it has.
     recorded: usize,
 }
 
 impl DependencyLevels {
-    /// Forgets all but that anything may be in use.
+    /// Forgets all accesses; everything before may still be in use.
     pub fn reset_levels(&mut self) {
         self.buffers.clear();
         self.stages.clear();
@@ -132,61 +131,61 @@ impl DependencyLevels {
         (self.first, self.recorded) = (1, 0);
     }
 
-    /// Whether a command would begin a wave, behind all others.
-    pub fn is_new(&self, uses: Option<&CommandAccesses>) -> bool {
+    /// Whether a command would begin a new level after all others.
+    pub fn begins_level(&self, uses: Option<&CommandAccesses>) -> bool {
         uses.is_none_or(|uses| self.find_level(uses) == self.stages.len())
     }
 
-    /// The wave of a command. Nothing is known of one without uses.
+    /// Places a command in a level, which is returned. The accesses of a command without `uses` are unknown.
     pub fn place_command(&mut self, uses: Option<&CommandAccesses>) -> usize {
         let Some(uses) = uses else {
-            let wave = self.stages.len();
+            let level = self.stages.len();
             self.stages.push(STAGES);
             self.buffers.clear();
-            self.first = wave + 1;
-            return wave;
+            self.first = level + 1;
+            return level;
         };
-        let wave = self.find_level(uses);
-        if wave == self.stages.len() {
+        let level = self.find_level(uses);
+        if level == self.stages.len() {
             self.stages.push(uses.kind.stage());
         }
-        self.stages[wave] |= uses.kind.stage();
+        self.stages[level] |= uses.kind.stage();
         for used in &uses.buffers {
-            self.note_access(wave, used);
+            self.note_access(level, used);
         }
-        wave
+        level
     }
 
-    /// The first wave that a command can join, or the next.
+    /// The first level that a command can join, or the next new one.
     fn find_level(&self, uses: &CommandAccesses) -> usize {
         let waits = uses.buffers.iter().map(|used| self.find_level_after(used));
-        let wave = waits.fold(self.first, usize::max);
-        let is_closed = wave == self.recorded && !self.stages[wave].contains(uses.kind.stage());
-        wave + usize::from(is_closed)
+        let level = waits.fold(self.first, usize::max);
+        let is_closed = level == self.recorded && !self.stages[level].contains(uses.kind.stage());
+        level + usize::from(is_closed)
     }
 
-    /// The first wave after those that a use has to wait for.
+    /// The first level after those that an access has to wait for.
     fn find_level_after(&self, used: &BufferAccess) -> usize {
         let before = self.buffers.get(&used.buffer).into_iter().flatten();
-        let waited = before.filter(|(_, other)| used.waits_for(other));
-        waited.fold(0, |after, (wave, _)| after.max(wave + 1))
+        let waited = before.filter(|(_, other)| used.must_wait_for(other));
+        waited.fold(0, |after, (level, _)| after.max(level + 1))
     }
 
-    fn note_access(&mut self, wave: usize, used: &BufferAccess) {
+    fn note_access(&mut self, level: usize, used: &BufferAccess) {
         let known = self.buffers.entry(used.buffer).or_default();
         if used.region.is_none() {
             // A write of all stands for what it waits for, a read of all for those before it.
             known.retain(|(at, other)| {
                 let is_covered = used.is_written || !other.is_written;
-                !(is_covered && *at <= wave)
+                !(is_covered && *at <= level)
             });
         }
-        known.push((wave, *used));
+        known.push((level, *used));
     }
 
-    /// What has to stand before a wave.
-    pub fn barrier_before(&self, wave: usize) -> LevelBarrier {
-        let [from, to] = [wave - 1, wave].map(|wave| self.stages[wave]);
+    /// The barrier before a level.
+    pub fn barrier_before(&self, level: usize) -> LevelBarrier {
+        let [from, to] = [level - 1, level].map(|level| self.stages[level]);
         LevelBarrier {
             from,
             written: to_write_access(from),
@@ -195,21 +194,21 @@ impl DependencyLevels {
         }
     }
 
-    /// Takes note that all commands up to a wave are recorded: later ones join it at the earliest.
-    pub fn mark_recorded(&mut self, wave: usize) {
-        self.recorded = wave;
-        self.first = self.first.max(wave);
+    /// Notes that all commands up to a level are recorded: later ones join that level at the earliest.
+    pub fn mark_recorded(&mut self, level: usize) {
+        self.recorded = level;
+        self.first = self.first.max(level);
     }
 
-    /// The last wave that was recorded.
+    /// The last level that was recorded.
     pub fn recorded_level(&self) -> usize {
         self.recorded
     }
 }
 
 impl BufferAccess {
-    /// Whether it has to wait for one before it of the same buffer.
-    fn waits_for(&self, before: &BufferAccess) -> bool {
+    /// Whether it has to wait for an earlier access to the same buffer.
+    fn must_wait_for(&self, before: &BufferAccess) -> bool {
         let both = self.region.zip(before.region);
         (self.is_written || before.is_written) && both.is_none_or(|(a, b)| a.can_overlap(&b))
     }
@@ -244,14 +243,14 @@ mod tests {
     }
 
     fn begin_levels() -> DependencyLevels {
-        let mut waves = DependencyLevels::default();
-        waves.reset_levels();
-        waves
+        let mut levels = DependencyLevels::default();
+        levels.reset_levels();
+        levels
     }
 
     fn place_commands(commands: &[Option<CommandAccesses>]) -> Vec<usize> {
-        let mut waves = begin_levels();
-        let all = commands.iter().map(|c| waves.place_command(c.as_ref()));
+        let mut levels = begin_levels();
+        let all = commands.iter().map(|c| levels.place_command(c.as_ref()));
         all.collect()
     }
 
@@ -261,7 +260,7 @@ mod tests {
             build_launch_accesses(&[1], &[2]),
             // Reads what was written.
             build_launch_accesses(&[2], &[4]),
-            // Has to do with nothing before it.
+            // Independent of everything before it.
             build_launch_accesses(&[1], &[3]),
             build_launch_accesses(&[3], &[5]),
             // Overwrites what is read, and then what is written.
@@ -273,20 +272,20 @@ mod tests {
     }
 
     #[test]
-    fn readers_of_different_waves_are_all_waited_for() {
+    fn readers_of_different_levels_are_all_waited_for() {
         let commands = [
             build_launch_accesses(&[], &[1]),
             build_launch_accesses(&[1], &[2]),
             build_launch_accesses(&[2, 9], &[3]),
             build_launch_accesses(&[9], &[4]),
-            // The reader of the later wave, though the other was told of last.
+            // After the reader of the later level, though the other one was added last.
             build_launch_accesses(&[], &[9]),
         ];
         assert_eq!(place_commands(&commands), [1, 2, 3, 1, 4]);
     }
 
     #[test]
-    fn what_is_not_known_waits_for_all_and_is_waited_for() {
+    fn unknown_accesses_wait_for_all_and_are_waited_for() {
         let commands = [
             build_launch_accesses(&[], &[1]),
             None,
@@ -300,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_are_apart_are_written_side_by_side() {
+    fn disjoint_regions_are_written_concurrently() {
         let part = |first, is_written| {
             let region = ByteRegion {
                 first,
@@ -326,8 +325,8 @@ mod tests {
     }
 
     #[test]
-    fn barriers_are_for_the_stages_of_their_waves() {
-        let mut waves = begin_levels();
+    fn barriers_cover_the_stages_of_their_levels() {
+        let mut levels = begin_levels();
         let commands = [
             build_launch_accesses(&[], &[1]),
             build_copy_accesses(&[], &[2]),
@@ -335,28 +334,28 @@ mod tests {
             build_copy_accesses(&[3], &[4]),
         ];
         for command in &commands {
-            waves.place_command(command.as_ref());
+            levels.place_command(command.as_ref());
         }
-        let stages = [1, 2, 3].map(|wave| {
-            let barrier = waves.barrier_before(wave);
+        let stages = [1, 2, 3].map(|level| {
+            let barrier = levels.barrier_before(level);
             (barrier.from, barrier.to)
         });
         assert_eq!(stages, [(STAGES, STAGES), (STAGES, LAUNCH), (LAUNCH, COPY)]);
     }
 
     #[test]
-    fn a_recorded_wave_takes_what_its_barrier_was_for() {
-        let mut waves = begin_levels();
-        let place = |waves: &mut DependencyLevels, command: Option<CommandAccesses>| {
-            waves.place_command(command.as_ref())
+    fn a_recorded_level_takes_what_its_barrier_covers() {
+        let mut levels = begin_levels();
+        let place = |levels: &mut DependencyLevels, command: Option<CommandAccesses>| {
+            levels.place_command(command.as_ref())
         };
-        assert_eq!(place(&mut waves, build_launch_accesses(&[], &[1])), 1);
-        assert_eq!(place(&mut waves, build_launch_accesses(&[1], &[2])), 2);
-        waves.mark_recorded(2);
-        assert_eq!(place(&mut waves, build_launch_accesses(&[8], &[9])), 2);
-        assert_eq!(place(&mut waves, build_copy_accesses(&[8], &[7])), 3);
-        assert_eq!(place(&mut waves, None), 4);
-        waves.mark_recorded(4);
-        assert_eq!(place(&mut waves, build_launch_accesses(&[], &[6])), 5);
+        assert_eq!(place(&mut levels, build_launch_accesses(&[], &[1])), 1);
+        assert_eq!(place(&mut levels, build_launch_accesses(&[1], &[2])), 2);
+        levels.mark_recorded(2);
+        assert_eq!(place(&mut levels, build_launch_accesses(&[8], &[9])), 2);
+        assert_eq!(place(&mut levels, build_copy_accesses(&[8], &[7])), 3);
+        assert_eq!(place(&mut levels, None), 4);
+        levels.mark_recorded(4);
+        assert_eq!(place(&mut levels, build_launch_accesses(&[], &[6])), 5);
     }
 }

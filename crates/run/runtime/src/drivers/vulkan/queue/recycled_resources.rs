@@ -1,16 +1,16 @@
-//! What batches take from, one thing after the other, and what several batches may use.
+//! Recycled resources: objects that a batch uses up in order, and those that it shares with other batches.
 
 use std::sync::Arc;
 
-/// Things of others that are used at most by a batch which is to be kept: each may have come from one before.
-const MOST: usize = 64;
+/// Most shared objects of a batch that is kept for replay: each may come from an earlier batch.
+const MOST_SHARED: usize = 64;
 
-/// A list of things that are used up in their order, and of those of others.
+/// Objects of a batch that are used up in order, and objects of other batches that it shares.
 pub struct RecycledResources<T> {
     own: Vec<Arc<T>>,
-    /// The one that is used up next.
+    /// Position of the object that is used next.
     current: usize,
-    /// Things of others that are used, too.
+    /// Objects of other batches that are used as well.
     others: Vec<Arc<T>>,
 }
 
@@ -25,27 +25,27 @@ impl<T> Default for RecycledResources<T> {
 }
 
 impl<T> RecycledResources<T> {
-    /// The thing that is used up next, if there is one.
+    /// The object that is used next, if there is one.
     pub fn current(&self) -> Option<&Arc<T>> {
         self.own.get(self.current)
     }
 
-    /// Goes on to the next.
-    pub fn go_on(&mut self) {
+    /// Advances to the next object.
+    pub fn advance(&mut self) {
         self.current += 1;
     }
 
-    /// Adds a thing behind all.
+    /// Appends an object.
     pub fn push_owned(&mut self, thing: T) {
         self.own.push(Arc::new(thing));
     }
 
-    /// The own things.
+    /// The objects of this batch.
     pub fn owned_resources(&self) -> &[Arc<T>] {
         &self.own
     }
 
-    /// Takes over what another one has, which is empty then. What of it was used stays so.
+    /// Takes all objects of another list, which is empty then. Objects that were used stay used.
     pub fn absorb_all(&mut self, other: &mut RecycledResources<T>) {
         let mut own = std::mem::take(&mut other.own);
         self.current += own.len();
@@ -55,18 +55,18 @@ impl<T> RecycledResources<T> {
         other.current = 0;
     }
 
-    /// Uses what another one has, too.
+    /// Shares all objects of another list.
     pub fn share_all(&mut self, other: &RecycledResources<T>) {
         let all = other.own.iter().chain(&other.others);
         self.others.extend(all.map(Arc::clone));
     }
 
-    /// Whether so much of others is used that it had better be let go of soon.
-    pub fn is_long(&self) -> bool {
-        self.others.len() > MOST
+    /// Whether so many objects are shared that the batch should be released soon.
+    pub fn shares_too_many(&self) -> bool {
+        self.others.len() > MOST_SHARED
     }
 
-    /// Begins anew, without what others use.
+    /// Begins again from the first object; objects that other batches share are dropped.
     pub fn clear(&mut self) {
         self.others.clear();
         self.own.retain(|thing| Arc::strong_count(thing) == 1);

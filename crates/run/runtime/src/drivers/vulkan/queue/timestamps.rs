@@ -1,31 +1,31 @@
-//! Times of launches by the device's clock.
+//! Timestamps: times of launches by the device's clock.
 
 use super::super::device::{OwnedHandle, VulkanDevice};
-use super::LONGEST;
-use crate::{DeviceError, DeviceKernel};
+use super::MOST_COMMANDS;
+use crate::{DeviceError, KernelHandle};
 use ash::vk;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Timestamps of a batch: of most launches that it can have.
-const COUNT: u32 = 2 * LONGEST as u32;
+/// Most timestamps of a batch: two for each launch that it can have.
+const TIMESTAMP_COUNT: u32 = 2 * MOST_COMMANDS as u32;
 
 /// Two timestamps for each launch of a batch, where launches are timed.
 #[derive(Default)]
 pub struct LaunchTimestamps {
     pool: Option<OwnedHandle<vk::QueryPool>>,
-    timed: Vec<DeviceKernel>,
+    timed: Vec<KernelHandle>,
 }
 
 impl LaunchTimestamps {
-    /// Stamps of a batch whose launches are timed. The device's queue has to have timestamps.
+    /// Timestamps of a batch whose launches are timed. The device's queue has to have timestamps.
     ///
     /// # Errors
     /// When there is no memory for them.
     pub fn new(device: &Arc<VulkanDevice>) -> Result<LaunchTimestamps, DeviceError> {
         let info = vk::QueryPoolCreateInfo::default()
             .query_type(vk::QueryType::TIMESTAMP)
-            .query_count(COUNT);
+            .query_count(TIMESTAMP_COUNT);
         // SAFETY: the device is alive, and its queue has timestamps.
         let made = unsafe { device.raw().create_query_pool(&info, None) };
         Ok(LaunchTimestamps {
@@ -34,23 +34,23 @@ impl LaunchTimestamps {
         })
     }
 
-    /// Makes them ready for a batch that begins.
+    /// Resets the queries for a batch that begins.
     pub fn reset_queries(&self, device: &VulkanDevice, commands: vk::CommandBuffer) {
         let Some(pool) = &self.pool else { return };
         // SAFETY: the commands are being recorded; the pool has as many queries.
         unsafe {
             device
                 .raw()
-                .cmd_reset_query_pool(commands, **pool, 0, COUNT);
+                .cmd_reset_query_pool(commands, **pool, 0, TIMESTAMP_COUNT);
         }
     }
 
-    /// Stamps the time before a launch, or after it.
+    /// Records the time before a launch, or after it.
     pub fn record_timestamp(
         &mut self,
         device: &VulkanDevice,
         commands: vk::CommandBuffer,
-        kernel: DeviceKernel,
+        kernel: KernelHandle,
         is_end: bool,
     ) {
         let Some(pool) = &self.pool else { return };
@@ -67,8 +67,8 @@ impl LaunchTimestamps {
         }
     }
 
-    /// How long the launches took, once they are done.
-    pub fn take_durations(&mut self, device: &VulkanDevice) -> Vec<(DeviceKernel, Duration)> {
+    /// Durations of the launches, once they are done.
+    pub fn take_durations(&mut self, device: &VulkanDevice) -> Vec<(KernelHandle, Duration)> {
         let timed = std::mem::take(&mut self.timed);
         let (Some(pool), false) = (&self.pool, timed.is_empty()) else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! Devices of which some functions are others, for tests: calls are counted by thread, and the end of work is told late or waited for.
+//! Call hooks: devices with replaced functions. Calls are counted by thread, and the end of work is reported late or waited for.
 
 use ash::vk;
 use std::cell::Cell;
@@ -23,12 +23,12 @@ fn get_driver_functions() -> &'static DriverFunctions {
     DRIVER.get().expect("it was set with what calls this")
 }
 
-/// How many command buffers this thread began to record.
+/// Number of command buffers that this thread began to record.
 pub fn count_begun() -> usize {
     BEGUN.get()
 }
 
-/// How often this thread submitted.
+/// Number of submissions of this thread.
 pub fn count_submitted() -> usize {
     SUBMITTED.get()
 }
@@ -73,7 +73,7 @@ unsafe extern "system" fn when_done(
     }
 }
 
-/// The functions of a device, changed.
+/// A device with changed functions.
 pub fn with_changed_functions(
     device: &ash::Device,
     change: impl FnOnce(&mut ash::DeviceFnV1_0, &mut ash::DeviceFnV1_2),
@@ -102,12 +102,12 @@ fn with_counted_calls(
     })
 }
 
-/// A device that is busy as long as nobody waits for it.
+/// A device that appears busy until it is waited for.
 pub fn with_busy_timeline(device: ash::Device) -> ash::Device {
     with_counted_calls(&device, not_yet)
 }
 
-/// One that is done with everything as soon as somebody looks.
+/// A device that is idle whenever it is queried.
 pub fn with_idle_timeline(device: ash::Device) -> ash::Device {
     with_counted_calls(&device, when_done)
 }

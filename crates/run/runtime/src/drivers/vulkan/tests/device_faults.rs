@@ -1,5 +1,5 @@
-//! Devices that fail: what is said of it, and that the process goes on. Drivers do so when they like, hence these
-//! are real devices of which one function is another.
+//! Device faults: the errors of failing devices, and that the process continues. Drivers fail unpredictably, hence these are real
+//! devices with one replaced function.
 
 use super::super::driver::VulkanDriver;
 use super::call_hooks::with_changed_functions;
@@ -9,7 +9,7 @@ use ash::vk;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A device with other functions; none where there is no Vulkan.
+/// A device with replaced functions; `None` without Vulkan.
 fn open_changed_device(change: fn(ash::Device) -> ash::Device) -> Option<ComputeDevice> {
     if !has_device() {
         return None;
@@ -21,16 +21,13 @@ fn open_changed_device(change: fn(ash::Device) -> ash::Device) -> Option<Compute
 
 /// Runs the kernel `count` and reads what it wrote.
 fn run_count_kernel(device: &mut ComputeDevice) -> Result<(), DeviceError> {
-    let kernel = (
-        include_str!("../../../../tests/vulkan/long.spvasm"),
-        "count",
-    );
+    let text = include_str!("../../../../tests/vulkan/long.spvasm");
     let out = device.create_buffer(4)?;
-    run_kernel(device, kernel, 1, out)?;
+    run_kernel(device, text, "count", 1, out)?;
     device.download_buffer(out).map(drop)
 }
 
-/// A device that is lost says so, with the kernel, again and again; another one works.
+/// A lost device reports the loss with the kernel on each call; another device works.
 fn is_lost(mut device: ComputeDevice, call: &str) {
     let error = run_count_kernel(&mut device).unwrap_err().to_string();
     let wanted = format!("{call}: the device was lost (ERROR_DEVICE_LOST), while running count");
@@ -70,7 +67,7 @@ unsafe extern "system" fn fail_wait(
     info: *const vk::SemaphoreWaitInfo<'_>,
     timeout: u64,
 ) -> vk::Result {
-    // The device is none that was lost, so that what it does has to end first.
+    // The device was not really lost, so that its work has to end first.
     let wait = WAIT.get().expect("it was set with this");
     // SAFETY: these are the arguments of a call of the function.
     let _ = unsafe { wait(device, info, timeout) };
@@ -152,7 +149,7 @@ unsafe extern "system" fn fail_compilation(
     unsafe { compile(device, cache, count, infos, callbacks, pipelines) }
 }
 
-/// Where the driver cannot compile a kernel, integers of 64 bits are written out, and that is told.
+/// If the driver cannot compile a kernel, 64-bit integers are emulated, with a warning.
 #[test]
 fn a_compiler_that_fails() {
     let change = |device| {

@@ -1,11 +1,11 @@
-//! Batches that are handed over again: that they are, and that what is different is recorded afresh. Results are compared
-//! with those of the same launches on the host.
+//! Replay: repeated batches are submitted again, and batches that differ are recorded again. Results are compared with those of the
+//! same launches on the host.
 
 use super::super::driver::VulkanDriver;
 use super::call_hooks;
 use super::{has_device, parse_module};
 use crate::{
-    ComputeDevice, DeviceBuffer, DeviceKernel, DeviceOptions, IndexSpace, KernelLaunch,
+    BufferHandle, ComputeDevice, DeviceOptions, IndexSpace, KernelHandle, KernelLaunch,
     LaunchBinding, LaunchInputs,
 };
 use spirula_program::ByteRegion;
@@ -13,16 +13,16 @@ use spirula_program::ByteRegion;
 /// Elements of a buffer.
 const LENGTH: usize = 8;
 
-/// A device with buffers, and what they have to hold.
+/// A device with buffers and their expected contents.
 struct ReplayFixture {
     device: ComputeDevice,
-    /// The same kernel with different factors.
-    kernels: [(DeviceKernel, u32); 2],
-    buffers: Vec<(DeviceBuffer, [u32; LENGTH])>,
+    /// Kernels with different factors.
+    kernels: [(KernelHandle, u32); 2],
+    buffers: Vec<(BufferHandle, [u32; LENGTH])>,
 }
 
 impl ReplayFixture {
-    /// Three buffers, which are only reached by copies unless it is `direct`; none where there is no Vulkan.
+    /// Three buffers, which are only accessed by copies unless `direct`; `None` without Vulkan.
     fn new(direct: bool, change: fn(ash::Device) -> ash::Device) -> Option<ReplayFixture> {
         if !has_device() {
             return None;
@@ -50,21 +50,15 @@ impl ReplayFixture {
         Some(chain)
     }
 
-    fn upload_sequence(&mut self, first: u32) -> (DeviceBuffer, [u32; LENGTH]) {
+    fn upload_sequence(&mut self, first: u32) -> (BufferHandle, [u32; LENGTH]) {
         let contents = std::array::from_fn(|at| first + at as u32);
         (self.device.upload_data(&contents).unwrap(), contents)
     }
 
-    /// Launches a kernel over the first elements of two buffers; a push constant that has too many bytes is refused.
-    fn launch_kernel(
-        &mut self,
-        kernel: usize,
-        (to, from): (usize, usize),
-        groups: usize,
-        push: &[u8],
-    ) {
+    /// Launches a kernel over the first elements of two buffers. A push constant with too many bytes is refused.
+    fn launch_kernel(&mut self, kernel: usize, to: usize, from: usize, groups: usize, push: &[u8]) {
         let (kernel, factor) = self.kernels[kernel];
-        let row = |binding, buffer: &(DeviceBuffer, _), region| LaunchBinding {
+        let row = |binding, buffer: &(BufferHandle, _), region| LaunchBinding {
             region,
             ..LaunchBinding::with_whole_buffer(binding, buffer.0)
         };
@@ -103,7 +97,7 @@ impl ReplayFixture {
         }
     }
 
-    /// One of the things that programs do, by a number.
+    /// Does one step of a program, chosen by a number.
     fn run_step(&mut self, number: u32) {
         let (a, b) = ((number / 16) as usize % 3, (number / 48) as usize % 2 + 1);
         let (to, from) = (a, (a + b) % 3);
@@ -112,7 +106,7 @@ impl ReplayFixture {
             0 => self.device.wait_idle().unwrap(),
             1 => self.compare_buffers(),
             2 => {
-                // The new one may well lie where the old one did.
+                // The new buffer may have the address of the old one.
                 self.device.destroy_buffer(self.buffers[to].0).unwrap();
                 self.buffers[to] = self.upload_sequence(number);
             }
@@ -123,20 +117,20 @@ impl ReplayFixture {
                     .unwrap();
                 self.buffers[to].1[1] = number;
             }
-            4 => self.launch_kernel(0, (to, from), LENGTH, &[0; 8]),
-            5 => self.launch_kernel(0, (to, from), 3, &push),
-            6 => self.launch_kernel(0, (to, from), 2, &push),
-            7 | 8 => self.launch_kernel(1, (to, from), LENGTH, &push),
-            _ => self.launch_kernel(0, (to, from), LENGTH, &push),
+            4 => self.launch_kernel(0, to, from, LENGTH, &[0; 8]),
+            5 => self.launch_kernel(0, to, from, 3, &push),
+            6 => self.launch_kernel(0, to, from, 2, &push),
+            7 | 8 => self.launch_kernel(1, to, from, LENGTH, &push),
+            _ => self.launch_kernel(0, to, from, LENGTH, &push),
         }
     }
 
-    /// Launches that each wait for the one before: how often was submitted. It may be waited for behind every second.
+    /// Runs launches that each wait for the one before; returns the number of submissions. The host may wait after every second one.
     fn run_dependent_launches(&mut self, waits: bool) -> usize {
         let before = call_hooks::count_submitted();
         let launches = [(1, 0, 5_u32), (2, 1, 6), (0, 2, 7), (1, 0, 8), (2, 1, 9)];
         for (at, (to, from, push)) in launches.into_iter().enumerate() {
-            self.launch_kernel(0, (to, from), LENGTH, &push.to_le_bytes());
+            self.launch_kernel(0, to, from, LENGTH, &push.to_le_bytes());
             if waits && at % 2 == 1 {
                 self.device.wait_idle().unwrap();
             }
@@ -147,7 +141,7 @@ impl ReplayFixture {
         submitted
     }
 
-    /// Does what programs do in an order of which parts come again and again.
+    /// Does steps of programs in an order with repeated sequences.
     fn run_random_steps(&mut self, seed: u32) {
         let mut state = seed;
         let mut next = move || {
@@ -159,7 +153,7 @@ impl ReplayFixture {
             .collect();
         for _ in 0..120 {
             for number in &parts[next() as usize % 4] {
-                // Now and then something else in between, and ends that come early.
+                // Some sequences are interrupted or end early.
                 match next() % 40 {
                     0 => self.run_step(next()),
                     1 => break,
@@ -186,7 +180,7 @@ fn the_same_launches_are_recorded_once() {
         begun.push(call_hooks::count_begun());
     }
     assert_eq!(begun[1..], [begun[1]; 5]);
-    chain.launch_kernel(0, (1, 0), LENGTH, &[0; 4]);
+    chain.launch_kernel(0, 1, 0, LENGTH, &[0; 4]);
     chain.compare_buffers();
     let last = begun[5];
     assert!(call_hooks::count_begun() > last);
@@ -200,7 +194,7 @@ fn what_ended_early_is_joined_while_the_device_is_busy() {
     let mut round = |waits| chain.run_dependent_launches(waits);
     assert_eq!(round(true), 3);
     assert_eq!([round(false), round(false), round(false)], [1; 3]);
-    // What was joined is not what is waited for in between, and works all the same.
+    // Joined batches also work if the host waits in between.
     assert_eq!([round(true), round(false)], [3, 1]);
 }
 
@@ -213,14 +207,14 @@ fn what_begins_with_the_same_launches_is_told_apart() {
     for _ in 0..6 {
         for last in [5_u32, 6, 7, 6] {
             for (to, from, push) in [(1, 0, 1), (2, 1, 2), (0, 2, last)] {
-                chain.launch_kernel(0, (to, from), LENGTH, &push.to_le_bytes());
+                chain.launch_kernel(0, to, from, LENGTH, &push.to_le_bytes());
             }
             chain.device.wait_idle().unwrap();
         }
         chain.compare_buffers();
         begun.push(call_hooks::count_begun());
     }
-    // Parts that begin others are recorded by themselves at first.
+    // Common prefixes are first recorded as batches of their own.
     assert_eq!(begun[2..], [begun[2]; 4]);
 }
 
@@ -230,18 +224,18 @@ fn few_launches_behind_few_are_handed_over_with_them() {
         return;
     };
     let mut round = || chain.run_dependent_launches(false);
-    // It is known only when what comes behind was asked for at once.
+    // This is known only if the successor came at once.
     assert_eq!([round(), round(), round(), round()], [2, 2, 1, 1]);
 }
 
 #[test]
-fn what_may_run_side_by_side_is_handed_over_together() {
+fn launches_that_may_run_concurrently_are_submitted_together() {
     let Some(mut chain) = ReplayFixture::new(true, call_hooks::with_idle_timeline) else {
         return;
     };
     let mut submitted = Vec::new();
     for (to, from) in [(1, 0), (2, 1), (0, 2), (1, 0), (2, 0), (0, 2), (1, 0)] {
-        chain.launch_kernel(0, (to, from), LENGTH, &[1; 4]);
+        chain.launch_kernel(0, to, from, LENGTH, &[1; 4]);
         submitted.push(call_hooks::count_submitted());
     }
     assert_eq!(submitted, [0, 0, 0, 0, 0, 1, 1]);
@@ -278,7 +272,7 @@ fn devices_of_two_threads_have_nothing_to_do_with_each_other() {
     });
 }
 
-/// Once addresses are given away, launches wait for all before them, also those that were recorded otherwise.
+/// Once addresses are known to the program, launches wait for all before them, also those that were recorded before.
 #[test]
 fn what_was_recorded_before_addresses_were_known_is_not_repeated() {
     let Some(mut chain) = ReplayFixture::new(true, |device| device) else {
@@ -288,8 +282,8 @@ fn what_was_recorded_before_addresses_were_known_is_not_repeated() {
         if round == 2 && chain.device.buffer_address(chain.buffers[0].0).is_err() {
             return;
         }
-        chain.launch_kernel(0, (1, 0), LENGTH, &[1; 4]);
-        chain.launch_kernel(0, (2, 0), LENGTH, &[2; 4]);
+        chain.launch_kernel(0, 1, 0, LENGTH, &[1; 4]);
+        chain.launch_kernel(0, 2, 0, LENGTH, &[2; 4]);
         chain.compare_buffers();
     }
 }

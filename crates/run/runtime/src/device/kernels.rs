@@ -1,0 +1,220 @@
+//! Kernels of a device: compiled by the driver, or to shaders where the driver runs no kernels.
+
+use super::checks::{self, AcceptedResource};
+use super::kernel_shader::{self, KernelShader};
+use super::{ComputeDevice, printf_records, program_variables};
+use crate::data::ElementType;
+use crate::profile::{KernelTime, add_elapsed_time};
+use crate::type_names::TypeNames;
+use crate::{DeviceError, KernelHandle};
+use spirula_legalize::device::drop_missing_float_controls;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::ExecutionModel;
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::{EntryInterface, InterfaceParam};
+use std::time::Duration;
+
+/// A kernel as callers see it, and its implementation.
+pub(super) struct KernelRecord {
+    pub(super) interface: EntryInterface,
+    /// Element types of the parameters that are values, where all elements have one known type.
+    pub(super) elements: Vec<Option<ElementType>>,
+    /// Resources that its opaque types accept.
+    pub(super) opaque: Vec<(Id, AcceptedResource)>,
+    pub(super) how: KernelImplementation,
+}
+
+/// Implementations of a kernel.
+pub(super) enum KernelImplementation {
+    /// A kernel of the driver.
+    Driver(KernelHandle),
+    /// A shader that the kernel was compiled to.
+    Shader(Box<KernelShader>),
+}
+
+/// Origin of a module.
+#[derive(Clone, Copy)]
+pub(super) enum ModuleProvenance {
+    /// Lowered by this toolchain for this run.
+    Here,
+    /// Given by the caller.
+    Elsewhere,
+}
+
+impl ComputeDevice {
+    /// Compiles an entry point, with values of specialisation constants by `SpecId`.
+    ///
+    /// # Errors
+    /// When there is no such entry point or constant, a value is too large for its constant, or
+    /// the device refuses the module.
+    pub fn create_kernel(
+        &mut self,
+        module: &SpirvModule,
+        entry: &str,
+        spec: &[(u32, u64)],
+    ) -> Result<KernelHandle, DeviceError> {
+        self.new_kernel(module, entry, spec, ModuleProvenance::Elsewhere)
+    }
+
+    /// Compiles an entry point of a module of some origin.
+    fn new_kernel(
+        &mut self,
+        module: &SpirvModule,
+        entry: &str,
+        spec: &[(u32, u64)],
+        origin: ModuleProvenance,
+    ) -> Result<KernelHandle, DeviceError> {
+        let of = |module| {
+            EntryInterface::from_module(module, entry).map_err(|d| DeviceError::Module(Box::new(d)))
+        };
+        let interface = of(module)?;
+        checks::check_specialisation(module, spec)?;
+        let is_kernel = interface.model == ExecutionModel::Kernel;
+        let as_shader = if is_kernel && !self.driver.runs_kernels() {
+            let mut shader = kernel_shader::compile_shader(module, entry)?;
+            drop_missing_float_controls(&mut shader, self.info().special_values);
+            let interface = of(&shader)?;
+            Some((shader, interface))
+        } else if interface.passing.is_some() && !self.driver.forwards_launches() {
+            Some((module.clone(), interface.clone()))
+        } else {
+            None
+        };
+        let how = match as_shader {
+            Some((made, shader)) => {
+                let mut shader = KernelShader::new(made, shader, spec);
+                self.create_hidden_buffers(module, &mut shader)?;
+                KernelImplementation::Shader(Box::new(shader))
+            }
+            None => {
+                KernelImplementation::Driver(self.compile_entry(module, &interface, spec, origin)?)
+            }
+        };
+        let types = TypeNames::from_module(module);
+        let element = |p: &InterfaceParam| types.param_value(p).map(|v| v.element);
+        let elements = interface.params.iter().map(element).collect();
+        self.kernels.push(KernelRecord {
+            opaque: AcceptedResource::list_opaque_types(&interface, &types),
+            interface,
+            elements,
+            how,
+        });
+        Ok(KernelHandle(self.kernels.len() as u32 - 1))
+    }
+
+    /// Creates the buffers that a shader gets besides its arguments. `module` is the module of its kernel.
+    fn create_hidden_buffers(
+        &mut self,
+        module: &SpirvModule,
+        shader: &mut KernelShader,
+    ) -> Result<(), DeviceError> {
+        let Some(passing) = &shader.interface.passing else {
+            return Ok(());
+        };
+        if let Some(memory) = &passing.program {
+            let key = program_variables::hash_module(module);
+            let buffer = match self.programs.get(key) {
+                Some(known) => known,
+                None => {
+                    let made = self.create_buffer(memory.bytes.len().max(1) as u64)?;
+                    let address = self.driver.buffer_address(made)?;
+                    let contents = program_variables::build_contents(memory, address);
+                    self.driver.write_resource(made.into(), 0, &contents)?;
+                    self.programs.insert_buffer(key, made);
+                    made
+                }
+            };
+            shader.hidden.push((buffer, memory.offset));
+        }
+        if let Some(printf) = &passing.printf {
+            let empty = printf_records::build_empty_buffer(u64::from(printf.size).max(4));
+            let buffer = self.create_buffer(empty.len() as u64)?;
+            self.driver.write_resource(buffer.into(), 0, &empty)?;
+            shader.hidden.push((buffer, printf.offset));
+            shader.printed = Some(buffer);
+        }
+        for sampler in &passing.samplers {
+            let made = self.create_sampler(&kernel_shader::convert_literal_sampler(*sampler))?;
+            let bound = kernel_shader::bind_descriptor(sampler.set, sampler.binding, made.into());
+            shader.samplers.push(bound);
+        }
+        Ok(())
+    }
+
+    /// As [`ComputeDevice::create_kernel`], for a module that this toolchain lowered for this run. Float controls that the device
+    /// lacks are dropped. `name` is the kernel's name in profiles.
+    pub(crate) fn create_own_kernel(
+        &mut self,
+        mut module: SpirvModule,
+        entry: &str,
+        spec: &[(u32, u64)],
+        name: String,
+    ) -> Result<KernelHandle, DeviceError> {
+        drop_missing_float_controls(&mut module, self.info().special_values);
+        let kernel = self.new_kernel(&module, entry, spec, ModuleProvenance::Here)?;
+        if let Some(compiled) = self.compiled.last_mut() {
+            compiled.name = name;
+        }
+        Ok(kernel)
+    }
+
+    /// Compiles an entry point with the driver.
+    pub(super) fn compile_entry(
+        &mut self,
+        module: &SpirvModule,
+        interface: &EntryInterface,
+        spec: &[(u32, u64)],
+        origin: ModuleProvenance,
+    ) -> Result<KernelHandle, DeviceError> {
+        let kernel = KernelHandle(self.compiled.len() as u32);
+        let driver = &mut self.driver;
+        let mut compile = Duration::ZERO;
+        let made = add_elapsed_time(&mut compile, || match origin {
+            ModuleProvenance::Here => driver.create_own_kernel(kernel, module, interface, spec),
+            ModuleProvenance::Elsewhere => driver.create_kernel(kernel, module, interface, spec),
+        });
+        self.profile.compile += compile;
+        made?;
+        self.compiled.push(KernelTime {
+            name: interface.name.clone(),
+            compile,
+            was_cached: self.driver.was_cached(kernel),
+            launches: 0,
+            run: Duration::ZERO,
+        });
+        Ok(kernel)
+    }
+
+    /// Times of all kernels that the driver compiled, in the order of their creation. A kernel that became a shader appears once
+    /// for each size of its workgroups.
+    pub fn kernel_times(&mut self) -> &[KernelTime] {
+        for (kernel, time) in self.driver.take_times() {
+            if let Some(row) = self.compiled.get_mut(kernel.index()) {
+                row.launches += 1;
+                row.run += time;
+            }
+        }
+        &self.compiled
+    }
+
+    /// The interface of a kernel.
+    ///
+    /// # Errors
+    /// When it is no kernel of this device.
+    pub fn kernel_interface(&self, kernel: KernelHandle) -> Result<&EntryInterface, DeviceError> {
+        let found = self.kernels.get(kernel.index());
+        found
+            .map(|k| &k.interface)
+            .ok_or(DeviceError::Handle("a kernel"))
+    }
+
+    /// The element type of a parameter that is a value, where the module says so.
+    pub(crate) fn parameter_element(
+        &self,
+        kernel: KernelHandle,
+        parameter: usize,
+    ) -> Option<ElementType> {
+        let slot = self.kernels.get(kernel.index())?;
+        slot.elements.get(parameter).copied().flatten()
+    }
+}
