@@ -191,12 +191,12 @@ impl TexelFormat {
     }
 
     /// OpenCL's order of components, by its number in modules.
-    pub(crate) fn channel_order(self) -> u32 {
+    pub fn channel_order(self) -> u32 {
         self.table_row().1.0
     }
 
     /// OpenCL's type of components, by its number in modules.
-    pub(crate) fn channel_type(self) -> u32 {
+    pub fn channel_type(self) -> u32 {
         let ty = match self.component() {
             _ if matches!(self.table_row().2, Ten(_)) => ImageChannelDataType::UnormInt101010_2,
             Unorm(8) => ImageChannelDataType::UnormInt8,
@@ -226,7 +226,7 @@ impl TexelFormat {
     }
 
     /// Alpha of the border: 1 where the format has no alpha, else 0.
-    pub(crate) fn border_alpha(self) -> f32 {
+    pub fn border_alpha(self) -> f32 {
         let order = self.table_row().1;
         let opaque = order == R || order == RG || order == ImageChannelOrder::Luminance;
         if opaque { 1.0 } else { 0.0 }

@@ -15,44 +15,8 @@
 use crate::memory::memory_span::MemorySpan;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// First word of a pipe's memory.
-const MAGIC: u64 = u64::from_le_bytes(*b"spirpipe");
-/// Words of the header.
-const HEADER: u64 = 8;
-/// Words of a reservation.
-const RESERVATION: u64 = 3;
-/// Most reservations that are open at once.
-const MOST: u64 = 4096;
-/// Most bytes of a pipe.
-const MOST_BYTES: u64 = 1 << 40;
-
-/// Number and size of the packets that a pipe holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PipeShape {
-    /// Bytes of a packet.
-    pub packet: u32,
-    /// Packets.
-    pub capacity: u32,
-}
-
-impl PipeShape {
-    /// Bytes of its memory; none where it cannot hold a packet or is too large.
-    pub fn memory_bytes(self) -> Option<u64> {
-        let packets = u64::from(self.packet) * u64::from(self.capacity);
-        let bytes = (HEADER + self.reservation_count() * RESERVATION) * 8 + packets;
-        (packets > 0 && bytes <= MOST_BYTES).then(|| bytes.next_multiple_of(16))
-    }
-
-    /// First bytes of the memory of an empty pipe; zeros follow.
-    pub fn encode_header(self) -> Vec<u8> {
-        let words = [MAGIC, self.packet.into(), self.capacity.into()];
-        words.map(u64::to_le_bytes).concat()
-    }
-
-    fn reservation_count(self) -> u64 {
-        (u64::from(self.capacity) * 2).min(MOST)
-    }
-}
+pub use spirula_resource::PipeShape;
+use spirula_resource::{HEADER_WORDS, PIPE_MAGIC, RESERVATION_WORDS};
 
 /// An operation on a pipe. Generated code passes its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

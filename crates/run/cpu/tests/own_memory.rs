@@ -107,7 +107,11 @@ fn an_index_out_of_bounds_ends_the_launch() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_error_says_where_workgroup_memory_ends() {
-    let result = outcome(&indexing(ArrayOwner::Workgroup, false, false), 8, true);
+    let result = outcome(
+        &indexing(ArrayOwner::Workgroup, false, false),
+        8,
+        CpuMode::Gangs,
+    );
     let error = result.expect_err("the array has 8 elements").to_string();
     let wanted = "main goes past workgroup memory: it accesses byte 128 of 128; the device cpu+san says where";
     assert_eq!(error, wanted);

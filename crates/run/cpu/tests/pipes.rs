@@ -5,8 +5,8 @@ mod common;
 
 use common::{in_every_mode, module};
 use spirula_cpu::{
-    InvocationRange, JitArgument, JitKernel, JitLaunch, JitOptions, KernelSanitizer, LaunchError,
-    MemorySpan, PipeShape,
+    CpuMode, InvocationRange, JitArgument, JitKernel, JitLaunch, JitOptions, KernelSanitizer,
+    LaunchError, MemorySpan, PipeShape,
 };
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 
@@ -111,7 +111,7 @@ fn run(
         threads: 0,
         timeout: None,
     };
-    if options.check {
+    if options.mode == CpuMode::Sanitizer {
         let mut checker = KernelSanitizer::default();
         // SAFETY: the memory is that of the vectors, which live in the caller.
         unsafe { kernel.run_checked(&launch, &mut checker)? };

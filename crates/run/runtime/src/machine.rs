@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// Bytes of workgroup memory that kernels reserve for themselves.
 const RESERVED: u64 = 16;
 
-/// A device that runs programs, with the kernels compiled so far.
+/// A device that runs a program, with the kernels compiled so far.
 ///
 /// Kernels are compiled when they are first launched with a set of specialisation values.
 pub struct DeviceMachine<'d> {
@@ -184,7 +184,7 @@ impl KernelMachine for DeviceMachine<'_> {
         self.device.info().kind == DeviceKind::Cpu
     }
 
-    /// Whether blocks are reused. The sanitizer has to know where each block ends, and which bytes were never written.
+    /// The sanitizer has to see where each block ends, and which bytes were never written.
     fn reuses_blocks(&self) -> bool {
         let mode = CpuMode::from_device_name(&self.device.info().id);
         mode != Some(CpuMode::Sanitizer)

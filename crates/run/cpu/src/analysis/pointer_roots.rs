@@ -51,9 +51,9 @@ impl PointerRoots {
         let Some(result) = inst.result() else {
             return false;
         };
-        let makes =
+        let is_derived =
             inst.op().is_access_chain() || matches!(inst.op(), Op::Bitcast | Op::CopyObject);
-        if makes && let Some(root) = self.get(inst.id_operand(0)) {
+        if is_derived && let Some(root) = self.get(inst.id_operand(0)) {
             self.0.insert(result, root);
         }
         is_derived

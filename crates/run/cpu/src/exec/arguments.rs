@@ -3,6 +3,7 @@
 use super::jit_kernel::JitKernel;
 use super::launch::{DescriptorResource, JitArgument, JitLaunch, LaunchError, ResourceBinding};
 use super::privatised_memory::PrivatisedMemory;
+use crate::image::sampler_word::encode_sampler;
 use crate::image::{HostImage, ImageType, TextureView};
 use crate::layout::globals::ParameterResource;
 use crate::layout::parameters::{ParameterSlot, SlotKind};

@@ -263,12 +263,12 @@ fn next_number() -> u64 {
 /// in memory which workgroups share.
 fn may_wait(program: &AnalysedModule<'_>, privatised: &PrivatisedAtomics) -> bool {
     let waits = |inst: InstRef<'_>| {
-        let name = inst.op().info().map_or("", |info| info.name);
-        match inst.get_id(0).filter(|_| name.contains("Atomic")) {
+        let op = inst.op();
+        match inst.get_id(0).filter(|_| op.is_atomic()) {
             Some(pointer) => {
                 !privatised.pointers.contains(&pointer) && !is_workgroups(program, pointer)
             }
-            None => name.contains("Atomic") || name.contains("Pipe"),
+            None => op.is_atomic() || op.is_pipe(),
         }
     };
     let mut functions = program.functions.bottom_up.iter();

@@ -2,6 +2,7 @@
 
 use super::types::{LoweredTypeKind, LoweredTypeTable, ScalarRepr};
 use crate::image::SamplerState;
+use crate::image::sampler_word::encode_sampler;
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::fold;

@@ -17,20 +17,12 @@ mod sampler_variants;
 
 use crate::compare::{ComparisonDriver, FloatTolerance};
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
-use crate::drivers;
-use crate::profile::{DeviceProfile, KernelTime, add_elapsed_time};
-use crate::type_names::TypeNames;
-use crate::{
-    DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelLaunch, KernelScalar, LaunchBuilder,
-    LaunchInputs,
-};
-use bytemuck::NoUninit;
-use spirula_cpu::CpuMode;
-use spirula_spirv::Id;
-use spirula_spirv::grammar::enumerants::ExecutionModel;
-use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::reflect::{EntryInterface, InterfaceParam};
-use std::time::Duration;
+use crate::profile::{DeviceProfile, KernelTime};
+use crate::{DeviceError, drivers};
+use kernels::KernelRecord;
+use program_variables::ProgramVariableBuffers;
+use resources::{DeviceResource, DeviceResourceKind};
+use sampler_variants::SamplerVariants;
 
 /// A device with its resources and kernels.
 ///
@@ -63,29 +55,8 @@ impl ComputeDevice {
     /// # Errors
     /// When there is none, or it cannot be opened.
     pub fn open(name: &str, options: &DeviceOptions) -> Result<ComputeDevice, DeviceError> {
-        if let Some(mode) = CpuMode::from_device_name(name) {
-            let driver = CpuDriver::with_mode(options, mode);
-            return Ok(ComputeDevice::with_driver(Box::new(driver)));
-        }
-        match name {
-            #[cfg(feature = "vulkan")]
-            _ if name == "vulkan" || name.starts_with("vulkan:") => {
-                let driver = crate::drivers::vulkan::VulkanDriver::open(name, options)?;
-                Ok(ComputeDevice::with_driver(Box::new(driver)))
-            }
-            #[cfg(feature = "opencl")]
-            _ if name == "opencl" || name.starts_with("opencl:") => {
-                let driver = crate::drivers::opencl::OpenClDriver::open(name, options)?;
-                Ok(ComputeDevice::with_driver(Box::new(driver)))
-            }
-            _ => {
-                let ids: Vec<_> = list_devices().into_iter().map(|d| d.id).collect();
-                Err(DeviceError::NoDevice {
-                    name: name.to_owned(),
-                    available: ids.join(", "),
-                })
-            }
-        }
+        let driver = drivers::open_device(name, options)?;
+        Ok(ComputeDevice::with_driver(driver))
     }
 
     /// Facts of the device that [`ComputeDevice::open`] would open by this name, without opening it.

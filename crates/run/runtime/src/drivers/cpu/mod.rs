@@ -19,7 +19,24 @@ use std::time::{Duration, Instant};
 /// Share of the free memory that one buffer may take, in percent.
 const BUFFER_SHARE: u64 = 90;
 
-/// What a handle stands for.
+/// The row of this driver in the table of drivers.
+pub const FACTORY: DriverFactory = DriverFactory {
+    accepts_name: |name| cpu::CpuMode::from_device_name(name).is_some(),
+    list_devices: || vec![CpuDriver::new(&DeviceOptions::default()).info],
+    find_info: |name| Ok(open_mode(name, &DeviceOptions::default())?.info),
+    open_device: |name, options| Ok(Box::new(open_mode(name, options)?)),
+};
+
+/// Opens the device in the mode that its name says.
+fn open_mode(name: &str, options: &DeviceOptions) -> Result<CpuDriver, DeviceError> {
+    let mode = cpu::CpuMode::from_device_name(name).ok_or_else(|| DeviceError::NoDevice {
+        name: name.to_owned(),
+        available: "cpu".to_owned(),
+    })?;
+    Ok(CpuDriver::with_mode(options, mode))
+}
+
+/// A resource of the device.
 struct HostResource {
     memory: HostMemory,
     what: HostResourceKind,
@@ -71,7 +88,7 @@ impl CpuDriver {
         CpuDriver::with_mode(options, cpu::CpuMode::Gangs)
     }
 
-    /// The device in a mode. With the sanitizer, faults of kernels become an error when they are waited for.
+    /// The device in a mode. With the sanitizer, faults of kernels become errors when the host waits for the launch.
     pub fn with_mode(options: &DeviceOptions, mode: cpu::CpuMode) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = options.threads.unwrap_or(processors).max(1);
@@ -119,7 +136,7 @@ impl CpuDriver {
         }
     }
 
-    /// Runs what has to run once before a kernel.
+    /// Runs an initialiser of a kernel, once before the kernel.
     fn run_initialiser(&mut self, initialiser: &cpu::JitKernel) -> Result<(), DeviceError> {
         let work = cpu::JitLaunch {
             size: cpu::InvocationRange::Groups([1; 3]),
